@@ -87,7 +87,7 @@ fn branches(criterion: &mut Criterion) {
         }
         past
     });
-    assert_eq!(past.deeds(past.len()).len(), 50);
+    assert_eq!(past.history(past.len()).len(), 50);
     criterion.bench_function("a branch at move 50 on redis, to its first possible move", |bencher| {
         bencher.iter_custom(|times| {
             runtime.block_on(async {

@@ -15,7 +15,7 @@ use std::{
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use lockstep::{
-    client::Direct,
+    client::RespConnection,
     lab::{Endpoint, Lab, LabOptions},
     lesson::{LabKind, Params, Scenario, library::from_text},
     run::explore::{Bounds, explore},
@@ -88,7 +88,7 @@ fn orders(left: [usize; 2], so_far: &[usize], found: &mut Vec<Vec<usize>>) {
 fn one_connection(runtime: &Runtime, rounds: u32) -> Duration {
     let lab = runtime.block_on(Lab::start(LabKind::Redis, &options())).expect("a lab");
     let Some(Endpoint::Unix(socket)) = lab.endpoint("redis") else { panic!("no socket") };
-    let mut direct = Direct::open(&socket.display().to_string(), None).expect("connects");
+    let mut resp = RespConnection::open(&socket.display().to_string(), None).expect("connects");
     let mut all = Vec::new();
     orders([6, 6], &[], &mut all);
     let moves = |client: usize| {
@@ -98,12 +98,12 @@ fn one_connection(runtime: &Runtime, rounds: u32) -> Duration {
     let began = Instant::now();
     for _ in 0..rounds {
         for order in &all {
-            direct.push(["FLUSHALL"]);
-            direct.push(["SET", "stock", "10"]);
-            direct.ask().expect("answers");
+            resp.push(["FLUSHALL"]);
+            resp.push(["SET", "stock", "10"]);
+            resp.ask().expect("answers");
             let mut at = [0; 2];
             for client in order {
-                direct.ask_one(&moves(*client)[at[*client] % 3]).expect("answers");
+                resp.ask_one(&moves(*client)[at[*client] % 3]).expect("answers");
                 at[*client] += 1;
             }
         }

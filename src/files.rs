@@ -55,7 +55,6 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Opens a regular file for reading.
 pub fn open(path: &Path) -> io::Result<File> {
     regular(&fs::metadata(path)?)?;
     // What was looked at and what is opened need not be the same.
@@ -101,7 +100,6 @@ pub enum Unwritable {
     /// A link is there that leads nowhere.
     #[error("it is a link to {}, which does not exist", .0.display())]
     Dangling(PathBuf),
-    /// The directory is not there.
     #[error("there is no directory {}", .0.display())]
     NoDirectory(PathBuf),
     /// Nobody could read what would be written.
@@ -128,7 +126,6 @@ pub fn check_umask() -> Result<(), Umask> {
     Ok(())
 }
 
-/// A file to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
     /// Where it really is: a link to a file is written through, and stays a link.

@@ -17,7 +17,6 @@ pub enum Lang {
 }
 
 impl Lang {
-    /// The other language.
     pub fn other(self) -> Self {
         match self {
             Self::En => Self::Zh,
@@ -69,12 +68,16 @@ impl Text {
         Self { en: join(Lang::En, en_mark), zh: join(Lang::Zh, zh_mark) }
     }
 
-    /// The text in one language.
     pub fn get(&self, lang: Lang) -> &str {
         match lang {
             Lang::En => &self.en,
             Lang::Zh => &self.zh,
         }
+    }
+
+    /// What `words` says in each language.
+    pub fn from_fn(words: impl Fn(Lang) -> String) -> Self {
+        Self { en: words(Lang::En), zh: words(Lang::Zh) }
     }
 }
 
@@ -125,6 +128,6 @@ impl Words {
 
     /// The words in both languages, with each `{}` in turn replaced by a value.
     pub fn text(self, values: &[&str]) -> Text {
-        Text { en: self.with(Lang::En, values), zh: self.with(Lang::Zh, values) }
+        Text::from_fn(|lang| self.with(lang, values))
     }
 }

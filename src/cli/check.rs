@@ -10,7 +10,6 @@ use crate::lesson::{
     library::{RECIPES, load_file},
 };
 
-/// Checks lesson files, or every known lesson.
 pub(crate) fn check(global: &Global, files: &[PathBuf]) -> Result<u8, Failure> {
     // `check lessons/*.yaml` names the recipes too; they are no lesson, and can be wrong all the same.
     let (recipes, files): (Vec<&PathBuf>, Vec<&PathBuf>) =
@@ -41,15 +40,7 @@ pub(crate) fn check(global: &Global, files: &[PathBuf]) -> Result<u8, Failure> {
             }
             Err(error) => {
                 code = USAGE;
-                if global.json {
-                    let (line, column) = error.place.unzip();
-                    print::json(&json!({
-                        "file": error.file, "ok": false, "line": line, "column": column,
-                        "message": error.message, "help": error.help,
-                    }))?;
-                } else {
-                    print::tell(&error.to_string());
-                }
+                print::mistake(&error, global.json)?;
             }
         }
     }

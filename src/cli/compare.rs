@@ -38,14 +38,13 @@ impl CompareArgs {
             }
             return two(&one.variant, &other.variant);
         }
-        let names: Vec<&String> = loaded.lesson.variants.keys().collect();
+        let id = &loaded.lesson.id;
+        let names: Vec<&str> = loaded.lesson.variants.keys().map(String::as_str).collect();
         let place = |name: &String| {
-            names.iter().position(|known| *known == name).ok_or_else(|| {
-                let known: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+            names.iter().position(|known| known == name).ok_or_else(|| {
                 Failure::usage(format!(
-                    "the lesson `{}` has no variant `{name}`; it has {}",
-                    loaded.lesson.id,
-                    known.join(", ")
+                    "the lesson `{id}` has no variant `{name}`; it has {}",
+                    names.join(", ")
                 ))
             })
         };
@@ -54,10 +53,7 @@ impl CompareArgs {
         let playing = recorded.first().map(|recording| place(&recording.header.variant)).transpose()?;
         let entry = CatalogueEntry::from(&loaded.lesson);
         let usual = comparing::sides(&entry, after.or(playing)).ok_or_else(|| {
-            Failure::usage(format!(
-                "the lesson `{}` has only one variant: there is nothing to compare",
-                loaded.lesson.id
-            ))
+            Failure::usage(format!("the lesson `{id}` has only one variant: there is nothing to compare"))
         })?;
         two(names[before.unwrap_or(usual[0])], names[after.unwrap_or(usual[1])])
     }

@@ -11,20 +11,11 @@ pub(crate) fn config(global: &Global, check: bool) -> Result<u8, Failure> {
     let shown =
         path.as_deref().map_or_else(|| "nowhere: there is no home directory".to_owned(), config::short);
     if !check {
-        print::document(&config::file(&shown))?;
-        return Ok(OK);
+        return print::document(&config::file(&shown)).map(|()| OK);
     }
     let mistakes = &global.chosen.mistakes;
     for mistake in mistakes {
-        if global.json {
-            let (line, column) = mistake.place.unzip();
-            print::json(&json!({
-                "file": mistake.file, "ok": false, "line": line, "column": column,
-                "message": mistake.message, "help": mistake.help,
-            }))?;
-        } else {
-            print::tell(&mistake.to_string());
-        }
+        print::mistake(mistake, global.json)?;
     }
     if !mistakes.is_empty() {
         return Ok(USAGE);

@@ -1,7 +1,7 @@
 //! `lockstep doctor`: what this machine has and lacks, and whether time can be stopped on it.
 
 use super::{
-    Failure, Global, INTERRUPTED, OK, SERVER,
+    Failure, Global, OK, SERVER,
     interrupt::{self, interrupted},
     print, words,
 };
@@ -11,7 +11,6 @@ use crate::{
     text::{Lang, Words},
 };
 
-/// Reports, and installs what is missing where that is asked for.
 pub(crate) fn doctor(global: &Global, install: bool, yes: bool) -> Result<u8, Failure> {
     let options = global.lab_options()?;
     let lang = global.lang();
@@ -35,7 +34,7 @@ pub(crate) fn doctor(global: &Global, install: bool, yes: bool) -> Result<u8, Fa
     let report = super::block_on(async {
         tokio::select! {
             report = report(&options) => Ok(report),
-            signal = interrupted() => Err(Failure { message: words::ENDED_BY.text(&[signal]), code: INTERRUPTED }),
+            signal = interrupted() => Err(Failure::interrupted(signal)),
         }
     })?;
     if global.json {
@@ -49,7 +48,6 @@ pub(crate) fn doctor(global: &Global, install: bool, yes: bool) -> Result<u8, Fa
     Ok(if report.healthy() { OK } else { SERVER })
 }
 
-/// What would be installed.
 pub(crate) fn plan_words(plan: &InstallPlan, lang: Lang) -> String {
     match lang {
         Lang::En => plan.to_string(),

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::{
     Failure, Global, INTERRUPTED, NOT_SHOWN, OK,
     interrupt::{self, interrupted},
-    print, words,
+    millis, print, words,
 };
 use crate::{
     lesson::Scenario,
@@ -67,29 +67,20 @@ fn fault(word: &str) -> Result<MayFail, String> {
     let how = match how {
         "crash" => Failing::Crash,
         "freeze" => Failing::Freeze,
-        other => {
-            return Err(format!("`{other}` cannot be explored: `crash`, `freeze` or `freeze:CLIENT`"));
-        }
+        other => return Err(format!("`{other}` cannot be explored: `crash`, `freeze` or `freeze:CLIENT`")),
     };
     Ok(MayFail { how, client })
 }
 
-/// Tries every order of a lesson's variants.
 pub(crate) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure> {
     if global.recorded || global.wall_clock {
         let why = "exploring needs real servers whose clock stands still; leave `--recorded` and `--wall-clock` away";
         return Err(Failure::usage(why));
     }
     let loaded = global.lesson(&args.lesson)?;
-    let variants: Vec<&String> = match &global.variant {
-        Some(name) => vec![name],
-        None => loaded.lesson.variants.keys().collect(),
-    };
-    let scenarios: Vec<Scenario> = variants
-        .into_iter()
-        .map(|variant| Scenario::plan(&loaded, variant, &global.overrides()))
-        .collect::<Result<_, _>>()?;
-    let all = scenarios.iter().map(|scenario| bounds(scenario, args)).collect::<Result<Vec<_>, _>>()?;
+    let scenarios = global.scenarios(&loaded)?;
+    let all: Vec<Bounds> =
+        scenarios.iter().map(|scenario| bounds(scenario, args)).collect::<Result<_, _>>()?;
     let options = global.lab_options()?;
     interrupt::listen(global.lang());
     super::block_on(async {
@@ -110,7 +101,7 @@ pub(crate) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
                 found = Box::pin(explore::explore(scenario, &options, bounds, &watch)) => found,
                 // While servers are started or an order is confirmed nobody asks whether to stop.
                 signal = unheard() => {
-                    return Err(Failure { message: words::ENDED_BY.text(&[signal]), code: INTERRUPTED });
+                    return Err(Failure::interrupted(signal));
                 }
             };
             bar.finish_and_clear();
@@ -174,7 +165,6 @@ fn failure(scenario: &Scenario, error: ExploreError) -> Failure {
     }
 }
 
-/// A bar where somebody watches, and nothing elsewhere.
 fn bar(lang: Lang) -> ProgressBar {
     if !print::is_watched() {
         return ProgressBar::hidden();
@@ -182,7 +172,7 @@ fn bar(lang: Lang) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template("{wide_bar} {percent}% · {msg}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━╸─"));
-    bar.set_message(words::STARTS.with(lang, &[]));
+    bar.set_message(words::STARTS.get(lang));
     bar
 }
 
@@ -215,22 +205,12 @@ fn number(count: u128) -> Value {
 }
 
 fn json_line(scenario: &Scenario, found: &Explored, moves: usize) -> Value {
-    let outcomes: Vec<_> = found
-        .outcomes
-        .iter()
-        .map(|seen| {
-            json!({
-                "outcome": seen.outcome.to_string(),
-                "count": number(seen.orders),
-                "first": seen.first,
-            })
-        })
-        .collect();
-    let broken: Vec<_> = found
-        .broken
-        .iter()
-        .map(|(invariant, orders)| json!({ "invariant": invariant, "count": number(*orders) }))
-        .collect();
+    let outcomes = found.outcomes.iter().map(|seen| {
+        json!({ "outcome": seen.outcome.to_string(), "count": number(seen.orders), "first": seen.first })
+    });
+    let broken = found.broken.iter();
+    let broken =
+        broken.map(|(invariant, orders)| json!({ "invariant": invariant, "count": number(*orders) }));
     json!({
         "lesson": scenario.loaded.lesson.id,
         "variant": scenario.variant,
@@ -241,13 +221,13 @@ fn json_line(scenario: &Scenario, found: &Explored, moves: usize) -> Value {
         "pruned": number(found.pruned),
         "cut": number(found.cut),
         "violations": number(found.violations),
-        "broken": broken,
+        "broken": broken.collect::<Vec<_>>(),
         "shortest": found.shortest.as_ref().map(|shortest| &shortest.moves),
         "why": found.shortest.as_ref().and_then(|shortest| why::first(scenario, &shortest.log)),
         "choices": found.shortest.as_ref().map(|shortest| &shortest.choices),
-        "outcomes": outcomes,
-        "searching_ms": u64::try_from(found.searching.as_millis()).unwrap_or(u64::MAX),
-        "wall_ms": u64::try_from(found.wall.as_millis()).unwrap_or(u64::MAX),
+        "outcomes": outcomes.collect::<Vec<_>>(),
+        "searching_ms": millis(found.searching),
+        "wall_ms": millis(found.wall),
     })
 }
 
@@ -268,11 +248,10 @@ fn summary(scenario: &Scenario, found: &Explored, lang: Lang) -> String {
             &found.cut.to_string(),
         ],
     )];
-    if found.complete && found.orders() == 1 {
-        lines.push(format!("    {}", words::ONE_ORDER.with(lang, &[])));
-    }
     if !found.complete {
-        lines.push(format!("    {}", words::INCOMPLETE.with(lang, &[])));
+        lines.push(format!("    {}", words::INCOMPLETE.get(lang)));
+    } else if found.orders() == 1 {
+        lines.push(format!("    {}", words::ONE_ORDER.get(lang)));
     }
     for seen in &found.outcomes {
         lines.push(format!("    {:>8}  {}", seen.orders, seen.outcome));
@@ -282,7 +261,7 @@ fn summary(scenario: &Scenario, found: &Explored, lang: Lang) -> String {
     }
     if let Some(shortest) = &found.shortest {
         let order = if shortest.moves.is_empty() {
-            words::BEFORE_ALL.with(lang, &[])
+            words::BEFORE_ALL.get(lang).to_owned()
         } else {
             shortest.moves.join(" → ")
         };

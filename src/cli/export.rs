@@ -85,28 +85,18 @@ fn parse_size(text: &str) -> Result<(u16, u16), String> {
     })
 }
 
-/// Makes a run and writes a picture of it.
 pub(crate) fn export(global: &Global, args: &ExportArgs) -> Result<u8, Failure> {
-    let format = args.format.or_else(|| {
-        let name = args.output.as_ref()?.file_name()?.to_str()?;
-        Format::of_file(name)
-    });
-    let format = format.unwrap_or(Format::Svg);
+    let named = || Format::of_file(args.output.as_ref()?.file_name()?.to_str()?);
+    let format = args.format.or_else(named).unwrap_or(Format::Svg);
     // Every mistake that can be found without a server is found before the first server starts.
-    let output = args.output.as_deref().filter(|path| !is_standard_output(path));
-    let output = match output {
-        None => None,
-        Some(path) => {
-            let ours = |there: &Path| format.wrote(&output::beginning(there));
-            let output = output::claim(global, path, args.force, "picture.svg", ours)?;
-            Some((path, output))
-        }
+    let path = args.output.as_deref().filter(|path| !is_standard_output(path));
+    let claim = |path| -> Result<_, Failure> {
+        let ours = |there: &Path| format.wrote(&output::beginning(there));
+        Ok((path, output::claim(global, path, args.force, "picture.svg", ours)?))
     };
+    let output = path.map(claim).transpose()?;
     let (scenario, log) = source(global, &args.lesson)?;
-    let log = match log {
-        Some(log) => log,
-        None => run::log_of(global, &scenario)?,
-    };
+    let log = log.map_or_else(|| run::log_of(global, &scenario), Ok)?;
     let finished = finished(&scenario, log);
     let look = Look {
         size: args.size,
@@ -117,18 +107,14 @@ pub(crate) fn export(global: &Global, args: &ExportArgs) -> Result<u8, Failure> 
         presenting: args.present,
         lens: args.view,
     };
-    let text =
-        export::export(&finished, format, args.at, &look).map_err(|error| Failure::usage(error.text()))?;
+    let text = export::export(&finished, format, args.at, &look).map_err(Failure::usage)?;
     match output {
         Some((path, output)) => {
             let written = output.write(|out| out.write_all(text.as_bytes()));
-            written.map_err(|error| {
-                let (path, error) = (path.display().to_string(), error.to_string());
-                Failure::usage(words::NO_PICTURE.text(&[&path, &error]))
-            })?;
+            written.map_err(|error| Failure::of_file(words::NO_PICTURE, path, &error))?;
             if global.json {
                 let done = json!({
-                    "lesson": finished.entry.id, "variant": finished.variant_name(), "format": format.name(),
+                    "lesson": finished.entry.id, "variant": finished.variant_name(), "format": format,
                     "file": path, "bytes": text.len(), "verdict": finished.verdict.outcome,
                 });
                 print::json(&done)?;
@@ -151,14 +137,9 @@ fn source(global: &Global, lesson: &str) -> Result<(Scenario, Option<Log>), Fail
         return recorded(global, lesson, recording::read(path)?);
     }
     let loaded = global.lesson(lesson)?;
-    let variant = match &global.variant {
-        Some(variant) => variant.clone(),
-        None => loaded.lesson.variants.keys().next().cloned().unwrap_or_default(),
-    };
-    Ok((Scenario::plan(&loaded, &variant, &global.overrides())?, None))
+    Ok((Scenario::plan(&loaded, &global.variant_of(&loaded), &global.overrides())?, None))
 }
 
-/// A recording of the user's.
 fn recorded(
     global: &Global,
     file: &str,

@@ -34,9 +34,7 @@ pub(crate) fn listen(lang: Lang) {
     let thread = thread::Builder::new().name("signals".to_owned());
     let started = thread.spawn(move || {
         // Without it signals do what they do by default: they end the program, and the kernel its children.
-        let Ok((runtime, mut signals)) = begin() else {
-            return;
-        };
+        let Ok((runtime, mut signals)) = begin() else { return };
         let _ = listens.send(());
         let (_, name) = runtime.block_on(signals.next());
         announce.send_replace(Some(name));
@@ -60,9 +58,7 @@ pub(crate) fn received() -> Option<&'static str> {
 
 /// Resolves when the user or the system has asked this program to end, with the signal's name.
 pub(crate) async fn interrupted() -> &'static str {
-    let Some(signal) = SIGNAL.get() else {
-        return std::future::pending().await;
-    };
+    let Some(signal) = SIGNAL.get() else { return std::future::pending().await };
     let mut signal = signal.subscribe();
     let name = signal.wait_for(Option::is_some).await.ok().and_then(|name| *name);
     match name {

@@ -4,7 +4,6 @@ use serde_json::json;
 
 use super::{Failure, Global, OK, USAGE, print, words};
 
-/// Lists the lessons.
 pub(crate) fn list(global: &Global) -> Result<u8, Failure> {
     let library = global.library()?;
     let lang = global.lang();

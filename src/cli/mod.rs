@@ -19,19 +19,30 @@ pub(crate) mod race;
 pub(crate) mod run;
 pub(crate) mod words;
 
-use std::{path::PathBuf, process::ExitCode, time::Duration};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+    time::Duration,
+};
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::{
     config::Config,
+    files,
     lab::{
         LabError, LabOptions, end_all,
         limits::{self, room_for_threads},
     },
-    lesson::{LessonError, Library, Loaded, Params, plan::param_from_word},
-    text::{Lang, Text},
+    lesson::{
+        LessonError, Library, Loaded, Params, Scenario, library::load_file, plan::param_from_word, schema,
+    },
+    recording::{RecordingError, carried::NotCarried},
+    run::session::EngineError,
+    text::{Lang, Text, Words},
     ui::theme::ThemeName,
 };
 
@@ -49,7 +60,6 @@ pub const INTERRUPTED: u8 = 130;
 /// How long tasks that own no lab are waited for at the end.
 const TASKS_END_WITHIN: Duration = Duration::from_millis(100);
 
-/// The variable that names a directory of lessons.
 const LESSONS: &str = "LOCKSTEP_LESSONS";
 
 /// Watch distributed locks fail on real servers, one move at a time, and then fix them.
@@ -205,6 +215,16 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// A signal, by its name, ended the command.
+    fn interrupted(signal: &str) -> Self {
+        Self { message: words::ENDED_BY.text(&[signal]), code: INTERRUPTED }
+    }
+
+    /// Something that could not be done with a file: what of the words, which file, why.
+    fn of_file(words: Words, path: &Path, error: &dyn fmt::Display) -> Self {
+        Self::usage(words.text(&[&path.display().to_string(), &error.to_string()]))
+    }
+
     fn usage(message: impl Into<Text>) -> Self {
         Self { message: message.into(), code: USAGE }
     }
@@ -220,27 +240,27 @@ impl From<LessonError> for Failure {
     }
 }
 
-impl From<crate::recording::RecordingError> for Failure {
-    fn from(error: crate::recording::RecordingError) -> Self {
+impl From<RecordingError> for Failure {
+    fn from(error: RecordingError) -> Self {
         Self::usage(error.to_string())
     }
 }
 
-impl From<crate::recording::carried::NotCarried> for Failure {
-    fn from(error: crate::recording::carried::NotCarried) -> Self {
+impl From<NotCarried> for Failure {
+    fn from(error: NotCarried) -> Self {
         Self::usage(error.to_string())
     }
 }
 
-impl From<crate::run::session::EngineError> for Failure {
-    fn from(error: crate::run::session::EngineError) -> Self {
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
         if error.is_server() { Self::server(error.text()) } else { Self::usage(error.text()) }
     }
 }
 
 impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
-        crate::run::session::EngineError::from(error).into()
+        EngineError::from(error).into()
     }
 }
 
@@ -250,18 +270,13 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-/// Reads the command line and does what it says.
 pub fn main() -> ExitCode {
     let (outcome, lang) = match Cli::try_parse() {
         Ok(Cli { command, mut global }) => {
             let outcome = global.configure().and_then(|()| answer(command, &global));
             // What failed after a signal failed because of it.
-            let outcome = outcome.map_err(|failure| {
-                interrupt::received().map_or(failure, |signal| Failure {
-                    message: words::ENDED_BY.text(&[signal]),
-                    code: INTERRUPTED,
-                })
-            });
+            let outcome =
+                outcome.map_err(|failure| interrupt::received().map_or(failure, Failure::interrupted));
             (outcome, global.lang())
         }
         Err(said) => (print::usage(&said), Lang::from_env()),
@@ -289,16 +304,12 @@ fn answer(command: Option<Command>, global: &Global) -> Result<u8, Failure> {
         Some(Command::Doctor { install, yes }) => doctor::doctor(global, install, yes),
         Some(Command::Progress { reset, yes }) => progress::progress(global, reset, yes),
         Some(Command::Config { check }) => config::config(global, check),
-        Some(Command::Schema) => {
-            print::document(&crate::lesson::schema())?;
-            Ok(OK)
-        }
+        Some(Command::Schema) => print::document(&schema()).map(|()| OK),
         Some(Command::New { name }) => new::new(global, &name),
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "lockstep", &mut script);
-            print::document(&String::from_utf8_lossy(&script))?;
-            Ok(OK)
+            print::document(&String::from_utf8_lossy(&script)).map(|()| OK)
         }
     }
 }
@@ -339,14 +350,14 @@ impl Global {
     }
 
     /// A lesson by its name, or by the path of its file.
-    fn lesson(&self, name: &str) -> Result<std::sync::Arc<Loaded>, Failure> {
+    fn lesson(&self, name: &str) -> Result<Arc<Loaded>, Failure> {
         let library = self.library()?;
         if let Some(lesson) = library.find(name) {
             return Ok(lesson.clone());
         }
-        let path = PathBuf::from(name);
+        let path = Path::new(name);
         if path.exists() || name.contains('/') || path.extension().is_some() {
-            return Ok(crate::lesson::library::load_file(&path)?);
+            return Ok(load_file(path)?);
         }
         let near = library
             .ids()
@@ -359,12 +370,25 @@ impl Global {
         }))
     }
 
+    /// The variant that was named, or the first.
+    fn variant_of(&self, loaded: &Loaded) -> String {
+        let first = || loaded.lesson.variants.keys().next().cloned();
+        self.variant.clone().or_else(first).unwrap_or_default()
+    }
+
+    /// What is to be run of a lesson: the variant that was named, or all of them.
+    fn scenarios(&self, loaded: &Arc<Loaded>) -> Result<Vec<Scenario>, LessonError> {
+        let all = loaded.lesson.variants.keys().filter(|_| self.variant.is_none());
+        let variants = self.variant.iter().chain(all);
+        variants.map(|variant| Scenario::plan(loaded, variant, &self.overrides())).collect()
+    }
+
     fn overrides(&self) -> Params {
         self.set.iter().map(|(name, value)| (name.clone(), param_from_word(value))).collect()
     }
 
     fn lab_options(&self) -> Result<LabOptions, Failure> {
-        crate::files::check_umask().map_err(output::umask)?;
+        files::check_umask().map_err(output::umask)?;
         let mut options = LabOptions::new()?;
         options.wall_clock = self.wall_clock;
         Ok(options)
@@ -380,20 +404,18 @@ fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Fail
             source,
         })
     })?;
-    Ending(Some(runtime)).block_on(work)
+    let handle = runtime.handle().clone();
+    let _ending = Ending(Some(runtime));
+    handle.block_on(work)
+}
+
+/// Whole milliseconds, for JSON.
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// A runtime whose drop, also in a panic, ends the labs first: their owners need it for that.
 struct Ending(Option<Runtime>);
-
-impl Ending {
-    fn block_on<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-        match &self.0 {
-            Some(runtime) => runtime.block_on(work),
-            None => Err(Failure::usage("the program is ending")),
-        }
-    }
-}
 
 impl Drop for Ending {
     fn drop(&mut self) {

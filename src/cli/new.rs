@@ -20,14 +20,11 @@ pub(crate) fn new(global: &Global, name: &str) -> Result<u8, Failure> {
     let path = directory.join(format!("{name}.yaml"));
     let text = TEMPLATE.replace("id: my-lock", &format!("id: {name}"));
     let written = std::fs::OpenOptions::new().write(true).create_new(true).open(&path);
-    written.and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes())).map_err(|error| {
-        let (path, error) = (path.display().to_string(), error.to_string());
-        Failure::usage(words::NOT_WRITTEN.text(&[&path, &error]))
-    })?;
-    print::line(&words::WRITTEN.with(global.lang(), &[&path.display().to_string()]))?;
-    print::line(&format!(
-        "    lockstep check {0}\n    lockstep run {0}\n    lockstep play {0}",
-        path.display()
-    ))?;
+    written
+        .and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()))
+        .map_err(|error| Failure::of_file(words::NOT_WRITTEN, &path, &error))?;
+    let path = path.display().to_string();
+    print::line(&words::WRITTEN.with(global.lang(), &[&path]))?;
+    print::line(&format!("    lockstep check {path}\n    lockstep run {path}\n    lockstep play {path}"))?;
     Ok(OK)
 }

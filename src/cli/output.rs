@@ -5,7 +5,7 @@ use std::{io::Read as _, path::Path};
 use super::{Failure, Global, print, words};
 use crate::{
     files::{self, Kind, Output, Umask, Unwritable},
-    text::{Lang, Text, Words},
+    text::{Text, Words},
 };
 
 /// How much of a file says what made it.
@@ -43,10 +43,7 @@ pub(crate) fn beginning(path: &Path) -> String {
 
 fn unwritable(path: &Path, example: &str, error: Unwritable) -> Failure {
     let shown = path.display().to_string();
-    let other = |kind: Words| Text {
-        en: words::IRREGULAR.with(Lang::En, &[&shown, kind.get(Lang::En)]),
-        zh: words::IRREGULAR.with(Lang::Zh, &[&shown, kind.get(Lang::Zh)]),
-    };
+    let other = |kind: Words| Text::from_fn(|lang| words::IRREGULAR.with(lang, &[&shown, kind.get(lang)]));
     Failure::usage(match error {
         Unwritable::Irregular(Kind::Directory) => {
             words::IS_DIRECTORY.text(&[&shown, &path.join(example).display().to_string()])

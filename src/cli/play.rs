@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use super::{Failure, Global, OK, compare::CompareArgs, doctor, print, words};
 use crate::run::open::ChosenRuns;
 use crate::{
-    lab::{LabOptions, install::InstallPlan, programs::Search},
+    lab::{LabOptions, install::InstallPlan},
     lesson::{LabKind, Library, Loaded, Params, Scenario, expr::within_allowance},
     recording::{self, Recording, carried},
     run::{LessonChoice, session::EngineError},
@@ -20,14 +20,13 @@ use crate::{
     },
 };
 
-/// The recordings among what the user named.
 fn recordings(lesson: Option<&str>, compare: Option<&CompareArgs>) -> Result<Vec<Recording>, Failure> {
     let other = compare.and_then(|args| args.other.as_deref());
     let mut recorded = Vec::new();
     for path in lesson.into_iter().chain(other).map(PathBuf::from) {
         // The second one can be nothing else.
         if recording::looks_like_one(&path) || (!recorded.is_empty() && other.is_some()) {
-            recorded.push(recording::read(&path).map_err(|error| Failure::usage(error.to_string()))?);
+            recorded.push(recording::read(&path)?);
         } else if other.is_some() {
             return Err(Failure::usage(format!(
                 "`{}` is no recording; with a second one given, both must be recordings of one lesson",
@@ -77,10 +76,7 @@ pub(crate) fn play(
                 Some(loaded) => Arc::clone(loaded),
                 None => global.lesson(name)?,
             };
-            let variant = match &global.variant {
-                Some(variant) => variant.clone(),
-                None => loaded.lesson.variants.keys().next().cloned().unwrap_or_default(),
-            };
+            let variant = global.variant_of(&loaded);
             // Its author wants the first mistake on the command line, not on a screen.
             let scenario = Scenario::plan(&loaded, &variant, &global.overrides())?;
             if global.recorded {
@@ -133,11 +129,11 @@ pub(crate) fn play(
         outdated,
         keys: global.chosen.keys.clone(),
         reduced_motion: global.reduced_motion || global.chosen.reduced_motion.unwrap_or(false),
-        mistakes: global.chosen.told(),
+        mistakes: global.chosen.summary(),
     };
     let ended = super::block_on(async {
         let mut screen = terminal::TerminalGuard::take()?;
-        app::run(&mut *screen, terminal::input()?, Catalogue::new(entries), runs, app_options)
+        app::run(&mut *screen.terminal, terminal::input()?, Catalogue::new(entries), runs, app_options)
             .await
             .map_err(|error| Failure::usage(error.to_string()))
     })?;
@@ -211,9 +207,13 @@ fn offer_to_install(options: &LabOptions, wanted: &[LabKind], lang: Lang) -> Res
     if wanted.iter().all(|lab| options.search.serves(*lab)) {
         return Ok(());
     }
-    let Some(plan) = install_plan(&options.search, lang) else {
-        return Ok(());
-    };
+    let programs = crate::lab::doctor::programs(&options.search);
+    let plan = InstallPlan::new(&programs, &options.search).unwrap_or_else(|error| {
+        // There is no way to install it.
+        print::complain(EngineError::from(error).text().get(lang));
+        None
+    });
+    let Some(plan) = plan else { return Ok(()) };
     let plan_words = doctor::plan_words(&plan, lang);
     print::tell(&words::SOME_MISSING.with(lang, &[&plan_words]));
     print::tell(&format!("{}\n", words::OR_RECORDINGS.get(lang)));
@@ -227,13 +227,4 @@ fn offer_to_install(options: &LabOptions, wanted: &[LabKind], lang: Lang) -> Res
         }
     }
     Ok(())
-}
-
-/// How to install what is missing; where there is no way, that is said.
-fn install_plan(search: &Search, lang: Lang) -> Option<InstallPlan> {
-    let programs = crate::lab::doctor::programs(search);
-    InstallPlan::new(&programs, search).unwrap_or_else(|error| {
-        print::complain(EngineError::from(error).text().get(lang));
-        None
-    })
 }

@@ -9,30 +9,39 @@
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use clap::error::ErrorKind;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Failure, OK, USAGE};
-use crate::{printable, text::Text};
+use crate::{lesson::LessonError, printable, text::Text};
 
 /// As a shell reports a program that SIGPIPE ended: whoever reads standard output has gone.
 pub(crate) const UNREAD: u8 = 141;
 
 /// A line, or several, on standard output.
 pub(crate) fn line(text: &str) -> Result<(), Failure> {
-    write(&format!("{text}\n"))
+    document(&format!("{text}\n"))
 }
 
 /// A JSON value as one line of standard output.
 pub(crate) fn json(value: &Value) -> Result<(), Failure> {
-    write(&format!("{}\n", printable::json(&value.to_string())))
+    document(&format!("{}\n", printable::json(&value.to_string())))
+}
+
+/// What is wrong with a file that somebody wrote: a JSON object on standard output, or words on standard error.
+pub(crate) fn mistake(error: &LessonError, as_json: bool) -> Result<(), Failure> {
+    if !as_json {
+        tell(&error.to_string());
+        return Ok(());
+    }
+    let (line, column) = error.place.unzip();
+    json(&json!({
+        "file": error.file, "ok": false, "line": line, "column": column,
+        "message": error.message, "help": error.help,
+    }))
 }
 
 /// A whole text, such as a picture, on standard output.
 pub(crate) fn document(text: &str) -> Result<(), Failure> {
-    write(text)
-}
-
-fn write(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     let written = out.write_all(printable::lines(text).as_bytes());
     unless_unread(written.and_then(|()| out.flush()))

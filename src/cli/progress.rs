@@ -8,18 +8,17 @@ use crate::{
     ui::state::progress::{Record, Store, Trouble},
 };
 
-/// Prints it, or clears it.
 pub(crate) fn progress(global: &Global, reset: bool, yes: bool) -> Result<u8, Failure> {
     let lang = global.lang();
     if reset {
-        if !yes && !asked(lang)? {
-            return Err(Failure::usage(words::NOTHING_FORGOTTEN.text(&[])));
+        if !yes {
+            let answer = print::ask(words::FORGET.get(lang), false)?;
+            if !answer.ok_or_else(|| Failure::usage(words::NOBODY_FORGETS.text(&[])))? {
+                return Err(Failure::usage(words::NOTHING_FORGOTTEN.text(&[])));
+            }
         }
         if let Some(path) = Store::path() {
-            Store::forget(&path).map_err(|error| {
-                let (path, error) = (path.display().to_string(), error.to_string());
-                Failure::usage(words::NOT_REMOVED.text(&[&path, &error]))
-            })?;
+            Store::forget(&path).map_err(|error| Failure::of_file(words::NOT_REMOVED, &path, &error))?;
         }
         if !global.json {
             print::line(words::FORGOTTEN.get(lang))?;
@@ -28,7 +27,7 @@ pub(crate) fn progress(global: &Global, reset: bool, yes: bool) -> Result<u8, Fa
     }
     let (store, trouble) = Store::open();
     if let Some(trouble) = &trouble {
-        print::complain(&told(trouble, lang));
+        print::complain(&words_of(trouble, lang));
     }
     let progress = store.progress();
     if global.json {
@@ -53,10 +52,9 @@ pub(crate) fn progress(global: &Global, reset: bool, yes: bool) -> Result<u8, Fa
         }
         for (variant, record) in variants {
             let mark = if record.finished { "✓" } else { "·" };
-            let (right, asked) = (record.right.to_string(), record.asked.to_string());
             let predictions = match record.asked {
                 0 => String::new(),
-                _ => words::PREDICTED.with(lang, &[&right, &asked]),
+                asked => words::PREDICTED.with(lang, &[&record.right.to_string(), &asked.to_string()]),
             };
             let solved = match record.solved {
                 0 => String::new(),
@@ -68,17 +66,10 @@ pub(crate) fn progress(global: &Global, reset: bool, yes: bool) -> Result<u8, Fa
     Ok(OK)
 }
 
-/// A trouble in words for standard error.
-fn told(trouble: &Trouble, lang: Lang) -> String {
+fn words_of(trouble: &Trouble, lang: Lang) -> String {
     match trouble {
         Trouble::Damaged(aside) => words::DAMAGED.with(lang, &[&aside.display().to_string()]),
         Trouble::Newer(path) => words::NEWER.with(lang, &[&path.display().to_string()]),
         Trouble::Unkept(why) => words::UNKEPT.with(lang, &[why]),
     }
-}
-
-/// Asks the user at the terminal; only a yes is a yes.
-fn asked(lang: Lang) -> Result<bool, Failure> {
-    let answer = print::ask(words::FORGET.get(lang), false)?;
-    answer.ok_or_else(|| Failure::usage(words::NOBODY_FORGETS.text(&[])))
 }

@@ -9,7 +9,7 @@ use super::{
     Failure, Global, INTERRUPTED, OK,
     interrupt::{self, interrupted},
     meter::Meter,
-    print, words,
+    millis, print, words,
 };
 use crate::{
     lab::LabOptions,
@@ -33,27 +33,18 @@ pub struct RaceArgs {
     runs: u64,
 }
 
-/// Races a lesson's variants.
 pub(crate) fn race(global: &Global, args: &RaceArgs) -> Result<u8, Failure> {
     if global.recorded {
         let why = "a race needs real servers, and `--recorded` asks for none; leave it away";
         return Err(Failure::usage(why));
     }
     let loaded = global.lesson(&args.lesson)?;
-    let variants: Vec<&String> = match &global.variant {
-        Some(name) => vec![name],
-        None => loaded.lesson.variants.keys().collect(),
-    };
-    let scenarios = variants
-        .into_iter()
-        .map(|variant| Scenario::plan(&loaded, variant, &global.overrides()))
-        .collect::<Result<Vec<_>, _>>()?;
+    let scenarios = global.scenarios(&loaded)?;
     let options = global.lab_options()?;
     interrupt::listen(global.lang());
     super::block_on(async {
         for scenario in &scenarios {
-            let races = Races { scenario, seed: global.seed, lang: global.lang() };
-            let (report, cut) = races.run(&options, args.runs).await?;
+            let (report, cut) = run(global, scenario, &options, args.runs).await?;
             if global.json {
                 print::json(&json_line(scenario, &report, global.seed))?;
             } else {
@@ -72,89 +63,72 @@ pub(crate) fn race(global: &Global, args: &RaceArgs) -> Result<u8, Failure> {
     })
 }
 
-/// The races of one variant.
-struct Races<'a> {
-    scenario: &'a Scenario,
-    seed: u64,
-    lang: Lang,
+/// Races one variant, and says how far it has come. What was counted is kept when a signal ends it, which is then named.
+async fn run(
+    global: &Global,
+    scenario: &Scenario,
+    options: &LabOptions,
+    runs: u64,
+) -> Result<(RaceReport, Option<&'static str>), Failure> {
+    let began = Instant::now();
+    let mut signal = std::pin::pin!(interrupted());
+    let mut batch = batch::races(scenario.clone(), options.clone(), global.seed, runs);
+    let mut meter = Meter::new();
+    let mut report: Option<RaceReport> = None;
+    let cut = loop {
+        if report.as_ref().is_some_and(RaceReport::is_complete) {
+            break None;
+        }
+        let update = tokio::select! {
+            update = batch.updates.recv() => update,
+            signal = &mut signal => break Some(signal),
+        };
+        match (update, &mut report) {
+            (Some(BatchUpdate::Ready(info)), _) => report = Some(RaceReport::new(info, runs)),
+            (Some(BatchUpdate::Raced(race)), Some(report)) => {
+                report.add(race);
+                meter.show(|spent| progress(scenario, report, spent, global.lang()));
+            }
+            (Some(BatchUpdate::Failed { message, server }), _) => {
+                batch.end().await;
+                return Err(if server { Failure::server(message) } else { Failure::usage(message) });
+            }
+            (Some(_), _) => {}
+            // The races end only when they are ended, or say why.
+            (None, _) => break None,
+        }
+    };
+    drop(meter);
+    batch.end().await;
+    let Some(mut report) = report else { return Err(Failure::interrupted(cut.unwrap_or_default())) };
+    report.wall = began.elapsed();
+    Ok((report, cut))
 }
 
-impl Races<'_> {
-    /// Counts them, and says how far it has come. What was counted is kept when a signal ends it, which is then named.
-    async fn run(
-        &self,
-        options: &LabOptions,
-        runs: u64,
-    ) -> Result<(RaceReport, Option<&'static str>), Failure> {
-        let began = Instant::now();
-        let mut signal = std::pin::pin!(interrupted());
-        let mut batch = batch::races(self.scenario.clone(), options.clone(), self.seed, runs);
-        let mut meter = Meter::new();
-        let mut report: Option<RaceReport> = None;
-        let cut = loop {
-            if report.as_ref().is_some_and(RaceReport::is_complete) {
-                break None;
-            }
-            let update = tokio::select! {
-                update = batch.updates.recv() => update,
-                signal = &mut signal => break Some(signal),
-            };
-            match (update, &mut report) {
-                (Some(BatchUpdate::Ready(info)), _) => report = Some(RaceReport::new(info, runs)),
-                (Some(BatchUpdate::Raced(race)), Some(report)) => {
-                    report.add(race);
-                    meter.show(|spent| self.progress(report, spent));
-                }
-                (Some(BatchUpdate::Failed { message, server }), _) => {
-                    batch.end().await;
-                    return Err(if server { Failure::server(message) } else { Failure::usage(message) });
-                }
-                (Some(_), _) => {}
-                // The races end only when they are ended, or say why.
-                (None, _) => break None,
-            }
-        };
-        drop(meter);
-        batch.end().await;
-        let Some(mut report) = report else {
-            let signal = cut.unwrap_or_default();
-            return Err(Failure { message: words::ENDED_BY.text(&[signal]), code: INTERRUPTED });
-        };
-        report.wall = began.elapsed();
-        Ok((report, cut))
-    }
-
-    fn progress(&self, report: &RaceReport, spent: Duration) -> String {
-        let pace = Pace { done: report.kept.races(), of: report.asked, spent };
-        words::RACING.with(
-            self.lang,
-            &[
-                &self.scenario.loaded.lesson.id,
-                &self.scenario.variant,
-                &pace.done.to_string(),
-                &pace.of.to_string(),
-                &time::rate(pace.per_second()),
-                &time::left(pace.left()),
-            ],
-        )
-    }
+fn progress(scenario: &Scenario, report: &RaceReport, spent: Duration, lang: Lang) -> String {
+    let pace = Pace { done: report.kept.races(), of: report.asked, spent };
+    words::RACING.with(
+        lang,
+        &[
+            &scenario.loaded.lesson.id,
+            &scenario.variant,
+            &pace.done.to_string(),
+            &pace.of.to_string(),
+            &time::rate(pace.per_second()),
+            &time::left(pace.left()),
+        ],
+    )
 }
 
 fn json_line(scenario: &Scenario, report: &RaceReport, seed: u64) -> Value {
-    let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-    let outcomes: Vec<_> = report
-        .kept
-        .outcomes()
-        .into_iter()
-        .map(|(outcome, kind)| {
-            json!({
-                "outcome": outcome.to_string(), "count": kind.count(),
-                "first_seed": seed.wrapping_add(kind.first().into()),
-                "locks": outcome.locks, "counters": outcome.counters, "values": outcome.values,
-                "unfinished": outcome.unfinished, "broken": outcome.broken,
-            })
+    let outcomes = report.kept.outcomes().into_iter().map(|(outcome, kind)| {
+        json!({
+            "outcome": outcome.to_string(), "count": kind.count(),
+            "first_seed": seed.wrapping_add(kind.first().into()),
+            "locks": outcome.locks, "counters": outcome.counters, "values": outcome.values,
+            "unfinished": outcome.unfinished, "broken": outcome.broken,
         })
-        .collect();
+    });
     json!({
         "lesson": scenario.loaded.lesson.id,
         "variant": scenario.variant,
@@ -166,7 +140,7 @@ fn json_line(scenario: &Scenario, report: &RaceReport, seed: u64) -> Value {
         "complete": report.is_complete(),
         "seed": seed,
         "violated": report.kept.violated(),
-        "outcomes": outcomes,
+        "outcomes": outcomes.collect::<Vec<_>>(),
         "lesson_ms": millis(report.lesson),
         "wall_ms": millis(report.wall),
     })
@@ -187,9 +161,8 @@ fn histogram(scenario: &Scenario, report: &RaceReport, seed: u64, lang: Lang) ->
         lines.push(format!("    {}", words::NO_FAULTS_RACED.get(lang)));
     }
     let outcomes = report.kept.outcomes();
-    let widest = |texts: &mut dyn Iterator<Item = usize>| texts.max().unwrap_or(0);
     let names: Vec<String> = outcomes.iter().map(|(outcome, _)| outcome.to_string()).collect();
-    let wide = widest(&mut names.iter().take(MOST).map(|name| name.chars().count()));
+    let wide = names.iter().take(MOST).map(|name| name.chars().count()).max().unwrap_or(0);
     let digits = outcomes.first().map_or(1, |(_, kind)| kind.count().to_string().len());
     for (name, (outcome, kind)) in names.iter().zip(&outcomes).take(MOST) {
         let cells = (kind.count() * BAR).div_ceil(report.kept.races().max(1));

@@ -10,9 +10,9 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{
-    Failure, Global, INTERRUPTED, NOT_SHOWN, OK,
+    Failure, Global, NOT_SHOWN, OK,
     interrupt::{self, interrupted},
-    output, print, words,
+    millis, output, print, words,
 };
 use crate::{
     lab::LabOptions,
@@ -50,7 +50,6 @@ pub struct RunArgs {
     events: bool,
 }
 
-/// Runs lessons and proves their claims.
 pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
     if global.recorded && args.record.is_some() {
         let why = "a recorded run is recorded already; leave one of `--recorded` and `--record` away";
@@ -68,13 +67,7 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
     // Every mistake that can be found without a server is found before the first server starts.
     let mut scenarios = Vec::new();
     for loaded in &lessons {
-        let variants: Vec<&String> = match &global.variant {
-            Some(name) => vec![name],
-            None => loaded.lesson.variants.keys().collect(),
-        };
-        for variant in variants {
-            scenarios.push(Scenario::plan(loaded, variant, &global.overrides())?);
-        }
+        scenarios.extend(global.scenarios(loaded)?);
     }
     let options = global.lab_options()?;
     interrupt::listen(global.lang());
@@ -97,8 +90,7 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
             }
             if let Some(why) = report.wall_clock.as_ref().filter(|why| why.is_news()) {
                 let why = Text { en: why.to_string(), zh: why.chinese() };
-                let words = words::ON_WALL_CLOCK.with(global.lang(), &[why.get(global.lang())]);
-                print::complain(&words);
+                print::complain(&words::ON_WALL_CLOCK.with(global.lang(), &[why.get(global.lang())]));
             }
             if global.json {
                 print::json(&json_line(scenario, &report, args.events))?;
@@ -113,15 +105,16 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
 /// One run: on real servers, or the carried one where that is asked for.
 async fn report(global: &Global, scenario: &Scenario, options: &LabOptions) -> Result<RunReport, Failure> {
     if global.recorded {
-        return judge_again(scenario);
+        // The carried recording is judged by the claims as they are now.
+        let began = Instant::now();
+        return Ok(RunReport::of(scenario, carried::open(scenario)?.log, began));
     }
     tokio::select! {
         report = session::run_story(scenario, options, global.seed) => Ok(report?),
-        signal = interrupted() => Err(Failure { message: words::ENDED_BY.text(&[signal]), code: INTERRUPTED }),
+        signal = interrupted() => Err(Failure::interrupted(signal)),
     }
 }
 
-/// The log of one run and nothing else.
 pub(crate) fn log_of(global: &Global, scenario: &Scenario) -> Result<Log, Failure> {
     let options = global.lab_options()?;
     interrupt::listen(global.lang());
@@ -136,24 +129,19 @@ fn recording_files(
     scenarios: &[Scenario],
     force: bool,
 ) -> Result<Vec<PathBuf>, Failure> {
+    let in_directory = scenarios.len() != 1 || path.is_dir();
+    if in_directory && !scenarios.is_empty() {
+        std::fs::create_dir_all(path).map_err(|error| {
+            Failure::usage(format!("{}: {error}; several runs are recorded in a directory", path.display()))
+        })?;
+    }
     let file = |scenario| {
-        let file = recording_file(path, scenario, scenarios.len())?;
-        let example = carried::file_name(scenario);
-        output::claim(global, &file, force, &example, recording::looks_like_one)?;
+        let name = carried::file_name(scenario);
+        let file = if in_directory { path.join(&name) } else { path.to_owned() };
+        output::claim(global, &file, force, &name, recording::looks_like_one)?;
         Ok(file)
     };
     scenarios.iter().map(file).collect()
-}
-
-/// The file of one run's recording.
-fn recording_file(path: &Path, scenario: &Scenario, runs: usize) -> Result<PathBuf, Failure> {
-    if runs == 1 && !path.is_dir() {
-        return Ok(path.to_owned());
-    }
-    std::fs::create_dir_all(path).map_err(|error| {
-        Failure::usage(format!("{}: {error}; several runs are recorded in a directory", path.display()))
-    })?;
-    Ok(path.join(carried::file_name(scenario)))
 }
 
 /// Whether a file is a recording of this very scenario that still proves what the lesson claims.
@@ -165,31 +153,21 @@ fn is_fresh(file: &Path, scenario: &Scenario) -> bool {
     })
 }
 
-/// The carried recording of a scenario, judged by the claims as they are now.
-fn judge_again(scenario: &Scenario) -> Result<RunReport, Failure> {
-    let began = Instant::now();
-    let log = carried::open(scenario)?.log;
-    Ok(RunReport::of(scenario, log, began))
-}
-
 fn json_line(scenario: &Scenario, report: &RunReport, events: bool) -> Value {
     let Verdict { outcome, claims } = &report.verdict;
-    let claims: Vec<_> = claims
-        .iter()
-        .map(|claim| {
-            json!({
-                "claim": claim.claim, "says": claim.says, "expected": claim.expected.en, "observed": claim.observed.en,
-                "holds": claim.holds, "evidence": claim.evidence,
-            })
+    let claims = claims.iter().map(|claim| {
+        json!({
+            "claim": claim.claim, "says": claim.says, "expected": claim.expected.en, "observed": claim.observed.en,
+            "holds": claim.holds, "evidence": claim.evidence,
         })
-        .collect();
+    });
     let mut line = json!({
         "lesson": scenario.loaded.lesson.id,
         "variant": scenario.variant,
         "clock": report.clock,
-        "lesson_ms": u64::try_from(report.lesson.as_millis()).unwrap_or(u64::MAX),
-        "wall_ms": u64::try_from(report.wall.as_millis()).unwrap_or(u64::MAX),
-        "claims": claims,
+        "lesson_ms": millis(report.lesson),
+        "wall_ms": millis(report.wall),
+        "claims": claims.collect::<Vec<_>>(),
         "verdict": outcome,
     });
     if let Some(why) = &report.wall_clock {

@@ -8,5 +8,5 @@ pub(crate) mod local;
 pub(crate) mod process;
 pub mod protocol;
 
-pub use crate::server::redis::direct::{Answer, Direct, Part, is_silence};
+pub use crate::server::redis::resp::{Answer, Part, RespConnection, is_silence};
 pub use process::client_main;

@@ -81,7 +81,6 @@ async fn write(mut outgoing: mpsc::UnboundedReceiver<Response>) -> std::io::Resu
 
 struct Process {
     actors: HashMap<ActorId, Arc<Mutex<Connections>>>,
-    /// By server name.
     breaks: HashMap<String, Breaks>,
     /// Whether its servers tell it something without being asked.
     notified: bool,

@@ -41,7 +41,6 @@ pub struct Wire {
     pub script: Option<String>,
 }
 
-/// What a client reports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Response {
@@ -62,7 +61,6 @@ pub enum Response {
         server: String,
         /// What about: a path.
         about: String,
-        /// What happened there.
         what: String,
     },
     /// Everything that the servers had sent has been reported.

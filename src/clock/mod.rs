@@ -259,9 +259,7 @@ impl LessonClock {
     /// A process without a slot sees lesson time without any skew.
     pub fn env(&self, slot: Option<&Slot>) -> Vec<(OsString, OsString)> {
         let state = self.state();
-        let (Some(library), Some(page)) = (&self.0.control, &state.page) else {
-            return Vec::new();
-        };
+        let (Some(library), Some(page)) = (&self.0.control, &state.page) else { return Vec::new() };
         let preloaded = preload::already_preloaded();
         preload::variables(library, page.path(), slot.map(|slot| slot.index), preloaded.as_deref())
     }
@@ -286,9 +284,7 @@ impl LessonClock {
         next: impl FnOnce(Line, i64) -> Line,
     ) -> Result<LessonTime, ClockError> {
         let old = state.line;
-        let Some(page) = &mut state.page else {
-            return Ok(self.lesson(old.at(real_now())));
-        };
+        let Some(page) = &mut state.page else { return Ok(self.lesson(old.at(real_now()))) };
         let line = page
             .change_line(|| next(old, real_now()))
             .map_err(|source| ClockError::File { path: page.path().to_owned(), source })?;

@@ -2,13 +2,9 @@
 
 use crate::{
     text::Lang,
-    ui::{
-        keys::{Place, TABLE},
-        words,
-    },
+    ui::{keys::TABLE, words},
 };
 
-/// What stands above the keys.
 const HEAD: &str = r#"# Every setting is written here as it is without this file: take away the `#` before
 # one and change it. Options of the command line come before it.
 # `lockstep config --check` says what is wrong with the file and where.
@@ -45,20 +41,11 @@ pub fn file(path: &str) -> String {
         let place = row.places[0];
         if home != Some(place) {
             home = Some(place);
-            text.extend(["\n# ", heading(place), "\n"]);
+            text.extend(["\n# ", words::place(place).get(Lang::En), "\n"]);
         }
         let keys: Vec<String> = row.keys.iter().map(|key| format!("\"{key}\"")).collect();
         let setting = format!("#{} = [{}]", row.id, keys.join(", "));
         text.extend([&format!("{setting:<50}"), " # ", row.name.get(Lang::En), "\n"]);
     }
     text
-}
-
-/// Where the actions of a part of the table are at home.
-fn heading(place: Place) -> &'static str {
-    match place {
-        // The first place of answers; in a pane's own help it is said otherwise.
-        Place::Story => "A question in the story",
-        place => words::place(place).get(Lang::En),
-    }
 }

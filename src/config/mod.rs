@@ -31,12 +31,10 @@ const LARGEST: u64 = 64 << 10;
 /// What a user has chosen; `None` where nothing was said.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Config {
-    /// The language of lessons and screens.
     pub lang: Option<Lang>,
     pub theme: Option<ThemeName>,
     /// How fast lessons play: 1.0 is real time.
     pub speed: Option<f64>,
-    /// Whether the learner is asked for predictions.
     pub questions: Option<bool>,
     /// Whether what moves only to explain is to stand still.
     pub reduced_motion: Option<bool>,
@@ -52,11 +50,8 @@ impl Config {
         Some(dirs.config_dir().join("lockstep").join("config.toml"))
     }
 
-    /// Reads the user's own file, which need not exist.
     pub fn open() -> Self {
-        let Some(path) = Self::path() else {
-            return Self::default();
-        };
+        let Some(path) = Self::path() else { return Self::default() };
         match Self::read(&path) {
             Ok(config) => config,
             // A file where a directory is wanted: nothing is there.
@@ -74,17 +69,13 @@ impl Config {
         }
     }
 
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// When it cannot be read or is no UTF-8.
     pub fn read(path: &Path) -> io::Result<Self> {
         let text = files::read_text(path, LARGEST)?;
         Ok(Self::parse(&short(path), &text))
     }
 
     /// The first mistake in a line, and how many more there are, for a screen.
-    pub fn told(&self) -> Option<Mistakes> {
+    pub fn summary(&self) -> Option<Mistakes> {
         let first = self.mistakes.first()?;
         let place = first.place.map(|(line, column)| format!(":{line}:{column}"));
         let help = first.help.as_ref().map(|help| format!("; {help}"));

@@ -12,7 +12,7 @@ use crate::{
     lesson::LessonError,
     text::Lang,
     ui::{
-        keys::{Bindings, Chord, KeyMap, TABLE, row},
+        keys::{Bindings, Chord, Complaint, KeyMap, TABLE, row},
         theme::ThemeName,
     },
 };
@@ -20,7 +20,6 @@ use crate::{
 /// What may be written outside `[keys]`.
 pub(crate) const SETTINGS: [&str; 6] = ["lang", "theme", "speed", "questions", "reduced_motion", "keys"];
 
-/// A value and where it stands.
 type Value<'i> = Spanned<DeValue<'i>>;
 
 impl Config {
@@ -56,7 +55,6 @@ struct Reader<'a> {
     text: &'a str,
     /// Lines that are no TOML.
     unread: Vec<usize>,
-    /// By where they stand.
     mistakes: Vec<(usize, LessonError)>,
 }
 
@@ -73,7 +71,7 @@ impl Reader<'_> {
         }
         let mistake = LessonError {
             file: self.file.to_owned(),
-            place: Some((before.matches('\n').count() + 1, before[start..].chars().count() + 1)),
+            place: Some((number, before[start..].chars().count() + 1)),
             excerpt: Some(line.replace('\t', " ")),
             message: message.into(),
             help: Some(help.into()),
@@ -83,10 +81,7 @@ impl Reader<'_> {
 
     fn setting(&mut self, config: &mut Config, name: &Spanned<std::borrow::Cow<'_, str>>, value: &Value<'_>) {
         match name.get_ref().as_ref() {
-            "lang" => {
-                let langs = [("en", Lang::En), ("zh", Lang::Zh)];
-                config.lang = self.one_of(value, "language", &langs);
-            }
+            "lang" => config.lang = self.one_of(value, "language", &[("en", Lang::En), ("zh", Lang::Zh)]),
             "theme" => {
                 let themes = ThemeName::ALL.map(|theme| (theme.name(), theme));
                 config.theme = self.one_of(value, "theme", &themes);
@@ -107,16 +102,14 @@ impl Reader<'_> {
     }
 
     fn one_of<T: Copy>(&mut self, value: &Value<'_>, what: &str, known: &[(&str, T)]) -> Option<T> {
-        let names = known.iter().map(|(name, _)| *name);
-        let all: Vec<String> = names.clone().map(|name| format!("`\"{name}\"`")).collect();
-        let Some(word) = value.get_ref().as_str() else {
-            let message = format!("a {what} is a text, not {}", kind(value));
-            self.mistake(value.span(), message, format!("write {}", all.join(" or ")));
-            return None;
-        };
-        let found = known.iter().find(|(name, _)| *name == word);
+        let word = value.get_ref().as_str();
+        let found = known.iter().find(|(name, _)| Some(*name) == word);
         if found.is_none() {
-            let message = format!("there is no {what} `{word}`");
+            let message = match word {
+                Some(word) => format!("there is no {what} `{word}`"),
+                None => format!("a {what} is a text, not {}", kind(value)),
+            };
+            let all: Vec<String> = known.iter().map(|(name, _)| format!("`\"{name}\"`")).collect();
             self.mistake(value.span(), message, format!("write {}", all.join(" or ")));
         }
         found.map(|(_, known)| *known)
@@ -150,12 +143,8 @@ impl Reader<'_> {
 
     fn keys(&mut self, value: &Value<'_>) -> KeyMap {
         let Some(table) = value.get_ref().as_table() else {
-            let message = format!("`keys` is a table, not {}", kind(value));
-            self.mistake(
-                value.span(),
-                message,
-                "write `[keys]`, and below it lines such as `step = [\"right\", \"n\"]`",
-            );
+            let help = "write `[keys]`, and below it lines such as `step = [\"right\", \"n\"]`";
+            self.mistake(value.span(), format!("`keys` is a table, not {}", kind(value)), help);
             return KeyMap::default();
         };
         let mut wishes = Vec::new();
@@ -170,9 +159,8 @@ impl Reader<'_> {
             }
         }
         let (keys, complaints) = KeyMap::with(&wishes);
-        for complaint in complaints {
-            let at = complaint.mark;
-            self.mistake(at..at, complaint.message, complaint.help);
+        for Complaint { mark, message, help } in complaints {
+            self.mistake(mark..mark, message, help);
         }
         keys
     }
@@ -204,7 +192,6 @@ impl Reader<'_> {
     }
 }
 
-/// What a value is, in words.
 fn kind(value: &Value<'_>) -> &'static str {
     match value.get_ref() {
         DeValue::String(_) => "a text",

@@ -95,7 +95,7 @@ fn what_is_wrong_takes_nothing_else_away() {
     assert!(lines.is_sorted(), "{lines:?}");
     assert_eq!(config.keys.label("step"), "j");
     assert_eq!(config.keys.label("back"), "←", "where nothing is right, the default stands");
-    let told = config.told().expect("told");
+    let told = config.summary().expect("mistakes");
     assert!(told.first.starts_with("config.toml:2:8: there is no language `fr`; write"), "{told:?}");
     assert_eq!(told.more, 4);
 }

@@ -17,7 +17,7 @@ use ratatui::{
 };
 use serde_json::json;
 
-use super::{Finished, Look, moment::Found, screen::Camera};
+use super::{Finished, Look, moment::Found, screen::Renderer};
 use crate::{
     clock::LessonTime,
     log::{Event, EventKind, Step, Steps, Stop},
@@ -36,19 +36,16 @@ const FRAME: Duration = Duration::from_millis(100);
 const NOTICEABLE: Duration = Duration::from_millis(50);
 /// The longest that a wait is drawn out.
 const LONGEST: Duration = Duration::from_secs(6);
-/// How long a move is looked at.
 const MOVE: Duration = Duration::from_millis(900);
-/// How long the end of a wait is looked at.
 const PASSED: Duration = Duration::from_millis(600);
-/// How long the verdict stays.
 const VERDICT: Duration = Duration::from_secs(8);
 
 pub fn recording(run: &Finished, moment: Found, look: &Look) -> String {
     // The recording has colours, whatever this terminal has.
     force_color_output(true);
-    let mut reel = Reel::new(run, look);
+    let mut recorder = Recorder::new(run, look);
     let start = run.log.opening();
-    reel.shoot(
+    recorder.frame(
         Found { position: start, display: run.log.time_at(start), end: false },
         reading::of(run.entry.intro.get(look.lang), look.lang).div_f64(look.speed),
     );
@@ -56,27 +53,26 @@ pub fn recording(run: &Finished, moment: Found, look: &Look) -> String {
         if step.position > moment.position {
             break;
         }
-        let is_question = step.stop == Stop::Question;
-        if is_question && !look.questions {
+        if step.stop == Stop::Question && !look.questions {
             continue;
         }
-        reel.marker(step);
-        reel.step(step);
+        recorder.event("m", &step.number.to_string());
+        recorder.step(step);
     }
-    if reel.position < moment.position || reel.display < moment.display {
-        reel.glide(moment);
-        reel.shoot(moment, MOVE);
+    if recorder.position < moment.position || recorder.display < moment.display {
+        recorder.glide(moment);
+        recorder.frame(moment, MOVE);
     }
     if moment.end {
-        reel.shoot(moment, VERDICT);
+        recorder.frame(moment, VERDICT);
     }
-    reel.finish(run, look)
+    recorder.finish()
 }
 
-struct Reel<'a> {
+struct Recorder<'a> {
     run: &'a Finished,
     look: Look,
-    camera: Camera<'a>,
+    renderer: Renderer<'a>,
     before: Option<Buffer>,
     position: usize,
     display: LessonTime,
@@ -85,12 +81,12 @@ struct Reel<'a> {
     lines: Vec<String>,
 }
 
-impl<'a> Reel<'a> {
+impl<'a> Recorder<'a> {
     fn new(run: &'a Finished, look: &Look) -> Self {
         Self {
             run,
             look: *look,
-            camera: Camera::new(run, look),
+            renderer: Renderer::new(run, look),
             before: None,
             position: 0,
             display: LessonTime::ZERO,
@@ -100,22 +96,15 @@ impl<'a> Reel<'a> {
     }
 
     fn event(&mut self, code: &str, data: &str) {
-        self.lines.push(json!([self.seconds(), code, data]).to_string());
-    }
-
-    fn seconds(&self) -> f64 {
         // Whole milliseconds: the same recording on every machine.
-        f64::from(u32::try_from(self.clock.as_millis()).unwrap_or(u32::MAX)) / 1000.0
-    }
-
-    fn marker(&mut self, step: &Step) {
-        self.event("m", &step.number.to_string());
+        let seconds = f64::from(u32::try_from(self.clock.as_millis()).unwrap_or(u32::MAX)) / 1000.0;
+        self.lines.push(json!([seconds, code, data]).to_string());
     }
 
     /// Draws a moment and looks at it for a while.
-    fn shoot(&mut self, moment: Found, lasts: Duration) {
+    fn frame(&mut self, moment: Found, lasts: Duration) {
         let motion = if moment.end { Motion::Paused } else { Motion::Playing };
-        let mut next = self.camera.draw(moment, motion);
+        let mut next = self.renderer.draw(moment, motion);
         view::empty_covered_cells(&mut next);
         if let Some(bytes) = difference(self.before.as_ref(), &next) {
             self.event("o", &bytes);
@@ -132,7 +121,7 @@ impl<'a> Reel<'a> {
         self.glide(found);
         let events = &self.run.log.events()[from..step.position];
         let lasts = dwell(events, self.look.lang).div_f64(self.look.speed);
-        self.shoot(found, lasts);
+        self.frame(found, lasts);
     }
 
     /// Lets the time shown pass up to a moment.
@@ -148,28 +137,22 @@ impl<'a> Reel<'a> {
             let display = from + passes.mul_f64(share);
             let over = self.run.log.events().partition_point(|event| event.at <= display);
             let position = over.clamp(self.position, moment.position);
-            self.shoot(Found { position, display, end: false }, lasts / frames);
+            self.frame(Found { position, display, end: false }, lasts / frames);
         }
     }
 
-    fn finish(mut self, run: &Finished, look: &Look) -> String {
+    fn finish(mut self) -> String {
         // A last word, so that players keep the last picture for as long as it is to be looked at.
         self.event("o", "");
         let header = json!({
             "version": 2,
-            "width": look.size.0,
-            "height": look.size.1,
-            "title": run.title().get(look.lang),
+            "width": self.look.size.0,
+            "height": self.look.size.1,
+            "title": self.run.title().get(self.look.lang),
             "command": "lockstep export",
             "env": { "TERM": "xterm-256color" },
         });
-        let mut text = header.to_string();
-        text.push('\n');
-        for line in self.lines {
-            text.push_str(&line);
-            text.push('\n');
-        }
-        text
+        format!("{header}\n{}\n", self.lines.join("\n"))
     }
 }
 

@@ -2,14 +2,13 @@
 
 use std::collections::HashMap;
 
-use crate::log::{ActorId, Event, EventKind, Log, Reply};
+use crate::log::{Actor, ActorId, Event, EventKind, Log, Reply};
 
 /// Crowds of up to this many members get participants of their own.
 const FEW: usize = 6;
 
-/// Who is folded, and what is said once for many.
 pub struct Crowds<'a> {
-    actors: &'a [crate::log::Actor],
+    actors: &'a [Actor],
     sizes: HashMap<&'a str, usize>,
     /// By event: the events of its like in the step, itself included. Events that are not here are said with another.
     said: HashMap<usize, Vec<usize>>,
@@ -30,9 +29,7 @@ impl<'a> Crowds<'a> {
             if let EventKind::Stop { .. } = event.kind {
                 open.clear();
             }
-            let Some((actor, what)) = alike(event) else {
-                continue;
-            };
+            let Some((actor, what)) = alike(event) else { continue };
             let Some(client) = crowds.client(actor) else {
                 crowds.said.insert(index, vec![index]);
                 continue;
@@ -54,23 +51,16 @@ impl<'a> Crowds<'a> {
     }
 
     pub fn participant(&self, actor: ActorId) -> String {
-        let first = self
-            .client(actor)
-            .and_then(|client| self.actors.iter().position(|known| known.crowd && known.client == client));
-        format!("c{}", first.unwrap_or(actor.0 as usize))
+        let first = |client| self.actors.iter().position(|known| known.crowd && known.client == client);
+        format!("c{}", self.client(actor).and_then(first).unwrap_or(actor.0 as usize))
     }
 
     /// The events of an event's like in its step, at the first of them; `None` at the others.
     pub fn alike(&self, index: usize) -> Option<&[usize]> {
         self.said.get(&index).map(Vec::as_slice)
     }
-
-    pub fn count(&self, index: usize) -> Option<usize> {
-        self.alike(index).map(<[usize]>::len)
-    }
 }
 
-/// What makes events of a crowd alike.
 fn alike(event: &Event) -> Option<(ActorId, String)> {
     Some(match &event.kind {
         EventKind::Sent { actor, label, .. } => (*actor, format!("sent {label}")),

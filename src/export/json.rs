@@ -7,12 +7,11 @@ use crate::log::Steps;
 
 /// What every document has in it.
 pub const MARK: &str = "\n  \"lockstep_export\": 1,\n";
-/// The version of the document.
 const VERSION: u32 = 1;
 
 /// The document. Up to a moment before the end it has no verdict, because there was none yet.
 pub fn document(run: &Finished, moment: Found) -> String {
-    let variant = run.entry.variants.get(run.variant);
+    let variant = run.variant();
     let steps: Vec<_> = Steps::of(&run.log)
         .all()
         .iter()

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use super::{Finished, crowd::Crowds, moment::Found};
 use crate::{
     clock::LessonTime,
-    log::{ActorId, Belief, EventKind, Fault, LinkId, Log, Reply, Stop, Target},
+    log::{ActorId, Belief, EventKind, Fault, LinkId, Log, OpId, Reply, Stop, Target},
     text::Lang,
     ui::{
         theme::{text::common, time},
@@ -108,11 +108,8 @@ impl<'a> Diagram<'a> {
     }
 
     fn note_over_all(&mut self, words: &str) {
-        let over = if self.ends.0 == self.ends.1 {
-            self.ends.0.clone()
-        } else {
-            format!("{},{}", self.ends.0, self.ends.1)
-        };
+        let (first, last) = &self.ends;
+        let over = if first == last { first.clone() } else { format!("{first},{last}") };
         self.note(&over, words);
     }
 
@@ -137,9 +134,8 @@ impl<'a> Diagram<'a> {
         let Some(overlap) = self.world.holding.overlaps().iter().rfind(|overlap| overlap.to.is_none()) else {
             return;
         };
-        let holders = overlap.holders.len().to_string();
-        let words = words::CLASH.with(self.lang, &[&holders]);
-        let words = format!("{}: {}", overlap.lock, words);
+        let words = words::CLASH.with(self.lang, &[&overlap.holders.len().to_string()]);
+        let words = format!("{}: {words}", overlap.lock);
         self.note_over_all(&escape(&words));
     }
 
@@ -155,55 +151,6 @@ impl<'a> Diagram<'a> {
                 self.note_over_all(&wrapped(&words));
             }
             EventKind::Decided { item, right } => self.tell_decision(*item, right),
-            EventKind::Sent { actor, server, command, .. } => {
-                let Some(alike) = self.crowds.alike(index) else {
-                    return;
-                };
-                let (wire, count) = (self.common(alike, &command.to_string()), alike.len());
-                let from = self.crowds.participant(*actor);
-                // A lock inside the process is nobody else's business.
-                let to = self.server(server).unwrap_or_else(|| from.clone());
-                self.line(&format!("{from}->>{to}: {}{}", escape(&shorten(&wire)), times(count)));
-            }
-            EventKind::Replied { op, actor, reply, .. } => {
-                let Some(alike) = self.crowds.alike(index) else {
-                    return;
-                };
-                let (words, count) = (self.common(alike, &reply.to_string()), alike.len());
-                let to = self.crowds.participant(*actor);
-                let from = self.server_of(*op, index).unwrap_or_else(|| to.clone());
-                let arrow = if matches!(reply, Reply::Lost(_)) { "--x" } else { "-->>" };
-                let words = escape(&shorten(&words));
-                self.line(&format!("{from}{arrow}{to}: {words}{}", times(count)));
-            }
-            EventKind::Notified { actor, server, about, what } => {
-                let Some(count) = self.crowds.count(index) else {
-                    return;
-                };
-                let to = self.crowds.participant(*actor);
-                let from = self.server(server).unwrap_or_else(|| to.clone());
-                let words = escape(&shorten(&format!("↯ {what} {about}")));
-                self.line(&format!("{from}-){to}: {words}{}", times(count)));
-            }
-            EventKind::Waits { actor, label, until } if until.since(at) >= NOTICEABLE => {
-                let Some(count) = self.crowds.count(index) else {
-                    return;
-                };
-                let words = format!("{label}: {} → {}", time::moment(at), time::moment(*until));
-                let over = self.crowds.participant(*actor);
-                self.note(&over, &format!("{}{}", escape(&words), times(count)));
-            }
-            EventKind::Believes { actor, lock, belief } => {
-                let Some(count) = self.crowds.count(index) else {
-                    return;
-                };
-                let over = self.crowds.participant(*actor);
-                let words = match belief {
-                    Belief::Nothing => format!("{lock}: –"),
-                    belief => format!("{lock}: {}", words::belief(*belief).get(lang)),
-                };
-                self.note(&over, &format!("{}{}", escape(&words), times(count)));
-            }
             EventKind::Fault(fault) => self.tell_fault(fault),
             EventKind::ServerDied { server, why } => {
                 let over = self.server(server).unwrap_or_else(|| self.ends.1.clone());
@@ -213,6 +160,46 @@ impl<'a> Diagram<'a> {
             }
             EventKind::Stop { stop: Stop::Passed, .. } => {
                 self.note_over_all(&escape(&format!("⏱ {}", time::moment(at))));
+            }
+            kind => self.tell_of_actors(index, at, kind),
+        }
+    }
+
+    /// What an actor, or much of a crowd at once, does or is told.
+    fn tell_of_actors(&mut self, index: usize, at: LessonTime, kind: &EventKind) {
+        let Some(alike) = self.crowds.alike(index) else { return };
+        let (said, times) = (escape(&shorten(&self.common(alike))), times(alike.len()));
+        match kind {
+            EventKind::Sent { actor, server, .. } => {
+                let from = self.crowds.participant(*actor);
+                // A lock inside the process is nobody else's business.
+                let to = self.server(server).unwrap_or_else(|| from.clone());
+                self.line(&format!("{from}->>{to}: {said}{times}"));
+            }
+            EventKind::Replied { op, actor, reply, .. } => {
+                let to = self.crowds.participant(*actor);
+                let from = self.server_of(*op, index).unwrap_or_else(|| to.clone());
+                let arrow = if matches!(reply, Reply::Lost(_)) { "--x" } else { "-->>" };
+                self.line(&format!("{from}{arrow}{to}: {said}{times}"));
+            }
+            EventKind::Notified { actor, server, about, what } => {
+                let to = self.crowds.participant(*actor);
+                let from = self.server(server).unwrap_or_else(|| to.clone());
+                let words = escape(&shorten(&format!("↯ {what} {about}")));
+                self.line(&format!("{from}-){to}: {words}{times}"));
+            }
+            EventKind::Waits { actor, label, until } if until.since(at) >= NOTICEABLE => {
+                let words = format!("{label}: {} → {}", time::moment(at), time::moment(*until));
+                let over = self.crowds.participant(*actor);
+                self.note(&over, &format!("{}{times}", escape(&words)));
+            }
+            EventKind::Believes { actor, lock, belief } => {
+                let over = self.crowds.participant(*actor);
+                let words = match belief {
+                    Belief::Nothing => format!("{lock}: –"),
+                    belief => format!("{lock}: {}", words::belief(*belief).get(self.lang)),
+                };
+                self.note(&over, &format!("{}{times}", escape(&words)));
             }
             _ => {}
         }
@@ -241,27 +228,23 @@ impl<'a> Diagram<'a> {
         }
     }
 
-    /// What commands or replies of a crowd have in common; `own` is the first of them.
-    fn common(&self, alike: &[usize], own: &str) -> String {
-        let events = alike.iter().filter_map(|event| self.log.events().get(*event));
-        let said: Vec<String> = events
-            .filter_map(|event| match &event.kind {
-                EventKind::Sent { command, .. } => Some(command.to_string()),
-                EventKind::Replied { reply, .. } => Some(reply.to_string()),
-                _ => None,
-            })
-            .collect();
-        let said = said.iter().map(String::as_str);
-        common(std::iter::once(own).chain(said)).into_owned()
-    }
-
-    fn server_of(&self, op: crate::log::OpId, before: usize) -> Option<String> {
-        let sent = self.log.events()[..before].iter().rev();
-        let server = sent.filter_map(|event| match &event.kind {
-            EventKind::Sent { op: known, server, .. } if *known == op => Some(server),
+    /// What commands or replies of a crowd have in common.
+    fn common(&self, alike: &[usize]) -> String {
+        let said = alike.iter().filter_map(|event| match &self.log.events().get(*event)?.kind {
+            EventKind::Sent { command, .. } => Some(command.to_string()),
+            EventKind::Replied { reply, .. } => Some(reply.to_string()),
             _ => None,
         });
-        self.server(server.into_iter().next()?)
+        let said: Vec<String> = said.collect();
+        common(said.iter().map(String::as_str)).into_owned()
+    }
+
+    fn server_of(&self, op: OpId, before: usize) -> Option<String> {
+        let mut events = self.log.events()[..before].iter().rev();
+        self.server(events.find_map(|event| match &event.kind {
+            EventKind::Sent { op: known, server, .. } if *known == op => Some(server),
+            _ => None,
+        })?)
     }
 
     fn finish(mut self, run: &Finished, moment: Found) -> String {

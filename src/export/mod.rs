@@ -11,15 +11,23 @@ pub(crate) mod moment;
 pub(crate) mod screen;
 pub(crate) mod svg;
 
-pub use moment::{Moment, MomentError};
+pub use moment::Moment;
 pub use screen::Look;
 
+use clap::ValueEnum;
+use serde::Serialize;
+
 use crate::{
-    lesson::Params, log::Log, printable, text::Text, ui::state::catalogue::CatalogueEntry, verdict::Verdict,
+    lesson::Params,
+    log::Log,
+    printable,
+    text::Text,
+    ui::state::catalogue::{CatalogueEntry, CatalogueVariant},
+    verdict::Verdict,
 };
 
-/// What a run is turned into.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Format {
     /// The lesson screen as a drawing, at one moment
     Svg,
@@ -34,27 +42,13 @@ pub enum Format {
 }
 
 impl Format {
-    /// As it is written on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Svg => "svg",
-            Self::Html => "html",
-            Self::Cast => "cast",
-            Self::Mermaid => "mermaid",
-            Self::Json => "json",
-        }
-    }
-
     /// The format that a file's name ends in, where it is one.
     pub fn of_file(name: &str) -> Option<Self> {
-        Some(match name.rsplit_once('.')?.1 {
-            "svg" => Self::Svg,
-            "html" | "htm" => Self::Html,
-            "cast" => Self::Cast,
-            "mmd" | "mermaid" => Self::Mermaid,
-            "json" => Self::Json,
-            _ => return None,
-        })
+        match name.rsplit_once('.')?.1 {
+            "htm" => Some(Self::Html),
+            "mmd" => Some(Self::Mermaid),
+            format => Self::from_str(format, false).ok(),
+        }
     }
 
     /// Whether a file that begins like this was written in this format.
@@ -79,42 +73,29 @@ pub struct Finished {
     pub variant: usize,
     /// What the user had set with `--set`.
     pub params: Params,
-    /// What happened.
     pub log: Log,
-    /// What it amounts to.
     pub verdict: Verdict,
 }
 
 impl Finished {
-    /// The variant's name on the command line.
-    pub fn variant_name(&self) -> &str {
-        self.entry.variants.get(self.variant).map_or("", |variant| &variant.name)
+    fn variant(&self) -> Option<&CatalogueVariant> {
+        self.entry.variants.get(self.variant)
     }
 
-    /// The lesson's title and the variant's, as one line.
+    pub fn variant_name(&self) -> &str {
+        self.variant().map_or("", |variant| &variant.name)
+    }
+
     pub fn title(&self) -> Text {
-        let variant = self.entry.variants.get(self.variant);
-        let both = |title: &str, variant: Option<&str>| match variant {
-            Some(variant) => printable::line(&format!("{title} · {variant}")).into_owned(),
-            None => printable::line(title).into_owned(),
-        };
-        Text {
-            en: both(&self.entry.title.en, variant.map(|variant| variant.title.en.as_str())),
-            zh: both(&self.entry.title.zh, variant.map(|variant| variant.title.zh.as_str())),
-        }
+        Text::from_fn(|lang| {
+            let variant = self.variant().map_or_else(String::new, |it| format!(" · {}", it.title.get(lang)));
+            printable::line(&format!("{}{variant}", self.entry.title.get(lang))).into_owned()
+        })
     }
 }
 
-/// The run up to a moment, or all of it, in a format.
-///
-/// # Errors
-/// The moment is not in the run.
-pub fn export(
-    run: &Finished,
-    format: Format,
-    moment: Option<Moment>,
-    look: &Look,
-) -> Result<String, MomentError> {
+/// The run up to a moment, or all of it, in a format; where the moment is not in the run, why not.
+pub fn export(run: &Finished, format: Format, moment: Option<Moment>, look: &Look) -> Result<String, Text> {
     let moment = moment.unwrap_or(Moment::End).resolve(&run.log)?;
     // Each format is clean by itself; here is what somebody forgot.
     Ok(match format {

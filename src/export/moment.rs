@@ -9,7 +9,6 @@ use crate::{
     ui::theme::time,
 };
 
-/// A moment, as it was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
     /// After so many steps of the story, counted as the screen does; 0 is before the first.
@@ -19,7 +18,6 @@ pub enum Moment {
     End,
 }
 
-/// A moment, found in a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
     /// How many events are over.
@@ -28,27 +26,6 @@ pub struct Found {
     pub display: LessonTime,
     /// Whether it is the end, where the verdict is.
     pub end: bool,
-}
-
-/// Why there is no such moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MomentError {
-    /// The story is shorter.
-    NoSuchStep { asked: usize, last: usize },
-    /// The run was over before.
-    TooLate {
-        /// The time that was asked for, in words.
-        asked: String,
-        /// The end, in words.
-        end: String,
-    },
-    /// Nothing had happened yet.
-    TooEarly {
-        /// The time that was asked for, in words.
-        asked: String,
-        /// The first event, in words.
-        first: String,
-    },
 }
 
 const NO_SUCH_STEP: Words = Words::new(
@@ -64,19 +41,6 @@ const TOO_EARLY: Words = Words::new(
     "{} 时还什么都没发生：第一个事件在 {}；请用更晚的时间，或用 `--at 0`",
 );
 
-impl MomentError {
-    pub fn text(&self) -> Text {
-        match self {
-            Self::NoSuchStep { asked, last } => {
-                let (asked, last) = (asked.to_string(), last.to_string());
-                NO_SUCH_STEP.text(&[&asked, &last, &last])
-            }
-            Self::TooLate { asked, end } => TOO_LATE.text(&[asked, end]),
-            Self::TooEarly { asked, first } => TOO_EARLY.text(&[asked, first]),
-        }
-    }
-}
-
 impl FromStr for Moment {
     type Err = String;
 
@@ -89,12 +53,11 @@ impl FromStr for Moment {
         if let Ok(step) = text.parse() {
             return Ok(Self::Step(step));
         }
-        let wrong = || {
+        parse_time(text).map(Self::Time).ok_or_else(|| {
             format!(
                 "`{text}` is no moment: write a step such as 7, a lesson time such as 3.2s, 420ms or 1m05s, or end"
             )
-        };
-        parse_time(text).map(Self::Time).ok_or_else(wrong)
+        })
     }
 }
 
@@ -115,45 +78,36 @@ fn parse_time(text: &str) -> Option<LessonTime> {
 }
 
 impl Moment {
-    /// Finds the moment in a log.
-    ///
-    /// # Errors
-    /// It is not in there.
-    pub fn resolve(self, log: &Log) -> Result<Found, MomentError> {
+    /// Finds the moment in a log; where it is not in there, why not.
+    pub fn resolve(self, log: &Log) -> Result<Found, Text> {
         let at = |position: usize, end| Found { position, display: log.time_at(position), end };
         match self {
             Self::End => Ok(at(log.len(), true)),
-            Self::Step(0) => Ok(at(log.opening(), false)),
             Self::Step(number) => {
                 let steps = Steps::of(log);
-                let steps = steps.all();
-                let last = steps.last().map_or(0, |step| step.number);
-                // A line of the story at which nobody stops belongs to the step before it.
-                match steps.iter().rfind(|step| step.number <= number) {
-                    Some(step) if number <= last => Ok(at(step.position, false)),
-                    _ if number > last => Err(MomentError::NoSuchStep { asked: number, last }),
-                    _ => Ok(at(log.opening(), false)),
+                let last = steps.all().last().map_or(0, |step| step.number);
+                if number > last {
+                    let (number, last) = (number.to_string(), last.to_string());
+                    return Err(NO_SUCH_STEP.text(&[&number, &last, &last]));
                 }
+                // A line of the story at which nobody stops belongs to the step before it.
+                let step = steps.all().iter().rfind(|step| step.number <= number).filter(|_| number > 0);
+                Ok(at(step.map_or_else(|| log.opening(), |step| step.position), false))
             }
             Self::Time(time) => {
                 let events = log.events();
                 let first = events.first().map_or(LessonTime::ZERO, |event| event.at);
                 let end = log.time_at(log.len());
+                let words = time::moment(time);
                 if time < first {
-                    return Err(MomentError::TooEarly {
-                        asked: time::moment(time),
-                        first: time::moment(first),
-                    });
+                    return Err(TOO_EARLY.text(&[&words, &time::moment(first)]));
                 }
                 // What the words of a time leave out must not lie behind the end.
-                if time > end && time::moment(time) != time::moment(end) {
-                    return Err(MomentError::TooLate { asked: time::moment(time), end: time::moment(end) });
+                if time > end && words != time::moment(end) {
+                    return Err(TOO_LATE.text(&[&words, &time::moment(end)]));
                 }
-                Ok(Found {
-                    position: events.partition_point(|event| event.at <= time),
-                    display: time.min(end),
-                    end: false,
-                })
+                let position = events.partition_point(|event| event.at <= time);
+                Ok(Found { position, display: time.min(end), end: false })
             }
         }
     }

@@ -10,8 +10,8 @@ use crate::{
         chart::{Chart, Detail, sequence::Sequence},
         keys::{Pane, map::KeyMap},
         state::{
-            answers::Answers,
-            screen::{Asking, Form, Lens, Motion, Overlay, RunPhase, Scrolls},
+            predicting::Predictions,
+            screen::{Form, Lens, Motion, Overlay, RunPhase, Scrolls},
         },
         theme::{Environment, Theme, ThemeName},
         view::{self, LessonView, Scene, Screen},
@@ -21,7 +21,6 @@ use crate::{
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Look {
-    /// Columns and rows of the screen.
     pub size: (u16, u16),
     pub lang: Lang,
     pub theme: ThemeName,
@@ -56,13 +55,12 @@ impl Look {
             ThemeName::Auto => ThemeName::Dark,
             named => named,
         };
-        let everything = Environment { locale: Some("C.UTF-8"), many_colors: true, ..Environment::default() };
-        Theme::new(name, everything)
+        Theme::new(name, Environment::default())
     }
 }
 
 /// A run at successive moments, drawn.
-pub struct Camera<'a> {
+pub struct Renderer<'a> {
     run: &'a Finished,
     look: Look,
     theme: Theme,
@@ -75,7 +73,7 @@ pub struct Camera<'a> {
     keys: KeyMap,
 }
 
-impl<'a> Camera<'a> {
+impl<'a> Renderer<'a> {
     pub fn new(run: &'a Finished, look: &Look) -> Self {
         Self {
             run,
@@ -97,7 +95,7 @@ impl<'a> Camera<'a> {
         self.chart.advance(&self.log);
         self.sequence.advance(&self.log);
         let scrolls = Scrolls::default();
-        let answers = Answers::default();
+        let predictions = Predictions::new(self.look.questions);
         let view = LessonView {
             scene: Scene {
                 log: &self.log,
@@ -125,7 +123,7 @@ impl<'a> Camera<'a> {
             lens: self.look.lens,
             aside: None,
             single: None,
-            asking: Asking { answers: &answers, on: self.look.questions, nudged: false },
+            predictions: &predictions,
         };
         let area = Rect::new(0, 0, self.look.size.0, self.look.size.1);
         let mut buffer = Buffer::empty(area);

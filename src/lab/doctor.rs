@@ -14,7 +14,6 @@ use crate::process::version::Version;
 use crate::process::workspace::{self, Workspace};
 use crate::server::{PROGRAMS, program::Program};
 
-/// What was found of a program.
 #[derive(Debug, Clone, Serialize)]
 pub struct ProgramReport {
     pub program: &'static Program,
@@ -26,15 +25,12 @@ pub struct ProgramReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum ProgramStatus {
-    /// It can.
     Found {
-        /// Where it is.
         path: PathBuf,
         version: Version,
     },
     /// It is there and older than the lessons can use.
     TooOld {
-        /// Where it is.
         path: PathBuf,
         version: Version,
         /// The oldest that will do.
@@ -42,12 +38,10 @@ pub enum ProgramStatus {
     },
     /// It is there and does not tell its version: it may or may not work.
     Unclear {
-        /// Where it is.
         path: PathBuf,
         /// What it said instead.
         why: String,
     },
-    /// It is not there.
     Missing {
         /// What to do about it.
         remedy: String,

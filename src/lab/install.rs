@@ -19,17 +19,14 @@ const APT_LISTS: &str = "/var/lib/apt/lists";
 /// What is to be done, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstallPlan {
-    /// The commands.
     pub steps: Vec<Step>,
     /// What whoever agrees to the plan should know.
     pub notes: Vec<Words>,
 }
 
-/// One command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     pub program: String,
-    /// Its arguments.
     pub args: Vec<String>,
 }
 

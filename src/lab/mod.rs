@@ -28,13 +28,14 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 pub use crate::process::{
-    Exit, LabError, Process, guard, limits,
+    Exit, LabError, Process, guard,
+    health::{Chart, LOOK, ProcessHealth, ProcessProblem},
+    limits,
     living::{end_all, end_now},
     programs,
     spawner::own_binary,
     sweep::{Swept, sweep},
     version::Version,
-    vitals::{Ailment, Chart, LOOK, Vitals},
     wall_clock::WallClock,
     workspace::{Workspace, root as workspace_root},
 };
@@ -66,7 +67,6 @@ const NOTICED_WITHIN: Duration = Duration::from_millis(200);
 /// The timeout that Lockstep's own sessions ask for.
 const OWN_SESSION: Duration = Duration::from_secs(30);
 
-/// How a lab is to be started.
 #[derive(Debug, Clone)]
 pub struct LabOptions {
     /// Run on the machine's clock even where time could be stopped.
@@ -101,7 +101,7 @@ pub struct Lab {
     servers: Vec<Server>,
     /// Sentinels: they run and have links, and hold nothing that a lesson looks at.
     helpers: Vec<Server>,
-    vitals: Vitals,
+    health: ProcessHealth,
     search: Search,
     clock: LessonClock,
     /// What the clock stands on.
@@ -141,7 +141,7 @@ impl Lab {
     ) -> Result<Self, LabError> {
         time.allowed(options)?;
         let clock = time.clock.clone();
-        let vitals = Vitals::default();
+        let health = ProcessHealth::default();
         let secret = Secret::create(&workspace, kind)?;
         let boot = Boot {
             workspace: &workspace,
@@ -149,7 +149,7 @@ impl Lab {
             secret: &secret,
             binary: &options.binary,
             search: &options.search,
-            vitals: &vitals,
+            health: &health,
         };
         let starting = server::start(&boot, kind);
         // One server may wait for another one, which dies or is stopped meanwhile. Boxed: it is large, and everybody's
@@ -157,7 +157,7 @@ impl Lab {
         let Started { servers, helpers, links } = tokio::select! {
             biased;
             started = starting.boxed() => started?,
-            ailment = vitals.ailing() => return Err(ailment.into()),
+            ailment = health.ailing() => return Err(ailment.into()),
         };
         let links = links.into_iter().map(|link| (link.id().clone(), link));
         let lab = Self {
@@ -165,7 +165,7 @@ impl Lab {
             kind,
             servers,
             helpers,
-            vitals,
+            health,
             search: options.search.clone(),
             clock,
             time,
@@ -176,7 +176,7 @@ impl Lab {
         tokio::select! {
             biased;
             proven = lab.prove_clock() => proven?,
-            ailment = lab.vitals.ailing() => return Err(ailment.into()),
+            ailment = lab.health.ailing() => return Err(ailment.into()),
         }
         Ok(lab)
     }
@@ -191,14 +191,14 @@ impl Lab {
     }
 
     /// How the servers and clients are, for whoever waits for them.
-    pub fn vitals(&self) -> Vitals {
-        self.vitals.clone()
+    pub fn health(&self) -> ProcessHealth {
+        self.health.clone()
     }
 
     /// This lab takes the place of another one: whoever watched that one watches this one from now on.
     pub fn succeed(&mut self, other: &Self) {
-        other.vitals.move_on(&self.vitals);
-        self.vitals = other.vitals();
+        other.health.move_on(&self.health);
+        self.health = other.health();
     }
 
     /// As people may reach them from outside.
@@ -271,7 +271,7 @@ impl Lab {
     /// Starts a client's process on the lesson clock.
     pub fn spawn_client(&mut self, name: &str) -> Result<(Process, ChildStdin, ChildStdout), LabError> {
         let started = self.start_client(name).map_err(limits::named)?;
-        self.vitals.watch(&started.0.state);
+        self.health.watch(&started.0.state);
         Ok(started)
     }
 
@@ -325,7 +325,7 @@ impl Lab {
     }
 
     /// Resolves when a server ends without having been told to.
-    pub async fn died(&self) -> Ailment {
+    pub async fn died(&self) -> ProcessProblem {
         select_all(self.everybody().map(|server| server.died().boxed())).await.0
     }
 
@@ -343,7 +343,7 @@ impl Lab {
             secret: &self.secret,
             binary: &self.binary,
             search: &self.search,
-            vitals: &self.vitals,
+            health: &self.health,
         };
         match self.servers.iter_mut().find(|server| server.info.name == name) {
             Some(server) => server.restart(&boot).await,
@@ -364,9 +364,7 @@ impl Lab {
     /// The server that a Sentinel at this address (of a client's own link to it) names as master. `None`
     /// where the Sentinel does not answer.
     pub async fn primary(&self, sentinel: &LinkAddress) -> Option<&str> {
-        let Endpoint::Tcp(address) = sentinel else {
-            return None;
-        };
+        let Endpoint::Tcp(address) = sentinel else { return None };
         let named = sentinel::primary(*address, self.secret.secret()).await?;
         let server = self.servers.iter().find(|server| server.announced_port == Some(named.port()))?;
         Some(&server.info.name)
@@ -415,7 +413,7 @@ impl Drop for Lab {
 }
 
 /// Looks into a server, and again as long as it does not answer because somebody outside has stopped it: whoever waits
-/// is told of that by [`Vitals`], and may go on when the server does.
+/// is told of that by [`ProcessHealth`], and may go on when the server does.
 async fn patiently<T, F>(server: &Server, look: impl Fn() -> F) -> Result<T, ObserveError>
 where
     F: Future<Output = Result<T, ObserveError>>,

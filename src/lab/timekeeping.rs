@@ -69,7 +69,6 @@ impl Timekeeping {
         Ok(Self { clock, wall: None, _elsewhere: elsewhere })
     }
 
-    /// The machine's clock.
     pub fn wall(why: WallClock) -> Self {
         Self { clock: LessonClock::wall(), wall: Some(why), _elsewhere: None }
     }

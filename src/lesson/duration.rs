@@ -1,6 +1,5 @@
 //! Durations as authors write them: `3s`, `200ms`, `1m 30s`, `1.5s`, or a whole number of milliseconds.
 
-/// Reads a duration.
 pub fn parse_millis(text: &str) -> Result<i64, String> {
     match read_millis(text)? {
         millis if millis > LONGEST_MS => Err(format!("`{}` is too long: at most a year", text.trim())),

@@ -114,7 +114,6 @@ pub struct LessonError {
     pub place: Option<(usize, usize)>,
     /// The text of that line.
     pub excerpt: Option<String>,
-    /// What is wrong.
     pub message: String,
     /// What would be right.
     pub help: Option<String>,

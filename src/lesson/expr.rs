@@ -30,7 +30,6 @@ const MOST_EXPRESSIONS: usize = 100;
 const COMPILING: usize = 500;
 const COMPILING_A_BYTE: usize = 25;
 
-/// The filters that are Lockstep's own.
 const OWN_FILTERS: [&str; 4] = ["duration", "duration_zh", "suffix", "by_suffix"];
 
 /// One environment for all expressions.
@@ -93,7 +92,6 @@ impl Expr {
         self.compiled.undeclared_variables(false).into_iter().collect()
     }
 
-    /// Its value, given the names' values.
     pub fn eval(&self, names: Value) -> Result<Value, String> {
         let value = self.compiled.eval(names).and_then(bounds::settled);
         value.map_err(|error| self.failed(&error))
@@ -205,7 +203,6 @@ impl Template {
         exprs.flatten().collect()
     }
 
-    /// Its text, given the names' values.
     pub fn render(&self, names: &Value) -> Result<String, String> {
         let mut text = String::new();
         for part in &self.parts {

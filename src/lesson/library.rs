@@ -40,7 +40,6 @@ pub struct Library {
 }
 
 impl Library {
-    /// The lessons carried in the binary.
     pub fn carried() -> Self {
         let mut library = Self::default();
         let recipes = Arc::new(carried_recipes().unwrap_or_else(|error| {
@@ -146,7 +145,6 @@ fn extend(recipes: &mut Recipes, own: &FilePath) -> Result<(), LessonError> {
     Ok(())
 }
 
-/// The recipes carried in the binary.
 pub fn carried_recipes() -> Result<Recipes, LessonError> {
     let text = CARRIED.get_file(RECIPES).and_then(include_dir::File::contents_utf8).unwrap_or_default();
     Source::new(format!("lessons/{RECIPES}"), text).recipes()

@@ -220,9 +220,7 @@ impl<'de> Visitor<'de> for StepVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Step, A::Error> {
-        let Some(key) = map.next_key::<String>()? else {
-            return Err(A::Error::custom("an empty step"));
-        };
+        let Some(key) = map.next_key::<String>()? else { return Err(A::Error::custom("an empty step")) };
         let mut believe =
             |belief| -> Result<Step, A::Error> { Ok(Step::Believe { lock: map.next_value()?, belief }) };
         let step = match key.as_str() {

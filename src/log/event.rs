@@ -41,7 +41,6 @@ pub struct Actor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct OpId(pub u64);
 
-/// A server of the lab.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerInfo {
     /// Its name in the lab: `redis`, `zookeeper`.
@@ -99,7 +98,8 @@ pub enum Choice {
         /// In milliseconds of lesson time.
         millis: u64,
     },
-    Cause(Fault),
+    #[serde(rename = "cause")]
+    Inject(Fault),
 }
 
 /// One of the answers that a question offers.
@@ -125,7 +125,6 @@ pub enum EventKind {
         /// Everybody who may move, in the lesson's order: actor `n` is `ActorId(n)`.
         actors: Vec<Actor>,
     },
-    /// A session was opened for an actor.
     Session {
         actor: ActorId,
         server: String,

@@ -4,9 +4,9 @@
 //! recordings and exports read. It must not know who writes it (the engine) or who reads it (the world,
 //! the views): it names no client process, no server process and no screen.
 
-pub(crate) mod deeds;
 pub(crate) mod event;
 pub(crate) mod fault;
+pub(crate) mod history;
 pub(crate) mod link;
 pub mod outlook;
 pub(crate) mod product;
@@ -15,9 +15,9 @@ pub(crate) mod steps;
 #[cfg(test)]
 pub mod testing;
 
-pub use deeds::Deed;
 pub use event::{Actor, ActorId, AskedChoice, Belief, Choice, Event, EventKind, OpId, ServerInfo, Stop};
 pub use fault::{Condition, Fault, Target, Way};
+pub use history::HistoryEntry;
 pub use link::LinkId;
 pub use product::{
     Access, Command, Entry, Observed, Product, ServerState,
@@ -84,7 +84,6 @@ impl Log {
         self.actors().get(id.0 as usize)
     }
 
-    /// An actor's name.
     pub fn name(&self, id: ActorId) -> &str {
         self.actor(id).map_or("?", |actor| &actor.name)
     }

@@ -11,7 +11,7 @@ use crate::{
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outlook {
     /// What each actor would do: that of actor `n` at `n`.
-    pub actors: Vec<Prospect>,
+    pub actors: Vec<ActorOutlook>,
     /// When the first wait of anybody is over.
     pub timer: Option<Timer>,
     /// The faults that can be caused now.
@@ -28,11 +28,11 @@ pub struct Timer {
 
 /// What an actor would do next.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Prospect {
+pub struct ActorOutlook {
     /// What stands at this place of its program; nothing where the program is over.
     pub next: Option<Next>,
     /// Why it cannot move now; `None` where it can.
-    pub hindered: Option<Hindered>,
+    pub blocked: Option<Blocked>,
 }
 
 /// An operation that has not been made yet.
@@ -47,7 +47,7 @@ pub struct Next {
 
 /// Why an actor cannot move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Hindered {
+pub enum Blocked {
     Waits {
         until: LessonTime,
     },
@@ -64,12 +64,12 @@ impl Outlook {
     /// Whether nobody can ever move again.
     pub fn is_over(&self) -> bool {
         let over =
-            |prospect: &Prospect| matches!(prospect.hindered, Some(Hindered::Dead | Hindered::Finished));
+            |prospect: &ActorOutlook| matches!(prospect.blocked, Some(Blocked::Dead | Blocked::Finished));
         !self.actors.is_empty() && self.actors.iter().all(over)
     }
 
     pub fn able(&self) -> impl Iterator<Item = ActorId> {
         let all = (0..).map(ActorId).zip(&self.actors);
-        all.filter(|(_, prospect)| prospect.hindered.is_none()).map(|(actor, _)| actor)
+        all.filter(|(_, prospect)| prospect.blocked.is_none()).map(|(actor, _)| actor)
     }
 }

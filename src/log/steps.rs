@@ -17,7 +17,6 @@ pub struct Step {
     pub stop: Stop,
 }
 
-/// The steps of a log that grows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Steps {
     steps: Vec<Step>,
@@ -25,7 +24,6 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// All steps of a log.
     pub fn of(log: &Log) -> Self {
         let mut steps = Self::default();
         steps.advance(log);
@@ -35,9 +33,7 @@ impl Steps {
     /// Takes in what the log has more than the last time.
     pub fn advance(&mut self, log: &Log) {
         for (n, event) in log.events().iter().enumerate().skip(self.seen) {
-            let EventKind::Stop { item, stop } = event.kind else {
-                continue;
-            };
+            let EventKind::Stop { item, stop } = event.kind else { continue };
             let position = n + 1;
             // The end of the last step and the story's end are one place. Other steps are places of their own, even
             // where nothing but time has passed.
@@ -61,7 +57,6 @@ impl Steps {
         &self.steps[self.steps.partition_point(|step| step.position <= position)..]
     }
 
-    /// The steps that end before a position.
     pub fn before(&self, position: usize) -> &[Step] {
         &self.steps[..self.steps.partition_point(|step| step.position < position)]
     }

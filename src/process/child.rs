@@ -272,9 +272,7 @@ pub(crate) fn log_tail(log: &Path) -> String {
 
 /// Whether a process has the clock's page in its memory: its library has been loaded and has run.
 fn is_on(clock: &LessonClock, process: &Process) -> bool {
-    let Some(page) = clock.page() else {
-        return true;
-    };
+    let Some(page) = clock.page() else { return true };
     // As the kernel names it.
     let page = page.canonicalize().unwrap_or_else(|_| page.clone());
     let maps = fs::read(format!("/proc/{}/maps", process.pid())).unwrap_or_default();

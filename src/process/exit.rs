@@ -6,7 +6,6 @@ use rustix::process::Signal;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// By itself, with this exit code.
     Code(i32),
     Signal(i32),
 }

@@ -11,13 +11,13 @@ pub(crate) mod error;
 pub(crate) mod exit;
 pub(crate) mod group;
 pub mod guard;
+pub(crate) mod health;
 pub mod limits;
 pub(crate) mod living;
 pub mod programs;
 pub(crate) mod spawner;
 pub(crate) mod sweep;
 pub(crate) mod version;
-pub(crate) mod vitals;
 pub(crate) mod wall_clock;
 pub(crate) mod workspace;
 

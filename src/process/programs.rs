@@ -12,7 +12,6 @@ use crate::process::error::LabError;
 const MORE_DIRS: [&str; 6] =
     ["/usr/local/bin", "/usr/bin", "/usr/sbin", "/usr/local/sbin", "/sbin", "/opt/homebrew/bin"];
 
-/// Where to look for programs.
 #[derive(Debug, Clone)]
 pub struct Search {
     path: Vec<PathBuf>,

@@ -44,9 +44,7 @@ pub struct Swept {
 #[allow(clippy::must_use_candidate, reason = "what was swept is news for nobody but tests")]
 pub fn sweep(root: &Path) -> Swept {
     let mut swept = Swept::default();
-    let Ok(entries) = fs::read_dir(root) else {
-        return swept;
-    };
+    let Ok(entries) = fs::read_dir(root) else { return swept };
     let prefix = prefix();
     for entry in entries.flatten() {
         if !entry.file_name().as_bytes().starts_with(prefix.as_bytes()) {
@@ -59,9 +57,7 @@ pub fn sweep(root: &Path) -> Swept {
         }
         let dir = entry.path();
         // Held until the directory is gone, so that two sweeps do not meet in it.
-        let Some(_claim) = abandoned(&dir, &metadata) else {
-            continue;
-        };
+        let Some(_claim) = abandoned(&dir, &metadata) else { continue };
         swept.processes += end_recorded(&dir);
         empty(&dir);
         if fs::remove_dir_all(&dir).is_ok() {

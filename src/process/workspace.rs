@@ -131,9 +131,7 @@ impl Workspace {
     /// Writes down a child, so that a later sweep can end it if this Lockstep and the guard both fail to.
     pub(crate) fn record(&self, pid: Pid) -> Result<(), LabError> {
         // A child that has ended already needs no sweeping.
-        let Some(started) = start_time(pid) else {
-            return Ok(());
-        };
+        let Some(started) = start_time(pid) else { return Ok(()) };
         let line = format!("{}\t{started}\n", pid.as_raw_nonzero());
         let mut pids = self.pids.lock().unwrap_or_else(PoisonError::into_inner);
         pids.write_all(line.as_bytes()).map_err(|source| self.unwritable(source))

@@ -57,7 +57,6 @@ struct Notification {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Request {
     Command(Wire),
-    /// A notification about this.
     Notification(String),
 }
 
@@ -84,7 +83,6 @@ pub(crate) struct Failure {
     pub(crate) why: String,
 }
 
-/// What a program failed at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cause {
     /// The values of the next operation could not be filled in.
@@ -114,7 +112,6 @@ impl Actor {
         matches!(self.state, State::Finished | State::Dead)
     }
 
-    /// The operation that it is ready for.
     pub(crate) fn next_operation(&self) -> Option<&Arc<PlannedOperation>> {
         match &self.state {
             State::Ready(operation) => Some(operation),
@@ -156,9 +153,7 @@ impl Actor {
     /// Its next operation begins. Gives the command that is to be sent; `None` where a notification is taken instead,
     /// or no operation is next.
     pub(crate) fn send(&mut self, server: &str, output: &mut Output) -> Result<Option<Wire>, Failure> {
-        let Some(operation) = self.next_operation().cloned() else {
-            return Ok(None);
-        };
+        let Some(operation) = self.next_operation().cloned() else { return Ok(None) };
         self.interpreter.tell_time(output.now);
         let begun = self.interpreter.begin();
         let request = begun.and_then(|()| request(&self.interpreter, &operation, server));
@@ -177,9 +172,7 @@ impl Actor {
 
     /// The reply to the operation that was sent has come.
     pub(crate) fn reply(&mut self, reply: &Reply, output: &mut Output) -> Result<(), Failure> {
-        let State::InFlight { operation } = &self.state else {
-            return Ok(());
-        };
+        let State::InFlight { operation } = &self.state else { return Ok(()) };
         let operation = Arc::clone(operation);
         self.interpreter.tell_time(output.now);
         match self.interpreter.replied(&operation, reply) {
@@ -210,9 +203,7 @@ impl Actor {
 
     /// Takes the oldest notification that its operation waits for, if there is one.
     fn take(&mut self, output: &mut Output) -> Result<(), Failure> {
-        let State::Taking { operation, about } = &self.state else {
-            return Ok(());
-        };
+        let State::Taking { operation, about } = &self.state else { return Ok(()) };
         let wanted = |known: &Notification| about == "any" || known.about == *about;
         let found = self.notifications.iter().position(wanted);
         let Some(Notification { about, what }) = found.and_then(|n| self.notifications.remove(n)) else {
@@ -240,9 +231,7 @@ impl Actor {
     }
 
     pub(crate) fn wake(&mut self, output: &mut Output) -> Result<(), Failure> {
-        let State::Waiting { label, again, .. } = &self.state else {
-            return Ok(());
-        };
+        let State::Waiting { label, again, .. } = &self.state else { return Ok(()) };
         output.events.push(EventKind::Waited { actor: self.id, label: label.clone() });
         if let Some(operation) = again {
             self.state = State::Ready(Arc::clone(operation));
@@ -252,7 +241,6 @@ impl Actor {
         self.advance(output)
     }
 
-    /// Puts off its wait.
     pub(crate) fn put_off(&mut self, by: Duration) {
         if let State::Waiting { until, .. } = &mut self.state {
             *until += by;

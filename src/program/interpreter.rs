@@ -108,9 +108,7 @@ impl Interpreter {
                 }
                 return Ok(Next::Operation(operation));
             }
-            let Some(instruction) = program.instructions.get(self.at) else {
-                return Ok(Next::Finished);
-            };
+            let Some(instruction) = program.instructions.get(self.at) else { return Ok(Next::Finished) };
             match instruction {
                 Instruction::Stop => return Ok(Next::Finished),
                 Instruction::Believe { lock, belief } => {
@@ -278,7 +276,6 @@ impl Interpreter {
         self.at += 1;
     }
 
-    /// A duration in milliseconds.
     pub(crate) fn millis(&self, template: &Template) -> Result<i64, String> {
         parse_millis(&template.render(&self.scope.value())?)
     }

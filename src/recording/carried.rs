@@ -55,7 +55,6 @@ pub fn check(scenario: &Scenario) -> Result<(), NotCarried> {
     find(scenario).map(drop)
 }
 
-/// The carried recording of this very scenario.
 pub fn open(scenario: &Scenario) -> Result<Recording, NotCarried> {
     let (path, bytes) = find(scenario)?;
     let mut recording = parse(text(bytes, &path)?, &path)?;

@@ -178,7 +178,6 @@ fn lines(header: &Header, log: &Log) -> Result<Vec<String>, Bound> {
     Ok(lines)
 }
 
-/// Reads a recording.
 pub fn read(path: &Path) -> Result<Recording, RecordingError> {
     let file = |source| RecordingError::File { path: path.to_owned(), source };
     let packed = files::open(path).map_err(file)?;

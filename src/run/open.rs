@@ -40,7 +40,6 @@ pub struct LessonChoice {
     pub variant: String,
 }
 
-/// Opens live runs.
 pub trait Runs {
     /// Starts a run: at once, whatever may still fail. What fails is told as
     /// [`Update::Failed`].

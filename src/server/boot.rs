@@ -18,9 +18,9 @@ use crate::clock::{LessonClock, Slot};
 use crate::log::ServerInfo;
 use crate::process::child::{Process, log_tail};
 use crate::process::error::LabError;
+use crate::process::health::{ProcessHealth, ProcessProblem};
 use crate::process::programs::Search;
 use crate::process::spawner;
-use crate::process::vitals::{Ailment, Vitals};
 use crate::process::workspace::Workspace;
 use crate::server::link::Link;
 use crate::server::observe::Observer;
@@ -41,7 +41,6 @@ const BETWEEN_PROBES: Duration = Duration::from_millis(2);
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Endpoint {
-    /// A Unix socket.
     Unix(PathBuf),
     /// A port of the loopback interface.
     Tcp(SocketAddr),
@@ -57,7 +56,6 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// What servers are started with.
 pub(crate) struct Boot<'a> {
     pub workspace: &'a Workspace,
     pub clock: &'a LessonClock,
@@ -66,7 +64,7 @@ pub(crate) struct Boot<'a> {
     pub binary: &'a Path,
     pub search: &'a Search,
     /// Told of every server that is started.
-    pub vitals: &'a Vitals,
+    pub health: &'a ProcessHealth,
 }
 
 impl Boot<'_> {
@@ -94,12 +92,11 @@ impl Boot<'_> {
         command.envs(self.clock.env(slot)).current_dir(self.workspace.path());
         arguments(&mut command);
         let (process, _) = Process::start(name, command, self.workspace, false)?;
-        self.vitals.watch(&process.state);
+        self.health.watch(&process.state);
         Ok(process.on_clock(self.clock))
     }
 }
 
-/// A server that answers.
 #[derive(Debug)]
 pub(crate) struct Server {
     pub info: ServerInfo,
@@ -173,9 +170,9 @@ impl Server {
     }
 
     /// Resolves when it ends without having been told to; never if it was told to.
-    pub async fn died(&self) -> Ailment {
+    pub async fn died(&self) -> ProcessProblem {
         let how = self.process.died().await;
-        Ailment::Died { process: self.info.name.clone(), how, log: log_tail(&self.process.state.log) }
+        ProcessProblem::Died { process: self.info.name.clone(), how, log: log_tail(&self.process.state.log) }
     }
 }
 

@@ -33,7 +33,6 @@ pub type LinkAddress = Endpoint;
 /// What a link does with what is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LinkState {
-    /// Passes it on.
     Open,
     /// Keeps it, this way; connections stay.
     Held(Way),
@@ -238,16 +237,12 @@ async fn accept_unix(listener: UnixListener, server: PathBuf, wire: Wire) {
             tokio::time::sleep(AFTER_REFUSAL).await;
             continue;
         };
-        let Some(connection) = Connection::admit(&wire) else {
-            continue;
-        };
+        let Some(connection) = Connection::admit(&wire) else { continue };
         let server = server.clone();
         tokio::spawn(async move {
             let mut client = client;
             // A server that is gone refuses; then the client's connection closes, as it would without us.
-            let Ok(mut server) = connect_unix(&server).await else {
-                return;
-            };
+            let Ok(mut server) = connect_unix(&server).await else { return };
             connection.relay(client.split(), server.split()).await;
         });
     }
@@ -275,14 +270,10 @@ async fn accept_tcp(listener: TcpListener, server: SocketAddr, wires: Vec<(IpAdd
             continue;
         };
         let wire = wires.iter().find(|(visitor, _)| *visitor == from.ip());
-        let Some(connection) = wire.and_then(|(_, wire)| Connection::admit(wire)) else {
-            continue;
-        };
+        let Some(connection) = wire.and_then(|(_, wire)| Connection::admit(wire)) else { continue };
         tokio::spawn(async move {
             let mut client = client;
-            let Ok(mut server) = TcpStream::connect(server).await else {
-                return;
-            };
+            let Ok(mut server) = TcpStream::connect(server).await else { return };
             // A request is one small packet, and nobody shall wait for a second one. Where the option is
             // refused, things are only slower.
             let _ = client.set_nodelay(true).and(server.set_nodelay(true));
@@ -291,7 +282,6 @@ async fn accept_tcp(listener: TcpListener, server: SocketAddr, wires: Vec<(IpAdd
     }
 }
 
-/// One connection over the link.
 struct Connection {
     wire: Wire,
     generation: u64,

@@ -18,7 +18,6 @@ use crate::{
 pub struct Program {
     /// Its name in JSON.
     pub id: &'static str,
-    /// In the words of its packagers.
     pub name: &'static str,
     /// In words for whoever installs it by hand.
     pub title: &'static str,
@@ -45,7 +44,6 @@ impl Serialize for Program {
 }
 
 impl Program {
-    /// That it is not there.
     pub fn missing(&self) -> LabError {
         LabError::MissingProgram { program: self.name, variable: self.variable }
     }

@@ -33,7 +33,6 @@ impl Secret {
         Ok(Self { secret, ports: lab.has_sentinels() })
     }
 
-    /// The secret of the run.
     pub fn secret(&self) -> &str {
         &self.secret
     }

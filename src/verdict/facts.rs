@@ -107,7 +107,6 @@ impl Facts {
         self.events(made).collect()
     }
 
-    /// The replies to them.
     pub(crate) fn replies(&self, reference: &str) -> Vec<usize> {
         let is_meant = self.refers(reference);
         let replied = |kind: &EventKind| matches!(kind, EventKind::Replied { actor, label, .. } if is_meant(*actor, label));
@@ -170,9 +169,7 @@ impl Facts {
     pub(crate) fn orphaned(&self, key: &str) -> bool {
         let value = self.key(key, None).and_then(text);
         let author = value.and_then(|value| self.key_history.author(key, value));
-        let Some(author) = author.and_then(|(actor, _)| self.world.actor(actor)) else {
-            return false;
-        };
+        let Some(author) = author.and_then(|(actor, _)| self.world.actor(actor)) else { return false };
         let mut threads = self.world.actors.iter().filter(|actor| actor.who.client == author.who.client);
         threads.all(|actor| matches!(actor.life, Life::Crashed | Life::Finished))
     }
@@ -205,9 +202,7 @@ impl Facts {
         let mut before: HashMap<&str, Option<String>> = HashMap::new();
         let mut found = None;
         for (n, event) in self.log.events().iter().enumerate() {
-            let EventKind::State(state) = &event.kind else {
-                continue;
-            };
+            let EventKind::State(state) = &event.kind else { continue };
             if server.is_some_and(|server| server != state.server) {
                 continue;
             }

@@ -10,7 +10,6 @@ use crate::{
     world::effect::{Access, Effect, Effects},
 };
 
-/// A key was set.
 #[derive(Debug, Clone)]
 struct Setting {
     effect: Effect,
@@ -133,9 +132,7 @@ impl KeyHistory {
 
     /// The server still has the other's key, or has it no more although its lease is not over.
     fn settle(&mut self, state: &ServerState, at: LessonTime) {
-        let Observed::Redis(keyspace) = &state.observed else {
-            return;
-        };
+        let Observed::Redis(keyspace) = &state.observed else { return };
         let here = |known: &mut PendingDeletion| known.deletion.server == state.server;
         for PendingDeletion { deletion, other } in self.pending.extract_if(.., here) {
             let held = keyspace.keys.get(&deletion.key).map(|key| &key.value);

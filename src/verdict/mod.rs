@@ -16,15 +16,12 @@ pub enum Outcome {
     NotShown,
 }
 
-/// One claim, and what was seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClaimResult {
-    /// The claim as the author wrote it.
     pub claim: String,
     /// What it means, in a sentence, where the author wrote one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub says: Option<Text>,
-    /// What it wants to be observed.
     pub expected: Text,
     pub observed: Text,
     pub holds: bool,

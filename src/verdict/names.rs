@@ -153,10 +153,11 @@ impl Facts {
             "replies" => {
                 let replies = self.replies(about);
                 self.note(|| replies.iter().copied());
-                Value::from_iter(replies.iter().filter_map(|n| match &self.log.events()[*n].kind {
+                let values = replies.iter().filter_map(|n| match &self.log.events()[*n].kind {
                     EventKind::Replied { reply, .. } => Some(reply_value(reply)),
                     _ => None,
-                }))
+                });
+                values.collect()
             }
             "moves" => self.counted(self.moves(about)),
             "woken_by" => {

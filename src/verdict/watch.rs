@@ -100,9 +100,7 @@ impl Watch {
     fn hold(&mut self, scenario: &Scenario, index: usize, event: &Event) {
         let before = self.holding.overlaps().len();
         self.holding.take(index, event);
-        let Some(overlap) = self.holding.overlaps().get(before) else {
-            return;
-        };
+        let Some(overlap) = self.holding.overlaps().get(before) else { return };
         for (n, invariant) in scenario.invariants.iter().enumerate() {
             let watched = matches!(&invariant.never, NeverPlan::Overlap(known) if *known == overlap.lock);
             if watched && !std::mem::replace(&mut self.settled[n], true) {
@@ -124,9 +122,7 @@ impl Watch {
     }
 
     fn asked(&mut self, scenario: &Scenario, log: &Log, end: usize) -> Result<(), String> {
-        let Some(facts) = &mut self.facts else {
-            return Ok(());
-        };
+        let Some(facts) = &mut self.facts else { return Ok(()) };
         let before = facts.log.len();
         if before == end {
             return Ok(());
@@ -140,9 +136,7 @@ impl Watch {
         }
         let mut result = Ok(());
         for (n, invariant) in scenario.invariants.iter().enumerate() {
-            let NeverPlan::That(expr) = &invariant.never else {
-                continue;
-            };
+            let NeverPlan::That(expr) = &invariant.never else { continue };
             if self.settled[n] {
                 continue;
             }

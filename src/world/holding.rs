@@ -96,7 +96,6 @@ struct Lock {
 /// The holders of all locks, event by event.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Holding {
-    /// By actor, its client.
     clients: Arc<[String]>,
     locks: BTreeMap<String, Lock>,
     dead: BTreeSet<ActorId>,
@@ -113,7 +112,6 @@ impl Holding {
         self.locks.values().map(|lock| lock.now.0.len()).max().unwrap_or(0)
     }
 
-    /// Whether an actor holds a lock.
     pub fn holds(&self, actor: ActorId, lock: &str) -> bool {
         self.locks.get(lock).is_some_and(|lock| lock.now.since(actor).is_some())
     }
@@ -200,9 +198,7 @@ impl Holding {
 
     /// Begins, extends or ends the overlap of a lock.
     fn track(&mut self, turn: &Turn, (index, at): (usize, LessonTime)) {
-        let Some(lock) = self.locks.get(&turn.lock) else {
-            return;
-        };
+        let Some(lock) = self.locks.get(&turn.lock) else { return };
         let mut overlaps = self.overlaps.iter_mut().rev();
         let lasting = overlaps.find(|overlap| overlap.lock == turn.lock && overlap.end.is_none());
         match (lasting, lock.now.overlap()) {

@@ -32,7 +32,6 @@ pub struct Exchange {
     pub replied: Option<usize>,
 }
 
-/// Words of the narrator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Narration {
     pub item: usize,

@@ -4,6 +4,7 @@
 mod grammar;
 mod output;
 
+use clap::ValueEnum as _;
 use std::{
     collections::BTreeSet,
     fs,
@@ -321,8 +322,8 @@ fn formats_are_known_by_the_file_names_that_are_told() {
     for row in rows(&text, "format") {
         let format = row[0].trim_matches('`');
         for ending in quoted(&row[1]) {
-            let known = Format::of_file(&format!("picture{ending}")).map(Format::name);
-            assert_eq!(known, Some(format), "{ending}");
+            let known = Format::of_file(&format!("picture{ending}"));
+            assert_eq!(known, Some(Format::from_str(format, false).expect(format)), "{ending}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lockstep::{
     lesson::LabKind,
-    log::{ActorId, Belief, Choice, Event, EventKind, Fault, LinkId, Reply, Way, outlook::Hindered},
+    log::{ActorId, Belief, Choice, Event, EventKind, Fault, LinkId, Reply, Way, outlook::Blocked},
     run::session::{self, Command, Update},
     world::World,
 };
@@ -30,7 +30,7 @@ async fn the_learner_breaks_the_sale_by_hand_and_every_choice_is_written_down() 
     free.moves([1, 0, 1]).await;
     assert_eq!(free.world().counters["sold"], 2, "one item was sold twice");
     assert_eq!(free.outlook.able().count(), 0);
-    assert_eq!(free.outlook.actors[0].hindered, Some(Hindered::Finished));
+    assert_eq!(free.outlook.actors[0].blocked, Some(Blocked::Finished));
     let why = free.refused(moves(0)).await;
     assert_eq!(why, "A cannot move: its program is over.");
     for choice in [moves(0), moves(1)] {
@@ -46,7 +46,7 @@ async fn who_cannot_move_says_why() {
     free.moves([0]).await;
     let waits = free.refused(moves(0)).await;
     assert!(waits.starts_with("A cannot move: it waits (work) until "), "{waits}");
-    free.all([Choice::Cause(Fault::Freeze { client: "A".into() })]).await;
+    free.all([Choice::Inject(Fault::Freeze { client: "A".into() })]).await;
     assert_eq!(free.refused(moves(0)).await, "A cannot move: its process is frozen. Thaw it first.");
     free.all([crash("A")]).await;
     assert!(free.refused(moves(0)).await.starts_with("A cannot move: it is dead."));
@@ -79,22 +79,22 @@ async fn only_faults_that_can_be_caused_are_at_hand_and_each_works() {
     let link = || LinkId::new("A", "redis");
     let (freeze, thaw) = (Fault::Freeze { client: "A".into() }, Fault::Thaw { client: "A".into() });
     assert!(has(&free, &freeze) && !has(&free, &thaw));
-    free.all([Choice::Cause(freeze.clone())]).await;
+    free.all([Choice::Inject(freeze.clone())]).await;
     assert!(!has(&free, &freeze) && has(&free, &thaw));
-    free.all([Choice::Cause(thaw)]).await;
+    free.all([Choice::Inject(thaw)]).await;
     // A held reply: the server has done what was asked, and nobody knows.
     let hold = Fault::Hold { link: link(), way: Way::Replies };
     assert!(has(&free, &hold) && !has(&free, &Fault::Release { link: link() }));
-    free.all([Choice::Cause(hold)]).await;
+    free.all([Choice::Inject(hold)]).await;
     free.moves([0]).await;
-    assert_eq!(free.outlook.actors[0].hindered, Some(Hindered::Unanswered));
+    assert_eq!(free.outlook.actors[0].blocked, Some(Blocked::Unanswered));
     assert_eq!(free.refused(moves(0)).await, "A cannot move: `GET stock` has not been answered yet.");
-    free.all([Choice::Cause(Fault::Release { link: link() })]).await;
+    free.all([Choice::Inject(Fault::Release { link: link() })]).await;
     assert_eq!(free.replies(), [Reply::Value("1".into())], "it comes as soon as it may");
     // A link that is cut loses the reply, and this program has no answer to that.
-    free.all([Choice::Cause(Fault::Cut { link: link() })]).await;
+    free.all([Choice::Inject(Fault::Cut { link: link() })]).await;
     free.moves([0]).await;
-    assert_eq!(free.outlook.actors[0].hindered, Some(Hindered::Dead));
+    assert_eq!(free.outlook.actors[0].blocked, Some(Blocked::Dead));
     let gave_up = free.log.events().iter().any(|event| matches!(&event.kind, EventKind::GaveUp { why, .. } if why.contains("lost") && !why.contains("allow")));
     assert!(gave_up);
     // The other one goes on, also with a server that is started again.
@@ -102,12 +102,12 @@ async fn only_faults_that_can_be_caused_are_at_hand_and_each_works() {
     let kill = Fault::KillServer { server: server() };
     let restart = Fault::RestartServer { server: server() };
     assert!(has(&free, &kill) && !has(&free, &restart));
-    free.all([Choice::Cause(kill.clone())]).await;
+    free.all([Choice::Inject(kill.clone())]).await;
     assert!(!has(&free, &kill) && has(&free, &restart));
-    free.all([Choice::Cause(restart)]).await;
+    free.all([Choice::Inject(restart)]).await;
     let skew = Fault::Skew { server: server(), ahead_ms: 30_000 };
     assert!(has(&free, &skew));
-    free.all([Choice::Cause(skew.clone())]).await;
+    free.all([Choice::Inject(skew.clone())]).await;
     assert!(!has(&free, &skew) && has(&free, &Fault::Skew { server: server(), ahead_ms: 0 }));
 }
 
@@ -119,7 +119,7 @@ async fn a_cut_link_tells_of_the_loss_even_where_the_server_is_frozen() {
     free.moves([0]).await;
     // It belongs to this move, and not to whatever is chosen next.
     assert!(matches!(free.replies()[..], [Reply::Lost(_)]), "{:?}", free.replies());
-    assert_eq!(free.outlook.actors[0].hindered, Some(Hindered::Dead));
+    assert_eq!(free.outlook.actors[0].blocked, Some(Blocked::Dead));
 }
 
 #[tokio::test]
@@ -144,7 +144,7 @@ async fn free_play_begins_in_the_middle_of_a_story() {
 async fn a_lease_that_ends_in_free_play_lets_another_in() {
     let mut free = Free::begin(carried("unlock-someone-elses-lock", "owner-check")).await;
     free.moves([0]).await;
-    free.all([Choice::Cause(Fault::Freeze { client: "A".into() }), Choice::Pass { millis: 3_000 }]).await;
+    free.all([Choice::Inject(Fault::Freeze { client: "A".into() }), Choice::Pass { millis: 3_000 }]).await;
     free.moves([1]).await;
     let holding = |world: &World, n: usize| {
         let belief = world.actors[n].beliefs.get("lock").copied();
@@ -209,7 +209,7 @@ async fn a_client_that_finds_no_master_ends_and_the_play_goes_on() {
     let cut = |sentinel: &str| cause(Fault::Cut { link: LinkId::new("A", sentinel) });
     free.all(["sentinel1", "sentinel2", "sentinel3"].map(cut)).await;
     free.moves([0, 1]).await;
-    assert_eq!(free.outlook.actors[0].hindered, Some(Hindered::Dead));
+    assert_eq!(free.outlook.actors[0].blocked, Some(Blocked::Dead));
     assert_eq!(free.replies().last(), Some(&Reply::Value("OK".into())), "B's");
 }
 
@@ -288,7 +288,7 @@ async fn by_hand_a_release_wakes_a_herd() {
         let mut free = Free::begin(carried("zk-herd", variant)).await;
         // A gets the lock; B and the first of the crowd come to wait for it.
         for actor in [0, 1, 2] {
-            while free.outlook.actors[actor].hindered.is_none()
+            while free.outlook.actors[actor].blocked.is_none()
                 && free.wire(actor).split(' ').next() != Some("delete")
             {
                 free.moves([u32::try_from(actor).expect("few")]).await;

@@ -2,7 +2,7 @@
 
 use lockstep::{
     lesson::Scenario,
-    log::{Choice, Deed, Event, EventKind, Fault, LinkId, Log, Reply, Way, outlook::Hindered},
+    log::{Choice, Event, EventKind, Fault, HistoryEntry, LinkId, Log, Reply, Way, outlook::Blocked},
     run::session::{self, Command, Update},
     text::Text,
     verdict::compare::Difference,
@@ -43,25 +43,25 @@ async fn told(scenario: &Scenario, steps: usize) -> Free {
     free
 }
 
-fn deeds(log: &Log) -> Vec<Deed> {
-    log.deeds(log.len())
+fn history(log: &Log) -> Vec<HistoryEntry> {
+    log.history(log.len())
 }
 
 /// Does a whole run again and asserts that it comes out as before, and that the same may happen next.
 async fn again(scenario: &Scenario, first: &Free) -> Free {
     let (second, branched) = branch(scenario, first.log.clone()).await;
-    assert_eq!(branched, (None, None), "{:?}", deeds(&first.log));
-    assert_eq!(deeds(&second.log), deeds(&first.log));
-    let hindered = |free: &Free| -> Vec<String> {
+    assert_eq!(branched, (None, None), "{:?}", history(&first.log));
+    assert_eq!(history(&second.log), history(&first.log));
+    let blocked = |free: &Free| -> Vec<String> {
         let actors = free.outlook.actors.iter();
-        let told = |hindered: Option<Hindered>| match hindered {
+        let told = |blocked: Option<Blocked>| match blocked {
             // Until when is a matter of microseconds.
-            Some(Hindered::Waits { .. }) => "waits".to_owned(),
+            Some(Blocked::Waits { .. }) => "waits".to_owned(),
             other => format!("{other:?}"),
         };
-        actors.map(|prospect| told(prospect.hindered)).collect()
+        actors.map(|prospect| told(prospect.blocked)).collect()
     };
-    assert_eq!(hindered(&second), hindered(first));
+    assert_eq!(blocked(&second), blocked(first));
     assert_eq!(second.outlook.faults, first.outlook.faults);
     second
 }
@@ -91,7 +91,7 @@ async fn crashes_frozen_processes_held_links_and_time_are_had_again() {
             crash("A"),
         ])
         .await;
-    assert_eq!(first.outlook.actors[1].hindered, Some(Hindered::Unanswered));
+    assert_eq!(first.outlook.actors[1].blocked, Some(Blocked::Unanswered));
     let mut second = again(&planned, &first).await;
     // What was on its way when the branch was made arrives in it.
     let link = LinkId::new("B", "redis");
@@ -145,7 +145,7 @@ async fn a_story_that_killed_a_server_is_told_again_up_to_where_it_was_left() {
     let planned = planned(MASTERS, "killed");
     let mut first = told(&planned, 2).await;
     first.moves([0]).await;
-    assert_eq!(deeds(&first.log), [Deed::Line, Deed::Line, Deed::Choice(moves(0))]);
+    assert_eq!(history(&first.log), [HistoryEntry::Line, HistoryEntry::Line, HistoryEntry::Choice(moves(0))]);
     let second = again(&planned, &first).await;
     assert_eq!(second.replies(), [Reply::Value("OK".into()), Reply::Value("OK".into())]);
     let server = "redis1".to_owned();
@@ -160,7 +160,7 @@ async fn sessions_watches_and_notifications_are_had_again() {
     first.outlook().await;
     // A has the lock, B waits for it; A's process dies, its session with it once the server notices.
     for actor in [0, 1] {
-        while first.outlook.actors[actor].hindered.is_none() && !first.wire(actor).starts_with("delete") {
+        while first.outlook.actors[actor].blocked.is_none() && !first.wire(actor).starts_with("delete") {
             first.moves([u32::try_from(actor).expect("few")]).await;
         }
     }
@@ -196,7 +196,7 @@ async fn a_branch_does_the_same_again_and_then_something_else() {
     assert_eq!(branched, (None, None), "two stories and a move, as before");
     second.outlook().await;
     assert_eq!((second.wire(0), second.wire(1)), ("DECR stock", "DECR stock"));
-    assert_eq!(second.log.deeds(second.log.len()), first.log.deeds(here));
+    assert_eq!(second.log.history(second.log.len()), first.log.history(here));
     second.all([crash("A")]).await;
     second.moves([1]).await;
     assert_eq!(second.world().counters["sold"], 1, "another end");

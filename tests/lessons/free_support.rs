@@ -154,7 +154,7 @@ pub fn moves(actor: u32) -> Choice {
 
 pub fn crash(client: &str) -> Choice {
     let client = client.to_owned();
-    Choice::Cause(Fault::Crash { client })
+    Choice::Inject(Fault::Crash { client })
 }
 
 /// The invariants that were broken, with what was said of it.
@@ -170,7 +170,7 @@ pub fn breaches(log: &Log) -> Vec<(usize, String)> {
 }
 
 pub fn cause(fault: Fault) -> Choice {
-    Choice::Cause(fault)
+    Choice::Inject(fault)
 }
 
 pub fn pass(millis: u64) -> Choice {

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use lockstep::lab::doctor::{self, ClockProof, ProgramStatus};
-use lockstep::lab::{Ailment, Lab, LabError, LabOptions, LinkAddress, LinkState, sweep};
+use lockstep::lab::{Lab, LabError, LabOptions, LinkAddress, LinkState, ProcessProblem, sweep};
 use lockstep::lesson::LabKind;
 use lockstep::log::{KeyValue, LinkId, Observed, Way};
 use redis::aio::MultiplexedConnection;
@@ -223,7 +223,7 @@ async fn a_server_that_dies_is_reported_with_its_last_words() {
     // As anybody's `kill` would.
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     let death = soon(lab.died()).await;
-    let Ailment::Died { process, log, .. } = &death else { panic!("{death:?}") };
+    let ProcessProblem::Died { process, log, .. } = &death else { panic!("{death:?}") };
     assert_eq!(process, "redis");
     assert!(log.contains("SIGTERM scheduling shutdown"), "{log}");
     assert_eq!(lab.observe().await.unwrap(), [], "the dead hold nothing");

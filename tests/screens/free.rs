@@ -5,7 +5,7 @@ use lockstep::{
     clock::{ClockKind, LessonTime},
     log::{
         ActorId, Choice, Event, EventKind, Fault, OpId, Reply, Stop,
-        outlook::{Hindered, Next, Outlook, Prospect, Timer},
+        outlook::{ActorOutlook, Blocked, Next, Outlook, Timer},
     },
     run::session::{Command, Update},
     text::{Lang, Text},
@@ -23,12 +23,12 @@ fn next(label: &str, wire: &str) -> Next {
 /// A can move, B waits for time, C is dead.
 fn outlook() -> Outlook {
     let until = LessonTime::from_nanos(4_500_000_000);
-    let prospect = |next, hindered| Prospect { next, hindered };
+    let prospect = |next, blocked| ActorOutlook { next, blocked };
     Outlook {
         actors: vec![
             prospect(Some(next("release", "DEL lock")), None),
-            prospect(Some(next("acquire", "")), Some(Hindered::Waits { until })),
-            prospect(None, Some(Hindered::Dead)),
+            prospect(Some(next("acquire", "")), Some(Blocked::Waits { until })),
+            prospect(None, Some(Blocked::Dead)),
         ],
         timer: Some(Timer { actor: ActorId(1), at: until }),
         faults: vec![
@@ -123,10 +123,10 @@ fn every_key_asks_for_what_it_says() {
     }
     stand.key(KeyCode::Enter);
     let server = "redis".to_owned();
-    assert_eq!(chosen(&mut stand), [Choice::Cause(Fault::KillServer { server })]);
+    assert_eq!(chosen(&mut stand), [Choice::Inject(Fault::KillServer { server })]);
     // The story does not go on by itself.
     let server = "redis".to_owned();
-    step(&mut stand, Choice::Cause(Fault::KillServer { server }), vec![]);
+    step(&mut stand, Choice::Inject(Fault::KillServer { server }), vec![]);
     stand.key(KeyCode::Right);
     assert!(stand.shows("There is no story to go on with"), "{:#?}", stand.rows());
     stand.press(' ');
@@ -165,9 +165,9 @@ fn who_cannot_move_says_why() {
 fn where_nobody_can_ever_move_again_it_is_said_what_to_do() {
     let mut stand = free(Lang::En, (100, 30));
     assert!(!stand.shows("Everybody is finished or dead"));
-    let over = |hindered| Prospect { next: None, hindered: Some(hindered) };
+    let over = |blocked| ActorOutlook { next: None, blocked: Some(blocked) };
     stand.update(Update::Outlook(Outlook {
-        actors: vec![over(Hindered::Finished), over(Hindered::Dead)],
+        actors: vec![over(Blocked::Finished), over(Blocked::Dead)],
         ..Outlook::default()
     }));
     assert!(stand.shows("Everybody is finished or dead: ← goes back"), "{:#?}", stand.rows());
@@ -221,7 +221,7 @@ fn a_choice_further_back_begins_a_branch_and_the_tree_is_walked() {
     assert!(stand.shows("You look back."), "{:#?}", stand.rows());
     stand.press('2');
     let past = stand.runs.pasts.borrow().last().cloned().expect("a branch");
-    let deeds = past.deeds(past.len()).len();
+    let history = past.history(past.len()).len();
     assert_eq!(stand.runs.opened.borrow().len(), 2, "on a lab of its own");
     assert!(stand.shows("doing it again on fresh servers"), "{:#?}", stand.rows());
     // While that is being done, no key is taken for a choice.
@@ -234,13 +234,13 @@ fn a_choice_further_back_begins_a_branch_and_the_tree_is_walked() {
     step(&mut stand, moves(1), vec![]);
     assert!(stand.shows("answered as before"), "{:#?}", stand.rows());
     stand.press('B');
-    assert!(stand.shows(&format!("└─ ● 2  after step {deeds}: ")), "{:#?}", stand.rows());
+    assert!(stand.shows(&format!("└─ ● 2  after step {history}: ")), "{:#?}", stand.rows());
     assert!(stand.shows("○ 1  the first run: "));
     // Back to the first: done again, too.
     stand.key(KeyCode::Up);
     stand.key(KeyCode::Enter);
     let past = stand.runs.pasts.borrow().last().cloned().expect("a branch");
-    assert_eq!(past.deeds(past.len()).len(), deeds + 1);
+    assert_eq!(past.history(past.len()).len(), history + 1);
     stand.events(past.events().to_vec());
     stand.update(Update::Branched {
         difference: None,
@@ -346,9 +346,9 @@ fn the_scrubber_goes_along() {
 #[test]
 fn further_back_everybody_has_the_key_of_then_and_says_what_came_next() {
     let crowd = |finished: bool| {
-        let able = |n: u32| Prospect { next: Some(next("check", &format!("GET {n}"))), hindered: None };
-        let done = Prospect { next: None, hindered: Some(Hindered::Finished) };
-        let mut actors: Vec<Prospect> = (0..11).map(able).collect();
+        let able = |n: u32| ActorOutlook { next: Some(next("check", &format!("GET {n}"))), blocked: None };
+        let done = ActorOutlook { next: None, blocked: Some(Blocked::Finished) };
+        let mut actors: Vec<ActorOutlook> = (0..11).map(able).collect();
         if finished {
             actors[0] = done;
         }

@@ -25,8 +25,7 @@ pub(crate) fn variables(theme: ThemeName) -> String {
 }
 
 fn of(name: ThemeName) -> String {
-    let everything = Environment { locale: Some("C.UTF-8"), many_colors: true, ..Environment::default() };
-    let theme = Theme::new(name, everything);
+    let theme = Theme::new(name, Environment::default());
     let area = Rect::new(0, 0, 1, 1);
     let mut plain = Buffer::empty(area);
     let mut alarmed = Buffer::empty(area);

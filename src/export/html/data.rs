@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 use super::super::{Finished, Look, crowd::Crowds, moment::Found};
 use crate::{
     clock::LessonTime,
-    log::{ActorId, Event, EventKind, Log, Steps, Stop},
+    log::{ActorId, EventKind, Log, Steps, Stop},
     text::Text,
     ui::{
         chart::{Chart, Detail},
         words::{self, fault},
     },
-    verdict::{ClaimResult, evidence},
+    verdict::evidence,
     world::{Holding, World},
 };
 
@@ -25,20 +25,14 @@ const LONGEST: usize = 300;
 /// Events of evidence that a claim names.
 const EVIDENCE: usize = 3;
 
-/// What everything here is made from.
 pub(crate) struct Source<'a> {
     log: &'a Log,
     chart: &'a Chart,
     world: &'a World,
     crowds: Crowds<'a>,
-    position: usize,
 }
 
 impl Source<'_> {
-    fn events(&self) -> &[Event] {
-        &self.log.events()[..self.position]
-    }
-
     fn name(&self, actor: ActorId) -> &str {
         self.world.actor(actor).map_or("?", |actor| &actor.who.name)
     }
@@ -49,21 +43,14 @@ impl Source<'_> {
     }
 }
 
-/// Everything.
 pub(crate) fn of(run: &Finished, moment: Found, look: &Look) -> Value {
     let mut log = Log::new();
     log.extend(run.log.events()[..moment.position].to_vec());
     let mut chart = Chart::new(Detail::Wires);
     chart.advance(&log);
     let world = World::fold(&log, log.len());
-    let source = Source {
-        log: &log,
-        chart: &chart,
-        world: &world,
-        crowds: Crowds::new(&log, log.len()),
-        position: log.len(),
-    };
-    let variant = run.entry.variants.get(run.variant);
+    let source = Source { log: &log, chart: &chart, world: &world, crowds: Crowds::new(&log, log.len()) };
+    let variant = run.variant();
     json!({
         "lang": look.lang,
         "speed": look.speed,
@@ -98,15 +85,13 @@ fn shorten(words: &str) -> String {
     }
 }
 
-/// The places at which the page stops.
 fn step_list(source: &Source<'_>, moment: Found, questions: bool) -> Vec<Value> {
     let column = |position: usize| position.checked_sub(1).map_or(0, |last| source.chart.column(last));
     let start = source.log.opening();
     let mut list =
         vec![json!({"n": 0, "p": start, "x": column(start), "at": micros(source.log.time_at(start))})];
     for step in Steps::of(source.log).all() {
-        let is_question = step.stop == Stop::Question;
-        if is_question && !questions {
+        if step.stop == Stop::Question && !questions {
             continue;
         }
         list.push(json!({
@@ -125,7 +110,7 @@ fn step_list(source: &Source<'_>, moment: Found, questions: bool) -> Vec<Value> 
 /// For each column at which something happens: how many events are over then, and when that is.
 fn ticks(source: &Source<'_>) -> Vec<(u32, usize, i64)> {
     let mut ticks: Vec<(u32, usize, i64)> = Vec::new();
-    for (n, event) in source.events().iter().enumerate() {
+    for (n, event) in source.log.events().iter().enumerate() {
         let here = (source.chart.column(n), n + 1, micros(event.at));
         match ticks.last_mut() {
             Some(last) if last.0 == here.0 => *last = here,
@@ -136,32 +121,27 @@ fn ticks(source: &Source<'_>) -> Vec<(u32, usize, i64)> {
 }
 
 fn clashes(source: &Source<'_>) -> Vec<Value> {
-    let clashes = source.chart.clashes.iter();
-    clashes
-        .map(|clash| json!({"lock": clash.lock, "a": clash.from.0, "e": clash.from.1, "b": clash.to.map(|to| to.0)}))
-        .collect()
+    let clashes = source.chart.clashes.iter().map(|clash| {
+        json!({"lock": clash.lock, "a": clash.from.0, "e": clash.from.1, "b": clash.to.map(|to| to.0)})
+    });
+    clashes.collect()
 }
 
 /// Of all locks, the greatest number of holders of one, and the event since when it is so.
 fn holders(source: &Source<'_>) -> Vec<(usize, usize)> {
     let mut holding = Holding::default();
-    let mut levels = Vec::new();
-    for (n, event) in source.events().iter().enumerate() {
-        if !holding.take(n, event).is_empty() {
-            levels.push((n, holding.greatest()));
-        }
-    }
-    levels
+    let level = |(n, event)| (!holding.take(n, event).is_empty()).then(|| (n, holding.greatest()));
+    source.log.events().iter().enumerate().filter_map(level).collect()
 }
 
 fn faults(source: &Source<'_>) -> Vec<Value> {
     let mut faults = Vec::new();
-    for (n, event) in source.events().iter().enumerate() {
+    for (n, event) in source.log.events().iter().enumerate() {
         let (glyph, says) = match &event.kind {
-            EventKind::Fault(fault) => (fault::glyph(fault), both(|lang| fault::words(lang, fault))),
+            EventKind::Fault(fault) => (fault::glyph(fault), Text::from_fn(|lang| fault::words(lang, fault))),
             EventKind::ServerDied { server, why } => {
                 let why = shorten(why.lines().next().unwrap_or_default());
-                ("✝", both(|lang| format!("{server}: {} {why}", words::SERVER_DIED.get(lang))))
+                ("✝", Text::from_fn(|lang| format!("{server}: {} {why}", words::SERVER_DIED.get(lang))))
             }
             _ => continue,
         };
@@ -172,14 +152,10 @@ fn faults(source: &Source<'_>) -> Vec<Value> {
     faults
 }
 
-fn both(words: impl Fn(crate::text::Lang) -> String) -> Text {
-    Text { en: words(crate::text::Lang::En), zh: words(crate::text::Lang::Zh) }
-}
-
 /// What the narrator says, what is asked, and what came of it.
 fn story(source: &Source<'_>, questions: bool) -> Vec<Value> {
     let mut story: Vec<Value> = Vec::new();
-    for (n, event) in source.events().iter().enumerate() {
+    for (n, event) in source.log.events().iter().enumerate() {
         match &event.kind {
             EventKind::Say { en, zh, .. } => story.push(json!({"e": n, "says": {"en": en, "zh": zh}})),
             EventKind::Asked { item, q, choices } if questions => {
@@ -196,24 +172,16 @@ fn story(source: &Source<'_>, questions: bool) -> Vec<Value> {
 
 fn verdict(run: &Finished) -> Value {
     // Each event by itself, because each leads to its own place.
-    let line = |claim: &ClaimResult, event: usize| {
-        let alone = ClaimResult { evidence: vec![event], ..claim.clone() };
-        evidence(&run.log, &alone.claim, &alone.evidence, 1).into_iter().next()
-    };
-    let claims: Vec<Value> = run
-        .verdict
-        .claims
-        .iter()
-        .map(|claim| {
-            let events = claim.evidence.iter().take(EVIDENCE);
-            let events: Vec<_> = events.filter_map(|event| Some((*event, line(claim, *event)?))).collect();
-            json!({
-                "claim": claim.claim, "says": claim.says, "expected": claim.expected, "observed": claim.observed,
-                "holds": claim.holds, "evidence": events, "more": claim.evidence.len().saturating_sub(EVIDENCE),
-            })
+    let line = |claim: &str, event| evidence(&run.log, claim, &[event], 1).into_iter().next();
+    let claims = run.verdict.claims.iter().map(|claim| {
+        let events = claim.evidence.iter().take(EVIDENCE);
+        let events: Vec<_> = events.filter_map(|event| Some((*event, line(&claim.claim, *event)?))).collect();
+        json!({
+            "claim": claim.claim, "says": claim.says, "expected": claim.expected, "observed": claim.observed,
+            "holds": claim.holds, "evidence": events, "more": claim.evidence.len().saturating_sub(EVIDENCE),
         })
-        .collect();
+    });
     let outcome = run.verdict.outcome;
-    let says = both(|lang| words::outcome(outcome).get(lang).to_owned());
-    json!({"outcome": outcome, "says": says, "claims": claims})
+    let says = Text::from_fn(|lang| words::outcome(outcome).get(lang).to_owned());
+    json!({"outcome": outcome, "says": says, "claims": claims.collect::<Vec<_>>()})
 }

@@ -28,7 +28,6 @@ pub fn within_allowance<R>(task: impl FnOnce() -> R) -> R {
     task()
 }
 
-/// Spends some of the allowance.
 pub(crate) fn take(cost: usize) -> Result<(), String> {
     let Some(left) = LEFT.get() else { return Ok(()) };
     LEFT.set(Some(left.saturating_sub(cost)));

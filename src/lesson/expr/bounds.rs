@@ -177,9 +177,7 @@ fn bounded(
 
 /// The most that a filter can make of its arguments beyond what they cost, for those that can make more.
 fn growth(name: &str, arguments: &[Value], costs: &[usize]) -> Result<usize, Error> {
-    let Some((subject, others)) = arguments.split_first() else {
-        return Ok(0);
-    };
+    let Some((subject, others)) = arguments.split_first() else { return Ok(0) };
     let others_cost: usize = costs.iter().skip(1).sum();
     let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
     let items = || subject.len().unwrap_or(0);

@@ -23,9 +23,7 @@ pub struct Call {
 impl Mentions {
     /// Reads a source; what is no expression mentions nothing.
     pub fn of(source: &str) -> Self {
-        let Ok(tokens) = tokens(source) else {
-            return Self::default();
-        };
+        let Ok(tokens) = tokens(source) else { return Self::default() };
         let mut mentions = Self::default();
         let mut before = "";
         for (at, (kind, word)) in tokens.iter().enumerate() {
@@ -50,12 +48,10 @@ impl Mentions {
         self.paths.iter().any(|path| path[0] == name)
     }
 
-    /// Whether a text is quoted.
     pub fn quotes(&self, text: &str) -> bool {
         self.texts.iter().any(|known| known == text)
     }
 
-    /// The calls of a function.
     pub fn calls_of<'m>(&'m self, function: &str) -> impl Iterator<Item = &'m Call> {
         self.calls.iter().filter(move |call| call.function == function)
     }

@@ -169,9 +169,7 @@ impl<'s> Reader<'s> {
     /// Operands with arithmetic between them, from left to right, as a chain of filters. Of the operators, those that
     /// bind the least come first.
     fn arithmetic(&mut self, levels: &[&[&'static str]]) -> Written {
-        let Some((operators, tighter)) = levels.split_first() else {
-            return self.filtered();
-        };
+        let Some((operators, tighter)) = levels.split_first() else { return self.filtered() };
         let mut written = self.arithmetic(tighter)?;
         let mut first = true;
         while let Some(operator) = self.eat_one(operators) {
@@ -306,9 +304,7 @@ impl<'s> Reader<'s> {
             break;
         }
         if part == 0 {
-            let [Some(index), ..] = parts else {
-                return Err("a subscript is empty".to_owned());
-            };
+            let [Some(index), ..] = parts else { return Err("a subscript is empty".to_owned()) };
             return Ok(format!("{written}[{index}]"));
         }
         let parts = parts.map(|part| part.unwrap_or_else(|| "none".to_owned()));

@@ -16,9 +16,7 @@ pub(crate) fn tokens(source: &str) -> Result<Vec<Token<'_>>, String> {
     let mut rest = source;
     loop {
         rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace());
-        let Some(first) = rest.chars().next() else {
-            return Ok(tokens);
-        };
+        let Some(first) = rest.chars().next() else { return Ok(tokens) };
         let (kind, length) = match first {
             '0'..='9' => {
                 let after_dot = tokens.last().is_some_and(|(_, text)| *text == ".");

@@ -50,12 +50,8 @@ impl<'de> Visitor<'de> for Seeker<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        let Some((first, rest)) = self.segments.split_first() else {
-            return Err(A::Error::custom(ARRIVED));
-        };
-        let Segment::Index(wanted) = first else {
-            return Ok(());
-        };
+        let Some((first, rest)) = self.segments.split_first() else { return Err(A::Error::custom(ARRIVED)) };
+        let Segment::Index(wanted) = first else { return Ok(()) };
         for _ in 0..*wanted {
             if seq.next_element::<IgnoredAny>()?.is_none() {
                 return Ok(());
@@ -67,9 +63,7 @@ impl<'de> Visitor<'de> for Seeker<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Some((first, rest)) = self.segments.split_first() else {
-            return Err(A::Error::custom(ARRIVED));
-        };
+        let Some((first, rest)) = self.segments.split_first() else { return Err(A::Error::custom(ARRIVED)) };
         while let Some(key) = map.next_key::<serde_yaml::Value>()? {
             if matches!(first, Segment::Key(wanted) if key.as_str() == Some(wanted)) {
                 map.next_value_seed(Seeker { segments: rest })?;

@@ -64,7 +64,6 @@ impl Source {
         self.parse(|lesson: &Lesson| lesson.format)
     }
 
-    /// Parses a file of recipes.
     pub fn recipes(&self) -> Result<Recipes, LessonError> {
         self.parse(|recipes: &Recipes| recipes.format)
     }

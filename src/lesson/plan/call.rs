@@ -31,7 +31,6 @@ struct Form {
 }
 
 impl Form {
-    /// That of a call of this name.
     fn of(product: Product, name: &str) -> Option<Self> {
         let mut forms = product.traits().calls.iter().map(|form| form.split(' '));
         let words = forms.find_map(|mut words| (words.next() == Some(name)).then_some(words))?;
@@ -86,7 +85,6 @@ impl PlannedCall {
         Ok(Self { product, name: name.clone(), flags, operands, form, releases })
     }
 
-    /// The command, with its values filled in.
     pub(crate) fn fill_in(&self, names: &Value) -> Result<Command, String> {
         let operands = self.operands.iter().map(|operand| operand.render(names)).collect::<Result<_, _>>()?;
         (self.product.traits().command)(&self.name, &self.flags, operands)

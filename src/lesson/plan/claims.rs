@@ -27,7 +27,6 @@ pub enum Condition {
     That {
         /// As the author wrote it.
         source: String,
-        /// What is observed.
         left: Expr,
         /// The comparison and what is expected, with its own text: `== 10`.
         right: Option<(String, Expr)>,

@@ -27,7 +27,6 @@ pub struct ClientPlan {
     pub actors: std::ops::Range<usize>,
 }
 
-/// An actor of a run.
 #[derive(Debug, Clone)]
 pub struct ActorPlan {
     pub actor: Actor,

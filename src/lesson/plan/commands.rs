@@ -138,9 +138,7 @@ pub(crate) fn check(
                 .help("write it out, or use a parameter that nothing in the program gives another value")),
         }
     };
-    let Some(name) = word(0, "which Redis command this is")? else {
-        return Ok(());
-    };
+    let Some(name) = word(0, "which Redis command this is")? else { return Ok(()) };
     if listed(COMMANDS, &name) {
         return Ok(());
     }
@@ -159,9 +157,7 @@ pub(crate) fn check(
     let Some((_, known)) = SUB_COMMANDS.iter().find(|(container, _)| *container == name) else {
         return Err(refused(&name, path));
     };
-    let Some(sub) = word(1, &format!("which sub-command of `{name}` this is"))? else {
-        return Ok(());
-    };
+    let Some(sub) = word(1, &format!("which sub-command of `{name}` this is"))? else { return Ok(()) };
     if !listed(known, &sub) {
         return Err(refused(&format!("{name} {sub}"), path));
     }

@@ -24,7 +24,6 @@ const DEEPEST: usize = 8;
 /// The most instructions of a program. A recipe that uses recipes multiplies.
 const MOST_INSTRUCTIONS: usize = 5_000;
 
-/// What programs are compiled with.
 pub(crate) struct Compiler<'a> {
     pub programs: &'a IndexMap<String, Vec<Step>>,
     pub replace: &'a IndexMap<String, Operation>,

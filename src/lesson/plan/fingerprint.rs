@@ -48,7 +48,6 @@ impl Scenario {
     }
 }
 
-/// A map as a list of pairs.
 fn pairs<K: serde::Serialize, V: serde::Serialize>(map: impl IntoIterator<Item = (K, V)>) -> Value {
     map.into_iter().map(|(name, value)| json!([name, value])).collect()
 }

@@ -103,7 +103,6 @@ pub struct Program {
     pub instructions: Vec<Instruction>,
     /// The labels of its operations, those of recipes included.
     pub labels: BTreeSet<String>,
-    /// The counters that it may count.
     pub counters: BTreeSet<String>,
     /// The locks that it may have beliefs about.
     pub locks: BTreeSet<String>,

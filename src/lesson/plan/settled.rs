@@ -83,7 +83,6 @@ impl Settled {
         outside
     }
 
-    /// Closes it.
     pub(crate) fn leave(&mut self, outside: Outside) {
         self.values = outside.0;
     }

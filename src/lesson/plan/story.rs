@@ -210,7 +210,6 @@ impl Roster<'_> {
         Err(Mistake::unknown(path, "server", name, known))
     }
 
-    /// Faults of servers' clocks.
     fn skew(&self, Skew(servers): &Skew, path: &Path) -> Result<Vec<Fault>, Mistake> {
         if servers.is_empty() {
             return Err(Mistake::new(path, "no server's clock is set").help("skew: { SERVER: 30s }"));

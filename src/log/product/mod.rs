@@ -26,17 +26,19 @@ pub enum Product {
     Mariadb,
 }
 
+/// Makes a command of a call's name, flags and operands.
+type MakeCommand = fn(&str, &[String], Vec<String>) -> Result<Command, String>;
+
 /// What tells one product from another.
 pub struct Traits {
     /// As [`ServerInfo::product`](super::ServerInfo::product) has it.
     pub name: &'static str,
-    /// The key of its operations in lessons.
     pub key: &'static str,
     /// The calls that lessons may make, as a manual writes them: `create [-e] PATH [DATA]`. None where a call is a text
     /// in a language of its own: then that is the only operand.
     pub calls: &'static [&'static str],
-    /// Makes a command of a call's name, flags and operands, which fit one of `calls`.
-    pub command: fn(&str, &[String], Vec<String>) -> Result<Command, String>,
+    /// For a name, flags and operands that fit one of `calls`.
+    pub command: MakeCommand,
     /// Says why a lesson may not make a call, by its text before values are filled in.
     pub check: fn(&str) -> Result<(), String>,
     /// Whether a call may be how a lock is released, by the same text.

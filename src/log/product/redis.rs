@@ -62,7 +62,6 @@ pub struct KeyState {
     pub expires_at: Option<LessonTime>,
 }
 
-/// A Redis value, by type.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyValue {

@@ -24,9 +24,7 @@ impl Command {
 
 /// `EVAL NAME COUNT KEY… ARG…`. A script's text is no name.
 fn script(words: &[String]) -> Option<Command> {
-    let [verb, name, count, rest @ ..] = words else {
-        return None;
-    };
+    let [verb, name, count, rest @ ..] = words else { return None };
     let is_name = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
     let (keys, args) = rest.split_at_checked(count.parse().ok()?)?;
     (verb == "EVAL" && is_name).then(|| Command::Script {

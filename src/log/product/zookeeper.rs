@@ -24,7 +24,6 @@ pub(crate) const TRAITS: Traits = Traits {
     refuses_at_once: false,
 };
 
-/// A ZooKeeper call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Call {
@@ -87,7 +86,6 @@ impl Call {
         })
     }
 
-    /// The path that it is about.
     pub fn path(&self) -> &String {
         match self {
             Self::Create { path, .. }
@@ -158,7 +156,6 @@ impl fmt::Display for Call {
     }
 }
 
-/// The znodes of a server.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ZnodeTree {
     /// Path to node, parents before children. The server's own `/zookeeper` is left out.
@@ -169,7 +166,6 @@ pub struct ZnodeTree {
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Znode {
-    /// Its data, as text.
     pub data: String,
     /// `ephemeralOwner`: the session that owns it, `None` for a persistent node.
     pub owner: Option<i64>,

@@ -32,16 +32,16 @@ impl Pick {
         match self {
             Self::Move(actor) => Choice::Move { actor },
             Self::Timer => Choice::Timer,
-            Self::Thaw(n) => Choice::Cause(Fault::Thaw { client: client(n) }),
-            Self::Crash(n) => Choice::Cause(Fault::Crash { client: client(n) }),
-            Self::Freeze(n) => Choice::Cause(Fault::Freeze { client: client(n) }),
+            Self::Thaw(n) => Choice::Inject(Fault::Thaw { client: client(n) }),
+            Self::Crash(n) => Choice::Inject(Fault::Crash { client: client(n) }),
+            Self::Freeze(n) => Choice::Inject(Fault::Freeze { client: client(n) }),
         }
     }
 }
 
 /// What a step read and changed: all that decides whether two steps commute.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Touch {
+pub struct StepFootprint {
     pub actor: Option<ActorId>,
     /// Whether it counts as touching everything: time, faults, commands that nothing is known about.
     pub all: bool,
@@ -56,7 +56,7 @@ pub struct Touch {
     pub shows: Vec<usize>,
 }
 
-impl Touch {
+impl StepFootprint {
     /// What touches everything.
     pub fn everything() -> Self {
         Self { all: true, ..Self::default() }
@@ -117,7 +117,7 @@ pub trait Explorer {
     fn picks(&self, node: &Self::Node) -> Vec<Pick>;
 
     /// Takes a step from any node.
-    fn take(&mut self, node: &Self::Node, pick: Pick) -> Result<(Self::Node, Touch), ExploreError>;
+    fn take(&mut self, node: &Self::Node, pick: Pick) -> Result<(Self::Node, StepFootprint), ExploreError>;
 
     /// What the order that ends here came to.
     fn ending(&mut self, node: &Self::Node) -> Result<Ending, ExploreError>;

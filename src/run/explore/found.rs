@@ -11,7 +11,6 @@ use crate::{
     verdict,
 };
 
-/// What was found.
 #[derive(Debug, Clone)]
 pub struct Explored {
     pub tried: u64,

@@ -23,7 +23,7 @@ mod tests;
 
 use std::{ops::ControlFlow, time::Duration};
 
-pub(crate) use explorer::{Broken, Ending, Explorer, Pick, Touch};
+pub(crate) use explorer::{Broken, Ending, Explorer, Pick, StepFootprint};
 pub use found::{CarriedOut, Explored, OutcomeSeen};
 pub use progress::Progress;
 

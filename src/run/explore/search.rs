@@ -14,7 +14,7 @@ use std::{
 
 use super::{
     ExploreError,
-    explorer::{Ending, Explorer, Pick, Touch},
+    explorer::{Ending, Explorer, Pick, StepFootprint},
     trace::{self, Taken},
 };
 use crate::run::race::Outcome;
@@ -209,7 +209,7 @@ fn awake(picks: &[Pick], sleep: &[Taken]) -> Vec<Pick> {
     picks.iter().copied().filter(|pick| !asleep(pick)).collect()
 }
 
-fn still_asleep(sleep: &[Taken], touch: &Touch) -> Vec<Taken> {
+fn still_asleep(sleep: &[Taken], touch: &StepFootprint) -> Vec<Taken> {
     let sleeps = |known: &&Taken| !known.1.depends_on(touch);
     sleep.iter().filter(sleeps).cloned().collect()
 }
@@ -308,7 +308,6 @@ pub fn estimate<G: Explorer>(
     Ok(size)
 }
 
-/// How large a search is.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Size {
     pub steps: f64,

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
 use proptest::prelude::*;
 
 use super::{
-    Broken, Ending, ExploreError, Explorer, Pick, Touch, count,
+    Broken, Ending, ExploreError, Explorer, Pick, StepFootprint, count,
     search::{self, Found, Subtree},
     trace,
 };
@@ -15,11 +15,9 @@ use crate::{log::ActorId, run::race::Outcome};
 /// What an actor does in one move.
 #[derive(Debug, Clone, Copy)]
 enum Op {
-    /// Remembers a key's value.
     Read(usize),
     /// Sets a key to what it remembers, and one more.
     Write(usize),
-    /// Adds to a key.
     Add(usize),
     /// Takes the lock if the key is 0, and sets it. Otherwise it waits, and goes on without.
     Take(usize),
@@ -54,7 +52,7 @@ struct Node {
 
 impl Node {
     /// This actor believes that it holds the lock since the step that is being taken.
-    fn holds(&mut self, actor: usize, touch: &mut Touch) {
+    fn holds(&mut self, actor: usize, touch: &mut StepFootprint) {
         if self.holders.iter().any(|(who, _)| *who == actor) {
             return;
         }
@@ -122,7 +120,7 @@ impl Explorer for Model {
         picks
     }
 
-    fn take(&mut self, node: &Node, pick: Pick) -> Result<(Node, Touch), ExploreError> {
+    fn take(&mut self, node: &Node, pick: Pick) -> Result<(Node, StepFootprint), ExploreError> {
         let mut next = node.clone();
         next.steps += 1;
         let Pick::Move(actor) = pick else {
@@ -138,10 +136,10 @@ impl Explorer for Model {
                 next.dead[0] = true;
                 next.holders.retain(|(who, _)| *who != 0);
             }
-            return Ok((next, Touch::everything()));
+            return Ok((next, StepFootprint::everything()));
         };
         let n = actor.0 as usize;
-        let mut touch = Touch { actor: Some(actor), ..Touch::default() };
+        let mut touch = StepFootprint { actor: Some(actor), ..StepFootprint::default() };
         next.moves += 1;
         match self.programs[n][next.at[n]] {
             Op::Read(k) => {
@@ -349,7 +347,8 @@ fn the_size_of_a_whole_is_estimated() {
 
 #[test]
 fn more_orders_than_can_be_said_are_not_wrong() {
-    let touch = |actor: u32| Arc::new(Touch { actor: Some(ActorId(actor)), ..Touch::default() });
+    let touch =
+        |actor: u32| Arc::new(StepFootprint { actor: Some(ActorId(actor)), ..StepFootprint::default() });
     let steps: Vec<_> = (0..100).map(|n| (Pick::Move(ActorId(n)), touch(n))).collect();
     assert_eq!(trace::extensions(&steps), u128::MAX);
     assert_eq!(trace::extensions(&steps[..30]), (1..=30).product::<u128>());

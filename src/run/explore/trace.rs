@@ -6,10 +6,9 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use super::explorer::{Pick, Touch};
+use super::explorer::{Pick, StepFootprint};
 
-/// A step that was taken.
-pub type Taken = (Pick, Arc<Touch>);
+pub type Taken = (Pick, Arc<StepFootprint>);
 
 /// How many orders a trace has; `u128::MAX` if that is not enough to say it.
 pub fn extensions(steps: &[Taken]) -> u128 {
@@ -34,7 +33,7 @@ fn of_stretch(steps: &[Taken]) -> Option<u128> {
 }
 
 /// The steps, parted so that none depends on one of another group.
-fn groups(steps: &[Taken]) -> Vec<Vec<&Touch>> {
+fn groups(steps: &[Taken]) -> Vec<Vec<&StepFootprint>> {
     let mut group: Vec<usize> = (0..steps.len()).collect();
     for later in 0..steps.len() {
         for earlier in 0..later {
@@ -46,7 +45,7 @@ fn groups(steps: &[Taken]) -> Vec<Vec<&Touch>> {
             }
         }
     }
-    let mut found: Vec<(usize, Vec<&Touch>)> = Vec::new();
+    let mut found: Vec<(usize, Vec<&StepFootprint>)> = Vec::new();
     for (n, (_, touch)) in steps.iter().enumerate() {
         match found.iter_mut().find(|(known, _)| *known == group[n]) {
             Some((_, members)) => members.push(touch),
@@ -57,7 +56,7 @@ fn groups(steps: &[Taken]) -> Vec<Vec<&Touch>> {
 }
 
 /// The linear extensions of one group, by the sets of steps that can come first.
-fn of_group(steps: &[&Touch]) -> Option<u128> {
+fn of_group(steps: &[&StepFootprint]) -> Option<u128> {
     // A chain, as most groups are.
     if steps.windows(2).all(|pair| pair[1].depends_on(pair[0])) {
         return Some(1);
@@ -132,9 +131,7 @@ pub fn first_order(steps: &[Taken], mut left: Vec<usize>) -> Vec<Pick> {
             let step = &steps[left[*at]].1;
             left[..*at].iter().all(|earlier| !step.depends_on(&steps[*earlier].1))
         });
-        let Some(at) = free.min_by_key(|at| steps[left[*at]].0) else {
-            break;
-        };
+        let Some(at) = free.min_by_key(|at| steps[left[*at]].0) else { break };
         order.push(steps[left.remove(at)].0);
     }
     order

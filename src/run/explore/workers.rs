@@ -118,7 +118,7 @@ async fn run_supervised<G: OnServers>(
     let stop = StopOnDrop(Arc::default());
     let progress = Arc::new(Mutex::new(Progress::default()));
     let mut charts: Vec<_> =
-        explorers.iter().map(|explorer| (explorer.lab().vitals(), Chart::default())).collect();
+        explorers.iter().map(|explorer| (explorer.lab().health(), Chart::default())).collect();
     // A thread that waits for a reply is freed only by the end of its server.
     let mut releases: Vec<_> = explorers.iter().map(OnServers::release).collect();
     let work = Work {
@@ -152,7 +152,7 @@ async fn run_supervised<G: OnServers>(
                 }
                 if ailing.is_none() {
                     let mut looks = charts.iter_mut();
-                    ailing = looks.find_map(|(vitals, chart)| chart.look(vitals)).map(EngineError::from);
+                    ailing = looks.find_map(|(health, chart)| chart.look(health)).map(EngineError::from);
                 }
                 if ailing.is_some() {
                     asked.get_or_insert_with(Instant::now);
@@ -300,9 +300,7 @@ impl Work {
         };
         while !self.stopped() {
             let n = next.fetch_add(1, Ordering::Relaxed);
-            let Some(subtree) = subtrees.get(n) else {
-                break;
-            };
+            let Some(subtree) = subtrees.get(n) else { break };
             match search::search(explorer, subtree, self.bounds.prune, &mut report, &|| self.stopped()) {
                 Ok((found, _)) => done.push((n, found)),
                 Err(error) => {

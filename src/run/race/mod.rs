@@ -1,17 +1,17 @@
 //! Races of one variant: which outcomes there were, and how often. The clients' programs are raced from beginning to end;
 //! faults belong to the story, and a race has none.
 
-pub(crate) mod kept;
 pub(crate) mod outcome;
 pub(crate) mod pace;
+pub(crate) mod race_outcomes;
 pub mod racer;
 
 use std::time::Duration;
 
-pub(crate) use kept::{Kept, Kind, MOST_EVENTS};
 pub(crate) use outcome::Asked;
 pub use outcome::{LockFate, Outcome};
 pub(crate) use pace::Pace;
+pub(crate) use race_outcomes::{Kind, MOST_EVENTS, RaceOutcomes};
 
 use crate::{
     clock::ClockKind,
@@ -73,10 +73,8 @@ pub struct Race {
 #[derive(Debug, Clone)]
 pub struct RaceReport {
     pub info: RaceInfo,
-    /// How many were asked for.
     pub asked: u64,
-    /// What came of them.
-    pub kept: Kept,
+    pub kept: RaceOutcomes,
     /// Lesson time, all races together.
     pub lesson: Duration,
     /// Real time, starting and ending the servers included.
@@ -87,11 +85,10 @@ impl RaceReport {
     /// No race yet.
     pub fn new(info: RaceInfo, asked: u64) -> Self {
         // The logs are not wanted here.
-        let kept = Kept::within(0);
+        let kept = RaceOutcomes::within(0);
         Self { info, asked, kept, lesson: Duration::ZERO, wall: Duration::ZERO }
     }
 
-    /// Counts one race.
     pub fn add(&mut self, race: Race) {
         self.lesson += race.lesson;
         self.kept.add(race);

@@ -14,7 +14,6 @@ use crate::{
     world::{Holding, Life, World},
 };
 
-/// What became of a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LockFate {
@@ -46,7 +45,6 @@ pub struct Outcome {
 pub struct Asked {
     /// The locks that programs have beliefs about.
     locks: BTreeSet<String>,
-    /// The counters that the claims name.
     counters: BTreeSet<String>,
     /// The keys whose values the claims ask for, with the server where they name one.
     pub values: Vec<(String, Option<String>)>,
@@ -163,9 +161,7 @@ fn value(world: &World, key: &str, server: Option<&str>) -> Option<String> {
     let servers = world.servers.iter();
     let mut asked = servers.filter(|known| server.is_none_or(|name| known.info.name == name));
     asked.find_map(|server| {
-        let Some(Observed::Redis(keyspace)) = &server.observed else {
-            return None;
-        };
+        let Some(Observed::Redis(keyspace)) = &server.observed else { return None };
         let state = keyspace.keys.get(key)?;
         if state.expires_at.is_some_and(|end| end < world.now) {
             return None;

@@ -5,9 +5,7 @@ use std::time::Duration;
 /// How far it has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Pace {
-    /// So many are done.
     pub done: u64,
-    /// Of so many.
     pub of: u64,
     /// In so much real time.
     pub spent: Duration,

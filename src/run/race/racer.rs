@@ -74,8 +74,8 @@ impl Racer {
         if self.needs_restart {
             self.renew().await?;
         }
-        let vitals = self.director.harness.lab.vitals();
-        let raced = supervised(&vitals, self.race(seed)).await;
+        let health = self.director.harness.lab.health();
+        let raced = supervised(&health, self.race(seed)).await;
         self.director.harness.explained(raced).await
     }
 
@@ -149,9 +149,7 @@ impl Racer {
                     continue;
                 }
             }
-            let Some((_, due)) = director.next_timer() else {
-                break;
-            };
+            let Some((_, due)) = director.next_timer() else { break };
             director.recorder.record(EventKind::Chose(Choice::Timer));
             director.run_clock_to(surely_after(due), &path).await?;
             director.clock.set_rate(Rate::NORMAL)?;

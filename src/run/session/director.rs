@@ -82,8 +82,8 @@ impl Director {
             seen: Vec::new(),
             metrics: HashMap::new(),
         };
-        let vitals = director.harness.lab.vitals();
-        let opened = supervised(&vitals, director.open(sessions)).await;
+        let health = director.harness.lab.health();
+        let opened = supervised(&health, director.open(sessions)).await;
         let opened = director.harness.explained(opened).await;
         opened.map(|()| director)
     }
@@ -131,9 +131,7 @@ impl Director {
     }
 
     async fn carry_out_line(&mut self) -> Result<(), EngineError> {
-        let Some(line) = self.scenario.story.get(self.line).cloned() else {
-            return Ok(());
-        };
+        let Some(line) = self.scenario.story.get(self.line).cloned() else { return Ok(()) };
         self.clock.set_rate(Rate::NORMAL)?;
         let stop = match &line.act {
             Act::Say(text) => {
@@ -244,7 +242,6 @@ impl Director {
         scope.value()
     }
 
-    /// A duration with its values filled in.
     pub(crate) fn millis(&self, duration: &Template, path: &Path) -> Result<i64, EngineError> {
         let text = duration.render(&self.scenario.scope.value());
         text.and_then(|text| parse_millis(&text)).map_err(|error| self.mistake(path, error))

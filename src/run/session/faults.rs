@@ -203,9 +203,7 @@ impl Harness {
     /// Before replies are held: has the client connect where it has not yet, as connecting needs replies too. Whether there
     /// is a [`Response::Reached`] to wait for.
     pub(crate) async fn ask_to_reach(&mut self, link: &LinkId) -> Result<bool, EngineError> {
-        let Some(n) = self.clients.iter().position(|known| known.name == link.from) else {
-            return Ok(false);
-        };
+        let Some(n) = self.clients.iter().position(|known| known.name == link.from) else { return Ok(false) };
         let open = self.lab.link_control(link).is_some_and(|link| link.state() == LinkState::Open);
         let can = open && self.clients[n].state == ClientState::Running && self.answers(&link.to)?;
         if can && self.refuses_at_once {
@@ -227,9 +225,7 @@ impl Harness {
         let client = &self.clients[self.homes[actor.0 as usize]];
         let link = self.lab.link_control(&LinkId::new(&client.name, server));
         let only_replies = |link: &&Link| link.state() == LinkState::Held(Way::Replies);
-        let Some(link) = link.filter(only_replies) else {
-            return Ok(None);
-        };
+        let Some(link) = link.filter(only_replies) else { return Ok(None) };
         let acts = client.state == ClientState::Running && self.answers(server)?;
         Ok(acts.then(|| link.holds_on(replies, Way::Replies)))
     }

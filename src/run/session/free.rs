@@ -32,7 +32,7 @@ impl Director {
         // Servers whose clock can jump can also bear a clock that stands still.
         let rate = if self.limits.jump { Rate::PAUSED } else { Rate::NORMAL };
         self.clock.set_rate(rate)?;
-        if let Choice::Cause(fault) = choice
+        if let Choice::Inject(fault) = choice
             && let Err(why) = self.try_inject(fault, &path).await?
         {
             self.clock.set_rate(Rate::PAUSED)?;
@@ -52,7 +52,7 @@ impl Director {
                 self.pass(i64::try_from(*millis).unwrap_or(i64::MAX), &[], &path).await?;
                 Stop::Passed
             }
-            Choice::Cause(fault) => {
+            Choice::Inject(fault) => {
                 self.record_fault(fault, &path).await?;
                 Stop::Fault
             }

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     client::protocol::{Request, Response, ServerAddress},
-    lab::{Ailment, Lab, LabOptions, Link, LinkState, Process},
+    lab::{Lab, LabOptions, Link, LinkState, Process, ProcessProblem},
     lesson::Scenario,
     log::{ActorId, LinkId, ServerInfo, ServerState},
     program::actor_id,
@@ -44,7 +44,6 @@ pub(crate) enum ClientState {
     Killed,
 }
 
-/// What arrives from client processes.
 #[derive(Debug)]
 pub(crate) enum Arrived {
     /// A response of client `n`.
@@ -62,7 +61,6 @@ pub(crate) struct Harness {
     /// The server that operations without `on` go to.
     pub(crate) server: String,
     sentinels: &'static [&'static str],
-    /// Frozen servers.
     pub(crate) frozen: HashSet<String>,
     /// By server: how far its clock is ahead, in milliseconds.
     pub(crate) skews: HashMap<String, i64>,
@@ -80,8 +78,8 @@ impl Harness {
         options: &LabOptions,
     ) -> Result<(Self, Sessions), EngineError> {
         let lab = Lab::start(scenario.lab(), options).await?;
-        let vitals = lab.vitals();
-        supervised(&vitals, Self::enter(scenario, lab)).await
+        let health = lab.health();
+        supervised(&health, Self::enter(scenario, lab)).await
     }
 
     /// Starts the clients in a lab.
@@ -112,9 +110,7 @@ impl Harness {
             tokio::spawn(async move {
                 let mut lines = BufReader::new(stdout).lines();
                 while let Ok(Some(line)) = lines.next_line().await {
-                    let Ok(response) = serde_json::from_str(&line) else {
-                        break;
-                    };
+                    let Ok(response) = serde_json::from_str(&line) else { break };
                     if sender.send(Arrived::Response(n, response)).is_err() {
                         return;
                     }
@@ -175,7 +171,7 @@ impl Harness {
 
     /// Whether a process was stopped from outside.
     pub(crate) fn is_stopped(&self) -> bool {
-        matches!(self.lab.vitals().look(), Some(Ailment::Stopped { .. }))
+        matches!(self.lab.health().look(), Some(ProcessProblem::Stopped { .. }))
     }
 
     /// The next thing that a client reports. Ends with an error when a server of the lab dies meanwhile.
@@ -259,9 +255,7 @@ impl Harness {
                 continue;
             }
             let address = self.lab.link(&client, sentinel).await?;
-            let Some(server) = self.lab.primary(&address).await.map(str::to_owned) else {
-                continue;
-            };
+            let Some(server) = self.lab.primary(&address).await.map(str::to_owned) else { continue };
             // As "Guidelines for Redis clients with support for Redis Sentinel" has it: a Sentinel may not have
             // heard of a failover yet, so whoever it names is asked whether it is a master.
             if open(self, &server) && self.reachable(actor, &server) && self.lab.is_master(&server).await? {

@@ -7,9 +7,9 @@ use tokio::sync::{
 
 use super::{Command, EngineError, Session, Update, director::Director, pacing::Pacing, time::Tempo};
 use crate::{
-    lab::{Ailment, Chart, LOOK, LabOptions, Vitals},
+    lab::{Chart, LOOK, LabOptions, ProcessHealth, ProcessProblem},
     lesson::Scenario,
-    log::{Deed, Log},
+    log::{HistoryEntry, Log},
     verdict::{self, compare},
 };
 
@@ -44,13 +44,13 @@ fn start(scenario: Scenario, options: LabOptions, seed: u64, past: Option<Log>) 
 }
 
 /// Reports processes that were stopped from outside, and when they run again, until the result is dropped.
-fn report_stopped_processes(vitals: Vitals, tell: UnboundedSender<Update>) -> AbortOnDrop {
+fn report_stopped_processes(health: ProcessHealth, tell: UnboundedSender<Update>) -> AbortOnDrop {
     let task = tokio::spawn(async move {
         let (mut chart, mut told) = (Chart::default(), None);
         loop {
             tokio::time::sleep(LOOK).await;
-            let stopped = |ailment: &Ailment| matches!(ailment, Ailment::Stopped { .. });
-            let news = chart.look(&vitals).filter(stopped);
+            let stopped = |ailment: &ProcessProblem| matches!(ailment, ProcessProblem::Stopped { .. });
+            let news = chart.look(&health).filter(stopped);
             // Sent again each second: the message says for how long.
             let news = news.map(|ailment| EngineError::from(ailment).text());
             if news != told {
@@ -90,11 +90,9 @@ impl Driver {
         let planned = scenario.clone();
         let tempo = self.tempo.subscribe();
         let set_up = Director::set_up(scenario, options, seed, tempo, Some(self.updates.clone()));
-        let Some(director) = Box::pin(self.while_listening(set_up)).await else {
-            return Ok(());
-        };
+        let Some(director) = Box::pin(self.while_listening(set_up)).await else { return Ok(()) };
         let mut director = director?;
-        let _watcher = report_stopped_processes(director.harness.lab.vitals(), self.updates.clone());
+        let _watcher = report_stopped_processes(director.harness.lab.health(), self.updates.clone());
         let outcome = self.all(&mut director, &planned, past).await;
         director.tear_down().await;
         outcome
@@ -117,16 +115,14 @@ impl Driver {
     /// Repeats what was done in another run. `None` when nobody listens any more.
     async fn replay_past(&mut self, director: &mut Director, past: &Log) -> Result<Option<()>, EngineError> {
         let mut refused = None;
-        for deed in past.deeds(past.len()) {
+        for deed in past.history(past.len()) {
             let repeated = async {
                 match deed {
-                    Deed::Line => director.step().await.map(Ok),
-                    Deed::Choice(choice) => director.choose(&choice).await,
+                    HistoryEntry::Line => director.step().await.map(Ok),
+                    HistoryEntry::Choice(choice) => director.choose(&choice).await,
                 }
             };
-            let Some(repeated) = self.while_listening(repeated).await else {
-                return Ok(None);
-            };
+            let Some(repeated) = self.while_listening(repeated).await else { return Ok(None) };
             if let Err(why) = repeated? {
                 refused = Some(why);
                 break;
@@ -160,9 +156,7 @@ impl Driver {
             if command == Command::LeaveStory {
                 self.send(Update::Outlook(director.leave_story()));
             }
-            let Some(tempo) = self.pacing.begin(&command) else {
-                continue;
-            };
+            let Some(tempo) = self.pacing.begin(&command) else { continue };
             let _ = self.tempo.send(tempo);
             if let Command::Choose(choice) = command {
                 let Some(chosen) = self.while_listening(director.choose(&choice)).await else {
@@ -180,9 +174,7 @@ impl Driver {
                 self.send(Update::Stepped { ended: !director.left_story });
                 continue;
             }
-            let Some(stepped) = self.while_listening(director.step()).await else {
-                return Ok(());
-            };
+            let Some(stepped) = self.while_listening(director.step()).await else { return Ok(()) };
             stepped?;
             let ended = director.ended();
             if ended {

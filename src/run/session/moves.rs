@@ -74,9 +74,7 @@ impl Director {
     /// Sends an actor's next operation. `None` where there is no reply to wait for: a notification was taken,
     /// or is yet to come.
     pub(crate) async fn send(&mut self, actor: ActorId, path: &Path) -> Result<Option<OpId>, EngineError> {
-        let Some(operation) = self.actors[actor].next_operation().cloned() else {
-            return Ok(None);
-        };
+        let Some(operation) = self.actors[actor].next_operation().cloned() else { return Ok(None) };
         let server = match operation.on.as_deref() {
             Some(PRIMARY) => {
                 let path = operation.path.as_ref().unwrap_or(path);
@@ -93,9 +91,7 @@ impl Director {
             None => self.harness.server.clone(),
         };
         let sent = self.step_actors(path, |actors, output| actors[actor].send(&server, output))?;
-        let Some(wire) = sent.flatten() else {
-            return Ok(None);
-        };
+        let Some(wire) = sent.flatten() else { return Ok(None) };
         self.pending.next += 1;
         let op = OpId(self.pending.next);
         self.recorder.record(program::sent(op, actor, &operation, &wire));
@@ -138,12 +134,8 @@ impl Director {
     }
 
     fn done(&mut self, op: OpId, reply: &Reply, path: &Path) -> Result<(), EngineError> {
-        let Some((actor, _)) = self.pending.by_op.remove(&op) else {
-            return Ok(());
-        };
-        let State::InFlight { operation } = self.actors[actor].state() else {
-            return Ok(());
-        };
+        let Some((actor, _)) = self.pending.by_op.remove(&op) else { return Ok(()) };
+        let State::InFlight { operation } = self.actors[actor].state() else { return Ok(()) };
         let (label, place) = (operation.label.clone(), operation.path.clone());
         self.recorder.record(EventKind::Replied { op, actor, label, reply: reply.clone() });
         let room = self.recorder.has_room();
@@ -233,9 +225,7 @@ impl Director {
     pub(crate) async fn move_ready(&mut self, moving: &[ActorId], path: &Path) -> Result<(), EngineError> {
         let able = |director: &Self| moving.iter().copied().find(|actor| director.can_move(*actor));
         for _ in 0..MOST_OPERATIONS * moving.len() {
-            let Some(actor) = able(self) else {
-                return Ok(());
-            };
+            let Some(actor) = able(self) else { return Ok(()) };
             self.make_move(actor, path).await?;
             self.observe().await?;
         }

@@ -5,7 +5,7 @@ use crate::{
     clock::LessonTime,
     log::{
         ActorId, Choice,
-        outlook::{Hindered, Next, Outlook, Prospect, Timer},
+        outlook::{ActorOutlook, Blocked, Next, Outlook, Timer},
     },
     program::{Request, State},
     text::{Text, Words},
@@ -41,7 +41,7 @@ impl Director {
         Outlook { actors, timer, faults: self.harness.faults_at_hand() }
     }
 
-    fn prospect(&self, actor: ActorId) -> Prospect {
+    fn prospect(&self, actor: ActorId) -> ActorOutlook {
         let frozen = self.harness.stands_still(actor);
         let actor = &self.actors[actor];
         let next = match actor.state() {
@@ -57,16 +57,16 @@ impl Director {
             State::Waiting { label, .. } => Some(Next { label: label.clone(), ..Next::default() }),
             State::Finished | State::Dead => None,
         };
-        let hindered = match actor.state() {
-            State::Dead => Some(Hindered::Dead),
-            State::Finished => Some(Hindered::Finished),
-            _ if frozen => Some(Hindered::Frozen),
+        let blocked = match actor.state() {
+            State::Dead => Some(Blocked::Dead),
+            State::Finished => Some(Blocked::Finished),
+            _ if frozen => Some(Blocked::Frozen),
             State::Ready(_) => None,
-            State::InFlight { .. } => Some(Hindered::Unanswered),
-            State::Taking { .. } => Some(Hindered::Unnotified),
-            State::Waiting { until, .. } => Some(Hindered::Waits { until: *until }),
+            State::InFlight { .. } => Some(Blocked::Unanswered),
+            State::Taking { .. } => Some(Blocked::Unnotified),
+            State::Waiting { until, .. } => Some(Blocked::Waits { until: *until }),
         };
-        Prospect { next, hindered }
+        ActorOutlook { next, blocked }
     }
 
     /// Why a choice cannot be made now; `None` where it can, as far as anybody knows.
@@ -74,24 +74,24 @@ impl Director {
         let actor = match choice {
             Choice::Move { actor } => *actor,
             Choice::Timer => return self.next_timer().is_none().then(|| NO_TIMER.text(&[])),
-            Choice::Pass { .. } | Choice::Cause(_) => return None,
+            Choice::Pass { .. } | Choice::Inject(_) => return None,
         };
         if self.actors.get(actor).is_none() {
             return Some(NOBODY.text(&[]));
         }
-        let Prospect { next, hindered } = self.prospect(actor);
+        let ActorOutlook { next, blocked } = self.prospect(actor);
         let name = self.name(actor);
         let next = next.unwrap_or_default();
-        Some(match hindered? {
-            Hindered::Frozen => FROZEN.text(&[name]),
-            Hindered::Dead => DEAD.text(&[name]),
-            Hindered::Finished => FINISHED.text(&[name]),
-            Hindered::Waits { until } => {
+        Some(match blocked? {
+            Blocked::Frozen => FROZEN.text(&[name]),
+            Blocked::Dead => DEAD.text(&[name]),
+            Blocked::Finished => FINISHED.text(&[name]),
+            Blocked::Waits { until } => {
                 let seconds = format!("{:.1}", until.since(LessonTime::ZERO).as_secs_f64());
                 WAITS.text(&[name, &next.label, &seconds])
             }
-            Hindered::Unanswered => UNANSWERED.text(&[name, &next.wire]),
-            Hindered::Unnotified => UNNOTIFIED.text(&[name, &next.wire]),
+            Blocked::Unanswered => UNANSWERED.text(&[name, &next.wire]),
+            Blocked::Unnotified => UNNOTIFIED.text(&[name, &next.wire]),
         })
     }
 }

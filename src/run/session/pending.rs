@@ -135,9 +135,7 @@ impl Director {
         let mine =
             |(other, to): &&(ActorId, String)| to == server && self.harness.share_a_process(*other, actor);
         let replies = self.pending.by_op.values().filter(mine).count();
-        let Some(held) = self.harness.replies_held(actor, server, replies)? else {
-            return Ok(());
-        };
+        let Some(held) = self.harness.replies_held(actor, server, replies)? else { return Ok(()) };
         tokio::pin!(held);
         while self.pending.by_op.contains_key(&op) {
             tokio::select! {

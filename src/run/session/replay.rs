@@ -50,9 +50,7 @@ impl Player {
                     None => return,
                 },
             };
-            let Some(tempo) = self.pacing.begin(&command) else {
-                continue;
-            };
+            let Some(tempo) = self.pacing.begin(&command) else { continue };
             let step = steps.next();
             let more = step.is_some();
             if let Some(step) = step
@@ -85,9 +83,7 @@ impl Player {
             };
             let due = self.log.events()[self.published..end].partition_point(|event| event.at <= now);
             self.publish_to(self.published + due);
-            let Some(next) = self.log.events()[..end].get(self.published) else {
-                break;
-            };
+            let Some(next) = self.log.events()[..end].get(self.published) else { break };
             let left = next.at.since(now);
             let began = Instant::now();
             let passed = async {

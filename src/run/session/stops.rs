@@ -37,9 +37,7 @@ pub(crate) fn put_in(log: &Log) -> Log {
 
 /// Ends a step where the log ends now.
 fn close(steps: &mut Log, item: &mut usize, stop: Stop) {
-    let Some(at) = steps.events().last().map(|event| event.at) else {
-        return;
-    };
+    let Some(at) = steps.events().last().map(|event| event.at) else { return };
     let kind = EventKind::Stop { item: *item, stop };
     steps.append(Event { at, kind });
     *item += 1;

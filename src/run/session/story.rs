@@ -35,8 +35,8 @@ pub async fn run_story(
     let began = Instant::now();
     let (_set_tempo, tempo) = watch::channel(Tempo::Jump);
     let mut director = Director::set_up(scenario.clone(), options, seed, tempo, None).await?;
-    let vitals = director.harness.lab.vitals();
-    let told = supervised(&vitals, async {
+    let health = director.harness.lab.health();
+    let told = supervised(&health, async {
         while !director.ended() {
             director.step().await?;
         }

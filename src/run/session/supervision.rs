@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::EngineError;
-use crate::lab::{Ailment, Lab, LabError, Vitals};
+use crate::lab::{Lab, LabError, ProcessHealth, ProcessProblem};
 
 /// How long a server or a client may take to answer while nothing else happens, in real time: many times what a busy
 /// machine needs.
@@ -12,7 +12,7 @@ pub(crate) const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 
 /// Does some work on a lab; fails when one of its processes dies or is stopped from outside meanwhile.
 pub(crate) fn supervised<'a, T: 'a>(
-    vitals: &'a Vitals,
+    health: &'a ProcessHealth,
     work: impl Future<Output = Result<T, EngineError>> + 'a,
 ) -> impl Future<Output = Result<T, EngineError>> + 'a {
     // Boxed: the future of work on a lab is large.
@@ -21,16 +21,16 @@ pub(crate) fn supervised<'a, T: 'a>(
         tokio::select! {
             biased;
             done = work => done,
-            ailment = vitals.ailing() => Err(ailment.into()),
+            ailment = health.ailing() => Err(ailment.into()),
         }
     }
 }
 
-impl From<Ailment> for EngineError {
-    fn from(ailment: Ailment) -> Self {
+impl From<ProcessProblem> for EngineError {
+    fn from(ailment: ProcessProblem) -> Self {
         match ailment {
-            stopped @ Ailment::Stopped { .. } => LabError::from(stopped).into(),
-            Ailment::Died { process, how, log } => {
+            stopped @ ProcessProblem::Stopped { .. } => LabError::from(stopped).into(),
+            ProcessProblem::Died { process, how, log } => {
                 let why = how.to_string();
                 match process.strip_prefix("client ") {
                     Some(client) => Self::ClientDied { client: client.to_owned(), why, log },

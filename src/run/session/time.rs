@@ -130,9 +130,7 @@ impl Director {
     /// Lets time pass to the end of the next wait. Where the clock can jump it overshoots a little, and the other waits are
     /// put off by as much, so that waits that end together do so also after a chain of waits.
     pub(crate) async fn pass_to_next_timer(&mut self, path: &Path) -> Result<(), EngineError> {
-        let Some((_, due)) = self.next_timer() else {
-            return Ok(());
-        };
+        let Some((_, due)) = self.next_timer() else { return Ok(()) };
         if !self.limits.jump {
             return self.pass_until(due, &[], path).await;
         }

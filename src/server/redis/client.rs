@@ -84,13 +84,13 @@ impl Connection for Client {
     ) -> BoxFuture<'a, Option<Reply>> {
         async move {
             let command = match (command, script) {
-                (Command::Redis(words), _) => match words.split_first() {
-                    Some((name, args)) => redis::cmd(name).arg(args).to_owned(),
-                    None => {
+                (Command::Redis(words), _) => {
+                    let Some((name, args)) = words.split_first() else {
                         let text = "an empty command".to_owned();
                         return Some(Reply::Error { code: "EMPTY".to_owned(), text });
-                    }
-                },
+                    };
+                    redis::cmd(name).arg(args).to_owned()
+                }
                 // As one `EVAL`, so that it is one command on the wire, always.
                 (Command::Script { keys, args, .. }, Some(script)) => {
                     redis::cmd("EVAL").arg(script).arg(keys.len()).arg(keys).arg(args).to_owned()

@@ -4,10 +4,10 @@ pub(crate) mod access;
 pub(crate) mod boot;
 pub(crate) mod client;
 pub(crate) mod connection;
-pub(crate) mod direct;
 pub(crate) mod observe;
 pub(crate) mod programs;
 pub(crate) mod replicated;
+pub(crate) mod resp;
 pub(crate) mod sentinel;
 pub(crate) mod stream;
 

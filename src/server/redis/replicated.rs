@@ -116,9 +116,7 @@ async fn know_each_other(boot: &Boot<'_>, started: &Started) -> Result<(), LabEr
     let others = started.helpers.len() - 1;
     let replicas = started.servers.len() - 1;
     for helper in &started.helpers {
-        let Endpoint::Tcp(address) = helper.endpoint else {
-            continue;
-        };
+        let Endpoint::Tcp(address) = helper.endpoint else { continue };
         ready(&helper.process, || async {
             let seen = sentinel::seen(address, secret).await?;
             (seen == (replicas, others)).then_some(())
@@ -127,16 +125,12 @@ async fn know_each_other(boot: &Boot<'_>, started: &Started) -> Result<(), LabEr
     }
     boot.clock.set_rate(Rate::from_factor(CALM_RATE).unwrap_or(Rate::NORMAL))?;
     for helper in &started.helpers {
-        let Endpoint::Tcp(address) = helper.endpoint else {
-            continue;
-        };
+        let Endpoint::Tcp(address) = helper.endpoint else { continue };
         ready(&helper.process, || sentinel::acts(address, secret)).await?;
     }
     boot.clock.set_rate(Rate::NORMAL)?;
     for helper in &started.helpers {
-        let Endpoint::Tcp(address) = helper.endpoint else {
-            continue;
-        };
+        let Endpoint::Tcp(address) = helper.endpoint else { continue };
         ready(&helper.process, || sentinel::watch_closely(address, secret)).await?;
     }
     Ok(())

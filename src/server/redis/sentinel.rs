@@ -90,7 +90,6 @@ pub(crate) async fn watch_closely(address: SocketAddr, secret: &str) -> Option<(
     ask(address, secret, &words).await.map(drop)
 }
 
-/// Whom a Sentinel names as master.
 pub(crate) async fn primary(address: SocketAddr, secret: &str) -> Option<SocketAddr> {
     let answer = ask(address, secret, &["SENTINEL", "GET-MASTER-ADDR-BY-NAME", GROUP]).await?;
     let (ip, port): (String, u16) = redis::from_redis_value(answer).ok()?;

@@ -34,10 +34,8 @@ const COMPANIONS: [&str; 11] = [
     "audience-annotations",
 ];
 
-/// ZooKeeper's jars.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Jars {
-    /// The jar with the server itself.
     pub server: PathBuf,
     /// All of them, in the order in which Java shall look.
     pub class_path: Vec<PathBuf>,
@@ -90,9 +88,7 @@ fn jars(server: PathBuf, companions: Vec<PathBuf>) -> Jars {
 }
 
 fn list(dir: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(dir) else {
-        return Vec::new();
-    };
+    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
     let mut jars: Vec<_> = entries
         .flatten()
         .map(|entry| entry.path())
@@ -110,9 +106,7 @@ fn server_jar(all: &[PathBuf]) -> Option<&PathBuf> {
 /// Whether a jar's name is this prefix and then a version, or for `netty-` anything but its native parts.
 fn belongs(jar: &Path, prefix: &str) -> bool {
     let name = name(jar);
-    let Some(rest) = name.strip_prefix(prefix) else {
-        return false;
-    };
+    let Some(rest) = name.strip_prefix(prefix) else { return false };
     if prefix.ends_with('-') {
         return !rest.contains("tcnative") && !rest.contains("kqueue");
     }

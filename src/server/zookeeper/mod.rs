@@ -18,7 +18,6 @@ use crate::server::zookeeper::jars::Jars;
 use crate::server::zookeeper::observe::ZookeeperObserver;
 use crate::server::zookeeper::programs::{JAVA, ZOOKEEPER, zookeeper};
 
-/// Its name in the lab.
 const NAME: &str = "zookeeper";
 
 /// How often another port is tried when somebody else was quicker. Between finding a free port and the

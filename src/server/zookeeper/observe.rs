@@ -28,7 +28,6 @@ const WITH_DATA: usize = 50;
 /// No lesson has more nodes; somebody's script may.
 const NODES: usize = 2_000;
 
-/// The server's own.
 const RESERVED: &str = "/zookeeper";
 
 impl From<Error> for ObserveError {

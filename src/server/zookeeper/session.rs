@@ -12,7 +12,6 @@ use crate::{
     server::connection::{Breaks, Connection, Notify, ServerAddress},
 };
 
-/// A session.
 struct Session {
     client: Client,
     notify: Notify,
@@ -91,7 +90,6 @@ impl Connection for Session {
 }
 
 impl Session {
-    /// Makes one call.
     async fn call(&mut self, call: &Call) -> Reply {
         match self.try_call(call).await {
             Ok(reply) => reply,

@@ -5,7 +5,7 @@ use crate::{
     ui::{
         app::{
             App,
-            update::{Mode, PAGE},
+            update::{Mode, lines},
         },
         keys::Action,
         state::{
@@ -17,7 +17,7 @@ use crate::{
 
 impl<R: Runs> App<R> {
     /// Looks again for what was typed, in the language of the screen; the best hit is chosen.
-    fn look(&mut self, typed: String) {
+    fn search(&mut self, typed: String) {
         let before = self.search.as_ref().map_or(self.selected, |search| search.before);
         let search = Search::new(typed, before, &self.catalogue, self.lang);
         if let Some(best) = search.hits.first().filter(|_| !search.typed.trim().is_empty()) {
@@ -31,34 +31,29 @@ impl<R: Runs> App<R> {
     }
 
     /// What was found is shown in another language.
-    pub(crate) fn look_again(&mut self) {
+    pub(crate) fn search_again(&mut self) {
         if let Some(search) = &self.search {
             self.search = Some(Search::new(search.typed.clone(), search.before, &self.catalogue, self.lang));
         }
     }
 
     pub(crate) fn search_for(&mut self, typed: char) {
-        let mut text = self.typed();
-        text.push(typed);
-        self.look(text);
+        self.search(format!("{}{typed}", self.typed()));
     }
 
     /// An action in the catalogue. Another lesson's description is read from its beginning.
     pub(crate) fn browse(&mut self, action: Action) {
         let before = self.selected;
-        self.take_up(action);
+        self.act_in_catalogue(action);
         if self.selected != before {
             self.reading = 0;
         }
     }
 
-    fn take_up(&mut self, action: Action) {
+    fn act_in_catalogue(&mut self, action: Action) {
         match (action, self.catalogue_focus) {
             (Action::Close, CatalogueFocus::Lessons) => self.mode = Mode::Ending,
-            (Action::Close | Action::Variants(false), CatalogueFocus::Variants(_)) => {
-                self.catalogue_focus =
-                    if self.search.is_some() { CatalogueFocus::Search } else { CatalogueFocus::Lessons };
-            }
+            (Action::Close | Action::Variants(false), CatalogueFocus::Variants(_)) => self.leave_variants(),
             (Action::Cancel, _) => {
                 if let Some(search) = self.search.take() {
                     self.selected = search.before;
@@ -68,20 +63,22 @@ impl<R: Runs> App<R> {
             (Action::Search, _) => {
                 self.catalogue_focus = CatalogueFocus::Search;
                 if self.search.is_none() {
-                    self.look(String::new());
+                    self.search(String::new());
                 }
             }
             (Action::Erase(erase), CatalogueFocus::Search) => {
                 let mut text = self.typed();
                 if text.is_empty() {
                     // As in other programs: what erases the last of it leaves.
-                    self.take_up(Action::Cancel);
+                    self.act_in_catalogue(Action::Cancel);
                     return;
                 }
                 erase_from(&mut text, erase);
-                self.look(text);
+                self.search(text);
             }
-            (Action::Accept, CatalogueFocus::Search) => self.open_found(),
+            (Action::Accept, CatalogueFocus::Search) if self.is_found() => {
+                self.open(self.selected, self.found_variant());
+            }
             (Action::Variants(true), CatalogueFocus::Lessons | CatalogueFocus::Search)
                 if self.has_variants() =>
             {
@@ -89,18 +86,13 @@ impl<R: Runs> App<R> {
             }
             (Action::Open, CatalogueFocus::Variants(variant)) => self.open(self.selected, variant),
             (Action::Open, _) => self.open(self.selected, 0),
-            (Action::Move(by), _) => self.choose(by),
-            (Action::Page(pages), _) => self.scroll_description(pages * PAGE),
+            (Action::Move(_) | Action::End(_), _) => self.choose(lines(action)),
+            (Action::Page(_), _) => self.scroll_description(lines(action)),
             (Action::Compare, _) => self.compare(self.selected, None),
-            (Action::Race, CatalogueFocus::Variants(variant)) => self.race(self.selected, variant),
-            (Action::Race, _) => self.race(self.selected, self.found_variant()),
-            (Action::Explore, CatalogueFocus::Variants(variant)) => {
-                self.explore(self.selected, variant, ExplorationOptions::default());
-            }
+            (Action::Race, _) => self.race(self.selected, self.chosen_variant()),
             (Action::Explore, _) => {
-                self.explore(self.selected, self.found_variant(), ExplorationOptions::default());
+                self.explore(self.selected, self.chosen_variant(), ExplorationOptions::default());
             }
-            (Action::End(end), _) => self.choose(if end { i32::MAX } else { i32::MIN }),
             _ => {}
         }
     }
@@ -115,15 +107,21 @@ impl<R: Runs> App<R> {
         self.search.as_ref().is_none_or(|search| search.hit(self.selected).is_some())
     }
 
+    fn chosen_variant(&self) -> usize {
+        match self.catalogue_focus {
+            CatalogueFocus::Variants(variant) => variant,
+            CatalogueFocus::Lessons | CatalogueFocus::Search => self.found_variant(),
+        }
+    }
+
+    fn leave_variants(&mut self) {
+        self.catalogue_focus =
+            if self.search.is_some() { CatalogueFocus::Search } else { CatalogueFocus::Lessons };
+    }
+
     fn found_variant(&self) -> usize {
         let hit = self.search.as_ref().and_then(|search| search.hit(self.selected));
         hit.and_then(|hit| hit.variant).unwrap_or(0)
-    }
-
-    fn open_found(&mut self) {
-        if self.is_found() {
-            self.open(self.selected, self.found_variant());
-        }
     }
 
     /// Moves the choice by so many lines: in the variants, the hits or the list.
@@ -151,8 +149,7 @@ impl<R: Runs> App<R> {
         self.selected = entry;
         self.reading = 0;
         if matches!(self.catalogue_focus, CatalogueFocus::Variants(_)) {
-            self.catalogue_focus =
-                if self.search.is_some() { CatalogueFocus::Search } else { CatalogueFocus::Lessons };
+            self.leave_variants();
         }
     }
 

@@ -8,7 +8,6 @@
 pub(crate) mod browse;
 pub(crate) mod mouse;
 pub(crate) mod palette;
-pub(crate) mod panes;
 pub(crate) mod synchronized;
 pub mod terminal;
 pub(crate) mod update;
@@ -24,7 +23,7 @@ use std::{
 };
 
 use crossterm::event::Event;
-use futures::{Stream, StreamExt as _};
+use futures::{Stream, StreamExt as _, future::OptionFuture};
 use ratatui::{Terminal, backend::Backend, layout::Rect};
 
 use crate::{
@@ -43,13 +42,11 @@ use crate::{
 
 #[derive(Debug, Clone)]
 pub struct AppOptions {
-    /// The language; `L` changes it.
     pub lang: Lang,
     /// A lesson to open at once; the catalogue otherwise, and where there is no such lesson.
     pub open: Option<LessonChoice>,
     /// Two variants of that lesson that are opened beside each other in its place, by name.
     pub compare: Option<[String; 2]>,
-    /// How fast lessons play: 1.0 is real time.
     pub speed: f64,
     pub theme: Theme,
     /// Whether the learner is asked for predictions; `N` changes it.
@@ -88,7 +85,6 @@ impl Default for AppOptions {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// The learner left.
     Quit,
     /// The terminal is gone: there will be no more input.
     InputOver,
@@ -96,13 +92,10 @@ pub enum Ended {
     Signal(i32),
 }
 
-/// Why the loop could not go on.
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
-    /// The terminal took no picture.
     #[error("cannot draw on the terminal: {0}")]
     Draw(String),
-    /// The terminal gave no input.
     #[error("cannot read from the terminal: {0}")]
     Input(#[source] io::Error),
     #[error("cannot listen to signals: {0}")]
@@ -115,9 +108,6 @@ const DRAIN: usize = 1024;
 const SHORTEST: Duration = Duration::from_millis(16);
 
 /// Runs the program until the learner leaves, the terminal goes away or a signal comes.
-///
-/// # Errors
-/// When the terminal can be neither read nor drawn on, or signals cannot be listened to.
 pub async fn run<B, I, R>(
     terminal: &mut Terminal<B>,
     mut input: I,
@@ -154,14 +144,12 @@ where
                 None => return Ok(Ended::InputOver),
             },
             update = next_update(&mut app) => update,
-            () = until(wake) => Message::Tick,
+            () = tokio::time::sleep_until(wake.unwrap_or(now).into()), if wake.is_some() => Message::Tick,
         };
         changed |= app.handle(message, Instant::now());
         // Whatever else has come is taken in before the next picture.
         for _ in 0..DRAIN {
-            let Some(message) = pending(&mut input, &mut app).await? else {
-                break;
-            };
+            let Some(message) = pending(&mut input, &mut app).await? else { break };
             changed |= app.handle(message, Instant::now());
         }
         if matches!(app.mode(), Mode::Ending) {
@@ -173,43 +161,23 @@ where
 fn draw<B: Backend, R: Runs>(terminal: &mut Terminal<B>, app: &mut App<R>) -> Result<(), AppError> {
     let size = terminal.size().map_err(|error| AppError::Draw(error.to_string()))?;
     app.resize(Rect::new(0, 0, size.width, size.height));
-    terminal
-        .draw(|frame| {
-            app.draw(frame.area(), frame.buffer_mut());
-            view::empty_covered_cells(frame.buffer_mut());
-            if let Some(cursor) = app.cursor() {
-                frame.set_cursor_position(cursor);
-            }
-        })
-        .map_err(|error| AppError::Draw(error.to_string()))?;
-    Ok(())
+    let drawn = terminal.draw(|frame| {
+        app.draw(frame.area(), frame.buffer_mut());
+        view::empty_covered_cells(frame.buffer_mut());
+        if let Some(cursor) = app.cursor() {
+            frame.set_cursor_position(cursor);
+        }
+    });
+    drawn.map(drop).map_err(|error| AppError::Draw(error.to_string()))
 }
 
 /// The next update of a live run or of many; never, while there are none.
 async fn next_update<R: Runs>(app: &mut App<R>) -> Message {
     let Listened { session, batch } = app.listened();
-    let run = async {
-        match session {
-            Some(session) => session.updates.recv().await,
-            None => std::future::pending().await,
-        }
-    };
-    let many = async {
-        match batch {
-            Some(batch) => batch.updates.recv().await,
-            None => std::future::pending().await,
-        }
-    };
     tokio::select! {
-        update = run => Message::Run(update),
-        update = many => Message::Batch(update),
-    }
-}
-
-async fn until(wake: Option<Instant>) {
-    match wake {
-        Some(wake) => tokio::time::sleep_until(wake.into()).await,
-        None => std::future::pending().await,
+        Some(update) = OptionFuture::from(session.map(|session| session.updates.recv())) => Message::Run(update),
+        Some(update) = OptionFuture::from(batch.map(|batch| batch.updates.recv())) => Message::Batch(update),
+        else => std::future::pending().await,
     }
 }
 

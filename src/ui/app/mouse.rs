@@ -32,10 +32,8 @@ impl<R: Runs> App<R> {
     }
 
     fn hit(&self, at: (u16, u16)) -> Hit {
-        match self.screen() {
-            Some(Screen::Lesson(view)) => view.hit(self.size, at),
-            _ => Hit::Nothing,
-        }
+        let Some(Screen::Lesson(view)) = self.screen() else { return Hit::Nothing };
+        view.hit(self.size, at)
     }
 
     fn click(&mut self, at: (u16, u16), now: Instant) {
@@ -58,9 +56,7 @@ impl<R: Runs> App<R> {
             return;
         }
         let hit = self.hit(at);
-        let Mode::Learning(lesson) = &mut self.mode else {
-            return;
-        };
+        let Mode::Learning(lesson) = &mut self.mode else { return };
         match hit {
             Hit::Nothing => {}
             Hit::Pane(pane) => lesson.focus = pane,
@@ -74,7 +70,7 @@ impl<R: Runs> App<R> {
             }
             Hit::Choice(choice) => {
                 lesson.focus = Pane::Story;
-                let action = if lesson.run.free().is_some() {
+                let action = if lesson.run.free.is_some() {
                     Action::MoveActor(choice)
                 } else {
                     Action::Answer(choice)
@@ -98,7 +94,7 @@ impl<R: Runs> App<R> {
             Overlay::Palette | Overlay::Branches(_) => {
                 return self.act(Action::Move(by.signum()), Instant::now());
             }
-            overlay => return self.scroll_overlay(overlay, by),
+            Overlay::Help(_) | Overlay::Cards(_) => return self.scroll_overlay(by),
         }
         match (&self.mode, self.hit(at)) {
             (Mode::Browsing | Mode::Outcomes(_), _) => {

@@ -9,7 +9,7 @@ use crate::ui::state::{
 };
 use crate::{
     log::Choice,
-    text::{Lang, Text, Words},
+    text::Lang,
     ui::{state::screen::Overlay, theme::ThemeName, view, words},
 };
 use crate::{
@@ -17,58 +17,48 @@ use crate::{
     ui::{
         app::{
             App,
-            update::{Mode, PAGE, SPEEDS},
+            update::{Mode, SPEEDS, lines},
         },
         keys::{Action, Place, TABLE},
     },
 };
 
 impl<R: Runs> App<R> {
-    /// Everything that can be done on the screen below: what is nearest to the focus first, then lessons, then
-    /// settings.
+    /// Everything that can be done on the screen below: the nearest to the focus first, then lessons, then settings.
     fn commands(&self) -> Vec<Command> {
-        if self.palette.faults {
-            return self.offers();
-        }
         let mut commands = self.offers();
-        commands.extend(self.actions());
-        commands.extend(self.lessons());
-        commands.extend(self.settings());
+        if !self.palette.faults {
+            commands.extend(self.actions());
+            commands.extend(self.lessons());
+            commands.extend(self.settings());
+        }
         commands
     }
 
-    /// What can be chosen in free play; of that only faults, where only they are wanted. A stretch of time that was
-    /// typed comes first.
+    /// What can be chosen in free play, or only its faults. A stretch of time that was typed comes first.
     fn offers(&self) -> Vec<Command> {
-        let Mode::Learning(lesson) = &self.mode else {
-            return Vec::new();
+        let Mode::Learning(lesson) = &self.mode else { return Vec::new() };
+        let Some(free) = lesson.run.free.as_ref() else { return Vec::new() };
+        let (world, only) = (lesson.run.playback.world(), self.palette.faults);
+        let offer = |action, choice: &Choice, id| {
+            self.command_line(action, |lang| view::choice(choice, &free.outlook, world, lang), id)
         };
-        let Some(free) = lesson.run().free() else {
-            return Vec::new();
-        };
-        let offer = |action, words: &dyn Fn(Lang) -> String| Command {
-            action,
-            name: words(self.lang),
-            others: vec![words(self.lang.other())],
-            keys: String::new(),
-            current: false,
-        };
-        let world = lesson.run().playback.world();
-        let only = self.palette.faults;
         let choices = free.choices().into_iter().enumerate();
-        let wanted = choices.filter(|(_, choice)| !only || matches!(choice, Choice::Cause(_)));
-        let offers = wanted.map(|(n, choice)| {
-            offer(Action::Choose(n), &|lang| view::choice(&choice, &free.outlook, world, lang))
-        });
-        let typed = crate::lesson::parse_millis(self.palette.typed.trim()).ok();
-        let typed = typed.and_then(|millis| u64::try_from(millis).ok()).filter(|millis| !only && *millis > 0);
-        let passes = typed.map(|millis| {
-            let words = |lang| view::choice(&Choice::Pass { millis }, &free.outlook, world, lang);
-            let mut command = offer(Action::Pass(millis), &words);
-            command.others.push(self.palette.typed.clone());
-            command
-        });
+        let wanted = choices.filter(|(_, choice)| !only || matches!(choice, Choice::Inject(_)));
+        let offers = wanted.map(|(n, choice)| offer(Action::Choose(n), &choice, None));
+        let typed = &self.palette.typed;
+        let millis =
+            crate::lesson::parse_millis(typed.trim()).ok().and_then(|millis| u64::try_from(millis).ok());
+        let passes = millis
+            .filter(|millis| !only && *millis > 0)
+            .map(|millis| offer(Action::Pass(millis), &Choice::Pass { millis }, Some(typed.clone())));
         passes.into_iter().chain(offers).collect()
+    }
+
+    /// A line whose name `words` gives in each language, and under which other name it is found.
+    fn command_line(&self, action: Action, words: impl Fn(Lang) -> String, id: Option<String>) -> Command {
+        let others = [words(self.lang.other())].into_iter().chain(id).collect();
+        Command { action, name: words(self.lang), others, keys: String::new(), current: false }
     }
 
     fn actions(&self) -> Vec<Command> {
@@ -84,32 +74,23 @@ impl<R: Runs> App<R> {
         let command = |(_, _, n): (bool, usize, usize)| {
             let (row, keys) = (&TABLE[n], self.keys.keys(n));
             let labels: Vec<String> = keys.iter().take(2).map(|chord| chord.label()).collect();
-            Command {
-                action: row.action,
-                name: row.name.get(self.lang).to_owned(),
-                others: vec![row.name.get(self.lang.other()).to_owned(), row.id.to_owned()],
-                keys: labels.join(" "),
-                current: false,
-            }
+            let name = |lang| row.name.get(lang).to_owned();
+            Command { keys: labels.join(" "), ..self.command_line(row.action, name, Some(row.id.to_owned())) }
         };
         rows.into_iter().map(command).collect()
     }
 
     fn lessons(&self) -> Vec<Command> {
         let mut commands = Vec::new();
-        for (n, entry) in self.catalogue.entries.iter().enumerate() {
-            if entry.broken.is_some() {
-                continue;
-            }
+        let entries = self.catalogue.entries.iter().enumerate();
+        for (n, entry) in entries.filter(|(_, entry)| entry.broken.is_none()) {
             for (at, variant) in entry.variants.iter().enumerate() {
                 let title = |lang| browse::joined(&entry.title, &variant.title, lang);
                 let open = |lang| words::OPEN.with(lang, &[&title(lang)]);
+                let id = format!("{} {}", entry.id, variant.name);
                 commands.push(Command {
-                    action: Action::OpenAt(n, at),
-                    name: open(self.lang),
-                    others: vec![open(self.lang.other()), format!("{} {}", entry.id, variant.name)],
-                    keys: String::new(),
                     current: matches!(&self.mode, Mode::Learning(lesson) if lesson.is(n, at)),
+                    ..self.command_line(Action::OpenAt(n, at), open, Some(id))
                 });
             }
         }
@@ -117,39 +98,36 @@ impl<R: Runs> App<R> {
     }
 
     fn settings(&self) -> Vec<Command> {
-        let setting = |action, name: Text, id: String, current| Command {
-            action,
-            name: name.get(self.lang).to_owned(),
-            others: vec![name.get(self.lang.other()).to_owned(), id],
-            keys: String::new(),
-            current,
-        };
-        let both = |words: Words, value: &dyn Fn(Lang) -> String| Text {
-            en: words.with(Lang::En, &[&value(Lang::En)]),
-            zh: words.with(Lang::Zh, &[&value(Lang::Zh)]),
-        };
         let themes = ThemeName::ALL.into_iter().map(|theme| {
-            let name = both(words::THEME_IS, &|lang| words::theme(theme).get(lang).to_owned());
+            let name = |lang| words::THEME_IS.with(lang, &[words::theme(theme).get(lang)]);
             let id = format!("theme {}", theme.name());
-            setting(Action::SetTheme(theme), name, id, theme == self.theme.name)
+            let current = theme == self.theme.name;
+            Command { current, ..self.command_line(Action::SetTheme(theme), name, Some(id)) }
         });
         let langs = [Lang::En, Lang::Zh].into_iter().map(|lang| {
-            let name = both(words::LANGUAGE_IS, &|_| words::language(lang).to_owned());
-            setting(Action::SetLang(lang), name, format!("lang {lang}"), lang == self.lang)
+            let name = |shown| words::LANGUAGE_IS.with(shown, &[words::language(lang)]);
+            let current = lang == self.lang;
+            Command {
+                current,
+                ..self.command_line(Action::SetLang(lang), name, Some(format!("lang {lang}")))
+            }
         });
         let speeds = SPEEDS.into_iter().enumerate().map(|(n, speed)| {
-            let name = both(words::SPEED_IS, &|_| format!("{speed}x"));
+            let name = |lang| words::SPEED_IS.with(lang, &[&format!("{speed}x")]);
             // Chosen from the same list: equal or not, nothing in between.
             let current = (speed - self.speed).abs() < f64::EPSILON;
-            setting(Action::SetSpeed(n), name, format!("speed {speed}"), current)
+            Command {
+                current,
+                ..self.command_line(Action::SetSpeed(n), name, Some(format!("speed {speed}")))
+            }
         });
         themes.chain(langs).chain(speeds).collect()
     }
 
     fn possible(&self, action: Action) -> bool {
         let entry = self.catalogue.entries.get(match &self.mode {
-            Mode::Learning(lesson) => lesson.entry(),
-            Mode::Comparing(comparison) => comparison.entry(),
+            Mode::Learning(lesson) => lesson.entry,
+            Mode::Comparing(comparison) => comparison.entry,
             Mode::Outcomes(screen) => screen.entry,
             Mode::Browsing | Mode::Ending => self.selected,
         });
@@ -161,12 +139,12 @@ impl<R: Runs> App<R> {
             (Action::Variant(_) | Action::Compare, _) => entry.is_some_and(|entry| entry.variants.len() > 1),
             (Action::MoveActor(_), _) => false,
             (Action::Branches, Mode::Learning(lesson)) => !lesson.branches.is_empty(),
-            (Action::Answer(choice), Mode::Learning(lesson)) => choice < lesson.run().choices(),
-            (Action::Skip, Mode::Learning(lesson)) => lesson.run().choices() > 0,
+            (Action::Answer(choice), Mode::Learning(lesson)) => choice < lesson.run.choices(),
+            (Action::Skip, Mode::Learning(lesson)) => lesson.run.choices() > 0,
             (Action::Back | Action::End(false), Mode::Learning(lesson)) => {
-                lesson.run().playback.world().position > 0
+                lesson.run.playback.world().position > 0
             }
-            (Action::End(true), Mode::Learning(lesson)) => !lesson.run().playback.at_frontier(),
+            (Action::End(true), Mode::Learning(lesson)) => !lesson.run.playback.at_frontier(),
             (Action::Faster(true), _) => self.speed < SPEEDS[SPEEDS.len() - 1],
             (Action::Faster(false), _) => self.speed > SPEEDS[0],
             _ => true,
@@ -180,13 +158,11 @@ impl<R: Runs> App<R> {
         for command in self.commands() {
             let mut candidates = vec![Candidate { text: &command.name, bonus: 20, loose: true }];
             candidates.extend(command.others.iter().map(|text| Candidate { text, bonus: 0, loose: true }));
-            let Some(found) = query.find(&candidates) else {
-                continue;
-            };
+            let Some(found) = query.find(&candidates) else { continue };
             let marks = found.marks.get(&0).cloned().unwrap_or_default();
-            let beside = found.marks.iter().find(|(at, _)| **at > 0);
-            let beside = beside.map(|(at, marks)| (candidates[*at].text.to_owned(), marks.clone()));
-            listed.push((found.score, Listed { command, marks, beside }));
+            let other = found.marks.iter().find(|(at, _)| **at > 0);
+            let other = other.map(|(at, marks)| (candidates[*at].text.to_owned(), marks.clone()));
+            listed.push((found.score, Listed { command, marks, other }));
         }
         // Of equals the shorter: more of it was typed. With nothing typed all stay where they are.
         if !self.palette.typed.trim().is_empty() {
@@ -197,13 +173,9 @@ impl<R: Runs> App<R> {
         listed.into_iter().map(|(_, listed)| listed).collect()
     }
 
-    /// Opens the palette, or closes it.
     pub(crate) fn toggle_palette(&mut self) {
         self.palette = Palette::default();
-        self.overlay = match self.overlay {
-            Overlay::Palette => Overlay::Nothing,
-            _ => Overlay::Palette,
-        };
+        self.overlay = if self.overlay == Overlay::Palette { Overlay::Nothing } else { Overlay::Palette };
     }
 
     pub(crate) fn type_command(&mut self, typed: char) {
@@ -211,12 +183,10 @@ impl<R: Runs> App<R> {
         self.palette.chosen = 0;
     }
 
-    /// An action while the palette is open.
     pub(crate) fn command(&mut self, action: Action, now: Instant) {
         match action {
             Action::Accept => {
-                let chosen = self.listed().into_iter().nth(self.palette.chosen);
-                if let Some(chosen) = chosen {
+                if let Some(chosen) = self.listed().into_iter().nth(self.palette.chosen) {
                     self.overlay = Overlay::Nothing;
                     self.act(chosen.command.action, now);
                 }
@@ -227,15 +197,11 @@ impl<R: Runs> App<R> {
                 erase_from(&mut self.palette.typed, erase);
                 self.palette.chosen = 0;
             }
-            Action::Move(by) => self.choose_command(by),
-            Action::Page(pages) => self.choose_command(pages * PAGE),
+            Action::Move(_) | Action::Page(_) => {
+                self.palette.chosen = moved(self.palette.chosen, lines(action), self.listed().len());
+            }
             _ => {}
         }
-    }
-
-    fn choose_command(&mut self, by: i32) {
-        let count = self.listed().len();
-        self.palette.chosen = moved(self.palette.chosen, by, count);
     }
 
     /// The places that are live on the screen, the nearest first.

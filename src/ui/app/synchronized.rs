@@ -31,9 +31,6 @@ impl<B: Backend<Error = io::Error> + Write> Synchronized<B> {
     }
 
     /// Ends a picture that has begun, so that the terminal shows what comes after it.
-    ///
-    /// # Errors
-    /// When the terminal takes no more output.
     pub fn end(&mut self) -> io::Result<()> {
         if std::mem::take(&mut self.open) {
             queue!(self.inner, EndSynchronizedUpdate)?;

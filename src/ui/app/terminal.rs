@@ -8,12 +8,7 @@
     reason = "screens are drawn here, and no cell of them acts on a terminal"
 )]
 
-use std::{
-    io,
-    mem::ManuallyDrop,
-    ops::{Deref, DerefMut},
-    panic,
-};
+use std::{io, mem::ManuallyDrop, panic};
 
 use crossterm::{
     event::{DisableMouseCapture, EnableMouseCapture, Event},
@@ -32,14 +27,11 @@ pub type RealTerminal = Terminal<Synchronized<CrosstermBackend<io::Stdout>>>;
 #[derive(Debug)]
 pub struct TerminalGuard {
     /// Never dropped by itself: its own drop prints, too.
-    terminal: ManuallyDrop<RealTerminal>,
+    pub(crate) terminal: ManuallyDrop<RealTerminal>,
 }
 
 impl TerminalGuard {
     /// Takes the terminal over and makes a panic give it back before its message is printed.
-    ///
-    /// # Errors
-    /// When standard input or output is no terminal.
     pub fn take() -> io::Result<Self> {
         // This sets the terminal up, and a panic hook that sets it back; it is drawn on by another way, which does not
         // believe every size.
@@ -64,20 +56,6 @@ impl TerminalGuard {
     }
 }
 
-impl Deref for TerminalGuard {
-    type Target = RealTerminal;
-
-    fn deref(&self) -> &RealTerminal {
-        &self.terminal
-    }
-}
-
-impl DerefMut for TerminalGuard {
-    fn deref_mut(&mut self) -> &mut RealTerminal {
-        &mut self.terminal
-    }
-}
-
 impl Drop for TerminalGuard {
     fn drop(&mut self) {
         // Where the terminal is gone there is nothing to restore, and nowhere to say so: `ratatui::restore` would
@@ -96,9 +74,6 @@ fn release_mouse() {
 
 /// What the learner does at the terminal. Read by a thread of its own: where the terminal has been closed,
 /// crossterm reads on for ever, and the loop must not be caught in that. The process' end ends the thread.
-///
-/// # Errors
-/// When there can be no more threads.
 pub fn input() -> io::Result<impl Stream<Item = io::Result<Event>> + Unpin> {
     let (tell, mut events) = mpsc::unbounded_channel();
     std::thread::Builder::new().name("input".to_owned()).spawn(move || {

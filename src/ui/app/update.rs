@@ -44,7 +44,6 @@ use crate::{
     },
 };
 
-/// The speeds that can be chosen.
 pub(crate) const SPEEDS: [f64; 6] = [0.25, 0.5, 1.0, 2.0, 4.0, 10.0];
 /// Time from one picture to the next while something moves.
 const FRAME: Duration = Duration::from_millis(33);
@@ -61,11 +60,8 @@ pub enum Message {
     Batch(Option<BatchUpdate>),
     /// Time to look whether something is due.
     Tick,
-    /// The program is to end.
-    End,
 }
 
-/// What tells something by itself.
 #[derive(Debug, Default)]
 pub struct Listened<'a> {
     pub session: Option<&'a mut Session>,
@@ -74,21 +70,18 @@ pub struct Listened<'a> {
 
 #[derive(Debug)]
 pub enum Mode {
-    /// The catalogue.
     Browsing,
     Learning(Box<Lesson>),
-    /// Two variants of a lesson beside each other.
     Comparing(Box<ComparisonScreen>),
     /// A variant that is raced many times, or of which every order of moves is tried.
     Outcomes(Box<OutcomesScreen>),
-    /// Nothing any more.
     Ending,
 }
 
 #[derive(Debug)]
 pub struct Lesson {
-    entry: usize,
-    variant: usize,
+    pub(crate) entry: usize,
+    pub(crate) variant: usize,
     pub(crate) run: Learning,
     pub(crate) focus: Pane,
     /// Whether crowds are shown member by member.
@@ -119,17 +112,8 @@ impl Lesson {
         }
     }
 
-    /// Whether it is this variant of this lesson.
     pub(crate) fn is(&self, entry: usize, variant: usize) -> bool {
         (self.entry, self.variant) == (entry, variant)
-    }
-
-    pub(crate) fn entry(&self) -> usize {
-        self.entry
-    }
-
-    pub(crate) fn run(&self) -> &Learning {
-        &self.run
     }
 }
 
@@ -218,23 +202,20 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// The live run, if there is one to listen to.
     pub fn run(&mut self) -> Option<&mut Learning> {
-        match &mut self.mode {
-            Mode::Learning(lesson) => Some(&mut lesson.run),
-            Mode::Browsing | Mode::Comparing(_) | Mode::Outcomes(_) | Mode::Ending => None,
-        }
+        if let Mode::Learning(lesson) = &mut self.mode { Some(&mut lesson.run) } else { None }
     }
 
     pub fn listened(&mut self) -> Listened<'_> {
         let mut listened = Listened::default();
         match &mut self.mode {
             Mode::Learning(lesson) => {
-                listened.session = lesson.run.session();
-                listened.batch = lesson.single.as_mut().and_then(|single| single.screen.outcomes.batch());
+                listened.session = lesson.run.session.as_mut();
+                listened.batch =
+                    lesson.single.as_mut().and_then(|single| single.screen.outcomes.batch.as_mut());
             }
             Mode::Comparing(comparison) => listened.session = comparison.comparing.session(),
-            Mode::Outcomes(screen) => listened.batch = screen.outcomes.batch(),
+            Mode::Outcomes(screen) => listened.batch = screen.outcomes.batch.as_mut(),
             Mode::Browsing | Mode::Ending => {}
         }
         listened
@@ -245,7 +226,7 @@ impl<R: Runs> App<R> {
         match &self.mode {
             Mode::Learning(lesson) if lesson.run.playback.is_moving() => Some(now + FRAME),
             Mode::Learning(lesson) => lesson.run.due(),
-            Mode::Comparing(comparison) => comparison.comparing.due(),
+            Mode::Comparing(comparison) => comparison.comparing.next,
             Mode::Browsing | Mode::Outcomes(_) | Mode::Ending => None,
         }
     }
@@ -253,15 +234,13 @@ impl<R: Runs> App<R> {
     /// Takes in a message; `true` when the picture may have changed.
     pub fn handle(&mut self, message: Message, now: Instant) -> bool {
         let changed = self.take(message, now);
-        self.keep();
+        self.note_progress();
         changed
     }
 
     /// Notes what was done in the lesson, if that is new.
-    fn keep(&mut self) {
-        let Mode::Learning(lesson) = &self.mode else {
-            return;
-        };
+    fn note_progress(&mut self) {
+        let Mode::Learning(lesson) = &self.mode else { return };
         let (outcome, score) = lesson.run.done();
         let solved = lesson.run.solved();
         if outcome.is_none() && score.asked == 0 && solved == 0 {
@@ -288,10 +267,6 @@ impl<R: Runs> App<R> {
 
     fn take(&mut self, message: Message, now: Instant) -> bool {
         match message {
-            Message::End => {
-                self.mode = Mode::Ending;
-                false
-            }
             Message::Tick => {
                 match &mut self.mode {
                     Mode::Learning(lesson) => lesson.run.tick(self.lang, now),
@@ -325,9 +300,7 @@ impl<R: Runs> App<R> {
                     }
                     return true;
                 }
-                let Some(action) = self.keys.action(&places, chord) else {
-                    return self.finish_animation();
-                };
+                let Some(action) = self.keys.action(&places, chord) else { return self.finish_animation() };
                 self.act(action, now);
                 true
             }
@@ -342,9 +315,7 @@ impl<R: Runs> App<R> {
 
     /// Any key ends an animation, but for the two that stop it or turn it back.
     fn finish_animation(&mut self) -> bool {
-        let Mode::Learning(lesson) = &mut self.mode else {
-            return false;
-        };
+        let Mode::Learning(lesson) = &mut self.mode else { return false };
         lesson.run.complete()
     }
 
@@ -369,21 +340,14 @@ impl<R: Runs> App<R> {
             (Action::Help, _) => self.overlay = Overlay::Help(0),
             (Action::Cards, _) => self.overlay = Overlay::Cards(0),
             (action, Overlay::Palette) => self.command(action, now),
-            (Action::Open, Overlay::Branches(row)) => self.walk(row),
-            (Action::Move(by), Overlay::Branches(row)) => self.choose_branch(row, by),
-            (Action::Page(by), Overlay::Branches(row)) => self.choose_branch(row, by * PAGE),
+            (Action::Open, Overlay::Branches(row)) => self.switch_branch(row),
+            (Action::Move(_) | Action::Page(_), Overlay::Branches(row)) => {
+                self.choose_branch(row, lines(action));
+            }
             (Action::Close, Overlay::Help(_) | Overlay::Cards(_) | Overlay::Branches(_))
             | (Action::Branches, Overlay::Branches(_)) => self.overlay = Overlay::Nothing,
-            (Action::End(end), overlay @ (Overlay::Help(_) | Overlay::Cards(_))) => {
-                self.scroll_overlay(overlay, if end { i32::MAX } else { i32::MIN });
-            }
-            (Action::Move(by), overlay @ (Overlay::Help(_) | Overlay::Cards(_))) => {
-                self.scroll_overlay(overlay, by);
-            }
-            (Action::Page(by), overlay @ (Overlay::Help(_) | Overlay::Cards(_))) => {
-                self.scroll_overlay(overlay, by * PAGE);
-            }
-            (_, Overlay::Help(_) | Overlay::Cards(_) | Overlay::Branches(_)) => {}
+            (action, Overlay::Help(_) | Overlay::Cards(_)) => self.scroll_overlay(lines(action)),
+            (_, Overlay::Branches(_)) => {}
             (action, Overlay::Nothing) => match self.mode {
                 Mode::Browsing => self.browse(action),
                 Mode::Learning(_) => self.learn(action, now),
@@ -409,64 +373,68 @@ impl<R: Runs> App<R> {
 
     fn set_lang(&mut self, lang: Lang) {
         self.lang = lang;
-        self.look_again();
+        self.search_again();
     }
 
     fn set_speed(&mut self, speed: f64, now: Instant) {
         self.speed = speed;
         match &mut self.mode {
             Mode::Learning(lesson) => lesson.run.set_speed(speed, now),
-            Mode::Comparing(comparison) => comparison.comparing.set_speed(speed),
+            Mode::Comparing(comparison) => comparison.comparing.speed = speed,
             Mode::Browsing | Mode::Outcomes(_) | Mode::Ending => {}
         }
     }
 
     pub(crate) fn scroll_description(&mut self, by: i32) {
         if let Some(Screen::Catalogue(view)) = self.screen() {
-            let reach = view.reach(self.size);
-            self.reading = self.reading.min(reach).saturating_add_signed(clamp(by)).min(reach);
+            self.reading = scrolled(self.reading, by, view.reach(self.size));
         }
     }
 
     /// A variant by its places in the catalogue, if it can be opened.
     pub(crate) fn choice(&self, entry: usize, variant: usize) -> Option<LessonChoice> {
         let lesson = self.catalogue.entries.get(entry)?;
-        let variant = lesson.variants.get(variant)?;
-        lesson.broken.is_none().then(|| LessonChoice { id: lesson.id.clone(), variant: variant.name.clone() })
+        let variant = lesson.variants.get(variant).filter(|_| lesson.broken.is_none())?;
+        Some(LessonChoice { id: lesson.id.clone(), variant: variant.name.clone() })
     }
 
     pub(crate) fn open(&mut self, entry: usize, variant: usize) {
-        let Some(choice) = self.choice(entry, variant) else {
-            return;
-        };
+        let Some(choice) = self.choice(entry, variant) else { return };
         // The lab before goes down first: two labs at once help nobody.
         self.mode = Mode::Browsing;
         let session = self.runs.open(&choice);
         self.selected = entry;
         self.leave_catalogue();
         let mut run = Learning::new(choice, session, self.speed, self.questions);
-        run.playback.set_motion(!self.reduced_motion);
+        run.playback.reduced_motion = self.reduced_motion;
         run.catch_up(self.lang);
         self.mode = Mode::Learning(Box::new(Lesson::new(entry, variant, run)));
         self.adapt();
     }
 
-    pub(crate) fn scroll_overlay(&mut self, overlay: Overlay, by: i32) {
-        let Some(screen) = self.screen() else {
-            return;
-        };
-        let reach = screen.overlay_reach(overlay, self.size);
-        let scrolled = |from: u16| from.min(reach).saturating_add_signed(clamp(by)).min(reach);
-        self.overlay = match overlay {
-            Overlay::Help(from) => Overlay::Help(scrolled(from)),
-            Overlay::Cards(from) => Overlay::Cards(scrolled(from)),
-            Overlay::Nothing | Overlay::Palette | Overlay::Branches(_) => overlay,
-        };
+    pub(crate) fn scroll_overlay(&mut self, by: i32) {
+        let reach = self.screen().map_or(0, |screen| screen.overlay_reach(self.overlay, self.size));
+        if let Overlay::Help(scroll) | Overlay::Cards(scroll) = &mut self.overlay {
+            *scroll = scrolled(*scroll, by, reach);
+        }
     }
 }
 
-pub(crate) fn clamp(by: i32) -> i16 {
-    i16::try_from(by).unwrap_or(if by < 0 { i16::MIN } else { i16::MAX })
+/// By how many lines an action moves, or scrolls; 0 where it does neither.
+pub(crate) fn lines(action: Action) -> i32 {
+    match action {
+        Action::Move(by) => by,
+        Action::Page(by) => by * PAGE,
+        Action::End(false) => i32::MIN,
+        Action::End(true) => i32::MAX,
+        _ => 0,
+    }
+}
+
+/// So many lines further, within what can be scrolled.
+pub(crate) fn scrolled(from: u16, by: i32, reach: u16) -> u16 {
+    let by = i16::try_from(by).unwrap_or(if by < 0 { i16::MIN } else { i16::MAX });
+    from.min(reach).saturating_add_signed(by).min(reach)
 }
 
 /// The next speed up or down from one that may be none of those on offer.

@@ -20,9 +20,7 @@ const HALF: f32 = 0.5;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Beat {
     Rest,
-    /// Commands.
     Down,
-    /// Replies and notifications.
     Up,
     /// A crowd's commands and replies, up to this event.
     Swarm(usize),

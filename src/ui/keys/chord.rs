@@ -37,6 +37,13 @@ const NAMED: &[(&str, &str, KeyCode)] = &[
     ("pagedown", "PgDn", KeyCode::PageDown),
 ];
 
+/// What is held beside a key: as written, as shown.
+const HELD: [(&str, &str, KeyModifiers); 3] = [
+    ("ctrl-", "Ctrl-", KeyModifiers::CONTROL),
+    ("alt-", "Alt-", KeyModifiers::ALT),
+    ("shift-", "Shift-", KeyModifiers::SHIFT),
+];
+
 impl Chord {
     /// Ctrl-C: the way out that nobody can take away.
     pub const INTERRUPT: Self = Self { code: KeyCode::Char('c'), held: KeyModifiers::CONTROL };
@@ -64,43 +71,29 @@ impl Chord {
 
     /// As it is shown: `→`, `Space`, `Ctrl-P`.
     pub fn label(self) -> String {
-        self.with_names(["Ctrl-", "Alt-", "Shift-"], |(_, shown, _)| shown, 'F', true)
+        self.named(true)
     }
 
-    fn with_names(
-        self,
-        held: [&str; 3],
-        name: fn(&(&'static str, &'static str, KeyCode)) -> &'static str,
-        function: char,
-        capital: bool,
-    ) -> String {
-        let mut label = String::new();
-        let modifiers = [KeyModifiers::CONTROL, KeyModifiers::ALT, KeyModifiers::SHIFT];
-        for (modifier, word) in modifiers.into_iter().zip(held) {
-            if self.held.contains(modifier) {
-                label.push_str(word);
-            }
-        }
+    /// As it is shown, or as it is written in the configuration.
+    fn named(self, shown: bool) -> String {
+        let choose = |written, label| if shown { label } else { written };
+        let held = HELD.iter().filter(|(.., modifier)| self.held.contains(*modifier));
+        let mut name: String = held.map(|(written, label, _)| choose(*written, *label)).collect();
         match (NAMED.iter().find(|named| named.2 == self.code), self.code) {
-            (Some(named), _) => label.push_str(name(named)),
-            (None, KeyCode::F(number)) => {
-                label.push(function);
-                label.push_str(&number.to_string());
-            }
-            (None, KeyCode::Char(c)) if capital && !self.held.is_empty() => {
-                label.push(c.to_ascii_uppercase());
-            }
-            (None, KeyCode::Char(c)) => label.push(c),
-            (None, _) => label.push('?'),
+            (Some((written, label, _)), _) => name.push_str(choose(written, label)),
+            (None, KeyCode::F(number)) => name.extend([choose("f", "F"), &number.to_string()]),
+            (None, KeyCode::Char(c)) if shown && !self.held.is_empty() => name.push(c.to_ascii_uppercase()),
+            (None, KeyCode::Char(c)) => name.push(c),
+            (None, _) => name.push('?'),
         }
-        label
+        name
     }
 }
 
 /// As it is written in the configuration.
 impl fmt::Display for Chord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.with_names(["ctrl-", "alt-", "shift-"], |(written, _, _)| written, 'f', false))
+        f.write_str(&self.named(false))
     }
 }
 
@@ -112,18 +105,9 @@ impl FromStr for Chord {
         let (mut with, mut rest) = (KeyModifiers::NONE, text);
         loop {
             let lower = rest.to_ascii_lowercase();
-            let prefixes = [
-                ("ctrl-", KeyModifiers::CONTROL),
-                ("alt-", KeyModifiers::ALT),
-                ("shift-", KeyModifiers::SHIFT),
-            ];
-            let Some((prefix, modifier)) = prefixes
-                .into_iter()
-                .find(|(prefix, _)| lower.starts_with(prefix) && rest.len() > prefix.len())
-            else {
-                break;
-            };
-            with |= modifier;
+            let is_held = |prefix: &str| lower.starts_with(prefix) && rest.len() > prefix.len();
+            let Some((prefix, _, modifier)) = HELD.iter().find(|(prefix, ..)| is_held(prefix)) else { break };
+            with |= *modifier;
             rest = &rest[prefix.len()..];
         }
         let mut chars = rest.chars();
@@ -136,8 +120,7 @@ impl FromStr for Chord {
                     format!("write the character that Shift makes of it, such as `{}`", c.to_uppercase());
                 return Err(wrong(format!("`{text}` is typed as another character"), &shifted));
             }
-            let event = KeyEvent::new(KeyCode::Char(c), with);
-            return Ok(Self::pressed(event));
+            return Ok(Self::pressed(KeyEvent::new(KeyCode::Char(c), with)));
         }
         let lower = rest.to_ascii_lowercase();
         if let Some((.., code)) = NAMED.iter().find(|(written, ..)| *written == lower) {

@@ -12,7 +12,6 @@ pub struct KeyMap {
 /// Keys that somebody wants for one action, each with a mark by which its place can be found again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bindings<M> {
-    /// The action's row of the table.
     pub row: usize,
     pub chords: Vec<(Chord, M)>,
 }
@@ -26,17 +25,13 @@ pub struct Complaint<M> {
 }
 
 impl Default for KeyMap {
-    /// The table's own keys.
     fn default() -> Self {
         Self { chords: TABLE.iter().map(defaults).collect() }
     }
 }
 
-/// A row's own keys.
-///
-/// # Panics
-/// Never: a test reads every one.
 fn defaults(row: &Row) -> Vec<Chord> {
+    // A test reads every one.
     let read = |key: &&str| key.parse().expect("the table's keys are keys");
     row.keys.iter().map(read).collect()
 }
@@ -56,14 +51,12 @@ impl KeyMap {
         }
         // An action that would lose its last key to a wish keeps its keys, and the wish is refused. What was refused
         // may in turn be without a key, so that this is looked at again.
-        while let Some(Starved { row, key, by, mark }) = starved(&given) {
+        while let Some((row, key, by, mark)) = starved(&given) {
+            let row_id = TABLE[row].id;
             complaints.push(Complaint {
                 mark,
-                message: format!(
-                    "`{key}` is the last key of `{}` and cannot go to `{}`",
-                    TABLE[row].id, TABLE[by].id
-                ),
-                help: format!("give `{}` another key as well", TABLE[row].id),
+                message: format!("`{key}` is the last key of `{row_id}` and cannot go to `{}`", TABLE[by].id),
+                help: format!("give `{row_id}` another key as well"),
             });
             if let Some(chords) = &mut given[by] {
                 chords.retain(|(chord, _)| *chord != key);
@@ -91,8 +84,7 @@ impl KeyMap {
 
     /// What a key means where these places are live: the first place that knows it decides.
     pub fn action(&self, places: &[Place], chord: Chord) -> Option<Action> {
-        let typed = places.contains(&Place::Field) && chord.typed().is_some();
-        if typed {
+        if places.contains(&Place::Field) && chord.typed().is_some() {
             return None;
         }
         places.iter().find_map(|place| {
@@ -148,23 +140,15 @@ fn granted<M: Copy>(
     granted
 }
 
-/// An action all of whose own keys were given to others.
-struct Starved<M> {
-    row: usize,
-    /// Its first key, who was given it, and that wish's mark.
-    key: Chord,
-    by: usize,
-    mark: M,
-}
-
-/// The first action that is left without a key though nobody asked for that.
-fn starved<M: Copy>(given: &[Option<Vec<(Chord, M)>>]) -> Option<Starved<M>> {
+/// The first action whose own keys were all given to others though nobody asked for that; its first key, who was given
+/// it, and that wish's mark.
+fn starved<M: Copy>(given: &[Option<Vec<(Chord, M)>>]) -> Option<(usize, Chord, usize, M)> {
     TABLE.iter().enumerate().find_map(|(row, candidate)| {
         let own = defaults(candidate);
         let taken = own.iter().all(|chord| taker(given, row, *chord).is_some());
         let key = *own.first().filter(|_| taken && given[row].is_none())?;
         let (by, mark) = taker(given, row, key)?;
-        Some(Starved { row, key, by, mark })
+        Some((row, key, by, mark))
     })
 }
 
@@ -179,12 +163,11 @@ fn taker<M: Copy>(given: &[Option<Vec<(Chord, M)>>], row: usize, chord: Chord) -
     })
 }
 
-/// Where both rows act.
 fn together(a: &Row, b: &Row) -> &'static str {
     let meets = |place: &Place| a.places.iter().chain(b.places).any(|other| other == place);
     if meets(&Place::Everywhere) {
         "on every screen"
-    } else if meets(&Place::Field) && a.places.contains(&Place::Field) && b.places.contains(&Place::Field) {
+    } else if a.places.contains(&Place::Field) && b.places.contains(&Place::Field) {
         "while you type"
     } else if meets(&Place::Lesson) || meets(&Place::Asked) {
         "in a lesson"

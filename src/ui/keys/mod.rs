@@ -3,12 +3,10 @@
 
 pub(crate) mod chord;
 pub mod map;
-mod pane;
 pub(crate) mod table;
 
 pub use chord::{Chord, ChordError};
 pub use map::{Bindings, Complaint, KeyMap};
-pub use pane::Pane;
 pub use table::{TABLE, row};
 
 use crate::{
@@ -18,9 +16,8 @@ use crate::{
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Leave the program.
     Quit,
-    /// Leave this screen or overlay.
+    /// This screen or overlay.
     Close,
     Language,
     Help,
@@ -30,9 +27,7 @@ pub enum Action {
     Move(i32),
     /// Up or down by so many pages.
     Page(i32),
-    /// The next step.
     Forward,
-    /// The step before.
     Back,
     /// The first step or the newest; the first line or the last.
     End(bool),
@@ -46,24 +41,21 @@ pub enum Action {
     Focus,
     /// The answer to a question, by index.
     Answer(usize),
-    /// No answer to a question.
     Skip,
     /// Free play: leave the story, or go off from an earlier step.
     Free,
     /// In free play: the actor with this key makes its next move, counted from 0.
     MoveActor(usize),
-    /// In free play: let time pass until the first wait is over.
+    /// Let time pass until the first wait is over.
     Timer,
-    /// In free play: let so many milliseconds pass.
+    /// Let so many milliseconds pass.
     Pass(u64),
-    /// In free play: the faults that can be caused now.
     Faults,
     /// In free play: what can be chosen now, by its place.
     Choose(usize),
     Branches,
-    /// Two variants beside each other.
     Compare,
-    /// To where they differ first.
+    /// To where the two runs differ first.
     Difference,
     Race,
     More,
@@ -90,7 +82,6 @@ pub enum Action {
     /// The next question, fault or violation of the story, or the one before.
     Mark(bool),
     Questions,
-    /// The next theme.
     Theme,
     Palette,
     Search,
@@ -100,7 +91,6 @@ pub enum Action {
     Accept,
     /// Give up a line of typed text.
     Cancel,
-    /// Take back some of a line of typed text.
     Erase(Erase),
     /// Open a variant of a lesson, by their places in the catalogue.
     OpenAt(usize, usize),
@@ -113,11 +103,8 @@ pub enum Action {
 /// How much of a line of typed text goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Erase {
-    /// The last character.
     Character,
-    /// The last word.
     Word,
-    /// Everything.
     All,
 }
 
@@ -125,7 +112,7 @@ pub enum Erase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     Catalogue,
-    /// The variants of the lesson that is chosen in the catalogue.
+    /// Those of the lesson that is chosen in the catalogue.
     Variants,
     /// A lesson, whichever pane has the focus.
     Lesson,
@@ -137,11 +124,9 @@ pub enum Place {
     Branches,
     /// A lesson's story, verdict or question.
     Story,
-    /// A lesson's timelines.
     Lanes,
     Servers,
     Wire,
-    /// Two variants beside each other.
     Comparison,
     /// A variant that is raced many times.
     Races,
@@ -151,7 +136,6 @@ pub enum Place {
     Exploration,
     /// A page over a screen: the help, the interview cards.
     Page,
-    /// All screens.
     Everywhere,
     /// A line of typed text: the search, the palette. Characters are typed there; only other keys act.
     Field,
@@ -194,17 +178,32 @@ impl Place {
             _ => self as u8 == other as u8,
         }
     }
-}
 
-impl Place {
     /// Whether it is a lesson's, whichever pane has the focus.
     const fn is_lesson(self) -> bool {
         matches!(self, Self::Lesson | Self::Asked | Self::Free)
     }
 
-    /// Whether it is a pane of a lesson.
     const fn is_pane(self) -> bool {
         matches!(self, Self::Story | Self::Lanes | Self::Servers | Self::Wire)
+    }
+}
+
+/// A pane of a lesson that can have the focus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Pane {
+    /// The story, or the verdict.
+    #[default]
+    Story,
+    /// The timelines.
+    Lanes,
+    Servers,
+    Wire,
+}
+
+impl Pane {
+    pub fn next(self) -> Self {
+        [Self::Lanes, Self::Servers, Self::Wire, Self::Story][self as usize]
     }
 }
 
@@ -226,20 +225,15 @@ pub struct Row {
     pub action: Action,
     /// The keys that it has as long as nobody gives it others, as [`Chord`] reads them.
     pub keys: &'static [&'static str],
-    /// Where it does that.
     pub places: &'static [Place],
-    /// Its name in the palette and in the help.
     pub name: Words,
     /// The help tells of it and of so many rows after it in one line.
     pub fold: Option<(usize, Words)>,
-    /// Its short names at the bottom of screens.
     pub hints: &'static [Hint],
 }
 
-/// A short name at the bottom of a screen.
 #[derive(Debug, Clone, Copy)]
 pub struct Hint {
-    /// Where.
     pub place: Place,
     /// The most needed is the lowest: a narrow screen shows as many as fit.
     pub rank: u8,

@@ -247,7 +247,6 @@ pub const TABLE: &[Row] = &[
     act("erase-all", Action::Erase(Erase::All), &["ctrl-u"], &[Field], ("erase everything", "全部删除")),
 ];
 
-/// The row of that name.
 pub fn row(id: &str) -> Option<usize> {
     TABLE.iter().position(|row| row.id == id)
 }

@@ -10,15 +10,15 @@ use crate::{
 
 #[derive(Debug)]
 pub(crate) struct Animation {
-    flight: Flight,
-    tempo: Tempo,
+    pub(super) flight: Flight,
+    pub(super) tempo: Tempo,
     /// The world that the flight begins in.
-    base: World,
-    forward: bool,
+    pub(super) base: World,
+    pub(super) forward: bool,
     /// Whether it stands still in the middle.
-    frozen: bool,
+    pub(super) frozen: bool,
     /// The moment of the flight that is on the screen.
-    shown: Duration,
+    pub(super) shown: Duration,
     /// The moment of the flight at which it was set going last, and when that was.
     since: (Duration, Instant),
     /// How fast it goes: 1.0 unless there is more to show than there is time for.
@@ -54,30 +54,6 @@ impl Animation {
         }
     }
 
-    pub(crate) fn flight(&self) -> &Flight {
-        &self.flight
-    }
-
-    pub(crate) fn tempo(&self) -> Tempo {
-        self.tempo
-    }
-
-    pub(crate) fn base(&self) -> &World {
-        &self.base
-    }
-
-    pub(crate) fn shown(&self) -> Duration {
-        self.shown
-    }
-
-    pub(crate) fn is_forward(&self) -> bool {
-        self.forward
-    }
-
-    pub(crate) fn is_frozen(&self) -> bool {
-        self.frozen
-    }
-
     pub(crate) fn target(&self) -> usize {
         let range = self.flight.range();
         if self.forward { range.end } else { range.start }
@@ -87,7 +63,6 @@ impl Animation {
         self.flight.position(self.shown)
     }
 
-    /// The lesson time that is on the screen.
     pub(crate) fn display(&self) -> LessonTime {
         self.flight.display(self.shown)
     }
@@ -117,7 +92,6 @@ impl Animation {
         self.since = (self.shown, now);
     }
 
-    /// Stops in the middle, with exactly what is on the screen.
     pub(crate) fn freeze(&mut self, now: Instant) {
         self.go(now);
         self.frozen = true;
@@ -180,11 +154,11 @@ mod tests {
     fn backward_is_forward_in_a_mirror() {
         let (log, now) = (log(2), Instant::now());
         let (mut forward, mut backward) = (animation(&log, true, 1.0, now), animation(&log, false, 1.0, now));
-        let lasts = forward.flight().lasts;
+        let lasts = forward.flight.lasts;
         for n in 1..100 {
             let at = lasts * n / 100;
             assert!(!forward.tick(now + at) && !backward.tick(now + lasts.saturating_sub(at)));
-            assert_eq!(forward.shown(), backward.shown());
+            assert_eq!(forward.shown, backward.shown);
             assert_eq!((forward.position(), forward.display()), (backward.position(), backward.display()));
         }
         assert!(forward.tick(now + lasts) && backward.tick(now + lasts));
@@ -209,10 +183,10 @@ mod tests {
         let mut animation = Animation::new(part, (base, TEMPO), true, 1.0, now);
         let later = now + Duration::from_secs(1);
         animation.tick(later);
-        let shown = (animation.shown(), animation.position());
-        let whole = Flight::between(&long, animation.base(), long.len(), LessonTime::ZERO, TEMPO);
+        let shown = (animation.shown, animation.position());
+        let whole = Flight::between(&long, &animation.base, long.len(), LessonTime::ZERO, TEMPO);
         animation.extend(whole, later);
-        assert_eq!((animation.shown(), animation.position()), shown, "nothing jumps");
+        assert_eq!((animation.shown, animation.position()), shown, "nothing jumps");
         assert!(!animation.tick(now + LONGEST.saturating_sub(Duration::from_millis(10))));
         assert!(animation.tick(now + LONGEST + Duration::from_millis(1)));
     }
@@ -224,10 +198,10 @@ mod tests {
         animation.tick(now + MESSAGE);
         animation.freeze(now + MESSAGE);
         assert!(!animation.tick(now + 100 * MESSAGE));
-        assert_eq!(animation.shown(), MESSAGE);
+        assert_eq!(animation.shown, MESSAGE);
         animation.turn(now + 100 * MESSAGE);
         assert!(!animation.tick(now + 100 * MESSAGE + MESSAGE / 2));
-        assert_eq!(animation.shown(), MESSAGE / 2);
+        assert_eq!(animation.shown, MESSAGE / 2);
         assert!(animation.tick(now + 101 * MESSAGE));
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::log::Log;
 
-/// All branches, of which one is the run on the screen.
 #[derive(Debug, Clone, Default)]
 pub struct Branches {
     /// The first is the run that was opened.
@@ -15,19 +14,16 @@ pub struct Branches {
 pub struct Branch {
     /// The branch that it goes off from; none for the first.
     pub parent: Option<usize>,
-    /// So many deeds are the parent's.
+    /// So many choices and lines of the story are the parent's.
     pub shared: usize,
     /// What happened. That of the branch on the screen is the run's own log.
     log: Log,
 }
 
-/// A line of the tree.
 #[derive(Debug, Clone, Copy)]
 pub struct Row<'a> {
-    /// The branch's number, from 0.
     pub branch: usize,
     pub depth: usize,
-    /// So many deeds are its parent's.
     pub shared: usize,
     pub log: &'a Log,
     /// Whether it is the run on the screen.
@@ -40,14 +36,12 @@ impl Branches {
         self.all.len()
     }
 
-    /// Whether no branch was made yet.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// A new branch is the run on the screen from now on: it begins with so many deeds of the run that was there, which
-    /// is kept.
-    pub fn grow(&mut self, kept: Log, shared: usize) {
+    /// A new branch is the run on the screen from now on: it begins with so much of the run that was there, which is kept.
+    pub fn add(&mut self, kept: Log, shared: usize) {
         if self.all.is_empty() {
             self.all.push(Branch::default());
         }
@@ -62,7 +56,7 @@ impl Branches {
     }
 
     /// Another branch is the run on the screen from now on; what is there is kept. Gives what happened in the other.
-    pub fn walk(&mut self, kept: Log, to: usize) -> Option<&Log> {
+    pub fn switch(&mut self, kept: Log, to: usize) -> Option<&Log> {
         if to == self.current || to >= self.all.len() {
             return None;
         }
@@ -110,23 +104,23 @@ mod tests {
     fn a_branch_goes_off_from_whoever_did_what_it_shares() {
         let mut branches = Branches::default();
         assert!(branches.is_empty() && tree(&branches).is_empty());
-        branches.grow(Log::new(), 4);
+        branches.add(Log::new(), 4);
         assert_eq!(tree(&branches), [(0, 0, 0, false), (1, 1, 4, true)]);
-        branches.grow(Log::new(), 6);
-        // The third shares three deeds only: those are the first run's.
-        branches.grow(Log::new(), 3);
+        branches.add(Log::new(), 6);
+        // The third shares three of them only: those are the first run's.
+        branches.add(Log::new(), 3);
         assert_eq!(tree(&branches), [(0, 0, 0, false), (1, 1, 4, false), (2, 2, 6, false), (3, 1, 3, true)]);
     }
 
     #[test]
-    fn the_tree_can_be_walked() {
+    fn the_run_on_the_screen_can_be_switched() {
         let mut branches = Branches::default();
-        assert!(branches.walk(Log::new(), 0).is_none(), "there is none");
-        branches.grow(Log::new(), 1);
-        assert!(branches.walk(Log::new(), 1).is_none(), "it is there already");
-        assert!(branches.walk(Log::new(), 0).is_some());
+        assert!(branches.switch(Log::new(), 0).is_none(), "there is none");
+        branches.add(Log::new(), 1);
+        assert!(branches.switch(Log::new(), 1).is_none(), "it is there already");
+        assert!(branches.switch(Log::new(), 0).is_some());
         assert_eq!(tree(&branches), [(0, 0, 0, true), (1, 1, 1, false)]);
-        branches.grow(Log::new(), 0);
+        branches.add(Log::new(), 0);
         assert_eq!(branches.len(), 3);
         assert_eq!(tree(&branches)[2], (2, 1, 0, true));
     }

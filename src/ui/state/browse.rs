@@ -31,10 +31,9 @@ pub struct Hit {
     pub entry: usize,
     /// The variant that was found, where it was not the lesson itself.
     pub variant: Option<usize>,
-    /// The characters of its title that match.
     pub title: Vec<usize>,
     /// Another text of it that matches, and its characters that do.
-    pub beside: Option<(String, Vec<usize>)>,
+    pub other: Option<(String, Vec<usize>)>,
     score: u32,
 }
 
@@ -83,12 +82,12 @@ fn find(query: &mut Query, n: usize, entry: &CatalogueEntry, lang: Lang) -> Opti
         Kind::Variant(n) => Some(n),
         Kind::Title | Kind::Lesson => None,
     });
-    let beside = found.marks.iter().find(|(at, _)| kinds[**at] != Kind::Title);
+    let other = found.marks.iter().find(|(at, _)| kinds[**at] != Kind::Title);
     Some(Hit {
         entry: n,
         variant,
         title: found.marks.get(&0).cloned().unwrap_or_default(),
-        beside: beside.map(|(at, marks)| (candidates[*at].text.to_owned(), marks.clone())),
+        other: other.map(|(at, marks)| (candidates[*at].text.to_owned(), marks.clone())),
         score: found.score,
     })
 }
@@ -115,7 +114,6 @@ pub(crate) fn erase_from(text: &mut String, erase: Erase) {
     }
 }
 
-/// Kept here so that the search and the palette speak of a lesson alike.
 pub(crate) fn joined(title: &Text, variant: &Text, lang: Lang) -> String {
     format!("{} › {}", title.get(lang), variant.get(lang))
 }

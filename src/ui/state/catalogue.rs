@@ -17,7 +17,6 @@ pub struct CatalogueEntry {
     pub id: String,
     pub track: Track,
     pub title: Text,
-    /// What it shows, in one line.
     pub summary: Text,
     pub intro: Text,
     pub minutes: u32,
@@ -44,7 +43,6 @@ pub struct CatalogueVariant {
     /// The variant whose failure it prevents, all else being equal.
     pub fixes: Option<usize>,
     pub lab: LabKind,
-    /// What to take away.
     pub lesson: Text,
     /// How many steps its story has.
     pub beats: usize,
@@ -52,7 +50,6 @@ pub struct CatalogueVariant {
     pub invariants: Vec<CatalogueInvariant>,
 }
 
-/// Something that must never be so.
 #[derive(Debug, Clone)]
 pub struct CatalogueInvariant {
     /// What is broken when it is so.
@@ -62,7 +59,6 @@ pub struct CatalogueInvariant {
 }
 
 impl Catalogue {
-    /// A catalogue of these lessons, by track and otherwise in the order given.
     pub fn new(mut entries: Vec<CatalogueEntry>) -> Self {
         entries.sort_by_key(|entry| entry.track);
         Self { entries }
@@ -72,15 +68,10 @@ impl Catalogue {
     pub fn find(&self, id: &str, variant: Option<&str>) -> Option<(usize, usize)> {
         let entry = self.entries.iter().position(|entry| entry.id == id)?;
         let variants = &self.entries[entry].variants;
-        let variant = match variant {
-            None => 0,
-            Some(name) => variants.iter().position(|variant| variant.name == name)?,
-        };
-        Some((entry, variant))
+        let place = |name: &str| variants.iter().position(|variant| variant.name == name);
+        Some((entry, variant.map_or(Some(0), place)?))
     }
-}
 
-impl Catalogue {
     /// The variant of a lesson that comes after one, or before it; behind the last comes the first.
     pub fn neighbour(&self, entry: usize, variant: usize, next: bool) -> usize {
         let count = self.entries.get(entry).map_or(1, |entry| entry.variants.len().max(1));
@@ -132,11 +123,10 @@ impl CatalogueEntry {
 
     /// The entry of a lesson whose file cannot be read: its name and what is wrong with it.
     pub fn broken(id: &str, error: &str) -> Self {
-        let named = Text { en: id.to_owned(), zh: id.to_owned() };
         Self {
             id: id.to_owned(),
             track: Track::Basics,
-            title: named,
+            title: id.into(),
             summary: Text::default(),
             intro: Text::default(),
             minutes: 0,

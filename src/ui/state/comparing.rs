@@ -8,16 +8,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::catalogue::CatalogueEntry;
-use crate::run::{LessonChoice, Runs};
+use super::{
+    catalogue::CatalogueEntry,
+    screen::{ComparePhase, CompareSide, Failure},
+};
 use crate::{
     lesson::Expect,
     log::{EventKind, Log},
-    run::session::{Command, Session, Update},
-    ui::{
-        chart::Pair,
-        state::screen::{ComparePhase, CompareSide, Failure},
+    run::{
+        LessonChoice, Runs,
+        session::{Command, Session, Update},
     },
+    ui::chart::Pair,
     verdict::{
         Verdict,
         compare::{Difference, Timeline, first_difference},
@@ -28,52 +30,42 @@ use crate::{
 /// How long a step is looked at while the comparison plays, at normal speed.
 const STEP: Duration = Duration::from_millis(1100);
 
-/// A run that has told everything that it will tell.
-#[derive(Debug, Clone, PartialEq)]
-enum Ending {
-    /// It came to its end.
-    Judged(Verdict),
-    Failed(Failure),
-}
-
 #[derive(Debug, Default)]
 struct Run {
     log: Log,
     /// The live run, while it lives.
     session: Option<Session>,
-    ending: Option<Ending>,
+    ending: Option<Result<Verdict, Failure>>,
 }
 
 impl Run {
-    fn fail(&mut self, failure: Failure) {
+    fn end(&mut self, ending: Result<Verdict, Failure>) {
         self.session = None;
-        self.ending = Some(Ending::Failed(failure));
+        self.ending = Some(ending);
     }
 }
 
 #[derive(Debug)]
 pub struct Comparing {
-    /// The lesson's name.
     id: String,
     /// Every variant, and what it is to show.
     variants: Vec<(String, Expect)>,
-    sides: [usize; 2],
-    /// Runs, by variant.
+    pub(crate) sides: [usize; 2],
     runs: BTreeMap<usize, Run>,
     /// The finished runs of both sides on one axis, and what is seen of them at the playhead.
-    joint: Joint,
+    pub(crate) joint: Joint,
     /// How many columns there are for the time axis.
     room: u16,
     /// While it plays: when the next step is due.
-    next: Option<Instant>,
-    speed: f64,
+    pub(crate) next: Option<Instant>,
+    pub(crate) speed: f64,
 }
 
 #[derive(Debug, Default)]
-struct Joint {
+pub(crate) struct Joint {
     timeline: Timeline,
-    pair: Pair,
-    difference: Option<Difference>,
+    pub(crate) pair: Pair,
+    pub(crate) difference: Option<Difference>,
     /// Which of the timeline's stops the playhead is at.
     at: usize,
     worlds: [World; 2],
@@ -120,24 +112,18 @@ impl Comparing {
             speed,
         };
         if let Some((variant, log, verdict)) = known {
-            let run = Run { log, session: None, ending: Some(Ending::Judged(verdict)) };
-            comparing.runs.insert(variant, run);
+            comparing.runs.insert(variant, Run { log, session: None, ending: Some(Ok(verdict)) });
         }
-        comparing.go_on(runs);
+        comparing.advance(runs);
         comparing
     }
 
-    pub fn sides(&self) -> [usize; 2] {
-        self.sides
-    }
-
-    /// The live run, while there is one.
     pub fn session(&mut self) -> Option<&mut Session> {
         self.runs.values_mut().find_map(|run| run.session.as_mut())
     }
 
     /// Ends what nobody looks at any more, starts what is still missing, and puts together what is there.
-    fn go_on(&mut self, runs: &impl Runs) {
+    fn advance(&mut self, runs: &impl Runs) {
         for (variant, run) in &mut self.runs {
             if !self.sides.contains(variant) && run.ending.is_none() {
                 run.session = None;
@@ -172,8 +158,7 @@ impl Comparing {
         let empty = Log::new();
         let over = [self.over(0), self.over(1)];
         let logs = over.map(|run| run.map_or(&empty, |run| &run.log));
-        let judged =
-            over.map(|run| matches!(run.and_then(|run| run.ending.as_ref()), Some(Ending::Judged(_))));
+        let judged = over.map(|run| matches!(run.and_then(|run| run.ending.as_ref()), Some(Ok(_))));
         let timeline = Timeline::new(logs);
         let mut joint = Joint {
             pair: Pair::new(logs, &timeline, self.room.into()),
@@ -182,7 +167,7 @@ impl Comparing {
             timeline,
             worlds: Default::default(),
         };
-        joint.look(logs);
+        joint.seek(logs);
         self.joint = joint;
         self.next = None;
     }
@@ -197,11 +182,9 @@ impl Comparing {
         }
     }
 
-    /// The live run has told something; `None` when it ended without a word.
+    /// Takes in an update of the live run; `None` when it ended without a word.
     pub fn receive(&mut self, update: Option<Update>, runs: &impl Runs) {
-        let Some(run) = self.runs.values_mut().find(|run| run.session.is_some()) else {
-            return;
-        };
+        let Some(run) = self.runs.values_mut().find(|run| run.session.is_some()) else { return };
         match update {
             Some(Update::Events(events)) => run.log.extend(events),
             Some(Update::Stepped { ended: false }) => {
@@ -219,17 +202,14 @@ impl Comparing {
                 | Update::Refused(_)
                 | Update::Branched { .. },
             ) => {}
-            Some(Update::Verdict(verdict)) => {
-                run.session = None;
-                run.ending = Some(Ending::Judged(verdict));
-            }
+            Some(Update::Verdict(verdict)) => run.end(Ok(verdict)),
             // Nobody watches this run, so it need not wait for whoever stopped a process to let it go on.
-            Some(Update::Silent(Some(message))) => run.fail(Failure { message, server: true }),
-            Some(Update::Failed { message, server }) => run.fail(Failure { message, server }),
-            None => run.fail(Failure::silent()),
+            Some(Update::Silent(Some(message))) => run.end(Err(Failure { message, server: true })),
+            Some(Update::Failed { message, server }) => run.end(Err(Failure { message, server })),
+            None => run.end(Err(Failure::silent())),
         }
         if run.ending.is_some() {
-            self.go_on(runs);
+            self.advance(runs);
         }
     }
 
@@ -242,24 +222,21 @@ impl Comparing {
         let alike = |n: &usize| self.variants.get(*n).map(|(_, expect)| *expect) == expect;
         if let Some(next) = after.clone().find(alike) {
             self.sides[side] = next;
-            self.go_on(runs);
+            self.advance(runs);
         }
     }
 
     pub fn restart(&mut self, runs: &impl Runs) {
         self.runs.clear();
-        self.go_on(runs);
+        self.advance(runs);
     }
 
-    /// Moves the playhead to a stop.
     fn to(&mut self, at: usize) {
         let empty = Log::new();
-        let logs = [0, 1].map(|side| {
-            let run = self.runs.get(&self.sides[side]).filter(|run| run.ending.is_some());
-            run.map_or(&empty, |run| &run.log)
-        });
+        let over = self.sides.map(|side| self.runs.get(&side).filter(|run| run.ending.is_some()));
+        let logs = over.map(|run| run.map_or(&empty, |run| &run.log));
         self.joint.at = at.min(self.joint.timeline.stops.len().saturating_sub(1));
-        self.joint.look(logs);
+        self.joint.seek(logs);
     }
 
     pub fn step(&mut self, forward: bool) {
@@ -275,9 +252,7 @@ impl Comparing {
 
     /// To where the runs part: the first stop at which each has made its move of the difference.
     pub fn to_difference(&mut self) {
-        let Some(difference) = &self.joint.difference else {
-            return;
-        };
+        let Some(difference) = &self.joint.difference else { return };
         let made = difference.moves.each_ref().map(|made| made.as_ref().map(|made| made.event));
         let shows = |slots: &usize| {
             let over = self.joint.timeline.positions(*slots);
@@ -298,16 +273,6 @@ impl Comparing {
         }
     }
 
-    pub fn set_speed(&mut self, speed: f64) {
-        self.speed = speed;
-    }
-
-    /// When the next step is due.
-    pub fn due(&self) -> Option<Instant> {
-        self.next
-    }
-
-    /// Takes the next step if its moment has come.
     pub fn tick(&mut self, now: Instant) {
         if self.next.is_none_or(|next| now < next) {
             return;
@@ -317,51 +282,25 @@ impl Comparing {
         self.next = more.then(|| now + STEP.div_f64(self.speed));
     }
 
-    pub fn is_playing(&self) -> bool {
-        self.next.is_some()
-    }
-
-    /// Both charts, for the screen.
-    pub fn pair(&self) -> &Pair {
-        &self.joint.pair
-    }
-
-    /// Where the runs part, for the screen.
-    pub fn difference(&self) -> Option<&Difference> {
-        self.joint.difference.as_ref()
-    }
-
-    /// The playhead, as a number of places of the timeline, for the screen.
-    pub fn slots(&self) -> usize {
-        self.joint.timeline.stops.get(self.joint.at).copied().unwrap_or_default()
-    }
-
     /// The step that the playhead is at and how many there are, for the screen.
     pub fn steps(&self) -> (usize, usize) {
         (self.joint.at, self.joint.timeline.stops.len().saturating_sub(1))
     }
 
-    /// One side, for the screen.
     pub fn side(&self, side: usize) -> CompareSide<'_> {
         let run = self.runs.get(&self.sides[side]);
         let phase = match run.map(|run| (&run.ending, &run.session)) {
             None | Some((None, None)) => ComparePhase::Waiting,
             Some((None, Some(_))) => {
                 let log = run.map_or(&[][..], |run| run.log.events());
-                ComparePhase::Running {
-                    booting: log.is_empty(),
-                    step: log
-                        .iter()
-                        .rev()
-                        .find_map(|event| match event.kind {
-                            EventKind::Stop { item, .. } => Some(item + 1),
-                            _ => None,
-                        })
-                        .unwrap_or(0),
-                }
+                let step = log.iter().rev().find_map(|event| match event.kind {
+                    EventKind::Stop { item, .. } => Some(item + 1),
+                    _ => None,
+                });
+                ComparePhase::Running { booting: log.is_empty(), step: step.unwrap_or(0) }
             }
-            Some((Some(Ending::Judged(verdict)), _)) => ComparePhase::Judged(verdict),
-            Some((Some(Ending::Failed(failure)), _)) => ComparePhase::Failed(failure),
+            Some((Some(Ok(verdict)), _)) => ComparePhase::Judged(verdict),
+            Some((Some(Err(failure)), _)) => ComparePhase::Failed(failure),
         };
         CompareSide {
             variant: self.sides[side],
@@ -373,9 +312,13 @@ impl Comparing {
 }
 
 impl Joint {
-    fn look(&mut self, logs: [&Log; 2]) {
-        let slots = self.timeline.stops.get(self.at).copied().unwrap_or_default();
-        let positions = self.timeline.positions(slots);
+    /// The playhead, as a number of places of the timeline.
+    pub(crate) fn slots(&self) -> usize {
+        self.timeline.stops.get(self.at).copied().unwrap_or_default()
+    }
+
+    fn seek(&mut self, logs: [&Log; 2]) {
+        let positions = self.timeline.positions(self.slots());
         for ((world, log), position) in self.worlds.iter_mut().zip(logs).zip(positions) {
             world.seek(log, position);
         }

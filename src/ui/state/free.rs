@@ -4,7 +4,7 @@
 use crate::{
     log::{
         ActorId, Choice,
-        outlook::{Hindered, Outlook},
+        outlook::{Blocked, Outlook},
     },
     text::Text,
     verdict::compare::Difference,
@@ -22,7 +22,8 @@ pub struct Free {
     pub outlook: Outlook,
     /// What the learner should know of what was asked last.
     pub said: Said,
-    keyed: Vec<ActorId>,
+    /// The actors that have a key of their own, in its order.
+    pub(crate) keyed: Vec<ActorId>,
     /// Whether the keys are those of a run that another takes the place of.
     stale: bool,
 }
@@ -45,18 +46,12 @@ pub enum Said {
 }
 
 impl Free {
-    /// Everything that can be chosen now: moves, then time, then faults.
     pub fn choices(&self) -> Vec<Choice> {
         let moves = self.outlook.able().map(|actor| Choice::Move { actor });
         let timer = self.outlook.timer.map(|_| Choice::Timer);
         let amounts = AMOUNTS.into_iter().map(|millis| Choice::Pass { millis });
-        let faults = self.outlook.faults.iter().cloned().map(Choice::Cause);
+        let faults = self.outlook.faults.iter().cloned().map(Choice::Inject);
         moves.chain(timer).chain(amounts).chain(faults).collect()
-    }
-
-    /// The actors that have a key of their own, in its order.
-    pub fn keyed(&self) -> &[ActorId] {
-        &self.keyed
     }
 
     /// The actors that have a key of their own for somebody who looks back: whoever can never move again now could then.
@@ -81,8 +76,8 @@ impl Free {
         self.outlook = outlook;
         let over = |actor: ActorId| {
             let prospect = self.outlook.actors.get(actor.0 as usize);
-            let hindered = prospect.and_then(|prospect| prospect.hindered);
-            matches!(hindered, Some(Hindered::Finished | Hindered::Dead))
+            let blocked = prospect.and_then(|prospect| prospect.blocked);
+            matches!(blocked, Some(Blocked::Finished | Blocked::Dead))
         };
         let all = (0..).map(ActorId).take(self.outlook.actors.len());
         let mut waiting = all.filter(|actor| !self.keyed.contains(actor)).collect::<Vec<_>>();
@@ -108,38 +103,38 @@ mod tests {
     use super::Free;
     use crate::log::{
         ActorId, Choice,
-        outlook::{Hindered, Outlook, Prospect},
+        outlook::{ActorOutlook, Blocked, Outlook},
     };
 
-    fn outlook(hindered: impl IntoIterator<Item = Option<Hindered>>) -> Outlook {
-        let prospect = |hindered| Prospect { next: None, hindered };
-        Outlook { actors: hindered.into_iter().map(prospect).collect(), ..Outlook::default() }
+    fn outlook(blocked: impl IntoIterator<Item = Option<Blocked>>) -> Outlook {
+        let prospect = |blocked| ActorOutlook { next: None, blocked };
+        Outlook { actors: blocked.into_iter().map(prospect).collect(), ..Outlook::default() }
     }
 
     #[test]
     fn keys_do_not_wander() {
         let mut free = Free::default();
-        free.look_ahead(outlook([Some(Hindered::Finished), None, Some(Hindered::Dead)]));
-        assert_eq!(free.keyed(), [0, 1, 2].map(ActorId));
+        free.look_ahead(outlook([Some(Blocked::Finished), None, Some(Blocked::Dead)]));
+        assert_eq!(free.keyed, [0, 1, 2].map(ActorId));
         // Eleven with nine keys: the first who can never move again gives its key away.
         let mut free = Free::default();
         free.look_ahead(outlook([None; 11]));
-        assert_eq!(free.keyed(), [0, 1, 2, 3, 4, 5, 6, 7, 8].map(ActorId));
-        let mut hindered = [None; 11];
-        hindered[4] = Some(Hindered::Finished);
-        hindered[5] = Some(Hindered::Unanswered);
-        free.look_ahead(outlook(hindered));
-        assert_eq!(free.keyed(), [0, 1, 2, 3, 9, 5, 6, 7, 8].map(ActorId));
-        hindered[9] = Some(Hindered::Finished);
-        hindered[10] = Some(Hindered::Finished);
-        free.look_ahead(outlook(hindered));
-        assert_eq!(free.keyed(), [0, 1, 2, 3, 9, 5, 6, 7, 8].map(ActorId), "nobody wants it");
+        assert_eq!(free.keyed, [0, 1, 2, 3, 4, 5, 6, 7, 8].map(ActorId));
+        let mut blocked = [None; 11];
+        blocked[4] = Some(Blocked::Finished);
+        blocked[5] = Some(Blocked::Unanswered);
+        free.look_ahead(outlook(blocked));
+        assert_eq!(free.keyed, [0, 1, 2, 3, 9, 5, 6, 7, 8].map(ActorId));
+        blocked[9] = Some(Blocked::Finished);
+        blocked[10] = Some(Blocked::Finished);
+        free.look_ahead(outlook(blocked));
+        assert_eq!(free.keyed, [0, 1, 2, 3, 9, 5, 6, 7, 8].map(ActorId), "nobody wants it");
     }
 
     #[test]
     fn what_can_be_chosen_begins_with_the_moves() {
         let mut free = Free::default();
-        free.look_ahead(outlook([None, Some(Hindered::Frozen), None]));
+        free.look_ahead(outlook([None, Some(Blocked::Frozen), None]));
         let choices = free.choices();
         let moves = [0, 2].map(|n| Choice::Move { actor: ActorId(n) });
         assert_eq!(choices[..2], moves);

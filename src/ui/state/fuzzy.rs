@@ -19,7 +19,6 @@ pub struct Candidate<'a> {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Found {
-    /// The more, the better.
     pub score: u32,
     /// The characters that match, by candidate: indices into its characters, ascending.
     pub marks: BTreeMap<usize, Vec<usize>>,
@@ -43,8 +42,7 @@ impl Query {
         }
     }
 
-    /// Where every word is found, each at its best place; `None` where one is not. Nothing typed is found
-    /// everywhere.
+    /// Where every word is found, each at its best place; `None` where one is not.
     pub fn find(&mut self, candidates: &[Candidate<'_>]) -> Option<Found> {
         let mut found = Found::default();
         for word in &self.words {
@@ -84,9 +82,7 @@ fn best(
 
 /// Letters that are strewn over a whole line are an accident.
 fn is_close(marks: &[u32]) -> bool {
-    let (Some(first), Some(last)) = (marks.iter().min(), marks.iter().max()) else {
-        return true;
-    };
+    let (Some(first), Some(last)) = (marks.iter().min(), marks.iter().max()) else { return true };
     (last - first) as usize <= marks.len() * 3 + 4
 }
 

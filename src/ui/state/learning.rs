@@ -5,23 +5,23 @@ pub(crate) mod free_play;
 use std::time::{Duration, Instant};
 
 use super::{
-    answers::{Answer, Score},
     free::{Free, Said},
     playback::{GLIDE, Playback},
-    predicting::Predicting,
+    predicting::{Answer, Predictions, Score},
     reading,
+    screen::{Failure, Motion, RunPhase},
 };
-use crate::run::LessonChoice;
-use free_play::Branching;
-
 use crate::{
     clock::ClockKind,
     log::Log,
-    run::session::{Command, Session, Update},
+    run::{
+        LessonChoice,
+        session::{Command, Session, Update},
+    },
     text::{Lang, Text},
-    ui::state::screen::{Asking, Failure, Motion, RunPhase},
     verdict::{Outcome, Verdict},
 };
+use free_play::Branching;
 
 /// Recorded waits are shown again within these limits.
 const REPLAY: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(3));
@@ -29,8 +29,9 @@ const REPLAY: (Duration, Duration) = (Duration::from_millis(250), Duration::from
 #[derive(Debug, Clone, PartialEq)]
 enum Engine {
     /// The servers are being started; a step may have been asked for already.
-    Booting { asked: Option<Command> },
-    /// It waits for a command.
+    Booting {
+        asked: Option<Command>,
+    },
     Ready,
     /// It carries out a step that jumps over time.
     Stepping {
@@ -50,7 +51,6 @@ enum Engine {
     },
     /// Everything has been told from the beginning: a race of many, on which nobody pronounces a verdict.
     Complete,
-    /// It cannot go on.
     Failed(Failure),
 }
 
@@ -68,71 +68,53 @@ enum Pace {
 pub struct Learning {
     pub choice: LessonChoice,
     pub playback: Playback,
-    session: Option<Session>,
+    /// The live run, while it lives.
+    pub(crate) session: Option<Session>,
     engine: Engine,
     pace: Pace,
-    speed: f64,
-    predicting: Predicting,
+    pub(crate) speed: f64,
+    pub(crate) predictions: Predictions,
     /// Free play, once the story has been left.
-    free: Option<Free>,
+    pub(crate) free: Option<Free>,
     /// While another run is done again on a fresh lab: what has been events of it so far.
     branching: Option<Branching>,
     /// What is to be said of a process that somebody outside has stopped, while it stands still.
-    silent: Option<Text>,
+    pub(crate) silent: Option<Text>,
 }
 
 impl Learning {
-    /// A run that has just been asked for.
     pub fn new(choice: LessonChoice, session: Session, speed: f64, questions: bool) -> Self {
-        let mut learning = Self {
-            choice,
-            playback: Playback::default(),
-            session: Some(session),
-            engine: Engine::Booting { asked: None },
-            pace: Pace::ByHand,
-            speed,
-            predicting: Predicting::new(questions),
-            free: None,
-            branching: None,
-            silent: None,
-        };
-        learning.playback.pass_over_questions(!questions);
-        learning.playback.set_speed(speed);
+        let mut learning = Self::with(choice, Playback::new(speed), Engine::Booting { asked: None }, speed);
+        learning.session = Some(session);
+        learning.set_questions(questions);
         learning.tell(Command::Speed(speed));
         learning
     }
 
     /// A run that is over and known to its end, from its beginning. It has no story and no verdict.
     pub fn of_log(choice: LessonChoice, log: &Log, speed: f64) -> Self {
-        let mut playback = Playback::default();
+        let mut playback = Playback::new(speed);
         playback.append(log.events().to_vec(), None, Instant::now());
         playback.go_to_start();
-        playback.set_speed(speed);
+        Self::with(choice, playback, Engine::Complete, speed)
+    }
+
+    fn with(choice: LessonChoice, playback: Playback, engine: Engine, speed: f64) -> Self {
         Self {
             choice,
             playback,
             session: None,
-            engine: Engine::Complete,
+            engine,
             pace: Pace::ByHand,
             speed,
-            predicting: Predicting::new(false),
+            predictions: Predictions::new(false),
             free: None,
             branching: None,
             silent: None,
         }
     }
 
-    /// What is to be said of a process that somebody outside has stopped.
-    pub fn silent(&self) -> Option<&Text> {
-        self.silent.as_ref()
-    }
-
-    /// The live run, while it lives.
-    pub fn session(&mut self) -> Option<&mut Session> {
-        self.session.as_mut()
-    }
-
-    /// Takes in what the run has told already: a recorded one has its opening at once, and is not to be drawn as
+    /// Takes in what the run has said already: a recorded one has its opening at once, and is not to be drawn as
     /// if its servers were being started.
     pub fn catch_up(&mut self, lang: Lang) {
         while let Some(Ok(update)) = self.session.as_mut().map(|session| session.updates.try_recv()) {
@@ -147,7 +129,6 @@ impl Learning {
         }
     }
 
-    /// Where the run stands, for the screen.
     pub fn phase(&self) -> RunPhase<'_> {
         match &self.engine {
             Engine::Booting { .. } => RunPhase::Booting,
@@ -159,7 +140,6 @@ impl Learning {
         }
     }
 
-    /// Whether it moves by itself, for the screen.
     pub fn motion(&self) -> Motion {
         match (self.pace, &self.engine) {
             (Pace::Playing { .. }, _) => Motion::Playing,
@@ -168,51 +148,35 @@ impl Learning {
         }
     }
 
-    /// The predictions, for the screen.
-    pub fn asking(&self) -> Asking<'_> {
-        self.predicting.asking()
-    }
-
     /// How many answers the question at the playhead has, as long as one may be chosen; 0 where there is none.
     pub fn choices(&self) -> usize {
-        self.predicting.choices(&self.playback)
+        self.predictions.choices(&self.playback)
     }
 
-    /// The learner answers the question at the playhead, if there is one.
     pub fn answer(&mut self, answer: Answer) {
-        self.predicting.answer(answer, &self.playback);
+        self.predictions.answer(answer, &self.playback);
     }
 
-    /// What has been done in this run, wherever the playhead stands: the verdict, once it is known, and the
-    /// predictions.
+    /// What has been done in this run, wherever the playhead stands: the verdict, once it is known, and predictions.
     pub fn done(&self) -> (Option<Outcome>, Score) {
-        let outcome = match &self.engine {
-            Engine::Over { verdict, .. } => verdict.as_ref().map(|verdict| verdict.outcome),
-            _ => None,
-        };
-        (outcome, self.predicting.score(self.playback.log()))
+        let outcome = self.finished().map(|(_, verdict)| verdict.outcome);
+        (outcome, self.predictions.score(self.playback.log()))
     }
 
     /// Everything that happened and what it amounts to, once the story is over.
     pub fn finished(&self) -> Option<(&Log, &Verdict)> {
-        match &self.engine {
-            Engine::Over { verdict, .. } => Some((self.playback.log(), verdict.as_ref()?)),
-            _ => None,
-        }
+        let Engine::Over { verdict, .. } = &self.engine else { return None };
+        Some((self.playback.log(), verdict.as_ref()?))
     }
 
     pub fn set_questions(&mut self, on: bool) {
-        self.predicting.set_on(on);
-        self.playback.pass_over_questions(!on);
-    }
-
-    pub fn speed(&self) -> f64 {
-        self.speed
+        self.predictions.set_on(on);
+        self.playback.passes_questions = !on;
     }
 
     pub fn set_speed(&mut self, speed: f64, now: Instant) {
         self.speed = speed;
-        self.playback.set_speed(speed);
+        self.playback.speed = speed;
         self.tell(Command::Speed(speed));
         if self.engine == Engine::Watching {
             self.playback.run(self.flow(), now);
@@ -221,27 +185,15 @@ impl Learning {
 
     pub fn forward(&mut self, now: Instant) {
         self.pause();
-        if self.predicting.holds_back(&self.playback) {
+        if self.predictions.holds_back(&self.playback) {
             return;
         }
         if self.playback.forward(GLIDE, now) {
             return;
         }
         match &mut self.engine {
-            Engine::Booting { asked } => {
-                if asked.is_none() {
-                    *asked = Some(Command::Step);
-                    self.tell(Command::Step);
-                }
-            }
-            Engine::Ready => {
-                if self.free.is_some() {
-                    self.say_you_choose();
-                    return;
-                }
-                self.engine = Engine::Stepping { again: false };
-                self.tell(Command::Step);
-            }
+            Engine::Ready if self.free.is_some() => self.say_you_choose(),
+            Engine::Booting { .. } | Engine::Ready => self.ask_for_step(false),
             Engine::Held => self.resume(now),
             Engine::Over { shown, .. } => *shown = true,
             Engine::Stepping { again } => *again = self.free.is_none(),
@@ -249,9 +201,24 @@ impl Learning {
         }
     }
 
-    /// The learner wants to see the step before; in mid-flight, the same way back.
+    /// Asks for the next step, which is watched or jumps over time. While the servers are being started, once.
+    fn ask_for_step(&mut self, watched: bool) {
+        let (command, engine) = if watched {
+            (Command::Watch, Engine::Watching)
+        } else {
+            (Command::Step, Engine::Stepping { again: false })
+        };
+        match &mut self.engine {
+            Engine::Booting { asked: Some(_) } => return,
+            Engine::Booting { asked } => *asked = Some(command.clone()),
+            _ => self.engine = engine,
+        }
+        self.tell(command);
+    }
+
+    /// To the step before; in mid-flight, the same way back.
     pub fn back(&mut self, now: Instant) {
-        self.predicting.let_go();
+        self.predictions.nudged = false;
         if self.playback.turn_back(now) {
             self.pace = Pace::ByHand;
             self.hold();
@@ -266,16 +233,13 @@ impl Learning {
 
     /// Shows the verdict or takes it away; `true` if that changes anything.
     fn show_verdict(&mut self, show: bool) -> bool {
-        match &mut self.engine {
-            Engine::Over { shown, .. } => std::mem::replace(shown, show) != show,
-            _ => false,
-        }
+        let Engine::Over { shown, .. } = &mut self.engine else { return false };
+        std::mem::replace(shown, show) != show
     }
 
-    /// The learner wants the first step or the newest.
     pub fn to(&mut self, end: bool) {
         self.pause();
-        self.predicting.let_go();
+        self.predictions.nudged = false;
         self.show_verdict(end);
         if end {
             self.playback.go_to_end();
@@ -284,10 +248,10 @@ impl Learning {
         }
     }
 
-    /// The learner wants the recorded step that ends at this position.
+    /// To the recorded step that ends at this position.
     pub fn seek(&mut self, position: usize) {
         self.pause();
-        self.predicting.let_go();
+        self.predictions.nudged = false;
         self.show_verdict(false);
         self.playback.go_to(position);
     }
@@ -295,7 +259,13 @@ impl Learning {
     /// Plays or pauses, also in mid-flight.
     pub fn toggle(&mut self, now: Instant) {
         match self.pace {
-            Pace::Frozen { playing } => self.thaw(playing, now),
+            Pace::Frozen { playing } => {
+                self.playback.thaw(now);
+                self.pace = Pace::ByHand;
+                if playing {
+                    self.start_playing(now);
+                }
+            }
             Pace::ByHand | Pace::Playing { .. } if self.playback.freeze(now) => {
                 let playing = matches!(self.pace, Pace::Playing { .. });
                 self.hold();
@@ -308,29 +278,19 @@ impl Learning {
                     self.engine,
                     Engine::Over { shown: true, .. } | Engine::Complete | Engine::Failed(_)
                 );
-                if done && self.playback.at_frontier() {
+                if (done && self.playback.at_frontier()) || self.predictions.holds_back(&self.playback) {
                     return;
                 }
-                if self.predicting.holds_back(&self.playback) {
-                    return;
-                }
-                self.pace = Pace::Playing { next: None };
-                if self.engine == Engine::Held {
-                    self.resume(now);
-                }
+                self.start_playing(now);
                 self.play(now);
             }
         }
     }
 
-    fn thaw(&mut self, playing: bool, now: Instant) {
-        self.playback.thaw(now);
-        self.pace = Pace::ByHand;
-        if playing {
-            self.pace = Pace::Playing { next: None };
-            if self.engine == Engine::Held {
-                self.resume(now);
-            }
+    fn start_playing(&mut self, now: Instant) {
+        self.pace = Pace::Playing { next: None };
+        if self.engine == Engine::Held {
+            self.resume(now);
         }
     }
 
@@ -344,7 +304,6 @@ impl Learning {
         gliding
     }
 
-    /// Stops playing, in mid-step if need be.
     pub(crate) fn pause(&mut self) {
         self.playback.complete();
         self.pace = Pace::ByHand;
@@ -375,14 +334,12 @@ impl Learning {
 
     /// While playing: takes the next step if its moment has come.
     fn play(&mut self, now: Instant) {
-        let Pace::Playing { next } = self.pace else {
-            return;
-        };
+        let Pace::Playing { next } = self.pace else { return };
         if self.playback.is_gliding() {
             return;
         }
         // A question is a pause.
-        if self.predicting.asks(&self.playback) {
+        if self.predictions.asks(&self.playback) {
             self.pace = Pace::ByHand;
             return;
         }
@@ -396,17 +353,8 @@ impl Learning {
             return;
         }
         match &mut self.engine {
-            Engine::Booting { asked } => {
-                if asked.is_none() {
-                    *asked = Some(Command::Watch);
-                    self.tell(Command::Watch);
-                }
-            }
             Engine::Ready if self.free.is_some() => self.pace = Pace::ByHand,
-            Engine::Ready => {
-                self.engine = Engine::Watching;
-                self.tell(Command::Watch);
-            }
+            Engine::Booting { .. } | Engine::Ready => self.ask_for_step(true),
             Engine::Over { shown, .. } => {
                 *shown = true;
                 self.pace = Pace::ByHand;
@@ -416,7 +364,6 @@ impl Learning {
         }
     }
 
-    /// Time has come to look whether something is due.
     pub fn tick(&mut self, lang: Lang, now: Instant) {
         let gliding = self.playback.is_gliding();
         self.playback.tick(now);
@@ -428,10 +375,7 @@ impl Learning {
 
     /// When something is due next, if no picture moves before.
     pub fn due(&self) -> Option<Instant> {
-        match self.pace {
-            Pace::Playing { next } => next,
-            Pace::ByHand | Pace::Frozen { .. } => None,
-        }
+        if let Pace::Playing { next } = self.pace { next } else { None }
     }
 
     /// Takes in an update of the live run; `None` when it ended without a word.
@@ -481,8 +425,8 @@ impl Learning {
                     (true, _) => self.engine = Engine::Over { verdict: None, shown: false },
                     (false, _) => self.engine = Engine::Ready,
                 }
-                if self.passes_over() {
-                    self.pass_over();
+                if self.engine == Engine::Ready && self.predictions.passes_over(self.playback.log()) {
+                    self.ask_for_step(matches!(self.pace, Pace::Playing { .. }));
                 } else if again && !ended {
                     self.forward(now);
                 } else if !self.playback.is_gliding() {
@@ -504,20 +448,6 @@ impl Learning {
         self.play(now);
     }
 
-    /// Whether the run has just come to a question that nobody is asked.
-    fn passes_over(&self) -> bool {
-        self.engine == Engine::Ready && self.predicting.passes_over(self.playback.log())
-    }
-
-    fn pass_over(&mut self) {
-        let (command, engine) = match self.pace {
-            Pace::Playing { .. } => (Command::Watch, Engine::Watching),
-            Pace::ByHand | Pace::Frozen { .. } => (Command::Step, Engine::Stepping { again: false }),
-        };
-        self.engine = engine;
-        self.tell(command);
-    }
-
     fn fail(&mut self, failure: Failure) {
         self.playback.rest();
         self.pace = Pace::ByHand;
@@ -531,7 +461,7 @@ impl Learning {
     fn dwell(&mut self, lang: Lang, now: Instant, watched: bool) {
         if let Pace::Playing { .. } = self.pace {
             let step = self.playback.last_step();
-            let lasts = reading::time(step, lang, (self.predicting.is_on(), watched)).div_f64(self.speed);
+            let lasts = reading::time(step, lang, (self.predictions.on, watched)).div_f64(self.speed);
             self.pace = Pace::Playing { next: Some(now + lasts) };
         }
     }

@@ -1,7 +1,6 @@
 //! What is on the screen, and how it changes: no drawing, no keys being pressed. It must not know how any of it looks.
 
 pub(crate) mod animation;
-pub(crate) mod answers;
 pub(crate) mod branches;
 pub(crate) mod browse;
 pub mod catalogue;

@@ -10,7 +10,7 @@ use crate::{
         LessonChoice,
         batch::{Batch, BatchUpdate, Control, Finding},
         explore::{Bounds, Failing, MOST_MOVES, MayFail, Progress},
-        race::{Kept, Kind, MOST_RACES, Outcome, Pace, RaceInfo},
+        race::{Kind, MOST_RACES, Outcome, Pace, RaceInfo, RaceOutcomes},
     },
 };
 
@@ -46,7 +46,6 @@ impl ExplorationOptions {
         }
     }
 
-    /// With one move more or fewer.
     pub fn with_moves(self, more: bool) -> Self {
         let moves = if more { (self.moves + 1).min(MOST_MOVES) } else { (self.moves - 1).max(1) };
         Self { moves, ..self }
@@ -74,7 +73,7 @@ pub enum Source {
 pub struct Races {
     /// Known once the servers are up.
     pub info: Option<RaceInfo>,
-    pub kept: Kept,
+    pub kept: RaceOutcomes,
     /// The first race's seed: race `n` has this one and `n`.
     seed: u64,
     /// Real time that was spent on them.
@@ -125,16 +124,16 @@ pub struct Seen<'a> {
 #[derive(Debug)]
 pub struct Outcomes {
     pub choice: LessonChoice,
-    source: Source,
-    /// Gone when nothing more can come.
-    batch: Option<Batch>,
+    pub(crate) source: Source,
+    /// The runs under way; gone when nothing more can come.
+    pub(crate) batch: Option<Batch>,
     control: Control,
     booting: bool,
     failure: Option<Failure>,
     /// The outcome that the learner looks at; until there is a choice, the most frequent one.
     chosen: Option<Outcome>,
     /// Which of its races, by place, once the learner goes through them.
-    race: Option<usize>,
+    pub(crate) race: Option<usize>,
 }
 
 impl Outcomes {
@@ -152,27 +151,12 @@ impl Outcomes {
         }
     }
 
-    /// The runs under way, while there can be more.
-    pub fn batch(&mut self) -> Option<&mut Batch> {
-        self.batch.as_mut()
-    }
-
-    pub fn source(&self) -> &Source {
-        &self.source
-    }
-
     pub fn races(&self) -> Option<&Races> {
-        match &self.source {
-            Source::Races(races) => Some(races),
-            Source::Exploration(_) => None,
-        }
+        if let Source::Races(races) = &self.source { Some(races) } else { None }
     }
 
     pub fn exploration(&self) -> Option<&Exploration> {
-        match &self.source {
-            Source::Exploration(exploration) => Some(exploration),
-            Source::Races(_) => None,
-        }
+        if let Source::Exploration(exploration) = &self.source { Some(exploration) } else { None }
     }
 
     /// Takes in an update; `None` when they ended without a word.
@@ -260,10 +244,13 @@ impl Outcomes {
             return Phase::Failed(failure);
         }
         match &self.source {
-            Source::Exploration(Exploration { found: Some(found), .. }) if found.explored.complete => {
-                Phase::Complete
+            Source::Exploration(Exploration { found: Some(found), .. }) => {
+                if found.explored.complete {
+                    Phase::Complete
+                } else {
+                    Phase::Stopped
+                }
             }
-            Source::Exploration(Exploration { found: Some(_), .. }) => Phase::Stopped,
             _ if self.booting => Phase::Booting,
             Source::Exploration(_) if self.control.stopped => Phase::Stopping,
             Source::Races(_) if self.is_over() => Phase::Complete,
@@ -318,11 +305,6 @@ impl Outcomes {
         self.races()?.kept.kind(self.chosen()?)
     }
 
-    /// Which of its races is chosen, by place, where the learner goes through them.
-    pub fn chosen_race(&self) -> Option<usize> {
-        self.race
-    }
-
     /// Another outcome, or another race of the chosen one: so many places on.
     pub fn choose(&mut self, by: i32) {
         if let Some(race) = self.race {
@@ -336,15 +318,9 @@ impl Outcomes {
         self.point_at_outcome(place);
     }
 
-    /// This outcome, by place.
     pub fn point_at_outcome(&mut self, place: usize) {
         self.chosen = self.seen().get(place).map(|seen| seen.outcome.clone());
         self.race = None;
-    }
-
-    /// This race of the chosen outcome, by place.
-    pub fn point_at_race(&mut self, place: usize) {
-        self.race = Some(place);
     }
 
     /// Into the races of the chosen outcome, or back to the outcomes. False where that changes nothing.

@@ -27,7 +27,7 @@ struct Running {
     speed: f64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Playback {
     log: Log,
     world: World,
@@ -35,35 +35,21 @@ pub struct Playback {
     sequence: Sequence,
     steps: Steps,
     /// Whether the playhead passes over questions.
-    passing: bool,
+    pub(crate) passes_questions: bool,
     display: LessonTime,
     /// What is being shown on the way to another position.
     animation: Option<Animation>,
     running: Option<Running>,
-    speed: f64,
-    /// Whether messages are seen to travel.
-    motion: bool,
-}
-
-impl Default for Playback {
-    fn default() -> Self {
-        Self {
-            log: Log::default(),
-            world: World::default(),
-            chart: Chart::default(),
-            sequence: Sequence::default(),
-            steps: Steps::default(),
-            passing: false,
-            display: LessonTime::ZERO,
-            animation: None,
-            running: None,
-            speed: 1.0,
-            motion: true,
-        }
-    }
+    pub(crate) speed: f64,
+    /// Whether no message is seen to travel.
+    pub(crate) reduced_motion: bool,
 }
 
 impl Playback {
+    pub(crate) fn new(speed: f64) -> Self {
+        Self { speed, ..Self::default() }
+    }
+
     pub fn log(&self) -> &Log {
         &self.log
     }
@@ -76,7 +62,6 @@ impl Playback {
         &self.chart
     }
 
-    /// Everything's row in the sequence.
     pub fn sequence(&self) -> &Sequence {
         &self.sequence
     }
@@ -97,7 +82,7 @@ impl Playback {
 
     /// Whether the picture changes by itself.
     pub fn is_moving(&self) -> bool {
-        self.running.is_some() || self.animation.as_ref().is_some_and(|animation| !animation.is_frozen())
+        self.running.is_some() || self.animation.as_ref().is_some_and(|animation| !animation.frozen)
     }
 
     /// Whether an animation is under way, or stopped in the middle.
@@ -105,39 +90,25 @@ impl Playback {
         self.animation.is_some()
     }
 
-    /// Whether an animation was stopped in the middle.
-    pub fn is_frozen(&self) -> bool {
-        self.animation.as_ref().is_some_and(Animation::is_frozen)
-    }
-
     /// What is on its way, for the screen; nothing where the learner wants none of it.
     pub fn in_flight(&self) -> Option<InFlight<'_>> {
-        let animation = self.animation.as_ref().filter(|animation| animation.tempo().messages);
-        self.motion.then(|| InFlight {
-            flight: animation.map(|animation| (animation.flight(), animation.shown())),
-            forward: animation.is_some_and(Animation::is_forward),
+        let animation = self.animation.as_ref().filter(|animation| animation.tempo.messages);
+        (!self.reduced_motion).then(|| InFlight {
+            flight: animation.map(|animation| (&animation.flight, animation.shown)),
+            forward: animation.is_some_and(|animation| animation.forward),
         })
-    }
-
-    /// Whether messages are seen to travel.
-    pub fn set_motion(&mut self, motion: bool) {
-        self.motion = motion;
-    }
-
-    pub fn set_speed(&mut self, speed: f64) {
-        self.speed = speed;
     }
 
     /// Another log takes the place of what happened, with the playhead behind all of it.
     pub fn replace(&mut self, log: Log) {
-        self.chart = Chart::new(self.chart.detail);
-        self.sequence = Sequence::default();
-        self.steps = Steps::default();
-        self.world = World::default();
-        self.animation = None;
-        self.running = None;
-        self.display = LessonTime::ZERO;
-        self.log = log;
+        *self = Self {
+            chart: Chart::new(self.chart.detail),
+            log,
+            passes_questions: self.passes_questions,
+            speed: self.speed,
+            reduced_motion: self.reduced_motion,
+            ..Self::default()
+        };
         self.chart.advance(&self.log);
         self.sequence.advance(&self.log);
         self.steps.advance(&self.log);
@@ -182,26 +153,25 @@ impl Playback {
     /// Whether an animation under way ends at a position, going forward.
     fn heads_for(&self, position: usize) -> bool {
         let animation = self.animation.as_ref();
-        animation.is_some_and(|animation| animation.is_forward() && animation.target() == position)
+        animation.is_some_and(|animation| animation.forward && animation.target() == position)
     }
 
     /// The time shown runs on if the clock does.
     fn follow(&mut self, speed: f64, now: Instant) {
         let from = self.display.max(self.log.time_at(self.log.len()));
-        let running = Running { from, since: now, speed };
-        self.running = Some(running);
+        self.running = Some(Running { from, since: now, speed });
     }
 
     fn tempo(&self, wait: Duration) -> Tempo {
-        Tempo { wait, longest: LONGEST.max(wait), messages: self.motion }
+        Tempo { wait, longest: LONGEST.max(wait), messages: !self.reduced_motion }
     }
 
     /// Moves the playhead forward, and shows what lies between.
     fn go(&mut self, target: usize, wait: Duration, now: Instant) {
-        if let Some(animation) = self.animation.as_mut().filter(|animation| animation.is_forward()) {
+        if let Some(animation) = self.animation.as_mut().filter(|animation| animation.forward) {
             // The animation under way takes in what has happened since it began.
-            let begin = animation.flight().begin;
-            let flight = Flight::between(&self.log, animation.base(), target, begin, animation.tempo());
+            let begin = animation.flight.begin;
+            let flight = Flight::between(&self.log, &animation.base, target, begin, animation.tempo);
             animation.extend(flight, now);
             return;
         }
@@ -228,12 +198,12 @@ impl Playback {
     fn show(&mut self) {
         let Some(animation) = &self.animation else { return };
         let position = animation.position();
-        if animation.is_forward() {
+        if animation.forward {
             self.world.seek(&self.log, position.max(self.world.position));
             self.display = self.display.max(animation.display());
         } else {
             if position < self.world.position {
-                self.world.clone_from(animation.base());
+                self.world.clone_from(&animation.base);
             }
             self.world.seek(&self.log, position);
             self.display = animation.display();
@@ -254,7 +224,6 @@ impl Playback {
         }
     }
 
-    /// Ends an animation at once.
     pub fn complete(&mut self) {
         if let Some(animation) = &self.animation {
             self.jump(animation.target());
@@ -264,7 +233,7 @@ impl Playback {
     /// Stops an animation in the middle, with exactly what is on the screen; `false` where there is none that can
     /// be stopped.
     pub fn freeze(&mut self, now: Instant) -> bool {
-        let animation = self.animation.as_mut().filter(|animation| animation.tempo().messages);
+        let animation = self.animation.as_mut().filter(|animation| animation.tempo.messages);
         animation.map(|animation| animation.freeze(now)).is_some()
     }
 
@@ -277,13 +246,8 @@ impl Playback {
     /// Runs an animation backward from where it is; `false` where there is none that goes forward.
     pub fn turn_back(&mut self, now: Instant) -> bool {
         let animation = self.animation.as_mut();
-        let Some(animation) =
-            animation.filter(|animation| animation.is_forward() && animation.tempo().messages)
-        else {
-            return false;
-        };
-        animation.turn(now);
-        true
+        let animation = animation.filter(|animation| animation.forward && animation.tempo.messages);
+        animation.map(|animation| animation.turn(now)).is_some()
     }
 
     /// The clock stands still from now on: so does the time shown.
@@ -301,8 +265,7 @@ impl Playback {
 
     /// The live clock goes on: so does the time shown.
     pub fn run(&mut self, speed: f64, now: Instant) {
-        let follows = (self.at_frontier() && !self.is_gliding()) || self.heads_for(self.log.len());
-        if follows {
+        if (self.at_frontier() && !self.is_gliding()) || self.heads_for(self.log.len()) {
             self.running = Some(Running { from: self.display, since: now, speed });
         }
     }
@@ -334,12 +297,7 @@ impl Playback {
     }
 
     fn stays_at(&self, step: &Step) -> bool {
-        !self.passing || step.stop != Stop::Question
-    }
-
-    /// From now on the playhead passes over questions, or stops at them.
-    pub fn pass_over_questions(&mut self, pass: bool) {
-        self.passing = pass;
+        !self.passes_questions || step.stop != Stop::Question
     }
 
     /// Goes back to the stop before, the way that the step came; `false` where there is none.
@@ -352,7 +310,7 @@ impl Playback {
             return false;
         }
         self.running = None;
-        if self.motion {
+        if !self.reduced_motion {
             let tempo = self.tempo(GLIDE);
             let base = World::fold(&self.log, target);
             let begin = self.log.time_at(target);
@@ -371,13 +329,11 @@ impl Playback {
         self.jump(self.log.opening());
     }
 
-    /// Goes to the newest event.
     pub fn go_to_end(&mut self) {
         self.running = None;
         self.jump(self.log.len());
     }
 
-    /// Goes to a stop, wherever it is.
     pub fn go_to(&mut self, position: usize) {
         self.running = None;
         self.jump(position.clamp(self.log.opening(), self.log.len()));
@@ -398,14 +354,12 @@ impl Playback {
     /// The events of the step that the playhead has just completed.
     pub fn last_step(&self) -> &[Event] {
         let end = self.world.position;
-        let before = self.steps.before(end).last();
-        let start = before.map_or(0, |step| step.position);
+        let start = self.steps.before(end).last().map_or(0, |step| step.position);
         &self.log.events()[start.min(end)..end]
     }
 
     /// How much lesson time the next recorded step takes.
     pub fn next_span(&self) -> Duration {
-        let target = self.next_stop();
-        self.log.time_at(target).since(self.display)
+        self.log.time_at(self.next_stop()).since(self.display)
     }
 }

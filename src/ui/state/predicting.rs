@@ -1,31 +1,51 @@
 //! What the learner is asked, and what was answered: the questions of one run as the learner meets them.
+//!
+//! **Architecture Invariant:** answers are no part of the log: a log holds what happened.
 
-use super::{
-    answers::{Answer, Answers, Score},
-    playback::Playback,
-};
+use std::collections::BTreeMap;
+
+use super::playback::Playback;
 use crate::{
     log::{Event, EventKind, Log, Stop},
-    ui::state::screen::Asking,
     world::Question,
 };
 
-#[derive(Debug)]
-pub(crate) struct Predicting {
-    answers: Answers,
-    /// Whether questions are put to the learner.
-    on: bool,
-    /// Whether the learner tried to go on without an answer.
-    nudged: bool,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// One of its answers, by index.
+    Chosen(usize),
+    Skipped,
 }
 
-impl Predicting {
-    pub(crate) fn new(on: bool) -> Self {
-        Self { answers: Answers::default(), on, nudged: false }
+impl Answer {
+    /// Whether it is right, once that is known.
+    pub fn is_right(self, question: &Question) -> Option<bool> {
+        let right = question.right.as_ref()?;
+        Some(matches!(self, Self::Chosen(n) if right.contains(&n)))
     }
+}
 
-    pub(crate) fn is_on(&self) -> bool {
-        self.on
+/// How many questions were put to the learner, and how many predictions came true.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Score {
+    pub right: usize,
+    pub asked: usize,
+    pub skipped: usize,
+}
+
+#[derive(Debug)]
+pub struct Predictions {
+    /// By the story's item.
+    answers: BTreeMap<usize, Answer>,
+    /// Whether questions are put to the learner.
+    pub(crate) on: bool,
+    /// Whether the learner tried to go on without an answer.
+    pub(crate) nudged: bool,
+}
+
+impl Predictions {
+    pub fn new(on: bool) -> Self {
+        Self { answers: BTreeMap::new(), on, nudged: false }
     }
 
     pub(crate) fn set_on(&mut self, on: bool) {
@@ -33,33 +53,52 @@ impl Predicting {
         self.nudged = false;
     }
 
-    /// The predictions, for the screen.
-    pub(crate) fn asking(&self) -> Asking<'_> {
-        Asking { answers: &self.answers, on: self.on, nudged: self.nudged }
+    /// The answer to the question at an item of the story.
+    pub(crate) fn get(&self, item: usize) -> Option<Answer> {
+        self.answers.get(&item).copied()
     }
 
-    /// How the predictions turned out, wherever the playhead stands.
+    /// How the answers to all questions of a log turned out.
     pub(crate) fn score(&self, log: &Log) -> Score {
-        self.answers.score_of(log)
+        let mut score = Score::default();
+        if self.answers.is_empty() {
+            return score;
+        }
+        for event in log.events() {
+            match &event.kind {
+                EventKind::Asked { item, .. } => {
+                    let answer = self.get(*item);
+                    score.asked += usize::from(answer.is_some());
+                    score.skipped += usize::from(answer == Some(Answer::Skipped));
+                }
+                EventKind::Decided { item, right } => {
+                    let hit = matches!(self.get(*item), Some(Answer::Chosen(n)) if right.contains(&n));
+                    score.right += usize::from(hit);
+                }
+                _ => {}
+            }
+        }
+        score
     }
 
     /// The question at whose stop the playhead stands.
-    fn question<'a>(&self, playback: &'a Playback) -> Option<&'a Question> {
+    fn at_playhead<'a>(&self, playback: &'a Playback) -> Option<&'a Question> {
         let world = playback.world();
         let last = world.position.checked_sub(1)?;
         let asked = is_question(playback.log().events().get(last)?);
         world.questions.last().filter(|_| asked && self.on)
     }
 
-    /// How many answers the question at the playhead has, as long as one may be chosen; 0 where there is none.
+    /// How many answers the question at the playhead has, as long as one may be chosen; 0 where there is none. Until the
+    /// run goes on the answer may be changed.
     pub(crate) fn choices(&self, playback: &Playback) -> usize {
-        let open = |question: &&Question| self.answers.get(question.item).is_none() || playback.at_frontier();
-        self.question(playback).filter(open).map_or(0, |question| question.choices.len())
+        let open = |question: &&Question| self.get(question.item).is_none() || playback.at_frontier();
+        self.at_playhead(playback).filter(open).map_or(0, |question| question.choices.len())
     }
 
     /// Whether the learner is asked for a prediction and has not given one.
     pub(crate) fn asks(&self, playback: &Playback) -> bool {
-        self.question(playback).is_some_and(|question| self.answers.get(question.item).is_none())
+        self.at_playhead(playback).is_some_and(|question| self.get(question.item).is_none())
     }
 
     /// Whether an answer is missing before the run may go on. Then the screen says so from now on.
@@ -69,21 +108,14 @@ impl Predicting {
         asks
     }
 
-    /// The learner has gone elsewhere: nobody is held back any more.
-    pub(crate) fn let_go(&mut self) {
-        self.nudged = false;
-    }
-
-    /// The learner answers the question at the playhead. Until the run goes on the answer may be changed.
     pub(crate) fn answer(&mut self, answer: Answer, playback: &Playback) {
-        let Some(question) = self.question(playback) else {
-            return;
+        let choices = self.choices(playback);
+        let possible = match answer {
+            Answer::Chosen(n) => n < choices,
+            Answer::Skipped => choices > 0,
         };
-        let (item, choices) = (question.item, question.choices.len());
-        let open = self.answers.get(item).is_none() || playback.at_frontier();
-        let exists = !matches!(answer, Answer::Chosen(n) if n >= choices);
-        if open && exists {
-            self.answers.set(item, answer);
+        if let Some(question) = self.at_playhead(playback).filter(|_| possible) {
+            self.answers.insert(question.item, answer);
             self.nudged = false;
         }
     }
@@ -94,7 +126,6 @@ impl Predicting {
     }
 }
 
-/// Whether an event is the stop at a question.
 fn is_question(event: &Event) -> bool {
     matches!(event.kind, EventKind::Stop { stop: Stop::Question, .. })
 }

@@ -22,7 +22,6 @@ const FILE: &str = "progress.json";
 /// The largest file that is read, in bytes: tens of thousands of variants.
 const LARGEST: u64 = 4 << 20;
 
-/// What was done in one variant of a lesson.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     pub finished: bool,
@@ -30,18 +29,15 @@ pub struct Record {
     pub outcome: Option<Outcome>,
     /// How many predictions came true, the last time that there were any.
     pub right: usize,
-    /// How many were asked for then.
     pub asked: usize,
     /// How many of its invariants were broken in free play, at most at a time.
     #[serde(default)]
     pub solved: usize,
 }
 
-/// What was done, by lesson and variant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     format: u32,
-    /// Lesson to variant to what was done.
     pub lessons: BTreeMap<String, BTreeMap<String, Record>>,
 }
 
@@ -52,7 +48,6 @@ impl Default for Progress {
 }
 
 impl Progress {
-    /// What was done in a variant.
     pub fn of(&self, lesson: &str, variant: &str) -> Option<Record> {
         self.lessons.get(lesson)?.get(variant).copied()
     }
@@ -69,7 +64,6 @@ pub enum Trouble {
     Unkept(String),
 }
 
-/// Where progress is kept.
 #[derive(Debug, Clone, Default)]
 pub struct Store {
     /// `None` where nothing is kept.
@@ -87,25 +81,16 @@ impl Store {
 
     /// Opens the user's progress. Whatever is wrong with it is told and stops nobody.
     pub fn open() -> (Self, Option<Trouble>) {
-        match Self::path() {
-            Some(path) => Self::at(path),
-            None => (Self::default(), None),
-        }
+        Self::path().map_or_else(Default::default, Self::at)
     }
 
-    /// Opens a file of progress, which need not exist.
+    /// The file need not exist.
     pub fn at(path: PathBuf) -> (Self, Option<Trouble>) {
         match read(&path) {
-            Ok(progress) => {
-                let path = Some(path);
-                (Self { path, progress }, None)
-            }
+            Ok(progress) => (Self { path: Some(path), progress }, None),
             // What cannot be read or belongs to a newer program is not to be overwritten.
             Err(trouble @ (Trouble::Newer(_) | Trouble::Unkept(_))) => (Self::default(), Some(trouble)),
-            Err(trouble) => {
-                let (path, progress) = (Some(path), Progress::default());
-                (Self { path, progress }, Some(trouble))
-            }
+            Err(trouble) => (Self { path: Some(path), ..Self::default() }, Some(trouble)),
         }
     }
 
@@ -114,9 +99,7 @@ impl Store {
     }
 
     /// Notes what was done in a variant. What another Lockstep has written meanwhile is kept.
-    ///
-    /// # Errors
-    /// The file cannot be written. It is told once: from then on nothing is written any more.
+    /// An error is reported once: from then on nothing is written any more.
     pub fn note(&mut self, lesson: &str, variant: &str, record: Record) -> Result<(), Trouble> {
         if self.progress.of(lesson, variant) == Some(record) {
             return Ok(());
@@ -144,9 +127,6 @@ impl Store {
     }
 
     /// Forgets everything that a file holds, whatever it is.
-    ///
-    /// # Errors
-    /// The file cannot be removed.
     pub fn forget(path: &Path) -> io::Result<()> {
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -161,7 +141,6 @@ fn unkept(path: &Path, error: &dyn std::error::Error) -> Trouble {
 
 /// Reads the file; one that is damaged is set aside.
 fn read(path: &Path) -> Result<Progress, Trouble> {
-    /// All the format's versions have this.
     #[derive(Deserialize)]
     struct Version {
         format: u32,
@@ -186,17 +165,13 @@ fn read(path: &Path) -> Result<Progress, Trouble> {
 }
 
 fn set_aside(path: &Path) -> Trouble {
-    let mut number = 1;
-    loop {
-        let aside = path.with_file_name(format!("{FILE}.damaged-{number}"));
-        if aside.symlink_metadata().is_ok() {
-            number += 1;
-            continue;
-        }
-        return match fs::rename(path, &aside) {
-            Ok(()) => Trouble::Damaged(aside),
-            Err(error) => unkept(path, &error),
-        };
+    let free = (1..=u32::MAX)
+        .map(|number| path.with_file_name(format!("{FILE}.damaged-{number}")))
+        .find(|aside| aside.symlink_metadata().is_err());
+    let aside = free.unwrap_or_default();
+    match fs::rename(path, &aside) {
+        Ok(()) => Trouble::Damaged(aside),
+        Err(error) => unkept(path, &error),
     }
 }
 

@@ -33,7 +33,6 @@ pub(crate) fn time(step: &[Event], lang: Lang, (questions, watched): (bool, bool
     said.unwrap_or(usual)
 }
 
-/// How long a text takes to read.
 pub(crate) fn of(text: &str, lang: Lang) -> Duration {
     let per_second = match lang {
         Lang::En => 18.0,

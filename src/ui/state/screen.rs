@@ -3,7 +3,7 @@
 use crate::{
     log::Log,
     text::{Text, Words},
-    ui::{keys::Pane, state::answers::Answers},
+    ui::keys::Pane,
     verdict::Verdict,
     world::World,
 };
@@ -50,11 +50,8 @@ pub enum Overlay {
     Nothing,
     /// The help, scrolled by so many lines.
     Help(u16),
-    /// The interview cards, scrolled by so many lines.
     Cards(u16),
-    /// The tree of branches, with the chosen line.
     Branches(usize),
-    /// The command palette, which is drawn by its own view.
     Palette,
 }
 
@@ -80,48 +77,37 @@ const ENDED: Words = Words::new("The run ended without saying why.", "运行中�
 pub struct Failure {
     /// What happened, why, and what to do.
     pub message: Text,
-    /// Whether it was a server.
     pub server: bool,
 }
 
 impl Failure {
-    /// They ended without a word.
     pub fn silent() -> Self {
         Self { message: ENDED.text(&[]), server: false }
     }
 }
 
-/// Where the run stands.
 #[derive(Debug, Clone, Copy)]
 pub enum RunPhase<'a> {
-    /// The servers are being started.
     Booting,
-    /// The run waits for a command.
     Ready,
-    /// A step is being carried out.
     Working,
     /// The story is over; the verdict comes a moment later.
     Over(Option<&'a Verdict>),
-    /// The run cannot go on.
     Failed(&'a Failure),
 }
 
 /// Whether the lesson moves by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Motion {
-    /// The learner takes each step.
     #[default]
     Paused,
-    /// Steps follow one another.
     Playing,
-    /// Stopped in the middle of a step.
     Held,
 }
 
 /// Where one of the two runs stands.
 #[derive(Debug, Clone, Copy)]
 pub enum ComparePhase<'a> {
-    /// It has not begun.
     Waiting,
     /// It is being made on real servers.
     Running {
@@ -129,9 +115,7 @@ pub enum ComparePhase<'a> {
         /// How many steps of the story are over.
         step: usize,
     },
-    /// It is over.
     Judged(&'a Verdict),
-    /// It could not go on.
     Failed(&'a Failure),
 }
 
@@ -141,17 +125,7 @@ pub struct CompareSide<'a> {
     /// What happened, once the run is over.
     pub log: Option<&'a Log>,
     pub world: &'a World,
-    /// Where it stands.
     pub phase: ComparePhase<'a>,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub struct Asking<'a> {
-    pub answers: &'a Answers,
-    /// Whether questions are put at all.
-    pub on: bool,
-    /// Whether the learner tried to go on without an answer.
-    pub nudged: bool,
 }
 
 /// What is wrong with the configuration, as a screen can tell it.

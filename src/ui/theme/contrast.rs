@@ -2,9 +2,12 @@
 //! contrast are those of WCAG 2.2; colour blindness is simulated with the matrices of Machado, Oliveira and
 //! Fernandes (2009) at full severity; distances are CIE76 in CIELAB, where about 2.3 can just be noticed.
 
-use super::{Palette, Role};
+use super::{
+    Palette, Role,
+    palette::{CONTRAST, DARK, LIGHT},
+};
 
-const PALETTES: [Palette; 3] = [Palette::Dark, Palette::Light, Palette::Contrast];
+const PALETTES: [Palette; 3] = [DARK, LIGHT, CONTRAST];
 
 type Rgb = [f64; 3];
 
@@ -64,37 +67,36 @@ fn lab(rgb: Rgb) -> Rgb {
     [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
 }
 
-/// How far two colours are apart for the eyes that tell them apart worst.
-fn apart(one: u8, other: u8) -> f64 {
-    let seen = |index: u8, eyes: &[Rgb; 3]| {
+/// How far two colours are apart for some eyes.
+fn distance(eyes: &[Rgb; 3], one: u8, other: u8) -> f64 {
+    let [one, other] = [one, other].map(|index| {
         let rgb = light(index);
         lab([0, 1, 2].map(|row| (0..3).map(|column| eyes[row][column] * rgb[column]).sum()))
-    };
-    let distance = |eyes: &[Rgb; 3]| {
-        let (one, other) = (seen(one, eyes), seen(other, eyes));
-        let squares = (0..3).map(|n| (one[n] - other[n]).powi(2));
-        squares.sum::<f64>().sqrt()
-    };
-    EYES.iter().map(distance).fold(f64::INFINITY, f64::min)
+    });
+    (0..3).map(|n| (one[n] - other[n]).powi(2)).sum::<f64>().sqrt()
+}
+
+/// The same for the eyes that tell them apart worst.
+fn apart(one: u8, other: u8) -> f64 {
+    EYES.iter().map(|eyes| distance(eyes, one, other)).fold(f64::INFINITY, f64::min)
 }
 
 #[test]
 fn every_text_can_be_read_on_its_ground() {
     for palette in PALETTES {
-        let colours = palette.colours();
-        let least = if palette == Palette::Contrast { 7.0 } else { 4.5 };
+        let least = if palette == CONTRAST { 7.0 } else { 4.5 };
         let roles = [Role::Chrome, Role::Accent, Role::Code, Role::Good, Role::Warning, Role::Danger];
         for role in roles {
-            let ink = colours.ink(role).unwrap();
-            let found = contrast(ink, colours.ground);
+            let ink = palette.ink(role).unwrap();
+            let found = contrast(ink, palette.ground);
             assert!(found >= least, "{palette:?} {role:?}: {found:.2}");
         }
-        assert!(contrast(colours.text, colours.ground) >= 10.0, "{palette:?}");
-        assert!(contrast(colours.text, colours.alarm) >= 7.0, "{palette:?}: text on alarm");
-        assert!(contrast(colours.selected.0, colours.selected.1) >= 4.5, "{palette:?}: selected");
+        assert!(contrast(palette.text, palette.ground) >= 10.0, "{palette:?}");
+        assert!(contrast(palette.text, palette.alarm) >= 7.0, "{palette:?}: text on alarm");
+        assert!(contrast(palette.selected.0, palette.selected.1) >= 4.5, "{palette:?}: selected");
         // Clients are bars and bold names: WCAG asks 3 of graphics and large text.
-        for client in colours.clients {
-            let found = contrast(client, colours.ground);
+        for client in palette.clients {
+            let found = contrast(client, palette.ground);
             assert!(found >= 3.0, "{palette:?} client {client}: {found:.2}");
         }
     }
@@ -103,7 +105,7 @@ fn every_text_can_be_read_on_its_ground() {
 #[test]
 fn clients_stay_apart_for_colour_blind_eyes() {
     for palette in PALETTES {
-        let clients = palette.colours().clients;
+        let clients = palette.clients;
         for (n, one) in clients.iter().enumerate() {
             for other in &clients[..n] {
                 let least = if n < 4 { 20.0 } else { 15.0 };
@@ -117,13 +119,6 @@ fn clients_stay_apart_for_colour_blind_eyes() {
 #[test]
 fn the_measure_knows_what_colour_blindness_is() {
     // Red and green of equal lightness: far apart for most, close for deuteranopes.
-    let eyes = |n: usize, index: u8| {
-        let rgb = light(index);
-        lab([0, 1, 2].map(|row| (0..3).map(|column| EYES[n][row][column] * rgb[column]).sum()))
-    };
-    let distance = |n: usize| {
-        let (red, green) = (eyes(n, 131), eyes(n, 65));
-        (0..3).map(|k| (red[k] - green[k]).powi(2)).sum::<f64>().sqrt()
-    };
-    assert!(distance(0) > 2.0 * distance(2));
+    let apart = |n: usize| distance(&EYES[n], 131, 65);
+    assert!(apart(0) > 2.0 * apart(2));
 }

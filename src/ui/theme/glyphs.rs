@@ -5,12 +5,11 @@ use crate::log::Belief;
 /// One glyph per client, in the order in which clients appear; so that no meaning hangs on colour alone.
 const CLIENTS: [&str; 8] = ["●", "■", "▲", "◆", "▼", "★", "◇", "○"];
 
-/// The glyph of the `n`-th client.
 pub const fn client(n: usize) -> &'static str {
     CLIENTS[n % CLIENTS.len()]
 }
 
-/// What fills a lane while a client believes something: solid, hatched, faint.
+/// What fills a lane while a client believes something.
 pub const fn belief(belief: Belief) -> &'static str {
     match belief {
         Belief::Holding => HOLDING,
@@ -19,13 +18,12 @@ pub const fn belief(belief: Belief) -> &'static str {
     }
 }
 
-/// Holding: solid.
+/// Solid.
 pub const HOLDING: &str = "▄";
-/// Waiting: hatched.
+/// Hatched.
 pub const WAITING: &str = "╱";
-/// Not sure: faint.
+/// Faint.
 pub const UNSURE: &str = "░";
-/// Frozen: a standing pattern.
 pub const FROZEN: &str = "▒";
 /// Dead: a struck lane.
 pub const DEAD: &str = "╌";
@@ -53,26 +51,18 @@ pub const HAIRLINE: &str = "╎";
 pub const KILLED: &str = "✝";
 /// Stopped, or kept back.
 pub const STOPPED: &str = "▮";
-/// Let go on.
 pub const RELEASED: &str = "▶";
-/// Cut, or refused.
 pub const CUT: &str = "✗";
-/// A server whose clock was set.
 pub const CLOCK: &str = "◷";
 /// The same once more, after a wait.
 pub const AGAIN: &str = "↻";
 pub const NOTIFIED: &str = "↯";
-/// Done, or true.
 pub const DONE: &str = "✓";
-/// A part of a track that is done.
 pub const BAR_DONE: &str = "▰";
-/// A part of a track that is left to do.
 pub const BAR_LEFT: &str = "▱";
 /// The way that a message has come.
 pub const PATH: &str = "│";
-/// The server that is the master.
 pub const MASTER: &str = "♛";
-/// A watch on a znode.
 pub const WATCH: &str = "◉";
 
 /// Where two runs part first, and the line up to it.

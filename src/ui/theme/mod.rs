@@ -29,10 +29,8 @@ use ratatui::{
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ink {
-    /// 256.
     #[default]
     Colour,
-    /// The sixteen with names.
     Sixteen,
     /// None, attributes only: `NO_COLOR` is set.
     Mono,
@@ -40,7 +38,6 @@ pub enum Ink {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Glyphs {
-    /// All of them.
     #[default]
     Unicode,
     /// ASCII only: the locale is not UTF-8.
@@ -60,7 +57,6 @@ pub enum Role {
     Good,
     /// What deserves a doubt: a key without expiry, the wall clock.
     Warning,
-    /// The failure itself.
     Danger,
     /// What has just changed.
     Fresh,
@@ -94,12 +90,7 @@ impl ThemeName {
     }
 
     pub fn next(self) -> Self {
-        match self {
-            Self::Auto => Self::Dark,
-            Self::Dark => Self::Light,
-            Self::Light => Self::Contrast,
-            Self::Contrast => Self::Auto,
-        }
+        Self::ALL[(self as usize + 1) % Self::ALL.len()]
     }
 }
 
@@ -115,10 +106,9 @@ impl FromStr for ThemeName {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Theme {
     pub name: ThemeName,
-    pub palette: Palette,
+    pub palette: &'static Palette,
     pub ink: Ink,
     pub glyphs: Glyphs,
-    /// Whether the terminal's own ground is light.
     pub on_light: bool,
 }
 
@@ -151,7 +141,6 @@ impl Theme {
         Self::new(name, terminal)
     }
 
-    /// The theme of that name on such a terminal.
     pub fn new(name: ThemeName, terminal: Environment<'_>) -> Self {
         let utf8 = terminal.locale.is_none_or(|locale| {
             let locale = locale.to_ascii_lowercase();
@@ -168,10 +157,10 @@ impl Theme {
 
     pub fn named(self, name: ThemeName) -> Self {
         let palette = match name {
-            ThemeName::Auto if self.on_light => Palette::Light,
-            ThemeName::Auto | ThemeName::Dark => Palette::Dark,
-            ThemeName::Light => Palette::Light,
-            ThemeName::Contrast => Palette::Contrast,
+            ThemeName::Auto if self.on_light => &palette::LIGHT,
+            ThemeName::Auto | ThemeName::Dark => &palette::DARK,
+            ThemeName::Light => &palette::LIGHT,
+            ThemeName::Contrast => &palette::CONTRAST,
         };
         Self { name, palette, ..self }
     }
@@ -182,18 +171,12 @@ impl Theme {
         let plain = if bold { plain.add_modifier(Modifier::BOLD) } else { plain };
         match self.ink {
             Ink::Colour if role == Role::Selected => {
-                let (ground, ink) = self.palette.colours().selected;
+                let (ground, ink) = self.palette.selected;
                 plain.fg(Color::Indexed(ink)).bg(Color::Indexed(ground)).add_modifier(Modifier::BOLD)
             }
-            Ink::Colour => match self.palette.colours().ink(role) {
-                Some(ink) => plain.fg(Color::Indexed(ink)),
-                None => plain,
-            },
-            Ink::Sixteen => match palette::sixteen(role) {
-                Some(ink) => plain.fg(ink),
-                None if role == Role::Selected => plain.add_modifier(Modifier::REVERSED | Modifier::BOLD),
-                None => plain,
-            },
+            Ink::Colour => Style { fg: self.palette.ink(role).map(Color::Indexed), ..plain },
+            Ink::Sixteen if role == Role::Selected => plain.add_modifier(Modifier::REVERSED | Modifier::BOLD),
+            Ink::Sixteen => Style { fg: palette::sixteen(role), ..plain },
             Ink::Mono => match role {
                 Role::Chrome => plain.add_modifier(Modifier::DIM),
                 Role::Danger | Role::Selected => plain.add_modifier(Modifier::REVERSED),
@@ -207,7 +190,7 @@ impl Theme {
     pub fn client(self, n: usize) -> Style {
         match self.ink {
             Ink::Colour => {
-                let clients = &self.palette.colours().clients;
+                let clients = &self.palette.clients;
                 Style::new().fg(Color::Indexed(clients[n % clients.len()]))
             }
             Ink::Sixteen => {
@@ -230,7 +213,7 @@ impl Theme {
         if self.ink != Ink::Colour {
             return;
         }
-        let ground = Color::Indexed(self.palette.colours().alarm);
+        let ground = Color::Indexed(self.palette.alarm);
         for place in area.intersection(buf.area).positions() {
             let cell = &mut buf[place];
             if cell.bg == Color::Reset {
@@ -258,13 +241,12 @@ impl Theme {
     /// ASCII terminal, a stand-in for every other character.
     pub fn finish(self, buffer: &mut Buffer) {
         if self.name != ThemeName::Auto && self.ink == Ink::Colour {
-            let colours = self.palette.colours();
             for cell in &mut buffer.content {
                 if cell.bg == Color::Reset {
-                    cell.bg = Color::Indexed(colours.ground);
+                    cell.bg = Color::Indexed(self.palette.ground);
                 }
                 if cell.fg == Color::Reset {
-                    cell.fg = Color::Indexed(colours.text);
+                    cell.fg = Color::Indexed(self.palette.text);
                 }
             }
         }
@@ -317,7 +299,7 @@ mod tests {
         style::{Color, Style},
     };
 
-    use super::{Environment, Glyphs, Ink, Palette, Role, Theme, ThemeName};
+    use super::{Environment, Glyphs, Ink, Role, Theme, ThemeName, palette};
 
     const ROLES: [Role; 9] = [
         Role::Text,
@@ -348,7 +330,7 @@ mod tests {
         let posix = Environment { locale: Some("POSIX"), ..Environment::default() };
         assert_eq!(auto(posix).glyphs, Glyphs::Ascii);
         let light = Environment { ground: Some("0;15"), ..Environment::default() };
-        assert_eq!(auto(light).palette, Palette::Light);
+        assert_eq!(auto(light).palette, &palette::LIGHT);
     }
 
     #[test]

@@ -8,18 +8,9 @@ use ratatui::style::Color;
 
 use super::Role;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Palette {
-    #[default]
-    Dark,
-    Light,
-    /// For a projector or tired eyes: black, white and loud.
-    Contrast,
-}
-
-/// The colours of one palette, as indices into the 256.
-#[derive(Debug)]
-pub(crate) struct Colours {
+/// Colours as indices into the 256.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Palette {
     pub ground: u8,
     pub text: u8,
     chrome: u8,
@@ -35,7 +26,7 @@ pub(crate) struct Colours {
     pub clients: [u8; 8],
 }
 
-const DARK: Colours = Colours {
+pub(crate) const DARK: Palette = Palette {
     ground: 234,
     text: 253,
     chrome: 245,
@@ -48,7 +39,7 @@ const DARK: Colours = Colours {
     clients: [214, 75, 157, 228, 135, 50, 168, 136],
 };
 
-const LIGHT: Colours = Colours {
+pub(crate) const LIGHT: Palette = Palette {
     ground: 255,
     text: 234,
     chrome: 242,
@@ -61,7 +52,8 @@ const LIGHT: Colours = Colours {
     clients: [166, 26, 132, 17, 52, 97, 89, 93],
 };
 
-const CONTRAST: Colours = Colours {
+/// For a projector or tired eyes: black, white and loud.
+pub(crate) const CONTRAST: Palette = Palette {
     ground: 16,
     text: 231,
     chrome: 250,
@@ -74,17 +66,13 @@ const CONTRAST: Colours = Colours {
     clients: [214, 75, 228, 158, 87, 41, 193, 110],
 };
 
-impl Palette {
-    pub(crate) const fn colours(self) -> &'static Colours {
-        match self {
-            Self::Dark => &DARK,
-            Self::Light => &LIGHT,
-            Self::Contrast => &CONTRAST,
-        }
+impl Default for &Palette {
+    fn default() -> Self {
+        &DARK
     }
 }
 
-impl Colours {
+impl Palette {
     /// The ink of a role; `None` where it is the ground's usual ink.
     pub const fn ink(&self, role: Role) -> Option<u8> {
         Some(match role {

@@ -38,9 +38,7 @@ pub fn fit(text: &str, max: usize) -> Cow<'_, str> {
     if width(&text) <= max {
         return text;
     }
-    let Some(room) = max.checked_sub(1) else {
-        return Cow::Borrowed("");
-    };
+    let Some(room) = max.checked_sub(1) else { return Cow::Borrowed("") };
     let mut cut = String::new();
     for (cluster, _) in clusters(&text) {
         cut.push_str(cluster);
@@ -57,9 +55,7 @@ pub fn fit(text: &str, max: usize) -> Cow<'_, str> {
 /// in which they differ is left out as a whole.
 pub fn common<'a>(texts: impl IntoIterator<Item = &'a str>) -> Cow<'a, str> {
     let mut texts = texts.into_iter();
-    let Some(first) = texts.next() else {
-        return Cow::Borrowed("");
-    };
+    let Some(first) = texts.next() else { return Cow::Borrowed("") };
     let length = |same: &mut dyn Iterator<Item = (char, char)>| -> usize {
         let same = same.take_while(|(one, other)| one == other);
         same.map(|(c, _)| c.len_utf8()).sum()
@@ -160,9 +156,7 @@ fn pieces(text: &str) -> Vec<&str> {
     let (mut start, mut at) = (0, 0);
     let mut before: Option<&str> = None;
     for (cluster, _) in clusters(text) {
-        if let Some(before) = before
-            && may_break(before, cluster)
-        {
+        if before.is_some_and(|before| may_break(before, cluster)) {
             pieces.push(&text[start..at]);
             start = at;
         }

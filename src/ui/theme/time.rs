@@ -32,9 +32,7 @@ pub fn stretch(duration: Duration) -> String {
 
 /// How long something still takes, as far as it is known: `<1s`, `8s`, `1m30s`, `2h05m`.
 pub fn left(duration: Option<Duration>) -> String {
-    let Some(duration) = duration else {
-        return "?".to_owned();
-    };
+    let Some(duration) = duration else { return "?".to_owned() };
     let seconds = duration.as_secs();
     match seconds {
         0 => "<1s".to_owned(),

@@ -49,7 +49,7 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, band: &Band, (y, bottom): (u16, u16)
     let members = || band.members.iter().filter_map(|member| scene.world.actor(*member));
     let count = |belief: Belief| {
         let beliefs = members().flat_map(|actor| actor.beliefs.values());
-        beliefs.filter(|known| **known == belief).count()
+        beliefs.filter(|own| **own == belief).count()
     };
     let notified: usize = members().map(|actor| actor.notified).sum();
     let word = |words: words::Words| words.get(scene.lang);

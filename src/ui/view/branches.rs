@@ -2,7 +2,7 @@
 
 use super::{LessonView, free, overlay, paragraph, prelude::*};
 use crate::{
-    log::{Choice, Deed, Log, Steps},
+    log::{Choice, HistoryEntry, Log, Steps},
     ui::{keys::Place, state::branches::Row as BranchRow, words::fault},
 };
 
@@ -59,13 +59,13 @@ fn line(view: &LessonView<'_>, row: &BranchRow<'_>, chosen: bool, width: usize) 
 
 /// What was done in a run after the first `shared` deeds: `A.check → B.check → +1.0s`.
 fn summary(log: &Log, shared: usize, lang: Lang) -> String {
-    let deeds = log.deeds(log.len());
-    let lines = deeds.iter().skip(shared).filter(|deed| **deed == Deed::Line).count();
+    let history = log.history(log.len());
+    let lines = history.iter().skip(shared).filter(|deed| **deed == HistoryEntry::Line).count();
     let mut parts = Vec::new();
     if lines > 0 {
         parts.push(words::STORY_LINES.with(lang, &[&lines.to_string()]));
     }
-    let story = deeds.iter().filter(|deed| **deed == Deed::Line).count();
+    let story = history.iter().filter(|deed| **deed == HistoryEntry::Line).count();
     let choices = choices(log, lang);
     parts.extend(choices.into_iter().skip(shared.saturating_sub(story)));
     if parts.is_empty() {
@@ -98,7 +98,7 @@ fn choices(log: &Log, lang: Lang) -> Vec<String> {
                 format!("+{}", time::stretch(log.time_at(end).since(event.at)))
             }
             Choice::Pass { millis } => format!("+{}", free::amount(*millis)),
-            Choice::Cause(fault) => fault::to_do(lang, fault),
+            Choice::Inject(fault) => fault::to_do(lang, fault),
         });
     }
     parts

@@ -5,7 +5,6 @@ use super::paragraph::{hang, plain, prose};
 use super::{overlay::Page, prelude::*};
 use crate::ui::keys::{KeyMap, Place, TABLE};
 
-/// Columns of the keys.
 const KEYS: usize = 18;
 
 /// The page, on a screen where these places are live, the nearest first.

@@ -197,9 +197,7 @@ fn held(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
         return;
     }
     for actor in &scene.world.actors {
-        let Some(exchange) = actor.in_flight.and_then(|n| scene.world.exchanges.get(n)) else {
-            continue;
-        };
+        let Some(exchange) = actor.in_flight.and_then(|n| scene.world.exchanges.get(n)) else { continue };
         let sent = &scene.log.events()[exchange.sent].kind;
         let EventKind::Sent { actor: who, server, .. } = sent else { continue };
         let link = LinkId::new(&actor.who.client, server);
@@ -207,12 +205,8 @@ fn held(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
             let mut hops = in_flight.hops();
             hops.any(|(hop, _)| hop.at == exchange.sent && hop.load != Load::Notice)
         });
-        let Some(way) = links.get(&link) else {
-            continue;
-        };
-        let Some(x) = plot.screen(scene.chart.column(exchange.sent)) else {
-            continue;
-        };
+        let Some(way) = links.get(&link) else { continue };
+        let Some(x) = plot.screen(scene.chart.column(exchange.sent)) else { continue };
         let (top, bottom) = (places.client(scene, *who), places.server(server));
         if moving || top >= bottom {
             continue;

@@ -98,7 +98,9 @@ impl LessonView<'_> {
         let usual = if body.height < 34 { 5 } else { 6 };
         if self.verdict().is_some() {
             body.height / 2
-        } else if self.free.is_some() || self.asking.shown(&self.scene).is_some() || self.focus == Pane::Story
+        } else if self.free.is_some()
+            || self.predictions.shown(&self.scene).is_some()
+            || self.focus == Pane::Story
         {
             // Choices are to be seen all at once, and so is the text that somebody reads.
             self.story_height(body).clamp(usual, (body.height * 3 / 5).max(usual))

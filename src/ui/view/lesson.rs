@@ -12,7 +12,8 @@ use crate::{
         keys::{Pane, Place},
         state::{
             catalogue::CatalogueEntry,
-            screen::{Asking, Form, Lens, Motion, RunPhase, Scrolls},
+            predicting::Predictions,
+            screen::{Form, Lens, Motion, RunPhase, Scrolls},
         },
     },
     verdict::Verdict,
@@ -43,7 +44,7 @@ pub struct LessonView<'a> {
     pub lens: Lens,
     /// How many clients the sequence leaves out at the left; `None` follows who moves.
     pub aside: Option<u16>,
-    pub asking: Asking<'a>,
+    pub predictions: &'a Predictions,
     /// Where it is one run of many, and not of the story.
     pub single: Option<SingleRun<'a>>,
     pub free: Option<FreeView<'a>>,
@@ -113,8 +114,8 @@ impl<'a> LessonView<'a> {
         if let Some(free) = self.free {
             return self.free_lines(free, width);
         }
-        if let Some(shown) = self.asking.shown(&self.scene) {
-            return self.asking.lines(&self.scene, shown, width);
+        if let Some(shown) = self.predictions.shown(&self.scene) {
+            return self.predictions.lines(&self.scene, shown, width);
         }
         if let Some(single) = &self.single {
             return single.lines(&self.scene, width);
@@ -206,7 +207,7 @@ impl<'a> LessonView<'a> {
 
     fn draw_story(&self, area: Rect, buf: &mut Buffer) {
         let lang = self.scene.lang;
-        let shown = self.asking.shown(&self.scene).filter(|_| self.free.is_none());
+        let shown = self.predictions.shown(&self.scene).filter(|_| self.free.is_none());
         let chosen = self.scene.selected.is_some();
         let title = match (self.verdict().is_some(), shown) {
             _ if chosen => words::CHOSEN,
@@ -224,7 +225,7 @@ impl<'a> LessonView<'a> {
             Some(strip::named(self.scene.context(), &keys, room))
         } else {
             let shown = shown.filter(|_| self.verdict().is_none());
-            shown.and_then(|shown| self.asking.hint(&self.scene, shown))
+            shown.and_then(|shown| self.predictions.hint(&self.scene, shown))
         };
         if let Some(hint) = hint {
             buf.set_line(area.x + 2, area.bottom().saturating_sub(1), &hint, room);
@@ -304,8 +305,8 @@ impl<'a> LessonView<'a> {
             let column = x.checked_sub(inside(story).x + 1)?;
             return self.free_choice(free, (column, line.into()), width);
         }
-        let shown = self.asking.shown(&self.scene)?;
-        Asking::choice(&self.scene, shown, (usize::from(line), width))
+        let shown = self.predictions.shown(&self.scene)?;
+        Predictions::choice(&self.scene, shown, (usize::from(line), width))
     }
 
     /// The lesson's counters, on the frame of the lanes.

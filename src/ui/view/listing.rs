@@ -152,7 +152,7 @@ impl CatalogueView<'_> {
         let selected = hit.entry == self.selected;
         let lines = self.title_lines(entry, &hit.title, selected, width);
         let mut rows: Vec<Row> = lines.into_iter().map(|line| (Some(hit.entry), line)).collect();
-        if let Some((beside, marks)) = &hit.beside {
+        if let Some((beside, marks)) = &hit.other {
             let room = width.saturating_sub(6);
             let mut spans = vec![Span::raw("     ")];
             spans.extend(found::marked(beside, marks, room, self.style(Role::Chrome), self.context.theme));

@@ -78,7 +78,7 @@ impl PaletteView<'_> {
         let mut spans = vec![Span::styled(if chosen { " ▸ " } else { "   " }, base)];
         spans.extend(found::marked(&command.name, &listed.marks, room, base, self.context.theme));
         let taken = |spans: &[Span<'_>]| spans.iter().map(Span::width).sum::<usize>() - 3;
-        if let Some((other, marks)) = &listed.beside {
+        if let Some((other, marks)) = &listed.other {
             let left = room.saturating_sub(taken(&spans) + 3);
             if left > 6 {
                 spans.push(Span::styled("  ", base));

@@ -111,9 +111,7 @@ impl Plot {
         let now = time::moment(scene.display);
         while let Some(event) = scene.chart.event_at(column, self.position) {
             let x = scene.chart.column(event);
-            let (Some(screen), Some(logged)) = (self.screen(x), scene.log.events().get(event)) else {
-                break;
-            };
+            let (Some(screen), Some(logged)) = (self.screen(x), scene.log.events().get(event)) else { break };
             if x + TICKS > self.head {
                 break;
             }

@@ -2,7 +2,7 @@
 
 use super::{paragraph, prelude::*};
 use crate::{
-    ui::state::{answers::Answer, screen::Asking},
+    ui::state::predicting::{Answer, Predictions},
     world::Question,
 };
 
@@ -13,8 +13,8 @@ pub(crate) struct Shown<'a> {
     decided: bool,
 }
 
-impl<'a> Asking<'a> {
-    pub(crate) fn shown(&self, scene: &Scene<'a>) -> Option<Shown<'a>> {
+impl Predictions {
+    pub(crate) fn shown<'a>(&self, scene: &Scene<'a>) -> Option<Shown<'a>> {
         let question = scene.world.questions.get(scene.world.question.filter(|_| self.on)?)?;
         Some(Shown { question, decided: question.right.is_some() })
     }
@@ -46,7 +46,7 @@ impl<'a> Asking<'a> {
 
     fn question(&self, scene: &Scene<'_>, question: &Question, width: usize) -> Vec<Line<'static>> {
         let mut lines = hanging(scene, ("", Role::Text), question.q.get(scene.lang), Role::Text, width);
-        let answer = self.answers.get(question.item);
+        let answer = self.get(question.item);
         for (n, choice) in question.choices.iter().enumerate() {
             let (mark, role) = match answer {
                 Some(Answer::Chosen(chosen)) if chosen == n => ("▸", Role::Accent),
@@ -64,7 +64,7 @@ impl<'a> Asking<'a> {
     fn decision(&self, scene: &Scene<'_>, question: &Question, width: usize) -> Vec<Line<'static>> {
         let lang = scene.lang;
         let mut lines = hanging(scene, ("", Role::Chrome), question.q.get(lang), Role::Chrome, width);
-        let answer = self.answers.get(question.item);
+        let answer = self.get(question.item);
         let happened = right(question, scene);
         match (answer, answer.and_then(|answer| answer.is_right(question))) {
             (Some(Answer::Chosen(n)), Some(true)) => {
@@ -93,7 +93,7 @@ impl<'a> Asking<'a> {
         let key = |id: &str| scene.keys.label(id);
         let last = key(&format!("answer-{}", question.choices.len()));
         let (first, skip, step) = (key("answer-1"), key("skip"), key("step"));
-        let (words, values, role) = match (self.answers.get(question.item), self.nudged) {
+        let (words, values, role) = match (self.get(question.item), self.nudged) {
             (None, true) => (words::ANSWER_FIRST, vec![&first, &last, &skip, &step], Role::Warning),
             (None, false) => (words::ANSWER, vec![&first, &last, &skip], Role::Code),
             (Some(Answer::Skipped), _) => (words::SKIPPED, vec![&step], Role::Chrome),
@@ -105,9 +105,9 @@ impl<'a> Asking<'a> {
     }
 
     /// All predictions, for the verdict: how many came true, and what happened instead of the others.
-    pub(crate) fn predictions(&self, scene: &Scene<'_>, width: usize) -> Vec<Line<'static>> {
+    pub(crate) fn lines_of_verdict(&self, scene: &Scene<'_>, width: usize) -> Vec<Line<'static>> {
         let (lang, questions) = (scene.lang, &scene.world.questions);
-        let score = self.answers.score(questions);
+        let score = self.score(scene.log);
         if score.asked == 0 {
             return Vec::new();
         }
@@ -118,7 +118,7 @@ impl<'a> Asking<'a> {
         let mut lines = vec![Line::default()];
         lines.extend(hanging(scene, ("", Role::Accent), &words, Role::Accent, width));
         for question in questions {
-            let Some(Answer::Chosen(n)) = self.answers.get(question.item) else { continue };
+            let Some(Answer::Chosen(n)) = self.get(question.item) else { continue };
             if Answer::Chosen(n).is_right(question) != Some(false) {
                 continue;
             }

@@ -177,7 +177,7 @@ fn draw_row(scene: &Scene<'_>, layout: &Layout, placed: &Placed, buf: &mut Buffe
             let words = words::PASSES.with(scene.lang, &[&time::stretch(passed)]);
             draw_gap(scene, layout, (&format!(" ⋯ {words} "), placed.y), buf);
         }
-        _ => {}
+        RowKind::Message { .. } => {}
     }
 }
 

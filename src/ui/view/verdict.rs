@@ -17,7 +17,7 @@ impl LessonView<'_> {
             lines.extend(paragraph::prose(&words, width, scene.style(Role::Text), scene.theme));
         }
         // What to take away, how the predictions went and where to go stand first; below them what proves it.
-        lines.extend(self.asking.predictions(scene, width));
+        lines.extend(self.predictions.lines_of_verdict(scene, width));
         lines.extend(self.next_steps(width));
         lines.push(Line::default());
         for claim in &verdict.claims {

@@ -130,13 +130,11 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
 }
 
 fn reply(scene: &Scene<'_>, row: &WireRow) -> (String, Style) {
-    match row.replied.and_then(|replied| scene.reply(replied)) {
-        Some(reply) => (reply.to_string(), style(scene, reply)),
-        None => {
-            let words = format!("… {}", pending(scene, row.event).get(scene.lang));
-            (words, scene.style(Role::Chrome))
-        }
+    if let Some(reply) = row.replied.and_then(|replied| scene.reply(replied)) {
+        return (reply.to_string(), style(scene, reply));
     }
+    let words = format!("… {}", pending(scene, row.event).get(scene.lang));
+    (words, scene.style(Role::Chrome))
 }
 
 /// What a command without a reply does: it is on its way, or waits for a mutex of its own process.

@@ -35,9 +35,7 @@ pub const fn track(track: Track) -> Words {
 
 pub const DONE: Words = Words::new("done", "已完成");
 pub const PREDICTED: Words = Words::new("{} of {} predicted", "猜对 {}/{}");
-/// How many challenges of a variant's free play were met.
 pub const SOLVED: Words = Words::new("{} of {} broken by hand", "亲手攻破 {}/{}");
-/// The file of progress was no such file.
 pub const DAMAGED: Words = Words::new(
     "The file of your progress was damaged. It is set aside as {}.",
     "学习进度文件已损坏，另存为 {}。",
@@ -57,17 +55,12 @@ pub const THEME_CHANGED: Words =
 
 pub const COMMANDS: Words = Words::new("Commands", "命令");
 pub const NOTHING_MATCHES: Words = Words::new("nothing matches", "没有匹配项");
-/// So many lessons were found, of so many.
 pub const FOUND: Words = Words::new("{} of {}", "{}/{}");
 pub const SEARCH_HINT: Words =
     Words::new("title, topic or variant, in English or 中文", "标题、主题或方案，中英文均可");
-/// A lesson to open, in the palette.
 pub const OPEN: Words = Words::new("Open: {}", "打开：{}");
-/// A theme to choose, in the palette.
 pub const THEME_IS: Words = Words::new("Theme: {}", "主题：{}");
-/// A language to choose, in the palette.
 pub const LANGUAGE_IS: Words = Words::new("Language: {}", "语言：{}");
-/// A speed to choose, in the palette.
 pub const SPEED_IS: Words = Words::new("Speed: {}", "速度：{}");
 pub const fn language(lang: Lang) -> &'static str {
     match lang {
@@ -81,7 +74,6 @@ pub const NOT_SERVED: Words = Words::new(
     "cannot run here yet: `lockstep doctor --install` gets what is missing",
     "本机还不能运行：`lockstep doctor --install` 会安装缺少的程序",
 );
-/// Something is wrong with the configuration; others are, too.
 pub const MORE_MISTAKES: Words =
     Words::new("(and {} more: `lockstep config --check`)", "（另有 {} 处：`lockstep config --check`）");
 pub const DEFAULTS_STAND: Words = Words::new("The default stands in its place.", "这一项按默认值处理。");

@@ -10,7 +10,6 @@ pub const WAITING: Words = Words::new("waits for the other run", "等待另一�
 pub const RUNNING: Words = Words::new("running, step {} of {}", "运行中，第 {}/{} 步");
 pub const RUN_FAILED: Words = Words::new("this run failed", "本次运行失败");
 pub const COMPARE_AGAIN: Words = Words::new("{} runs both again.", "按 {} 重新运行两个方案。");
-/// A stretch with two holders: who, and when.
 pub const FROM_TO: Words = Words::new("{} from {} to {}", "{}，从 {} 到 {}");
 pub const SINCE: Words = Words::new("{} since {}", "{}，从 {} 起");
 /// A pane's heading and what it is about.
@@ -23,9 +22,7 @@ pub const OTHER_REPLY: Words = Words::new("the same command, another reply", "�
 pub const OTHER_OUTCOME: Words = Words::new("the same reply, another conclusion", "回复相同，结论不同");
 pub const ONLY_BEFORE: Words = Words::new("a move that is gone after the fix", "修复后少了这一步");
 pub const ONLY_AFTER: Words = Words::new("a move that the fix adds", "修复后多了这一步");
-/// When a move was made, and what it was.
 pub const AT: Words = Words::new("at {}, {}", "{} 时，{}");
-/// A command and its reply: who, what, reply.
 pub const SENDS: Words = Words::new("{} sends {} → {}", "{} 发出 {} → {}");
 /// A notification that was taken, or a command without a reply: who, what.
 pub const TAKES: Words = Words::new("{}: {}", "{}：{}");
@@ -45,7 +42,6 @@ pub const ONE_VARIANT: Words = Words::new(
     "本课只有一个方案，没有可以对比的。",
 );
 
-/// What somebody comes to believe of a lock.
 pub const fn believes(belief: Belief) -> Words {
     match belief {
         Belief::Holding => Words::new("it believes that it holds {}", "认为自己持有 {}"),

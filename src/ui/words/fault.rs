@@ -9,14 +9,11 @@ use crate::{
     text::{Lang, Words},
 };
 
-/// How a kind of fault is shown.
 struct Row {
     glyph: &'static str,
     /// On the lane of whom it hit, in no language; links and clocks have marks that say more.
     mark: &'static str,
-    /// What has happened to its target.
     done: Words,
-    /// What is to be done to its target.
     to_do: Words,
 }
 

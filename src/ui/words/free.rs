@@ -36,14 +36,11 @@ pub const FINISHED: Words = Words::new("finished", "执行完毕");
 pub const MORE_CLIENTS: Words =
     Words::new("without a key: {}, found with {}", "没有编号的还有 {} 个，用 {} 查找");
 
-/// Time: to the next timer.
 pub const TO_TIMER: Words = Words::new("time, to {}: {}'s wait ends", "时间前进到 {}：{} 的等待结束");
-/// Time: by an amount.
 pub const BY: Words = Words::new("time, +{}", "时间前进 {}");
 pub const FAULTS: Words = Words::new("faults: {} at hand", "故障：{} 种可选");
 pub const BRANCHES: Words = Words::new("branches: {}", "分支：{} 条");
 pub const CAUSE: Words = Words::new("Cause a fault", "制造故障");
-/// A move, in the palette.
 pub const MOVES: Words = Words::new("{} moves: {}", "{} 走一步：{}");
 
 pub const SAME: Words = Words::new(

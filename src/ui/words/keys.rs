@@ -3,7 +3,6 @@
 use crate::text::Words;
 use crate::ui::{keys::Place, theme::glyphs};
 
-/// A glyph, and what it means.
 pub type Hint = (&'static str, Words);
 
 pub const START_AGAIN: Words = Words::new("start again", "重新开始");

@@ -82,17 +82,14 @@ pub const NOT_SHOWN_WHY: Words = Words::new(
 );
 
 pub const LAB_FAILED: Words = Words::new("A server failed", "服务器出错了");
-pub const LESSON_FAILED: Words = Words::new("The lesson cannot go on", "课程无法继续");
 
-/// What cannot go on: a server, or the lesson.
 pub const fn failed(server: bool) -> Words {
-    if server { LAB_FAILED } else { LESSON_FAILED }
+    if server { LAB_FAILED } else { Words::new("The lesson cannot go on", "课程无法继续") }
 }
 
 pub const STILL_THERE: Words =
     Words::new("Everything so far can still be stepped through.", "此前的每一步仍可回看。");
 
-/// An outcome, loud.
 pub const fn outcome(outcome: Outcome) -> Words {
     match outcome {
         Outcome::Shown => Words::new("FAILURE SHOWN", "故障已重现"),
@@ -120,7 +117,6 @@ pub const ANSWER_FIRST: Words = Words::new(
 pub const ANSWERED: Words = Words::new("{} see what happens", "{} 看看结果");
 pub const SKIPPED: Words = Words::new("skipped, {} see what happens", "已跳过，{} 看看结果");
 pub const RIGHT: Words = Words::new("You were right: {}", "猜对了：{}");
-/// A prediction that did not, and what did.
 pub const WRONG: Words = Words::new("You said: {}. What happened: {}", "你猜的是：{}。实际是：{}");
 /// What happened, to somebody who made no prediction.
 pub const HAPPENED: Words = Words::new("What happened: {}", "实际是：{}");

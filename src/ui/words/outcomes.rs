@@ -4,11 +4,8 @@ use crate::run::race::LockFate;
 use crate::text::Words;
 
 pub const RACES: Words = Words::new("races", "竞跑");
-/// How far the races have come: how many, of how many.
 pub const RACED_OF: Words = Words::new("{} of {} races", "已跑 {}/{} 次");
-/// How fast they go on, and how long the rest takes.
 pub const RATE_AND_LEFT: Words = Words::new("{}/s, {} left", "每秒 {} 次，还需 {}");
-/// How fast they went, and how long it took.
 pub const RATE_AND_TIME: Words = Words::new("{}/s, {} in all", "每秒 {} 次，共用 {}");
 pub const RACES_PAUSED: Words = Words::new("paused", "已暂停");
 pub const RACES_GOING: Words = Words::new("racing", "竞跑中");
@@ -34,11 +31,9 @@ pub const RACE_AGAIN: Words =
 pub const OUTCOMES: Words = Words::new("What came of it", "结果分布");
 pub const THOSE_RACES: Words = Words::new("Races that came out so", "得到该结果的各次竞跑");
 pub const SEED: Words = Words::new("seed {}", "种子 {}");
-/// A race: its number, its seed.
 pub const RACE_ROW: Words = Words::new("race {}", "第 {} 次");
 pub const STEPS: Words = Words::new("{} steps", "{} 步");
 pub const NOT_KEPT: Words = Words::new("not kept any more", "记录已不再保留");
-/// Why some are gone: how many.
 pub const FORGOTTEN: Words =
     Words::new("{} races not kept: there is room for {} events", "{} 次的记录已清除：最多保留 {} 个事件");
 /// A race whose log is gone was to be opened: how it can be run again.
@@ -57,7 +52,6 @@ pub const NO_STORY: Words = Words::new(
     "这里没有剧情：谁收到回复，谁就立即继续。服务器上的数据只在最后读取了一次。",
 );
 pub const NOT_READ: Words = Words::new("not read yet", "尚未读取");
-/// Where it breaks the lock: the key that goes there.
 pub const GO_TO_VIOLATION: Words =
     Words::new("{} goes to the moment with two holders.", "按 {} 跳到出现两个持有者的时刻。");
 pub const LATE_REPLY: Words = Words::new(
@@ -72,7 +66,6 @@ pub const fn fate(fate: LockFate) -> Words {
         LockFate::NeverHeld => Words::new("{} never held", "{} 无人持有过"),
     }
 }
-/// A counter, a value: what, how much.
 pub const COUNTED: Words = Words::new("{} {}", "{} {}");
 pub const UNFINISHED: Words = Words::new("{} unfinished", "{} 个未执行完");
 pub const ALL_FINISHED: Words = Words::new("all finished", "全部执行完");
@@ -84,7 +77,6 @@ pub const STOPPING: Words = Words::new("stopping…", "正在停止……");
 pub const SEARCHED: Words = Words::new("all tried", "已试遍");
 pub const STOPPED: Words = Words::new("stopped: this is what was found", "已停止：以下是已找到的部分");
 pub const NOT_EXPLORED: Words = Words::new("This cannot be explored", "无法穷举");
-/// How many orders were tried, and how many left out.
 pub const TRIED: Words = Words::new("{} orders tried, {} left out", "已试 {} 种顺序，略去 {} 种");
 /// How many will be tried, how fast, how long still.
 pub const OF_ABOUT: Words = Words::new("of about {}, {}/s, {} left", "约 {} 种要试，每秒 {} 种，还需 {}");
@@ -92,7 +84,6 @@ pub const GO_WRONG: Words = Words::new("{} orders go wrong", "{} 种顺序出错
 pub const NONE_GOES_WRONG: Words =
     Words::new("no order within these bounds goes wrong", "在此范围内，没有一种顺序出错");
 pub const NONE_SO_FAR: Words = Words::new("no order that goes wrong so far", "目前还没有出错的顺序");
-/// What is searched: moves, faults, pruning.
 pub const WITHIN: Words = Words::new("Orders of up to {} moves, {}; {}.", "每种顺序最多 {} 步，{}；{}。");
 pub const NO_FAULT: Words = Words::new("without a fault", "不加故障");
 pub const ONE_CRASH: Words = Words::new("with at most one crash at any point", "任意位置至多一次崩溃");

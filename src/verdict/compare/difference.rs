@@ -20,7 +20,6 @@ pub struct Difference {
 pub enum What {
     /// The same move sends another command, or the actor makes another move in its place.
     Command,
-    /// The same command is answered differently.
     Reply,
     /// Command and reply are the same, and the actor believes or counts something else.
     Outcome,

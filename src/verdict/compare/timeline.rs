@@ -95,7 +95,6 @@ impl Timeline {
     }
 }
 
-/// The events at one place.
 fn both(logs: [&Log; 2], events: [Option<usize>; 2]) -> impl Iterator<Item = &Event> {
     logs.into_iter().zip(events).filter_map(|(log, event)| log.events().get(event?))
 }

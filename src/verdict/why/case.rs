@@ -30,7 +30,6 @@ impl<'a> Case<'a> {
         self.log.name(actor)
     }
 
-    /// Who sent a command.
     pub(crate) fn sender(&self, sent: usize) -> Option<ActorId> {
         match self.kind(sent)? {
             EventKind::Sent { actor, .. } => Some(*actor),
@@ -88,14 +87,11 @@ impl<'a> Case<'a> {
 
     /// A number that none of the writes has left behind was there before all of them.
     fn read_before(&self, one: &Effect, other: &Effect) -> bool {
-        let Some(read) = one.number.filter(|_| !writes(one) && writes(other)) else {
-            return false;
-        };
+        let Some(read) = one.number.filter(|_| !writes(one) && writes(other)) else { return false };
         let mut written = self.touched(&one.key).filter(|effect| writes(effect));
         written.all(|effect| self.left_behind(effect).is_some_and(|number| number != read))
     }
 
-    /// The number that a write left behind.
     fn left_behind(&self, write: &Effect) -> Option<i64> {
         if write.access != Access::Set {
             return write.number;
@@ -104,9 +100,7 @@ impl<'a> Case<'a> {
     }
 
     fn counted_before(&self, one: &Effect, other: &Effect) -> bool {
-        let (Some(first), Some(second)) = (one.number, other.number) else {
-            return false;
-        };
+        let (Some(first), Some(second)) = (one.number, other.number) else { return false };
         let mut steps = self.touched(&one.key).filter(|effect| writes(effect)).map(|effect| {
             match self.words(effect.worded).first().map(String::as_str) {
                 Some("DECR") => Some(-1),
@@ -114,9 +108,7 @@ impl<'a> Case<'a> {
                 _ => None,
             }
         });
-        let Some(Some(way)) = steps.next() else {
-            return false;
-        };
+        let Some(Some(way)) = steps.next() else { return false };
         if steps.any(|step| step != Some(way)) {
             return false;
         }

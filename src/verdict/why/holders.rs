@@ -181,9 +181,7 @@ impl Loss<'_, '_> {
     fn seen(&self) -> (Option<Seen>, Option<usize>) {
         let mut seen = None;
         for n in self.set.sent + 1..self.granted.sent {
-            let Some(EventKind::State(state)) = self.case.kind(n) else {
-                continue;
-            };
+            let Some(EventKind::State(state)) = self.case.kind(n) else { continue };
             if state.server != self.set.server {
                 continue;
             }

@@ -7,7 +7,6 @@ use crate::log::{Access, Command, Reply};
 /// How a command's reply is to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verb {
-    /// As that of a plain command.
     Plain,
     /// As that of a script: it may have done part of what it can do.
     Script,
@@ -80,12 +79,8 @@ pub(crate) fn parse(command: &Command, scripts: &BTreeMap<String, Vec<(String, u
 }
 
 fn redis(name: &str, args: &[String]) -> Vec<Act> {
-    let Some(access) = access_of(name) else {
-        return Vec::new();
-    };
-    let Some(first) = args.first() else {
-        return Vec::new();
-    };
+    let Some(access) = access_of(name) else { return Vec::new() };
+    let Some(first) = args.first() else { return Vec::new() };
     let mut act = Act::new(first, access);
     if matches!(name, "SET" | "SETNX") {
         act.value = args.get(1).cloned();
@@ -127,9 +122,7 @@ fn access_of(name: &str) -> Option<Access> {
 fn script(calls: &[(String, usize)], keys: &[String]) -> Vec<Act> {
     let mut acts: Vec<Act> = Vec::new();
     for (name, place) in calls {
-        let (Some(key), Some(access)) = (keys.get(*place), access_of(name)) else {
-            continue;
-        };
+        let (Some(key), Some(access)) = (keys.get(*place), access_of(name)) else { continue };
         if !acts.iter().any(|act| act.key == *key && act.access == access) {
             acts.push(Act::new(key, access));
         }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::Source;
 use crate::{
-    log::{ActorId, Belief, EventKind, Reply},
+    log::{ActorId, Belief, EventKind},
     ui::chart::{Band, BarKind, Lane, Mark},
 };
 
@@ -45,11 +45,7 @@ fn mark(source: &Source<'_>, mark: &Mark) -> Value {
     let before = mark.text(source.log, detail, mark.event + 1);
     let after = mark.text(source.log, detail, usize::MAX);
     let kind = match source.log.events().get(mark.event).map(|event| &event.kind) {
-        Some(EventKind::Sent { .. }) => match mark.reply(source.log, usize::MAX) {
-            Some(Reply::Value(value)) if value.is_null() => "nil",
-            Some(Reply::Error { .. } | Reply::Lost(_)) => "error",
-            _ => "value",
-        },
+        Some(EventKind::Sent { .. }) => mark.reply(source.log, usize::MAX).map_or("value", super::wire::kind),
         Some(EventKind::Notified { .. } | EventKind::Took { .. }) => "nil",
         Some(EventKind::Fault(_)) => "error",
         _ => "note",

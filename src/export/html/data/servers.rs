@@ -48,16 +48,16 @@ fn span(source: &Source<'_>, truth: &Truth, span: &Span) -> Value {
 
 /// How much of the lease is left in each column, as digits from 0 to z; nothing where there is no lease.
 fn lease(source: &Source<'_>, truth: &Truth, span: &Span) -> Option<String> {
-    let last = source.chart.column(source.position.saturating_sub(1));
+    let last = source.chart.column(source.log.len().saturating_sub(1));
     let end = span.to.map_or(last + 1, |to| to.0.max(span.from.0 + 1));
     let now = LessonTime::from_nanos(i64::MAX);
-    truth.lease_at(&span.lock, now, source.position)?;
+    truth.lease_at(&span.lock, now, source.log.len())?;
     let mut digits = String::new();
     for column in span.from.0..end {
-        let moment = source.chart.moment(source.log, column, source.position, now);
+        let moment = source.chart.moment(source.log, column, source.log.len(), now);
         let from = source.log.events().get(span.from.1).map_or(LessonTime::ZERO, |event| event.at);
         let moment = moment.max(from);
-        let Some(lease) = truth.lease_at(&span.lock, moment, source.position) else {
+        let Some(lease) = truth.lease_at(&span.lock, moment, source.log.len()) else {
             digits.push('z');
             continue;
         };
@@ -74,7 +74,7 @@ fn lease(source: &Source<'_>, truth: &Truth, span: &Span) -> Option<String> {
 pub(crate) fn states(source: &Source<'_>) -> Vec<Value> {
     let mut world = World::default();
     let mut seen = Vec::new();
-    for (n, event) in source.events().iter().enumerate() {
+    for (n, event) in source.log.events().iter().enumerate() {
         let server = match &event.kind {
             EventKind::State(state) => state.server.as_str(),
             EventKind::ServerDied { server, .. } => server,
@@ -85,9 +85,7 @@ pub(crate) fn states(source: &Source<'_>) -> Vec<Value> {
             _ => continue,
         };
         world.seek(source.log, n + 1);
-        let Some(known) = world.servers.iter().find(|known| known.info.name == *server) else {
-            continue;
-        };
+        let Some(known) = world.servers.iter().find(|known| known.info.name == *server) else { continue };
         let died = known.died.is_some();
         let (role, rows) = match (&known.observed, died) {
             (Some(observed), false) => listed(&world, observed),

@@ -15,20 +15,17 @@ pub(crate) fn rows(source: &Source<'_>) -> Vec<Value> {
     // By row: the replies that came to its command, several to a crowd's.
     let mut replies: Vec<Vec<String>> = Vec::new();
     let mut in_flight: HashMap<OpId, usize> = HashMap::new();
-    for (n, event) in source.events().iter().enumerate() {
+    for (n, event) in source.log.events().iter().enumerate() {
         match &event.kind {
-            EventKind::Sent { op, actor, server, command, .. } => {
-                let Some(alike) = source.crowds.alike(n) else {
-                    continue;
-                };
-                let (mut ops, mut wires) = (vec![*op], vec![command.to_string()]);
-                for event in alike.iter().filter_map(|event| source.events().get(*event)) {
+            EventKind::Sent { actor, server, .. } => {
+                let Some(alike) = source.crowds.alike(n) else { continue };
+                let mut wires = Vec::new();
+                for event in alike.iter().filter_map(|event| source.log.events().get(*event)) {
                     if let EventKind::Sent { op, command, .. } = &event.kind {
-                        ops.push(*op);
+                        in_flight.insert(*op, rows.len());
                         wires.push(command.to_string());
                     }
                 }
-                in_flight.extend(ops.into_iter().map(|op| (op, rows.len())));
                 let mut row = row(source, n, *actor, alike.len());
                 row["at"] = micros(event.at).into();
                 row["server"] = server.as_str().into();
@@ -37,9 +34,7 @@ pub(crate) fn rows(source: &Source<'_>) -> Vec<Value> {
                 replies.push(Vec::new());
             }
             EventKind::Replied { op, reply, .. } => {
-                let Some(place) = in_flight.remove(op) else {
-                    continue;
-                };
+                let Some(place) = in_flight.remove(op) else { continue };
                 if replies[place].is_empty() {
                     rows[place]["r"] = n.into();
                     rows[place]["kind"] = kind(reply).into();
@@ -47,10 +42,8 @@ pub(crate) fn rows(source: &Source<'_>) -> Vec<Value> {
                 replies[place].push(reply.to_string());
             }
             EventKind::Notified { actor, server, about, what } => {
-                let Some(count) = source.crowds.count(n) else {
-                    continue;
-                };
-                let mut row = row(source, n, *actor, count);
+                let Some(alike) = source.crowds.alike(n) else { continue };
+                let mut row = row(source, n, *actor, alike.len());
                 row["at"] = micros(event.at).into();
                 row["server"] = server.as_str().into();
                 row["says"] = format!("↯ {what} {about}").into();
@@ -78,7 +71,7 @@ fn row(source: &Source<'_>, event: usize, actor: ActorId, count: usize) -> Value
     json!({"e": event, "who": who, "client": source.client(actor), "count": count})
 }
 
-fn kind(reply: &Reply) -> &'static str {
+pub(super) fn kind(reply: &Reply) -> &'static str {
     match reply {
         Reply::Value(value) if value.is_null() => "nil",
         Reply::Value(_) => "value",

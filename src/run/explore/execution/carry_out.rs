@@ -15,8 +15,8 @@ use crate::{
 impl Racer {
     /// Carries out these choices and nothing else.
     pub async fn carry_out(&mut self, choices: Vec<Choice>) -> Result<CarriedOut, EngineError> {
-        let vitals = self.director.harness.lab.vitals();
-        let carried = supervised(&vitals, self.carry_out_choices(choices)).await;
+        let health = self.director.harness.lab.health();
+        let carried = supervised(&health, self.carry_out_choices(choices)).await;
         self.director.harness.explained(carried).await
     }
 
@@ -41,7 +41,7 @@ impl Racer {
             _ => String::new(),
         };
         // A dead process does not come back.
-        self.needs_restart |= matches!(choice, Choice::Cause(fault) if fault.killed_client().is_some());
+        self.needs_restart |= matches!(choice, Choice::Inject(fault) if fault.killed_client().is_some());
         match self.director.choose(choice).await? {
             Ok(()) => Ok(self.describe(choice, &label, before)),
             Err(refused) => Err(self.director.mistake(&programs(), refused.en)),
@@ -63,7 +63,7 @@ impl Racer {
                 let from = events[before].at;
                 format!("+{:.3} s", self.director.clock.now().since(from).as_secs_f64())
             }
-            Choice::Cause(fault) => fault.to_string(),
+            Choice::Inject(fault) => fault.to_string(),
         }
     }
 

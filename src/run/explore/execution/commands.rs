@@ -10,7 +10,7 @@ use super::{
     script,
 };
 use crate::{
-    client::{Direct, Part, protocol::Wire},
+    client::{Part, RespConnection, protocol::Wire},
     log::Command,
     run::{explore::ExploreError, session::EngineError},
 };
@@ -65,7 +65,11 @@ impl Refusal {
 
 impl Commands {
     /// What a command touches. The server is asked once for each.
-    pub(crate) fn look_up(&mut self, connection: &mut Direct, wire: &Wire) -> Result<Footprint, Refusal> {
+    pub(crate) fn look_up(
+        &mut self,
+        connection: &mut RespConnection,
+        wire: &Wire,
+    ) -> Result<Footprint, Refusal> {
         let server = wire.server.as_str();
         match &wire.command {
             Command::Script { keys, args, .. } => {
@@ -94,7 +98,7 @@ impl Commands {
 
     fn of_script(
         &mut self,
-        connection: &mut Direct,
+        connection: &mut RespConnection,
         server: &str,
         source: &str,
         (keys, args): (&[String], &[String]),
@@ -139,18 +143,14 @@ fn given(words: &[String]) -> (&[String], &[String]) {
 
 /// Whether each call of a script is of a command that touches nothing but the keys among its arguments, as the server says,
 /// and each of these is one that the script was given.
-fn keeps_to_its_keys(connection: &mut Direct, calls: &[script::Call]) -> Result<bool, Refusal> {
+fn keeps_to_its_keys(connection: &mut RespConnection, calls: &[script::Call]) -> Result<bool, Refusal> {
     let names: HashSet<&str> = calls.iter().map(|call| call.name.as_str()).collect();
     let mut places: HashMap<&str, (i64, i64)> = HashMap::new();
     for name in names {
         let answer = connection.ask_one(["COMMAND", "INFO", name]).map_err(Refusal::Lost)?;
         let info = answer.into_parts().map_err(Refusal::Lost)?;
-        let Some(Part::List(info)) = info.first() else {
-            return Ok(false);
-        };
-        let [_, _, Part::List(flags), first, last, step, ..] = info.as_slice() else {
-            return Ok(false);
-        };
+        let Some(Part::List(info)) = info.first() else { return Ok(false) };
+        let [_, _, Part::List(flags), first, last, step, ..] = info.as_slice() else { return Ok(false) };
         let movable = flags.iter().any(|flag| flag.text() == "movablekeys");
         let (Part::Number(first), Part::Number(last), Part::Number(_)) = (first, last, step) else {
             return Ok(false);
@@ -161,9 +161,7 @@ fn keeps_to_its_keys(connection: &mut Direct, calls: &[script::Call]) -> Result<
         places.insert(name, (*first, *last));
     }
     Ok(calls.iter().all(|call| {
-        let Some((first, last)) = places.get(call.name.as_str()) else {
-            return false;
-        };
+        let Some((first, last)) = places.get(call.name.as_str()) else { return false };
         // A last place that is counted from behind is known only when the script runs.
         let end = if *last < 0 { call.are_keys.len() } else { usize::try_from(*last).unwrap_or(usize::MAX) };
         let keys = usize::try_from(*first - 1).ok().and_then(|from| call.are_keys.get(from..end));
@@ -171,7 +169,7 @@ fn keeps_to_its_keys(connection: &mut Direct, calls: &[script::Call]) -> Result<
     }))
 }
 
-fn ask(connection: &mut Direct, server: &str, words: &[String]) -> Result<Footprint, Refusal> {
+fn ask(connection: &mut RespConnection, server: &str, words: &[String]) -> Result<Footprint, Refusal> {
     let name = words.first().map(|word| word.to_ascii_uppercase()).unwrap_or_default();
     replayable(&name, words).map_err(Refusal::NotReplayable)?;
     if runs_kept(words) {

@@ -26,7 +26,7 @@ use crate::{
     log::{ActorId, Choice, Command, Event, EventKind, OpId, Reply, ServerState, Stop},
     program::{self, Actors, Cause, Failure, Output},
     run::{
-        explore::{Bounds, Broken, Ending, ExploreError, Explorer, Pick, Touch},
+        explore::{Bounds, Broken, Ending, ExploreError, Explorer, Pick, StepFootprint},
         session::{EngineError, time::next_milli},
     },
 };
@@ -110,7 +110,7 @@ impl InProcess {
         next: &mut Node,
         actor: ActorId,
         output: &mut Output,
-    ) -> Result<(Touch, Vec<Arc<str>>), ExploreError> {
+    ) -> Result<(StepFootprint, Vec<Arc<str>>), ExploreError> {
         let Some(operation) = from.actors[actor].next_operation() else {
             return Err(self.fail(None, "nobody can move there".to_owned()));
         };
@@ -143,7 +143,7 @@ impl InProcess {
                 ),
             error => error,
         })?;
-        let mut touch = Touch { actor: Some(actor), ..Touch::default() };
+        let mut touch = StepFootprint { actor: Some(actor), ..StepFootprint::default() };
         let (runs, keys) = match (was_queued, footprint.transaction) {
             (Some(queued), Transaction::Ends) => {
                 let mut keys = Vec::new();
@@ -206,18 +206,18 @@ impl InProcess {
         found.map_err(|refusal| refusal.of(operation, wire, &wire.server))
     }
 
-    fn step(&mut self, from: &Node, pick: Pick) -> Result<(Node, Touch), ExploreError> {
+    fn step(&mut self, from: &Node, pick: Pick) -> Result<(Node, StepFootprint), ExploreError> {
         let mut next = from.clone();
         next.steps += 1;
         next.tally.add(pick);
-        let (mut touch, mut handled) = (Touch::everything(), Vec::new());
+        let (mut touch, mut handled) = (StepFootprint::everything(), Vec::new());
         let choice = pick.choice(&self.scenario);
         let mut output = Output::at(from.now);
         output.events.push(EventKind::Chose(choice.clone()));
         let stop = match choice {
             Choice::Move { .. } => Stop::Move,
             Choice::Timer | Choice::Pass { .. } => Stop::Passed,
-            Choice::Cause(fault) => {
+            Choice::Inject(fault) => {
                 output.events.push(EventKind::Fault(fault));
                 Stop::Fault
             }
@@ -264,9 +264,7 @@ impl InProcess {
     fn pass(&self, next: &mut Node, output: &mut Output) -> Result<(), Failure> {
         let frozen = next.tally.frozen;
         let runs = |actor| runs(&self.scenario, actor, frozen);
-        let Some((_, due)) = next.actors.next_timer(runs) else {
-            return Ok(());
-        };
+        let Some((_, due)) = next.actors.next_timer(runs) else { return Ok(()) };
         let end = next_milli(due);
         next.actors.put_off(due, end.since(due));
         output.now = output.now.max(end);
@@ -276,9 +274,7 @@ impl InProcess {
     /// Goes to a node step by step, from the beginning.
     fn go_again(&mut self, to: &Node) -> Result<Node, ExploreError> {
         self.servers.reset()?;
-        let Some(mut node) = self.root.clone() else {
-            return self.begin();
-        };
+        let Some(mut node) = self.root.clone() else { return self.begin() };
         for step in to.trail.steps() {
             node = self.step(&node, step.pick)?.0;
             step.must_match(node.trail.last(), &self.scenario)?;
@@ -297,8 +293,8 @@ impl OnServers for InProcess {
     }
 
     fn release(&self) -> Box<dyn Fn() + Send + Sync> {
-        let vitals = self.lab().vitals();
-        Box::new(move || vitals.kill_all())
+        let health = self.lab().health();
+        Box::new(move || health.kill_all())
     }
 
     async fn close(self) {
@@ -338,9 +334,9 @@ impl Explorer for InProcess {
             trail: Trail::default(),
         };
         for event in &self.beginning {
-            node.tracked.take(0, event, &mut Touch::default());
+            node.tracked.take(0, event, &mut StepFootprint::default());
         }
-        self.check_invariants(&mut node, &mut Touch::default(), &[])?;
+        self.check_invariants(&mut node, &mut StepFootprint::default(), &[])?;
         self.root = Some(node.clone());
         Ok(node)
     }
@@ -349,7 +345,7 @@ impl Explorer for InProcess {
         self.situation(node).picks(&self.rules)
     }
 
-    fn take(&mut self, node: &Node, pick: Pick) -> Result<(Node, Touch), ExploreError> {
+    fn take(&mut self, node: &Node, pick: Pick) -> Result<(Node, StepFootprint), ExploreError> {
         if self.share || self.root.is_some() && self.here.is(&node.trail) {
             return self.step(node, pick);
         }

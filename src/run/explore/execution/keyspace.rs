@@ -4,7 +4,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use crate::{
-    client::{Answer, Direct, Part},
+    client::{Answer, Part, RespConnection},
     clock::LessonTime,
 };
 
@@ -17,7 +17,6 @@ for _, name in ipairs(redis.call('KEYS', '*')) do
 end
 return all";
 
-/// A key with what it holds.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Entry {
     pub(crate) key: Vec<u8>,
@@ -124,7 +123,7 @@ impl Keyspace {
     /// are.
     pub(crate) fn put_back(
         &self,
-        connection: &mut Direct,
+        connection: &mut RespConnection,
         now: Option<&Self>,
         shifted: bool,
         at: LessonTime,

@@ -21,7 +21,6 @@ pub use rules::Rules;
 
 use crate::{lab::Lab, run::explore::Explorer};
 
-/// An explorer with servers of its own.
 pub(crate) trait OnServers: Explorer<Node: Sync> + Send + 'static {
     fn lab(&self) -> &Lab;
 

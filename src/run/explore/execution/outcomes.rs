@@ -12,7 +12,7 @@ use crate::{
     lesson::Scenario,
     log::{ActorId, Event, EventKind, Log},
     run::{
-        explore::{Broken, Ending, ExploreError, Touch},
+        explore::{Broken, Ending, ExploreError, StepFootprint},
         race::{Asked, Outcome},
     },
     verdict,
@@ -39,7 +39,7 @@ impl InProcess {
     pub(crate) fn check_invariants(
         &mut self,
         node: &mut Node,
-        touch: &mut Touch,
+        touch: &mut StepFootprint,
         handled: &[Arc<str>],
     ) -> Result<(), ExploreError> {
         let step = node.steps.checked_sub(1);

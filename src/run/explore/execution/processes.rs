@@ -16,13 +16,13 @@ use super::{
     trail::Trail,
 };
 use crate::{
-    client::{Direct, protocol::Wire},
+    client::{RespConnection, protocol::Wire},
     lab::{Lab, LabOptions},
     lesson::{PRIMARY, Scenario, plan::NeverPlan},
     log::{Access, ActorId, Command, Event, EventKind, Product},
     program::Request,
     run::{
-        explore::{Broken, Ending, ExploreError, Explorer, Pick, Touch},
+        explore::{Broken, Ending, ExploreError, Explorer, Pick, StepFootprint},
         race::{Outcome, racer::Racer},
         session::{EngineError, setup, supervision::supervised},
     },
@@ -51,7 +51,7 @@ pub struct Processes {
     steps: usize,
     tracked: Tracked,
     commands: Commands,
-    connections: HashMap<String, Direct>,
+    connections: HashMap<String, RespConnection>,
 }
 
 impl Processes {
@@ -86,7 +86,7 @@ impl Processes {
             self.connections.clear();
         }
         self.wait(async |racer| racer.begin_order().await)?;
-        self.see(0, &mut Touch::default());
+        self.see(0, &mut StepFootprint::default());
         Ok(())
     }
 
@@ -96,12 +96,12 @@ impl Processes {
         &mut self,
         work: impl AsyncFnOnce(&mut Racer) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
-        let vitals = self.lab().vitals();
+        let health = self.lab().health();
         let mut off = self.off.subscribe();
         self.runtime.block_on(async {
             tokio::select! {
                 biased;
-                done = supervised(&vitals, work(&mut self.racer)) => done,
+                done = supervised(&health, work(&mut self.racer)) => done,
                 // The sender is a field of this struct, so it is not dropped meanwhile.
                 _ = off.wait_for(|off| *off) => Err(EngineError::CalledOff),
             }
@@ -114,7 +114,7 @@ impl Processes {
         }
         self.begin_order()?;
         for step in node.trail.steps() {
-            let again = self.step(step.pick, &mut Touch::default())?;
+            let again = self.step(step.pick, &mut StepFootprint::default())?;
             step.must_match(&again, &self.scenario)?;
         }
         self.here = Some(node.trail.clone());
@@ -122,7 +122,7 @@ impl Processes {
     }
 
     /// Takes a step from the current node. Gives the replies.
-    fn step(&mut self, pick: Pick, touch: &mut Touch) -> Result<Vec<Event>, ExploreError> {
+    fn step(&mut self, pick: Pick, touch: &mut StepFootprint) -> Result<Vec<Event>, ExploreError> {
         let from = self.racer.director.log().len();
         let choice = pick.choice(&self.scenario);
         self.tally.add(pick);
@@ -134,12 +134,12 @@ impl Processes {
     }
 
     /// What a move will touch, as far as its command says.
-    fn foresee(&mut self, actor: ActorId) -> Result<Touch, ExploreError> {
+    fn foresee(&mut self, actor: ActorId) -> Result<StepFootprint, ExploreError> {
         let director = &self.racer.director;
-        let mut touch = Touch { actor: Some(actor), ..Touch::default() };
+        let mut touch = StepFootprint { actor: Some(actor), ..StepFootprint::default() };
         let stepper = &director.actors[actor];
         let Some(operation) = stepper.next_operation().cloned() else {
-            return Ok(Touch::everything());
+            return Ok(StepFootprint::everything());
         };
         let server = operation.on.as_deref().unwrap_or(&director.harness.server);
         match stepper.foresee(director.clock.now(), server) {
@@ -166,7 +166,12 @@ impl Processes {
         Ok(touch)
     }
 
-    fn foresee_redis(&mut self, wire: &Wire, operation: &str, touch: &mut Touch) -> Result<(), ExploreError> {
+    fn foresee_redis(
+        &mut self,
+        wire: &Wire,
+        operation: &str,
+        touch: &mut StepFootprint,
+    ) -> Result<(), ExploreError> {
         // The master is found when the move is made; any server knows the command.
         let server = match wire.server.as_str() {
             PRIMARY => self.racer.director.harness.server.clone(),
@@ -176,7 +181,7 @@ impl Processes {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
                 let lab = &self.racer.director.harness.lab;
-                let opened = Direct::open(&setup::address(lab, &server), lab.password());
+                let opened = RespConnection::open(&setup::address(lab, &server), lab.password());
                 new.insert(opened.map_err(|why| EngineError::ServerLost { server: server.clone(), why })?)
             }
         };
@@ -191,7 +196,7 @@ impl Processes {
     }
 
     /// Adds what a step turned out to touch besides.
-    fn see(&mut self, from: usize, touch: &mut Touch) {
+    fn see(&mut self, from: usize, touch: &mut StepFootprint) {
         for event in &self.racer.director.log().events()[from..] {
             touch.all |= event.kind.actor().is_some_and(|actor| Some(actor) != touch.actor);
             self.tracked.take(self.steps, event, touch);
@@ -209,10 +214,10 @@ impl OnServers for Processes {
     }
 
     fn release(&self) -> Box<dyn Fn() + Send + Sync> {
-        let (off, vitals) = (self.off.clone(), self.lab().vitals());
+        let (off, health) = (self.off.clone(), self.lab().health());
         Box::new(move || {
             off.send_replace(true);
-            vitals.kill_all();
+            health.kill_all();
         })
     }
 
@@ -234,11 +239,11 @@ impl Explorer for Processes {
         node.picks.to_vec()
     }
 
-    fn take(&mut self, node: &Node, pick: Pick) -> Result<(Node, Touch), ExploreError> {
+    fn take(&mut self, node: &Node, pick: Pick) -> Result<(Node, StepFootprint), ExploreError> {
         self.go_to(node)?;
         let mut touch = match pick {
             Pick::Move(actor) => self.foresee(actor)?,
-            _ => Touch::everything(),
+            _ => StepFootprint::everything(),
         };
         let replies = self.step(pick, &mut touch)?;
         let trail = node.trail.then(pick, replies);
@@ -252,9 +257,7 @@ impl Explorer for Processes {
         let outcome = Arc::new(Outcome::of(&self.scenario, log));
         let breaches = verdict::breaches(&self.scenario, log).map_err(ExploreError::Invariant)?;
         let expressions = breaches.into_iter().filter_map(|Breach { invariant, at, .. }| {
-            let NeverPlan::That(_) = self.scenario.invariants[invariant].never else {
-                return None;
-            };
+            let NeverPlan::That(_) = self.scenario.invariants[invariant].never else { return None };
             // The step that an event belongs to: none where it is before the first.
             let chosen = log.events()[..=at].iter().filter(|event| matches!(event.kind, EventKind::Chose(_)));
             let ways = vec![chosen.count().checked_sub(1).into_iter().collect()];

@@ -37,9 +37,7 @@ pub(crate) fn calls(source: &str) -> Option<Vec<Call>> {
         match token {
             Token::Word(name) if BACK_DOORS.contains(name) => return None,
             Token::Word("redis") => {
-                let [Token::Sign('.'), Token::Word(what)] = tokens.get(at + 1..at + 3)? else {
-                    return None;
-                };
+                let [Token::Sign('.'), Token::Word(what)] = tokens.get(at + 1..at + 3)? else { return None };
                 if matches!(*what, "call" | "pcall") {
                     found.push(call(&tokens, at + 3, &mut keys)?);
                 } else if !HARMLESS.contains(what) && !what.starts_with("LOG_") {
@@ -85,9 +83,7 @@ fn call(tokens: &[Token<'_>], open: usize, keys: &mut Vec<usize>) -> Option<Call
         }
     }
     let mut arguments = arguments.into_iter();
-    let [Token::Text(name)] = &tokens[arguments.next()?] else {
-        return None;
-    };
+    let [Token::Text(name)] = &tokens[arguments.next()?] else { return None };
     let is_name = name.chars().all(|c| c.is_ascii_alphabetic() || c == '_');
     let are_keys = arguments.map(|range| {
         let key = matches!(

@@ -16,7 +16,7 @@ use super::{
     replayable,
 };
 use crate::{
-    client::{Answer, Direct, protocol::Wire},
+    client::{Answer, RespConnection, protocol::Wire},
     clock::{LessonClock, LessonTime, Rate},
     lab::{Lab, LabOptions},
     lesson::Scenario,
@@ -33,7 +33,7 @@ pub(crate) type Queue = Option<Arc<Vec<Vec<String>>>>;
 /// A server, and what it is known to hold.
 pub(crate) struct Connection {
     pub(crate) name: String,
-    direct: Direct,
+    resp: RespConnection,
     /// The script that reads everything.
     look: String,
     /// With the number of times that the order's time had gone back by then.
@@ -43,24 +43,24 @@ pub(crate) struct Connection {
 impl Connection {
     fn open(name: String, address: &str, password: Option<&str>) -> Result<Self, EngineError> {
         let lost = |why| lost(&name, why);
-        let mut direct = Direct::open(address, password).map_err(lost)?;
-        let answer = direct.ask_one(["SCRIPT", "LOAD", keyspace::LOOK]).map_err(lost)?;
+        let mut resp = RespConnection::open(address, password).map_err(lost)?;
+        let answer = resp.ask_one(["SCRIPT", "LOAD", keyspace::LOOK]).map_err(lost)?;
         let look = match answer.into_reply() {
             Reply::Value(sha) => sha.as_str().unwrap_or_default().to_owned(),
             bad => return Err(lost(bad.to_string())),
         };
-        Ok(Self { name, direct, look, holds: None })
+        Ok(Self { name, resp, look, holds: None })
     }
 
     fn counts(&mut self) -> Result<Counts, ExploreError> {
-        let answer = self.direct.ask_one(COUNTS);
+        let answer = self.resp.ask_one(COUNTS);
         Ok(answer.map(counts).map_err(|why| lost(&self.name, why))?)
     }
 }
 
 /// A connection of an actor's own, for a transaction, and what is queued on it.
 struct Transacting {
-    direct: Direct,
+    resp: RespConnection,
     queued: Queue,
 }
 
@@ -70,14 +70,12 @@ pub(crate) struct Sender<'p> {
     pub(crate) actor: ActorId,
     /// Its operation: `A.acquire`.
     pub(crate) operation: &'p str,
-    /// What the servers hold there.
     pub(crate) keyspaces: &'p [Arc<Keyspace>],
     pub(crate) at: LessonTime,
     /// What waits on the actor's connection.
     pub(crate) queued: &'p Queue,
 }
 
-/// The servers of one lab.
 pub(crate) struct Servers {
     pub(crate) lab: Lab,
     pub(crate) clock: LessonClock,
@@ -99,7 +97,6 @@ pub(crate) struct Servers {
 }
 
 impl Servers {
-    /// Starts a lab.
     pub(crate) async fn start(
         scenario: &Scenario,
         options: &LabOptions,
@@ -110,9 +107,9 @@ impl Servers {
         let clock = lab.clock().clone();
         let infos = lab.servers();
         let first = infos.first().map(|info| info.name.clone()).unwrap_or_default();
-        supervised(&lab.vitals(), setup::carry_out(scenario, &lab, &first)).await?;
+        supervised(&lab.health(), setup::carry_out(scenario, &lab, &first)).await?;
         clock.set_rate(Rate::PAUSED)?;
-        let (mut connections, vitals) = (Vec::new(), lab.vitals());
+        let (mut connections, health) = (Vec::new(), lab.health());
         for info in infos {
             let address = setup::address(&lab, &info.name);
             let name = info.name.clone();
@@ -122,7 +119,7 @@ impl Servers {
                 Connection::open(info.name, &address, password.as_deref())
             });
             let connection =
-                supervised(&vitals, async { opened.await.map_err(|error| lost(&name, error.to_string()))? });
+                supervised(&health, async { opened.await.map_err(|error| lost(&name, error.to_string()))? });
             connections.push(connection.await?);
         }
         Ok(Self {
@@ -155,9 +152,8 @@ impl Servers {
         lost(&self.connections[server].name, why).into()
     }
 
-    /// What a command touches.
     pub(crate) fn footprint(&mut self, server: usize, wire: &Wire) -> Result<Footprint, Refusal> {
-        self.commands.look_up(&mut self.connections[server].direct, wire)
+        self.commands.look_up(&mut self.connections[server].resp, wire)
     }
 
     /// Moves the order's time. The clock follows forward; that it went back is only remembered.
@@ -199,7 +195,7 @@ impl Servers {
         let shifted = there.as_ref().is_none_or(|(_, backs)| *backs != self.backs);
         let connection = &mut self.connections[server];
         let now = there.as_ref().map(|(holds, _)| holds.as_ref());
-        let commands = wanted.put_back(&mut connection.direct, now, shifted, before);
+        let commands = wanted.put_back(&mut connection.resp, now, shifted, before);
         connection.holds = Some((Arc::clone(wanted), self.backs));
         if before == at {
             return Ok(commands);
@@ -214,7 +210,7 @@ impl Servers {
         if commands == 0 {
             return Ok(());
         }
-        let answers = self.connections[server].direct.ask();
+        let answers = self.connections[server].resp.ask();
         let done = answers.and_then(|answers| answers.into_iter().try_for_each(Answer::done));
         done.map_err(|why| self.lost(server, why))
     }
@@ -235,11 +231,11 @@ impl Servers {
         let before = self.restore(server, &from.keyspaces[server], from.at)?;
         let connection = &mut self.connections[server];
         if footprint.opaque {
-            connection.direct.push(COUNTS);
+            connection.resp.push(COUNTS);
         }
-        push(&mut connection.direct, wire);
+        push(&mut connection.resp, wire);
         if footprint.opaque {
-            connection.direct.push(COUNTS);
+            connection.resp.push(COUNTS);
         }
         // What a command may write it names, so that is all that needs to be looked at.
         let named = footprint.keys.as_ref().filter(|_| looks);
@@ -249,13 +245,13 @@ impl Servers {
         };
         if named.is_some() {
             for key in keys() {
-                connection.direct.push(["PTTL", key]);
-                connection.direct.push(["DUMP", key]);
+                connection.resp.push(["PTTL", key]);
+                connection.resp.push(["DUMP", key]);
             }
         } else if looks {
-            connection.direct.push(["EVALSHA", &connection.look, "0"]);
+            connection.resp.push(["EVALSHA", &connection.look, "0"]);
         }
-        let answers = connection.direct.ask().map_err(|why| self.lost(server, why))?;
+        let answers = connection.resp.ask().map_err(|why| self.lost(server, why))?;
         let mut answers = answers.into_iter();
         for answer in answers.by_ref().take(before) {
             answer.done().map_err(|why| self.lost(server, why))?;
@@ -291,7 +287,7 @@ impl Servers {
     /// What a server holds now.
     pub(crate) fn look(&mut self, server: usize) -> Result<Arc<Keyspace>, ExploreError> {
         let connection = &mut self.connections[server];
-        let answer = connection.direct.ask_one(["EVALSHA", &connection.look, "0"]);
+        let answer = connection.resp.ask_one(["EVALSHA", &connection.look, "0"]);
         let answer = answer.map_err(|why| self.lost(server, why))?;
         self.read(server, answer)
     }
@@ -314,18 +310,18 @@ impl Servers {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
                 let name = &self.connections[server].name;
-                let opened = Direct::open(&setup::address(&self.lab, name), self.lab.password());
-                let direct = opened.map_err(|why| lost(name, why))?;
-                new.insert(Transacting { direct, queued: None })
+                let opened = RespConnection::open(&setup::address(&self.lab, name), self.lab.password());
+                let resp = opened.map_err(|why| lost(name, why))?;
+                new.insert(Transacting { resp, queued: None })
             }
         };
         let before = transacting.queue(from.queued);
-        push(&mut transacting.direct, wire);
+        push(&mut transacting.resp, wire);
         let queued = from.queued.iter().flat_map(|queued| queued.iter());
         let opaque = ends && queued.into_iter().any(|words| is_opaque(words));
         let observer = &mut self.connections[server];
         let counted = if opaque { Some(observer.counts()?) } else { None };
-        let answers = transacting.direct.ask().map_err(|why| lost(&observer.name, why))?;
+        let answers = transacting.resp.ask().map_err(|why| lost(&observer.name, why))?;
         if let Some(counted) = counted {
             check_calls(from, wire, &counted, &observer.counts()?)?;
         }
@@ -380,9 +376,9 @@ impl Servers {
         for server in 0..self.connections.len() {
             let connection = &mut self.connections[server];
             connection.holds = None;
-            connection.direct.push(["FLUSHALL"]);
+            connection.resp.push(["FLUSHALL"]);
             for wire in self.setup.iter().filter(|wire| wire.server == connection.name) {
-                push(&mut connection.direct, wire);
+                push(&mut connection.resp, wire);
             }
             self.flush(server, 1)?;
         }
@@ -398,13 +394,13 @@ impl Transacting {
         let mut commands = 0;
         if self.queued != *wanted {
             if self.queued.is_some() {
-                self.direct.push(["DISCARD"]);
+                self.resp.push(["DISCARD"]);
                 commands += 1;
             }
             if let Some(queued) = wanted {
-                self.direct.push(["MULTI"]);
+                self.resp.push(["MULTI"]);
                 for words in queued.iter() {
-                    self.direct.push(words);
+                    self.resp.push(words);
                 }
                 commands += 1 + queued.len();
             }
@@ -433,9 +429,7 @@ type Counts = HashMap<String, u64>;
 
 /// Reads `cmdstat_object|encoding:calls=1,usec=2,…`.
 fn counts(answer: Answer) -> Counts {
-    let Reply::Value(told) = answer.into_reply() else {
-        return Counts::new();
-    };
+    let Reply::Value(told) = answer.into_reply() else { return Counts::new() };
     let lines = told.as_str().unwrap_or_default().lines();
     let each = lines.filter_map(|line| {
         let (name, rest) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
@@ -460,7 +454,6 @@ fn check_calls(from: &Sender<'_>, wire: &Wire, before: &Counts, after: &Counts) 
     })
 }
 
-/// A command's words.
 pub(crate) fn words(wire: &Wire) -> Vec<String> {
     match &wire.command {
         Command::Redis(words) => words.clone(),
@@ -474,10 +467,10 @@ pub(crate) fn words(wire: &Wire) -> Vec<String> {
     }
 }
 
-fn push(direct: &mut Direct, wire: &Wire) {
+fn push(resp: &mut RespConnection, wire: &Wire) {
     match &wire.command {
-        Command::Redis(words) => direct.push(words),
-        _ => direct.push(words(wire)),
+        Command::Redis(words) => resp.push(words),
+        _ => resp.push(words(wire)),
     }
 }
 

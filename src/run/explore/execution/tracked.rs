@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::{
     lesson::{Scenario, plan::NeverPlan},
     log::{Event, EventKind},
-    run::explore::{Broken, Touch},
+    run::explore::{Broken, StepFootprint},
     world::Holding,
 };
 
@@ -23,7 +23,7 @@ pub(crate) struct Tracked {
 
 impl Tracked {
     /// Takes in what happened in the last of so many steps, or before the first.
-    pub(crate) fn take(&mut self, steps: usize, event: &Event, touch: &mut Touch) {
+    pub(crate) fn take(&mut self, steps: usize, event: &Event, touch: &mut StepFootprint) {
         if let EventKind::Counted { counter, by, .. } = &event.kind {
             *self.counters.entry(counter.clone()).or_default() += by;
         }
@@ -61,7 +61,7 @@ mod tests {
     use crate::{
         clock::LessonTime,
         log::{ActorId, Belief, Event, EventKind},
-        run::explore::Touch,
+        run::explore::StepFootprint,
     };
 
     #[test]
@@ -72,7 +72,7 @@ mod tests {
         // After how many steps, who, what.
         for (steps, actor, belief) in [(0, 0, holding), (2, 1, holding), (3, 2, holding), (4, 1, nothing)] {
             let kind = EventKind::Believes { actor: ActorId(actor), lock: "lock".to_owned(), belief };
-            let mut touch = Touch::default();
+            let mut touch = StepFootprint::default();
             tracked.take(steps, &Event { at: LessonTime::ZERO, kind }, &mut touch);
             touches.push((touch.begins.len(), touch.ends.len()));
         }

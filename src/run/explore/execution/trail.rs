@@ -22,12 +22,10 @@ pub(crate) struct Step {
 }
 
 impl Trail {
-    /// This trail and one step more.
     pub(crate) fn then(&self, pick: Pick, events: Vec<Event>) -> Self {
         Self(Some(Arc::new(Step { before: self.clone(), pick, events })))
     }
 
-    /// The steps from the beginning.
     pub(crate) fn steps(&self) -> Vec<Arc<Step>> {
         let before = |step: &Arc<Step>| step.before.0.clone();
         let mut steps: Vec<_> = std::iter::successors(self.0.clone(), before).collect();
@@ -69,9 +67,7 @@ impl Step {
 
 /// A reply without what differs each time: ZooKeeper numbers all that is ever written.
 fn reply(event: &Event) -> Option<(ActorId, &str, Reply)> {
-    let EventKind::Replied { actor, label, reply, .. } = &event.kind else {
-        return None;
-    };
+    let EventKind::Replied { actor, label, reply, .. } = &event.kind else { return None };
     let mut reply = reply.clone();
     if let Reply::Value(serde_json::Value::Object(fields)) = &mut reply {
         fields.remove("czxid");

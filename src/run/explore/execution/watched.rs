@@ -16,7 +16,7 @@ use crate::{
         plan::{FUNCTIONS, NeverPlan},
     },
     log::{Event, EventKind},
-    run::explore::Touch,
+    run::explore::StepFootprint,
 };
 
 #[derive(Debug, Clone)]
@@ -24,13 +24,11 @@ pub(crate) struct Watch {
     /// Its number among the invariants.
     pub(crate) invariant: usize,
     pub(crate) expr: Expr,
-    /// What it reads, where that is known.
     pub(crate) reads: Option<Reads>,
     /// Whether counters and keys as they are now are not enough to answer it.
     pub(crate) wants_log: bool,
 }
 
-/// What an expression reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reads {
     pub(crate) counters: Vec<String>,
@@ -45,9 +43,7 @@ pub(crate) struct Reads {
 /// All that is asked after a step.
 pub(crate) fn watches(scenario: &Scenario) -> Arc<[Watch]> {
     let watches = scenario.invariants.iter().enumerate().filter_map(|(invariant, plan)| {
-        let NeverPlan::That(expr) = &plan.never else {
-            return None;
-        };
+        let NeverPlan::That(expr) = &plan.never else { return None };
         let reads = Reads::of(scenario, expr);
         let of_now = |reads: &Reads| reads.past.is_empty() && !reads.ends;
         Some(Watch { invariant, wants_log: !reads.as_ref().is_some_and(of_now), reads, expr: expr.clone() })
@@ -106,7 +102,7 @@ impl Reads {
 
     /// Whether a step may have changed the answer. `handled`: the keys that something may have been done to, be it
     /// without a trace.
-    pub(crate) fn changed_by(&self, events: &[Event], touch: &Touch, handled: &[Arc<str>]) -> bool {
+    pub(crate) fn changed_by(&self, events: &[Event], touch: &StepFootprint, handled: &[Arc<str>]) -> bool {
         let is = |cell: &str, key: &str, server: Option<&str>| {
             cell.strip_suffix(key)
                 .and_then(|before| before.strip_suffix(' '))

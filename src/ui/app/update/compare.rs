@@ -3,44 +3,32 @@
 
 use std::time::Instant;
 
-use super::{App, Lesson, Mode, PAGE, clamp, next_speed};
+use super::{App, Lesson, Mode, PAGE, next_speed, scrolled};
 use crate::{
     run::{LessonChoice, Runs},
     ui::{
         keys::Action,
         state::comparing::{self, Comparing},
-        view::{CompareView, Notice, Screen},
+        view::{Notice, Screen},
     },
 };
 
 #[derive(Debug)]
 pub struct ComparisonScreen {
-    entry: usize,
+    pub(crate) entry: usize,
     pub(crate) comparing: Comparing,
     /// The lesson that it was opened from, as it was left.
     pub(crate) back: Option<Box<Lesson>>,
     /// How far the lanes are scrolled; `None` follows who moves.
-    lanes: Option<u16>,
-    verdicts: u16,
-}
-
-impl ComparisonScreen {
-    pub(crate) fn entry(&self) -> usize {
-        self.entry
-    }
-
-    fn new(entry: usize, comparing: Comparing, back: Option<Box<Lesson>>) -> Self {
-        Self { entry, comparing, back, lanes: None, verdicts: 0 }
-    }
+    pub(crate) lanes: Option<u16>,
+    pub(crate) verdicts: u16,
 }
 
 impl<R: Runs> App<R> {
     /// Puts two variants of a lesson beside each other, by name; `false` where there are no such ones.
     pub(crate) fn compare_named(&mut self, choice: &LessonChoice, names: &[String; 2]) -> bool {
         let places = names.each_ref().map(|name| self.catalogue.find(&choice.id, Some(name)));
-        let [Some((entry, before)), Some((_, after))] = places else {
-            return false;
-        };
+        let [Some((entry, before)), Some((_, after))] = places else { return false };
         self.selected = entry;
         self.compare(entry, Some([before, after]));
         true
@@ -51,10 +39,7 @@ impl<R: Runs> App<R> {
         let Some(about) = self.catalogue.entries.get(entry).filter(|entry| entry.broken.is_none()) else {
             return;
         };
-        let playing = match &self.mode {
-            Mode::Learning(lesson) => Some(lesson.variant),
-            _ => None,
-        };
+        let playing = if let Mode::Learning(lesson) = &self.mode { Some(lesson.variant) } else { None };
         let Some(sides) = sides.or_else(|| comparing::sides(about, playing)) else {
             self.notice = Some(Notice::OneVariant);
             return;
@@ -67,17 +52,16 @@ impl<R: Runs> App<R> {
         });
         let about = &self.catalogue.entries[entry];
         let comparing = Comparing::new(about, sides, known, self.speed, &self.runs);
-        self.mode = Mode::Comparing(Box::new(ComparisonScreen::new(entry, comparing, back)));
+        let screen = ComparisonScreen { entry, comparing, back, lanes: None, verdicts: 0 };
+        self.mode = Mode::Comparing(Box::new(screen));
         self.adapt();
     }
 
     pub(crate) fn act_in_comparison(&mut self, action: Action, now: Instant) {
-        let Mode::Comparing(comparison) = &mut self.mode else {
-            return;
-        };
+        let Mode::Comparing(comparison) = &mut self.mode else { return };
         let comparing = &mut comparison.comparing;
         match action {
-            Action::Close | Action::Compare => self.leave_comparison(),
+            Action::Close | Action::Compare => self.go_back(),
             Action::Restart => comparing.restart(&self.runs),
             Action::Variant(after) => comparing.change(usize::from(after), &self.runs),
             Action::Faster(faster) => self.set_speed(next_speed(self.speed, faster), now),
@@ -104,39 +88,14 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// Back to the lesson as it was left, or to the catalogue.
-    fn leave_comparison(&mut self) {
-        let back = self.set_aside();
-        self.return_to(back);
-    }
-
     fn scroll_comparison(&mut self, lanes: i32, verdicts: i32) {
-        let Some(Screen::Compare(view)) = self.screen() else {
-            return;
-        };
+        let Some(Screen::Compare(view)) = self.screen() else { return };
         let reach = view.reach(self.size);
-        let to = |from: u16, by: i32, reach: u16| from.min(reach).saturating_add_signed(clamp(by)).min(reach);
         if let Mode::Comparing(comparison) = &mut self.mode {
             if lanes != 0 {
-                comparison.lanes = Some(to(comparison.lanes.unwrap_or(0), lanes, reach.0));
+                comparison.lanes = Some(scrolled(comparison.lanes.unwrap_or(0), lanes, reach.0));
             }
-            comparison.verdicts = to(comparison.verdicts, verdicts, reach.1);
+            comparison.verdicts = scrolled(comparison.verdicts, verdicts, reach.1);
         }
-    }
-
-    pub(crate) fn comparison_view<'a>(&'a self, comparison: &'a ComparisonScreen) -> Option<CompareView<'a>> {
-        let comparing = &comparison.comparing;
-        Some(CompareView {
-            entry: self.catalogue.entries.get(comparison.entry)?,
-            sides: [comparing.side(0), comparing.side(1)],
-            pair: comparing.pair(),
-            difference: comparing.difference(),
-            slots: comparing.slots(),
-            steps: comparing.steps(),
-            playing: comparing.is_playing(),
-            lanes: comparison.lanes,
-            verdicts: comparison.verdicts,
-            context: self.context(),
-        })
     }
 }

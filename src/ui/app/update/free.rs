@@ -2,11 +2,12 @@
 
 use super::{App, Mode};
 use crate::{
-    log::Choice,
+    log::{Choice, Log},
     run::Runs,
     ui::{
         keys::{Action, Pane},
         state::{
+            browse::moved,
             free::Free,
             palette::Palette,
             screen::{Overlay, Scrolls},
@@ -15,21 +16,18 @@ use crate::{
 };
 
 impl<R: Runs> App<R> {
-    /// What the learner does in free play, or to come to it.
-    pub(crate) fn play_freely(&mut self, action: Action) {
-        let Mode::Learning(lesson) = &mut self.mode else {
-            return;
-        };
+    pub(crate) fn act_in_free_play(&mut self, action: Action) {
+        let Mode::Learning(lesson) = &mut self.mode else { return };
         match action {
             Action::Free if lesson.run.can_leave_story() => {
-                lesson.attend();
+                lesson.show_newest();
                 lesson.run.leave_story();
             }
             // Where the story was left already there is nothing to leave: from an earlier step, a branch.
             Action::Free if lesson.run.can_choose() => lesson.run.say_you_choose(),
             Action::Free => self.branch(None),
             Action::Faults => {
-                self.palette = Palette::of_faults();
+                self.palette = Palette { faults: true, ..Palette::default() };
                 self.overlay = Overlay::Palette;
             }
             Action::Branches => {
@@ -40,9 +38,9 @@ impl<R: Runs> App<R> {
             Action::Timer => self.decide(Choice::Timer),
             Action::Pass(millis) => self.decide(Choice::Pass { millis }),
             Action::MoveActor(n) => {
-                let keyed = match lesson.run.free() {
+                let keyed = match &lesson.run.free {
                     Some(free) if lesson.run.looks_back() => free.keyed_before(),
-                    Some(free) => free.keyed().to_vec(),
+                    Some(free) => free.keyed.clone(),
                     None => Vec::new(),
                 };
                 if let Some(actor) = keyed.get(n).copied() {
@@ -50,8 +48,8 @@ impl<R: Runs> App<R> {
                 }
             }
             Action::Choose(n) => {
-                let choices = lesson.run.free().map(Free::choices);
-                if let Some(choice) = choices.and_then(|choices| choices.get(n).cloned()) {
+                let choices = lesson.run.free.as_ref().map(Free::choices).unwrap_or_default();
+                if let Some(choice) = choices.into_iter().nth(n) {
                     self.decide(choice);
                 }
             }
@@ -61,13 +59,11 @@ impl<R: Runs> App<R> {
 
     /// The learner says what happens next: now, where the run can; in a branch, where the playhead is further back.
     fn decide(&mut self, choice: Choice) {
-        let Mode::Learning(lesson) = &mut self.mode else {
-            return;
-        };
+        let Mode::Learning(lesson) = &mut self.mode else { return };
         if lesson.run.is_branching() {
             return;
         }
-        lesson.attend();
+        lesson.show_newest();
         if lesson.run.can_choose() || lesson.run.is_busy() {
             lesson.run.choose(choice);
         } else {
@@ -75,59 +71,50 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// Goes off from the last step before the playhead: the lab is a fresh one, and everything up to there is done
-    /// again.
+    /// Branches off after the last step before the playhead: everything up to there is done again on a fresh lab.
     fn branch(&mut self, then: Option<Choice>) {
-        let Mode::Learning(lesson) = &mut self.mode else {
-            return;
-        };
+        let Mode::Learning(lesson) = &mut self.mode else { return };
         if lesson.run.is_branching() {
             return;
         }
-        lesson.attend();
+        lesson.show_newest();
         let past = lesson.run.past();
-        let shared = past.deeds(past.len()).len();
+        let shared = past.history(past.len()).len();
         let log = lesson.run.playback.log();
-        if log.deeds(log.len()).len() > shared {
-            lesson.branches.grow(log.clone(), shared);
+        if log.history(log.len()).len() > shared {
+            lesson.branches.add(log.clone(), shared);
         }
+        self.begin_branch(past, then);
+    }
+
+    fn begin_branch(&mut self, past: Log, then: Option<Choice>) {
+        let Mode::Learning(lesson) = &mut self.mode else { return };
         // The lab before goes down first: two labs at once help nobody.
-        lesson.run.end_session();
+        lesson.run.session = None;
         let session = self.runs.branch(&lesson.run.choice, past.clone());
         lesson.run.branch(past, session, then);
     }
 
     /// Goes on with another branch: what was done in it is done again.
-    pub(crate) fn walk(&mut self, row: usize) {
+    pub(crate) fn switch_branch(&mut self, row: usize) {
         self.overlay = Overlay::Nothing;
-        let Mode::Learning(lesson) = &mut self.mode else {
-            return;
-        };
+        let Mode::Learning(lesson) = &mut self.mode else { return };
         let log = lesson.run.playback.log().clone();
         let to = lesson.branches.rows(&log).get(row).map(|row| row.branch);
-        let Some(past) = to.and_then(|to| lesson.branches.walk(log, to)).cloned() else {
-            return;
-        };
-        lesson.attend();
-        lesson.run.end_session();
-        let session = self.runs.branch(&lesson.run.choice, past.clone());
-        lesson.run.branch(past, session, None);
+        let Some(past) = to.and_then(|to| lesson.branches.switch(log, to)).cloned() else { return };
+        lesson.show_newest();
+        self.begin_branch(past, None);
     }
 
-    /// Moves the choice in the tree of branches.
     pub(crate) fn choose_branch(&mut self, from: usize, by: i32) {
-        let Mode::Learning(lesson) = &self.mode else {
-            return;
-        };
-        let last = lesson.branches.len().saturating_sub(1);
-        let by = isize::try_from(by).unwrap_or(0);
-        self.overlay = Overlay::Branches(from.saturating_add_signed(by).min(last));
+        let Mode::Learning(lesson) = &self.mode else { return };
+        self.overlay = Overlay::Branches(moved(from, by, lesson.branches.len()));
     }
 }
 
 impl super::Lesson {
     /// Whatever comes is to be seen.
-    fn attend(&mut self) {
+    fn show_newest(&mut self) {
         self.scrolls = Scrolls::default();
         self.aside = None;
         self.selected = None;

@@ -1,25 +1,24 @@
-//! What the learner's actions do while a lesson is on the screen.
+//! What the learner's actions do while a lesson is on the screen, and within its panes.
 
 use std::time::Instant;
 
-use super::{App, Mode, PAGE, next_speed};
+use super::{App, Mode, PAGE, next_speed, scrolled};
 use crate::{
     run::Runs,
     ui::{
         keys::{Action, Pane},
         state::{
-            answers::Answer,
             outcomes::ExplorationOptions,
+            predicting::Answer,
             screen::{Form, Scrolls},
         },
+        view::Screen,
     },
 };
 
 impl<R: Runs> App<R> {
     pub(crate) fn learn(&mut self, action: Action, now: Instant) {
-        let Mode::Learning(lesson) = &mut self.mode else {
-            return;
-        };
+        let Mode::Learning(lesson) = &mut self.mode else { return };
         let (entry, variant) = (lesson.entry, lesson.variant);
         match action {
             Action::Close if lesson.selected.is_some() => lesson.selected = None,
@@ -36,20 +35,20 @@ impl<R: Runs> App<R> {
             | Action::Pass(_)
             | Action::Faults
             | Action::Choose(_)
-            | Action::Branches => self.play_freely(action),
+            | Action::Branches => self.act_in_free_play(action),
             Action::Restart => self.open(entry, variant),
             Action::Variant(next) => {
                 let other = self.catalogue.neighbour(entry, variant, next);
                 self.open(entry, other);
             }
-            Action::Answer(choice) => {
+            Action::Answer(_) | Action::Skip => {
                 // The question is to be seen.
                 lesson.selected = None;
-                lesson.run.answer(Answer::Chosen(choice));
-            }
-            Action::Skip => {
-                lesson.selected = None;
-                lesson.run.answer(Answer::Skipped);
+                lesson.run.answer(if let Action::Answer(n) = action {
+                    Answer::Chosen(n)
+                } else {
+                    Answer::Skipped
+                });
             }
             Action::Focus => lesson.focus = lesson.focus.next(),
             Action::Faster(faster) => self.set_speed(next_speed(self.speed, faster), now),
@@ -61,9 +60,12 @@ impl<R: Runs> App<R> {
             Action::Sideways(right) => self.move_aside(right),
             Action::Move(by) => match lesson.focus {
                 Pane::Lanes | Pane::Wire => self.select(by),
-                Pane::Story | Pane::Servers => self.scroll_focus(by),
+                pane @ (Pane::Story | Pane::Servers) => self.scroll_pane(pane, by),
             },
-            Action::Page(by) => self.scroll_focus(by * PAGE),
+            Action::Page(by) => {
+                let pane = lesson.focus;
+                self.scroll_pane(pane, by * PAGE);
+            }
             Action::Zoom => self.form = self.form.toggled(Form::Zoomed),
             Action::Present => self.form = self.form.toggled(Form::Presenting),
             Action::Mark(next) => {
@@ -92,6 +94,40 @@ impl<R: Runs> App<R> {
             }
             // At home elsewhere, or done already.
             _ => {}
+        }
+    }
+
+    /// Moves the choice of an event, and what was scrolled follows it again.
+    fn select(&mut self, by: i32) {
+        let Some(Screen::Lesson(view)) = self.screen() else { return };
+        let selected = view.neighbour(by);
+        if let Mode::Learning(lesson) = &mut self.mode {
+            lesson.selected = selected;
+            lesson.aside = None;
+            for pane in [Pane::Lanes, Pane::Wire, Pane::Story] {
+                lesson.scrolls.set(pane, None);
+            }
+        }
+    }
+
+    fn move_aside(&mut self, right: bool) {
+        let Some(Screen::Lesson(view)) = self.screen() else { return };
+        let reach = view.aside_reach(self.size);
+        let from = view.aside.unwrap_or(0).min(reach);
+        let to = if right { from + 1 } else { from.saturating_sub(1) };
+        if let Mode::Learning(lesson) = &mut self.mode {
+            lesson.aside = Some(to.min(reach));
+        }
+    }
+
+    pub(crate) fn scroll_pane(&mut self, pane: Pane, by: i32) {
+        let Some(Screen::Lesson(view)) = self.screen() else { return };
+        let reach = view.reach(pane, self.size);
+        // The wire log and the sequence count from their newest line, so up is more.
+        let by = if view.counts_back(pane) { -by } else { by };
+        let to = scrolled(view.scrolls.get(pane).unwrap_or(0), by, reach);
+        if let Mode::Learning(lesson) = &mut self.mode {
+            lesson.scrolls.set(pane, Some(to));
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use super::{App, Lesson, Mode, PAGE, next_speed};
+use super::{App, Lesson, Mode, lines, next_speed};
 use crate::{
     run::{
         LessonChoice, Runs,
@@ -16,14 +16,14 @@ use crate::{
             learning::Learning,
             outcomes::{Exploration, ExplorationOptions, Outcomes, RACES, Races, Source},
         },
-        view::{Notice, OutcomesHit, OutcomesView, SingleRace, SingleRun},
+        view::{Notice, OutcomesHit, SingleRace, SingleRun},
     },
 };
 
 #[derive(Debug)]
 pub struct OutcomesScreen {
     pub(crate) entry: usize,
-    variant: usize,
+    pub(crate) variant: usize,
     pub(crate) outcomes: Outcomes,
     /// The lesson that they were opened from, as it was left.
     back: Option<Box<Lesson>>,
@@ -48,7 +48,7 @@ struct OpenRace {
 
 impl Single {
     pub(crate) fn view(&self) -> Option<SingleRun<'_>> {
-        match (self.screen.outcomes.source(), &self.race) {
+        match (&self.screen.outcomes.source, &self.race) {
             (Source::Races(races), Some(OpenRace { number, outcome, why })) => {
                 Some(SingleRun::Race(SingleRace {
                     number: *number,
@@ -66,7 +66,6 @@ impl Single {
 }
 
 impl<R: Runs> App<R> {
-    /// The runs that are listened to, if there are any.
     pub(crate) fn outcomes(&mut self) -> Option<&mut Outcomes> {
         match &mut self.mode {
             Mode::Outcomes(screen) => Some(&mut screen.outcomes),
@@ -75,7 +74,6 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// Races a variant of a lesson many times.
     pub(crate) fn race(&mut self, entry: usize, variant: usize) {
         self.open_outcomes(entry, variant, Source::Races(Races::default()));
     }
@@ -86,9 +84,7 @@ impl<R: Runs> App<R> {
     }
 
     fn open_outcomes(&mut self, entry: usize, variant: usize, source: Source) {
-        let Some(choice) = self.choice(entry, variant) else {
-            return;
-        };
+        let Some(choice) = self.choice(entry, variant) else { return };
         // The runs before go down first, with their servers.
         let back = self.set_aside();
         let batch = match &source {
@@ -115,15 +111,13 @@ impl<R: Runs> App<R> {
     }
 
     pub(crate) fn act_in_outcomes(&mut self, action: Action, now: Instant) {
-        let Mode::Outcomes(screen) = &mut self.mode else {
-            return;
-        };
+        let Mode::Outcomes(screen) = &mut self.mode else { return };
         let (entry, variant) = (screen.entry, screen.variant);
         let outcomes = &mut screen.outcomes;
         let options = outcomes.exploration().map(|exploration| exploration.options);
         match (action, options) {
             (Action::Close, _) if outcomes.stop_search(now) || outcomes.enter(false) => {}
-            (Action::Close, _) => self.leave_outcomes(),
+            (Action::Close, _) => self.go_back(),
             (Action::Restart, options) => self.run_again(entry, variant, options),
             (Action::Variant(next), options) => {
                 let other = self.catalogue.neighbour(entry, variant, next);
@@ -141,9 +135,7 @@ impl<R: Runs> App<R> {
             (Action::Races(into), _) => {
                 outcomes.enter(into);
             }
-            (Action::Move(by), _) => outcomes.choose(by),
-            (Action::Page(by), _) => outcomes.choose(by * PAGE),
-            (Action::End(end), _) => outcomes.choose(if end { i32::MAX } else { i32::MIN }),
+            (Action::Move(_) | Action::Page(_) | Action::End(_), _) => outcomes.choose(lines(action)),
             (Action::Open, _) => self.open_single(),
             (Action::Faster(faster), _) => self.set_speed(next_speed(self.speed, faster), now),
             // At home elsewhere, or done already.
@@ -159,29 +151,23 @@ impl<R: Runs> App<R> {
     }
 
     pub(crate) fn point_in_outcomes(&mut self, hit: OutcomesHit) {
-        let Mode::Outcomes(screen) = &mut self.mode else {
-            return;
-        };
+        let Mode::Outcomes(screen) = &mut self.mode else { return };
         match hit {
             OutcomesHit::Nothing => {}
             OutcomesHit::Outcome(place) => screen.outcomes.point_at_outcome(place),
-            OutcomesHit::Race(place) if screen.outcomes.chosen_race() == Some(place) => self.open_single(),
-            OutcomesHit::Race(place) => screen.outcomes.point_at_race(place),
+            OutcomesHit::Race(place) if screen.outcomes.race == Some(place) => self.open_single(),
+            OutcomesHit::Race(place) => screen.outcomes.race = Some(place),
         }
     }
 
     /// Opens the chosen race, or the shortest order that goes wrong, on the lesson's screen.
     fn open_single(&mut self) {
-        let Mode::Outcomes(screen) = &self.mode else {
-            return;
-        };
+        let Mode::Outcomes(screen) = &self.mode else { return };
         let outcomes = &screen.outcomes;
         let choice = outcomes.choice.clone();
-        let (race, log) = match outcomes.source() {
+        let (race, log) = match &outcomes.source {
             Source::Races(races) => {
-                let Some((number, outcome, log)) = outcomes.race_to_open() else {
-                    return;
-                };
+                let Some((number, outcome, log)) = outcomes.race_to_open() else { return };
                 let Some(log) = log else {
                     let LessonChoice { id, variant } = choice;
                     self.notice = Some(Notice::RaceForgotten { id, variant, seed: races.seed(number) });
@@ -200,7 +186,7 @@ impl<R: Runs> App<R> {
             }
         };
         let mut run = Learning::of_log(choice, log, self.speed);
-        run.playback.set_motion(!self.reduced_motion);
+        run.playback.reduced_motion = self.reduced_motion;
         if let Mode::Outcomes(screen) = std::mem::replace(&mut self.mode, Mode::Browsing) {
             let mut lesson = Lesson::new(screen.entry, screen.variant, run);
             lesson.single = Some(Single { screen, race });
@@ -219,28 +205,12 @@ impl<R: Runs> App<R> {
     }
 
     /// Back to the lesson as it was left, or to the catalogue. The runs end.
-    fn leave_outcomes(&mut self) {
-        let back = self.set_aside();
-        self.return_to(back);
-    }
-
-    /// The lesson as it was left, if there is one; the catalogue otherwise.
-    pub(crate) fn return_to(&mut self, back: Option<Box<Lesson>>) {
-        self.mode = Mode::Browsing;
-        if let Some(mut lesson) = back {
+    pub(crate) fn go_back(&mut self) {
+        if let Some(mut lesson) = self.set_aside() {
             lesson.run.set_speed(self.speed, Instant::now());
             lesson.run.set_questions(self.questions);
             self.mode = Mode::Learning(lesson);
             self.adapt();
         }
-    }
-
-    pub(crate) fn outcomes_view<'a>(&'a self, screen: &'a OutcomesScreen) -> Option<OutcomesView<'a>> {
-        Some(OutcomesView {
-            entry: self.catalogue.entries.get(screen.entry)?,
-            variant: screen.variant,
-            outcomes: &screen.outcomes,
-            context: self.context(),
-        })
     }
 }

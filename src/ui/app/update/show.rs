@@ -11,7 +11,10 @@ use crate::{
     run::Runs,
     ui::{
         state::{palette::Listed, screen::Overlay},
-        view::{self, CatalogueView, Context, FreeView, LessonView, Notice, PaletteView, Scene, Screen},
+        view::{
+            self, CatalogueView, CompareView, Context, FreeView, LessonView, Notice, OutcomesView,
+            PaletteView, Scene, Screen,
+        },
     },
 };
 
@@ -20,7 +23,6 @@ impl<R: Runs> App<R> {
         Context { keys: &self.keys, theme: self.theme, lang: self.lang }
     }
 
-    /// The screen; none once the program ends.
     pub(crate) fn screen(&self) -> Option<Screen<'_>> {
         match &self.mode {
             Mode::Ending => None,
@@ -33,8 +35,24 @@ impl<R: Runs> App<R> {
                 scroll: self.reading,
                 context: self.context(),
             })),
-            Mode::Comparing(comparison) => Some(Screen::Compare(self.comparison_view(comparison)?)),
-            Mode::Outcomes(screen) => Some(Screen::Outcomes(self.outcomes_view(screen)?)),
+            Mode::Comparing(screen) => Some(Screen::Compare(CompareView {
+                entry: self.catalogue.entries.get(screen.entry)?,
+                sides: [screen.comparing.side(0), screen.comparing.side(1)],
+                pair: &screen.comparing.joint.pair,
+                difference: screen.comparing.joint.difference.as_ref(),
+                slots: screen.comparing.joint.slots(),
+                steps: screen.comparing.steps(),
+                playing: screen.comparing.next.is_some(),
+                lanes: screen.lanes,
+                verdicts: screen.verdicts,
+                context: self.context(),
+            })),
+            Mode::Outcomes(screen) => Some(Screen::Outcomes(OutcomesView {
+                entry: self.catalogue.entries.get(screen.entry)?,
+                variant: screen.variant,
+                outcomes: &screen.outcomes,
+                context: self.context(),
+            })),
             Mode::Learning(lesson) => {
                 let playback = &lesson.run.playback;
                 Some(Screen::Lesson(LessonView {
@@ -55,20 +73,20 @@ impl<R: Runs> App<R> {
                     variant: lesson.variant,
                     phase: lesson.run.phase(),
                     motion: lesson.run.motion(),
-                    speed: lesson.run.speed(),
+                    speed: lesson.run.speed,
                     focus: lesson.focus,
                     form: self.form,
                     scrolls: &lesson.scrolls,
                     lens: self.lens,
                     aside: lesson.aside,
-                    asking: lesson.run.asking(),
+                    predictions: &lesson.run.predictions,
                     // Whoever goes on from it by hand looks at another run.
                     single: lesson
                         .single
                         .as_ref()
-                        .filter(|_| lesson.run.free().is_none())
+                        .filter(|_| lesson.run.free.is_none())
                         .and_then(Single::view),
-                    free: lesson.run.free().map(|free| FreeView {
+                    free: lesson.run.free.as_ref().map(|free| FreeView {
                         free,
                         branches: &lesson.branches,
                         branching: lesson.run.is_branching(),
@@ -81,15 +99,13 @@ impl<R: Runs> App<R> {
     }
 
     pub fn draw(&self, area: Rect, buf: &mut Buffer) {
-        let Some(screen) = self.screen() else {
-            return;
-        };
+        let Some(screen) = self.screen() else { return };
         view::draw(&screen, self.overlay, area, buf);
         if self.overlay == Overlay::Palette {
             self.palette_view(&self.listed()).draw(area, buf);
         }
         let silent = match &self.mode {
-            Mode::Learning(lesson) => lesson.run.silent().cloned().map(Notice::Silent),
+            Mode::Learning(lesson) => lesson.run.silent.clone().map(Notice::Silent),
             _ => None,
         };
         if let Some(notice) = silent.as_ref().or(self.notice.as_ref()) {
@@ -97,8 +113,7 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// Where the terminal's cursor belongs: at the end of what is being typed. An input method opens its window
-    /// there.
+    /// At the end of what is being typed: there an input method opens its window.
     pub fn cursor(&self) -> Option<Position> {
         match (self.overlay, self.screen()?) {
             (Overlay::Palette, _) => self.palette_view(&[]).cursor(self.size),

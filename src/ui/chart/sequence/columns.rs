@@ -7,7 +7,6 @@ use crate::{
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Who {
-    /// A client or one of its threads.
     Actor(ActorId),
     /// A crowd: its client, one of its members, and how many there are.
     Crowd {

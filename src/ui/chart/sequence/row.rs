@@ -12,14 +12,19 @@ pub enum Passage {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Message {
-    /// A command leaves a client.
     Sent(Passage),
     /// A command that a link had held goes on to its server; by the event that it left the client with.
-    Delivered { sent: usize },
+    Delivered {
+        sent: usize,
+    },
     /// A reply, or the certainty that none will come.
-    Replied { lost: bool },
+    Replied {
+        lost: bool,
+    },
     /// A client was killed before the reply to this command came: nobody is there to hear it.
-    Orphaned { sent: usize },
+    Orphaned {
+        sent: usize,
+    },
     /// A server tells a client, unasked.
     Notified,
 }
@@ -51,7 +56,6 @@ pub struct Row {
     pub event: usize,
     /// What came of it at once: a counter that grew, a wait that began; of a lock of the process, the reply.
     pub note: Option<usize>,
-    /// Further events of the same kind.
     pub more: Vec<usize>,
     /// What must be the same for a further event to be told here.
     pub(crate) same: Option<(usize, u8, String)>,

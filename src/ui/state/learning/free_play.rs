@@ -16,8 +16,8 @@ use crate::{
 #[derive(Debug, Default)]
 pub(crate) struct Branching {
     pub(crate) events: Vec<Event>,
-    /// So many deeds are to be done again.
-    deeds: usize,
+    /// So many choices and lines of the story are to be done again.
+    steps: usize,
     /// What the learner chose to do after it.
     then: Option<Choice>,
 }
@@ -27,7 +27,7 @@ impl Learning {
     /// what the learner chose to do then. `session` does it again.
     pub fn branch(&mut self, past: Log, session: Session, then: Option<Choice>) {
         self.pace = Pace::ByHand;
-        self.branching = Some(Branching { deeds: past.deeds(past.len()).len(), events: Vec::new(), then });
+        self.branching = Some(Branching { steps: past.history(past.len()).len(), events: Vec::new(), then });
         self.playback.replace(past);
         self.session = Some(session);
         self.engine = Engine::Stepping { again: false };
@@ -40,13 +40,7 @@ impl Learning {
         self.playback.log().prefix(self.playback.last_stop())
     }
 
-    /// Free play, once the story has been left.
-    pub fn free(&self) -> Option<&Free> {
-        self.free.as_ref()
-    }
-
-    /// Whether a choice can be carried out by the run that is there: it lives, waits, and the playhead stands behind
-    /// everything that happened.
+    /// Whether the run can carry out a choice: it lives, waits, and the playhead is behind everything that happened.
     pub fn can_choose(&self) -> bool {
         let waits = matches!(self.engine, Engine::Ready | Engine::Over { .. });
         let live = self.session.is_some() && self.playback.world().clock != ClockKind::Recorded;
@@ -61,20 +55,17 @@ impl Learning {
         )
     }
 
-    /// Whether the learner looks back: the playhead stands further back than what happened, and is not on its way
-    /// there.
+    /// Whether the playhead stands further back than what happened, and is not on its way there.
     pub fn looks_back(&self) -> bool {
         let live = self.playback.world().clock != ClockKind::Recorded;
         !live || !self.playback.follows()
     }
 
-    /// Whether another run is being done again.
     pub fn is_branching(&self) -> bool {
         self.branching.is_some()
     }
 
-    /// Whether the story can be left where it is: the run lives, and the playhead stands behind everything that
-    /// happened.
+    /// Whether the story can be left where it is: the run lives, and the playhead is behind everything that happened.
     pub fn can_leave_story(&self) -> bool {
         self.free.is_none() && (self.can_choose() || self.is_busy()) && self.playback.at_frontier()
     }
@@ -82,7 +73,7 @@ impl Learning {
     /// The learner leaves the story: after the step that is under way, if one is.
     pub fn leave_story(&mut self) {
         self.pause();
-        self.predicting.let_go();
+        self.predictions.nudged = false;
         self.free = Some(Free::default());
         self.tell(Command::LeaveStory);
         self.engine = match &self.engine {
@@ -95,10 +86,6 @@ impl Learning {
     /// The learner asks for what cannot be had: a story that goes on by itself.
     pub fn say_you_choose(&mut self) {
         self.free.get_or_insert_default().said = Said::YouChoose;
-    }
-
-    pub fn end_session(&mut self) {
-        self.session = None;
     }
 
     /// How many of the variant's invariants were broken in free play.
@@ -123,9 +110,7 @@ impl Learning {
 
     /// Everything has been done again: it takes the place of what was on the screen.
     pub(crate) fn branched(&mut self, difference: Option<Box<Difference>>, refused: Option<Text>) {
-        let Some(Branching { events, deeds, then }) = self.branching.take() else {
-            return;
-        };
+        let Some(Branching { events, steps, then }) = self.branching.take() else { return };
         let mut log = Log::new();
         log.extend(events);
         self.playback.replace(log);
@@ -133,9 +118,9 @@ impl Learning {
         let free = self.free.get_or_insert_default();
         let agrees = difference.is_none() && refused.is_none();
         free.said = match (refused, difference) {
-            (Some(why), _) => Said::Stuck(deeds, why),
-            (None, Some(difference)) => Said::Differs(deeds, difference),
-            (None, None) => Said::Same(deeds),
+            (Some(why), _) => Said::Stuck(steps, why),
+            (None, Some(difference)) => Said::Differs(steps, difference),
+            (None, None) => Said::Same(steps),
         };
         // What was chosen was chosen of what was seen: where that has come out differently, nobody knows whether it is
         // wanted still.

@@ -10,7 +10,7 @@ use crate::{
     lesson::PRIMARY,
     log::{
         Choice,
-        outlook::{Hindered, Outlook, Prospect},
+        outlook::{ActorOutlook, Blocked, Outlook},
     },
     ui::{
         state::{
@@ -47,7 +47,7 @@ impl FreeView<'_> {
 
     /// The actors that have a key of their own where the playhead stands, in its order.
     pub fn keyed(&self) -> Vec<ActorId> {
-        if self.back { self.free.keyed_before() } else { self.free.keyed().to_vec() }
+        if self.back { self.free.keyed_before() } else { self.free.keyed.clone() }
     }
 
     /// The actions, by name, that would do nothing now.
@@ -159,18 +159,18 @@ impl<'a> FreePane<'_, 'a> {
         &self,
         n: usize,
         actor: ActorId,
-        prospect: Option<&Prospect>,
+        prospect: Option<&ActorOutlook>,
         (names, width): (usize, usize),
     ) -> Vec<Line<'static>> {
         let (scene, lang) = (self.scene(), self.scene().lang);
         let key = scene.keys.label(&format!("move-{}", n + 1));
         let ahead = self.free.ahead();
         // What it would send is known only behind everything that happened; further back, what it went on with.
-        let hindered = prospect.and_then(|prospect| prospect.hindered).filter(|_| ahead);
+        let blocked = prospect.and_then(|prospect| prospect.blocked).filter(|_| ahead);
         let next = prospect.and_then(|prospect| prospect.next.as_ref()).filter(|_| ahead);
         let (label, wire) = next.map_or(("", ""), |next| (next.label.as_str(), next.wire.as_str()));
         let server = next.map(|next| next.server.as_str()).filter(|server| !server.is_empty());
-        let status = match hindered {
+        let status = match blocked {
             None if !ahead => self.went_on(actor, prospect).unwrap_or_default(),
             None => match server {
                 Some(PRIMARY) => format!("{label}  {wire}  → {}", words::PRIMARY.get(lang)),
@@ -179,14 +179,14 @@ impl<'a> FreePane<'_, 'a> {
                 Some(_) => format!("{label}  {wire}"),
                 None => format!("{label}  {}", words::WOULD_TAKE.with(lang, &[wire])),
             },
-            Some(Hindered::Waits { until }) => words::WAITS_UNTIL.with(lang, &[label, &time::moment(until)]),
-            Some(Hindered::Unanswered) => words::UNANSWERED.with(lang, &[wire]),
-            Some(Hindered::Unnotified) => words::UNNOTIFIED.with(lang, &[wire]),
-            Some(Hindered::Frozen) => format!("{} {}", glyphs::STOPPED, words::FROZEN.get(lang)),
-            Some(Hindered::Dead) => format!("{} {}", glyphs::KILLED, words::DEAD.get(lang)),
-            Some(Hindered::Finished) => words::FINISHED.get(lang).to_owned(),
+            Some(Blocked::Waits { until }) => words::WAITS_UNTIL.with(lang, &[label, &time::moment(until)]),
+            Some(Blocked::Unanswered) => words::UNANSWERED.with(lang, &[wire]),
+            Some(Blocked::Unnotified) => words::UNNOTIFIED.with(lang, &[wire]),
+            Some(Blocked::Frozen) => format!("{} {}", glyphs::STOPPED, words::FROZEN.get(lang)),
+            Some(Blocked::Dead) => format!("{} {}", glyphs::KILLED, words::DEAD.get(lang)),
+            Some(Blocked::Finished) => words::FINISHED.get(lang).to_owned(),
         };
-        let able = hindered.is_none() && self.free.live;
+        let able = blocked.is_none() && self.free.live;
         let (key_role, role) = if able { (Role::Code, Role::Text) } else { (Role::Chrome, Role::Chrome) };
         let head = format!(" {key} ");
         let name = format!("{} {}", scene.glyph(actor), text::pad(scene.name(actor), names + 2));
@@ -206,7 +206,7 @@ impl<'a> FreePane<'_, 'a> {
     }
 
     /// What an actor did next after the playhead, or would do now if it has done nothing since.
-    fn went_on(&self, actor: ActorId, prospect: Option<&Prospect>) -> Option<String> {
+    fn went_on(&self, actor: ActorId, prospect: Option<&ActorOutlook>) -> Option<String> {
         let scene = self.scene();
         let later = scene.log.events().get(scene.world.position..)?.iter();
         let done = later.filter(|_| self.free.back).find_map(|event| match &event.kind {
@@ -217,7 +217,7 @@ impl<'a> FreePane<'_, 'a> {
             _ => None,
         });
         let still = || {
-            let next = prospect.filter(|prospect| prospect.hindered.is_none())?.next.as_ref()?;
+            let next = prospect.filter(|prospect| prospect.blocked.is_none())?.next.as_ref()?;
             Some((&next.label, next.wire.clone()))
         };
         let (label, wire) = done.or_else(still)?;
@@ -289,7 +289,7 @@ pub fn choice(choice: &Choice, outlook: &Outlook, world: &World, lang: Lang) -> 
             None => String::new(),
         },
         Choice::Pass { millis } => words::BY.with(lang, &[&amount(*millis)]),
-        Choice::Cause(fault) => fault::to_do(lang, fault),
+        Choice::Inject(fault) => fault::to_do(lang, fault),
     }
 }
 

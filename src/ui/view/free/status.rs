@@ -67,13 +67,13 @@ impl<'a> FreePane<'_, 'a> {
             Said::Nothing => return Vec::new(),
             Said::YouChoose => (words::YOU_CHOOSE.get(lang).to_owned(), Role::Warning),
             Said::Refused(why) => (why.get(lang).to_owned(), Role::Warning),
-            Said::Same(deeds) => (words::SAME.with(lang, &[&steps(deeds)]), Role::Good),
-            Said::Differs(deeds, difference) => {
+            Said::Same(history) => (words::SAME.with(lang, &[&steps(history)]), Role::Good),
+            Said::Differs(history, difference) => {
                 let what = differs(difference, lang);
-                (words::DIFFERS.with(lang, &[&steps(deeds), &what]), Role::Danger)
+                (words::DIFFERS.with(lang, &[&steps(history), &what]), Role::Danger)
             }
-            Said::Stuck(deeds, why) => {
-                (words::STUCK.with(lang, &[&steps(deeds), why.get(lang)]), Role::Danger)
+            Said::Stuck(history, why) => {
+                (words::STUCK.with(lang, &[&steps(history), why.get(lang)]), Role::Danger)
             }
         };
         self.row("", role, &words, role)

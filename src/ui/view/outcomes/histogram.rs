@@ -64,7 +64,7 @@ pub(super) fn list(rows: &[Row], theme: Theme, area: Rect) -> List {
 /// Draws the histogram; `nothing` is said where there are no rows.
 pub(super) fn draw(view: &OutcomesView<'_>, nothing: words::Words, area: Rect, buf: &mut Buffer) {
     let (rows, Context { theme, lang, .. }) = (&view.rows(), view.context);
-    let focused = view.outcomes.chosen_race().is_none();
+    let focused = view.outcomes.race.is_none();
     let inner = paragraph::pane(view.context, words::OUTCOMES.get(lang), focused, area, buf);
     if rows.is_empty() {
         let words = format!(" {}", nothing.get(lang));

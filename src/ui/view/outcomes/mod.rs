@@ -51,7 +51,7 @@ impl OutcomesView<'_> {
     }
 
     pub(crate) fn place(&self) -> Place {
-        match self.outcomes.source() {
+        match &self.outcomes.source {
             Source::Races(_) => Place::Races,
             Source::Exploration(_) => Place::Exploration,
         }
@@ -59,7 +59,7 @@ impl OutcomesView<'_> {
 
     fn areas(&self, area: Rect) -> Areas {
         let summary = self.summary(area.width).len();
-        let below = match self.outcomes.source() {
+        let below = match &self.outcomes.source {
             Source::Races(_) => races::BELOW,
             Source::Exploration(_) => exploration::BELOW,
         };
@@ -84,12 +84,12 @@ impl OutcomesView<'_> {
         self.draw_header(areas.header, buf);
         let summary = self.summary(area.width);
         paragraph::draw(&summary, 0, areas.summary, buf);
-        let nothing = match self.outcomes.source() {
+        let nothing = match &self.outcomes.source {
             Source::Races(_) => words::NOTHING_YET,
             Source::Exploration(_) => exploration::nothing(self),
         };
         histogram::draw(self, nothing, areas.outcomes, buf);
-        match self.outcomes.source() {
+        match &self.outcomes.source {
             Source::Races(races) => races::draw(self, races, areas.details, buf),
             Source::Exploration(exploration) => exploration::draw(self, exploration, areas.details, buf),
         }
@@ -99,13 +99,13 @@ impl OutcomesView<'_> {
     fn rows(&self) -> Vec<Row> {
         let (seen, chosen) = (self.outcomes.seen(), self.outcomes.chosen());
         let all = seen.iter().map(|seen| seen.runs).sum();
-        let seed = |seed: u64| words::SEED.with(self.context.lang, &[&seed.to_string()]);
+        let label = |number: u64| words::SEED.with(self.context.lang, &[&number.to_string()]);
         let rows = seen.iter().map(|seen| Row {
             broke: seen.violates,
             count: seen.runs,
             words: text::clean(&words_of(seen.outcome, self.context.lang)).into_owned(),
             percent: percent(seen.runs, all),
-            beside: seen.seed.map(seed).unwrap_or_default(),
+            beside: seen.seed.map(label).unwrap_or_default(),
             chosen: Some(seen.outcome) == chosen,
         });
         rows.collect()
@@ -120,7 +120,7 @@ impl OutcomesView<'_> {
             Phase::Complete => (" ✓ ", Role::Good),
             Phase::Failed(_) => (" ✗ ", Role::Danger),
         };
-        let (what, running, complete) = match self.outcomes.source() {
+        let (what, running, complete) = match &self.outcomes.source {
             Source::Races(_) => (words::RACES, words::RACES_GOING, words::RACES_DONE),
             Source::Exploration(_) => (words::EVERY_ORDER, words::SEARCHING, words::SEARCHED),
         };
@@ -153,7 +153,7 @@ impl OutcomesView<'_> {
     fn summary(&self, width: u16) -> Vec<Line<'static>> {
         let columns = usize::from(width).saturating_sub(4);
         let mut summary = Summary { view: self, columns, lines: Vec::new() };
-        match self.outcomes.source() {
+        match &self.outcomes.source {
             Source::Races(races) => races::summarize(races, &mut summary),
             Source::Exploration(exploration) => exploration::summarize(exploration, &mut summary),
         }

@@ -72,11 +72,11 @@ fn progress(summary: &mut Summary<'_>) {
 
 pub(super) fn list(view: &OutcomesView<'_>, area: Rect) -> Option<List> {
     let races = view.outcomes.chosen_races()?.numbers().len();
-    Some(List::new(view.context.theme, area, view.outcomes.chosen_race(), races))
+    Some(List::new(view.context.theme, area, view.outcomes.race, races))
 }
 
 pub(super) fn draw(view: &OutcomesView<'_>, races: &Races, area: Rect, buf: &mut Buffer) {
-    let chosen = view.outcomes.chosen_race();
+    let chosen = view.outcomes.race;
     let role = if chosen.is_some() { Role::Accent } else { Role::Chrome };
     let room = usize::from(area.width.saturating_sub(4));
     let mut title = words::THOSE_RACES.get(view.context.lang).to_owned();

@@ -4,7 +4,7 @@ use super::{Choice, EventKind, Log, Steps};
 
 /// One step of a run, as something to do.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Deed {
+pub enum HistoryEntry {
     /// The story's next line.
     Line,
     Choice(Choice),
@@ -13,19 +13,19 @@ pub enum Deed {
 impl Log {
     /// What was done up to a position, in order. Whoever has left the story does not come back to it: steps without a
     /// choice after the first choice are consequences (replies in a race), and nothing that anybody did.
-    pub fn deeds(&self, position: usize) -> Vec<Deed> {
-        let mut deeds = Vec::new();
+    pub fn history(&self, position: usize) -> Vec<HistoryEntry> {
+        let mut history = Vec::new();
         let (mut from, mut left_story) = (0, false);
         let mut take = |to: usize, whole: bool| {
             let events = self.events()[from..to].iter();
-            let before = deeds.len();
-            deeds.extend(events.filter_map(|event| match &event.kind {
-                EventKind::Chose(choice) => Some(Deed::Choice(choice.clone())),
+            let before = history.len();
+            history.extend(events.filter_map(|event| match &event.kind {
+                EventKind::Chose(choice) => Some(HistoryEntry::Choice(choice.clone())),
                 _ => None,
             }));
-            left_story |= deeds.len() > before;
+            left_story |= history.len() > before;
             if whole && !left_story {
-                deeds.push(Deed::Line);
+                history.push(HistoryEntry::Line);
             }
             from = to;
         };
@@ -37,13 +37,13 @@ impl Log {
             take(step.position, true);
         }
         take(position, false);
-        deeds
+        history
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Deed;
+    use super::HistoryEntry;
     use crate::log::{ActorId, Choice, EventKind, Log, Stop};
 
     const STOP: EventKind = EventKind::Stop { item: 0, stop: Stop::Move };
@@ -67,11 +67,14 @@ mod tests {
             STOP,
             EventKind::Chose(Choice::Timer),
         ]);
-        let choice = Deed::Choice;
-        assert_eq!(log.deeds(log.len()), [Deed::Line, Deed::Line, choice(moves(1)), choice(Choice::Timer)]);
-        assert_eq!(log.deeds(3), [Deed::Line, Deed::Line]);
-        assert_eq!(log.deeds(1), [], "a step that is not over was not done");
-        assert_eq!(log.deeds(4), [Deed::Line, Deed::Line, choice(moves(1))]);
-        assert_eq!(log.deeds(0), []);
+        let choice = HistoryEntry::Choice;
+        assert_eq!(
+            log.history(log.len()),
+            [HistoryEntry::Line, HistoryEntry::Line, choice(moves(1)), choice(Choice::Timer)]
+        );
+        assert_eq!(log.history(3), [HistoryEntry::Line, HistoryEntry::Line]);
+        assert_eq!(log.history(1), [], "a step that is not over was not done");
+        assert_eq!(log.history(4), [HistoryEntry::Line, HistoryEntry::Line, choice(moves(1))]);
+        assert_eq!(log.history(0), []);
     }
 }

@@ -12,9 +12,8 @@ pub const MOST_EVENTS: usize = 250_000;
 /// So many races of an outcome keep their logs before any of its later ones does, where there is no room for all.
 const FIRST: usize = 5;
 
-/// Races by their outcomes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Kept {
+pub struct RaceOutcomes {
     /// Logs are kept as long as they have no more events than this together.
     most: usize,
     kinds: BTreeMap<Outcome, Kind>,
@@ -32,13 +31,13 @@ pub struct Kind {
     logs: BTreeMap<u32, Log>,
 }
 
-impl Default for Kept {
+impl Default for RaceOutcomes {
     fn default() -> Self {
         Self::within(MOST_EVENTS)
     }
 }
 
-impl Kept {
+impl RaceOutcomes {
     /// No race yet, and room for so many events.
     pub fn within(most: usize) -> Self {
         Self { most, kinds: BTreeMap::new(), races: 0, violated: 0, events: 0, forgotten: 0 }
@@ -59,14 +58,10 @@ impl Kept {
 
     /// Forgets one log; false where there is none.
     fn forget(&mut self) -> bool {
-        let Some(fullest) = self.kinds.values_mut().max_by_key(|kind| kind.logs.len()) else {
-            return false;
-        };
+        let Some(fullest) = self.kinds.values_mut().max_by_key(|kind| kind.logs.len()) else { return false };
         let place = FIRST.min(fullest.logs.len() / 2);
         let number = fullest.logs.keys().nth(place).copied();
-        let Some(log) = number.and_then(|number| fullest.logs.remove(&number)) else {
-            return false;
-        };
+        let Some(log) = number.and_then(|number| fullest.logs.remove(&number)) else { return false };
         self.events -= log.len();
         self.forgotten += 1;
         true
@@ -81,7 +76,6 @@ impl Kept {
         self.violated
     }
 
-    /// How many broke this invariant.
     pub fn broke(&self, invariant: &str) -> u64 {
         let broke = self.kinds.iter().filter(|(outcome, _)| outcome.broken.contains(invariant));
         broke.map(|(_, kind)| kind.count()).sum()
@@ -130,7 +124,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{FIRST, Kept, Kind, Race};
+    use super::{FIRST, Kind, Race, RaceOutcomes};
     use crate::{
         log::{EventKind, Stop},
         run::race::{LockFate, Outcome},
@@ -157,7 +151,7 @@ mod tests {
 
     #[test]
     fn everything_is_kept_while_there_is_room() {
-        let mut all = Kept::within(50);
+        let mut all = RaceOutcomes::within(50);
         for sold in [1, 2, 2, 1, 2] {
             all.add(race(sold, 10));
         }
@@ -170,7 +164,7 @@ mod tests {
 
     #[test]
     fn beyond_that_the_first_and_the_latest_of_each_outcome_stay() {
-        let mut all = Kept::within(200);
+        let mut all = RaceOutcomes::within(200);
         for n in 0..1000 {
             all.add(race(if n == 500 { 2 } else { 1 }, 10));
         }
@@ -185,7 +179,7 @@ mod tests {
 
     #[test]
     fn outcomes_are_counted_without_their_logs_the_most_frequent_first() {
-        let mut all = Kept::within(0);
+        let mut all = RaceOutcomes::within(0);
         for sold in [1, 10, 10, 2, 10] {
             all.add(race(sold, 10));
         }
@@ -201,7 +195,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_more_is_kept_than_there_is_room_for(races in prop::collection::vec((0i64..6, 0usize..30), 0..80), most in 0usize..200) {
-            let mut all = Kept::within(most);
+            let mut all = RaceOutcomes::within(most);
             for (sold, events) in &races {
                 all.add(race(*sold, *events));
                 let logs = all.outcomes().into_iter().flat_map(|(_, kind)| kind.numbers().iter().filter_map(|n| kind.log(*n)));

@@ -22,7 +22,7 @@ const DEAD_FOR: Duration = Duration::from_secs(1);
 
 /// What is wrong with a process of the lab.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ailment {
+pub enum ProcessProblem {
     /// It ended, and nobody in Lockstep had wished it.
     Died { process: String, how: Exit, log: String },
     /// Somebody outside of Lockstep has stopped it, so long ago in real time.
@@ -31,10 +31,9 @@ pub enum Ailment {
 
 /// How all processes of one lab are. Clones see the same lab.
 #[derive(Debug, Clone, Default)]
-pub struct Vitals(Arc<Mutex<Vec<Arc<ProcessState>>>>);
+pub struct ProcessHealth(Arc<Mutex<Vec<Arc<ProcessState>>>>);
 
-impl Vitals {
-    /// Watches one process more.
+impl ProcessHealth {
     pub(crate) fn watch(&self, state: &Arc<ProcessState>) {
         self.lock().push(Arc::clone(state));
     }
@@ -51,21 +50,21 @@ impl Vitals {
 
     /// What is wrong at this moment, the dead first; `None` where every process lives and runs, or its end or
     /// standstill is Lockstep's own doing.
-    pub fn look(&self) -> Option<Ailment> {
+    pub fn look(&self) -> Option<ProcessProblem> {
         let all = self.lock();
         let dead = all.iter().find_map(|state| {
             let how = state.ended_by_itself()?;
-            Some(Ailment::Died { process: state.name.clone(), how, log: log_tail(&state.log) })
+            Some(ProcessProblem::Died { process: state.name.clone(), how, log: log_tail(&state.log) })
         });
         dead.or_else(|| {
             let stopped = all.iter().find(|state| state.is_stopped())?;
             let (process, pid) = (stopped.name.clone(), stopped.pid());
-            Some(Ailment::Stopped { process, pid, silent: Duration::ZERO })
+            Some(ProcessProblem::Stopped { process, pid, silent: Duration::ZERO })
         })
     }
 
     /// Resolves when something has been wrong for so long that whoever waits will not find out by itself.
-    pub async fn ailing(&self) -> Ailment {
+    pub async fn ailing(&self) -> ProcessProblem {
         let mut chart = Chart::default();
         loop {
             if let Some(ailment) = chart.look(self) {
@@ -86,12 +85,12 @@ impl Vitals {
 
 /// What has been wrong since when, for whoever looks again and again.
 #[derive(Debug, Default)]
-pub struct Chart(Option<(Ailment, Instant)>);
+pub struct Chart(Option<(ProcessProblem, Instant)>);
 
 impl Chart {
     /// Looks. Gives what has been wrong for so long that it is news.
-    pub fn look(&mut self, vitals: &Vitals) -> Option<Ailment> {
-        self.0 = match (vitals.look(), self.0.take()) {
+    pub fn look(&mut self, health: &ProcessHealth) -> Option<ProcessProblem> {
+        self.0 = match (health.look(), self.0.take()) {
             (Some(now), Some((before, since))) if now == before => Some((before, since)),
             (Some(now), _) => Some((now, Instant::now())),
             (None, _) => None,
@@ -99,20 +98,20 @@ impl Chart {
         let (ailment, since) = self.0.as_ref()?;
         let lasted = since.elapsed();
         match ailment.clone() {
-            died @ Ailment::Died { .. } => (lasted >= DEAD_FOR).then_some(died),
-            Ailment::Stopped { process, pid, .. } => {
-                (lasted >= STOPPED_FOR).then_some(Ailment::Stopped { process, pid, silent: lasted })
+            died @ ProcessProblem::Died { .. } => (lasted >= DEAD_FOR).then_some(died),
+            ProcessProblem::Stopped { process, pid, .. } => {
+                (lasted >= STOPPED_FOR).then_some(ProcessProblem::Stopped { process, pid, silent: lasted })
             }
         }
     }
 }
 
-impl From<Ailment> for LabError {
+impl From<ProcessProblem> for LabError {
     /// What went wrong while a lab was starting.
-    fn from(ailment: Ailment) -> Self {
+    fn from(ailment: ProcessProblem) -> Self {
         match ailment {
-            Ailment::Died { process, how, log } => Self::Boot { server: process, how, log },
-            Ailment::Stopped { process, pid, silent } => {
+            ProcessProblem::Died { process, how, log } => Self::Boot { server: process, how, log },
+            ProcessProblem::Stopped { process, pid, silent } => {
                 Self::Stopped { process, pid, seconds: silent.as_secs() }
             }
         }

@@ -12,7 +12,7 @@ use crate::log::Reply;
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 
 /// A connection on which several commands may be sent at once.
-pub struct Direct {
+pub struct RespConnection {
     connection: Connection,
     /// What is to be sent, and how many commands that is.
     out: Vec<u8>,
@@ -23,7 +23,7 @@ pub struct Direct {
 #[derive(Debug)]
 pub struct Answer(RedisResult<Value>);
 
-impl Direct {
+impl RespConnection {
     /// Connects to a Unix socket's path or `host:port`, and says the password where there is one.
     pub fn open(address: &str, password: Option<&str>) -> Result<Self, String> {
         let client = place(address, password).and_then(Client::open);
@@ -110,16 +110,11 @@ impl Answer {
     }
 }
 
-/// A part of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
-    /// A text.
     Bytes(Vec<u8>),
-    /// A number.
     Number(i64),
-    /// A list.
     List(Vec<Part>),
-    /// Nothing.
     Nil,
 }
 
@@ -135,7 +130,6 @@ impl Part {
         }
     }
 
-    /// As text.
     pub fn text(&self) -> String {
         match self {
             Self::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
