@@ -21,7 +21,7 @@ clients:
 
 fn run(programs: &str) -> Answer {
     let place = Place::new();
-    place.write("tried.yaml", &format!("{HEAD}{programs}"));
+    place.write("tried.yaml", format!("{HEAD}{programs}"));
     let answer = place.run(&["run", "tried.yaml"]);
     place.assert_nothing_left();
     answer

@@ -65,7 +65,7 @@ fn check(statement: &str) -> Result<(), String> {
     }
     let words = words(statement);
     let begins = |beginning: &&str| beginning.split(' ').eq(words.iter().take(beginning.split(' ').count()));
-    if !BEGINNINGS.iter().any(|beginning| begins(&beginning)) {
+    if !BEGINNINGS.iter().any(begins) {
         let known = BEGINNINGS.join(", ");
         return Err(format!("a lesson's SQL statement begins with one of: {known}"));
     }

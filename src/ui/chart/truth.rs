@@ -162,7 +162,7 @@ impl Truth {
             }
             EventKind::Sent { op, actor, command, .. } => {
                 let names = |text: &str| command.arguments().any(|word| word.contains(text));
-                (names(name) && names(token) && !refused.contains(op)).then_some(Owner::Actor(*actor))
+                (!refused.contains(op) && names(name) && names(token)).then_some(Owner::Actor(*actor))
             }
             _ => None,
         })
