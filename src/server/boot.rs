@@ -6,9 +6,9 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::future::Future;
-use std::net::SocketAddr;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -36,6 +36,9 @@ const LONGEST_PROBE: Duration = Duration::from_secs(2);
 
 /// The pause after a probe that was refused.
 const BETWEEN_PROBES: Duration = Duration::from_millis(2);
+
+/// How often ports are tried.
+const TRIES: usize = 5;
 
 /// Where something listens. Loopback and Unix sockets are all that there is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -73,7 +76,7 @@ impl Boot<'_> {
         &self,
         name: &str,
         program: &Path,
-        arguments: impl FnOnce(&mut Command),
+        arguments: &[OsString],
     ) -> Result<(Process, Option<Slot>), LabError> {
         let slot = self.clock.allocate_slot();
         let process = self.start_again(name, program, slot.as_ref(), arguments)?;
@@ -86,11 +89,10 @@ impl Boot<'_> {
         name: &str,
         program: &Path,
         slot: Option<&Slot>,
-        arguments: impl FnOnce(&mut Command),
+        arguments: &[OsString],
     ) -> Result<Process, LabError> {
         let mut command = spawner::guarded(self.binary, program);
-        command.envs(self.clock.env(slot)).current_dir(self.workspace.path());
-        arguments(&mut command);
+        command.envs(self.clock.env(slot)).current_dir(self.workspace.path()).args(arguments);
         let (process, _) = Process::start(name, command, self.workspace, false)?;
         self.health.watch(&process.state);
         Ok(process.on_clock(self.clock))
@@ -135,11 +137,20 @@ impl From<Vec<Server>> for Started {
 
 impl Server {
     pub fn new(
-        info: ServerInfo,
+        boot: &Boot<'_>,
+        product: &str,
+        version: String,
         endpoint: Endpoint,
         (process, slot): (Process, Option<Slot>),
         observer: Box<dyn Observer>,
     ) -> Self {
+        let info = ServerInfo {
+            name: process.state.name.clone(),
+            product: product.to_owned(),
+            version,
+            address: endpoint.to_string(),
+            password: boot.secret.password().map(str::to_owned),
+        };
         Self { info, endpoint, slot, observer, process, launch: None, announced_port: None }
     }
 
@@ -160,10 +171,7 @@ impl Server {
         if self.process.ended().is_none() {
             return Err(refused("it runs".to_owned()));
         }
-        let arguments = |command: &mut Command| {
-            command.args(&launch.arguments);
-        };
-        self.process = boot.start_again(name, &launch.program, self.slot.as_ref(), arguments)?;
+        self.process = boot.start_again(name, &launch.program, self.slot.as_ref(), &launch.arguments)?;
         let observer = &self.observer;
         ready(&self.process, || async { observer.observe(boot.clock, None).await.ok() }).await?;
         Ok(())
@@ -173,6 +181,28 @@ impl Server {
     pub async fn died(&self) -> ProcessProblem {
         let how = self.process.died().await;
         ProcessProblem::Died { process: self.info.name.clone(), how, log: log_tail(&self.process.state.log) }
+    }
+}
+
+/// A port that is free at this moment.
+pub(crate) fn free_port() -> io::Result<SocketAddr> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
+}
+
+/// Starts servers on free ports; on others where somebody else was quicker: between finding a port and the server's taking
+/// it may lie the start of a Java machine.
+pub(crate) async fn on_free_ports<T, F>(start: impl Fn() -> F) -> Result<T, LabError>
+where
+    F: Future<Output = Result<T, LabError>>,
+{
+    let mut tries = 1;
+    loop {
+        match start().await {
+            Err(LabError::Boot { log, .. }) if tries < TRIES && log.contains("Address already in use") => {
+                tries += 1;
+            }
+            result => return result,
+        }
     }
 }
 

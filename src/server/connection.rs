@@ -4,6 +4,7 @@ use std::{future, sync::Arc};
 
 use futures::{FutureExt, future::BoxFuture};
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
 use crate::log::{Command, Product, Reply};
 
@@ -28,15 +29,20 @@ pub(crate) type Breaks = u64;
 /// Called with what a server tells without being asked: what about, and what happened there.
 pub(crate) type Notify = Arc<dyn Fn(String, String) + Send + Sync>;
 
-/// A connection to a server.
+/// A command under way. `None`: it is no command of this product.
+pub(crate) type Asked<'a> = BoxFuture<'a, Option<Reply>>;
+
+/// The value of a reply that is neither an error nor lost.
+pub(crate) fn value(reply: Reply) -> Result<Json, Reply> {
+    match reply {
+        Reply::Value(value) => Ok(value),
+        bad => Err(bad),
+    }
+}
+
 pub(crate) trait Connection: Send + Sync {
-    /// Sends a command (of a script also the text) and waits for its answer. `None`: it is no command of this product.
-    fn send<'a>(
-        &'a mut self,
-        command: &'a Command,
-        script: Option<&'a str>,
-        breaks: Breaks,
-    ) -> BoxFuture<'a, Option<Reply>>;
+    /// Sends a command (of a script also the text) and waits for its answer.
+    fn send<'a>(&'a mut self, command: &'a Command, script: Option<&'a str>, breaks: Breaks) -> Asked<'a>;
 
     /// The server's number for it, where it has one that it tells to others.
     fn session(&self) -> Option<i64> {

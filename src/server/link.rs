@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::watch;
-use tokio::task::AbortHandle;
+use tokio::task::JoinSet;
 
 use crate::log::{LinkId, Way};
 use crate::server::boot::Endpoint;
@@ -72,18 +72,8 @@ pub struct Link {
     address: LinkAddress,
     orders: watch::Sender<Orders>,
     holding: watch::Sender<Holding>,
-    /// Shared by the links of one front.
-    _acceptor: Arc<Acceptor>,
-}
-
-/// The task that lets connections in; it ends with the last link that it serves.
-#[derive(Debug)]
-struct Acceptor(AbortHandle);
-
-impl Drop for Acceptor {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
+    /// The task that lets connections in, shared by the links of one front: it ends with the last of them.
+    _acceptor: Arc<JoinSet<()>>,
 }
 
 /// One end of a front: the link, and the loopback address that its client connects from.
@@ -94,22 +84,21 @@ impl Link {
     /// else a free port of the loopback interface.
     pub(crate) async fn lay(id: LinkId, server: &Endpoint, socket: &Path) -> io::Result<Self> {
         let (orders, holding, wire) = Wire::new();
-        let (address, acceptor) = match server {
+        let mut acceptor = JoinSet::new();
+        let address = match server {
             Endpoint::Unix(server) => {
                 let listener = UnixListener::bind(socket)?;
-                let task = tokio::spawn(accept_unix(listener, server.clone(), wire));
-                (LinkAddress::Unix(socket.to_path_buf()), task)
+                acceptor.spawn(accept_unix(listener, server.clone(), wire));
+                LinkAddress::Unix(socket.to_path_buf())
             }
             Endpoint::Tcp(server) => {
                 let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
                 let address = listener.local_addr()?;
-                (
-                    LinkAddress::Tcp(address),
-                    tokio::spawn(accept_tcp(listener, *server, vec![(Ipv4Addr::LOCALHOST.into(), wire)])),
-                )
+                acceptor.spawn(accept_tcp(listener, *server, vec![(Ipv4Addr::LOCALHOST.into(), wire)]));
+                LinkAddress::Tcp(address)
             }
         };
-        Ok(Self { id, address, orders, holding, _acceptor: Arc::new(Acceptor(acceptor.abort_handle())) })
+        Ok(Self { id, address, orders, holding, _acceptor: Arc::new(acceptor) })
     }
 
     /// Lays one link for each visitor behind one listening end: servers must agree on each other's
@@ -127,8 +116,9 @@ impl Link {
             wires.push((*from, wire));
             parts.push((id.clone(), orders, holding));
         }
-        let acceptor = tokio::spawn(accept_tcp(listener, server, wires)).abort_handle();
-        let acceptor = Arc::new(Acceptor(acceptor));
+        let mut acceptor = JoinSet::new();
+        acceptor.spawn(accept_tcp(listener, server, wires));
+        let acceptor = Arc::new(acceptor);
         let link = |(id, orders, holding)| Self {
             id,
             address: LinkAddress::Tcp(address),
@@ -343,13 +333,12 @@ impl Connection {
             LinkState::Held(held) => held.covers(way),
             LinkState::Open | LinkState::Cut => false,
         };
-        let now = *self.wire.orders.borrow();
+        let mut now = *self.wire.orders.borrow();
         if held(&now) && now.generation == self.generation {
             let _counted = Counted::new(&self.wire.holding, way);
             let mut orders = self.wire.orders.clone();
             let decided = |orders: &Orders| !held(orders) || orders.generation != self.generation;
-            let decision = *orders.wait_for(decided).await.map_err(|_| Severed)?;
-            return if decision.generation == self.generation { Ok(()) } else { Err(Severed) };
+            now = *orders.wait_for(decided).await.map_err(|_| Severed)?;
         }
         if now.generation == self.generation { Ok(()) } else { Err(Severed) }
     }

@@ -16,25 +16,24 @@ use crate::log::Observed;
 /// How long a look may take, in real time. A frozen server does not answer, and nobody shall wait for it.
 const LOOK_WITHIN: Duration = Duration::from_secs(2);
 
+/// A look into a server, under way.
+pub(crate) type Look<'a, T> = BoxFuture<'a, Result<T, ObserveError>>;
+
 /// Reads the truth of one server.
 pub(crate) trait Observer: Debug + Send + Sync {
     /// Everything that the server holds. `slot` tells how wrong the server's clock is.
-    fn observe<'a>(
-        &'a self,
-        clock: &'a LessonClock,
-        slot: Option<&'a Slot>,
-    ) -> BoxFuture<'a, Result<Observed, ObserveError>>;
+    fn observe<'a>(&'a self, clock: &'a LessonClock, slot: Option<&'a Slot>) -> Look<'a, Observed>;
 
     /// A counter of the server's, by the name that the server gives it; `None` where there is none.
-    fn metric<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<i64>, ObserveError>>;
+    fn metric<'a>(&'a self, name: &'a str) -> Look<'a, Option<i64>>;
 
     /// A field of what the server says about itself, as text; `None` where there is none.
-    fn field<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<String>, ObserveError>> {
+    fn field<'a>(&'a self, name: &'a str) -> Look<'a, Option<String>> {
         Box::pin(async move { Ok(self.metric(name).await?.map(|value| value.to_string())) })
     }
 
     /// The server's own calendar time, in milliseconds since 1970; `None` where it cannot be asked for it.
-    fn unix_millis(&self) -> BoxFuture<'_, Result<Option<i64>, ObserveError>> {
+    fn unix_millis(&self) -> Look<'_, Option<i64>> {
         Box::pin(async { Ok(None) })
     }
 

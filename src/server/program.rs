@@ -48,10 +48,13 @@ impl Program {
         LabError::MissingProgram { program: self.name, variable: self.variable }
     }
 
-    /// That it is older than will do.
-    pub fn too_old(&self, path: PathBuf, found: String) -> LabError {
+    /// Refuses one that is older than will do.
+    pub fn must_be_new(&self, path: &Path, found: &str) -> Result<(), LabError> {
+        if Version::read(found).is_none_or(|version| version >= self.needed) {
+            return Ok(());
+        }
         let (program, needed, variable) = (self.name, self.needed.to_string(), self.variable);
-        LabError::TooOld { program, path, found, needed, variable }
+        Err(LabError::TooOld { program, path: path.to_path_buf(), found: found.to_owned(), needed, variable })
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 use super::DATABASE;
 use crate::{
     log::{Command, Reply},
-    server::connection::{Breaks, Connection, ServerAddress},
+    server::connection::{Asked, Breaks, Connection, ServerAddress, value},
 };
 
 /// The most rows that are read of one answer.
@@ -69,10 +69,6 @@ impl Client {
     }
 
     async fn delete_all(&mut self) -> Result<(), Reply> {
-        let value = |reply| match reply {
-            Reply::Value(value) => Ok(value),
-            bad => Err(bad),
-        };
         let tables =
             "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE()";
         let tables = value(self.ask(self.breaks, tables).await)?;
@@ -84,12 +80,7 @@ impl Client {
 }
 
 impl Connection for Client {
-    fn send<'a>(
-        &'a mut self,
-        command: &'a Command,
-        _: Option<&'a str>,
-        breaks: Breaks,
-    ) -> BoxFuture<'a, Option<Reply>> {
+    fn send<'a>(&'a mut self, command: &'a Command, _: Option<&'a str>, breaks: Breaks) -> Asked<'a> {
         async move {
             match command {
                 Command::Sql(statement) => Some(self.ask(breaks, statement).await),

@@ -8,8 +8,8 @@ pub(crate) mod programs;
 use std::{ffi::OsString, path::Path};
 
 use crate::{
-    log::{Product, ServerInfo},
-    process::{LabError, version::Version},
+    log::Product,
+    process::LabError,
     server::{
         boot::{Boot, Endpoint, Launch, Server, Started, ready},
         mariadb::{observe::MariadbObserver, programs::SERVER},
@@ -36,23 +36,12 @@ pub(crate) async fn start(boot: &Boot<'_>) -> Result<Started, LabError> {
     let nothing = boot.workspace.make_dir(&format!("{NAME}-files"))?;
     let socket = boot.workspace.join(&format!("{NAME}.sock"));
     let arguments = arguments(&program, &data, &nothing, &socket);
-    let started = boot.start(NAME, &program, |command| {
-        command.args(&arguments);
-    })?;
+    let started = boot.start(NAME, &program, &arguments)?;
     let observer = MariadbObserver::new(&socket);
     let version = ready(&started.0, || async { observer.version().await.ok() }).await?;
-    if Version::read(&version).is_some_and(|found| found < SERVER.needed) {
-        return Err(SERVER.too_old(program, version));
-    }
-    let endpoint = Endpoint::Unix(socket);
-    let info = ServerInfo {
-        name: NAME.to_owned(),
-        product: Product::Mariadb.traits().name.to_owned(),
-        version,
-        address: endpoint.to_string(),
-        password: None,
-    };
-    let server = Server::new(info, endpoint, started, Box::new(observer));
+    SERVER.must_be_new(&program, &version)?;
+    let product = Product::Mariadb.traits().name;
+    let server = Server::new(boot, product, version, Endpoint::Unix(socket), started, Box::new(observer));
     Ok(vec![server.restartable(Launch { program, arguments })].into())
 }
 

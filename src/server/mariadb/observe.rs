@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use futures::{FutureExt, future::BoxFuture};
+use futures::FutureExt;
 use mysql_async::{Conn, Error};
 use serde_json::Value as Json;
 use tokio::sync::Mutex;
@@ -20,7 +20,7 @@ use crate::{
         Observed,
         product::mariadb::{Row, Tables},
     },
-    server::observe::{ObserveError, Observer, within},
+    server::observe::{Look, ObserveError, Observer, within},
 };
 
 /// The most rows that are read of a table.
@@ -112,15 +112,11 @@ impl MariadbObserver {
 }
 
 impl Observer for MariadbObserver {
-    fn observe<'a>(
-        &'a self,
-        _: &'a LessonClock,
-        _: Option<&'a Slot>,
-    ) -> BoxFuture<'a, Result<Observed, ObserveError>> {
+    fn observe<'a>(&'a self, _: &'a LessonClock, _: Option<&'a Slot>) -> Look<'a, Observed> {
         async { Ok(Observed::Mariadb(within(self.look()).await?)) }.boxed()
     }
 
-    fn metric<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<i64>, ObserveError>> {
+    fn metric<'a>(&'a self, name: &'a str) -> Look<'a, Option<i64>> {
         async move {
             let status = within(self.ask("SHOW GLOBAL STATUS")).await?;
             let known: BTreeMap<String, &Json> =
@@ -130,7 +126,7 @@ impl Observer for MariadbObserver {
         .boxed()
     }
 
-    fn unix_millis(&self) -> BoxFuture<'_, Result<Option<i64>, ObserveError>> {
+    fn unix_millis(&self) -> Look<'_, Option<i64>> {
         async {
             let now = self.ask_one("SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS INTEGER) AS value").await?;
             Ok(now.and_then(|now| text(&now).parse().ok()))

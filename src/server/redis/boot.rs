@@ -1,15 +1,13 @@
 //! One Redis server on a Unix socket in the workspace, with a configuration file of its own.
 
-use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::Path;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
-use crate::log::{Product, ServerInfo};
+use crate::log::Product;
 use crate::process::error::LabError;
-use crate::process::version::Version;
 use crate::server::boot::{Boot, Endpoint, Launch, Server, ready};
 use crate::server::redis::access::users;
 use crate::server::redis::observe::{Known, RedisObserver};
@@ -47,40 +45,20 @@ pub(crate) async fn start(
     let data = boot.workspace.make_dir(&format!("{name}-data"))?;
     let config = configuration(boot, &socket, &data, port, extra);
     let config = boot.workspace.write(&format!("{name}.conf"), &config)?;
+    let arguments = vec![config.into()];
     let observer = RedisObserver::new(&socket, boot.secret.password(), known.cloned());
-    launch(boot, name, &socket, vec![config.into()], observer).await
-}
-
-async fn launch(
-    boot: &Boot<'_>,
-    name: &str,
-    socket: &Path,
-    arguments: Vec<OsString>,
-    observer: RedisObserver,
-) -> Result<Server, LabError> {
     let program = (SERVER.find)(boot.search)?;
-    let started = boot.start(name, &program, |command| {
-        command.args(&arguments);
-    })?;
+    let started = boot.start(name, &program, &arguments)?;
     let process = &started.0;
     ready(process, || async {
-        let pong = ping(socket, boot.secret.password()).await;
+        let pong = ping(&socket, boot.secret.password()).await;
         pong.ok().filter(|pong| *pong).map(|_| ())
     })
     .await?;
     let version = ready(process, || async { observer.info("redis_version").await.ok()? }).await?;
-    if Version::read(&version).is_some_and(|found| found < SERVER.needed) {
-        return Err(SERVER.too_old(program, version));
-    }
-    let endpoint = Endpoint::Unix(socket.to_path_buf());
-    let info = ServerInfo {
-        name: name.to_owned(),
-        product: Product::Redis.traits().name.to_owned(),
-        version,
-        address: endpoint.to_string(),
-        password: boot.secret.password().map(str::to_owned),
-    };
-    let server = Server::new(info, endpoint, started, Box::new(observer));
+    SERVER.must_be_new(&program, &version)?;
+    let product = Product::Redis.traits().name;
+    let server = Server::new(boot, product, version, Endpoint::Unix(socket), started, Box::new(observer));
     Ok(server.restartable(Launch { program, arguments }))
 }
 

@@ -6,7 +6,7 @@ use redis::{RedisResult, aio::MultiplexedConnection};
 use super::connection;
 use crate::{
     log::{Command, Reply},
-    server::connection::{Breaks, Connection, ServerAddress},
+    server::connection::{Asked, Breaks, Connection, ServerAddress, value},
 };
 
 /// The way to one Redis server: connected when it is first needed, and again after it was lost. An operation that is
@@ -76,12 +76,7 @@ impl Client {
 }
 
 impl Connection for Client {
-    fn send<'a>(
-        &'a mut self,
-        command: &'a Command,
-        script: Option<&'a str>,
-        breaks: Breaks,
-    ) -> BoxFuture<'a, Option<Reply>> {
+    fn send<'a>(&'a mut self, command: &'a Command, script: Option<&'a str>, breaks: Breaks) -> Asked<'a> {
         async move {
             let command = match (command, script) {
                 (Command::Redis(words), _) => {
@@ -107,12 +102,6 @@ impl Connection for Client {
     }
 
     fn empty<'a>(&'a mut self, _: &'a [String]) -> BoxFuture<'a, Result<(), Reply>> {
-        async {
-            match self.ask(self.breaks, redis::cmd("FLUSHALL")).await {
-                Reply::Value(_) => Ok(()),
-                bad => Err(bad),
-            }
-        }
-        .boxed()
+        async { value(self.ask(self.breaks, redis::cmd("FLUSHALL")).await).map(drop) }.boxed()
     }
 }

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures::FutureExt;
-use futures::future::BoxFuture;
 use redis::aio::MultiplexedConnection;
 use redis::{
     AsyncConnectionConfig, Client, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo, RedisError, Value,
@@ -19,7 +18,7 @@ use tokio::sync::Mutex;
 
 use crate::clock::{LessonClock, Slot};
 use crate::log::{KeyState, KeyValue, Keyspace, Observed, Role};
-use crate::server::observe::{ObserveError, Observer, within};
+use crate::server::observe::{Look, ObserveError, Observer, within};
 
 const LOOK: &str = include_str!("observe.lua");
 
@@ -124,11 +123,7 @@ impl RedisObserver {
 }
 
 impl Observer for RedisObserver {
-    fn observe<'a>(
-        &'a self,
-        clock: &'a LessonClock,
-        slot: Option<&'a Slot>,
-    ) -> BoxFuture<'a, Result<Observed, ObserveError>> {
+    fn observe<'a>(&'a self, clock: &'a LessonClock, slot: Option<&'a Slot>) -> Look<'a, Observed> {
         async move {
             let mut look = redis::cmd("EVAL_RO");
             look.arg(LOOK).arg(0).arg(KEYS).arg(ELEMENTS).arg(BYTES);
@@ -144,15 +139,15 @@ impl Observer for RedisObserver {
         .boxed()
     }
 
-    fn metric<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<i64>, ObserveError>> {
+    fn metric<'a>(&'a self, name: &'a str) -> Look<'a, Option<i64>> {
         async { Ok(self.info(name).await?.and_then(|value| value.parse().ok())) }.boxed()
     }
 
-    fn field<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<String>, ObserveError>> {
+    fn field<'a>(&'a self, name: &'a str) -> Look<'a, Option<String>> {
         self.info(name).boxed()
     }
 
-    fn unix_millis(&self) -> BoxFuture<'_, Result<Option<i64>, ObserveError>> {
+    fn unix_millis(&self) -> Look<'_, Option<i64>> {
         async move {
             let (seconds, micros): (i64, i64) = self.ask(&redis::cmd("TIME")).await?;
             Ok(Some(seconds * 1000 + micros / 1000))
@@ -167,10 +162,8 @@ impl Observer for RedisObserver {
 
 /// A field of `INFO`: `total_commands_processed:12`.
 fn read_info<'a>(text: &'a str, field: &str) -> Option<&'a str> {
-    text.lines()
-        .filter_map(|line| line.split_once(':'))
-        .find(|(key, _)| *key == field)
-        .map(|(_, value)| value.trim())
+    let mut fields = text.lines().filter_map(|line| line.split_once(':'));
+    fields.find(|(key, _)| *key == field).map(|(_, value)| value.trim())
 }
 
 fn key_value(kind: String, value: &Value) -> KeyValue {

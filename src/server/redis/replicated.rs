@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Write;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use futures::future::try_join_all;
@@ -18,14 +18,11 @@ use crate::clock::Rate;
 use crate::lesson::Topology;
 use crate::log::LinkId;
 use crate::process::error::LabError;
-use crate::server::boot::{Boot, Endpoint, Started, ready};
+use crate::server::boot::{Boot, Endpoint, Started, free_port, on_free_ports, ready};
 use crate::server::link::{Link, Visitor};
 use crate::server::redis::access::KEEPER;
 use crate::server::redis::boot::start as start_member;
 use crate::server::redis::sentinel;
-
-/// How often other ports are tried when somebody else was quicker.
-const TRIES: usize = 5;
 
 /// How fast the lesson clock runs until the Sentinels have found each other: they greet every 2 s.
 const BOOT_RATE: f64 = 20.0;
@@ -35,15 +32,7 @@ const CALM_RATE: f64 = 8.0;
 
 /// Starts them all and comes back when the replicas follow and every Sentinel knows everybody.
 pub(crate) async fn start(boot: &Boot<'_>, topology: &Topology) -> Result<Started, LabError> {
-    let mut tries = 1;
-    loop {
-        match start_once(boot, topology).await {
-            Err(LabError::Boot { log, .. }) if tries < TRIES && log.contains("Address already in use") => {
-                tries += 1;
-            }
-            result => return result,
-        }
-    }
+    on_free_ports(|| start_once(boot, topology)).await
 }
 
 async fn start_once(boot: &Boot<'_>, topology: &Topology) -> Result<Started, LabError> {
@@ -63,7 +52,7 @@ async fn start_once(boot: &Boot<'_>, topology: &Topology) -> Result<Started, Lab
     let mut started = Started::default();
     let mut members = Vec::new();
     for (name, front, announced) in fronts {
-        let own = free_port().await.map_err(unlinked)?;
+        let own = free_port().map_err(unlinked)?;
         let visitors = visitors(topology, name);
         started.links.extend(Link::lay_front(front, own, &visitors).map_err(unlinked)?);
         let mut extra = format!(
@@ -95,7 +84,7 @@ async fn start_once(boot: &Boot<'_>, topology: &Topology) -> Result<Started, Lab
     let quorum = topology.sentinels.len() / 2 + 1;
     boot.clock.set_rate(Rate::from_factor(BOOT_RATE).unwrap_or(Rate::NORMAL))?;
     started.helpers = try_join_all(topology.sentinels.iter().map(|name| async move {
-        let port = free_port().await.map_err(unlinked)?;
+        let port = free_port().map_err(unlinked)?;
         sentinel::start(boot, name, (port, source(topology, name)), master, quorum).await
     }))
     .await?;
@@ -151,9 +140,4 @@ fn source(topology: &Topology, name: &str) -> IpAddr {
     let place = all.take_while(|known| **known != name).count();
     // 127.0.0.1 is everybody else's.
     Ipv4Addr::new(127, 0, 1, u8::try_from(place + 1).unwrap_or(u8::MAX)).into()
-}
-
-/// A port that is free at this moment.
-async fn free_port() -> std::io::Result<SocketAddr> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?.local_addr()
 }

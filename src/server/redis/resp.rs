@@ -75,10 +75,7 @@ impl RespConnection {
 
 /// Why nothing more can be asked.
 fn broken(error: &RedisError) -> String {
-    if error.is_timeout() {
-        return silence();
-    }
-    error.to_string()
+    if error.is_timeout() { silence() } else { error.to_string() }
 }
 
 fn silence() -> String {

@@ -3,14 +3,13 @@
 use std::net::{IpAddr, SocketAddr};
 
 use futures::FutureExt;
-use futures::future::BoxFuture;
 use redis::{AsyncConnectionConfig, Client};
 
 use crate::clock::{LessonClock, Slot};
-use crate::log::{Keyspace, Observed, ServerInfo};
+use crate::log::{Keyspace, Observed};
 use crate::process::error::LabError;
 use crate::server::boot::{Boot, Endpoint, Server, ready};
-use crate::server::observe::{ObserveError, Observer, within};
+use crate::server::observe::{Look, Observer, within};
 use crate::server::redis::{access::KEEPER, programs::SERVER};
 
 /// The name that the Sentinels know the master by.
@@ -49,21 +48,12 @@ pub(crate) async fn start(
     );
     let config = boot.workspace.write(&format!("{name}.conf"), &config)?;
     let program = (SERVER.find)(boot.search)?;
-    let started = boot.start(name, &program, |command| {
-        command.arg(&config).arg("--sentinel");
-    })?;
+    let started = boot.start(name, &program, &[config.into(), "--sentinel".into()])?;
     // The port may be another lab's, which was quicker; ours then ends and is noticed. Its own process is
     // known by what it watches.
     ready(&started.0, || async { (primary(address, secret).await?.port() == port).then_some(()) }).await?;
-    let endpoint = Endpoint::Tcp(address);
-    let info = ServerInfo {
-        name: name.to_owned(),
-        product: "Redis Sentinel".to_owned(),
-        version: String::new(),
-        address: endpoint.to_string(),
-        password: boot.secret.password().map(str::to_owned),
-    };
-    Ok(Server::new(info, endpoint, started, Box::new(SentinelObserver)))
+    let (endpoint, observer) = (Endpoint::Tcp(address), Box::new(SentinelObserver));
+    Ok(Server::new(boot, "Redis Sentinel", String::new(), endpoint, started, observer))
 }
 
 /// How many replicas of the master and how many other Sentinels a Sentinel knows to be well.
@@ -117,15 +107,11 @@ async fn ask(address: SocketAddr, secret: &str, words: &[&str]) -> Option<redis:
 struct SentinelObserver;
 
 impl Observer for SentinelObserver {
-    fn observe<'a>(
-        &'a self,
-        _: &'a LessonClock,
-        _: Option<&'a Slot>,
-    ) -> BoxFuture<'a, Result<Observed, ObserveError>> {
+    fn observe<'a>(&'a self, _: &'a LessonClock, _: Option<&'a Slot>) -> Look<'a, Observed> {
         async { Ok(Observed::Redis(Keyspace::default())) }.boxed()
     }
 
-    fn metric<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<i64>, ObserveError>> {
+    fn metric<'a>(&'a self, _: &'a str) -> Look<'a, Option<i64>> {
         async { Ok(None) }.boxed()
     }
 

@@ -6,23 +6,19 @@ pub(crate) mod observe;
 pub(crate) mod programs;
 pub(crate) mod session;
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::Path;
 
-use crate::log::{Product, ServerInfo};
+use crate::log::Product;
 use crate::process::error::LabError;
-use crate::process::version::Version;
-use crate::server::boot::{Boot, Endpoint, Server, Started, ready};
+use crate::server::boot::{Boot, Endpoint, Server, Started, free_port, on_free_ports, ready};
 use crate::server::zookeeper::four_letters::ask;
 use crate::server::zookeeper::jars::Jars;
 use crate::server::zookeeper::observe::ZookeeperObserver;
 use crate::server::zookeeper::programs::{JAVA, ZOOKEEPER, zookeeper};
 
 const NAME: &str = "zookeeper";
-
-/// How often another port is tried when somebody else was quicker. Between finding a free port and the
-/// server's taking it lies the start of a Java machine.
-const PORTS: usize = 5;
 
 /// ZooKeeper's unit of time, in milliseconds. Sessions expire at the end of a tick, so that a small one
 /// makes them expire close to their timeout.
@@ -34,34 +30,25 @@ const FOUR_LETTERS: &str = "ruok,srvr,conf,mntr,cons,dump,wchs,wchp,wchc";
 /// Starts the lab's only server.
 pub(crate) async fn start(boot: &Boot<'_>) -> Result<Started, LabError> {
     let (java, jars) = ((JAVA.find)(boot.search)?, zookeeper(boot.search)?);
-    if let Some(found) = jars.version.filter(|version| *version < ZOOKEEPER.needed) {
-        return Err(ZOOKEEPER.too_old(jars.server, found.to_string()));
+    if let Some(found) = jars.version {
+        ZOOKEEPER.must_be_new(&jars.server, &found.to_string())?;
     }
-    let mut tries = 1;
-    loop {
-        match start_one(boot, NAME, &java, &jars).await {
-            Err(LabError::Boot { log, .. }) if tries < PORTS && log.contains("Address already in use") => {
-                tries += 1;
-            }
-            result => return Ok(vec![result?].into()),
-        }
-    }
+    Ok(vec![on_free_ports(|| start_one(boot, &java, &jars)).await?].into())
 }
 
-async fn start_one(boot: &Boot<'_>, name: &str, java: &Path, jars: &Jars) -> Result<Server, LabError> {
-    let data = boot.workspace.make_dir(&format!("{name}-data"))?;
-    let address = free_port().map_err(|source| LabError::Link { link: name.to_owned(), source })?;
-    let config = boot.workspace.write(&format!("{name}.cfg"), &configuration(&data, address))?;
-    let logback = if jars.has_logback() { Some(boot.workspace.write("logback.xml", LOGBACK)?) } else { None };
-    let started = boot.start(name, java, |command| {
-        command.args(JAVA_OPTIONS);
-        if let Some(file) = &logback {
-            command.arg(format!("-Dlogback.configurationFile={}", file.display()));
-        }
-        command.arg(format!("-Djava.io.tmpdir={}", boot.workspace.path().display()));
-        command.arg("-cp").arg(jars.joined());
-        command.arg("org.apache.zookeeper.server.ZooKeeperServerMain").arg(&config);
-    })?;
+async fn start_one(boot: &Boot<'_>, java: &Path, jars: &Jars) -> Result<Server, LabError> {
+    let data = boot.workspace.make_dir(&format!("{NAME}-data"))?;
+    let address = free_port().map_err(|source| LabError::Link { link: NAME.to_owned(), source })?;
+    let config = boot.workspace.write(&format!("{NAME}.cfg"), &configuration(&data, address))?;
+    let mut arguments = JAVA_OPTIONS.map(OsString::from).to_vec();
+    if jars.has_logback() {
+        let file = boot.workspace.write("logback.xml", LOGBACK)?;
+        arguments.push(format!("-Dlogback.configurationFile={}", file.display()).into());
+    }
+    arguments.push(format!("-Djava.io.tmpdir={}", boot.workspace.path().display()).into());
+    arguments.extend(["-cp".into(), jars.joined()]);
+    arguments.extend(["org.apache.zookeeper.server.ZooKeeperServerMain".into(), config.into()]);
+    let started = boot.start(NAME, java, &arguments)?;
     let process = &started.0;
     ready(process, || async { (ask(address, "ruok").await.ok()? == "imok").then_some(()) }).await?;
     // The port may belong to another lab's server, which was quicker; ours will then end. So it must also
@@ -70,27 +57,13 @@ async fn start_one(boot: &Boot<'_>, name: &str, java: &Path, jars: &Jars) -> Res
     ready(process, || async { ask(address, "conf").await.ok()?.contains(&own_directory).then_some(()) })
         .await?;
     let version = ready(process, || async { version_in_srvr(&ask(address, "srvr").await.ok()?) }).await?;
-    if Version::read(&version).is_some_and(|found| found < ZOOKEEPER.needed) {
-        return Err(ZOOKEEPER.too_old(jars.server.clone(), version));
-    }
+    ZOOKEEPER.must_be_new(&jars.server, &version)?;
     let observer = ZookeeperObserver::new(address);
     // The observer's session is opened here and not at the first look, because it takes a transaction
     // number: the lesson's own numbers then do not depend on when somebody looks.
     ready(process, || async { observer.connect().await.ok() }).await?;
-    let endpoint = Endpoint::Tcp(address);
-    let info = ServerInfo {
-        name: name.to_owned(),
-        product: Product::Zookeeper.traits().name.to_owned(),
-        version,
-        address: endpoint.to_string(),
-        password: None,
-    };
-    Ok(Server::new(info, endpoint, started, Box::new(observer)))
-}
-
-/// A port that is free at this moment.
-fn free_port() -> std::io::Result<SocketAddr> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
+    let product = Product::Zookeeper.traits().name;
+    Ok(Server::new(boot, product, version, Endpoint::Tcp(address), started, Box::new(observer)))
 }
 
 /// The server's configuration file. `maxClientCnxns=0` lifts the limit of 60 connections for an address,

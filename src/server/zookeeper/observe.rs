@@ -10,13 +10,13 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use futures::FutureExt;
-use futures::future::{BoxFuture, join_all, try_join, try_join_all};
+use futures::future::{join_all, try_join, try_join_all};
 use tokio::sync::Mutex;
 use zookeeper_client::{Client, Error};
 
 use crate::clock::{LessonClock, Slot};
 use crate::log::{Observed, Znode, ZnodeTree};
-use crate::server::observe::{ObserveError, Observer, within};
+use crate::server::observe::{Look, ObserveError, Observer, within};
 use crate::server::zookeeper::four_letters::{ask, read_dump, read_mntr, read_wchp};
 
 /// The longest session that the lab's server grants, in lesson time.
@@ -102,15 +102,11 @@ impl ZookeeperObserver {
 }
 
 impl Observer for ZookeeperObserver {
-    fn observe<'a>(
-        &'a self,
-        _: &'a LessonClock,
-        _: Option<&'a Slot>,
-    ) -> BoxFuture<'a, Result<Observed, ObserveError>> {
+    fn observe<'a>(&'a self, _: &'a LessonClock, _: Option<&'a Slot>) -> Look<'a, Observed> {
         async { Ok(Observed::Zookeeper(within(self.look()).await?)) }.boxed()
     }
 
-    fn metric<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<i64>, ObserveError>> {
+    fn metric<'a>(&'a self, name: &'a str) -> Look<'a, Option<i64>> {
         async move { Ok(read_mntr(&within(ask(self.server, "mntr")).await?, name)) }.boxed()
     }
 

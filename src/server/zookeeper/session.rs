@@ -9,7 +9,7 @@ use zookeeper_client::{Acls, Client, CreateMode, Error, OneshotWatcher, Stat};
 
 use crate::{
     log::{Command, Reply, product::zookeeper::Call},
-    server::connection::{Breaks, Connection, Notify, ServerAddress},
+    server::connection::{Asked, Breaks, Connection, Notify, ServerAddress, value},
 };
 
 struct Session {
@@ -30,12 +30,7 @@ pub(crate) async fn connect(
 }
 
 impl Connection for Session {
-    fn send<'a>(
-        &'a mut self,
-        command: &'a Command,
-        _: Option<&'a str>,
-        _: Breaks,
-    ) -> BoxFuture<'a, Option<Reply>> {
+    fn send<'a>(&'a mut self, command: &'a Command, _: Option<&'a str>, _: Breaks) -> Asked<'a> {
         async move {
             match command {
                 Command::Zookeeper(call) => Some(self.call(call).await),
@@ -91,10 +86,7 @@ impl Connection for Session {
 
 impl Session {
     async fn call(&mut self, call: &Call) -> Reply {
-        match self.try_call(call).await {
-            Ok(reply) => reply,
-            Err(error) => failed(&error),
-        }
+        self.try_call(call).await.unwrap_or_else(|error| failed(&error))
     }
 
     async fn try_call(&mut self, call: &Call) -> Result<Reply, Error> {
@@ -173,20 +165,14 @@ impl Session {
         let mut unseen = vec!["/".to_owned()];
         while let Some(path) = unseen.pop() {
             let below = path.trim_end_matches('/').to_owned();
-            let children = match self.call(&Call::Ls { watch: false, path: path.clone() }).await {
-                Reply::Value(names) => names,
-                bad => return Err(bad),
-            };
+            let children = value(self.call(&Call::Ls { watch: false, path: path.clone() }).await)?;
             let names = children.as_array().into_iter().flatten();
             let paths = names.filter_map(|name| Some(format!("{below}/{}", name.as_str()?)));
             unseen.extend(paths.filter(|path| path != "/zookeeper"));
             found.push(path);
         }
         for path in found.into_iter().skip(1).rev() {
-            match self.call(&Call::Delete { path }).await {
-                Reply::Value(_) => {}
-                bad => return Err(bad),
-            }
+            value(self.call(&Call::Delete { path }).await)?;
         }
         Ok(())
     }
