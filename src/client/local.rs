@@ -5,11 +5,8 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::log::{ActorId, OpId, Reply};
 
-/// The mutexes of this process.
 #[derive(Debug, Default)]
-pub(crate) struct LocalLocks {
-    locks: HashMap<String, LocalLock>,
-}
+pub(crate) struct LocalLocks(HashMap<String, LocalLock>);
 
 #[derive(Debug, Default)]
 struct LocalLock {
@@ -17,31 +14,22 @@ struct LocalLock {
     queue: VecDeque<(ActorId, OpId)>,
 }
 
-/// What comes of asking for a mutex.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Asked {
-    /// It is answered at once.
-    Done(Reply),
-    /// It waits for the holder.
-    Blocked,
-}
-
 impl LocalLocks {
-    /// Asks for a mutex.
-    pub(crate) fn lock(&mut self, name: &str, actor: ActorId, op: OpId) -> Asked {
-        let lock = self.locks.entry(name.to_owned()).or_default();
-        if lock.holder.is_none() {
+    /// Asks for a mutex. Says whether it is granted at once; if not, the operation waits for the holder.
+    pub(crate) fn lock(&mut self, name: &str, actor: ActorId, op: OpId) -> bool {
+        let lock = self.0.entry(name.to_owned()).or_default();
+        let free = lock.holder.is_none();
+        if free {
             lock.holder = Some(actor);
-            Asked::Done(ok())
         } else {
             lock.queue.push_back((actor, op));
-            Asked::Blocked
         }
+        free
     }
 
     /// Gives a mutex back. Also returns the operation that waited for it longest: it has the mutex now.
     pub(crate) fn unlock(&mut self, name: &str, actor: ActorId) -> (Reply, Option<OpId>) {
-        let lock = self.locks.entry(name.to_owned()).or_default();
+        let lock = self.0.entry(name.to_owned()).or_default();
         if lock.holder != Some(actor) {
             let text = format!("this thread does not hold the local lock `{name}`");
             return (Reply::Error { code: "NotHeld".to_owned(), text }, None);
@@ -52,26 +40,25 @@ impl LocalLocks {
     }
 }
 
-/// The reply of an operation that worked.
 pub(crate) fn ok() -> Reply {
     Reply::Value("OK".into())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, LocalLocks, ok};
+    use super::{LocalLocks, ok};
     use crate::log::{ActorId, OpId};
 
     #[test]
     fn a_mutex_goes_to_who_asked_first() {
         let mut locks = LocalLocks::default();
-        assert_eq!(locks.lock("m", ActorId(0), OpId(1)), Asked::Done(ok()));
-        assert_eq!(locks.lock("m", ActorId(1), OpId(2)), Asked::Blocked);
-        assert_eq!(locks.lock("m", ActorId(2), OpId(3)), Asked::Blocked);
+        assert!(locks.lock("m", ActorId(0), OpId(1)));
+        assert!(!locks.lock("m", ActorId(1), OpId(2)));
+        assert!(!locks.lock("m", ActorId(2), OpId(3)));
         assert_eq!(locks.unlock("m", ActorId(0)), (ok(), Some(OpId(2))));
         assert!(!locks.unlock("m", ActorId(2)).0.is_value(), "it does not hold it yet");
         assert_eq!(locks.unlock("m", ActorId(1)), (ok(), Some(OpId(3))));
         assert_eq!(locks.unlock("m", ActorId(2)), (ok(), None));
-        assert_eq!(locks.lock("m", ActorId(0), OpId(4)), Asked::Done(ok()));
+        assert!(locks.lock("m", ActorId(0), OpId(4)));
     }
 }

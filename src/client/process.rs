@@ -11,7 +11,7 @@ use tokio::{
 };
 
 use super::{
-    local::{Asked, LocalLocks, ok},
+    local::{LocalLocks, ok},
     protocol::{Request, Response, ServerAddress, Wire},
 };
 use crate::{
@@ -195,10 +195,9 @@ impl Process {
 
     fn local(&mut self, op: OpId, actor: ActorId, lock: bool, name: &str) {
         if lock {
-            match self.locks.lock(name, actor, op) {
-                Asked::Done(reply) => self.respond(Response::Done { op, reply }),
-                Asked::Blocked => self.respond(Response::Blocked { op }),
-            }
+            let granted = self.locks.lock(name, actor, op);
+            let reply = ok();
+            self.respond(if granted { Response::Done { op, reply } } else { Response::Blocked { op } });
         } else {
             let (reply, next) = self.locks.unlock(name, actor);
             self.respond(Response::Done { op, reply });

@@ -12,7 +12,6 @@ pub use crate::server::connection::ServerAddress;
 pub enum Request {
     /// Connect every actor to every server. The first request. Answered by [`Response::Joined`].
     Join {
-        /// The actors that live in this process.
         actors: Vec<ActorId>,
         servers: Vec<ServerAddress>,
         /// The timeout that sessions ask for, in milliseconds of lesson time.
@@ -49,12 +48,17 @@ pub enum Response {
         /// The sessions that were opened: actor, server, session id.
         sessions: Vec<(ActorId, String, i64)>,
     },
-    /// An actor could not connect.
-    JoinFailed { why: String },
+    JoinFailed {
+        why: String,
+    },
     /// The operation waits for another actor of this process.
-    Blocked { op: OpId },
-    /// The operation is over.
-    Done { op: OpId, reply: Reply },
+    Blocked {
+        op: OpId,
+    },
+    Done {
+        op: OpId,
+        reply: Reply,
+    },
     /// A server told an actor something.
     Notified {
         actor: ActorId,

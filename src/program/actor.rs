@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use super::interpreter::{After, Interpreter, Next};
+use super::interpreter::{After, Interpreter};
 use crate::{
     client::protocol::Wire,
     clock::LessonTime,
@@ -13,17 +13,15 @@ use crate::{
     log::{ActorId, EventKind, OpId, Reply},
 };
 
-/// An actor during a run.
 #[derive(Debug, Clone)]
 pub(crate) struct Actor {
     id: ActorId,
     interpreter: Interpreter,
     state: State,
-    /// Notifications that no operation has taken yet.
-    notifications: VecDeque<Notification>,
+    /// Notifications that no operation has taken yet: what about, and what.
+    notifications: VecDeque<(String, String)>,
 }
 
-/// What an actor is in the middle of.
 #[derive(Debug, Clone)]
 pub(crate) enum State {
     Ready(Arc<PlannedOperation>),
@@ -45,12 +43,6 @@ pub(crate) enum State {
     Finished,
     /// Its process was killed, or it met something that its program does not handle.
     Dead,
-}
-
-#[derive(Debug, Clone)]
-struct Notification {
-    about: String,
-    what: String,
 }
 
 /// What an operation needs before it is over.
@@ -137,11 +129,6 @@ impl Actor {
         }
     }
 
-    /// Carries out its statements up to the first operation.
-    pub(crate) fn start(&mut self, output: &mut Output) -> Result<(), Failure> {
-        self.advance(output)
-    }
-
     /// What its operation would ask a server for if it began now.
     pub(crate) fn foresee(&self, now: LessonTime, server: &str) -> Option<Result<Request, String>> {
         let operation = self.operation()?;
@@ -175,18 +162,13 @@ impl Actor {
         let State::InFlight { operation } = &self.state else { return Ok(()) };
         let operation = Arc::clone(operation);
         self.interpreter.tell_time(output.now);
-        match self.interpreter.replied(&operation, reply) {
-            Ok(After::Onward) => self.advance(output),
-            Ok(After::Again(0)) => {
-                self.state = State::Ready(operation);
-                Ok(())
-            }
-            Ok(After::Again(millis)) => {
-                self.wait(&operation, millis, true, output);
-                Ok(())
-            }
-            Err(why) => Err(self.failure(Cause::Reply, Some(&operation), why)),
+        let after = self.interpreter.replied(&operation, reply);
+        match after.map_err(|why| self.failure(Cause::Reply, Some(&operation), why))? {
+            After::Onward => return self.advance(output),
+            After::Again(0) => self.state = State::Ready(operation),
+            After::Again(millis) => self.wait(&operation, millis, true, output),
         }
+        Ok(())
     }
 
     /// A notification has come. It is taken at once where the actor waits for it.
@@ -196,7 +178,7 @@ impl Actor {
         (about, what): (String, String),
         output: &mut Output,
     ) -> Result<(), Failure> {
-        self.notifications.push_back(Notification { about: about.clone(), what: what.clone() });
+        self.notifications.push_back((about.clone(), what.clone()));
         output.events.push(EventKind::Notified { actor: self.id, server, about, what });
         self.take(output)
     }
@@ -204,25 +186,21 @@ impl Actor {
     /// Takes the oldest notification that its operation waits for, if there is one.
     fn take(&mut self, output: &mut Output) -> Result<(), Failure> {
         let State::Taking { operation, about } = &self.state else { return Ok(()) };
-        let wanted = |known: &Notification| about == "any" || known.about == *about;
+        let wanted = |(known, _): &(String, String)| about == "any" || known == about;
         let found = self.notifications.iter().position(wanted);
-        let Some(Notification { about, what }) = found.and_then(|n| self.notifications.remove(n)) else {
-            return Ok(());
-        };
+        let Some((about, what)) = found.and_then(|n| self.notifications.remove(n)) else { return Ok(()) };
         let operation = Arc::clone(operation);
         let reply = Reply::Value(serde_json::json!({ "about": about, "what": what }));
         let label = operation.label.clone();
         output.events.push(EventKind::Took { actor: self.id, label, about, what });
         self.interpreter.tell_time(output.now);
-        match self.interpreter.replied(&operation, &reply) {
-            Ok(After::Onward) => self.advance(output),
+        let after = self.interpreter.replied(&operation, &reply);
+        match after.map_err(|why| self.failure(Cause::Statement, None, why))? {
+            After::Onward => return self.advance(output),
             // The next notification is waited for at once.
-            Ok(After::Again(_)) => {
-                self.state = State::Ready(operation);
-                Ok(())
-            }
-            Err(why) => Err(self.failure(Cause::Statement, None, why)),
+            After::Again(_) => self.state = State::Ready(operation),
         }
+        Ok(())
     }
 
     /// Drops the notifications that no operation has taken.
@@ -260,15 +238,15 @@ impl Actor {
     }
 
     /// Carries out statements up to the next operation.
-    fn advance(&mut self, output: &mut Output) -> Result<(), Failure> {
+    pub(crate) fn advance(&mut self, output: &mut Output) -> Result<(), Failure> {
         self.interpreter.tell_time(output.now);
         let next = self.interpreter.advance(self.id, &mut output.events);
         match next.map_err(|why| self.failure(Cause::Statement, None, why))? {
-            Next::Finished => {
+            None => {
                 self.state = State::Finished;
                 output.events.push(EventKind::Finished { actor: self.id });
             }
-            Next::Operation(operation) => match &operation.verb {
+            Some(operation) => match &operation.verb {
                 PlannedVerb::Wait(duration) => {
                     let millis = self.interpreter.millis(duration);
                     let millis =

@@ -22,7 +22,7 @@ impl Actors {
 
     /// Carries everybody to the first operation.
     pub(crate) fn start(&mut self, output: &mut Output) -> Result<(), Failure> {
-        self.ids().try_for_each(|actor| self[actor].start(output))
+        self.ids().try_for_each(|actor| self[actor].advance(output))
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -54,12 +54,8 @@ impl Tokens {
     }
 }
 
-#[derive(Debug, Clone)]
-pub(crate) enum Next {
-    Operation(Arc<PlannedOperation>),
-    /// Nothing: the program is over.
-    Finished,
-}
+/// None: the program is over.
+pub(crate) type Next = Option<Arc<PlannedOperation>>;
 
 /// What a reply leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,11 +102,11 @@ impl Interpreter {
                 if matches!(operation.verb, PlannedVerb::Wait(_)) {
                     self.begin()?;
                 }
-                return Ok(Next::Operation(operation));
+                return Ok(Some(operation));
             }
-            let Some(instruction) = program.instructions.get(self.at) else { return Ok(Next::Finished) };
+            let Some(instruction) = program.instructions.get(self.at) else { return Ok(None) };
             match instruction {
-                Instruction::Stop => return Ok(Next::Finished),
+                Instruction::Stop => return Ok(None),
                 Instruction::Believe { lock, belief } => {
                     events.push(EventKind::Believes { actor, lock: lock.clone(), belief: *belief });
                     match belief {
@@ -143,24 +139,20 @@ impl Interpreter {
                     self.repeats.push(bound);
                 }
                 Instruction::RepeatNext { condition, exit } => {
-                    let (condition, exit) = (condition.clone(), *exit);
                     let left = self.repeats.last().copied().unwrap_or(0);
-                    let again = match &condition {
+                    let again = match condition {
                         Some(condition) => condition.eval(self.scope.value())?.is_true(),
                         None => left > 0,
                     };
-                    if again && left <= 0 {
-                        return Err("a `repeat … while` reached its bound (`at_most`)".to_owned());
-                    }
-                    if again {
-                        if let Some(last) = self.repeats.last_mut() {
-                            *last -= 1;
-                        }
-                    } else {
-                        self.repeats.pop();
-                        self.at = exit;
+                    self.repeats.pop();
+                    if !again {
+                        self.at = *exit;
                         continue;
                     }
+                    if left <= 0 {
+                        return Err("a `repeat … while` reached its bound (`at_most`)".to_owned());
+                    }
+                    self.repeats.push(left - 1);
                 }
                 assignment => self.assign(assignment)?,
             }
@@ -187,22 +179,20 @@ impl Interpreter {
     /// The operation begins: sets the values that are set right before it, so that `now` is the time at which it is
     /// sent, however long after the reply before it. Does nothing when it is tried again.
     pub(crate) fn begin(&mut self) -> Result<(), String> {
-        within_allowance(|| self.begin_within())
-    }
-
-    fn begin_within(&mut self) -> Result<(), String> {
         let program = Arc::clone(&self.program);
-        while let Some(instruction) = program.instructions.get(self.at) {
-            match instruction {
-                Instruction::Operate(_) => break,
-                Instruction::Jump { to } => self.at = *to,
-                assignment => {
-                    self.assign(assignment)?;
-                    self.at += 1;
+        within_allowance(|| {
+            while let Some(instruction) = program.instructions.get(self.at) {
+                match instruction {
+                    Instruction::Operate(_) => break,
+                    Instruction::Jump { to } => self.at = *to,
+                    assignment => {
+                        self.assign(assignment)?;
+                        self.at += 1;
+                    }
                 }
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Carries out an instruction that sets values and does nothing else.
@@ -231,28 +221,23 @@ impl Interpreter {
 
     /// Takes in a reply to the operation that was next.
     pub(crate) fn replied(&mut self, operation: &PlannedOperation, reply: &Reply) -> Result<After, String> {
+        let label = &operation.label;
+        let allows = |code: &str| operation.allow.iter().any(|allowed| allowed == code);
         let (value, error) = match reply {
             Reply::Value(value) => (json_value(value), Value::from(())),
+            Reply::Error { code, .. } if allows(code) => (Value::from(()), Value::from(code.as_str())),
             Reply::Error { code, text } => {
-                if !operation.allow.iter().any(|allowed| allowed == code) {
-                    let label = &operation.label;
-                    return Err(format!(
-                        "`{label}` was answered with the error {code} {text}\n  help: where the program can cope \
-                         with it, write `allow: [{code}]`"
-                    ));
-                }
-                (Value::from(()), Value::from(code.as_str()))
+                return Err(format!(
+                    "`{label}` was answered with the error {code} {text}\n  help: where the program can cope with \
+                     it, write `allow: [{code}]`"
+                ));
             }
+            // As claims see it: nobody knows what the server did, so it is not the same as nil.
+            Reply::Lost(_) if allows("Lost") => (Value::from("Lost"), Value::from("Lost")),
             Reply::Lost(_) => {
-                if !operation.allow.iter().any(|allowed| allowed == "Lost") {
-                    return Err(format!(
-                        "the reply to `{}` was lost\n  help: where the program can cope with it, write `allow: \
-                         [Lost]`",
-                        operation.label
-                    ));
-                }
-                // As claims see it: nobody knows what the server did, so it is not the same as nil.
-                (Value::from("Lost"), Value::from("Lost"))
+                return Err(format!(
+                    "the reply to `{label}` was lost\n  help: where the program can cope with it, write `allow: [Lost]`"
+                ));
             }
         };
         self.scope.set_outermost("reply", value.clone());
