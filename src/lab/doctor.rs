@@ -21,7 +21,6 @@ pub struct ProgramReport {
     pub status: ProgramStatus,
 }
 
-/// Whether a program can be used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum ProgramStatus {
@@ -33,7 +32,6 @@ pub enum ProgramStatus {
     TooOld {
         path: PathBuf,
         version: Version,
-        /// The oldest that will do.
         needed: Version,
     },
     /// It is there and does not tell its version: it may or may not work.
@@ -48,18 +46,15 @@ pub enum ProgramStatus {
     },
 }
 
-/// Whether there is room for the servers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RoomReport {
     /// The directory in which private directories are made.
     pub directory: PathBuf,
-    /// Free space there, in MiB.
     pub free_mib: Option<u64>,
     /// Why it cannot be used, `None` where it can.
     pub problem: Option<String>,
 }
 
-/// What a machine can do for Lockstep.
 #[derive(Debug, Clone, Serialize)]
 pub struct DoctorReport {
     pub programs: Vec<ProgramReport>,
@@ -130,12 +125,11 @@ impl fmt::Display for ProgramReport {
 
 impl fmt::Display for RoomReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let directory = self.directory.display();
         match (&self.problem, self.free_mib) {
             (Some(problem), _) => f.write_str(problem),
-            (None, Some(free)) => {
-                write!(f, "temporary directory {}: {free} MiB free", self.directory.display())
-            }
-            (None, None) => write!(f, "temporary directory {}", self.directory.display()),
+            (None, Some(free)) => write!(f, "temporary directory {directory}: {free} MiB free"),
+            (None, None) => write!(f, "temporary directory {directory}"),
         }
     }
 }

@@ -107,7 +107,11 @@ fn plan(missing: &[&Program], machine: Machine) -> Result<Option<InstallPlan>, L
     match machine.manager {
         Some(Manager::Apt) => Ok(Some(apt(missing, machine))),
         Some(Manager::Brew) => Ok(Some(brew(missing))),
-        None => Err(LabError::NoPackageManager { missing: by_hand(missing) }),
+        None => {
+            let title = |program: &&Program| format!("{} {} or newer", program.title, program.needed);
+            let missing = missing.iter().map(title).collect::<Vec<_>>().join(", ");
+            Err(LabError::NoPackageManager { missing })
+        }
     }
 }
 
@@ -145,12 +149,6 @@ fn packages(missing: &[&Program], package: fn(&Program) -> &'static str) -> Vec<
     let mut packages: Vec<_> = missing.iter().map(|program| package(program)).collect();
     packages.dedup();
     packages
-}
-
-fn by_hand(missing: &[&Program]) -> String {
-    let names: Vec<_> =
-        missing.iter().map(|program| format!("{} {} or newer", program.title, program.needed)).collect();
-    names.join(", ")
 }
 
 fn has_lists(dir: &Path) -> bool {

@@ -115,22 +115,20 @@ impl Lab {
     /// Starts the servers of a lab and comes back when they answer. The clock runs at its normal rate; where servers
     /// do not take the lesson clock, it is the machine's ([`Lab::wall_clock`] tells why).
     pub async fn start(kind: LabKind, options: &LabOptions) -> Result<Self, LabError> {
-        // Boxed: it is large, and everybody's future would be.
-        let started = Self::start_proven(kind, options).boxed().await;
-        started.map_err(limits::named)
-    }
-
-    async fn start_proven(kind: LabKind, options: &LabOptions) -> Result<Self, LabError> {
-        limits::allow_many_files()?;
-        let workspace = Workspace::create()?;
-        let time = Timekeeping::choose(&workspace, options)?;
-        match Self::start_on(kind, options, workspace, time).await {
-            Err(LabError::ClockIgnored { server }) => {
-                let time = Timekeeping::wall(WallClock::Ignored { server });
-                Self::start_on(kind, options, Workspace::create()?, time).await
+        let started = async {
+            limits::allow_many_files()?;
+            let workspace = Workspace::create()?;
+            let time = Timekeeping::choose(&workspace, options)?;
+            match Self::start_on(kind, options, workspace, time).await {
+                Err(LabError::ClockIgnored { server }) => {
+                    let time = Timekeeping::wall(WallClock::Ignored { server });
+                    Self::start_on(kind, options, Workspace::create()?, time).await
+                }
+                started => started,
             }
-            started => started,
-        }
+        };
+        // Boxed: it is large, and everybody's future would be.
+        started.boxed().await.map_err(limits::named)
     }
 
     async fn start_on(
@@ -139,7 +137,9 @@ impl Lab {
         workspace: Workspace,
         time: Timekeeping,
     ) -> Result<Self, LabError> {
-        time.allowed(options)?;
+        if let Some(why) = time.wall.as_ref().filter(|_| options.controlled_only) {
+            return Err(LabError::NoLessonClock(why.clone()));
+        }
         let clock = time.clock.clone();
         let health = ProcessHealth::default();
         let secret = Secret::create(&workspace, kind)?;

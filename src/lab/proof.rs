@@ -16,7 +16,6 @@ const TTL_MS: u64 = 5_000;
 /// How long the proof leaves the paused server alone, in real time.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Whether the lesson clock holds a real server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "clock", rename_all = "snake_case")]
 pub enum ClockProof {

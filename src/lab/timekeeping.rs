@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::fs::{StatVfsMountFlags, statvfs};
 
 use super::{Lab, LabOptions};
-use crate::clock::{ClockKind, LessonClock, LessonTime};
+use crate::clock::{ClockKind, LessonClock};
 use crate::process::{error::LabError, sweep::sweep, wall_clock::WallClock, workspace::Workspace};
 
 /// How far the lesson's calendar is ahead of the machine's when the first server starts, so that a server's own time
@@ -72,14 +72,6 @@ impl Timekeeping {
     pub fn wall(why: WallClock) -> Self {
         Self { clock: LessonClock::wall(), wall: Some(why), _elsewhere: None }
     }
-
-    /// Refuses the machine's clock where it will not do.
-    pub fn allowed(&self, options: &LabOptions) -> Result<(), LabError> {
-        match &self.wall {
-            Some(why) if options.controlled_only => Err(LabError::NoLessonClock(why.clone())),
-            _ => Ok(()),
-        }
-    }
 }
 
 /// Whether a library can be loaded from a directory. Where this is not the whole truth, the started server tells.
@@ -103,33 +95,28 @@ impl Lab {
             return Ok(());
         }
         for server in self.everybody() {
-            if let Some((before, time, after)) = self.own_time(server).await?
-                && (time + ROUNDING < before || after + ROUNDING < time)
-            {
+            if !self.is_kept_by(server).await? {
                 return Err(LabError::ClockIgnored { server: server.info.name.clone() });
             }
         }
         Ok(())
     }
 
-    /// A server's own time, between two looks at the lesson clock. `None` where it cannot be asked for it.
-    async fn own_time(
-        &self,
-        server: &crate::server::boot::Server,
-    ) -> Result<Option<(LessonTime, LessonTime, LessonTime)>, LabError> {
+    /// Whether a server's own time lies between two looks at the lesson clock, where it can be asked for it.
+    async fn is_kept_by(&self, server: &crate::server::boot::Server) -> Result<bool, LabError> {
         for _ in 0..TRIES {
             let before = self.clock.now();
             let told = super::patiently(server, || server.observer.unix_millis()).await;
             let Some(told) = told.map_err(|error| super::unreadable(server, &error))? else {
-                return Ok(None);
+                return Ok(true);
             };
             let after = self.clock.now();
             if after.since(before) < ANSWERS_WITHIN {
                 let time = self.clock.from_unix_millis(told, server.slot.as_ref());
-                return Ok(Some((before, time, after)));
+                return Ok(before <= time + ROUNDING && time <= after + ROUNDING);
             }
         }
         // A machine that is so busy proves nothing; that the page is there has been seen.
-        Ok(None)
+        Ok(true)
     }
 }

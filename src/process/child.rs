@@ -147,10 +147,16 @@ impl Process {
         self
     }
 
-    /// Whether it takes its time from the clock that it was started on. Looked at until it has been seen once.
+    /// Whether it takes its time from the clock that it was started on: it has the clock's page in its memory, so its
+    /// library has been loaded and has run. Looked at until it has been seen once.
     pub(crate) fn keeps_clock(&self) -> bool {
         let mut clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
-        let keeps = clock.as_ref().is_none_or(|clock| is_on(clock, self));
+        let Some(page) = clock.as_ref().and_then(LessonClock::page) else { return true };
+        // As the kernel names it.
+        let page = page.canonicalize().unwrap_or_else(|_| page.clone());
+        let maps = fs::read(format!("/proc/{}/maps", self.pid())).unwrap_or_default();
+        let page = page.as_os_str().as_encoded_bytes();
+        let keeps = maps.windows(page.len()).any(|part| part == page);
         if keeps {
             *clock = None;
         }
@@ -268,14 +274,4 @@ pub(crate) fn log_tail(log: &Path) -> String {
     }
     let tail = &lines[lines.len().saturating_sub(LINES)..];
     tail.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
-}
-
-/// Whether a process has the clock's page in its memory: its library has been loaded and has run.
-fn is_on(clock: &LessonClock, process: &Process) -> bool {
-    let Some(page) = clock.page() else { return true };
-    // As the kernel names it.
-    let page = page.canonicalize().unwrap_or_else(|_| page.clone());
-    let maps = fs::read(format!("/proc/{}/maps", process.pid())).unwrap_or_default();
-    let page = page.as_os_str().as_encoded_bytes();
-    maps.windows(page.len()).any(|part| part == page)
 }

@@ -9,10 +9,8 @@ use crate::{
     process::{exit::Exit, limits::Limit, wall_clock::WallClock},
 };
 
-/// An error of the lab. Its message says what happened, why, and what mends it.
 #[derive(Debug, Error)]
 pub enum LabError {
-    /// A program that the lesson needs is not on this machine.
     #[error(
         "{program} was not found. Install it: `lockstep doctor --install`. \
          If it is somewhere unusual, set {variable} to its path"
@@ -22,7 +20,6 @@ pub enum LabError {
         program: &'static str,
         variable: &'static str,
     },
-    /// A program was found, and it cannot be used as it is.
     #[error(
         "{program} {found} at {} is too old: Lockstep needs {needed} or newer. \
          Install a newer one and set {variable} to its path", path.display()
@@ -64,18 +61,11 @@ pub enum LabError {
          Set TMPDIR to a directory that you may write to", dir.display()
     )]
     Workspace { action: &'static str, dir: PathBuf, source: io::Error },
-    /// The file system of the private directory is full.
     #[error(
         "{} has only {free_mib} MiB free and Lockstep's servers need {needed_mib} MiB. \
          Free some space, or set TMPDIR to a directory with more", dir.display()
     )]
-    Full {
-        dir: PathBuf,
-        /// Free space there, in MiB.
-        free_mib: u64,
-        /// What is needed, in MiB.
-        needed_mib: u64,
-    },
+    Full { dir: PathBuf, free_mib: u64, needed_mib: u64 },
     /// The private directory's name would leave no room for a socket's name.
     #[error(
         "the path {} is too long for Unix sockets, which allow {limit} bytes. \
@@ -94,13 +84,11 @@ pub enum LabError {
     /// A limit of this user's is behind an error.
     #[error("{limit} ({what})")]
     Limit { what: String, zh: String, limit: Limit },
-    /// A server runs and does not take its time from the lesson clock.
     #[error(
         "{server} does not run on the lesson clock: the library that was preloaded into it had no effect. \
          `--wall-clock` runs the lesson on the machine's clock"
     )]
     ClockIgnored { server: String },
-    /// What is wanted needs a clock that can be stopped.
     #[error(
         "this needs servers whose clock stands still, and here it cannot: {0}. `lockstep doctor` tries it"
     )]
@@ -113,7 +101,6 @@ pub enum LabError {
     NoSuchServer { name: String, known: String },
     #[error("the link {link} could not be laid: {source}")]
     Link { link: String, source: io::Error },
-    /// There is no package manager that Lockstep knows.
     #[error(
         "neither apt-get nor brew is on this machine, so Lockstep cannot install anything. \
          Install by hand: {missing}. Then run `lockstep doctor` again"

@@ -152,16 +152,10 @@ pub fn room_for_threads() -> Result<(), LabError> {
     let mut waiting = Vec::new();
     for _ in 0..THREADS {
         let (tell, told) = mpsc::channel::<()>();
-        let started = thread::Builder::new().spawn(move || {
-            // Until the sender is dropped: all of them are there at once.
-            let _ = told.recv();
-        });
-        match started {
-            Ok(thread) => waiting.push((tell, thread)),
-            Err(source) => {
-                return Err(named(LabError::Spawn { program: "a thread".to_owned(), source }));
-            }
-        }
+        // Until the sender is dropped: all of them are there at once.
+        let started = thread::Builder::new().spawn(move || told.recv());
+        let failed = |source| named(LabError::Spawn { program: "a thread".to_owned(), source });
+        waiting.push((tell, started.map_err(failed)?));
     }
     for (tell, thread) in waiting {
         drop(tell);

@@ -2,17 +2,14 @@
 
 use std::{fmt, path::PathBuf};
 
-/// Why a lab runs on the machine's clock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WallClock {
     Asked,
     /// This system has no way to preload a library.
     Unsupported,
-    /// There is no directory from which a library can be loaded.
     NoPlace {
         tried: Vec<PathBuf>,
     },
-    /// A server was started with the lesson clock and did not take it.
     Ignored {
         server: String,
     },
