@@ -67,7 +67,6 @@ impl Display for ClockKind {
     }
 }
 
-/// What a clock cannot do.
 #[derive(Debug, Error)]
 pub enum ClockError {
     /// Only [`ClockKind::Controlled`] can.
@@ -260,7 +259,7 @@ impl LessonClock {
     pub fn env(&self, slot: Option<&Slot>) -> Vec<(OsString, OsString)> {
         let state = self.state();
         let (Some(library), Some(page)) = (&self.0.control, &state.page) else { return Vec::new() };
-        let preloaded = preload::already_preloaded();
+        let preloaded = std::env::var_os(preload::PRELOAD_VARIABLE);
         preload::variables(library, page.path(), slot.map(|slot| slot.index), preloaded.as_deref())
     }
 

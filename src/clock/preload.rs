@@ -10,7 +10,7 @@ use std::{
 /// The library; empty where there is none. Made by `build.rs` from `preload/lesson_clock.rs`.
 pub(crate) static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lesson_clock.so"));
 
-const PRELOAD_VARIABLE: &str = "LD_PRELOAD";
+pub(crate) const PRELOAD_VARIABLE: &str = "LD_PRELOAD";
 
 /// Whether the dynamic linker can be given this path: it splits its list at colons and white space, knows no
 /// quoting, and replaces words that begin with a dollar sign.
@@ -37,11 +37,6 @@ pub(crate) fn variables(
         variables.push((SLOT_VARIABLE.into(), slot.to_string().into()));
     }
     variables
-}
-
-/// What this process itself preloads.
-pub(crate) fn already_preloaded() -> Option<OsString> {
-    std::env::var_os(PRELOAD_VARIABLE)
 }
 
 #[cfg(test)]

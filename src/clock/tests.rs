@@ -44,20 +44,6 @@ proptest! {
     }
 
     #[test]
-    fn changes_in_a_row_never_go_back(
-        start in lines(),
-        changes in prop::collection::vec((0..1_i64 << 36, 0..=100_000_i64), 1..20),
-    ) {
-        let (mut line, mut real, mut seen) = (start, start.anchor, start.at(start.anchor));
-        for (after, rate) in changes {
-            real += after;
-            prop_assert!(line.at(real) >= seen);
-            line = line.turned(real, rate);
-            seen = line.at(real);
-        }
-    }
-
-    #[test]
     fn a_wait_is_just_long_enough(rate in 1..=100_000_i64, left in 1..1_i64 << 45) {
         let line = Line { anchor: 0, offset: 0, rate };
         let real = line.real_for(left).expect("it runs");

@@ -11,7 +11,6 @@ pub(crate) const MOST_IN_LINE: usize = 4 << 20;
 /// The most JSON values: in memory each takes much more than the two bytes that it may have in the file.
 pub(crate) const MOST_VALUES: usize = 8_000_000;
 
-/// A bound that was passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Bound {
     #[error("more than {} MiB, unpacked", MOST_BYTES >> 20)]
@@ -57,7 +56,6 @@ pub(crate) enum Stopped {
     NoText(usize),
 }
 
-/// The lines of a text, within the bounds.
 pub(crate) struct Lines<R> {
     text: R,
     spent: Spent,
@@ -84,8 +82,7 @@ impl<R: BufRead> Lines<R> {
         line.pop_if(|last| *last == b'\n');
         line.pop_if(|last| *last == b'\r');
         self.spent.line(&line).map_err(Stopped::At)?;
-        let text = String::from_utf8(line);
-        let text = text.map_err(|error| Stopped::NoText(error.utf8_error().valid_up_to()))?;
-        Ok(Some(text))
+        let text = String::from_utf8(line).map(Some);
+        text.map_err(|error| Stopped::NoText(error.utf8_error().valid_up_to()))
     }
 }

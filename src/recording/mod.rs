@@ -67,7 +67,6 @@ impl Header {
     }
 }
 
-/// A finished run, read from a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recording {
     pub header: Header,
@@ -192,7 +191,6 @@ pub fn read(path: &Path) -> Result<Recording, RecordingError> {
     Ok(recording)
 }
 
-/// Reads the first line.
 fn header(first: &str, path: &Path) -> Result<Header, RecordingError> {
     let object = serde_json::from_str::<serde_json::Value>(first).ok();
     let path = || path.to_owned();
