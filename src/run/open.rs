@@ -78,9 +78,8 @@ impl Runs for ChosenRuns {
     }
 
     fn branch(&self, choice: &LessonChoice, past: Log) -> Session {
-        let scenario = self.scenario(choice, &self.params(choice));
-        scenario
-            .map_or_else(failed, |scenario| session::branch(scenario, self.options.clone(), self.seed, past))
+        let branch = |scenario| session::branch(scenario, self.options.clone(), self.seed, past);
+        self.scenario(choice).map_or_else(failed, branch)
     }
 
     fn race(&self, choice: &LessonChoice, races: u64) -> Batch {
@@ -100,21 +99,21 @@ impl Runs for ChosenRuns {
     }
 
     fn why(&self, choice: &LessonChoice, log: &Log) -> Option<Text> {
-        let scenario = self.scenario(choice, &self.params(choice)).ok()?;
+        let scenario = self.scenario(choice).ok()?;
         why::first(&scenario, log).map(|why| why.text)
     }
 }
 
 impl ChosenRuns {
-    fn scenario(&self, choice: &LessonChoice, params: &Params) -> Result<Scenario, String> {
+    fn scenario(&self, choice: &LessonChoice) -> Result<Scenario, String> {
         let loaded = self.lessons.iter().find(|loaded| loaded.lesson.id == choice.id);
         let loaded = loaded.ok_or_else(|| format!("there is no lesson `{}`", choice.id))?;
-        Scenario::plan(loaded, &choice.variant, params).map_err(|error| error.to_string())
+        Scenario::plan(loaded, &choice.variant, &self.params(choice)).map_err(|error| error.to_string())
     }
 
     /// The variant as it is run live, where nothing speaks against that.
     fn unless(&self, refused: Option<Words>, choice: &LessonChoice) -> Result<Scenario, Text> {
-        let scenario = self.scenario(choice, &self.params(choice))?;
+        let scenario = self.scenario(choice)?;
         refused.map_or(Ok(scenario), |why| Err(why.text(&[])))
     }
 
@@ -137,7 +136,7 @@ impl ChosenRuns {
     }
 
     fn choose(&self, choice: &LessonChoice) -> Result<Session, String> {
-        let scenario = self.scenario(choice, &self.params(choice))?;
+        let scenario = self.scenario(choice)?;
         if let Some(Recording { log, .. }) = self.file(choice) {
             return Ok(session::replay(scenario, log.clone()));
         }

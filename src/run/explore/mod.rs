@@ -84,7 +84,6 @@ impl Default for Bounds {
     }
 }
 
-/// A fault that an order may have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MayFail {
     pub how: Failing,
@@ -92,7 +91,6 @@ pub struct MayFail {
     pub client: Option<String>,
 }
 
-/// What may happen to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failing {
     Crash,
@@ -100,12 +98,10 @@ pub enum Failing {
     Freeze,
 }
 
-/// Why nothing was found.
 #[derive(Debug, thiserror::Error)]
 pub enum ExploreError {
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// An operation that cannot be made again as it was.
     #[error("`{operation}` ({command}) cannot be explored: {why}")]
     NotReplayable { operation: String, command: String, why: String },
     /// The same moves did not lead to the same replies.
@@ -148,8 +144,7 @@ pub async fn explore(
         explored.shortest = match bounds.confirmed_within {
             // Nothing is claimed that was not confirmed.
             Some(within) if !explored.complete => {
-                let confirmed = tokio::time::timeout(within, confirmed).await;
-                confirmed.ok().transpose()?
+                tokio::time::timeout(within, confirmed).await.ok().transpose()?
             }
             _ => Some(confirmed.await?),
         };

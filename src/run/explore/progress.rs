@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-/// How far a search is.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Progress {
     pub tried: u64,

@@ -6,11 +6,7 @@
 //! the first. That holds for orders that are cut, too: sleeping keeps a step from being taken, never another one from
 //! being taken in its stead.
 
-use std::{
-    collections::{BTreeMap, btree_map::Entry},
-    ops::ControlFlow,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
 
 use super::{
     ExploreError,
@@ -115,13 +111,8 @@ impl Found {
             self.offer(order);
         }
         for (outcome, seen) in later.outcomes {
-            match self.outcomes.entry(outcome) {
-                Entry::Occupied(mut known) => {
-                    let known = known.get_mut();
-                    known.orders = known.orders.saturating_add(seen.orders);
-                }
-                Entry::Vacant(new) => drop(new.insert(seen)),
-            }
+            let add = |known: &mut Seen| known.orders = known.orders.saturating_add(seen.orders);
+            self.outcomes.entry(outcome).and_modify(add).or_insert(seen);
         }
     }
 }

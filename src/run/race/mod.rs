@@ -23,7 +23,6 @@ use crate::{
 /// The most races of one variant in one go, anywhere.
 pub const MOST_RACES: u64 = 1_000_000;
 
-/// Something that must never be so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invariant {
     /// As the lesson has it: `sold > stock`.
@@ -32,7 +31,6 @@ pub struct Invariant {
     pub says: Text,
 }
 
-/// What must never be so in a variant.
 pub fn invariants(scenario: &Scenario) -> Vec<Invariant> {
     let invariants = scenario.invariants.iter();
     let named = invariants.map(|plan| Invariant { name: plan.never.to_string(), says: plan.says.clone() });
@@ -82,7 +80,6 @@ pub struct RaceReport {
 }
 
 impl RaceReport {
-    /// No race yet.
     pub fn new(info: RaceInfo, asked: u64) -> Self {
         // The logs are not wanted here.
         let kept = RaceOutcomes::within(0);

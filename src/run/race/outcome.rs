@@ -51,24 +51,18 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Reads it off a scenario.
     pub fn of(scenario: &Scenario) -> Self {
-        let claims: Vec<Mentions> = scenario
-            .claims
-            .iter()
-            .filter_map(|claim| match &claim.condition {
-                Condition::That { whole, .. } => Some(whole.mentions()),
-                Condition::Lock(_) => None,
-            })
-            .collect();
+        let mentions = scenario.claims.iter().filter_map(|claim| match &claim.condition {
+            Condition::That { whole, .. } => Some(whole.mentions()),
+            Condition::Lock(_) => None,
+        });
+        let claims: Vec<Mentions> = mentions.collect();
         let programs = || scenario.actors.iter().map(|plan| &plan.program);
         let counters = programs().flat_map(|program| &program.counters);
+        let named = counters.filter(|counter| claims.iter().any(|claim| claim.names(counter)));
         Self {
             locks: programs().flat_map(|program| &program.locks).cloned().collect(),
-            counters: counters
-                .filter(|counter| claims.iter().any(|claim| claim.names(counter)))
-                .cloned()
-                .collect(),
+            counters: named.cloned().collect(),
             values: claims.iter().flat_map(|claim| claim.keys_of("value")).collect(),
         }
     }

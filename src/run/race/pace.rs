@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-/// How far it has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Pace {
     pub done: u64,

@@ -28,7 +28,6 @@ use crate::{
     verdict::Watch,
 };
 
-/// A run with its lab, clients and log.
 pub(crate) struct Director {
     pub(crate) scenario: Scenario,
     pub(crate) harness: Harness,
@@ -84,8 +83,7 @@ impl Director {
         };
         let health = director.harness.lab.health();
         let opened = supervised(&health, director.open(sessions)).await;
-        let opened = director.harness.explained(opened).await;
-        opened.map(|()| director)
+        director.harness.explained(opened).await.map(|()| director)
     }
 
     async fn open(&mut self, sessions: super::harness::Sessions) -> Result<(), EngineError> {

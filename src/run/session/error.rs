@@ -2,7 +2,6 @@
 
 use crate::{clock::ClockError, lab::LabError, lesson::LessonError, text::Text};
 
-/// Why a run cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The lesson asks for something that cannot be: its author's mistake, with its place.
@@ -12,14 +11,12 @@ pub enum EngineError {
     Lab(#[from] LabError),
     #[error("{0}")]
     Clock(#[from] ClockError),
-    /// A server of the lab ended by itself in mid-lesson.
     #[error("the server `{server}` ended in mid-lesson ({why})\nThe end of its own log:\n{log}")]
     ServerDied { server: String, why: String, log: String },
     #[error("the server `{server}` no longer answers: {why}")]
     ServerLost { server: String, why: String },
     #[error("the client process `{client}` ended by itself: {why}\nits log says:\n{log}")]
     ClientDied { client: String, why: String, log: String },
-    /// A client process runs and does not answer Lockstep.
     #[error(
         "no client process has answered for {seconds} s, though no server has died and no process is stopped; \
          if this machine is busy, try again"

@@ -8,7 +8,6 @@ use crate::{
     verdict::{Verdict, compare::Difference},
 };
 
-/// What may be asked of a live run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
     /// Carry out the next step of the story, as fast as possible: time that the story lets pass is jumped
@@ -29,7 +28,6 @@ pub enum Command {
     Choose(Choice),
 }
 
-/// What a live run tells.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Update {
     Events(Vec<Event>),

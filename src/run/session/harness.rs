@@ -68,7 +68,7 @@ pub(crate) struct Harness {
     pub(crate) refuses_at_once: bool,
 }
 
-/// The sessions that were opened: actor, server, session id.
+/// Actor, server, session id.
 pub(crate) type Sessions = Vec<(ActorId, String, i64)>;
 
 impl Harness {
@@ -137,8 +137,7 @@ impl Harness {
             refuses_at_once: scenario.lab().is_redis(),
         };
         let joined = harness.joined().await;
-        let joined = harness.explained(joined).await;
-        joined.map(|sessions| (harness, sessions))
+        harness.explained(joined).await.map(|sessions| (harness, sessions))
     }
 
     async fn joined(&mut self) -> Result<Sessions, EngineError> {

@@ -1,8 +1,11 @@
 //! A live run that is watched: one step at a time, as commands ask for it.
 
-use tokio::sync::{
-    mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
-    watch,
+use tokio::{
+    sync::{
+        mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+        watch,
+    },
+    task::JoinSet,
 };
 
 use super::{Command, EngineError, Session, Update, director::Director, pacing::Pacing, time::Tempo};
@@ -44,8 +47,9 @@ fn start(scenario: Scenario, options: LabOptions, seed: u64, past: Option<Log>) 
 }
 
 /// Reports processes that were stopped from outside, and when they run again, until the result is dropped.
-fn report_stopped_processes(health: ProcessHealth, tell: UnboundedSender<Update>) -> AbortOnDrop {
-    let task = tokio::spawn(async move {
+fn report_stopped_processes(health: ProcessHealth, tell: UnboundedSender<Update>) -> JoinSet<()> {
+    let mut watcher = JoinSet::new();
+    watcher.spawn(async move {
         let (mut chart, mut told) = (Chart::default(), None);
         loop {
             tokio::time::sleep(LOOK).await;
@@ -61,15 +65,7 @@ fn report_stopped_processes(health: ProcessHealth, tell: UnboundedSender<Update>
             }
         }
     });
-    AbortOnDrop(task.abort_handle())
-}
-
-struct AbortOnDrop(tokio::task::AbortHandle);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
+    watcher
 }
 
 struct Driver {
@@ -93,23 +89,17 @@ impl Driver {
         let Some(director) = Box::pin(self.while_listening(set_up)).await else { return Ok(()) };
         let mut director = director?;
         let _watcher = report_stopped_processes(director.harness.lab.health(), self.updates.clone());
-        let outcome = self.all(&mut director, &planned, past).await;
+        let all = async {
+            if let Some(past) = past
+                && self.replay_past(&mut director, &past).await?.is_none()
+            {
+                return Ok(());
+            }
+            self.steps(&mut director, &planned).await
+        };
+        let outcome = all.await;
         director.tear_down().await;
         outcome
-    }
-
-    async fn all(
-        &mut self,
-        director: &mut Director,
-        scenario: &Scenario,
-        past: Option<Log>,
-    ) -> Result<(), EngineError> {
-        if let Some(past) = past
-            && self.replay_past(director, &past).await?.is_none()
-        {
-            return Ok(());
-        }
-        self.steps(director, scenario).await
     }
 
     /// Repeats what was done in another run. `None` when nobody listens any more.
@@ -137,13 +127,10 @@ impl Driver {
     async fn steps(&mut self, director: &mut Director, scenario: &Scenario) -> Result<(), EngineError> {
         loop {
             let command = if let Some(command) = self.pacing.queue.pop_front() {
-                command
+                Some(command)
             } else {
                 tokio::select! {
-                    command = self.asked.recv() => match command {
-                        Some(command) => command,
-                        None => return Ok(()),
-                    },
+                    command = self.asked.recv() => command,
                     late = director.receive() => {
                         late?;
                         if director.left_story {
@@ -153,6 +140,7 @@ impl Driver {
                     }
                 }
             };
+            let Some(command) = command else { return Ok(()) };
             if command == Command::LeaveStory {
                 self.send(Update::Outlook(director.leave_story()));
             }

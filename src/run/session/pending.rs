@@ -29,7 +29,6 @@ pub(crate) struct PendingOperations {
 }
 
 impl PendingOperations {
-    /// An operation was sent.
     pub(crate) fn begin(&mut self, op: OpId, actor: ActorId, wire: &Wire) {
         self.by_op.insert(op, (actor, wire.server.clone()));
         let waits = wire.command.waits();

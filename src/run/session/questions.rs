@@ -10,7 +10,6 @@ use crate::{
     verdict,
 };
 
-/// Questions that were asked and are not decided yet.
 #[derive(Debug, Default)]
 pub(crate) struct Questions(Vec<Open>);
 

@@ -34,15 +34,11 @@ impl StartOrder {
 
     /// Nobody who has started is about to get a reply: the next ones start now. False if all have started.
     pub(crate) fn hurry(&mut self, replies: usize) -> bool {
-        let Some(next) = self.starts.iter().map(|(after, _)| *after).find(|after| *after > replies) else {
-            return false;
-        };
-        for (after, _) in &mut self.starts {
-            if *after == next {
-                *after = replies;
-            }
+        let next = self.starts.iter().map(|(after, _)| *after).find(|after| *after > replies);
+        for (after, _) in self.starts.iter_mut().filter(|(after, _)| Some(*after) == next) {
+            *after = replies;
         }
-        true
+        next.is_some()
     }
 }
 

@@ -13,7 +13,6 @@ use crate::{
 };
 
 impl Racer {
-    /// Carries out these choices and nothing else.
     pub async fn carry_out(&mut self, choices: Vec<Choice>) -> Result<CarriedOut, EngineError> {
         let health = self.director.harness.lab.health();
         let carried = supervised(&health, self.carry_out_choices(choices)).await;
@@ -27,8 +26,7 @@ impl Racer {
             moves.push(self.take_choice(choice).await?);
         }
         let item = choices.len().saturating_sub(1);
-        let stop = Stop::End;
-        self.director.recorder.record(EventKind::Stop { item, stop });
+        self.director.recorder.record(EventKind::Stop { item, stop: Stop::End });
         let log = self.finish_order().await?;
         Ok(CarriedOut { choices, moves, log })
     }

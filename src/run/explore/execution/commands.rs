@@ -46,7 +46,6 @@ pub(crate) struct Commands {
 pub(crate) enum Refusal {
     /// An order with it could not be carried out again.
     NotReplayable(String),
-    /// The connection broke.
     Lost(String),
 }
 
@@ -124,14 +123,16 @@ impl Commands {
 }
 
 fn runs_text(words: &[String]) -> bool {
-    let name = words.first().map_or("", String::as_str);
-    ["EVAL", "EVAL_RO"].iter().any(|known| known.eq_ignore_ascii_case(name))
+    is_one_of(&["EVAL", "EVAL_RO"], words)
 }
 
 /// Whether a command runs a script or a function that is kept in the server.
 fn runs_kept(words: &[String]) -> bool {
-    let name = words.first().map_or("", String::as_str);
-    ["EVALSHA", "EVALSHA_RO", "FCALL", "FCALL_RO"].iter().any(|known| known.eq_ignore_ascii_case(name))
+    is_one_of(&["EVALSHA", "EVALSHA_RO", "FCALL", "FCALL_RO"], words)
+}
+
+fn is_one_of(names: &[&str], words: &[String]) -> bool {
+    words.first().is_some_and(|name| names.iter().any(|known| known.eq_ignore_ascii_case(name)))
 }
 
 /// The keys and the other arguments of `EVAL script numkeys key … arg …`.

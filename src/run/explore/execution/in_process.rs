@@ -31,7 +31,6 @@ use crate::{
     },
 };
 
-/// A node in the tree of orders.
 #[derive(Debug, Clone)]
 pub struct Node {
     pub(crate) actors: Actors,
@@ -46,7 +45,6 @@ pub struct Node {
     pub(crate) trail: Trail,
 }
 
-/// Explores with programs in this process and a lab of its own.
 pub struct InProcess {
     pub(crate) scenario: Scenario,
     pub(crate) rules: Rules,
@@ -311,10 +309,8 @@ impl Explorer for InProcess {
         let mut actors = Actors::new(&self.scenario, 0);
         let mut output = Output::at(LessonTime::ZERO);
         actors.start(&mut output).map_err(|failure| self.fail(None, failure.why))?;
-        let mut keyspaces = Vec::new();
-        for server in 0..self.servers.connections.len() {
-            keyspaces.push(self.servers.look(server)?);
-        }
+        let keyspaces = (0..self.servers.connections.len()).map(|server| self.servers.look(server));
+        let keyspaces = keyspaces.collect::<Result<Vec<_>, _>>()?;
         let mut kinds = vec![self.opening.clone()];
         kinds.extend(output.events);
         if self.wants_log {

@@ -62,10 +62,7 @@ impl Keyspace {
     ) -> Result<Self, String> {
         let mut entries = self.entries.clone();
         for key in keys {
-            let mut next = || {
-                let answer = answers.next().ok_or("no answer")?.into_parts()?.pop();
-                Ok::<_, String>(answer)
-            };
+            let mut next = || Ok::<_, String>(answers.next().ok_or("no answer")?.into_parts()?.pop());
             let (left, dump) = (next()?, next()?);
             let key = key.as_bytes();
             let there = entries.binary_search_by(|entry| entry.key.as_slice().cmp(key));
@@ -79,8 +76,7 @@ impl Keyspace {
                 Some(Part::Number(left)) if left >= 0 => Some(at.as_millis() + left),
                 _ => None,
             };
-            let key = key.to_vec();
-            let entry = Entry { key, ends, dump };
+            let entry = Entry { key: key.to_vec(), ends, dump };
             match there {
                 Ok(n) => entries[n] = entry,
                 Err(n) => entries.insert(n, entry),

@@ -29,7 +29,6 @@ use crate::{
     verdict::{self, Breach},
 };
 
-/// A node in the tree of orders.
 #[derive(Debug, Clone)]
 pub struct Node {
     trail: Trail,
@@ -37,7 +36,6 @@ pub struct Node {
     cut: bool,
 }
 
-/// Client processes with their lab.
 pub struct Processes {
     scenario: Scenario,
     rules: Rules,

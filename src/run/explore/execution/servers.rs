@@ -115,9 +115,8 @@ impl Servers {
             let name = info.name.clone();
             let password = lab.password().map(str::to_owned);
             // It blocks its thread until the server answers, or is gone with the lab.
-            let opened = tokio::task::spawn_blocking(move || {
-                Connection::open(info.name, &address, password.as_deref())
-            });
+            let open = move || Connection::open(info.name, &address, password.as_deref());
+            let opened = tokio::task::spawn_blocking(open);
             let connection =
                 supervised(&health, async { opened.await.map_err(|error| lost(&name, error.to_string()))? });
             connections.push(connection.await?);
@@ -161,9 +160,7 @@ impl Servers {
         if at > self.now {
             self.clock.jump(at.since(self.now)).map_err(EngineError::from)?;
         }
-        if at < self.now {
-            self.backs += 1;
-        }
+        self.backs += u64::from(at < self.now);
         self.now = at;
         Ok(())
     }
@@ -243,12 +240,11 @@ impl Servers {
             let cells = named.into_iter().flat_map(|keys| keys.iter());
             cells.filter_map(|cell| key_of(cell))
         };
-        if named.is_some() {
-            for key in keys() {
-                connection.resp.push(["PTTL", key]);
-                connection.resp.push(["DUMP", key]);
-            }
-        } else if looks {
+        for key in keys() {
+            connection.resp.push(["PTTL", key]);
+            connection.resp.push(["DUMP", key]);
+        }
+        if named.is_none() && looks {
             connection.resp.push(["EVALSHA", &connection.look, "0"]);
         }
         let answers = connection.resp.ask().map_err(|why| self.lost(server, why))?;
@@ -266,10 +262,7 @@ impl Servers {
             let keyspace = keyspace.map_err(|why| self.lost(server, why))?;
             return Ok((reply, Some(self.holds(server, keyspace))));
         }
-        let holds = match answers.next() {
-            Some(answer) => Some(self.read(server, answer)?),
-            None => None,
-        };
+        let holds = answers.next().map(|answer| self.read(server, answer)).transpose()?;
         Ok((reply, holds))
     }
 
@@ -436,11 +429,10 @@ fn counts(answer: Answer) -> Counts {
         let name = name.split('|').next()?.to_ascii_uppercase();
         Some((name, rest.split(',').next()?.parse::<u64>().ok()?))
     });
-    let mut counts = Counts::new();
-    for (name, calls) in each {
+    each.fold(Counts::new(), |mut counts, (name, calls)| {
         *counts.entry(name).or_default() += calls;
-    }
-    counts
+        counts
+    })
 }
 
 /// What a script calls that one cannot see into, only the server knows.

@@ -10,7 +10,6 @@ use crate::{
     world::Holding,
 };
 
-/// What an order has come to.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tracked {
     /// Steps stand for events: its indices say after how many of them somebody came to hold a lock.

@@ -10,7 +10,6 @@ use crate::{
     run::explore::{ExploreError, Pick},
 };
 
-/// How one comes to a node from the beginning.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Trail(Option<Arc<Step>>);
 

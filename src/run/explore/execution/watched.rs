@@ -40,7 +40,6 @@ pub(crate) struct Reads {
     ends: bool,
 }
 
-/// All that is asked after a step.
 pub(crate) fn watches(scenario: &Scenario) -> Arc<[Watch]> {
     let watches = scenario.invariants.iter().enumerate().filter_map(|(invariant, plan)| {
         let NeverPlan::That(expr) = &plan.never else { return None };
