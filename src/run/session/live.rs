@@ -126,10 +126,9 @@ impl Driver {
 
     async fn steps(&mut self, director: &mut Director, scenario: &Scenario) -> Result<(), EngineError> {
         loop {
-            let command = if let Some(command) = self.pacing.queue.pop_front() {
-                Some(command)
-            } else {
-                tokio::select! {
+            let mut command = self.pacing.queue.pop_front();
+            if command.is_none() {
+                command = tokio::select! {
                     command = self.asked.recv() => command,
                     late = director.receive() => {
                         late?;
@@ -138,8 +137,8 @@ impl Driver {
                         }
                         continue;
                     }
-                }
-            };
+                };
+            }
             let Some(command) = command else { return Ok(()) };
             if command == Command::LeaveStory {
                 self.send(Update::Outlook(director.leave_story()));
