@@ -32,13 +32,6 @@ pub struct Exchange {
     pub replied: Option<usize>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Narration {
-    pub item: usize,
-    pub en: String,
-    pub zh: String,
-}
-
 /// A question that the learner was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
@@ -76,8 +69,8 @@ pub struct World {
     pub counters: IndexMap<String, i64>,
     /// Every command so far, in the order in which they were sent.
     pub exchanges: Vec<Exchange>,
-    /// What the narrator said, oldest first.
-    pub narration: Vec<Narration>,
+    /// What the narrator said last.
+    pub narration: Option<Text>,
     /// What the learner was asked, oldest first.
     pub questions: Vec<Question>,
     /// The question that was asked or decided last, by index, unless the narrator has spoken since.
@@ -152,8 +145,8 @@ impl World {
             EventKind::Session { actor, session, .. } => {
                 self.sessions.insert(*session, *actor);
             }
-            EventKind::Say { item, en, zh } => {
-                self.narration.push(Narration { item: *item, en: en.clone(), zh: zh.clone() });
+            EventKind::Say { en, zh, .. } => {
+                self.narration = Some(Text::new(en, zh));
                 self.question = None;
             }
             EventKind::Asked { item, q, choices } => {
