@@ -74,7 +74,6 @@ pub struct Expr {
 }
 
 impl Expr {
-    /// Compiles an expression.
     pub fn parse(source: &str) -> Result<Self, String> {
         let source = source.trim();
         if source.is_empty() {

@@ -12,7 +12,6 @@ use crate::{
     text::Text,
 };
 
-/// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
     /// When, in lesson time (nanoseconds since the clock was made). Never smaller than that of the event
@@ -55,7 +54,6 @@ pub struct ServerInfo {
     pub password: Option<String>,
 }
 
-/// What an actor believes of a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Belief {

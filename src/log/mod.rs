@@ -34,7 +34,6 @@ pub struct Log {
 }
 
 impl Log {
-    /// A log in which nothing has happened yet.
     pub fn new() -> Self {
         Self::default()
     }

@@ -8,7 +8,6 @@ use crate::{
     world::effect::{Access, Effect, effects},
 };
 
-/// A log to be explained.
 pub(crate) struct Case<'a> {
     pub scenario: &'a Scenario,
     log: &'a Log,
