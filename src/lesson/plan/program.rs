@@ -49,7 +49,6 @@ pub enum Instruction {
     },
     /// Open a frame of parameters.
     Enter {
-        /// Names and templates for their values.
         with: Vec<(String, Template)>,
     },
     Leave,
@@ -98,7 +97,7 @@ pub enum PlannedVerb {
     Take(Template),
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Program {
     pub instructions: Vec<Instruction>,
     /// The labels of its operations, those of recipes included.

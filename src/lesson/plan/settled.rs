@@ -46,7 +46,6 @@ pub fn passed(text: String) -> Value {
 }
 
 impl Settled {
-    /// Parameters, by name.
     pub(crate) fn new(values: HashMap<String, Value>) -> Self {
         let mut settled = Self { values: HashMap::new(), changed: BTreeSet::new(), relied_on: Vec::new() };
         for (name, value) in values {

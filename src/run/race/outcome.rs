@@ -58,7 +58,7 @@ impl Asked {
             .iter()
             .filter_map(|claim| match &claim.condition {
                 Condition::That { whole, .. } => Some(whole.mentions()),
-                Condition::Lock(_) => None,
+                Condition::Overlap(_) | Condition::Exclusive(_) => None,
             })
             .collect();
         let programs = || scenario.actors.iter().map(|plan| &plan.program);
