@@ -181,7 +181,6 @@ pub enum EventKind {
     /// An actor began to wait for time to pass: work, or a pause before it tries again.
     Waits {
         actor: ActorId,
-        /// The wait's label in the program.
         label: String,
         until: LessonTime,
     },

@@ -26,7 +26,6 @@ pub struct Timer {
     pub at: LessonTime,
 }
 
-/// What an actor would do next.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ActorOutlook {
     /// What stands at this place of its program; nothing where the program is over.

@@ -12,7 +12,6 @@ pub enum Life {
     Frozen,
     /// Its process was killed.
     Crashed,
-    /// Its program is over.
     Finished,
 }
 
@@ -25,7 +24,6 @@ pub struct ActorWorld {
     pub in_flight: Option<usize>,
     /// What it believes now, by lock; never [`Belief::Nothing`].
     pub beliefs: BTreeMap<String, Belief>,
-    /// Whether it ever believed anything.
     pub ever_believed: bool,
     /// Its last replies by label.
     pub replies: BTreeMap<String, Reply>,

@@ -32,7 +32,6 @@ pub struct Exchange {
     pub replied: Option<usize>,
 }
 
-/// A question that the learner was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
     pub item: usize,

@@ -12,7 +12,6 @@ use super::{
     story::{Roster, TextPlan},
 };
 
-/// A claim ready to be evaluated.
 #[derive(Debug, Clone)]
 pub struct PlannedClaim {
     pub condition: Condition,

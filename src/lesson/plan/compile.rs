@@ -103,12 +103,8 @@ impl Draft<'_> {
         template(source, path, "name", self.known.iter())
     }
 
-    fn templates<'s>(
-        &self,
-        sources: impl IntoIterator<Item = &'s String>,
-        path: &Path,
-    ) -> Result<Vec<Template>, Mistake> {
-        sources.into_iter().map(|source| self.template(source, path)).collect()
+    fn templates(&self, sources: &[String], path: &Path) -> Result<Vec<Template>, Mistake> {
+        sources.iter().map(|source| self.template(source, path)).collect()
     }
 
     fn steps(&mut self, steps: &[Step], path: &Path) -> Result<(), Mistake> {
@@ -227,12 +223,8 @@ impl Draft<'_> {
                     .help(format!("with: {{ {missing}: … }}")));
             }
             if let Some(extra) = names.difference(&wanted).next() {
-                return Err(Mistake::unknown(
-                    &path.key("with").key(extra),
-                    "parameter",
-                    extra,
-                    recipe.params.iter().map(String::as_str),
-                ));
+                let known = recipe.params.iter().map(String::as_str);
+                return Err(Mistake::unknown(&path.key("with").key(extra), "parameter", extra, known));
             }
             self.known = BUILTINS.into_iter().map(str::to_owned).chain(wanted).collect();
             program.clone_into(&mut self.name);

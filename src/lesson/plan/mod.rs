@@ -208,16 +208,16 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
             root.key("programs").key(name)
         }
     };
-    let (plans, clients_path) = own_or(&variant.clients, &lesson.clients, "clients", &at);
+    let (plans, clients_path) = own_or(variant.clients.as_ref(), &lesson.clients, "clients", &at);
     let (clients, actors) = clients::plan(plans, &clients_path, &params, &compiler, program_path)?;
     check_replacements(variant, &programs, loaded, &at)?;
-    let (setup, setup_path) = own_or(&variant.setup, &lesson.setup, "setup", &at);
+    let (setup, setup_path) = own_or(variant.setup.as_ref(), &lesson.setup, "setup", &at);
     let setup = setup
         .iter()
         .enumerate()
         .map(|(n, command)| setup::plan(command, lab, &params, &setup_path.index(n)))
         .collect::<Result<_, _>>()?;
-    let (story, story_path) = own_or(&variant.story, &lesson.story, "story", &at);
+    let (story, story_path) = own_or(variant.story.as_ref(), &lesson.story, "story", &at);
     if story.is_empty() {
         return Err(Mistake::new(&story_path, "a story in which nothing happens")
             .help("give the lesson a `story`, or this variant one of its own"));
@@ -251,8 +251,8 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
 }
 
 /// What a variant has of its own, or else its lesson's, and where that stands.
-fn own_or<'l, T>(own: &'l Option<T>, shared: &'l T, key: &str, at: &Path) -> (&'l T, Path) {
-    own.as_ref().map_or_else(|| (shared, Path::root().key(key)), |own| (own, at.key(key)))
+fn own_or<'l, T>(own: Option<&'l T>, shared: &'l T, key: &str, at: &Path) -> (&'l T, Path) {
+    own.map_or_else(|| (shared, Path::root().key(key)), |own| (own, at.key(key)))
 }
 
 /// The lesson's parameters, then the variant's, then the user's.

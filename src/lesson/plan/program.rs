@@ -74,7 +74,6 @@ pub struct PlannedOperation {
     pub path: Option<Path>,
 }
 
-/// What an operation sends.
 #[derive(Debug, Clone)]
 pub enum PlannedVerb {
     /// A Redis command, word by word.
