@@ -100,7 +100,6 @@ pub enum Choice {
     Inject(Fault),
 }
 
-/// One of the answers that a question offers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AskedChoice {
     /// The answer, with its values filled in.
@@ -143,7 +142,6 @@ pub enum EventKind {
     Asked {
         /// Index of the step in the variant's story.
         item: usize,
-        /// The question, with its values filled in.
         q: Text,
         choices: Vec<AskedChoice>,
     },
@@ -210,7 +208,6 @@ pub enum EventKind {
         lock: String,
         belief: Belief,
     },
-    /// A counter of the lesson grew: `sold`.
     Counted {
         actor: ActorId,
         counter: String,
@@ -251,7 +248,6 @@ pub enum EventKind {
         /// The events that prove it: indices into the log.
         evidence: Vec<usize>,
     },
-    /// An actor's program is over.
     Finished {
         actor: ActorId,
     },

@@ -45,7 +45,6 @@ pub enum Fault {
     },
 }
 
-/// What a fault hits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target<'a> {
     Client(&'a str),

@@ -68,7 +68,6 @@ fn judged(scenario: &Scenario, log: &Log) -> Verdict {
     Verdict { outcome, claims }
 }
 
-/// The invariants that a run broke.
 fn broken(scenario: &Scenario, log: &Log) -> Vec<ClaimResult> {
     let result = |claim: String, observed, evidence| ClaimResult {
         claim,

@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::log::{Actor, Belief, Condition, EventKind, Reply};
 
-/// Whether an actor can act at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Life {
     Running,
     /// Its process is stopped (SIGSTOP).
     Frozen,
-    /// Its process was killed.
     Crashed,
     Finished,
 }
@@ -84,7 +82,6 @@ impl ActorWorld {
         }
     }
 
-    /// Its process was hit.
     pub(crate) fn apply_fault(&mut self, condition: Condition) {
         match (condition, self.life) {
             (Condition::Dead, _) => self.crash(),

@@ -26,9 +26,7 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exchange {
     pub actor: ActorId,
-    /// The index of its `Sent` event.
     pub sent: usize,
-    /// The index of its `Replied` event.
     pub replied: Option<usize>,
 }
 
@@ -48,7 +46,6 @@ pub struct Breached {
     pub invariant: usize,
     /// What has happened, in a sentence.
     pub says: Text,
-    /// The event that says so.
     pub event: usize,
 }
 
@@ -84,7 +81,6 @@ pub struct World {
 }
 
 impl World {
-    /// The world after the first `position` events of a log.
     pub fn fold(log: &Log, position: usize) -> Self {
         let mut world = Self::default();
         world.advance(log, position);

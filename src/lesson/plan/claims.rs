@@ -24,7 +24,6 @@ pub enum Condition {
     /// What is on the left, compared with what is on the right; `None` where the expression is simply to be
     /// true.
     That {
-        /// As the author wrote it.
         source: String,
         left: Expr,
         /// The comparison and what is expected, with its own text: `== 10`.

@@ -35,7 +35,6 @@ pub(crate) struct Compiler<'a> {
     pub lab: LabKind,
 }
 
-/// A program while it is compiled.
 struct Draft<'a> {
     compiler: &'a Compiler<'a>,
     program: Program,

@@ -27,7 +27,6 @@ pub enum Instruction {
         name: String,
         value: Expr,
     },
-    /// Go on elsewhere unless the condition is true.
     JumpUnless {
         condition: Expr,
         to: usize,
@@ -44,7 +43,6 @@ pub enum Instruction {
         /// The condition of a `while`. Reaching the bound with it still true is an error; without one the
         /// bound is the number of rounds.
         condition: Option<Expr>,
-        /// The instruction after the repetition.
         exit: usize,
     },
     /// Open a frame of parameters.
@@ -55,7 +53,6 @@ pub enum Instruction {
     Stop,
 }
 
-/// An operation ready to be filled in and sent.
 #[derive(Debug, Clone)]
 pub struct PlannedOperation {
     pub label: String,
@@ -76,7 +73,6 @@ pub struct PlannedOperation {
 
 #[derive(Debug, Clone)]
 pub enum PlannedVerb {
-    /// A Redis command, word by word.
     Redis(Vec<Template>),
     Script {
         name: String,
@@ -84,7 +80,6 @@ pub enum PlannedVerb {
         keys: Vec<Template>,
         args: Vec<Template>,
     },
-    /// A call of another product.
     Call(PlannedCall),
     /// A mutex inside the client's process.
     Local {

@@ -15,7 +15,6 @@ use super::{
     program::BUILTINS,
 };
 
-/// Names whose values are known.
 #[derive(Debug)]
 pub(crate) struct Settled {
     values: HashMap<String, Known>,

@@ -97,12 +97,10 @@ pub(crate) struct Roster<'a> {
 }
 
 impl Roster<'_> {
-    /// Every counter that any program may count.
     pub(crate) fn counters(&self) -> BTreeSet<String> {
         self.actors.iter().flat_map(|plan| plan.program.counters.iter().cloned()).collect()
     }
 
-    /// Every lock that any program may have a belief about.
     pub(crate) fn locks(&self) -> BTreeSet<String> {
         self.actors.iter().flat_map(|plan| plan.program.locks.iter().cloned()).collect()
     }
@@ -244,7 +242,6 @@ impl Roster<'_> {
 /// The longest that a story waits for something, in milliseconds of lesson time: it looks every 200 ms.
 const LONGEST_AWAIT_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// Resolves the items that happen in a variant.
 pub(crate) fn plan(
     items: &[StoryItem],
     path: &Path,

@@ -59,11 +59,9 @@ impl Product {
     }
 }
 
-/// What an operation sent, with all values filled in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
-    /// The words of a Redis command.
     Redis(Vec<String>),
     /// A Lua script, sent as `EVAL`.
     Script {

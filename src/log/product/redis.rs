@@ -45,7 +45,6 @@ pub struct Keyspace {
     pub role: Option<Role>,
 }
 
-/// What a Redis server says that it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
