@@ -19,7 +19,6 @@ use tempfile::NamedTempFile;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Directory,
-    /// A pipe with a name.
     Fifo,
     Socket,
     /// A device, such as `/dev/zero`.
@@ -94,10 +93,8 @@ pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
 /// Why a file cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum Unwritable {
-    /// Something else than a regular file is there.
     #[error("it is {0}, and only a regular file is replaced")]
     Irregular(Kind),
-    /// A link is there that leads nowhere.
     #[error("it is a link to {}, which does not exist", .0.display())]
     Dangling(PathBuf),
     #[error("there is no directory {}", .0.display())]
@@ -105,7 +102,6 @@ pub enum Unwritable {
     /// Nobody could read what would be written.
     #[error("{0}")]
     Umask(#[from] Umask),
-    /// The system says no.
     #[error("{0}")]
     System(#[from] io::Error),
 }
@@ -133,19 +129,14 @@ pub struct Output {
 }
 
 impl Output {
-    /// Looks at the place.
     pub fn new(path: &Path) -> Result<Self, Unwritable> {
-        let path = match fs::symlink_metadata(path) {
-            Ok(facts) if facts.file_type().is_symlink() => match fs::canonicalize(path) {
-                Ok(path) => path,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    return Err(Unwritable::Dangling(fs::read_link(path)?));
-                }
-                Err(error) => return Err(error.into()),
-            },
-            Ok(_) => path.to_owned(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
-            Err(error) => return Err(error.into()),
+        // What cannot be looked at, and a link that leads nowhere, is told by the check.
+        let path = match fs::canonicalize(path) {
+            Ok(real) if path.is_symlink() => real,
+            Err(error) if path.is_symlink() && error.kind() != io::ErrorKind::NotFound => {
+                return Err(error.into());
+            }
+            _ => path.to_owned(),
         };
         let output = Self { path };
         output.check()?;

@@ -102,12 +102,10 @@ pub struct Words {
 }
 
 impl Words {
-    /// Words of both languages.
     pub const fn new(en: &'static str, zh: &'static str) -> Self {
         Self { en, zh }
     }
 
-    /// The words in one language.
     pub const fn get(self, lang: Lang) -> &'static str {
         match lang {
             Lang::En => self.en,

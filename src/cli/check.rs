@@ -14,8 +14,9 @@ pub(crate) fn check(global: &Global, files: &[PathBuf]) -> Result<u8, Failure> {
     // `check lessons/*.yaml` names the recipes too; they are no lesson, and can be wrong all the same.
     let (recipes, files): (Vec<&PathBuf>, Vec<&PathBuf>) =
         files.iter().partition(|file| file.file_name().is_some_and(|name| name == RECIPES));
-    let recipes = recipes.into_iter().map(|file| Source::read(file).and_then(|source| source.recipes()));
-    let recipes: Vec<_> = recipes.collect();
+    for file in &recipes {
+        Source::read(file)?.recipes()?;
+    }
     let lessons: Vec<Result<Arc<Loaded>, LessonError>> = if files.is_empty() && recipes.is_empty() {
         let library = global.library()?;
         let broken = library.broken.into_iter().map(Err);
@@ -24,9 +25,6 @@ pub(crate) fn check(global: &Global, files: &[PathBuf]) -> Result<u8, Failure> {
         files.iter().map(|file| load_file(file)).collect()
     };
     let mut code = OK;
-    for recipes in recipes {
-        recipes?;
-    }
     for lesson in lessons {
         match lesson.and_then(|loaded| loaded.check().map(|()| loaded)) {
             Ok(loaded) => {

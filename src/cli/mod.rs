@@ -38,7 +38,8 @@ use crate::{
         limits::{self, room_for_threads},
     },
     lesson::{
-        LessonError, Library, Loaded, Params, Scenario, library::load_file, plan::param_from_word, schema,
+        LessonError, Library, Loaded, Params, Scenario, error::nearest, library::load_file,
+        plan::param_from_word, schema,
     },
     recording::{RecordingError, carried::NotCarried},
     run::session::EngineError,
@@ -359,13 +360,8 @@ impl Global {
         if path.exists() || name.contains('/') || path.extension().is_some() {
             return Ok(load_file(path)?);
         }
-        let near = library
-            .ids()
-            .map(|id| (strsim::jaro_winkler(id, name), id))
-            .filter(|(likeness, _)| *likeness > 0.7)
-            .max_by(|a, b| a.0.total_cmp(&b.0));
-        Err(Failure::usage(match near {
-            Some((_, near)) => words::NO_LESSON_BUT.text(&[name, near]),
+        Err(Failure::usage(match nearest(name, library.ids(), 0.7) {
+            Some(near) => words::NO_LESSON_BUT.text(&[name, near]),
             None => words::NO_LESSON.text(&[name]),
         }))
     }

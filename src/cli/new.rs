@@ -3,16 +3,13 @@
 use std::path::PathBuf;
 
 use super::{Failure, Global, OK, output, print, words};
-use crate::files;
+use crate::{files, lesson::plan::is_well_formed};
 
 const TEMPLATE: &str = include_str!("../../assets/new-lesson.yaml");
 
 /// Writes `NAME.yaml` into the lessons directory, or here.
 pub(crate) fn new(global: &Global, name: &str) -> Result<u8, Failure> {
-    let good = !name.is_empty()
-        && !name.starts_with('-')
-        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
-    if !good {
+    if !is_well_formed(name) {
         return Err(Failure::usage(words::BAD_NAME.text(&[name])));
     }
     files::check_umask().map_err(output::umask)?;

@@ -181,7 +181,10 @@ pub(crate) fn entry(loaded: &Arc<Loaded>, overrides: &Params, live: bool) -> Cat
                 variant.title = scenario.fill(&variant.title);
                 variant.lesson = scenario.fill(&variant.lesson);
                 variant.beats = scenario.story.len();
-                variant.invariants = invariants(&scenario);
+                let invariants = scenario.invariants.iter();
+                variant.invariants = invariants
+                    .map(|plan| CatalogueInvariant { says: plan.says.clone(), goal: plan.goal.clone() })
+                    .collect();
                 entry.intro = scenario.fill(&entry.intro);
                 entry.summary = scenario.fill(&entry.summary);
                 // One variant tells for all: looking at each would cost more than the first picture may.
@@ -191,14 +194,6 @@ pub(crate) fn entry(loaded: &Arc<Loaded>, overrides: &Params, live: bool) -> Cat
         }
     }
     entry
-}
-
-fn invariants(scenario: &Scenario) -> Vec<CatalogueInvariant> {
-    let all = scenario
-        .invariants
-        .iter()
-        .map(|invariant| CatalogueInvariant { says: invariant.says.clone(), goal: invariant.goal.clone() });
-    all.collect()
 }
 
 /// Before the first screen: what is missing for the labs that are wanted can be installed at once. A learner who

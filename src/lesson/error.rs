@@ -1,12 +1,11 @@
 //! What an author did wrong, and where.
 
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 
 /// Where in a lesson something is: the keys and indices that lead there, `programs.worker[2].acquire`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Path(Vec<Segment>);
 
-/// One part of a [`Path`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Segment {
     Key(String),
@@ -19,12 +18,10 @@ impl Path {
         Self::default()
     }
 
-    /// One level deeper, by key.
     pub fn key(&self, key: &str) -> Self {
         self.then(Segment::Key(key.to_owned()))
     }
 
-    /// One level deeper, by index.
     pub fn index(&self, index: usize) -> Self {
         self.then(Segment::Index(index))
     }
@@ -65,10 +62,22 @@ impl Mistake {
         Self { path: path.clone(), message: message.into(), help: None }
     }
 
-    /// Adds what would be right.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
+    }
+
+    /// Names of which each must be known.
+    pub fn unless_known<'a>(
+        path: &Path,
+        what: &str,
+        names: &BTreeSet<String>,
+        known: impl Iterator<Item = &'a String> + Clone,
+    ) -> Result<(), Self> {
+        match names.iter().find(|name| !known.clone().any(|known| known == *name)) {
+            None => Ok(()),
+            Some(name) => Err(Self::unknown(path, what, name, known.map(String::as_str))),
+        }
     }
 
     /// A name that nobody declared, with the nearest that somebody did.
@@ -80,7 +89,7 @@ impl Mistake {
     ) -> Self {
         let known: Vec<&str> = known.into_iter().collect();
         let mistake = Self::new(path, format!("unknown {what} `{name}`"));
-        match nearest(name, &known) {
+        match nearest(name, known.iter().copied(), ALIKE) {
             Some(near) => mistake.help(format!("did you mean `{near}`?")),
             None if known.is_empty() => mistake.help(format!("this lesson has no {what} at all")),
             None => mistake.help(format!("known here: {}", shorten(&known))),
@@ -88,12 +97,19 @@ impl Mistake {
     }
 }
 
-/// The known name that may have been meant.
-pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    let alike = known.iter().map(|known| (strsim::jaro_winkler(known, name), *known));
-    let near = alike.filter(|(likeness, _)| *likeness > 0.8).max_by(|a, b| a.0.total_cmp(&b.0));
+/// The known name that may have been meant: the likest of those that are more alike than `least`, from 0 to 1.
+pub(crate) fn nearest<'a>(
+    name: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    least: f64,
+) -> Option<&'a str> {
+    let alike = known.into_iter().map(|known| (strsim::jaro_winkler(known, name), known));
+    let near = alike.filter(|(likeness, _)| *likeness > least).max_by(|a, b| a.0.total_cmp(&b.0));
     near.map(|(_, near)| near)
 }
+
+/// How much alike a name is to the one that was meant in a lesson.
+pub(crate) const ALIKE: f64 = 0.8;
 
 /// A list of names that stays readable.
 fn shorten(names: &[&str]) -> String {

@@ -32,7 +32,6 @@ const COMPILING_A_BYTE: usize = 25;
 
 const OWN_FILTERS: [&str; 4] = ["duration", "duration_zh", "suffix", "by_suffix"];
 
-/// One environment for all expressions.
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = bounds::environment();
     environment.add_filter("duration", |millis: i64| duration(millis, ["ms", "s", "min"]));
@@ -45,7 +44,6 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment
 });
 
-/// The names of all filters, and of all tests.
 static FILTERS: LazyLock<Vec<&str>> =
     LazyLock::new(|| bounds::FILTERS.iter().map(|(name, _)| *name).chain(OWN_FILTERS).collect());
 static TESTS: LazyLock<Vec<&str>> = LazyLock::new(|| bounds::TESTS.iter().map(|(name, _)| *name).collect());
@@ -74,7 +72,6 @@ pub struct Expr {
 }
 
 impl Expr {
-    /// Compiles an expression.
     pub fn parse(source: &str) -> Result<Self, String> {
         let source = source.trim();
         if source.is_empty() {

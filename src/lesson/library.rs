@@ -76,9 +76,10 @@ impl Library {
                 let source = Source::read(&path)?;
                 let lesson = source.lesson()?;
                 if let Some(first) = files.insert(lesson.id.clone(), source.file.clone()) {
-                    let error = twice(&source, &lesson.id, &first);
+                    let message = format!("`{}` is the id of {first} too", lesson.id);
+                    let mistake = Mistake::new(&Path::root().key("id"), message);
                     files.insert(lesson.id, first);
-                    return Err(error);
+                    return Err(source.place(&mistake.help("give each lesson an id of its own")));
                 }
                 library.add(source, lesson, &recipes);
                 Ok(())
@@ -110,12 +111,6 @@ impl Library {
             (*track, CORE.iter().position(|core| core == id).unwrap_or(CORE.len()), id.clone())
         });
     }
-}
-
-/// Two files of one directory give their lesson the same id.
-fn twice(source: &Source, id: &str, first: &str) -> LessonError {
-    let mistake = Mistake::new(&Path::root().key("id"), format!("`{id}` is the id of {first} too"));
-    source.place(&mistake.help("give each lesson an id of its own"))
 }
 
 /// A lesson from its text, with the recipes carried in the binary. `file` is what its mistakes are named by.

@@ -28,8 +28,7 @@ pub use lab_kind::{LabKind, PRIMARY, Topology};
 pub use library::Library;
 pub use load::{LARGEST, Source};
 pub use model::{
-    Card, Claim, Client, Count, Expect, FORMAT, Lesson, LockClaim, Param, Params, Recipe, Recipes, Track,
-    Variant,
+    Card, Claim, Client, Count, Expect, FORMAT, Lesson, Param, Params, Recipe, Recipes, Track, Variant,
 };
 pub use plan::{Loaded, Scenario};
 pub use question::{Ask, Choice, Right};

@@ -249,15 +249,6 @@ impl Claim {
     }
 }
 
-/// A claim about who believed to hold a lock.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LockClaim {
-    /// At some moment two clients believed to hold it.
-    Overlap(String),
-    /// At no moment two clients believed to hold it, and somebody did hold it.
-    Exclusive(String),
-}
-
 /// A question that interviewers ask.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

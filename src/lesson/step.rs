@@ -12,7 +12,6 @@ use serde::{
 
 use crate::log::{Belief, Product};
 
-/// One step of a program.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     /// `- label: { redis: … }`: an operation, which is what a move performs.
@@ -65,7 +64,6 @@ pub struct Operation {
     pub allow: Vec<String>,
 }
 
-/// What an operation sends.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verb {
     /// A Redis command as `redis-cli` takes it. Each word is a template.

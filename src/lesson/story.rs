@@ -17,7 +17,6 @@ use super::{
 };
 use crate::text::Text;
 
-/// One item of a story.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoryItem {
     pub beat: Beat,
@@ -113,7 +112,6 @@ impl<'de> Deserialize<'de> for MoveRef {
     }
 }
 
-/// One or several.
 pub(crate) struct OneOrMany<T>(pub Vec<T>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
@@ -138,7 +136,6 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
     }
 }
 
-/// A pass, or its duration alone.
 struct PassOrDuration(Pass);
 
 impl<'de> Deserialize<'de> for PassOrDuration {

@@ -12,7 +12,6 @@ use crate::{
     text::Text,
 };
 
-/// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
     /// When, in lesson time (nanoseconds since the clock was made). Never smaller than that of the event
@@ -55,7 +54,6 @@ pub struct ServerInfo {
     pub password: Option<String>,
 }
 
-/// What an actor believes of a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Belief {
@@ -102,7 +100,6 @@ pub enum Choice {
     Inject(Fault),
 }
 
-/// One of the answers that a question offers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AskedChoice {
     /// The answer, with its values filled in.
@@ -145,7 +142,6 @@ pub enum EventKind {
     Asked {
         /// Index of the step in the variant's story.
         item: usize,
-        /// The question, with its values filled in.
         q: Text,
         choices: Vec<AskedChoice>,
     },
@@ -183,7 +179,6 @@ pub enum EventKind {
     /// An actor began to wait for time to pass: work, or a pause before it tries again.
     Waits {
         actor: ActorId,
-        /// The wait's label in the program.
         label: String,
         until: LessonTime,
     },
@@ -213,7 +208,6 @@ pub enum EventKind {
         lock: String,
         belief: Belief,
     },
-    /// A counter of the lesson grew: `sold`.
     Counted {
         actor: ActorId,
         counter: String,
@@ -254,7 +248,6 @@ pub enum EventKind {
         /// The events that prove it: indices into the log.
         evidence: Vec<usize>,
     },
-    /// An actor's program is over.
     Finished {
         actor: ActorId,
     },

@@ -45,7 +45,6 @@ pub enum Fault {
     },
 }
 
-/// What a fault hits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target<'a> {
     Client(&'a str),
@@ -109,24 +108,18 @@ impl Fault {
     }
 
     pub fn client(&self) -> Option<&str> {
-        match self.target() {
-            Target::Client(client) => Some(client),
-            _ => None,
-        }
+        let Target::Client(client) = self.target() else { return None };
+        Some(client)
     }
 
     pub fn server(&self) -> Option<&str> {
-        match self.target() {
-            Target::Server(server) => Some(server),
-            _ => None,
-        }
+        let Target::Server(server) = self.target() else { return None };
+        Some(server)
     }
 
     pub fn link(&self) -> Option<&LinkId> {
-        match self.target() {
-            Target::Link(link) => Some(link),
-            _ => None,
-        }
+        let Target::Link(link) = self.target() else { return None };
+        Some(link)
     }
 
     /// How far it sets a clock ahead, in milliseconds.

@@ -34,7 +34,6 @@ pub struct Log {
 }
 
 impl Log {
-    /// A log in which nothing has happened yet.
     pub fn new() -> Self {
         Self::default()
     }
@@ -63,7 +62,6 @@ impl Log {
         sent.next() == Some(label)
     }
 
-    /// A log of the first events, at most so many.
     pub fn prefix(&self, position: usize) -> Self {
         Self { events: self.events[..position.min(self.len())].to_vec() }
     }

@@ -14,7 +14,6 @@ pub struct Outlook {
     pub actors: Vec<ActorOutlook>,
     /// When the first wait of anybody is over.
     pub timer: Option<Timer>,
-    /// The faults that can be caused now.
     pub faults: Vec<Fault>,
 }
 
@@ -22,11 +21,9 @@ pub struct Outlook {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timer {
     pub actor: ActorId,
-    /// When it is over.
     pub at: LessonTime,
 }
 
-/// What an actor would do next.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ActorOutlook {
     /// What stands at this place of its program; nothing where the program is over.
@@ -45,7 +42,6 @@ pub struct Next {
     pub wire: String,
 }
 
-/// Why an actor cannot move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Blocked {
     Waits {

@@ -21,7 +21,6 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// Whether the server answered with a value.
     pub fn is_value(&self) -> bool {
         matches!(self, Self::Value(_))
     }

@@ -77,7 +77,6 @@ pub fn waited(actor: u32) -> EventKind {
     EventKind::Waited { actor: ActorId(actor), label: "work".to_owned() }
 }
 
-/// A watch on a path has fired.
 pub fn notified(actor: u32, path: &str, what: &str) -> EventKind {
     EventKind::Notified {
         actor: ActorId(actor),
@@ -104,9 +103,7 @@ pub fn holds(server: &str, lock: Option<(&str, Option<LessonTime>)>) -> EventKin
 #[derive(Debug, Clone)]
 pub struct LogBuilder {
     log: Log,
-    /// When the next event happens.
     next: LessonTime,
-    /// What passes after each event.
     tick: Duration,
 }
 
@@ -129,7 +126,6 @@ impl LogBuilder {
         self
     }
 
-    /// So much time passes.
     pub fn pass(&mut self, time: Duration) -> &mut Self {
         self.next += time;
         self

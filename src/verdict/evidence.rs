@@ -207,10 +207,9 @@ fn key_words(key: &str, state: &KeyState, event: &Event) -> Text {
 fn entry_changes(log: &Log, before: &Entries<'_>, now: &Entries<'_>) -> Vec<Text> {
     /// More than one line holds.
     const MOST: usize = 2;
-    let owner = |entry: &Entry<'_>| entry.owner();
     let created: Vec<_> = now
         .iter()
-        .filter(|(path, entry)| before.get(*path).is_none_or(|known| owner(known) != owner(entry)))
+        .filter(|(path, entry)| before.get(*path).is_none_or(|known| known.owner() != entry.owner()))
         .collect();
     let deleted: Vec<_> = before.keys().filter(|path| !now.contains_key(*path)).collect();
     let mut changes = Vec::new();

@@ -33,7 +33,6 @@ impl Facts {
         facts
     }
 
-    /// Nothing has happened yet.
     pub(crate) fn none(scenario: &Scenario) -> Self {
         let actors: Vec<ActorId> = (0..).map(ActorId).take(scenario.actors.len()).collect();
         let mut groups: HashMap<String, Vec<ActorId>> = HashMap::new();
@@ -57,7 +56,6 @@ impl Facts {
         }
     }
 
-    /// Something more has happened.
     pub(crate) fn extend(&mut self, events: &[Event]) {
         for event in events {
             self.key_history.take(self.log.len(), event);
@@ -78,7 +76,6 @@ impl Facts {
         std::mem::take(&mut *self.trace.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The events that satisfy a condition.
     pub(crate) fn events(
         &self,
         wanted: impl Fn(&EventKind) -> bool,

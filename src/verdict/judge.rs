@@ -7,7 +7,7 @@ use minijinja::{Value, value::ValueKind};
 use super::{ClaimResult, Outcome, Verdict, facts::Facts, watch::breaches};
 use crate::{
     lesson::{
-        Expect, LockClaim, Scenario,
+        Expect, Scenario,
         expr::Mentions,
         expr::{Expr, Template, within_allowance},
         plan::{ActorPlan, Condition, TextPlan},
@@ -52,8 +52,8 @@ fn judged(scenario: &Scenario, log: &Log) -> Verdict {
                 Condition::That { source, left, right, whole } => {
                     expression(scenario, (&facts, &names), source, (left, right.as_ref(), whole))
                 }
-                Condition::Lock(LockClaim::Overlap(lock)) => overlap(&facts, lock, true),
-                Condition::Lock(LockClaim::Exclusive(lock)) => overlap(&facts, lock, false),
+                Condition::Overlap(lock) => overlap(&facts, lock, true),
+                Condition::Exclusive(lock) => overlap(&facts, lock, false),
             };
             result.says = says;
             result
@@ -68,7 +68,6 @@ fn judged(scenario: &Scenario, log: &Log) -> Verdict {
     Verdict { outcome, claims }
 }
 
-/// The invariants that a run broke.
 fn broken(scenario: &Scenario, log: &Log) -> Vec<ClaimResult> {
     let result = |claim: String, observed, evidence| ClaimResult {
         claim,
@@ -156,7 +155,9 @@ fn overlap(facts: &Facts, lock: &str, wanted: bool) -> ClaimResult {
         observed,
         holds: if wanted { !overlaps.is_empty() } else { overlaps.is_empty() && held },
         evidence: if overlaps.is_empty() {
-            held_one_after_another(facts, lock)
+            // Who began and ceased to hold a lock that never had two holders.
+            let held = |kind: &EventKind| matches!(kind, EventKind::Believes { lock: known, belief: Belief::Holding | Belief::Nothing, .. } if known == lock);
+            facts.events(held).collect()
         } else {
             overlaps.iter().map(|overlap| overlap.event).collect()
         },
@@ -172,12 +173,6 @@ fn describe(world: &World, overlap: &Overlap) -> Text {
         format!("{} at once, from {from} to {}", names.join(" and "), to.en),
         format!("{} 同时持有，从 {from} 到 {}", names.join("、"), to.zh),
     )
-}
-
-/// Who began and ceased to hold a lock that never had two holders.
-fn held_one_after_another(facts: &Facts, lock: &str) -> Vec<usize> {
-    let held = |kind: &EventKind| matches!(kind, EventKind::Believes { lock: known, belief: Belief::Holding | Belief::Nothing, .. } if known == lock);
-    facts.events(held).collect()
 }
 
 /// The events that made the counters what they are which a claim's text names.

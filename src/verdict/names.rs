@@ -51,7 +51,6 @@ impl Facts {
     }
 }
 
-/// A reply as expressions see it.
 pub(crate) fn reply_value(reply: &Reply) -> Value {
     match reply {
         Reply::Value(value) => json_value(value),

@@ -33,7 +33,6 @@ pub struct Breach {
     pub evidence: Vec<usize>,
 }
 
-/// Watches a log that grows.
 #[derive(Debug)]
 pub struct Watch {
     /// How many events it has taken in.
@@ -48,7 +47,6 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Watches a run of this scenario from its beginning.
     pub fn new(scenario: &Scenario) -> Self {
         let asks = |plan: &NeverPlan| matches!(plan, NeverPlan::That(_));
         let any = scenario.invariants.iter().any(|invariant| asks(&invariant.never));
@@ -116,7 +114,6 @@ impl Watch {
         unasked && log.events()[..end].iter().any(seen)
     }
 
-    /// Asks the expressions about the first `end` events.
     fn ask(&mut self, scenario: &Scenario, log: &Log, end: usize) -> Result<(), String> {
         within_allowance(|| self.asked(scenario, log, end))
     }

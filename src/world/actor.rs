@@ -4,15 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::log::{Actor, Belief, Condition, EventKind, Reply};
 
-/// Whether an actor can act at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Life {
     Running,
     /// Its process is stopped (SIGSTOP).
     Frozen,
-    /// Its process was killed.
     Crashed,
-    /// Its program is over.
     Finished,
 }
 
@@ -25,7 +22,6 @@ pub struct ActorWorld {
     pub in_flight: Option<usize>,
     /// What it believes now, by lock; never [`Belief::Nothing`].
     pub beliefs: BTreeMap<String, Belief>,
-    /// Whether it ever believed anything.
     pub ever_believed: bool,
     /// Its last replies by label.
     pub replies: BTreeMap<String, Reply>,
@@ -86,7 +82,6 @@ impl ActorWorld {
         }
     }
 
-    /// Its process was hit.
     pub(crate) fn apply_fault(&mut self, condition: Condition) {
         match (condition, self.life) {
             (Condition::Dead, _) => self.crash(),

@@ -40,7 +40,6 @@ impl Holders {
         self.0.len() < before
     }
 
-    /// Since when an actor holds the lock.
     pub fn since(&self, actor: ActorId) -> Option<usize> {
         self.0.iter().find(|(known, _)| *known == actor).map(|(_, at)| *at)
     }
@@ -196,7 +195,6 @@ impl Holding {
         turns
     }
 
-    /// Begins, extends or ends the overlap of a lock.
     fn track(&mut self, turn: &Turn, (index, at): (usize, LessonTime)) {
         let Some(lock) = self.locks.get(&turn.lock) else { return };
         let mut overlaps = self.overlaps.iter_mut().rev();

@@ -26,20 +26,10 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exchange {
     pub actor: ActorId,
-    /// The index of its `Sent` event.
     pub sent: usize,
-    /// The index of its `Replied` event.
     pub replied: Option<usize>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Narration {
-    pub item: usize,
-    pub en: String,
-    pub zh: String,
-}
-
-/// A question that the learner was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
     pub item: usize,
@@ -56,7 +46,6 @@ pub struct Breached {
     pub invariant: usize,
     /// What has happened, in a sentence.
     pub says: Text,
-    /// The event that says so.
     pub event: usize,
 }
 
@@ -76,8 +65,8 @@ pub struct World {
     pub counters: IndexMap<String, i64>,
     /// Every command so far, in the order in which they were sent.
     pub exchanges: Vec<Exchange>,
-    /// What the narrator said, oldest first.
-    pub narration: Vec<Narration>,
+    /// What the narrator said last.
+    pub narration: Option<Text>,
     /// What the learner was asked, oldest first.
     pub questions: Vec<Question>,
     /// The question that was asked or decided last, by index, unless the narrator has spoken since.
@@ -92,7 +81,6 @@ pub struct World {
 }
 
 impl World {
-    /// The world after the first `position` events of a log.
     pub fn fold(log: &Log, position: usize) -> Self {
         let mut world = Self::default();
         world.advance(log, position);
@@ -152,8 +140,8 @@ impl World {
             EventKind::Session { actor, session, .. } => {
                 self.sessions.insert(*session, *actor);
             }
-            EventKind::Say { item, en, zh } => {
-                self.narration.push(Narration { item: *item, en: en.clone(), zh: zh.clone() });
+            EventKind::Say { en, zh, .. } => {
+                self.narration = Some(Text::new(en, zh));
                 self.question = None;
             }
             EventKind::Asked { item, q, choices } => {

@@ -19,7 +19,6 @@ pub struct ServerWorld {
     pub info: ServerInfo,
     /// Why it ended, where it did.
     pub died: Option<String>,
-    /// Whether it stands still.
     pub frozen: bool,
     /// How far its clock is ahead of everybody else's, in milliseconds; behind, where negative.
     pub ahead_ms: i64,

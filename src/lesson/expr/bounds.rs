@@ -283,7 +283,6 @@ fn arithmetic(state: &mut State<'_, '_>, sign: &str, left: &Value, right: &Value
     plain(sign, context! { a => left, b => right })
 }
 
-/// A part of a list or a text.
 fn slice(
     state: &mut State<'_, '_>,
     value: &Value,

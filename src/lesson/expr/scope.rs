@@ -14,7 +14,6 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// A scope with one frame of given values.
     pub fn new(values: HashMap<String, Value>) -> Self {
         Self { frames: vec![Arc::new(values)] }
     }

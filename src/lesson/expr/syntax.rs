@@ -4,7 +4,7 @@
 //! b` as `(a)|__mul(b)`).
 
 use super::{
-    super::error::nearest,
+    super::error::{ALIKE, nearest},
     FILTERS, TESTS,
     tokens::{Kind, Token, brief, tokens},
 };
@@ -395,6 +395,7 @@ fn check(what: &str, name: &str, known: &[&str], some: &str) -> Result<(), Strin
     if known.contains(&name) {
         return Ok(());
     }
-    let help = nearest(name, known).map_or_else(|| some.to_owned(), |near| format!("did you mean `{near}`?"));
+    let help = nearest(name, known.iter().copied(), ALIKE)
+        .map_or_else(|| some.to_owned(), |near| format!("did you mean `{near}`?"));
     Err(format!("there is no {what} `{}`; {help}", brief(name)))
 }

@@ -113,10 +113,6 @@ impl<'de> Visitor<'de> for &mut Weight {
         self.add(0)
     }
 
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
         self.add(0)?;
         while items.next_element_seed(&mut *self)?.is_some() {}

@@ -107,7 +107,7 @@ impl Source {
 }
 
 /// What to do about mistakes, by words of their messages, where those alone would not tell an author.
-const HELP: [(&[&str], &str); 6] = [
+const HELP: [(&[&str], &str); 7] = [
     (
         &["repetition limit", "recursion limit", "aliases"],
         "aliases (`*name`) that contain aliases multiply; write the parts out",
@@ -115,6 +115,7 @@ const HELP: [(&[&str], &str); 6] = [
     (&["is here twice"], "give each a name of its own"),
     (&["than a lesson may have"], "write it in parts, each a lesson of its own"),
     (&["missing field `zh`", "missing field `en`"], "every text is written twice: { en: …, zh: … }"),
+    (&["expected `en` or `zh`"], "a text with a comma needs quotes: { en: \"One, two\", zh: … }"),
     (
         &["EndOfStream", "EOF", "end of stream"],
         "the file is empty or ends too early; `lockstep new NAME` writes a lesson to start from",

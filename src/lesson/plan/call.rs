@@ -45,7 +45,6 @@ impl Form {
 }
 
 impl PlannedCall {
-    /// Reads a call from its text.
     pub(crate) fn parse(
         product: Product,
         text: &str,

@@ -6,13 +6,12 @@ use super::{
     super::{
         error::{Mistake, Path},
         expr::{Expr, Mentions, mentions::split_comparison},
-        model::{Claim, Lesson, LockClaim},
+        model::{Claim, Lesson},
     },
     references,
     story::{Roster, TextPlan},
 };
 
-/// A claim ready to be evaluated.
 #[derive(Debug, Clone)]
 pub struct PlannedClaim {
     pub condition: Condition,
@@ -25,14 +24,16 @@ pub enum Condition {
     /// What is on the left, compared with what is on the right; `None` where the expression is simply to be
     /// true.
     That {
-        /// As the author wrote it.
         source: String,
         left: Expr,
         /// The comparison and what is expected, with its own text: `== 10`.
         right: Option<(String, Expr)>,
         whole: Expr,
     },
-    Lock(LockClaim),
+    /// At some moment two clients believed to hold this lock.
+    Overlap(String),
+    /// At no moment two clients believed to hold this lock, and somebody did hold it.
+    Exclusive(String),
 }
 
 /// The functions that claims may call. Each is explained where it is defined, in the verdict.
@@ -79,18 +80,12 @@ impl<'a> Vocabulary<'a> {
         Self { known, locks: roster.locks(), roster, lesson }
     }
 
-    /// Compiles an expression over what happened.
     pub(crate) fn expr(&self, source: &str, path: &Path) -> Result<Expr, Mistake> {
         references::check(source, self.roster.clients, self.roster.actors, path)?;
         check_metrics(source, self.lesson, path)?;
         let expr = Expr::parse(source).map_err(|error| Mistake::new(path, error))?;
-        match expr.names().iter().find(|name| !self.known.contains(*name)) {
-            None => Ok(expr),
-            Some(name) => {
-                let known = self.known.iter().map(String::as_str);
-                Err(Mistake::unknown(path, "name", name, known))
-            }
-        }
+        Mistake::unless_known(path, "name", &expr.names(), self.known.iter())?;
+        Ok(expr)
     }
 }
 
@@ -111,11 +106,11 @@ pub(crate) fn plan(
             Claim::That { that, .. } => expression(that, &path.key("that"), vocabulary)?,
             Claim::Overlap { overlap, .. } => {
                 check_lock(overlap, &path.key("overlap"), vocabulary)?;
-                Condition::Lock(LockClaim::Overlap(overlap.clone()))
+                Condition::Overlap(overlap.clone())
             }
             Claim::Exclusive { exclusive, .. } => {
                 check_lock(exclusive, &path.key("exclusive"), vocabulary)?;
-                Condition::Lock(LockClaim::Exclusive(exclusive.clone()))
+                Condition::Exclusive(exclusive.clone())
             }
         };
         Ok(PlannedClaim { condition, says })

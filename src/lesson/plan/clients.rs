@@ -1,6 +1,6 @@
 //! Who takes part: processes, and the actors that live in them.
 
-use std::{ops::RangeInclusive, sync::Arc};
+use std::{collections::HashSet, ops::RangeInclusive, sync::Arc};
 
 use indexmap::IndexMap;
 
@@ -63,12 +63,8 @@ pub(crate) fn plan(
         params.extend(client.with.clone());
         let Sizes { crowd, processes: count, threads } = sizes(client, &params, &path)?;
         check_room((processes.len(), actors.len()), (count, threads, crowd), client, &path)?;
-        let compile = |name: &str, at: &str| -> Result<Arc<Program>, Mistake> {
-            if !compiler.programs.contains_key(name) {
-                let known = compiler.programs.keys().map(String::as_str);
-                return Err(Mistake::unknown(&path.key(at), "program", name, known));
-            }
-            compiler.compile(name, &program_path(name), &client.with).map(Arc::new)
+        let compile = |name: &str, at: &str| {
+            compiler.compile((name, &path.key(at)), &program_path(name), &client.with).map(Arc::new)
         };
         // What each process runs: a suffix for the actor's name, and its program.
         let threads: Vec<(String, Arc<Program>)> = match (&client.runs, client.named_threads.is_empty()) {
@@ -117,7 +113,10 @@ pub(crate) fn plan(
             processes.push(ClientPlan { name, group: group.clone(), actors: first..actors.len() });
         }
     }
-    check_unique(&actors, path)?;
+    let mut seen = HashSet::new();
+    if let Some(twice) = actors.iter().find(|plan| !seen.insert(plan.actor.name.as_str())) {
+        return Err(Mistake::new(path, format!("two clients would be called `{}`", twice.actor.name)));
+    }
     Ok((processes, actors))
 }
 
@@ -173,12 +172,4 @@ fn check_name(name: &str, path: &Path) -> Result<(), Mistake> {
     }
     Err(Mistake::new(path, format!("`{name}` cannot name a client"))
         .help("a letter, then letters and digits, twelve in all: it is written beside every lane"))
-}
-
-fn check_unique(actors: &[ActorPlan], path: &Path) -> Result<(), Mistake> {
-    let mut seen = std::collections::HashSet::new();
-    match actors.iter().find(|plan| !seen.insert(plan.actor.name.as_str())) {
-        None => Ok(()),
-        Some(twice) => Err(Mistake::new(path, format!("two clients would be called `{}`", twice.actor.name))),
-    }
 }

@@ -16,6 +16,7 @@ use super::{
     program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program},
     releases,
     settled::{Settled, values},
+    template,
 };
 
 /// How deep `use` may nest.
@@ -34,7 +35,6 @@ pub(crate) struct Compiler<'a> {
     pub lab: LabKind,
 }
 
-/// A program while it is compiled.
 struct Draft<'a> {
     compiler: &'a Compiler<'a>,
     program: Program,
@@ -50,25 +50,24 @@ struct Draft<'a> {
 }
 
 impl Compiler<'_> {
-    /// Compiles a program of the lesson. `extra` are names that a client's `with` adds.
-    pub(crate) fn compile(&self, name: &str, path: &Path, extra: &Params) -> Result<Program, Mistake> {
+    /// Compiles a program of the lesson, which stands at `path`. `extra` are names that a client's `with` adds.
+    pub(crate) fn compile(
+        &self,
+        (name, named_at): (&str, &Path),
+        path: &Path,
+        extra: &Params,
+    ) -> Result<Program, Mistake> {
         let steps = self.programs.get(name).ok_or_else(|| {
-            Mistake::unknown(path, "program", name, self.programs.keys().map(String::as_str))
+            Mistake::unknown(named_at, "program", name, self.programs.keys().map(String::as_str))
         })?;
         let mut known: BTreeSet<String> = BUILTINS.into_iter().map(str::to_owned).collect();
         known.extend(self.params.keys().cloned());
         known.extend(extra.keys().cloned());
         let mut given = values(self.params);
         given.extend(values(extra));
-        let program = Program {
-            instructions: Vec::new(),
-            labels: BTreeSet::new(),
-            counters: BTreeSet::new(),
-            locks: BTreeSet::new(),
-        };
         let mut draft = Draft {
             compiler: self,
-            program,
+            program: Program::default(),
             name: name.to_owned(),
             known,
             settled: Settled::new(given),
@@ -95,29 +94,16 @@ impl Draft<'_> {
 
     fn expr(&self, source: &str, path: &Path) -> Result<Expr, Mistake> {
         let expr = Expr::parse(source).map_err(|error| Mistake::new(path, error))?;
-        self.check_names(expr.names(), path)?;
+        Mistake::unless_known(path, "name", &expr.names(), self.known.iter())?;
         Ok(expr)
     }
 
     fn template(&self, source: &str, path: &Path) -> Result<Template, Mistake> {
-        let template = Template::parse(source).map_err(|error| Mistake::new(path, error))?;
-        self.check_names(template.names(), path)?;
-        Ok(template)
+        template(source, path, "name", self.known.iter())
     }
 
-    fn templates<'s>(
-        &self,
-        sources: impl IntoIterator<Item = &'s String>,
-        path: &Path,
-    ) -> Result<Vec<Template>, Mistake> {
-        sources.into_iter().map(|source| self.template(source, path)).collect()
-    }
-
-    fn check_names(&self, names: BTreeSet<String>, path: &Path) -> Result<(), Mistake> {
-        match names.into_iter().find(|name| !self.known.contains(name)) {
-            None => Ok(()),
-            Some(name) => Err(Mistake::unknown(path, "name", &name, self.known.iter().map(String::as_str))),
-        }
+    fn templates(&self, sources: &[String], path: &Path) -> Result<Vec<Template>, Mistake> {
+        sources.iter().map(|source| self.template(source, path)).collect()
     }
 
     fn steps(&mut self, steps: &[Step], path: &Path) -> Result<(), Mistake> {
@@ -236,12 +222,8 @@ impl Draft<'_> {
                     .help(format!("with: {{ {missing}: … }}")));
             }
             if let Some(extra) = names.difference(&wanted).next() {
-                return Err(Mistake::unknown(
-                    &path.key("with").key(extra),
-                    "parameter",
-                    extra,
-                    recipe.params.iter().map(String::as_str),
-                ));
+                let known = recipe.params.iter().map(String::as_str);
+                return Err(Mistake::unknown(&path.key("with").key(extra), "parameter", extra, known));
             }
             self.known = BUILTINS.into_iter().map(str::to_owned).chain(wanted).collect();
             program.clone_into(&mut self.name);

@@ -91,19 +91,15 @@ pub(crate) fn plan(
         }
         (None, Some(shared)) => {
             let plans = each(shared, &root.key("invariants"), roster, vocabulary);
-            plans.map_err(|mistake| in_variant(mistake, name))
+            // It can be wrong in one variant only, and its place in the file does not say in which.
+            plans.map_err(|mistake| {
+                let help = mistake.help.as_ref().map(|help| format!("{help}; ")).unwrap_or_default();
+                let found = format!("found in the variant `{name}`, which can have `invariants` of its own");
+                mistake.help(help + &found)
+            })
         }
         (None, None) => Ok(roster.locks().into_iter().map(of_lock).collect()),
     }
-}
-
-/// A lesson's invariant can be wrong in one variant only, and its place in the file does not say in which.
-fn in_variant(mistake: Mistake, name: &str) -> Mistake {
-    let help = mistake.help.clone().unwrap_or_default();
-    let separator = if help.is_empty() { "" } else { "; " };
-    mistake.help(format!(
-        "{help}{separator}found in the variant `{name}`, which can have `invariants` of its own"
-    ))
 }
 
 fn each(

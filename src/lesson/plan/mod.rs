@@ -109,22 +109,23 @@ impl Loaded {
     }
 }
 
+/// Whether something can be the name of a lesson or of a variant.
+pub fn is_well_formed(name: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    !name.is_empty() && !name.starts_with('-') && name.chars().all(allowed)
+}
+
 fn check_lesson(lesson: &Lesson) -> Result<(), Mistake> {
     let root = Path::root();
     let id = &lesson.id;
-    let well_formed = |name: &str| {
-        !name.is_empty()
-            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
-            && !name.starts_with('-')
-    };
-    if !well_formed(id) {
+    if !is_well_formed(id) {
         return Err(Mistake::new(&root.key("id"), format!("`{id}` cannot be the name of a lesson"))
             .help("use lower-case letters, digits and hyphens, such as oversell-twice"));
     }
     if lesson.variants.is_empty() {
         return Err(Mistake::new(&root.key("variants"), "a lesson needs at least one variant"));
     }
-    if let Some(name) = lesson.variants.keys().find(|name| !well_formed(name)) {
+    if let Some(name) = lesson.variants.keys().find(|name| !is_well_formed(name)) {
         return Err(Mistake::new(&root.key("variants").key(name), format!("`{name}` cannot name a variant"))
             .help("use lower-case letters, digits and hyphens"));
     }
@@ -207,25 +208,16 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
             root.key("programs").key(name)
         }
     };
-    let (plans, clients_path) = match &variant.clients {
-        Some(clients) => (clients, at.key("clients")),
-        None => (&lesson.clients, root.key("clients")),
-    };
+    let (plans, clients_path) = own_or(variant.clients.as_ref(), &lesson.clients, "clients", &at);
     let (clients, actors) = clients::plan(plans, &clients_path, &params, &compiler, program_path)?;
     check_replacements(variant, &programs, loaded, &at)?;
-    let (setup, setup_path) = match &variant.setup {
-        Some(setup) => (setup, at.key("setup")),
-        None => (&lesson.setup, root.key("setup")),
-    };
+    let (setup, setup_path) = own_or(variant.setup.as_ref(), &lesson.setup, "setup", &at);
     let setup = setup
         .iter()
         .enumerate()
         .map(|(n, command)| setup::plan(command, lab, &params, &setup_path.index(n)))
         .collect::<Result<_, _>>()?;
-    let (story, story_path) = match &variant.story {
-        Some(story) => (story, at.key("story")),
-        None => (&lesson.story, root.key("story")),
-    };
+    let (story, story_path) = own_or(variant.story.as_ref(), &lesson.story, "story", &at);
     if story.is_empty() {
         return Err(Mistake::new(&story_path, "a story in which nothing happens")
             .help("give the lesson a `story`, or this variant one of its own"));
@@ -258,6 +250,11 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
     })
 }
 
+/// What a variant has of its own, or else its lesson's, and where that stands.
+fn own_or<'l, T>(own: Option<&'l T>, shared: &'l T, key: &str, at: &Path) -> (&'l T, Path) {
+    own.map_or_else(|| (shared, Path::root().key(key)), |own| (own, at.key(key)))
+}
+
 /// The lesson's parameters, then the variant's, then the user's.
 fn params(lesson: &Lesson, variant: &Variant, overrides: &Params, at: &Path) -> Result<Params, Mistake> {
     let mut params = lesson.params.clone();
@@ -265,16 +262,11 @@ fn params(lesson: &Lesson, variant: &Variant, overrides: &Params, at: &Path) -> 
         let path = Path::root().key("params").key(reserved);
         return Err(Mistake::new(&path, format!("`{reserved}` is a name that every program has already")));
     }
-    for (name, value) in &variant.params {
+    let own = variant.params.iter().map(|param| (param, at.key("params").key(param.0)));
+    let given = overrides.iter().map(|param| (param, Path::root().key("params")));
+    for ((name, value), path) in own.chain(given) {
         if params.insert(name.clone(), value.clone()).is_none() {
-            let path = at.key("params").key(name);
             return Err(Mistake::unknown(&path, "parameter", name, lesson.params.keys().map(String::as_str)));
-        }
-    }
-    for (name, value) in overrides {
-        if params.insert(name.clone(), value.clone()).is_none() {
-            let known = lesson.params.keys().map(String::as_str);
-            return Err(Mistake::unknown(&Path::root().key("params"), "parameter", name, known));
         }
     }
     Ok(params)
@@ -316,6 +308,18 @@ fn labels_of(steps: &[super::Step], program: &str, labels: &mut BTreeSet<String>
             _ => {}
         }
     }
+}
+
+/// A template all of whose names are known. `what` they are.
+fn template<'a>(
+    source: &str,
+    path: &Path,
+    what: &str,
+    known: impl Iterator<Item = &'a String> + Clone,
+) -> Result<Template, Mistake> {
+    let template = Template::parse(source).map_err(|error| Mistake::new(path, error))?;
+    Mistake::unless_known(path, what, &template.names(), known)?;
+    Ok(template)
 }
 
 /// A count that may be a template over the parameters.

@@ -27,7 +27,6 @@ pub enum Instruction {
         name: String,
         value: Expr,
     },
-    /// Go on elsewhere unless the condition is true.
     JumpUnless {
         condition: Expr,
         to: usize,
@@ -44,19 +43,16 @@ pub enum Instruction {
         /// The condition of a `while`. Reaching the bound with it still true is an error; without one the
         /// bound is the number of rounds.
         condition: Option<Expr>,
-        /// The instruction after the repetition.
         exit: usize,
     },
     /// Open a frame of parameters.
     Enter {
-        /// Names and templates for their values.
         with: Vec<(String, Template)>,
     },
     Leave,
     Stop,
 }
 
-/// An operation ready to be filled in and sent.
 #[derive(Debug, Clone)]
 pub struct PlannedOperation {
     pub label: String,
@@ -75,10 +71,8 @@ pub struct PlannedOperation {
     pub path: Option<Path>,
 }
 
-/// What an operation sends.
 #[derive(Debug, Clone)]
 pub enum PlannedVerb {
-    /// A Redis command, word by word.
     Redis(Vec<Template>),
     Script {
         name: String,
@@ -86,7 +80,6 @@ pub enum PlannedVerb {
         keys: Vec<Template>,
         args: Vec<Template>,
     },
-    /// A call of another product.
     Call(PlannedCall),
     /// A mutex inside the client's process.
     Local {
@@ -98,7 +91,7 @@ pub enum PlannedVerb {
     Take(Template),
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Program {
     pub instructions: Vec<Instruction>,
     /// The labels of its operations, those of recipes included.

@@ -10,7 +10,6 @@ use super::{
     story::{Act, Line, Roster, TextPlan},
 };
 
-/// A question ready to be put.
 #[derive(Debug, Clone)]
 pub struct AskPlan {
     pub q: TextPlan,
@@ -27,7 +26,6 @@ pub struct ChoicePlan {
     pub why: Option<TextPlan>,
 }
 
-/// When an answer is right.
 #[derive(Debug, Clone)]
 pub enum RightPlan {
     Always,

@@ -15,7 +15,6 @@ use super::{
     program::BUILTINS,
 };
 
-/// Names whose values are known.
 #[derive(Debug)]
 pub(crate) struct Settled {
     values: HashMap<String, Known>,
@@ -27,13 +26,10 @@ pub(crate) struct Settled {
 
 /// A value that is known, and the names that it came from.
 #[derive(Debug, Clone)]
-struct Known {
+pub(crate) struct Known {
     value: Value,
     from: BTreeSet<String>,
 }
-
-/// The names that were known outside a `use`.
-pub(crate) struct Outside(HashMap<String, Known>);
 
 /// Parameters as values for expressions: durations in milliseconds.
 pub(crate) fn values(params: &Params) -> HashMap<String, Value> {
@@ -46,7 +42,6 @@ pub fn passed(text: String) -> Value {
 }
 
 impl Settled {
-    /// Parameters, by name.
     pub(crate) fn new(values: HashMap<String, Value>) -> Self {
         let mut settled = Self { values: HashMap::new(), changed: BTreeSet::new(), relied_on: Vec::new() };
         for (name, value) in values {
@@ -67,10 +62,10 @@ impl Settled {
         self.changed.insert(name.to_owned());
     }
 
-    /// Opens the frame of a `use`. `alone`: nothing from outside is seen in it.
-    pub(crate) fn enter(&mut self, with: &[(String, Template)], alone: bool) -> Outside {
+    /// Opens the frame of a `use`, and gives what was known outside. `alone`: nothing of that is seen in it.
+    pub(crate) fn enter(&mut self, with: &[(String, Template)], alone: bool) -> HashMap<String, Known> {
         let known: Vec<_> = with.iter().map(|(name, template)| (name.clone(), self.text(template))).collect();
-        let outside = Outside(self.values.clone());
+        let outside = self.values.clone();
         if alone {
             self.values.clear();
         }
@@ -83,8 +78,8 @@ impl Settled {
         outside
     }
 
-    pub(crate) fn leave(&mut self, outside: Outside) {
-        self.values = outside.0;
+    pub(crate) fn leave(&mut self, outside: HashMap<String, Known>) {
+        self.values = outside;
     }
 
     /// Checks a Redis command, and writes out the words that make it harmless.

@@ -10,6 +10,7 @@ use super::{
     },
     PlannedCall, PlannedVerb,
     settled::{Settled, values},
+    template,
 };
 use crate::log::Product;
 
@@ -37,13 +38,7 @@ pub(crate) fn plan(
 }
 
 fn verb(setup: &Setup, lab: LabKind, params: &Params, path: &Path) -> Result<PlannedVerb, Mistake> {
-    let template = |source: &str| -> Result<Template, Mistake> {
-        let template = Template::parse(source).map_err(|error| Mistake::new(path, error))?;
-        match template.names().iter().find(|name| !params.contains_key(*name)) {
-            None => Ok(template),
-            Some(name) => Err(Mistake::unknown(path, "parameter", name, params.keys().map(String::as_str))),
-        }
-    };
+    let template = |source: &str| template(source, path, "parameter", params.keys());
     let (product, text) = setup.command().map_err(|error| Mistake::new(path, error))?;
     if product != lab.product() {
         return Err(Mistake::new(path, format!("no server of this lab is {}", product.traits().name))

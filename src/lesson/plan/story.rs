@@ -9,7 +9,7 @@ use super::{
         LabKind,
         error::{Mistake, Path},
         expr::{Expr, Scope, Template},
-        fault::Skew,
+        fault::{Hold, Skew},
         model::{Param, Params, Variant},
         parse_signed_millis,
         story::{Beat, MoveRef, StoryItem},
@@ -18,6 +18,7 @@ use super::{
     clients::{ActorPlan, ClientPlan},
     question::{self, AskPlan},
     settled::values,
+    template,
 };
 use crate::log::{ActorId, Fault, LinkId};
 use crate::text::Text;
@@ -96,12 +97,10 @@ pub(crate) struct Roster<'a> {
 }
 
 impl Roster<'_> {
-    /// Every counter that any program may count.
     pub(crate) fn counters(&self) -> BTreeSet<String> {
         self.actors.iter().flat_map(|plan| plan.program.counters.iter().cloned()).collect()
     }
 
-    /// Every lock that any program may have a belief about.
     pub(crate) fn locks(&self) -> BTreeSet<String> {
         self.actors.iter().flat_map(|plan| plan.program.locks.iter().cloned()).collect()
     }
@@ -123,27 +122,16 @@ impl Roster<'_> {
 
     pub(crate) fn text(&self, text: &Text, path: &Path) -> Result<TextPlan, Mistake> {
         let counters = self.counters();
-        let template = |source: &str, lang: &str| -> Result<Template, Mistake> {
+        let in_one = |source: &str, lang: &str| -> Result<Template, Mistake> {
             let path = path.key(lang);
             if source.trim().is_empty() {
                 return Err(
                     Mistake::new(&path, "an empty text").help("every text is written in both languages")
                 );
             }
-            let template = Template::parse(source).map_err(|error| Mistake::new(&path, error))?;
-            match template
-                .names()
-                .iter()
-                .find(|name| !self.params.contains_key(*name) && !counters.contains(*name))
-            {
-                None => Ok(template),
-                Some(name) => {
-                    let known = self.params.keys().chain(&counters).map(String::as_str);
-                    Err(Mistake::unknown(&path, "name", name, known))
-                }
-            }
+            template(source, &path, "name", self.params.keys().chain(&counters))
         };
-        Ok(TextPlan { en: template(&text.en, "en")?, zh: template(&text.zh, "zh")? })
+        Ok(TextPlan { en: in_one(&text.en, "en")?, zh: in_one(&text.zh, "zh")? })
     }
 
     fn turns(&self, moves: &[MoveRef], path: &Path) -> Result<Vec<Turn>, Mistake> {
@@ -163,11 +151,8 @@ impl Roster<'_> {
     }
 
     fn everybody(&self, names: &[String], path: &Path) -> Result<Vec<ActorId>, Mistake> {
-        let mut all = Vec::new();
-        for name in names {
-            all.extend(self.who(name, path)?);
-        }
-        Ok(all)
+        let each = names.iter().map(|name| self.who(name, path));
+        Ok(each.collect::<Result<Vec<_>, _>>()?.concat())
     }
 
     fn client(&self, name: &str, path: &Path) -> Result<String, Mistake> {
@@ -195,18 +180,12 @@ impl Roster<'_> {
         Ok(link)
     }
 
-    fn links(&self, names: &[String], path: &Path) -> Result<std::vec::IntoIter<LinkId>, Mistake> {
-        let links: Vec<LinkId> = names.iter().map(|name| self.link(name, path)).collect::<Result<_, _>>()?;
-        Ok(links.into_iter())
-    }
-
     fn server(&self, name: &str, path: &Path) -> Result<String, Mistake> {
         let lab = self.lab;
-        let mut known = lab.servers().iter().chain(lab.sentinels());
-        if known.any(|known| *known == name) {
+        let known = lab.servers().iter().chain(lab.sentinels()).copied();
+        if known.clone().any(|known| known == name) {
             return Ok(name.to_owned());
         }
-        let known = lab.servers().iter().chain(lab.sentinels()).copied();
         Err(Mistake::unknown(path, "server", name, known))
     }
 
@@ -239,13 +218,8 @@ impl Roster<'_> {
     }
 
     fn duration(&self, source: &str, path: &Path) -> Result<Template, Mistake> {
-        let duration = Template::parse(source).map_err(|error| Mistake::new(path, error))?;
-        let names = duration.names();
-        if let Some(name) = names.iter().find(|name| !self.params.contains_key(*name)) {
-            let known = self.params.keys().map(String::as_str);
-            return Err(Mistake::unknown(path, "parameter", name, known));
-        }
-        if names.is_empty() {
+        let duration = template(source, path, "parameter", self.params.keys())?;
+        if duration.names().is_empty() {
             super::super::parse_millis(source).map_err(|error| Mistake::new(path, error))?;
         }
         Ok(duration)
@@ -268,7 +242,6 @@ impl Roster<'_> {
 /// The longest that a story waits for something, in milliseconds of lesson time: it looks every 200 ms.
 const LONGEST_AWAIT_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// Resolves the items that happen in a variant.
 pub(crate) fn plan(
     items: &[StoryItem],
     path: &Path,
@@ -288,6 +261,14 @@ pub(crate) fn plan(
         }
         let mut push = |act| {
             story.push(Line { act, item: story.len(), path: path.clone() });
+        };
+        let one = |fault| Act::Faults(vec![fault]);
+        let client = |name: &str, word: &str| roster.client(name, &path.key(word));
+        let server = |name: &str, word: &str| roster.server(name, &path.key(word));
+        let links = |names: &[String], word: &str, fault: &dyn Fn(LinkId) -> Fault| {
+            let path = path.key(word);
+            let faults = names.iter().map(|name| roster.link(name, &path).map(fault));
+            faults.collect::<Result<_, Mistake>>().map(Act::Faults)
         };
         match beat {
             Beat::Say(text) => push(Act::Say(roster.text(text, &path.key("say"))?)),
@@ -326,47 +307,24 @@ pub(crate) fn plan(
                     moving: roster.everybody(&until.moving, &path)?,
                 }));
             }
-            Beat::Kill(name) => {
-                push(Act::Faults(vec![Fault::KillServer {
-                    server: roster.server(name, &path.key("kill"))?,
-                }]));
-            }
-            Beat::Restart(name) => push(Act::Faults(vec![Fault::RestartServer {
-                server: roster.server(name, &path.key("restart"))?,
-            }])),
+            Beat::Kill(name) => push(one(Fault::KillServer { server: server(name, "kill")? })),
+            Beat::Restart(name) => push(one(Fault::RestartServer { server: server(name, "restart")? })),
             Beat::Freeze(name) if roster.is_server(name) => {
-                push(Act::Faults(vec![Fault::FreezeServer { server: name.clone() }]));
+                push(one(Fault::FreezeServer { server: name.clone() }));
             }
             Beat::Thaw(name) if roster.is_server(name) => {
-                push(Act::Faults(vec![Fault::ThawServer { server: name.clone() }]));
+                push(one(Fault::ThawServer { server: name.clone() }));
             }
-            Beat::Drop(names) => {
-                let links = roster.links(names, &path.key("drop"))?;
-                push(Act::Faults(links.map(|link| Fault::Drop { link }).collect()));
-            }
-            Beat::Crash(name) => {
-                push(Act::Faults(vec![Fault::Crash { client: roster.client(name, &path.key("crash"))? }]));
-            }
-            Beat::Freeze(name) => {
-                push(Act::Faults(vec![Fault::Freeze { client: roster.client(name, &path.key("freeze"))? }]));
-            }
-            Beat::Thaw(name) => {
-                push(Act::Faults(vec![Fault::Thaw { client: roster.client(name, &path.key("thaw"))? }]));
-            }
-            Beat::Cut(names) => {
-                let links = roster.links(names, &path.key("cut"))?;
-                push(Act::Faults(links.map(|link| Fault::Cut { link }).collect()));
-            }
-            Beat::Hold(hold) => {
-                let links = roster.links(&hold.links, &path.key("hold"))?;
-                let way = hold.way;
-                push(Act::Faults(links.map(|link| Fault::Hold { link, way }).collect()));
+            Beat::Crash(name) => push(one(Fault::Crash { client: client(name, "crash")? })),
+            Beat::Freeze(name) => push(one(Fault::Freeze { client: client(name, "freeze")? })),
+            Beat::Thaw(name) => push(one(Fault::Thaw { client: client(name, "thaw")? })),
+            Beat::Cut(names) => push(links(names, "cut", &|link| Fault::Cut { link })?),
+            Beat::Drop(names) => push(links(names, "drop", &|link| Fault::Drop { link })?),
+            Beat::Release(names) => push(links(names, "release", &|link| Fault::Release { link })?),
+            Beat::Hold(Hold { links: names, way }) => {
+                push(links(names, "hold", &|link| Fault::Hold { link, way: *way })?);
             }
             Beat::Skew(skew) => push(Act::Faults(roster.skew(skew, &path.key("skew"))?)),
-            Beat::Release(names) => {
-                let links = roster.links(names, &path.key("release"))?;
-                push(Act::Faults(links.map(|link| Fault::Release { link }).collect()));
-            }
         }
     }
     question::check_decided(&story)?;

@@ -59,11 +59,9 @@ impl Product {
     }
 }
 
-/// What an operation sent, with all values filled in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
-    /// The words of a Redis command.
     Redis(Vec<String>),
     /// A Lua script, sent as `EVAL`.
     Script {
@@ -114,7 +112,6 @@ impl Command {
         }
     }
 
-    /// Whether it is this Redis command.
     pub fn is_redis(&self, name: &str) -> bool {
         self.redis_words().first().is_some_and(|word| word.eq_ignore_ascii_case(name))
     }
@@ -259,16 +256,16 @@ pub enum Entry<'a> {
 impl Observed {
     /// Everything that it holds, by name.
     pub fn entries(&self) -> BTreeMap<&str, Entry<'_>> {
+        fn named<'a, T>(
+            all: &'a BTreeMap<String, T>,
+            entry: fn(&'a T) -> Entry<'a>,
+        ) -> BTreeMap<&'a str, Entry<'a>> {
+            all.iter().map(|(name, one)| (name.as_str(), entry(one))).collect()
+        }
         match self {
-            Self::Redis(space) => {
-                space.keys.iter().map(|(name, key)| (name.as_str(), Entry::Key(key))).collect()
-            }
-            Self::Zookeeper(tree) => {
-                tree.nodes.iter().map(|(path, node)| (path.as_str(), Entry::Node(node))).collect()
-            }
-            Self::Mariadb(tables) => {
-                tables.rows.iter().map(|(name, row)| (name.as_str(), Entry::Row(row))).collect()
-            }
+            Self::Redis(space) => named(&space.keys, Entry::Key),
+            Self::Zookeeper(tree) => named(&tree.nodes, Entry::Node),
+            Self::Mariadb(tables) => named(&tables.rows, Entry::Row),
         }
     }
 

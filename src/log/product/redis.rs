@@ -18,7 +18,6 @@ pub(crate) const TRAITS: Traits = Traits {
     refuses_at_once: true,
 };
 
-/// How long a command asks the server to wait before it answers.
 pub(super) fn waits(words: &[String]) -> Duration {
     let number = |word: Option<&String>| word.and_then(|word| word.parse::<f64>().ok());
     let command = words.first().map(|name| name.to_ascii_uppercase());
@@ -46,7 +45,6 @@ pub struct Keyspace {
     pub role: Option<Role>,
 }
 
-/// What a Redis server says that it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {

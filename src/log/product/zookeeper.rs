@@ -35,7 +35,6 @@ pub enum Call {
         path: String,
         data: String,
     },
-    /// Delete a node, whatever its version.
     Delete {
         path: String,
     },

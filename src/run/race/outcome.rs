@@ -54,7 +54,7 @@ impl Asked {
     pub fn of(scenario: &Scenario) -> Self {
         let mentions = scenario.claims.iter().filter_map(|claim| match &claim.condition {
             Condition::That { whole, .. } => Some(whole.mentions()),
-            Condition::Lock(_) => None,
+            Condition::Overlap(_) | Condition::Exclusive(_) => None,
         });
         let claims: Vec<Mentions> = mentions.collect();
         let programs = || scenario.actors.iter().map(|plan| &plan.program);

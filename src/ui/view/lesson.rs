@@ -120,11 +120,8 @@ impl<'a> LessonView<'a> {
         if let Some(single) = &self.single {
             return single.lines(&self.scene, width);
         }
-        let words = match self.scene.world.narration.last() {
-            Some(said) if self.scene.lang == Lang::En => &said.en,
-            Some(said) => &said.zh,
-            None => self.entry.intro.get(self.scene.lang),
-        };
+        let said = self.scene.world.narration.as_ref();
+        let words = said.unwrap_or(&self.entry.intro).get(self.scene.lang);
         let theme = self.scene.theme;
         let mut lines = paragraph::prose(words, width.into(), theme.style(Role::Text), theme);
         if self.form == Form::Presenting && !self.is_fresh() {
@@ -215,7 +212,7 @@ impl<'a> LessonView<'a> {
             _ if self.free.is_some() => words::FREE,
             (true, _) => words::VERDICT,
             (false, Some(_)) => words::PREDICTION,
-            (false, None) if self.scene.world.narration.is_empty() => words::INTRO,
+            (false, None) if self.scene.world.narration.is_none() => words::INTRO,
             (false, None) => words::STORY,
         };
         let inner = self.frame(Pane::Story, title.get(lang), area, buf);

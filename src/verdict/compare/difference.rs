@@ -15,7 +15,6 @@ pub struct Difference {
     pub what: What,
 }
 
-/// In what two runs differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
     /// The same move sends another command, or the actor makes another move in its place.
@@ -87,7 +86,6 @@ fn what(one: &Move, other: &Move) -> Option<What> {
     }
 }
 
-/// What the same actor does after a move.
 fn after_it(moves: &[Move], made: Option<&Move>) -> Option<Move> {
     let made = made?;
     let mut later = moves.iter().filter(|other| other.event > made.event);

@@ -8,7 +8,6 @@ use crate::{
     world::effect::{Access, Effect, effects},
 };
 
-/// A log to be explained.
 pub(crate) struct Case<'a> {
     pub scenario: &'a Scenario,
     log: &'a Log,
@@ -50,7 +49,6 @@ impl<'a> Case<'a> {
         self.client(one) == self.client(other)
     }
 
-    /// The command of a `Sent` event.
     pub(crate) fn sent(&self, event: usize) -> Option<&'a Command> {
         match self.kind(event)? {
             EventKind::Sent { command, .. } => Some(command),

@@ -61,9 +61,7 @@ fn first_word(operation: &PlannedOperation) -> Option<String> {
     match &operation.verb {
         PlannedVerb::Redis(words) => words.first()?.render(&minijinja::Value::UNDEFINED).ok(),
         PlannedVerb::Script { name, .. } => Some(name.clone()),
-        PlannedVerb::Wait(_) | PlannedVerb::Take(_) | PlannedVerb::Call(_) | PlannedVerb::Local { .. } => {
-            None
-        }
+        _ => None,
     }
 }
 

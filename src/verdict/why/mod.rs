@@ -96,8 +96,6 @@ pub fn first(scenario: &Scenario, log: &Log) -> Option<Why> {
     explain(scenario, log, breaches.first()?)
 }
 
-/// Explains a breach.
-///
 /// `None` where the log does not say why: where nothing came between two moves, or where it is not certain that it
 /// did, because commands were on their way at the same time.
 pub fn explain(scenario: &Scenario, log: &Log, breach: &Breach) -> Option<Why> {

@@ -276,7 +276,6 @@ fn sale(order: &[u32]) -> (Run, Vec<(u32, bool, usize)>) {
     (run, made)
 }
 
-/// Every order of these, each once.
 fn orders(of: &[u32]) -> std::collections::BTreeSet<Vec<u32>> {
     let mut orders = std::collections::BTreeSet::from([Vec::new()]);
     for item in of {

@@ -52,7 +52,6 @@ pub(crate) fn unknown_to(
     )
 }
 
-/// Two had looked before either wrote.
 pub(crate) fn both_looked(case: &Case<'_>, (first, between): (&Effect, &Effect), wrote: &Effect) -> Text {
     let (one, other) = (case.name(first.actor), case.name(between.actor));
     let (looked, acted) = (case.command(first.sent), case.command(wrote.sent));
@@ -148,7 +147,6 @@ pub(crate) fn herd(
     }
 }
 
-/// Two processes have a mutex each.
 pub(crate) fn other_process(case: &Case<'_>, first: usize, between: usize) -> Text {
     let (one, other) = (case.sender_name(first), case.sender_name(between));
     let (locked, too) = (case.command(first), case.command(between));

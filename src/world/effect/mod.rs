@@ -55,7 +55,6 @@ pub struct Attempt {
     pub refused: bool,
 }
 
-/// A command on its way.
 #[derive(Debug)]
 struct Flight {
     sent: usize,
