@@ -30,13 +30,6 @@ impl<R: Runs> App<R> {
         self.search.as_ref().map_or_else(String::new, |search| search.typed.clone())
     }
 
-    /// What was found is shown in another language.
-    pub(crate) fn search_again(&mut self) {
-        if let Some(search) = &self.search {
-            self.search = Some(Search::new(search.typed.clone(), search.before, &self.catalogue, self.lang));
-        }
-    }
-
     pub(crate) fn search_for(&mut self, typed: char) {
         self.search(format!("{}{typed}", self.typed()));
     }

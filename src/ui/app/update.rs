@@ -58,7 +58,6 @@ pub enum Message {
     Run(Option<Update>),
     /// Many runs; `None` when they are gone.
     Batch(Option<BatchUpdate>),
-    /// Time to look whether something is due.
     Tick,
 }
 
@@ -238,7 +237,6 @@ impl<R: Runs> App<R> {
         changed
     }
 
-    /// Notes what was done in the lesson, if that is new.
     fn note_progress(&mut self) {
         let Mode::Learning(lesson) = &self.mode else { return };
         let (outcome, score) = lesson.run.done();
@@ -373,7 +371,9 @@ impl<R: Runs> App<R> {
 
     fn set_lang(&mut self, lang: Lang) {
         self.lang = lang;
-        self.search_again();
+        if let Some(search) = &self.search {
+            self.search = Some(Search::new(search.typed.clone(), search.before, &self.catalogue, lang));
+        }
     }
 
     fn set_speed(&mut self, speed: f64, now: Instant) {
@@ -391,7 +391,6 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// A variant by its places in the catalogue, if it can be opened.
     pub(crate) fn choice(&self, entry: usize, variant: usize) -> Option<LessonChoice> {
         let lesson = self.catalogue.entries.get(entry)?;
         let variant = lesson.variants.get(variant).filter(|_| lesson.broken.is_none())?;
@@ -431,7 +430,6 @@ pub(crate) fn lines(action: Action) -> i32 {
     }
 }
 
-/// So many lines further, within what can be scrolled.
 pub(crate) fn scrolled(from: u16, by: i32, reach: u16) -> u16 {
     let by = i16::try_from(by).unwrap_or(if by < 0 { i16::MIN } else { i16::MAX });
     from.min(reach).saturating_add_signed(by).min(reach)

@@ -39,7 +39,6 @@ pub struct Tempo {
 pub enum Load {
     Command,
     Reply,
-    /// A notification, from a server to one of its watchers.
     Notice,
     /// A fault: it does not travel, it strikes.
     Fault,
@@ -183,7 +182,6 @@ pub struct InFlight<'a> {
 }
 
 impl<'a> InFlight<'a> {
-    /// Whether the flight under way ends at a position.
     pub fn leads_to(self, position: usize) -> bool {
         self.flight.is_some_and(|(flight, _)| self.forward && flight.range().end == position)
     }

@@ -2,7 +2,6 @@
 
 use super::{Action, Chord, Place, Row, TABLE, row};
 
-/// The keys of every action of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyMap {
     /// By the table's rows.
@@ -16,7 +15,6 @@ pub struct Bindings<M> {
     pub chords: Vec<(Chord, M)>,
 }
 
-/// A wish that cannot be fulfilled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Complaint<M> {
     pub mark: M,

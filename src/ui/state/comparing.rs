@@ -33,7 +33,6 @@ const STEP: Duration = Duration::from_millis(1100);
 #[derive(Debug, Default)]
 struct Run {
     log: Log,
-    /// The live run, while it lives.
     session: Option<Session>,
     ending: Option<Result<Verdict, Failure>>,
 }
@@ -48,7 +47,6 @@ impl Run {
 #[derive(Debug)]
 pub struct Comparing {
     id: String,
-    /// Every variant, and what it is to show.
     variants: Vec<(String, Expect)>,
     pub(crate) sides: [usize; 2],
     runs: BTreeMap<usize, Run>,

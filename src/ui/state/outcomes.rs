@@ -61,7 +61,6 @@ impl ExplorationOptions {
     }
 }
 
-/// Where the runs come from.
 #[derive(Debug)]
 pub enum Source {
     Races(Races),
@@ -88,7 +87,6 @@ impl Races {
     }
 }
 
-/// A search through every order.
 #[derive(Debug, Default)]
 pub struct Exploration {
     pub options: ExplorationOptions,
@@ -264,7 +262,6 @@ impl Outcomes {
         self.races().is_some_and(|races| races.kept.races() >= self.control.races)
     }
 
-    /// How far the races have come, and how fast.
     pub fn pace(&self) -> Pace {
         let (done, spent) =
             self.races().map_or((0, Duration::ZERO), |races| (races.kept.races(), races.spent));

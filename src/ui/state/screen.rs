@@ -105,7 +105,6 @@ pub enum Motion {
     Held,
 }
 
-/// Where one of the two runs stands.
 #[derive(Debug, Clone, Copy)]
 pub enum ComparePhase<'a> {
     Waiting,

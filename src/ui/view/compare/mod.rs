@@ -180,7 +180,6 @@ impl<'a> CompareView<'a> {
         strip::draw(self.context, Place::Comparison, &[], areas.hints, buf);
     }
 
-    /// Draws the time axis between the two runs.
     fn draw_axis(&self, area: Rect, buf: &mut Buffer) {
         if area.is_empty() {
             return;

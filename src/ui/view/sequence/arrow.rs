@@ -145,7 +145,6 @@ fn words_of(scene: &Scene<'_>, row: &Row, message: Message) -> Words {
     words
 }
 
-/// What a client does by itself.
 pub fn note_words(scene: &Scene<'_>, note: usize) -> Words {
     let Some(event) = scene.log.events().get(note) else { return Words::new() };
     vec![match &event.kind {
