@@ -52,7 +52,6 @@ pub(crate) const PAGE: i32 = 5;
 
 #[derive(Debug)]
 pub enum Message {
-    /// The terminal: a key, a new size.
     Input(Event),
     /// The live run; `None` when it is gone.
     Run(Option<Update>),
@@ -293,8 +292,11 @@ impl<R: Runs> App<R> {
                 if let Some(typed) = chord.typed().filter(|_| places.contains(&Place::Field)) {
                     self.notice = None;
                     match self.overlay {
-                        Overlay::Palette => self.type_command(typed),
-                        _ => self.search_for(typed),
+                        Overlay::Palette => {
+                            self.palette.typed.push(typed);
+                            self.palette.chosen = 0;
+                        }
+                        _ => self.search(format!("{}{typed}", self.typed())),
                     }
                     return true;
                 }
@@ -331,7 +333,10 @@ impl<R: Runs> App<R> {
             (Action::SetTheme(name), _) => self.set_theme(name),
             (Action::SetSpeed(n), _) => self.set_speed(SPEEDS[n], now),
             (Action::OpenAt(entry, variant), _) => self.open(entry, variant),
-            (Action::Palette, _) => self.toggle_palette(),
+            (Action::Palette, before) => {
+                self.palette = Palette::default();
+                self.overlay = if before == Overlay::Palette { Overlay::Nothing } else { Overlay::Palette };
+            }
             (Action::Help, Overlay::Help(_)) | (Action::Cards, Overlay::Cards(_)) => {
                 self.overlay = Overlay::Nothing;
             }

@@ -19,7 +19,6 @@ use crate::{
     world::World,
 };
 
-/// How long a message travels.
 pub const MESSAGE: Duration = Duration::from_millis(250);
 /// The longest that a step is seen to take, whatever happens in it.
 pub const LONGEST: Duration = Duration::from_millis(1500);

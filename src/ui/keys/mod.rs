@@ -97,7 +97,6 @@ pub enum Erase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     Catalogue,
-    /// Those of the lesson that is chosen in the catalogue.
     Variants,
     /// A lesson, whichever pane has the focus.
     Lesson,

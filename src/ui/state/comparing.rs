@@ -231,6 +231,7 @@ impl Comparing {
 
     fn to(&mut self, at: usize) {
         let empty = Log::new();
+        self.next = None;
         let over = self.sides.map(|side| self.runs.get(&side).filter(|run| run.ending.is_some()));
         let logs = over.map(|run| run.map_or(&empty, |run| &run.log));
         self.joint.at = at.min(self.joint.timeline.stops.len().saturating_sub(1));
@@ -238,13 +239,11 @@ impl Comparing {
     }
 
     pub fn step(&mut self, forward: bool) {
-        self.next = None;
         let at = self.joint.at;
         self.to(if forward { at + 1 } else { at.saturating_sub(1) });
     }
 
     pub fn jump(&mut self, end: bool) {
-        self.next = None;
         self.to(if end { usize::MAX } else { 0 });
     }
 
@@ -257,7 +256,6 @@ impl Comparing {
             made.iter().zip(over).all(|(event, over)| event.is_none_or(|event| event < over))
         };
         let at = self.joint.timeline.stops.iter().position(shows);
-        self.next = None;
         self.to(at.unwrap_or(usize::MAX));
     }
 

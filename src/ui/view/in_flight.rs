@@ -145,7 +145,6 @@ fn row(top: u16, bottom: u16, share: f32) -> u16 {
     top + rows
 }
 
-/// A message on its way: its line and its glyph.
 fn travel(
     scene: &Scene<'_>,
     plot: &Plot,

@@ -256,7 +256,6 @@ impl<'a> CompareView<'a> {
             .collect()
     }
 
-    /// What a side is called, and in which colour.
     fn called(&self, side: usize) -> (&'static str, Role) {
         match side {
             0 => (words::BEFORE.get(self.context.lang), Role::Danger),

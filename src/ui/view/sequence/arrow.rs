@@ -31,7 +31,6 @@ pub fn width(words: &Words) -> usize {
     words.iter().map(|(words, _)| text::width(words)).sum()
 }
 
-/// Words in at most so many columns.
 pub fn fitted(words: &Words, mut room: usize) -> Words {
     let mut fitted = Words::new();
     for (part, style) in words {
