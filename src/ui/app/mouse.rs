@@ -71,12 +71,8 @@ impl<R: Runs> App<R> {
             }
             Hit::Choice(choice) => {
                 lesson.focus = Pane::Story;
-                let action = if lesson.run.free.is_some() {
-                    Action::MoveActor(choice)
-                } else {
-                    Action::Answer(choice)
-                };
-                self.act(action, now);
+                let free = lesson.run.free.is_some();
+                self.act(if free { Action::MoveActor(choice) } else { Action::Answer(choice) }, now);
             }
         }
     }

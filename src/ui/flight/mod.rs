@@ -22,6 +22,8 @@ use crate::{
 pub const MESSAGE: Duration = Duration::from_millis(250);
 /// The longest that a step is seen to take, whatever happens in it.
 pub const LONGEST: Duration = Duration::from_millis(1500);
+/// Half of the way: where what is held stands, and what is lost breaks.
+pub const HALF: f32 = 0.5;
 /// Waits shorter than this are not animated.
 const NOTICEABLE: Duration = Duration::from_millis(50);
 

@@ -242,13 +242,10 @@ impl Outcomes {
             return Phase::Failed(failure);
         }
         match &self.source {
-            Source::Exploration(Exploration { found: Some(found), .. }) => {
-                if found.explored.complete {
-                    Phase::Complete
-                } else {
-                    Phase::Stopped
-                }
+            Source::Exploration(Exploration { found: Some(found), .. }) if found.explored.complete => {
+                Phase::Complete
             }
+            Source::Exploration(Exploration { found: Some(_), .. }) => Phase::Stopped,
             _ if self.booting => Phase::Booting,
             Source::Exploration(_) if self.control.stopped => Phase::Stopping,
             Source::Races(_) if self.is_over() => Phase::Complete,

@@ -23,14 +23,12 @@ use std::{
 use crate::{
     clock::LessonTime,
     log::{ActorId, Belief, Event, EventKind, LinkId, Log, Observed, OpId, Reply, Role, ServerState},
-    ui::chart::Clash,
+    ui::chart::{BURST, Clash},
     world::Holding,
 };
 
 /// Less time than this between two rows is not worth a word.
 const GAP: Duration = Duration::from_millis(100);
-/// What happens this soon after a reply came of it.
-const BURST: Duration = Duration::from_millis(5);
 
 #[derive(Debug, Clone, Default)]
 pub struct Sequence {
