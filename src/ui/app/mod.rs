@@ -51,7 +51,6 @@ pub struct AppOptions {
     pub theme: Theme,
     /// Whether the learner is asked for predictions; `N` changes it.
     pub questions: bool,
-    /// Whether messages are not to be seen travelling.
     pub reduced_motion: bool,
     pub progress: Store,
     /// What is wrong with it: told on the first screen.

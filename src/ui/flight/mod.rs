@@ -78,7 +78,6 @@ impl Hop {
     }
 }
 
-/// A wait within a flight: lesson time passes from one moment to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wait {
     pub time: (Duration, Duration),

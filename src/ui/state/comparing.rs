@@ -146,7 +146,6 @@ impl Comparing {
         }
     }
 
-    /// The run of a side, once it is over.
     fn over(&self, side: usize) -> Option<&Run> {
         self.runs.get(&self.sides[side]).filter(|run| run.ending.is_some())
     }

@@ -86,7 +86,6 @@ struct FreePane<'v, 'a> {
     width: usize,
 }
 
-/// The lines of a client, and the rows and columns that it has to itself.
 struct Block {
     lines: Vec<Line<'static>>,
     rows: Range<usize>,
