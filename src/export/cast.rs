@@ -76,7 +76,6 @@ struct Recorder<'a> {
     before: Option<Buffer>,
     position: usize,
     display: LessonTime,
-    /// The recording's time.
     clock: Duration,
     lines: Vec<String>,
 }

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::log::{Actor, ActorId, Event, EventKind, Log, Reply};
-
-/// Crowds of up to this many members get participants of their own.
-const FEW: usize = 6;
+use crate::{
+    log::{Actor, ActorId, Event, EventKind, Log, Reply},
+    ui::chart::crowd::crowds,
+};
 
 pub struct Crowds<'a> {
     actors: &'a [Actor],
@@ -18,11 +18,7 @@ impl<'a> Crowds<'a> {
     pub fn new(log: &'a Log, position: usize) -> Self {
         let events = &log.events()[..position.min(log.len())];
         let actors = log.actors();
-        let mut sizes: HashMap<&str, usize> = HashMap::new();
-        for actor in actors.iter().filter(|actor| actor.crowd) {
-            *sizes.entry(&actor.client).or_default() += 1;
-        }
-        sizes.retain(|_, members| *members > FEW);
+        let sizes = crowds(actors).into_iter().map(|(client, members)| (client, members.len())).collect();
         let mut crowds = Self { actors, sizes, said: HashMap::new() };
         let mut open: HashMap<(&str, String), usize> = HashMap::new();
         for (index, event) in events.iter().enumerate() {

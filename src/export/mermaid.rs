@@ -116,27 +116,20 @@ impl<'a> Diagram<'a> {
     fn event(&mut self, index: usize) {
         let event = &self.log.events()[index];
         self.world.seek(self.log, index + 1);
-        let lasting = self.world.holding.overlaps().iter().any(|overlap| overlap.to.is_none());
+        let lasting = self.world.holding.overlaps().iter().rfind(|overlap| overlap.to.is_none());
+        let lasting = lasting.map(|overlap| (overlap.lock.clone(), overlap.holders.len()));
         // Told before the event that ends it, and after the one that begins it.
-        if self.alarmed && !lasting {
+        if self.alarmed && lasting.is_none() {
             self.line("end");
             self.alarmed = false;
         }
         self.tell(index, event.at, &event.kind);
-        if lasting && !self.alarmed {
+        if let Some((lock, holders)) = lasting.filter(|_| !self.alarmed) {
             self.line(&format!("rect {OVERLAP}"));
             self.alarmed = true;
-            self.tell_overlap();
+            let words = words::CLASH.with(self.lang, &[&holders.to_string()]);
+            self.note_over_all(&escape(&format!("{lock}: {words}")));
         }
-    }
-
-    fn tell_overlap(&mut self) {
-        let Some(overlap) = self.world.holding.overlaps().iter().rfind(|overlap| overlap.to.is_none()) else {
-            return;
-        };
-        let words = words::CLASH.with(self.lang, &[&overlap.holders.len().to_string()]);
-        let words = format!("{}: {words}", overlap.lock);
-        self.note_over_all(&escape(&words));
     }
 
     fn tell(&mut self, index: usize, at: LessonTime, kind: &EventKind) {

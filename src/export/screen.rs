@@ -26,7 +26,6 @@ pub struct Look {
     pub theme: ThemeName,
     /// How fast lesson time passes, where a picture moves.
     pub speed: f64,
-    /// Whether the questions to the learner are part of it.
     pub questions: bool,
     /// Whether the screen is that of a presenter: the story, large, and the timelines.
     pub presenting: bool,

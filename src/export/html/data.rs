@@ -152,7 +152,6 @@ fn faults(source: &Source<'_>) -> Vec<Value> {
     faults
 }
 
-/// What the narrator says, what is asked, and what came of it.
 fn story(source: &Source<'_>, questions: bool) -> Vec<Value> {
     let mut story: Vec<Value> = Vec::new();
     for (n, event) in source.log.events().iter().enumerate() {

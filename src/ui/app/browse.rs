@@ -17,7 +17,7 @@ use crate::{
 
 impl<R: Runs> App<R> {
     /// Looks again for what was typed, in the language of the screen; the best hit is chosen.
-    fn search(&mut self, typed: String) {
+    pub(crate) fn search(&mut self, typed: String) {
         let before = self.search.as_ref().map_or(self.selected, |search| search.before);
         let search = Search::new(typed, before, &self.catalogue, self.lang);
         if let Some(best) = search.hits.first().filter(|_| !search.typed.trim().is_empty()) {
@@ -26,19 +26,8 @@ impl<R: Runs> App<R> {
         self.search = Some(search);
     }
 
-    fn typed(&self) -> String {
+    pub(crate) fn typed(&self) -> String {
         self.search.as_ref().map_or_else(String::new, |search| search.typed.clone())
-    }
-
-    /// What was found is shown in another language.
-    pub(crate) fn search_again(&mut self) {
-        if let Some(search) = &self.search {
-            self.search = Some(Search::new(search.typed.clone(), search.before, &self.catalogue, self.lang));
-        }
-    }
-
-    pub(crate) fn search_for(&mut self, typed: char) {
-        self.search(format!("{}{typed}", self.typed()));
     }
 
     /// An action in the catalogue. Another lesson's description is read from its beginning.

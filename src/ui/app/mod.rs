@@ -51,9 +51,7 @@ pub struct AppOptions {
     pub theme: Theme,
     /// Whether the learner is asked for predictions; `N` changes it.
     pub questions: bool,
-    /// Whether messages are not to be seen travelling.
     pub reduced_motion: bool,
-    /// What the learner has done so far, and where that is kept.
     pub progress: Store,
     /// What is wrong with it: told on the first screen.
     pub trouble: Option<Trouble>,

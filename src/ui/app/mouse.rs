@@ -5,12 +5,13 @@ use std::time::Instant;
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 
 use super::{App, update::Mode};
-use crate::run::Runs;
-use crate::ui::keys::Action;
-use crate::ui::{
-    keys::Pane,
-    state::screen::Overlay,
-    view::{Hit, Screen},
+use crate::{
+    run::Runs,
+    ui::{
+        keys::{Action, Pane},
+        state::screen::Overlay,
+        view::{Hit, Screen},
+    },
 };
 
 /// Lines that one turn of the wheel scrolls.
@@ -70,12 +71,8 @@ impl<R: Runs> App<R> {
             }
             Hit::Choice(choice) => {
                 lesson.focus = Pane::Story;
-                let action = if lesson.run.free.is_some() {
-                    Action::MoveActor(choice)
-                } else {
-                    Action::Answer(choice)
-                };
-                self.act(action, now);
+                let free = lesson.run.free.is_some();
+                self.act(if free { Action::MoveActor(choice) } else { Action::Answer(choice) }, now);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The command palette: everything that can be done now, by name.
 
-use crate::ui::state::palette::{Command, Listed, Palette};
+use crate::ui::state::palette::{Command, Listed};
 use std::time::Instant;
 
 use crate::ui::state::{
@@ -171,16 +171,6 @@ impl<R: Runs> App<R> {
             });
         }
         listed.into_iter().map(|(_, listed)| listed).collect()
-    }
-
-    pub(crate) fn toggle_palette(&mut self) {
-        self.palette = Palette::default();
-        self.overlay = if self.overlay == Overlay::Palette { Overlay::Nothing } else { Overlay::Palette };
-    }
-
-    pub(crate) fn type_command(&mut self, typed: char) {
-        self.palette.typed.push(typed);
-        self.palette.chosen = 0;
     }
 
     pub(crate) fn command(&mut self, action: Action, now: Instant) {

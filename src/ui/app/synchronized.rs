@@ -81,10 +81,6 @@ impl<B: Backend<Error = io::Error> + Write> Backend for Synchronized<B> {
         self.inner.clear_region(region)
     }
 
-    fn append_lines(&mut self, lines: u16) -> io::Result<()> {
-        self.inner.append_lines(lines)
-    }
-
     fn size(&self) -> io::Result<Size> {
         let said = self.inner.size()?;
         Ok(Size { width: said.width.min(LARGEST.width), height: said.height.min(LARGEST.height) })

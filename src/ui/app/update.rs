@@ -52,13 +52,11 @@ pub(crate) const PAGE: i32 = 5;
 
 #[derive(Debug)]
 pub enum Message {
-    /// The terminal: a key, a new size.
     Input(Event),
     /// The live run; `None` when it is gone.
     Run(Option<Update>),
     /// Many runs; `None` when they are gone.
     Batch(Option<BatchUpdate>),
-    /// Time to look whether something is due.
     Tick,
 }
 
@@ -238,7 +236,6 @@ impl<R: Runs> App<R> {
         changed
     }
 
-    /// Notes what was done in the lesson, if that is new.
     fn note_progress(&mut self) {
         let Mode::Learning(lesson) = &self.mode else { return };
         let (outcome, score) = lesson.run.done();
@@ -295,8 +292,11 @@ impl<R: Runs> App<R> {
                 if let Some(typed) = chord.typed().filter(|_| places.contains(&Place::Field)) {
                     self.notice = None;
                     match self.overlay {
-                        Overlay::Palette => self.type_command(typed),
-                        _ => self.search_for(typed),
+                        Overlay::Palette => {
+                            self.palette.typed.push(typed);
+                            self.palette.chosen = 0;
+                        }
+                        _ => self.search(format!("{}{typed}", self.typed())),
                     }
                     return true;
                 }
@@ -333,7 +333,10 @@ impl<R: Runs> App<R> {
             (Action::SetTheme(name), _) => self.set_theme(name),
             (Action::SetSpeed(n), _) => self.set_speed(SPEEDS[n], now),
             (Action::OpenAt(entry, variant), _) => self.open(entry, variant),
-            (Action::Palette, _) => self.toggle_palette(),
+            (Action::Palette, before) => {
+                self.palette = Palette::default();
+                self.overlay = if before == Overlay::Palette { Overlay::Nothing } else { Overlay::Palette };
+            }
             (Action::Help, Overlay::Help(_)) | (Action::Cards, Overlay::Cards(_)) => {
                 self.overlay = Overlay::Nothing;
             }
@@ -373,7 +376,9 @@ impl<R: Runs> App<R> {
 
     fn set_lang(&mut self, lang: Lang) {
         self.lang = lang;
-        self.search_again();
+        if let Some(search) = &self.search {
+            self.search = Some(Search::new(search.typed.clone(), search.before, &self.catalogue, lang));
+        }
     }
 
     fn set_speed(&mut self, speed: f64, now: Instant) {
@@ -391,7 +396,6 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// A variant by its places in the catalogue, if it can be opened.
     pub(crate) fn choice(&self, entry: usize, variant: usize) -> Option<LessonChoice> {
         let lesson = self.catalogue.entries.get(entry)?;
         let variant = lesson.variants.get(variant).filter(|_| lesson.broken.is_none())?;
@@ -431,7 +435,6 @@ pub(crate) fn lines(action: Action) -> i32 {
     }
 }
 
-/// So many lines further, within what can be scrolled.
 pub(crate) fn scrolled(from: u16, by: i32, reach: u16) -> u16 {
     let by = i16::try_from(by).unwrap_or(if by < 0 { i16::MIN } else { i16::MAX });
     from.min(reach).saturating_add_signed(by).min(reach)

@@ -67,7 +67,6 @@ pub struct Clash<X = u32> {
 }
 
 impl<X: Copy> Clash<X> {
-    /// Begins and ends what has begun and ended by now.
     fn update(clashes: &mut Vec<Self>, overlaps: &[Overlap], here: (X, usize)) {
         for (overlap, clash) in overlaps.iter().zip(&mut *clashes) {
             if overlap.end.is_some() {
@@ -92,14 +91,6 @@ pub struct Beat {
     pub clash: bool,
 }
 
-impl Beat {
-    /// Whether it is worth going to.
-    pub const fn is_marked(&self) -> bool {
-        self.asks || self.fault.is_some() || self.clash
-    }
-}
-
-/// The elastic time axis and what is drawn along it.
 #[derive(Debug, Clone, Default)]
 pub struct Chart {
     pub lanes: Vec<Lane>,
@@ -126,7 +117,6 @@ struct FoldState {
     holding: Holding,
     /// The first fault of the step under way.
     fault: Option<usize>,
-    /// Whether somebody else than the story has chosen.
     left_story: bool,
 }
 
@@ -181,7 +171,6 @@ impl Chart {
         }
     }
 
-    /// Makes the lanes, once it is known whose there are.
     fn prepare(&mut self, log: &Log, index: usize) {
         if let EventKind::LabReady { actors, servers, .. } = &log.events()[index].kind {
             self.lanes = lane::lanes(actors);

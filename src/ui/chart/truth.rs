@@ -11,7 +11,6 @@ use crate::{
 /// How far back the command is looked for that wrote a key.
 const LOOK_BACK: usize = 400;
 
-/// Whether a row is about who has a lock or about what a key holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum About {
     Lock,

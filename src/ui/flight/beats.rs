@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use super::{Flight, Hop, Load, MESSAGE, NOTICEABLE, Wait};
+use super::{Flight, HALF, Hop, Load, MESSAGE, NOTICEABLE, Wait};
 use crate::{
     clock::LessonTime,
     log::{ActorId, Condition, EventKind, Fault, LinkId, Log, Observed, OpId, Reply, Role, Target, Way},
@@ -14,8 +14,6 @@ const FEW: usize = 6;
 /// From so many messages of a crowd on, that one member after another sends and gets, nobody can follow one.
 const SWARM: usize = 24;
 const WAVE: Duration = Duration::from_millis(500);
-/// Half of the way: where what is held stands, and what is lost breaks.
-const HALF: f32 = 0.5;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Beat {

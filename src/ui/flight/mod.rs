@@ -19,10 +19,11 @@ use crate::{
     world::World,
 };
 
-/// How long a message travels.
 pub const MESSAGE: Duration = Duration::from_millis(250);
 /// The longest that a step is seen to take, whatever happens in it.
 pub const LONGEST: Duration = Duration::from_millis(1500);
+/// Half of the way: where what is held stands, and what is lost breaks.
+pub const HALF: f32 = 0.5;
 /// Waits shorter than this are not animated.
 const NOTICEABLE: Duration = Duration::from_millis(50);
 
@@ -39,7 +40,6 @@ pub struct Tempo {
 pub enum Load {
     Command,
     Reply,
-    /// A notification, from a server to one of its watchers.
     Notice,
     /// A fault: it does not travel, it strikes.
     Fault,
@@ -78,7 +78,6 @@ impl Hop {
     }
 }
 
-/// A wait within a flight: lesson time passes from one moment to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wait {
     pub time: (Duration, Duration),
@@ -183,7 +182,6 @@ pub struct InFlight<'a> {
 }
 
 impl<'a> InFlight<'a> {
-    /// Whether the flight under way ends at a position.
     pub fn leads_to(self, position: usize) -> bool {
         self.flight.is_some_and(|(flight, _)| self.forward && flight.range().end == position)
     }

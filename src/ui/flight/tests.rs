@@ -1,13 +1,12 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use serde_json::json;
 
 use super::{Flight, Hop, LONGEST, Load, MESSAGE, Tempo};
 use crate::{
     log::{
-        EventKind, Fault, Keyspace, LinkId, Log, Observed, Reply, Role, ServerState, Stop, Way,
-        testing::{self, LogBuilder, actor, crowd, ready, waited},
+        EventKind, Fault, Keyspace, LinkId, Log, Observed, Reply, Role, ServerState, Way,
+        testing::{LogBuilder, actor, crowd, notified, ready, waited},
     },
     world::World,
 };
@@ -16,66 +15,31 @@ const TEMPO: Tempo = Tempo { wait: Duration::from_millis(600), longest: LONGEST,
 const CALM: Tempo = Tempo { messages: false, ..TEMPO };
 
 /// A log that begins with two clients and a crowd of forty.
-struct Story {
-    log: LogBuilder,
+fn begun() -> LogBuilder {
+    let actors = ["A", "B"].map(actor).into_iter().chain(crowd(40));
+    LogBuilder::new(ready(&[], actors)).ticking(Duration::from_micros(1))
 }
 
-impl Story {
-    fn new() -> Self {
-        let actors = ["A", "B"].map(actor).into_iter().chain(crowd(40));
-        Self { log: LogBuilder::new(ready(&[], actors)).ticking(Duration::from_micros(1)) }
-    }
+fn get(story: &mut LogBuilder, actor: u32) -> usize {
+    story.sends(actor, "get", "GET stock")
+}
 
-    fn add(&mut self, kind: EventKind) -> usize {
-        self.log.add(kind)
-    }
+fn told(story: &mut LogBuilder, actor: u32) -> usize {
+    story.add(notified(actor, "/lock", "NodeDeleted"))
+}
 
-    fn sent(&mut self, op: u64, actor: u32) -> usize {
-        self.sent_to(op, actor, "redis")
-    }
-
-    fn sent_to(&mut self, op: u64, actor: u32, server: &str) -> usize {
-        self.add(testing::sent(op, actor, server, "get", "GET stock"))
-    }
-
-    fn replied(&mut self, op: u64, actor: u32) -> usize {
-        self.answered(op, actor, Reply::Value(json!("1")))
-    }
-
-    fn answered(&mut self, op: u64, actor: u32, reply: Reply) -> usize {
-        self.add(testing::replied(op, actor, "get", reply))
-    }
-
-    fn notified(&mut self, actor: u32) -> usize {
-        self.add(testing::notified(actor, "/lock", "NodeDeleted"))
-    }
-
-    fn stop(&mut self) -> usize {
-        self.add(EventKind::Stop { item: 0, stop: Stop::Move })
-    }
-
-    fn fault(&mut self, fault: Fault) -> usize {
-        self.add(EventKind::Fault(fault))
-    }
-
-    fn role(&mut self, server: &str, role: Role) -> usize {
-        let space = Keyspace { role: Some(role), ..Keyspace::default() };
-        self.add(EventKind::State(ServerState { server: server.into(), observed: Observed::Redis(space) }))
-    }
-
-    fn flight(&self, from: usize) -> Flight {
-        flight(&self.log, from, self.log.len(), TEMPO)
-    }
+fn role(server: &str, role: Role) -> EventKind {
+    let space = Keyspace { role: Some(role), ..Keyspace::default() };
+    EventKind::State(ServerState { server: server.into(), observed: Observed::Redis(space) })
 }
 
 fn link() -> LinkId {
     LinkId::new("A", "redis")
 }
 
-fn flight(log: &Log, from: usize, to: usize, tempo: Tempo) -> Flight {
+fn flown(log: &Log, from: usize, tempo: Tempo) -> Flight {
     let base = World::fold(log, from);
-    let begin = base.now;
-    Flight::between(log, &base, to, begin, tempo)
+    Flight::between(log, &base, log.len(), base.now, tempo)
 }
 
 fn loads(flight: &Flight) -> Vec<(Load, usize)> {
@@ -84,11 +48,11 @@ fn loads(flight: &Flight) -> Vec<(Load, usize)> {
 
 #[test]
 fn a_command_goes_down_and_its_reply_comes_up_and_is_known_when_it_arrives() {
-    let mut story = Story::new();
-    let sent = story.sent(1, 0);
-    let replied = story.replied(1, 0);
+    let mut story = begun();
+    let sent = get(&mut story, 0);
+    let replied = story.replies(sent, "1");
     story.stop();
-    let flight = story.flight(1);
+    let flight = flown(&story, 1, TEMPO);
     assert_eq!(loads(&flight), [(Load::Command, sent), (Load::Reply, replied)]);
     let [down, up] = flight.hops[..] else { panic!("two hops") };
     assert_eq!((down.time, up.time), ((Duration::ZERO, MESSAGE), (MESSAGE, 2 * MESSAGE)));
@@ -96,42 +60,38 @@ fn a_command_goes_down_and_its_reply_comes_up_and_is_known_when_it_arrives() {
     assert_eq!(flight.lasts, 2 * MESSAGE);
     assert_eq!(flight.position(Duration::ZERO), sent + 1);
     assert_eq!(flight.position((2 * MESSAGE).saturating_sub(Duration::from_nanos(1))), sent + 1);
-    assert_eq!(flight.position(2 * MESSAGE), story.log.len());
+    assert_eq!(flight.position(2 * MESSAGE), story.len());
 }
 
 #[test]
 fn what_is_sent_together_travels_together() {
-    let mut story = Story::new();
-    for n in 0..2 {
-        story.sent(n, u32::try_from(n).expect("small"));
+    let mut story = begun();
+    for sent in [0, 1].map(|actor| get(&mut story, actor)) {
+        story.replies(sent, "1");
     }
-    for n in 0..2 {
-        story.replied(n, u32::try_from(n).expect("small"));
-    }
-    let flight = story.flight(1);
+    let flight = flown(&story, 1, TEMPO);
     let times: Vec<_> = flight.hops.iter().map(|hop| hop.time.0).collect();
     assert_eq!(times, [Duration::ZERO, Duration::ZERO, MESSAGE, MESSAGE]);
 }
 
 #[test]
 fn a_lock_within_a_process_crosses_no_wire() {
-    let mut story = Story::new();
-    story.sent_to(1, 0, "local");
-    story.replied(1, 0);
+    let mut story = begun();
+    story.moves(0, "get", "lock stock", "1");
     story.stop();
-    let flight = story.flight(1);
+    let flight = flown(&story, 1, TEMPO);
     assert!(flight.hops.is_empty() && flight.lasts.is_zero());
 }
 
 #[test]
 fn hundreds_of_notifications_are_one_wave_that_arrives_bit_by_bit() {
-    let mut story = Story::new();
-    let first = story.notified(2);
+    let mut story = begun();
+    let first = told(&mut story, 2);
     for member in 3..42 {
-        story.notified(member);
+        told(&mut story, member);
     }
     story.stop();
-    let flight = story.flight(1);
+    let flight = flown(&story, 1, TEMPO);
     assert!(flight.hops.iter().all(|hop| hop.time.0.is_zero() && hop.beat == 1));
     assert!(flight.lasts <= 2 * MESSAGE);
     let at = flight.lasts.mul_f64(0.7);
@@ -140,13 +100,12 @@ fn hundreds_of_notifications_are_one_wave_that_arrives_bit_by_bit() {
 
 #[test]
 fn a_crowd_that_asks_one_after_another_is_a_swarm() {
-    let mut story = Story::new();
+    let mut story = begun();
     for member in 2..42 {
-        story.sent(u64::from(member), member);
-        story.replied(u64::from(member), member);
+        story.moves(member, "get", "GET stock", "1");
     }
     story.stop();
-    let flight = story.flight(1);
+    let flight = flown(&story, 1, TEMPO);
     assert!(flight.hops.iter().all(|hop| hop.swarm));
     assert_eq!(flight.lasts, 2 * MESSAGE);
     // At every moment before its end it is known to be one.
@@ -157,19 +116,19 @@ fn a_crowd_that_asks_one_after_another_is_a_swarm() {
 
 #[test]
 fn a_held_command_stops_half_way_until_it_is_released() {
-    let mut story = Story::new();
-    story.fault(Fault::Hold { link: link(), way: Way::Both });
-    let from = story.log.len();
-    let sent = story.sent(1, 0);
+    let mut story = begun();
+    story.add(EventKind::Fault(Fault::Hold { link: link(), way: Way::Both }));
+    let from = story.len();
+    let sent = get(&mut story, 0);
     story.stop();
     let ways = |flight: &Flight| -> Vec<(Load, (f32, f32))> {
         flight.hops.iter().map(|hop| (hop.load, hop.way)).collect()
     };
-    assert_eq!(ways(&story.flight(from)), [(Load::Command, (0.0, 0.5))]);
-    let from = story.log.len();
-    let release = story.fault(Fault::Release { link: link() });
-    let replied = story.replied(1, 0);
-    let flight = story.flight(from);
+    assert_eq!(ways(&flown(&story, from, TEMPO)), [(Load::Command, (0.0, 0.5))]);
+    let from = story.len();
+    let release = story.add(EventKind::Fault(Fault::Release { link: link() }));
+    let replied = story.replies(sent, "1");
+    let flight = flown(&story, from, TEMPO);
     assert_eq!(loads(&flight), [(Load::Fault, release), (Load::Command, sent), (Load::Reply, replied)]);
     assert_eq!(flight.hops[1].way, (0.5, 1.0));
     assert_eq!(flight.hops[2].way, (0.0, 1.0));
@@ -177,46 +136,46 @@ fn a_held_command_stops_half_way_until_it_is_released() {
 
 #[test]
 fn what_is_lost_breaks_half_way() {
-    let mut story = Story::new();
-    story.sent(1, 0);
-    story.answered(1, 0, Reply::Lost("connection closed".into()));
-    let flight = story.flight(1);
+    let mut story = begun();
+    let sent = get(&mut story, 0);
+    story.answers(sent, Reply::Lost("connection closed".into()));
+    let flight = flown(&story, 1, TEMPO);
     let up = flight.hops[1];
     assert!(up.breaks && up.way == (0.0, 0.5), "{up:?}");
 
-    let mut story = Story::new();
-    story.fault(Fault::Hold { link: link(), way: Way::Both });
-    story.sent(1, 0);
-    let from = story.log.len();
-    story.fault(Fault::Drop { link: link() });
-    story.answered(1, 0, Reply::Lost("connection closed".into()));
-    let flight = story.flight(from);
+    let mut story = begun();
+    story.add(EventKind::Fault(Fault::Hold { link: link(), way: Way::Both }));
+    let sent = get(&mut story, 0);
+    let from = story.len();
+    story.add(EventKind::Fault(Fault::Drop { link: link() }));
+    story.answers(sent, Reply::Lost("connection closed".into()));
+    let flight = flown(&story, from, TEMPO);
     let up = flight.hops[1];
     assert!(up.breaks && up.way == (0.5, 0.5), "where it was held: {up:?}");
 }
 
 #[test]
 fn a_promotion_goes_from_the_old_master_to_the_new_one() {
-    let mut story = Story::new();
-    story.role("master", Role::Master);
-    story.role("replica1", Role::Replica { of: "master".into() });
-    let from = story.log.len();
-    story.fault(Fault::KillServer { server: "master".into() });
-    let promoted = story.role("replica1", Role::Master);
-    story.role("replica1", Role::Master);
-    let flight = story.flight(from);
+    let mut story = begun();
+    story.add(role("master", Role::Master));
+    story.add(role("replica1", Role::Replica { of: "master".into() }));
+    let from = story.len();
+    story.add(EventKind::Fault(Fault::KillServer { server: "master".into() }));
+    let promoted = story.add(role("replica1", Role::Master));
+    story.add(role("replica1", Role::Master));
+    let flight = flown(&story, from, TEMPO);
     assert_eq!(loads(&flight)[1..], [(Load::Promotion, promoted)]);
-    assert_eq!(super::predecessor(&story.log, promoted, "replica1"), Some("master"));
+    assert_eq!(super::predecessor(&story, promoted, "replica1"), Some("master"));
     assert_eq!(flight.position(flight.hops[1].time.1.saturating_sub(MESSAGE)), promoted);
 }
 
 #[test]
 fn a_wait_passes_time_before_what_ends_it() {
-    let mut story = Story::new();
-    story.log.pass(Duration::from_secs(3));
+    let mut story = begun();
+    story.pass(Duration::from_secs(3));
     let waited = story.add(waited(0));
-    story.sent(1, 0);
-    let flight = story.flight(1);
+    get(&mut story, 0);
+    let flight = flown(&story, 1, TEMPO);
     let half = flight.display(Duration::from_millis(300));
     assert_eq!(half.as_millis(), 1500);
     assert_eq!(flight.position(Duration::from_millis(599)), waited);
@@ -249,33 +208,31 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn log_of(steps: &[Step]) -> Log {
-    let mut story = Story::new();
-    let mut open: Vec<(u64, u32)> = Vec::new();
-    for (n, step) in (1..).zip(steps) {
+    let mut story = begun();
+    let mut open: Vec<(usize, u32)> = Vec::new();
+    for step in steps {
         match *step {
             Step::Sent(actor) if open.iter().all(|(_, busy)| *busy != actor) => {
-                story.sent(n, actor);
-                open.push((n, actor));
+                open.push((get(&mut story, actor), actor));
             }
             Step::Replied | Step::Lost if !open.is_empty() => {
-                let (op, actor) = open.remove(0);
-                let reply = match step {
-                    Step::Lost => Reply::Lost("cut".into()),
-                    _ => Reply::Value(json!(1)),
+                let (sent, _) = open.remove(0);
+                match step {
+                    Step::Lost => story.answers(sent, Reply::Lost("cut".into())),
+                    _ => story.replies(sent, 1),
                 };
-                story.answered(op, actor, reply);
             }
-            Step::Notified(actor) => drop(story.notified(actor)),
-            Step::Hold => drop(story.fault(Fault::Hold { link: link(), way: Way::Both })),
-            Step::Release => drop(story.fault(Fault::Release { link: link() })),
+            Step::Notified(actor) => drop(told(&mut story, actor)),
+            Step::Hold => drop(story.add(EventKind::Fault(Fault::Hold { link: link(), way: Way::Both }))),
+            Step::Release => drop(story.add(EventKind::Fault(Fault::Release { link: link() }))),
             Step::Wait(millis) => {
-                story.log.pass(Duration::from_millis(millis));
+                story.pass(Duration::from_millis(millis));
             }
             Step::Stop => drop(story.stop()),
             _ => {}
         }
     }
-    story.log.finish()
+    story.finish()
 }
 
 proptest! {
@@ -284,7 +241,7 @@ proptest! {
         let log = log_of(&steps);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a share of a small number")]
         let from = 1 + ((log.len() - 1) as f64 * from) as usize;
-        let flight = flight(&log, from, log.len(), TEMPO);
+        let flight = flown(&log, from, TEMPO);
         let crossed = |n: &usize| matches!(
             log.events()[*n].kind,
             EventKind::Sent { .. } | EventKind::Replied { .. } | EventKind::Notified { .. } | EventKind::Fault(_)
@@ -313,7 +270,7 @@ proptest! {
     #[test]
     fn position_and_time_never_fall_and_end_where_they_should(steps in prop::collection::vec(step(), 0..120), calm: bool) {
         let log = log_of(&steps);
-        let flight = flight(&log, 1, log.len(), if calm { CALM } else { TEMPO });
+        let flight = flown(&log, 1, if calm { CALM } else { TEMPO });
         prop_assert!(!calm || flight.hops.is_empty());
         let mut before = (flight.position(Duration::ZERO), flight.begin);
         for at in (0..=60u32).map(|n| flight.lasts * n / 60) {
@@ -337,7 +294,7 @@ proptest! {
         let steps = few(&steps);
         let part = log_of(&steps);
         let whole = log_of(&[steps, few(&more)].concat());
-        let (before, after) = (flight(&part, 1, part.len(), TEMPO), flight(&whole, 1, whole.len(), TEMPO));
+        let (before, after) = (flown(&part, 1, TEMPO), flown(&whole, 1, TEMPO));
         prop_assert_eq!(&before.hops[..], &after.hops[..before.hops.len()]);
         prop_assert_eq!(&before.waits[..], &after.waits[..before.waits.len()]);
     }

@@ -4,14 +4,12 @@ use std::{fmt, str::FromStr};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// A key, and whether Control, Alt or Shift is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Chord {
     code: KeyCode,
     held: KeyModifiers,
 }
 
-/// Why something is not a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChordError {
     pub message: String,

@@ -2,7 +2,6 @@
 
 use super::{Action, Chord, Place, Row, TABLE, row};
 
-/// The keys of every action of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyMap {
     /// By the table's rows.
@@ -16,7 +15,6 @@ pub struct Bindings<M> {
     pub chords: Vec<(Chord, M)>,
 }
 
-/// A wish that cannot be fulfilled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Complaint<M> {
     pub mark: M,
@@ -215,11 +213,8 @@ mod tests {
             if let Some((more, _)) = row.fold {
                 assert!(TABLE[n + 1..=n + more].iter().all(|next| next.places == row.places), "{}", row.id);
             }
-            assert!(
-                row.hints
-                    .iter()
-                    .all(|hint| row.places.contains(&hint.place) || row.places.contains(&Place::Everywhere))
-            );
+            let home = |place| row.places.contains(place) || row.places.contains(&Place::Everywhere);
+            assert!(row.hints.iter().all(|hint| home(&hint.place)), "{}", row.id);
         }
     }
 

@@ -31,10 +31,8 @@ pub enum Action {
     Back,
     /// The first step or the newest; the first line or the last.
     End(bool),
-    /// Play or pause.
     Toggle,
     Faster(bool),
-    /// A fresh run of the same variant.
     Restart,
     /// A run of the variant after or before.
     Variant(bool),
@@ -42,11 +40,9 @@ pub enum Action {
     /// The answer to a question, by index.
     Answer(usize),
     Skip,
-    /// Free play: leave the story, or go off from an earlier step.
     Free,
     /// In free play: the actor with this key makes its next move, counted from 0.
     MoveActor(usize),
-    /// Let time pass until the first wait is over.
     Timer,
     /// Let so many milliseconds pass.
     Pass(u64),
@@ -55,29 +51,21 @@ pub enum Action {
     Choose(usize),
     Branches,
     Compare,
-    /// To where the two runs differ first.
     Difference,
     Race,
     More,
-    /// Every order of a variant's moves tried.
     Explore,
-    /// Orders that are sure to come to the same left out, or not.
     Prune,
-    /// The next fault that an order may have.
     NextFault,
     /// Longer orders, or shorter ones.
     Moves(bool),
     /// Into the races of the chosen outcome, or back to the outcomes.
     Races(bool),
-    /// Crowds member by member, or as bands.
     Crowd,
-    /// The other view of the log: timeline or sequence.
     Lens,
     /// Columns further right, or further left.
     Sideways(bool),
-    /// The pane with the focus alone, or all panes.
     Zoom,
-    /// The large story for a classroom, or all panes.
     Present,
     /// The next question, fault or violation of the story, or the one before.
     Mark(bool),
@@ -87,9 +75,7 @@ pub enum Action {
     Search,
     /// Into the chosen lesson's variants, or back to the lessons.
     Variants(bool),
-    /// Take what is chosen below a line of typed text.
     Accept,
-    /// Give up a line of typed text.
     Cancel,
     Erase(Erase),
     /// Open a variant of a lesson, by their places in the catalogue.
@@ -100,7 +86,6 @@ pub enum Action {
     SetSpeed(usize),
 }
 
-/// How much of a line of typed text goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Erase {
     Character,
@@ -112,7 +97,6 @@ pub enum Erase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     Catalogue,
-    /// Those of the lesson that is chosen in the catalogue.
     Variants,
     /// A lesson, whichever pane has the focus.
     Lesson,
@@ -120,7 +104,6 @@ pub enum Place {
     Asked,
     /// A lesson whose story was left: free play.
     Free,
-    /// The branches of free play, over a lesson.
     Branches,
     /// A lesson's story, verdict or question.
     Story,
@@ -128,11 +111,9 @@ pub enum Place {
     Servers,
     Wire,
     Comparison,
-    /// A variant that is raced many times.
     Races,
     /// One of many races, or of all orders.
     Single,
-    /// A variant of which every order of moves is tried.
     Exploration,
     /// A page over a screen: the help, the interview cards.
     Page,
@@ -179,7 +160,6 @@ impl Place {
         }
     }
 
-    /// Whether it is a lesson's, whichever pane has the focus.
     const fn is_lesson(self) -> bool {
         matches!(self, Self::Lesson | Self::Asked | Self::Free)
     }
@@ -189,13 +169,11 @@ impl Place {
     }
 }
 
-/// A pane of a lesson that can have the focus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Pane {
     /// The story, or the verdict.
     #[default]
     Story,
-    /// The timelines.
     Lanes,
     Servers,
     Wire,

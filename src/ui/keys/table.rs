@@ -10,7 +10,6 @@ use super::{
 };
 use crate::text::Words;
 
-/// Where lines are scrolled or chosen.
 const SCROLLED: &[Place] = &[
     Catalogue,
     Variants,
@@ -25,7 +24,6 @@ const SCROLLED: &[Place] = &[
     Wire,
     Field,
 ];
-/// Where a run is stepped through.
 const STEPPED: &[Place] = &[Lesson, Comparison, Single];
 const PANES: &[Place] = &[Lesson, Single];
 

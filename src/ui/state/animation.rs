@@ -15,7 +15,6 @@ pub(crate) struct Animation {
     /// The world that the flight begins in.
     pub(super) base: World,
     pub(super) forward: bool,
-    /// Whether it stands still in the middle.
     pub(super) frozen: bool,
     /// The moment of the flight that is on the screen.
     pub(super) shown: Duration,

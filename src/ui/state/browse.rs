@@ -7,7 +7,6 @@ use super::{
 use crate::text::{Lang, Text};
 use crate::ui::keys::Erase;
 
-/// Where in the catalogue the keys go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CatalogueFocus {
     #[default]
@@ -92,7 +91,6 @@ fn find(query: &mut Query, n: usize, entry: &CatalogueEntry, lang: Lang) -> Opti
     })
 }
 
-/// The place in a list of so many, so many lines further.
 pub(crate) fn moved(from: usize, by: i32, count: usize) -> usize {
     let by = isize::try_from(by).unwrap_or(isize::MAX);
     from.saturating_add_signed(by).min(count.saturating_sub(1))

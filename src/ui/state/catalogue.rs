@@ -38,7 +38,6 @@ pub struct CatalogueVariant {
     /// Its name on the command line.
     pub name: String,
     pub title: Text,
-    /// Whether it shows the failure or that it is prevented.
     pub expect: Expect,
     /// The variant whose failure it prevents, all else being equal.
     pub fixes: Option<usize>,

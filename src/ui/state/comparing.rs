@@ -33,7 +33,6 @@ const STEP: Duration = Duration::from_millis(1100);
 #[derive(Debug, Default)]
 struct Run {
     log: Log,
-    /// The live run, while it lives.
     session: Option<Session>,
     ending: Option<Result<Verdict, Failure>>,
 }
@@ -48,7 +47,6 @@ impl Run {
 #[derive(Debug)]
 pub struct Comparing {
     id: String,
-    /// Every variant, and what it is to show.
     variants: Vec<(String, Expect)>,
     pub(crate) sides: [usize; 2],
     runs: BTreeMap<usize, Run>,
@@ -148,7 +146,6 @@ impl Comparing {
         }
     }
 
-    /// The run of a side, once it is over.
     fn over(&self, side: usize) -> Option<&Run> {
         self.runs.get(&self.sides[side]).filter(|run| run.ending.is_some())
     }
@@ -233,6 +230,7 @@ impl Comparing {
 
     fn to(&mut self, at: usize) {
         let empty = Log::new();
+        self.next = None;
         let over = self.sides.map(|side| self.runs.get(&side).filter(|run| run.ending.is_some()));
         let logs = over.map(|run| run.map_or(&empty, |run| &run.log));
         self.joint.at = at.min(self.joint.timeline.stops.len().saturating_sub(1));
@@ -240,13 +238,11 @@ impl Comparing {
     }
 
     pub fn step(&mut self, forward: bool) {
-        self.next = None;
         let at = self.joint.at;
         self.to(if forward { at + 1 } else { at.saturating_sub(1) });
     }
 
     pub fn jump(&mut self, end: bool) {
-        self.next = None;
         self.to(if end { usize::MAX } else { 0 });
     }
 
@@ -259,7 +255,6 @@ impl Comparing {
             made.iter().zip(over).all(|(event, over)| event.is_none_or(|event| event < over))
         };
         let at = self.joint.timeline.stops.iter().position(shows);
-        self.next = None;
         self.to(at.unwrap_or(usize::MAX));
     }
 

@@ -20,7 +20,6 @@ pub const KEYS: usize = 9;
 pub struct Free {
     /// What may happen next, after everything that happened.
     pub outlook: Outlook,
-    /// What the learner should know of what was asked last.
     pub said: Said,
     /// The actors that have a key of their own, in its order.
     pub(crate) keyed: Vec<ActorId>,

@@ -68,13 +68,11 @@ enum Pace {
 pub struct Learning {
     pub choice: LessonChoice,
     pub playback: Playback,
-    /// The live run, while it lives.
     pub(crate) session: Option<Session>,
     engine: Engine,
     pace: Pace,
     pub(crate) speed: f64,
     pub(crate) predictions: Predictions,
-    /// Free play, once the story has been left.
     pub(crate) free: Option<Free>,
     /// While another run is done again on a fresh lab: what has been events of it so far.
     branching: Option<Branching>,
@@ -95,7 +93,7 @@ impl Learning {
     pub fn of_log(choice: LessonChoice, log: &Log, speed: f64) -> Self {
         let mut playback = Playback::new(speed);
         playback.append(log.events().to_vec(), None, Instant::now());
-        playback.go_to_start();
+        playback.go_to(0);
         Self::with(choice, playback, Engine::Complete, speed)
     }
 
@@ -148,7 +146,6 @@ impl Learning {
         }
     }
 
-    /// How many answers the question at the playhead has, as long as one may be chosen; 0 where there is none.
     pub fn choices(&self) -> usize {
         self.predictions.choices(&self.playback)
     }
@@ -241,11 +238,7 @@ impl Learning {
         self.pause();
         self.predictions.nudged = false;
         self.show_verdict(end);
-        if end {
-            self.playback.go_to_end();
-        } else {
-            self.playback.go_to_start();
-        }
+        self.playback.go_to(if end { usize::MAX } else { 0 });
     }
 
     /// To the recorded step that ends at this position.

@@ -61,7 +61,6 @@ impl ExplorationOptions {
     }
 }
 
-/// Where the runs come from.
 #[derive(Debug)]
 pub enum Source {
     Races(Races),
@@ -88,7 +87,6 @@ impl Races {
     }
 }
 
-/// A search through every order.
 #[derive(Debug, Default)]
 pub struct Exploration {
     pub options: ExplorationOptions,
@@ -244,13 +242,10 @@ impl Outcomes {
             return Phase::Failed(failure);
         }
         match &self.source {
-            Source::Exploration(Exploration { found: Some(found), .. }) => {
-                if found.explored.complete {
-                    Phase::Complete
-                } else {
-                    Phase::Stopped
-                }
+            Source::Exploration(Exploration { found: Some(found), .. }) if found.explored.complete => {
+                Phase::Complete
             }
+            Source::Exploration(Exploration { found: Some(_), .. }) => Phase::Stopped,
             _ if self.booting => Phase::Booting,
             Source::Exploration(_) if self.control.stopped => Phase::Stopping,
             Source::Races(_) if self.is_over() => Phase::Complete,
@@ -264,7 +259,6 @@ impl Outcomes {
         self.races().is_some_and(|races| races.kept.races() >= self.control.races)
     }
 
-    /// How far the races have come, and how fast.
     pub fn pace(&self) -> Pace {
         let (done, spent) =
             self.races().map_or((0, Duration::ZERO), |races| (races.kept.races(), races.spent));

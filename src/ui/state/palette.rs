@@ -2,7 +2,6 @@
 
 use crate::ui::keys::Action;
 
-/// What is typed into the palette, and which line is chosen.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Palette {
     pub typed: String,

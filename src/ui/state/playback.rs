@@ -34,7 +34,6 @@ pub struct Playback {
     chart: Chart,
     sequence: Sequence,
     steps: Steps,
-    /// Whether the playhead passes over questions.
     pub(crate) passes_questions: bool,
     display: LessonTime,
     /// What is being shown on the way to another position.
@@ -324,16 +323,6 @@ impl Playback {
         true
     }
 
-    pub fn go_to_start(&mut self) {
-        self.running = None;
-        self.jump(self.log.opening());
-    }
-
-    pub fn go_to_end(&mut self) {
-        self.running = None;
-        self.jump(self.log.len());
-    }
-
     pub fn go_to(&mut self, position: usize) {
         self.running = None;
         self.jump(position.clamp(self.log.opening(), self.log.len()));
@@ -342,7 +331,8 @@ impl Playback {
     /// Where the next marked step ends, or the one before; nothing where there is none.
     pub fn mark(&self, next: bool) -> Option<usize> {
         let here = self.world.position;
-        let mut marked = self.chart.beats.iter().filter(|beat| beat.is_marked());
+        let beats = self.chart.beats.iter();
+        let mut marked = beats.filter(|beat| beat.asks || beat.fault.is_some() || beat.clash);
         let beat = if next {
             marked.find(|beat| beat.position > here)
         } else {

@@ -18,7 +18,6 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// Whether it is right, once that is known.
     pub fn is_right(self, question: &Question) -> Option<bool> {
         let right = question.right.as_ref()?;
         Some(matches!(self, Self::Chosen(n) if right.contains(&n)))
@@ -58,7 +57,6 @@ impl Predictions {
         self.answers.get(&item).copied()
     }
 
-    /// How the answers to all questions of a log turned out.
     pub(crate) fn score(&self, log: &Log) -> Score {
         let mut score = Score::default();
         if self.answers.is_empty() {

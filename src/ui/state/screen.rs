@@ -105,7 +105,6 @@ pub enum Motion {
     Held,
 }
 
-/// Where one of the two runs stands.
 #[derive(Debug, Clone, Copy)]
 pub enum ComparePhase<'a> {
     Waiting,
@@ -128,7 +127,6 @@ pub struct CompareSide<'a> {
     pub phase: ComparePhase<'a>,
 }
 
-/// What is wrong with the configuration, as a screen can tell it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistakes {
     /// The first: file, line, column, what is wrong, what would be right.

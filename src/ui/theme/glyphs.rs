@@ -18,14 +18,10 @@ pub const fn belief(belief: Belief) -> &'static str {
     }
 }
 
-/// Solid.
 pub const HOLDING: &str = "▄";
-/// Hatched.
 pub const WAITING: &str = "╱";
-/// Faint.
 pub const UNSURE: &str = "░";
 pub const FROZEN: &str = "▒";
-/// Dead: a struck lane.
 pub const DEAD: &str = "╌";
 /// Two or more hold one lock.
 pub const CLASH: &str = "█";

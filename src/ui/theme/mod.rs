@@ -126,7 +126,6 @@ pub struct Environment<'a> {
 }
 
 impl Theme {
-    /// The theme of that name on the terminal that the environment describes.
     pub fn from_env(name: ThemeName) -> Self {
         let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);

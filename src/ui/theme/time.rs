@@ -30,6 +30,11 @@ pub fn stretch(duration: Duration) -> String {
     }
 }
 
+/// A stretch of so many milliseconds: what is exact is worth more than what is short, since a lesson may turn on a few.
+pub fn amount(millis: u64) -> String {
+    if millis.is_multiple_of(100) { stretch(Duration::from_millis(millis)) } else { format!("{millis}ms") }
+}
+
 /// How long something still takes, as far as it is known: `<1s`, `8s`, `1m30s`, `2h05m`.
 pub fn left(duration: Option<Duration>) -> String {
     let Some(duration) = duration else { return "?".to_owned() };

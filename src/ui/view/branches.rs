@@ -1,6 +1,6 @@
 //! The tree of branches of free play, over the lesson's screen: where each goes off and what was done in it.
 
-use super::{LessonView, free, overlay, paragraph, prelude::*};
+use super::{LessonView, overlay, paragraph, prelude::*};
 use crate::{
     log::{Choice, HistoryEntry, Log, Steps},
     ui::{keys::Place, state::branches::Row as BranchRow, words::fault},
@@ -97,7 +97,7 @@ fn choices(log: &Log, lang: Lang) -> Vec<String> {
                 let end = steps.after(n).first().map_or(log.len(), |step| step.position);
                 format!("+{}", time::stretch(log.time_at(end).since(event.at)))
             }
-            Choice::Pass { millis } => format!("+{}", free::amount(*millis)),
+            Choice::Pass { millis } => format!("+{}", time::amount(*millis)),
             Choice::Inject(fault) => fault::to_do(lang, fault),
         });
     }

@@ -23,12 +23,8 @@ pub fn draw(scene: &Scene<'_>, failure: &Failure, area: Rect, buf: &mut Buffer) 
         (&["leave"], words::TO_CATALOGUE),
     ];
     let hints = strip::named(scene.context(), &keys, width.saturating_sub(4));
-    let block = scene
-        .theme
-        .pane(true)
-        .border_style(danger)
-        .title(Span::styled(format!(" ✗ {} ", title.get(scene.lang)), danger))
-        .title_bottom(hints.right_aligned());
+    let title = Span::styled(format!(" ✗ {} ", title.get(scene.lang)), danger);
+    let block = scene.theme.pane(true).border_style(danger).title(title).title_bottom(hints.right_aligned());
     let inner = paragraph::frame(block, frame, buf);
     paragraph::draw(&lines, 0, paragraph::text_area(inner), buf);
 }

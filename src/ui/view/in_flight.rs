@@ -6,11 +6,9 @@ use std::time::Duration;
 use super::{plot::Plot, prelude::*};
 use crate::{
     log::{LinkId, Target, Way},
-    ui::flight::{Hop, Load, predecessor},
+    ui::flight::{HALF, Hop, Load, predecessor},
 };
 
-/// Where something that is held stands, as a share of its way.
-const HALF: f32 = 0.5;
 /// What is lost is seen to break before its flight ends.
 const NEARLY: f32 = 0.15;
 /// How long the glyphs of a stream stay where they are, in milliseconds.
@@ -145,7 +143,6 @@ fn row(top: u16, bottom: u16, share: f32) -> u16 {
     top + rows
 }
 
-/// A message on its way: its line and its glyph.
 fn travel(
     scene: &Scene<'_>,
     plot: &Plot,

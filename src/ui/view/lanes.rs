@@ -279,10 +279,9 @@ pub fn draw_without_axis(
             }
         }
     }
-    let grounds = Rect { height: division.below.bottom() - area.y, ..plot.area };
     for clash in &scene.chart.clashes {
         if let Some((from, to)) = plot.stretch(clash.from, clash.to) {
-            let columns = Rect { x: from, width: to - from, ..grounds };
+            let columns = Rect { x: from, width: to - from, ..above };
             scene.theme.alarm(columns, buf);
         }
     }

@@ -38,6 +38,15 @@ impl Areas {
         let here = panes.into_iter().find(|(_, area)| area.contains((x, y).into()));
         here.map(|(pane, _)| pane)
     }
+
+    fn of(&mut self, pane: Pane) -> &mut Rect {
+        match pane {
+            Pane::Story => &mut self.story,
+            Pane::Lanes => &mut self.lanes,
+            Pane::Servers => &mut self.servers,
+            Pane::Wire => &mut self.wire,
+        }
+    }
 }
 
 impl LessonView<'_> {
@@ -161,17 +170,6 @@ impl LessonView<'_> {
             Lens::Timeline => lanes::wanted(&self.scene, inside(area)).saturating_add(2),
             // There is always more to see of it.
             Lens::Sequence => area.height,
-        }
-    }
-}
-
-impl Areas {
-    fn of(&mut self, pane: Pane) -> &mut Rect {
-        match pane {
-            Pane::Story => &mut self.story,
-            Pane::Lanes => &mut self.lanes,
-            Pane::Servers => &mut self.servers,
-            Pane::Wire => &mut self.wire,
         }
     }
 }

@@ -13,7 +13,6 @@ impl LessonView<'_> {
         }
     }
 
-    /// Whether a pane's scroll counts from its newest line.
     pub fn counts_back(&self, pane: Pane) -> bool {
         pane == Pane::Wire || (pane == Pane::Lanes && self.lens == Lens::Sequence)
     }

@@ -306,7 +306,6 @@ impl<'a> LessonView<'a> {
         Predictions::choice(&self.scene, shown, (usize::from(line), width))
     }
 
-    /// The lesson's counters, on the frame of the lanes.
     fn draw_counters(&self, area: Rect, buf: &mut Buffer) {
         let scene = &self.scene;
         let mut spans = Vec::new();

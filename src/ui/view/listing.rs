@@ -140,10 +140,8 @@ impl CatalogueView<'_> {
     }
 
     fn hits(&self, search: &Search, width: usize) -> Vec<Row> {
-        let hits = search.hits.iter().filter_map(|hit| {
-            let entry = self.catalogue.entries.get(hit.entry)?;
-            Some((hit, entry))
-        });
+        let entries = &self.catalogue.entries;
+        let hits = search.hits.iter().filter_map(|hit| Some((hit, entries.get(hit.entry)?)));
         hits.flat_map(|(hit, entry)| self.hit(hit, entry, width)).collect()
     }
 

@@ -17,19 +17,15 @@ pub enum Notice {
     Questions(bool),
     /// The recording is of an earlier text of its lesson.
     Outdated,
-    /// A lesson has nothing to compare.
     OneVariant,
     NoMoreRaces,
-    /// No order that goes wrong is known.
     NoOrder,
-    /// The log of a race that was to be opened is gone.
     RaceForgotten {
         id: String,
         variant: String,
         seed: u64,
     },
     Theme(ThemeName),
-    /// Something is wrong with the file of the learner's progress.
     Progress(Trouble),
     Config(Mistakes),
 }

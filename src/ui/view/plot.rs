@@ -6,7 +6,7 @@ use crate::ui::chart::Detail;
 /// Columns that the newest tick's words get right of the playhead: labels, and commands.
 const TAIL: (u16, u16) = (22, 40);
 /// Columns between two times on the axis.
-const TICKS: u32 = 12;
+pub const TICKS: u32 = 12;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Plot {

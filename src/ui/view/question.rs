@@ -6,7 +6,6 @@ use crate::{
     world::Question,
 };
 
-/// The question that a story pane is about, and whether it tells what became of it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shown<'a> {
     question: &'a Question,

@@ -70,7 +70,6 @@ impl Scrubber {
                 put(x, "?", scene.style(Role::Warning));
             }
         }
-        let style = scene.style(Role::Accent);
-        put(head, glyphs::KNOB, style);
+        put(head, glyphs::KNOB, scene.style(Role::Accent));
     }
 }

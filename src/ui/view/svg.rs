@@ -121,21 +121,19 @@ fn top(row: u16) -> f32 {
     f32::from(row) * CELL.1 + MARGIN
 }
 
+fn rect(svg: &mut String, (x, y, width, height): (f32, f32, f32, f32), ink: &str, dense: f32) {
+    let _ = write!(svg, "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" ");
+    let _ = writeln!(svg, "fill=\"{ink}\"{}/>", opacity(dense));
+}
+
 fn grounds(svg: &mut String, cells: &[Drawn<'_>], row: u16, paper: &str) {
     for run in cells.chunk_by(|one, next| one.paper == next.paper) {
         let (first, last) = (&run[0], &run[run.len() - 1]);
         if first.paper == paper {
             continue;
         }
-        let _ = writeln!(
-            svg,
-            "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>",
-            first.x(),
-            top(row),
-            last.x() + last.width() - first.x(),
-            CELL.1,
-            first.paper
-        );
+        let width = last.x() + last.width() - first.x();
+        rect(svg, (first.x(), top(row), width, CELL.1), &first.paper, 1.0);
     }
 }
 
@@ -155,14 +153,8 @@ fn blocks(svg: &mut String, cells: &[Drawn<'_>], row: u16) {
             run.iter().map(|cell| (cell.x() + block.left * CELL.0, block.wide * CELL.0)).collect()
         };
         for (x, width) in parts {
-            let _ = writeln!(
-                svg,
-                "<rect x=\"{x}\" y=\"{}\" width=\"{width}\" height=\"{}\" fill=\"{}\"{}/>",
-                top(row) + block.top * CELL.1,
-                block.tall * CELL.1,
-                first.ink,
-                opacity(block.dense * first.opacity())
-            );
+            let place = (x, top(row) + block.top * CELL.1, width, block.tall * CELL.1);
+            rect(svg, place, &first.ink, block.dense * first.opacity());
         }
     }
 }
@@ -295,10 +287,8 @@ mod tests {
         buffer.set_string(2, 0, "▄▄▄", Style::new().fg(Color::Indexed(16)).bg(Color::Indexed(231)));
         let svg = picture(&buffer);
         assert!(svg.contains("rx=\"8\" fill=\"#eeeeee\""), "{svg}");
-        assert!(
-            svg.contains("<rect x=\"30\" y=\"21\" width=\"27\" height=\"9\" fill=\"#000000\"/>"),
-            "{svg}"
-        );
+        let blocks = "<rect x=\"30\" y=\"21\" width=\"27\" height=\"9\" fill=\"#000000\"/>";
+        assert!(svg.contains(blocks), "{svg}");
         assert_eq!(svg.matches("<rect").count(), 3, "paper, ground, blocks: {svg}");
     }
 }

@@ -33,12 +33,8 @@ pub fn rows<'a>(scene: &Scene<'a>) -> Vec<Row<'a>> {
             first.is_some_and(|span| span.from.1 < scene.world.position)
         };
         let before = rows.len();
-        let locks = truth.locks.iter().filter(known);
-        rows.extend(locks.take(ROWS).enumerate().map(|(n, lock)| Row {
-            truth,
-            lock: Some(lock),
-            first: n == 0,
-        }));
+        let locks = truth.locks.iter().filter(known).take(ROWS).enumerate();
+        rows.extend(locks.map(|(n, lock)| Row { truth, lock: Some(lock), first: n == 0 }));
         if rows.len() == before {
             rows.push(Row { truth, lock: None, first: true });
         }

@@ -26,10 +26,7 @@ fn chosen(scene: &Scene<'_>) -> Option<usize> {
     let (sent, _) = selection::exchange(scene, event);
     let at = row_of(scene, event)?;
     let row = &scene.chart.wire[at];
-    let is_notice = |event: usize| {
-        let event = scene.log.events().get(event);
-        event.is_some_and(|event| matches!(event.kind, EventKind::Notified { .. }))
-    };
+    let is_notice = |event: usize| matches!(scene.event(event), Some(EventKind::Notified { .. }));
     // Of many that were told the same, one line tells all.
     let notified = row.count > 1 && is_notice(event) && is_notice(row.event);
     (row.event == sent || notified).then_some(at)

@@ -1,7 +1,5 @@
 //! Faults in glyphs and words: a row for each kind.
 
-use std::time::Duration;
-
 use crate::ui::theme::{glyphs, time};
 use crate::ui::words::FROZEN;
 use crate::{
@@ -106,11 +104,7 @@ pub fn mark(fault: &Fault) -> String {
 
 /// How far a clock is off, without its sign.
 fn amount(ahead_ms: i64) -> String {
-    match ahead_ms.unsigned_abs() {
-        // What is exact is worth more than what is short: a lesson may turn on a few milliseconds.
-        millis if millis % 100 != 0 => format!("{millis}ms"),
-        millis => time::stretch(Duration::from_millis(millis)),
-    }
+    time::amount(ahead_ms.unsigned_abs())
 }
 
 /// A fault in a few words: `▮ A->redis link held`.

@@ -1,7 +1,6 @@
 //! Words of the lesson screen.
 
-use crate::text::Words;
-use crate::{log::Belief, verdict::Outcome};
+use crate::{log::Belief, text::Words, verdict::Outcome};
 
 pub const CONTROLLED: Words = Words::new("CONTROLLED CLOCK", "可控时钟");
 pub const WALL: Words = Words::new("WALL CLOCK", "真实时钟");

@@ -26,11 +26,8 @@ pub(crate) fn rows(source: &Source<'_>) -> Vec<Value> {
                         wires.push(command.to_string());
                     }
                 }
-                let mut row = row(source, n, *actor, alike.len());
-                row["at"] = micros(event.at).into();
-                row["server"] = server.as_str().into();
-                row["says"] = shorten(&common(wires.iter().map(String::as_str))).into();
-                rows.push(row);
+                let says = shorten(&common(wires.iter().map(String::as_str)));
+                rows.push(row(source, n, (*actor, server, &says), alike.len()));
                 replies.push(Vec::new());
             }
             EventKind::Replied { op, reply, .. } => {
@@ -43,10 +40,8 @@ pub(crate) fn rows(source: &Source<'_>) -> Vec<Value> {
             }
             EventKind::Notified { actor, server, about, what } => {
                 let Some(alike) = source.crowds.alike(n) else { continue };
-                let mut row = row(source, n, *actor, alike.len());
-                row["at"] = micros(event.at).into();
-                row["server"] = server.as_str().into();
-                row["says"] = format!("↯ {what} {about}").into();
+                let says = format!("↯ {what} {about}");
+                let mut row = row(source, n, (*actor, server, &says), alike.len());
                 row["kind"] = "notified".into();
                 rows.push(row);
                 replies.push(Vec::new());
@@ -62,13 +57,21 @@ pub(crate) fn rows(source: &Source<'_>) -> Vec<Value> {
     rows
 }
 
-fn row(source: &Source<'_>, event: usize, actor: ActorId, count: usize) -> Value {
+fn row(
+    source: &Source<'_>,
+    event: usize,
+    (actor, server, says): (ActorId, &str, &str),
+    count: usize,
+) -> Value {
     let many = source.crowds.size(actor).filter(|_| count > 1);
     let who = match (many, source.world.actor(actor)) {
         (Some(_), Some(actor)) => actor.who.client.clone(),
         _ => source.name(actor).to_owned(),
     };
-    json!({"e": event, "who": who, "client": source.client(actor), "count": count})
+    json!({
+        "e": event, "who": who, "client": source.client(actor), "count": count,
+        "at": micros(source.log.time_at(event + 1)), "server": server, "says": says,
+    })
 }
 
 pub(super) fn kind(reply: &Reply) -> &'static str {

@@ -112,11 +112,10 @@ impl<R: Runs> App<R> {
 
     fn move_aside(&mut self, right: bool) {
         let Some(Screen::Lesson(view)) = self.screen() else { return };
-        let reach = view.aside_reach(self.size);
-        let from = view.aside.unwrap_or(0).min(reach);
-        let to = if right { from + 1 } else { from.saturating_sub(1) };
+        let by = if right { 1 } else { -1 };
+        let to = scrolled(view.aside.unwrap_or(0), by, view.aside_reach(self.size));
         if let Mode::Learning(lesson) = &mut self.mode {
-            lesson.aside = Some(to.min(reach));
+            lesson.aside = Some(to);
         }
     }
 

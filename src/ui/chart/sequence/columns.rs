@@ -71,21 +71,16 @@ impl Columns {
 #[cfg(test)]
 mod tests {
     use super::{Columns, Who};
-    use crate::log::{Actor, ActorId};
+    use crate::log::{
+        Actor, ActorId,
+        testing::{actor, crowd},
+    };
 
     #[test]
     fn threads_have_columns_of_their_own_and_a_crowd_has_one() {
-        let mut actors: Vec<Actor> = ["A.worker", "A.watchdog"]
-            .iter()
-            .map(|name| Actor { name: (*name).to_owned(), client: "A".to_owned(), crowd: false })
-            .collect();
-        for (client, members) in [("W", 900), ("V", 3)] {
-            actors.extend((1..=members).map(|n| Actor {
-                name: format!("{client}{n}"),
-                client: client.to_owned(),
-                crowd: true,
-            }));
-        }
+        let few = crowd(3).map(|member| Actor { client: "V".to_owned(), ..member });
+        let threads = ["A.worker", "A.watchdog"].map(actor).into_iter();
+        let actors: Vec<Actor> = threads.chain(crowd(900)).chain(few).collect();
         let columns = Columns::new(&actors, &[]);
         assert_eq!(columns.all.len(), 2 + 1 + 3);
         assert_eq!(columns.of(ActorId(1)), Some(1));

@@ -132,8 +132,7 @@ impl Sequence {
             self.state.in_flight.remove(op);
             if let (Some(client), Some(server)) = (self.columns.of(*actor), self.columns.server(server)) {
                 let kind = RowKind::Message { client, server, message: Message::Orphaned { sent } };
-                let same = self.same(client, 7, "");
-                self.row(kind, index, same);
+                self.row(kind, index, (client, 7, ""));
             }
         }
     }
@@ -150,8 +149,7 @@ impl Sequence {
             });
             if let Some((client, column)) = held.filter(|_| server == to) {
                 let kind = RowKind::Message { client, server: column, message: Message::Delivered { sent } };
-                let same = self.same(client, 10, to);
-                self.row(kind, index, same);
+                self.row(kind, index, (client, 10, to));
             }
         }
     }

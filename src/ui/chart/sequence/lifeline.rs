@@ -14,7 +14,6 @@ pub enum Look {
     Dead,
 }
 
-/// What a column's process is, and what those in it believe.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ColumnState {
     pub waiting: usize,

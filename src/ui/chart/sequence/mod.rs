@@ -23,14 +23,12 @@ use std::{
 use crate::{
     clock::LessonTime,
     log::{ActorId, Belief, Event, EventKind, LinkId, Log, Observed, OpId, Reply, Role, ServerState},
-    ui::chart::Clash,
+    ui::chart::{BURST, Clash},
     world::Holding,
 };
 
 /// Less time than this between two rows is not worth a word.
 const GAP: Duration = Duration::from_millis(100);
-/// What happens this soon after a reply came of it.
-const BURST: Duration = Duration::from_millis(5);
 
 #[derive(Debug, Clone, Default)]
 pub struct Sequence {
@@ -155,7 +153,8 @@ impl Sequence {
     }
 
     /// Makes a row, or adds to one that tells the same of a crowd.
-    fn row(&mut self, kind: RowKind, index: usize, same: Option<(usize, u8, String)>) -> Option<usize> {
+    fn row(&mut self, kind: RowKind, index: usize, (column, how, what): (usize, u8, &str)) -> Option<usize> {
+        let same = self.columns.is_crowd(column).then(|| (column, how, what.to_owned()));
         let open = self.rows[self.state.step.min(self.rows.len())..].iter();
         let known = same.as_ref().and_then(|same| {
             let found = open.rev().position(|row| row.same.as_ref() == Some(same))?;
@@ -169,24 +168,17 @@ impl Sequence {
         None
     }
 
-    /// What makes events of a crowd the same.
-    fn same(&self, column: usize, kind: u8, what: &str) -> Option<(usize, u8, String)> {
-        self.columns.is_crowd(column).then(|| (column, kind, what.to_owned()))
-    }
-
     fn message(&mut self, log: &Log, index: usize) -> Option<usize> {
         match &log.events()[index].kind {
             EventKind::Sent { op, actor, label, server, .. } => {
                 self.state.in_flight.insert(*op, index);
                 let client = self.columns.of(*actor)?;
                 let Some(to) = self.columns.server(server) else {
-                    let same = self.same(client, 11, label);
-                    return self.row(RowKind::Note { column: client }, index, same);
+                    return self.row(RowKind::Note { column: client }, index, (client, 11, label));
                 };
                 let way = self.way(log, *actor, server);
                 let kind = RowKind::Message { client, server: to, message: Message::Sent(way) };
-                let same = self.same(client, way as u8, &format!("{label} {server}"));
-                self.row(kind, index, same)
+                self.row(kind, index, (client, way as u8, &format!("{label} {server}")))
             }
             EventKind::Replied { op, actor, label, reply } => {
                 let client = self.columns.of(*actor)?;
@@ -201,15 +193,14 @@ impl Sequence {
                 };
                 let lost = matches!(reply, Reply::Lost(_));
                 let kind = RowKind::Message { client, server, message: Message::Replied { lost } };
-                let same = self.same(client, 3 + u8::from(lost) + 2 * u8::from(reply.is_value()), label);
-                self.row(kind, index, same)
+                let how = 3 + u8::from(lost) + 2 * u8::from(reply.is_value());
+                self.row(kind, index, (client, how, label))
             }
             EventKind::Notified { actor, server, about, what } => {
                 let client = self.columns.of(*actor)?;
                 let server = self.columns.server(server)?;
-                let same = self.same(client, 8, &format!("{what} {about}"));
                 let kind = RowKind::Message { client, server, message: Message::Notified };
-                self.row(kind, index, same)
+                self.row(kind, index, (client, 8, &format!("{what} {about}")))
             }
             _ => None,
         }
@@ -231,8 +222,7 @@ impl Sequence {
             row.note = Some(index);
             return Some(newest);
         }
-        let same = self.same(column, 9, what);
-        self.row(RowKind::Note { column }, index, same)
+        self.row(RowKind::Note { column }, index, (column, 9, what))
     }
 
     fn believe(&mut self, actor: ActorId, lock: &str, belief: Belief) {

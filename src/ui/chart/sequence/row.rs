@@ -32,22 +32,38 @@ pub enum Message {
 /// What a row is about. Clients and servers are told by their columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RowKind {
-    /// Something that goes over the wire.
-    Message { client: usize, server: usize, message: Message },
+    Message {
+        client: usize,
+        server: usize,
+        message: Message,
+    },
     /// Something that a client does by itself: it waits, counts, takes a notification, uses a local lock.
-    Note { column: usize },
-    /// A server's key reached the end of its TTL.
-    Expired { column: usize, key: String },
+    Note {
+        column: usize,
+    },
+    Expired {
+        column: usize,
+        key: String,
+    },
     /// A server says that it is something else now: a master, a replica.
-    Role { column: usize },
-    /// A fault, and those that it hit.
-    Fault { columns: Vec<usize> },
+    Role {
+        column: usize,
+    },
+    Fault {
+        columns: Vec<usize>,
+    },
     /// A fault of links: both ends, where they have a column, and the event, of each link in turn.
-    Link { ends: Vec<(usize, usize, usize)> },
+    Link {
+        ends: Vec<(usize, usize, usize)>,
+    },
     /// A second client believes that it holds a lock.
-    Clash { lock: String },
+    Clash {
+        lock: String,
+    },
     /// Time passes and nothing is said.
-    Gap { since: LessonTime },
+    Gap {
+        since: LessonTime,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

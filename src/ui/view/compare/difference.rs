@@ -107,12 +107,8 @@ pub fn draw(view: &CompareView<'_>, area: Rect, buf: &mut Buffer) {
         title = format!(" {} {about} ", glyphs::DIFFERENCE);
     }
     let style = view.context.theme.style(Role::Warning);
-    let block = view
-        .context
-        .theme
-        .pane(false)
-        .border_style(style)
-        .title(Span::styled(title, style.add_modifier(Modifier::BOLD)));
+    let title = Span::styled(title, style.add_modifier(Modifier::BOLD));
+    let block = view.context.theme.pane(false).border_style(style).title(title);
     let inner = paragraph::text_area(paragraph::frame(block, area, buf));
     paragraph::draw(&lines(view, inner.width), 0, inner, buf);
 }

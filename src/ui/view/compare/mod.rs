@@ -5,7 +5,7 @@ pub(crate) mod difference;
 pub(crate) mod half;
 pub(crate) mod verdicts;
 
-use super::{header, lanes, plot::Plot, prelude::*, strip};
+use super::{header, lanes, plot, plot::Plot, prelude::*, strip};
 use crate::{
     clock::LessonTime,
     ui::{
@@ -20,8 +20,6 @@ use crate::{
     world::World,
 };
 
-/// Columns from one time on the axis to the next.
-const BETWEEN_TIMES: u32 = 12;
 /// Rows of the verdicts at least, frame included.
 const VERDICTS: u16 = 5;
 
@@ -180,7 +178,6 @@ impl<'a> CompareView<'a> {
         strip::draw(self.context, Place::Comparison, &[], areas.hints, buf);
     }
 
-    /// Draws the time axis between the two runs.
     fn draw_axis(&self, area: Rect, buf: &mut Buffer) {
         if area.is_empty() {
             return;
@@ -191,10 +188,10 @@ impl<'a> CompareView<'a> {
         let marks = self.marks();
         let mut column = plot.left;
         while let Some((x, at)) = self.pair.time_at(column, self.slots) {
-            let Some(screen) = plot.screen(x).filter(|_| x + BETWEEN_TIMES <= plot.head) else { break };
-            column = x + BETWEEN_TIMES;
+            let Some(screen) = plot.screen(x).filter(|_| x + plot::TICKS <= plot.head) else { break };
+            column = x + plot::TICKS;
             // The words of a mark are not to be cut by another time.
-            if marks.iter().any(|(mark, _)| x.abs_diff(*mark) < BETWEEN_TIMES) {
+            if marks.iter().any(|(mark, _)| x.abs_diff(*mark) < plot::TICKS) {
                 column = x + 1;
                 continue;
             }
@@ -204,7 +201,7 @@ impl<'a> CompareView<'a> {
         for (x, at) in marks {
             if let Some(screen) = plot.screen(x) {
                 // Right before the playhead there is room for its own time only, and the words below say this one.
-                let words = if plot.head.abs_diff(x) < BETWEEN_TIMES {
+                let words = if plot.head.abs_diff(x) < plot::TICKS {
                     glyphs::DIFFERENCE.to_owned()
                 } else {
                     format!("{}{} ", glyphs::DIFFERENCE, time::moment(at))
@@ -257,7 +254,6 @@ impl<'a> CompareView<'a> {
             .collect()
     }
 
-    /// What a side is called, and in which colour.
     fn called(&self, side: usize) -> (&'static str, Role) {
         match side {
             0 => (words::BEFORE.get(self.context.lang), Role::Danger),

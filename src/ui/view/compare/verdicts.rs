@@ -75,13 +75,7 @@ pub fn draw(view: &CompareView<'_>, side: usize, area: Rect, buf: &mut Buffer) {
     }
     title.push(Span::styled(format!("{words} "), how));
     let block = view.context.theme.pane(false).title(Line::from(title));
-    block.render(area, buf);
-    let inner = paragraph::text_area(inside(area));
-    paragraph::draw_with_more(
-        &lines(view, side, inner.width.into()),
-        view.verdicts,
-        view.context,
-        inner,
-        buf,
-    );
+    let inner = paragraph::text_area(paragraph::frame(block, area, buf));
+    let lines = lines(view, side, inner.width.into());
+    paragraph::draw_with_more(&lines, view.verdicts, view.context, inner, buf);
 }

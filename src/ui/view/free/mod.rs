@@ -3,7 +3,7 @@
 
 pub(crate) mod status;
 
-use std::{ops::Range, time::Duration};
+use std::ops::Range;
 
 use super::{LessonView, paragraph, prelude::*};
 use crate::{
@@ -31,11 +31,9 @@ pub struct FreeView<'a> {
     /// What may happen next, and what was said of the last choice.
     pub free: &'a Free,
     pub branches: &'a Branches,
-    /// Whether another run is being done again.
     pub branching: bool,
     /// Whether the run waits for a choice and the playhead stands behind everything that happened.
     pub live: bool,
-    /// Whether the learner looks back at what has happened before.
     pub back: bool,
 }
 
@@ -64,8 +62,7 @@ impl FreeView<'_> {
 
 impl<'a> LessonView<'a> {
     pub(crate) fn free_lines(&self, view: FreeView<'a>, width: u16) -> Vec<Line<'static>> {
-        let pane = FreePane { view: self, free: view, width: width.into() };
-        pane.lines()
+        FreePane { view: self, free: view, width: width.into() }.lines()
     }
 
     /// The key's number, from 0, of the client that a place of the pane is about.
@@ -89,7 +86,6 @@ struct FreePane<'v, 'a> {
     width: usize,
 }
 
-/// The lines of a client, and the rows and columns that it has to itself.
 struct Block {
     lines: Vec<Line<'static>>,
     rows: Range<usize>,
@@ -288,15 +284,7 @@ pub fn choice(choice: &Choice, outlook: &Outlook, world: &World, lang: Lang) -> 
             Some(timer) => words::TO_TIMER.with(lang, &[&time::moment(timer.at), name(timer.actor)]),
             None => String::new(),
         },
-        Choice::Pass { millis } => words::BY.with(lang, &[&amount(*millis)]),
+        Choice::Pass { millis } => words::BY.with(lang, &[&time::amount(*millis)]),
         Choice::Inject(fault) => fault::to_do(lang, fault),
-    }
-}
-
-pub(crate) fn amount(millis: u64) -> String {
-    if millis.is_multiple_of(100) {
-        time::stretch(Duration::from_millis(millis))
-    } else {
-        format!("{millis}ms")
     }
 }

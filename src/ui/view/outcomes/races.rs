@@ -51,7 +51,6 @@ pub(super) fn summarize(races: &Races, summary: &mut Summary<'_>) {
     }
 }
 
-/// A bar, how many of how many, how fast, how long still.
 fn progress(summary: &mut Summary<'_>) {
     let (lang, outcomes) = (summary.view.context.lang, summary.view.outcomes);
     let pace = outcomes.pace();

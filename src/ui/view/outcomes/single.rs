@@ -18,7 +18,6 @@ pub struct SingleRace<'a> {
     pub races: u64,
     pub seed: u64,
     pub outcome: &'a Outcome,
-    /// What must never be so.
     pub invariants: &'a [Invariant],
     /// Why it went wrong, where its log says so.
     pub why: Option<&'a Text>,

@@ -31,7 +31,6 @@ pub fn width(words: &Words) -> usize {
     words.iter().map(|(words, _)| text::width(words)).sum()
 }
 
-/// Words in at most so many columns.
 pub fn fitted(words: &Words, mut room: usize) -> Words {
     let mut fitted = Words::new();
     for (part, style) in words {
@@ -145,7 +144,6 @@ fn words_of(scene: &Scene<'_>, row: &Row, message: Message) -> Words {
     words
 }
 
-/// What a client does by itself.
 pub fn note_words(scene: &Scene<'_>, note: usize) -> Words {
     let Some(event) = scene.log.events().get(note) else { return Words::new() };
     vec![match &event.kind {

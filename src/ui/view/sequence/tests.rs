@@ -16,6 +16,7 @@ use crate::{
     text::Lang,
     ui::{
         chart::Chart,
+        keys::KeyMap,
         theme::{Role, Theme, text},
         view::{Scene, lanes, wire},
     },
@@ -99,6 +100,29 @@ fn folded(log: &Log) -> Sequence {
     sequence
 }
 
+fn with_scene<T>(
+    log: &Log,
+    position: usize,
+    selected: Option<usize>,
+    look: impl FnOnce(&Scene<'_>) -> T,
+) -> T {
+    let (world, sequence, mut chart) = (World::fold(log, position), folded(log), Chart::default());
+    chart.advance(log);
+    look(&Scene {
+        log,
+        world: &world,
+        chart: &chart,
+        sequence: &sequence,
+        selected,
+        display: world.now,
+        keys: &KeyMap::default(),
+        flight: None,
+        expanded: false,
+        theme: Theme::default(),
+        lang: Lang::Zh,
+    })
+}
+
 /// Draws a pane's inside; gives the lines on which something is chosen.
 type Pane = fn(&Scene<'_>, Rect, &mut Buffer);
 
@@ -137,18 +161,8 @@ proptest! {
         let position = position.min(log.len());
         let area = Rect::new(0, 0, width, height);
         let picture = |log: &Log| {
-            let (world, sequence, mut chart) = (World::fold(log, position), folded(log), Chart::default());
-            chart.advance(log);
-            let keys = crate::ui::keys::map::KeyMap::default();
-            let scene = Scene {
-                keys: &keys,
-                flight: None,
-                expanded: false,
-                log, world: &world, chart: &chart, sequence: &sequence, selected: None,
-                display: world.now, theme: Theme::default(), lang: Lang::Zh,
-            };
             let mut buffer = Buffer::empty(area);
-            draw::draw(&scene, draw::View::default(), area, &mut buffer);
+            with_scene(log, position, None, |scene| draw::draw(scene, draw::View::default(), area, &mut buffer));
             buffer
         };
         let picture_now = picture(&log.prefix(position));
@@ -163,30 +177,23 @@ proptest! {
     fn what_is_chosen_is_found_where_it_is_drawn(log in logs(), event in 0..80_usize, height in 4..30_u16) {
         let event = event % log.len();
         let area = Rect::new(3, 2, 110, height);
-        let (world, sequence, mut chart) = (World::fold(&log, log.len()), folded(&log), Chart::default());
-        chart.advance(&log);
-        let keys = crate::ui::keys::map::KeyMap::default();
-        let scene = Scene {
-            keys: &keys,
-            flight: None,
-            expanded: false,
-            log: &log, world: &world, chart: &chart, sequence: &sequence, selected: Some(event),
-            display: world.now, theme: Theme::default(), lang: Lang::En,
-        };
-        let view = draw::View::default();
-        let row = sequence.row_of(event);
-        for place in chosen(&scene, area, |scene, area, buf| draw::draw(scene, draw::View::default(), area, buf)) {
-            if let Some(found) = draw::event_at(&scene, view, area, place) {
-                prop_assert_eq!(sequence.row_of(found).map(|row| sequence.rows[row].event), row.map(|row| sequence.rows[row].event));
+        with_scene(&log, log.len(), Some(event), |scene| {
+            let view = draw::View::default();
+            let row = scene.sequence.row_of(event);
+            for place in chosen(scene, area, |scene, area, buf| draw::draw(scene, draw::View::default(), area, buf)) {
+                if let Some(found) = draw::event_at(scene, view, area, place) {
+                    prop_assert_eq!(scene.sequence.row_of(found).map(|row| scene.sequence.rows[row].event), row.map(|row| scene.sequence.rows[row].event));
+                }
             }
-        }
-        for place in chosen(&scene, area, |scene, area, buf| wire::draw(scene, None, area, buf)) {
-            let found = wire::event_at(&scene, None, area, place);
-            prop_assert!(found.is_some_and(|found| wire::row_of(&scene, found) == wire::row_of(&scene, event)));
-        }
-        for place in chosen(&scene, area, |scene, area, buf| lanes::draw(scene, None, area, buf)) {
-            prop_assert!(lanes::event_at(&scene, None, area, place).is_some());
-        }
+            for place in chosen(scene, area, |scene, area, buf| wire::draw(scene, None, area, buf)) {
+                let found = wire::event_at(scene, None, area, place);
+                prop_assert!(found.is_some_and(|found| wire::row_of(scene, found) == wire::row_of(scene, event)));
+            }
+            for place in chosen(scene, area, |scene, area, buf| lanes::draw(scene, None, area, buf)) {
+                prop_assert!(lanes::event_at(scene, None, area, place).is_some());
+            }
+            Ok(())
+        })?;
     }
 }
 

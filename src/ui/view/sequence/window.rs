@@ -74,7 +74,6 @@ impl Window {
         Self { plot, lines, hidden: (first, most - first), clients: columns.clients }
     }
 
-    /// Where a column's lifeline is, if it is on the screen.
     pub fn line(&self, column: usize) -> Option<u16> {
         self.lines.get(column).copied().flatten()
     }

@@ -61,9 +61,6 @@ mod tests {
 
     #[test]
     fn the_palette_is_that_of_terminals() {
-        assert_eq!(
-            (indexed(16), indexed(231), indexed(243)),
-            ("#000000".into(), "#ffffff".into(), "#767676".into())
-        );
+        assert_eq!([16, 231, 243].map(indexed), ["#000000", "#ffffff", "#767676"]);
     }
 }
