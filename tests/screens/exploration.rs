@@ -18,7 +18,7 @@ use lockstep::{
 
 use crate::{
     staged,
-    stand::{LANGS, SIZES, Stand, odd_sizes, text},
+    stand::{LANGS, SIZES, Stand, odd_sizes, opens_from_everywhere, text},
 };
 
 fn outcome(fate: LockFate) -> Arc<Outcome> {
@@ -108,32 +108,11 @@ fn pictures() {
 
 #[test]
 fn a_variant_is_explored_from_the_catalogue_from_its_variants_and_from_its_lesson() {
-    let names = |stand: &Stand| -> Vec<String> {
+    let explored = |stand: &Stand| -> Vec<String> {
         let explored = stand.runs.explored.borrow();
         explored.iter().map(|(choice, _)| choice.variant.clone()).collect()
     };
-    let mut stand = Stand::catalogue(Lang::En, (80, 24));
-    stand.press('X');
-    assert_eq!(names(&stand), ["blind-del"]);
-    assert!(stand.shows("starting servers"), "{:#?}", stand.rows());
-    stand.press('v');
-    assert_eq!(names(&stand), ["blind-del", "get-del"]);
-    stand.press('q');
-    assert!(matches!(stand.app.mode(), Mode::Browsing));
-    stand.key(KeyCode::Right);
-    stand.press('j');
-    stand.press('j');
-    stand.press('X');
-    assert_eq!(names(&stand)[2..], ["script"]);
-
-    let script = staged::misdelete(ClockKind::Controlled);
-    let mut stand = Stand::lesson(script, Lang::En, (100, 30));
-    let lesson = stand.rows();
-    stand.press('X');
-    assert_eq!(names(&stand), ["blind-del"]);
-    stand.batch_update(found(true, true));
-    stand.key(KeyCode::Esc);
-    assert_eq!(stand.rows(), lesson, "the lesson is found as it was left");
+    opens_from_everywhere('X', explored, found(true, true));
 }
 
 #[test]

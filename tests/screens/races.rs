@@ -21,7 +21,7 @@ use lockstep::{
 
 use crate::{
     staged,
-    stand::{LANGS, SIZES, Stand, odd_sizes},
+    stand::{LANGS, SIZES, Stand, odd_sizes, opens_from_everywhere},
 };
 
 /// Ten clients, and two things that must never be so.
@@ -112,34 +112,13 @@ fn pictures() {
 
 #[test]
 fn a_variant_is_raced_from_the_catalogue_from_its_variants_and_from_its_lesson() {
+    assert!(Stand::catalogue(Lang::En, (80, 24)).shows("R race"));
     let raced = |stand: &Stand| -> Vec<String> {
         let raced = stand.runs.raced.borrow();
         raced.iter().map(|(choice, _)| choice.variant.clone()).collect()
     };
-    let mut stand = Stand::catalogue(Lang::En, (80, 24));
-    assert!(stand.shows("R race"), "{:#?}", stand.rows());
-    stand.press('R');
-    assert_eq!(raced(&stand), ["blind-del"]);
-    assert!(stand.shows("starting servers"), "{:#?}", stand.rows());
-    stand.press('v');
-    assert_eq!(raced(&stand), ["blind-del", "get-del"]);
-    stand.press('q');
-    assert!(matches!(stand.app.mode(), Mode::Browsing));
-    stand.key(KeyCode::Right);
-    stand.press('j');
-    stand.press('j');
-    stand.press('R');
-    assert_eq!(raced(&stand)[2..], ["script"]);
-
-    let script = staged::misdelete(ClockKind::Controlled);
-    let mut stand = Stand::lesson(script, Lang::En, (100, 30));
-    let lesson = stand.rows();
-    stand.press('R');
-    assert_eq!(raced(&stand), ["blind-del"]);
-    stand.batch_update(BatchUpdate::Ready(info()));
-    assert!(stand.shows("blind DEL 1/3 · races"), "{:#?}", stand.rows());
-    stand.key(KeyCode::Esc);
-    assert_eq!(stand.rows(), lesson, "the lesson is found as it was left");
+    let rows = opens_from_everywhere('R', raced, BatchUpdate::Ready(info()));
+    assert!(rows[0].contains("blind DEL 1/3 · races"), "{rows:#?}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::{
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use lockstep::{
+    clock::ClockKind,
     lesson::{Card, Expect, LabKind, Track},
     log::{Event as Happened, Log},
     run::{
@@ -19,7 +20,7 @@ use lockstep::{
     },
     text::{Lang, Text},
     ui::{
-        app::{App, AppOptions, Message},
+        app::{App, AppOptions, Message, Mode},
         state::catalogue::{Catalogue, CatalogueEntry, CatalogueInvariant, CatalogueVariant},
         theme::{Theme, text::width},
         view::svg,
@@ -32,7 +33,7 @@ use tokio::sync::{
     watch,
 };
 
-use super::staged::Script;
+use super::staged::{self, Script};
 
 pub const LANGS: [Lang; 2] = [Lang::En, Lang::Zh];
 
@@ -192,6 +193,38 @@ pub struct Stand {
     pub area: Rect,
 }
 
+/// Races, or the search, of a variant are opened by `key` from the catalogue, from a lesson's variants and from the lesson,
+/// which is found again as it was left. `opened` tells of which variants. Gives the rows of the screen after an update.
+pub fn opens_from_everywhere(
+    key: char,
+    opened: impl Fn(&Stand) -> Vec<String>,
+    update: BatchUpdate,
+) -> Vec<String> {
+    let mut stand = Stand::catalogue(Lang::En, (80, 24));
+    stand.press(key);
+    assert_eq!(opened(&stand), ["blind-del"]);
+    assert!(stand.shows("starting servers"), "{:#?}", stand.rows());
+    stand.press('v');
+    assert_eq!(opened(&stand), ["blind-del", "get-del"]);
+    stand.press('q');
+    assert!(matches!(stand.app.mode(), Mode::Browsing));
+    stand.key(KeyCode::Right);
+    stand.press('j');
+    stand.press('j');
+    stand.press(key);
+    assert_eq!(opened(&stand)[2..], ["script"]);
+
+    let mut stand = Stand::lesson(staged::misdelete(ClockKind::Controlled), Lang::En, (100, 30));
+    let lesson = stand.rows();
+    stand.press(key);
+    assert_eq!(opened(&stand), ["blind-del"]);
+    stand.batch_update(update);
+    let outcomes = stand.rows();
+    stand.key(KeyCode::Esc);
+    assert_eq!(stand.rows(), lesson, "the lesson is found as it was left");
+    outcomes
+}
+
 impl Stand {
     /// Most looks are at what stands still in the end, so nothing travels unless a test is about that.
     fn new(lang: Lang, size: (u16, u16), open: bool, theme: Theme) -> Self {
@@ -238,7 +271,7 @@ impl Stand {
     /// A lesson whose lab has just come up.
     pub fn fresh(lang: Lang, size: (u16, u16)) -> Self {
         let mut stand = Self::new(lang, size, true, Theme::default());
-        let script = super::staged::misdelete(lockstep::clock::ClockKind::Controlled);
+        let script = staged::misdelete(ClockKind::Controlled);
         stand.events(script.events[..3].to_vec());
         stand
     }

@@ -16,7 +16,7 @@ pub(crate) const TRAITS: Traits = Traits {
         check(&statement)?;
         Ok(Command::Sql(statement))
     },
-    check,
+    check: |template| check(&without_values(template)),
     releases: |statement| {
         let words = words(statement);
         let first = words.first().map_or("", String::as_str);
@@ -55,6 +55,30 @@ const BEGINNINGS: [&str; 21] = [
 const REFUSED: [&str; 8] =
     ["GLOBAL", "OUTFILE", "DUMPFILE", "LOAD_FILE", "DIRECTORY", "PASSWORD", "STATEMENT", "TABLESPACE"];
 
+/// The words of a `SET`: how transactions see each other, and how long their session waits. No other variable, since
+/// some (`sql_mode`, `character_set_client`) decide where the server sees a quote end, and with it a statement.
+const SETTINGS: [&str; 19] = [
+    "SET",
+    "SESSION",
+    "TRANSACTION",
+    "ISOLATION",
+    "LEVEL",
+    "READ",
+    "UNCOMMITTED",
+    "COMMITTED",
+    "REPEATABLE",
+    "SERIALIZABLE",
+    "ONLY",
+    "WRITE",
+    "AUTOCOMMIT",
+    "INNODB_LOCK_WAIT_TIMEOUT",
+    "LOCK_WAIT_TIMEOUT",
+    "TX_ISOLATION",
+    "ON",
+    "OFF",
+    "DEFAULT",
+];
+
 /// **Architecture Invariant:** what a lesson sends is known to be harmless: one statement, which reaches rows and
 /// locks of the lab's own server. The server has no accounts that could refuse the rest.
 fn check(statement: &str) -> Result<(), String> {
@@ -69,12 +93,24 @@ fn check(statement: &str) -> Result<(), String> {
         let known = BEGINNINGS.join(", ");
         return Err(format!("a lesson's SQL statement begins with one of: {known}"));
     }
-    match words.iter().find(|word| REFUSED.contains(&word.as_str())) {
-        None => Ok(()),
-        Some(word) => {
-            Err(format!("a lesson may not say `{word}` in SQL: it reaches beyond the lab's tables"))
-        }
+    if let Some(word) = words.iter().find(|word| REFUSED.contains(&word.as_str())) {
+        return Err(format!("a lesson may not say `{word}` in SQL: it reaches beyond the lab's tables"));
     }
+    let is_setting =
+        |word: &String| SETTINGS.contains(&word.as_str()) || word.bytes().all(|byte| byte.is_ascii_digit());
+    if words[0] == "SET" && (statement.contains('`') || !words.iter().all(is_setting)) {
+        return Err("a lesson may SET only a transaction's isolation or access mode, autocommit, \
+                    innodb_lock_wait_timeout and lock_wait_timeout"
+            .to_owned());
+    }
+    Ok(())
+}
+
+/// A template with a number in place of each `${…}`: what is filled in is looked at when it is known.
+fn without_values(template: &str) -> String {
+    let mut parts = template.split("${");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + "0" + part.split_once('}').map_or("", |(_, rest)| rest))
 }
 
 /// What a statement leaves in its session, or takes away again.
@@ -164,10 +200,14 @@ mod tests {
             "update good set note = 'a; -- \\' b', n = n - 1 where id = 1;",
             "INSERT INTO ord VALUES ('it''s', \"GLOBAL\", ${id})",
             "SET innodb_lock_wait_timeout = 3",
+            "SET innodb_lock_wait_timeout = ${seconds}",
+            "SET autocommit = OFF",
+            "set session transaction isolation level read committed",
+            "SET tx_isolation = 'READ-COMMITTED'",
             "start transaction read only",
             "SELECT GET_LOCK('lock', 10)",
         ] {
-            assert_eq!(check(statement), Ok(()), "{statement}");
+            assert_eq!((TRAITS.check)(statement), Ok(()), "{statement}");
         }
     }
 
@@ -182,6 +222,11 @@ mod tests {
             "SELECT 'open",
             "SET GLOBAL general_log_file = '/tmp/x'",
             "SET @@global.general_log = 1",
+            "SET sql_mode = 'NO_BACKSLASH_ESCAPES'",
+            "SET autocommit = 0, @@session.`sql_mode` = ''",
+            "SET NAMES gbk",
+            "SET character_set_client = gbk",
+            "SET innodb_lock_wait_timeout = ${seconds}",
             "CREATE FUNCTION f RETURNS INT SONAME 'x.so'",
             "CREATE TABLE t (a INT) DATA DIRECTORY '/tmp'",
             "KILL 3",

@@ -24,7 +24,7 @@ fn get(story: &mut LogBuilder, actor: u32) -> usize {
     story.sends(actor, "get", "GET stock")
 }
 
-fn told(story: &mut LogBuilder, actor: u32) -> usize {
+fn notify(story: &mut LogBuilder, actor: u32) -> usize {
     story.add(notified(actor, "/lock", "NodeDeleted"))
 }
 
@@ -86,9 +86,9 @@ fn a_lock_within_a_process_crosses_no_wire() {
 #[test]
 fn hundreds_of_notifications_are_one_wave_that_arrives_bit_by_bit() {
     let mut story = begun();
-    let first = told(&mut story, 2);
+    let first = notify(&mut story, 2);
     for member in 3..42 {
-        told(&mut story, member);
+        notify(&mut story, member);
     }
     story.stop();
     let flight = flown(&story, 1, TEMPO);
@@ -222,7 +222,7 @@ fn log_of(steps: &[Step]) -> Log {
                     _ => story.replies(sent, 1),
                 };
             }
-            Step::Notified(actor) => drop(told(&mut story, actor)),
+            Step::Notified(actor) => drop(notify(&mut story, actor)),
             Step::Hold => drop(story.add(EventKind::Fault(Fault::Hold { link: link(), way: Way::Both }))),
             Step::Release => drop(story.add(EventKind::Fault(Fault::Release { link: link() }))),
             Step::Wait(millis) => {

@@ -9,7 +9,7 @@ mod window;
 
 use arrow::{Arrow, Words};
 use layout::{Layout, Placed};
-use marks::{beside, draw_fault, draw_gap, draw_link};
+use marks::{draw_fault, draw_gap, draw_link, label_lifeline};
 use window::TIME;
 
 use super::{cells, lane, prelude::*, wire};
@@ -153,13 +153,13 @@ fn draw_row(scene: &Scene<'_>, layout: &Layout, placed: &Placed, buf: &mut Buffe
     }
     let warning = |words: String| vec![(words, scene.style(Role::Warning))];
     match &row.kind {
-        RowKind::Note { column } => beside(layout, (*column, placed.y), &own_words(scene, row), buf),
+        RowKind::Note { column } => label_lifeline(layout, (*column, placed.y), &own_words(scene, row), buf),
         RowKind::Expired { column, key } => {
             let words = words::EXPIRED.with(scene.lang, &[key]);
-            beside(layout, (*column, placed.y), &warning(words), buf);
+            label_lifeline(layout, (*column, placed.y), &warning(words), buf);
         }
         RowKind::Role { column } => {
-            beside(layout, (*column, placed.y), &warning(role_words(scene, row)), buf);
+            label_lifeline(layout, (*column, placed.y), &warning(role_words(scene, row)), buf);
         }
         RowKind::Fault { columns } => draw_fault(scene, layout, (row, columns, placed.y), buf),
         RowKind::Link { ends } => draw_link(scene, layout, (row, ends, placed.y), buf),

@@ -71,7 +71,7 @@ impl<'a> ServerPane<'_, 'a> {
     }
 
     /// What the chosen event changed and is not there any more.
-    fn gone(&self) -> impl Iterator<Item = Line<'a>> {
+    fn deleted(&self) -> impl Iterator<Item = Line<'a>> {
         let held = self.server.observed.as_ref();
         let is_there = move |name: &str| held.is_some_and(|held| held.entry(name).is_some());
         let names = self.marked.keys().filter(move |name| !is_there(name)).take(GONE);
@@ -122,7 +122,7 @@ impl<'a> ServerPane<'_, 'a> {
             Some(Observed::Redis(keys)) => lines.extend(self.keys(keys)),
             Some(nodes) => lines.extend(self.tree(nodes)),
         }
-        lines.extend(self.gone());
+        lines.extend(self.deleted());
         if lines.len() == before {
             lines.push(Line::styled(words::EMPTY.get(scene.lang), scene.style(Role::Chrome)));
         }

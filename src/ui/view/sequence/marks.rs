@@ -8,7 +8,12 @@ use crate::ui::{
 };
 
 /// Words beside a lifeline: at its right, or at its left where there is more room.
-pub(crate) fn beside(layout: &Layout, (column, y): (usize, u16), words: &arrow::Words, buf: &mut Buffer) {
+pub(crate) fn label_lifeline(
+    layout: &Layout,
+    (column, y): (usize, u16),
+    words: &arrow::Words,
+    buf: &mut Buffer,
+) {
     let plot = layout.window.plot;
     let width = u16::try_from(arrow::width(words)).unwrap_or(plot.width);
     let Some(x) = layout.window.line(column) else {
@@ -51,7 +56,7 @@ pub(crate) fn draw_fault(
     }
     // After the marks: no mark may stand in the words.
     if let Some(last) = columns.last() {
-        beside(layout, (*last, y), &vec![(words, style)], buf);
+        label_lifeline(layout, (*last, y), &vec![(words, style)], buf);
     }
 }
 
