@@ -48,7 +48,7 @@ pub use crate::server::{
 use self::programs::Search;
 use self::timekeeping::Timekeeping;
 use crate::clock::{LessonClock, Slot};
-use crate::lesson::LabKind;
+use crate::lesson::{LabKind, Settings};
 
 use crate::log::{LinkId, ServerInfo, ServerState};
 use crate::process::{child::log_tail, spawner};
@@ -98,6 +98,7 @@ pub struct Lab {
     // In the order in which they are to go: fields are dropped from the first to the last.
     links: BTreeMap<LinkId, Link>,
     kind: LabKind,
+    settings: Settings,
     servers: Vec<Server>,
     /// Sentinels: they run and have links, and hold nothing that a lesson looks at.
     helpers: Vec<Server>,
@@ -115,14 +116,23 @@ impl Lab {
     /// Starts the servers of a lab and comes back when they answer. The clock runs at its normal rate; where servers
     /// do not take the lesson clock, it is the machine's ([`Lab::wall_clock`] tells why).
     pub async fn start(kind: LabKind, options: &LabOptions) -> Result<Self, LabError> {
+        Self::start_with(kind, &Settings::default(), options).await
+    }
+
+    /// As [`Lab::start`], with servers that are configured so.
+    pub async fn start_with(
+        kind: LabKind,
+        settings: &Settings,
+        options: &LabOptions,
+    ) -> Result<Self, LabError> {
         let started = async {
             limits::allow_many_files()?;
             let workspace = Workspace::create()?;
             let time = Timekeeping::choose(&workspace, options)?;
-            match Self::start_on(kind, options, workspace, time).await {
+            match Self::start_on((kind, settings), options, workspace, time).await {
                 Err(LabError::ClockIgnored { server }) => {
                     let time = Timekeeping::wall(WallClock::Ignored { server });
-                    Self::start_on(kind, options, Workspace::create()?, time).await
+                    Self::start_on((kind, settings), options, Workspace::create()?, time).await
                 }
                 started => started,
             }
@@ -132,7 +142,7 @@ impl Lab {
     }
 
     async fn start_on(
-        kind: LabKind,
+        (kind, settings): (LabKind, &Settings),
         options: &LabOptions,
         workspace: Workspace,
         time: Timekeeping,
@@ -145,6 +155,7 @@ impl Lab {
         let secret = Secret::create(&workspace, kind)?;
         let boot = Boot {
             workspace: &workspace,
+            settings,
             clock: &clock,
             secret: &secret,
             binary: &options.binary,
@@ -163,6 +174,7 @@ impl Lab {
         let lab = Self {
             links: links.collect(),
             kind,
+            settings: settings.clone(),
             servers,
             helpers,
             health,
@@ -339,6 +351,7 @@ impl Lab {
         self.process(name)?;
         let boot = Boot {
             workspace: &self.workspace,
+            settings: &self.settings,
             clock: &self.clock,
             secret: &self.secret,
             binary: &self.binary,

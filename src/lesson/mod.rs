@@ -15,6 +15,7 @@ pub(crate) mod question;
 pub(crate) mod scalars;
 pub(crate) mod schema;
 pub(crate) mod script;
+pub(crate) mod settings;
 pub(crate) mod step;
 pub(crate) mod story;
 #[cfg(test)]
@@ -34,5 +35,6 @@ pub use plan::{Loaded, Scenario};
 pub use question::{Ask, Choice, Right};
 pub use schema::schema;
 pub use script::script_calls;
+pub use settings::{Appendonly, Settings};
 pub use step::{DEFAULT_AT_MOST, KEYWORDS, Operation, Setup, Step, Verb};
 pub use story::{Beat, MoveRef, Pass, StoryItem};

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     LabKind,
     invariant::Invariant,
+    settings::Settings,
     step::{Setup, Step},
     story::StoryItem,
 };
@@ -35,6 +36,9 @@ pub struct Lesson {
     pub minutes: u32,
     /// The servers that it runs on. A variant may have its own.
     pub lab: LabKind,
+    /// How the servers are configured. A variant may give other values.
+    #[serde(default)]
+    pub settings: Settings,
     /// Figures that the rest of the lesson uses as `${name}`, and that `--set name=value` changes.
     #[serde(default)]
     pub params: Params,
@@ -173,6 +177,9 @@ pub struct Variant {
     /// The servers that it runs on, instead of the lesson's.
     #[serde(default)]
     pub lab: Option<LabKind>,
+    /// How the servers are configured, where that differs.
+    #[serde(default)]
+    pub settings: Settings,
     /// Parameters that differ.
     #[serde(default)]
     pub params: Params,

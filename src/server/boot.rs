@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
 use crate::clock::{LessonClock, Slot};
+use crate::lesson::Settings;
 use crate::log::ServerInfo;
 use crate::process::child::{Process, log_tail};
 use crate::process::error::LabError;
@@ -61,6 +62,7 @@ impl fmt::Display for Endpoint {
 
 pub(crate) struct Boot<'a> {
     pub workspace: &'a Workspace,
+    pub settings: &'a Settings,
     pub clock: &'a LessonClock,
     pub secret: &'a Secret,
     /// This program, to be executed again as the guard.

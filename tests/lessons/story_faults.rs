@@ -725,3 +725,23 @@ fn what_a_story_cannot_do_to_servers_is_said_with_its_place() {
     let error = refused(&["check"], &five("").replace("on: redis1", "on: primary"));
     assert!(error.contains("unknown server `primary`"), "{error}");
 }
+
+const PERSISTENCE: &str = "
+clients:
+  A: { runs: worker }
+programs:
+  worker:
+    - set: { redis: SET lock A }
+    - get: { redis: GET lock }
+";
+
+#[test]
+fn what_is_written_to_an_append_only_file_survives_a_kill() {
+    let story = "  - move: A.set\n  - kill: redis\n  - restart: redis\n  - move: A.get\n";
+    for (appendonly, claim) in
+        [("always", "A.get == 'A'"), ("everysec", "A.get == 'A'"), ("no", "A.get is none")]
+    {
+        let settings = format!("settings: {{ appendonly: {appendonly} }}\n{PERSISTENCE}");
+        proved(&lesson("redis", &settings, &[claim], story));
+    }
+}

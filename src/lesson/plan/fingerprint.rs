@@ -34,10 +34,15 @@ impl Scenario {
                 if shared { Vec::new() } else { plan.program.instructions.iter().map(instruction).collect() };
             json!([actor.name, actor.client, actor.crowd, program])
         });
+        // Without settings as it was before there were any: recordings outlive that.
+        let lab = match self.settings() {
+            none if none.is_empty() => json!(self.lab()),
+            settings => json!([self.lab(), serde_json::to_string(&settings).unwrap_or_default()]),
+        };
         json!([
             lesson.id,
             self.variant,
-            self.lab(),
+            lab,
             lesson.metrics,
             pairs(params),
             setup.collect::<Vec<_>>(),

@@ -31,7 +31,7 @@ use std::{collections::BTreeSet, ops::RangeInclusive, sync::Arc};
 use indexmap::IndexMap;
 
 use super::{
-    Expect, LabKind, Lesson, LessonError, Param, Params, Recipes, Source, Variant,
+    Expect, LabKind, Lesson, LessonError, Param, Params, Recipes, Settings, Source, Variant,
     error::{Mistake, Path},
     expr::{Scope, Template, within_allowance},
 };
@@ -84,6 +84,11 @@ impl Scenario {
         self.loaded.lesson.lab_of(self.variant())
     }
 
+    /// How its servers are configured.
+    pub fn settings(&self) -> Settings {
+        self.loaded.lesson.settings.overlaid(&self.variant().settings)
+    }
+
     /// A text with its `${…}` filled in from the parameters; where that fails, as its author wrote it.
     pub fn fill(&self, text: &Text) -> Text {
         let names = self.scope.value();
@@ -129,6 +134,7 @@ fn check_lesson(lesson: &Lesson) -> Result<(), Mistake> {
         return Err(Mistake::new(&root.key("variants").key(name), format!("`{name}` cannot name a variant"))
             .help("use lower-case letters, digits and hyphens"));
     }
+    lesson.settings.check(lesson.lab, &root.key("settings"))?;
     check_fixes(lesson)?;
     let texts = [("title", &lesson.title), ("summary", &lesson.summary), ("intro", &lesson.intro)];
     for (name, text) in texts {
@@ -186,6 +192,7 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
     let at = root.key("variants").key(name);
     let params = params(lesson, variant, overrides, &at)?;
     let lab = lesson.lab_of(variant);
+    variant.settings.check(lab, &at.key("settings"))?;
     if lab.product() != lesson.lab.product() && !lesson.metrics.is_empty() {
         return Err(Mistake::new(&at.key("lab"), "this lab cannot give the lesson's `metrics`")
             .help("servers of another product count other things: make it a lesson of its own"));

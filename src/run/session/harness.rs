@@ -77,7 +77,7 @@ impl Harness {
         scenario: &Scenario,
         options: &LabOptions,
     ) -> Result<(Self, Sessions), EngineError> {
-        let lab = Lab::start(scenario.lab(), options).await?;
+        let lab = Lab::start_with(scenario.lab(), &scenario.settings(), options).await?;
         let health = lab.health();
         supervised(&health, Self::enter(scenario, lab)).await
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
+use crate::lesson::{Appendonly, Settings};
 use crate::log::Product;
 use crate::process::error::LabError;
 use crate::server::boot::{Boot, Endpoint, Launch, Server, ready};
@@ -24,12 +25,22 @@ fn configuration(
     // An empty log file name means standard output, which is the lab's log and also gets what is said before logging.
     format!(
         "bind 127.0.0.1\nport {}\nunixsocket \"{}\"\nunixsocketperm 700\ndir \"{}\"\n\
-         save \"\"\nappendonly no\nnotify-keyspace-events \"\"\ndaemonize no\nlogfile \"\"\n{}{extra}",
+         save \"\"\n{}notify-keyspace-events \"\"\ndaemonize no\nlogfile \"\"\n{}{extra}",
         port.map_or(0, |address| address.port()),
         socket.display(),
         data.display(),
+        persistence(boot.settings),
         users(boot.secret),
     )
+}
+
+/// Without rewrites of the append-only file, which the server would start a process for.
+fn persistence(settings: &Settings) -> &'static str {
+    match settings.appendonly.unwrap_or(Appendonly::No) {
+        Appendonly::Always => "appendonly yes\nappendfsync always\nauto-aof-rewrite-percentage 0\n",
+        Appendonly::Everysec => "appendonly yes\nappendfsync everysec\nauto-aof-rewrite-percentage 0\n",
+        Appendonly::No => "appendonly no\n",
+    }
 }
 
 /// Starts a server with a directory and a configuration file of its own, so that what is written

@@ -56,6 +56,7 @@ fn every_field_is_told() {
     for (name, heading, head) in [
         ("Client", "## Clients", "field"),
         ("Variant", "## Variants", "field"),
+        ("Settings", "### Settings", "setting"),
         ("StoryItem", "## Story", "item"),
         ("Pass", "## Story", "field of `pass`"),
         ("Await", "## Story", "field of `await`"),
@@ -79,12 +80,13 @@ fn every_field_is_told() {
     let row = row.iter().find(|row| row[1].contains("#faults")).expect("the row of faults");
     assert_eq!(faults, set(quoted(&row[0])));
 
-    for (name, heading, field) in [
-        ("Track", "## The file", "track"),
-        ("Expect", "## Variants", "expect"),
-        ("WayName", "## Faults", "way"),
+    for (name, heading, head, field) in [
+        ("Track", "## The file", "field", "track"),
+        ("Expect", "## Variants", "field", "expect"),
+        ("WayName", "## Faults", "field of `hold`", "way"),
+        ("Appendonly", "### Settings", "setting", "appendonly"),
     ] {
-        let rows = rows(section(&text, heading), if name == "WayName" { "field of `hold`" } else { "field" });
+        let rows = rows(section(&text, heading), head);
         let row = rows.iter().find(|row| row[0] == format!("`{field}`")).expect(field);
         assert_eq!(set(quoted(&row[1])), words(part(name)), "{field}");
     }

@@ -103,7 +103,7 @@ impl Servers {
         share: bool,
         looks: bool,
     ) -> Result<Self, EngineError> {
-        let lab = Lab::start(scenario.lab(), options).await?;
+        let lab = Lab::start_with(scenario.lab(), &scenario.settings(), options).await?;
         let clock = lab.clock().clone();
         let infos = lab.servers();
         let first = infos.first().map(|info| info.name.clone()).unwrap_or_default();

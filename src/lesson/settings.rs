@@ -1,0 +1,112 @@
+//! Settings of a lab's servers. They stand in a server's configuration or on its command line, so they hold from its
+//! first start on and survive a restart.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    LabKind,
+    error::{Mistake, Path},
+};
+use crate::log::Product;
+
+/// How the lab's servers are configured. A setting that is left out is the lab's own.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// Redis: whether every write goes into a file that a restart reads, and when that file is on the disk. `no`, where
+    /// it is left out: a restarted server is empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub appendonly: Option<Appendonly>,
+}
+
+/// When Redis has what it wrote on the disk (`appendfsync`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Appendonly {
+    /// Before it replies.
+    Always,
+    /// Within about a second.
+    Everysec,
+    /// Never: nothing is written.
+    No,
+}
+
+impl Settings {
+    /// Those that are given, by name, with the product that they are of.
+    fn given(&self) -> impl Iterator<Item = (&'static str, Product)> {
+        [("appendonly", Product::Redis, self.appendonly.is_some())]
+            .into_iter()
+            .filter_map(|(name, product, given)| given.then_some((name, product)))
+    }
+
+    /// These, and `own` in place of those that it gives.
+    pub(crate) fn overlaid(&self, own: &Self) -> Self {
+        Self { appendonly: own.appendonly.or(self.appendonly) }
+    }
+
+    /// Whether nothing is set.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Refuses those that no server of the lab has.
+    pub(crate) fn check(&self, lab: LabKind, path: &Path) -> Result<(), Mistake> {
+        match self.given().find(|(_, product)| *product != lab.product()) {
+            None => Ok(()),
+            Some((name, product)) => {
+                let message = format!(
+                    "`{name}` is a setting of {}, and this lab has no server of it",
+                    product.traits().name
+                );
+                Err(Mistake::new(&path.key(name), message).help("leave it out, or choose another `lab`"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::lesson::{
+        Appendonly,
+        library::from_text,
+        testing::{NEW_LESSON, scenario},
+    };
+
+    /// The lesson to start from with settings of its own, and of a variant.
+    fn lesson(own: &str, variant: &str) -> String {
+        NEW_LESSON.replacen("lab: redis\n", &format!("lab: redis\n{own}"), 1).replacen(
+            "  blind-del:\n",
+            &format!("  blind-del:\n{variant}"),
+            1,
+        )
+    }
+
+    #[test]
+    fn a_variant_sets_what_it_gives_and_recordings_without_settings_stay_good() {
+        let set = lesson("settings: { appendonly: always }\n", "    settings: { appendonly: no }\n");
+        let appendonly = |variant: &str| scenario(&set, variant).settings().appendonly;
+        assert_eq!(appendonly("blind-del"), Some(Appendonly::No));
+        assert_eq!(appendonly("owner-check"), Some(Appendonly::Always));
+        let fingerprint = |lesson: &str| scenario(lesson, "blind-del").fingerprint();
+        assert_ne!(fingerprint(&set), fingerprint(NEW_LESSON));
+        assert_eq!(fingerprint(&lesson("settings: {}\n", "")), fingerprint(NEW_LESSON));
+    }
+
+    #[test]
+    fn what_no_server_of_the_lab_has_is_refused_at_its_place() {
+        for (own, variant, why) in [
+            ("settings: { appendonly: sometimes }\n", "", "unknown variant `sometimes`"),
+            ("settings: { dir: / }\n", "", "`dir`"),
+            (
+                "",
+                "    lab: zookeeper\n    settings: { appendonly: no }\n",
+                "`appendonly` is a setting of Redis, and this lab has no server of it",
+            ),
+        ] {
+            let checked = from_text("tried.yaml", &lesson(own, variant)).and_then(|loaded| loaded.check());
+            let message = checked.expect_err(why).to_string();
+            assert!(message.contains(why) && message.starts_with("tried.yaml:"), "{message}");
+        }
+    }
+}
