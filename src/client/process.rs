@@ -7,7 +7,7 @@ use std::{collections::HashMap, process::ExitCode, sync::Arc, time::Duration};
 use futures::{StreamExt, stream};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, BufWriter},
-    sync::{Mutex, mpsc},
+    sync::{Mutex, MutexGuard, mpsc},
 };
 
 use super::{
@@ -48,7 +48,6 @@ async fn serve() -> std::io::Result<()> {
     let mut process = Process {
         actors: HashMap::new(),
         breaks: HashMap::new(),
-        notified: false,
         locks: LocalLocks::default(),
         responses,
     };
@@ -82,8 +81,6 @@ async fn write(mut outgoing: mpsc::UnboundedReceiver<Response>) -> std::io::Resu
 struct Process {
     actors: HashMap<ActorId, Arc<Mutex<Connections>>>,
     breaks: HashMap<String, Breaks>,
-    /// Whether its servers tell it something without being asked.
-    notified: bool,
     locks: LocalLocks,
     responses: mpsc::UnboundedSender<Response>,
 }
@@ -100,13 +97,10 @@ impl Process {
                 self.respond(response);
             }
             Request::Do { op, actor, wire } => self.carry_out(op, actor, wire),
-            // One who waits for a reply would keep this from being answered.
-            Request::Settle if !self.notified => self.respond(Response::Settled),
             Request::Settle => {
-                let actors = self.actors.values();
-                stream::iter(actors)
-                    .for_each_concurrent(None, |connections| async {
-                        for connection in connections.lock().await.values_mut() {
+                stream::iter(self.idle())
+                    .for_each_concurrent(None, |mut connections| async move {
+                        for connection in connections.values_mut() {
                             connection.settle().await;
                         }
                     })
@@ -115,9 +109,7 @@ impl Process {
             }
             Request::Reach { server } => {
                 let breaks = self.breaks_of(&server);
-                // Whoever is busy waits for a reply, and would make all others wait with it.
-                let idle = self.actors.values().filter_map(|actor| actor.try_lock().ok());
-                stream::iter(idle)
+                stream::iter(self.idle())
                     .for_each_concurrent(OPENING_AT_ONCE, |mut connections| {
                         let server = &server;
                         async move {
@@ -131,6 +123,11 @@ impl Process {
             }
             Request::Disconnected { server } => *self.breaks.entry(server).or_default() += 1,
         }
+    }
+
+    /// The connections of everybody but those who wait for a reply: they would make all others wait with them.
+    fn idle(&self) -> impl Iterator<Item = MutexGuard<'_, Connections>> {
+        self.actors.values().filter_map(|actor| actor.try_lock().ok())
     }
 
     fn breaks_of(&self, server: &str) -> Breaks {
@@ -149,7 +146,6 @@ impl Process {
         timeout: Duration,
     ) -> Result<Vec<(ActorId, String, i64)>, String> {
         let mut sessions = Vec::new();
-        self.notified = servers.iter().any(|server| server.product.traits().notifies);
         let responses = &self.responses;
         let mut opening = stream::iter(actors.iter().map(|actor| async move {
             open(*actor, servers, timeout, responses).await.map(|connections| (*actor, connections))

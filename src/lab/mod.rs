@@ -233,6 +233,7 @@ impl Lab {
             name: info.name.clone(),
             product: self.kind.product(),
             address: info.address.clone(),
+            listens: false,
             hangs_up: self.kind.has_sentinels(),
             password: info.password.clone(),
         };

@@ -7,9 +7,10 @@ use indexmap::IndexMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
     Deserialize, Deserializer,
-    de::{Error, MapAccess, Visitor},
+    de::{Error, MapAccess, Visitor, value::MapAccessDeserializer},
 };
 
+use super::story::OneOrMany;
 use crate::log::{Belief, Product};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -82,8 +83,59 @@ pub enum Verb {
     Local(String),
     /// Time passes: work, a pause.
     Wait(String),
-    /// Takes a notification from the queue, or waits for one: `any`, a path or a channel.
-    Take(String),
+    /// Takes a notification from the queue, or waits for one.
+    Take(Take),
+}
+
+/// `take: /lock`, or `take: { from: /lock, within: 30s }`
+#[derive(Debug, Clone, PartialEq)]
+pub struct Take {
+    /// What about: `any`, paths or channels. Templates.
+    pub from: Vec<String>,
+    /// How long to wait for it.
+    pub within: Option<String>,
+}
+
+/// `{ from: /lock, within: 30s }`
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Take")]
+struct RawTake {
+    /// A path or a channel, or a list of them: `any` for all.
+    from: OneOrMany<String>,
+    /// How long to wait at most: a duration.
+    within: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for Take {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Form;
+        impl<'de> Visitor<'de> for Form {
+            type Value = Take;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a path or a channel, or `{ from: CHANNEL, within: 30s }`")
+            }
+            fn visit_str<E: Error>(self, from: &str) -> Result<Take, E> {
+                Ok(Take { from: vec![from.to_owned()], within: None })
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Take, A::Error> {
+                let RawTake { from, within } = RawTake::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(Take { from: from.0, within })
+            }
+        }
+        deserializer.deserialize_any(Form)
+    }
+}
+
+impl JsonSchema for Take {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "TakeForm".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let form = generator.subschema_for::<RawTake>();
+        json_schema!({ "anyOf": [{ "type": "string" }, form] })
+    }
 }
 
 /// An operation before it is known to have exactly one verb.
@@ -109,8 +161,8 @@ struct RawOperation {
     local: Option<String>,
     /// Time passes: a duration.
     wait: Option<String>,
-    /// Takes a notification: `any`, a path or a channel.
-    take: Option<String>,
+    /// Takes a notification, or waits for one: `any`, a path or a channel, or `{ from: CHANNEL, within: 30s }`.
+    take: Option<Take>,
     /// The server, where the lab has several.
     on: Option<String>,
     /// Try again until this expression is true.

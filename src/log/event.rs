@@ -185,6 +185,9 @@ pub enum EventKind {
     Waited {
         actor: ActorId,
         label: String,
+        /// Whether it waited for a notification, and none came.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        in_vain: bool,
     },
     /// A notification arrived at a client and waits in its queue: a fired watch, a published message.
     Notified {
@@ -261,6 +264,28 @@ pub enum EventKind {
 }
 
 impl EventKind {
+    /// Of the end of an operation: whose it is, and its label.
+    pub fn answers(&self) -> Option<(ActorId, &str)> {
+        match self {
+            Self::Replied { actor, label, .. }
+            | Self::Took { actor, label, .. }
+            | Self::Waited { actor, label, in_vain: true } => Some((*actor, label)),
+            _ => None,
+        }
+    }
+
+    /// What programs and claims see as the answer to an operation of that kind.
+    pub fn answer(&self) -> Option<Reply> {
+        match self {
+            Self::Replied { reply, .. } => Some(reply.clone()),
+            Self::Took { about, what, .. } => {
+                Some(Reply::Value(serde_json::json!({ "about": about, "what": what })))
+            }
+            Self::Waited { in_vain: true, .. } => Some(Reply::Value(serde_json::Value::Null)),
+            _ => None,
+        }
+    }
+
     /// Whose doing or experience it is; nobody's where the narrator, a server or a fault is at work.
     pub fn actor(&self) -> Option<ActorId> {
         match self {

@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn a_story_and_the_choices_after_it() {
-        let waited = EventKind::Waited { actor: ActorId(0), label: "work".to_owned() };
+        let waited = EventKind::Waited { actor: ActorId(0), label: "work".to_owned(), in_vain: false };
         let log = Log::from_iter([
             waited.clone(),
             STOP,

@@ -74,7 +74,7 @@ pub fn counted(actor: u32) -> EventKind {
 }
 
 pub fn waited(actor: u32) -> EventKind {
-    EventKind::Waited { actor: ActorId(actor), label: "work".to_owned() }
+    EventKind::Waited { actor: ActorId(actor), label: "work".to_owned(), in_vain: false }
 }
 
 pub fn notified(actor: u32, path: &str, what: &str) -> EventKind {

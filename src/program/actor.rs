@@ -8,7 +8,8 @@ use crate::{
     clock::LessonTime,
     lesson::{
         Path,
-        plan::{ActorPlan, PlannedOperation, PlannedVerb},
+        parse_signed_millis,
+        plan::{ActorPlan, PlannedOperation, PlannedVerb, TakePlan},
     },
     log::{ActorId, EventKind, OpId, Reply},
 };
@@ -18,8 +19,25 @@ pub(crate) struct Actor {
     id: ActorId,
     interpreter: Interpreter,
     state: State,
-    /// Notifications that no operation has taken yet: what about, and what.
-    notifications: VecDeque<(String, String)>,
+    /// Notifications that no operation has taken yet.
+    notifications: VecDeque<Notification>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Notification {
+    pub(crate) server: String,
+    pub(crate) about: String,
+    pub(crate) what: String,
+}
+
+/// What a client is told of its own session is about this. It has to be asked for by its name: `any` is what servers tell
+/// of what they hold.
+pub(crate) const SESSION: &str = "session";
+
+impl Notification {
+    fn is_wanted(&self, from: &[String]) -> bool {
+        from.iter().any(|wanted| *wanted == self.about || (wanted == "any" && self.about != SESSION))
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -29,10 +47,11 @@ pub(crate) enum State {
     InFlight {
         operation: Arc<PlannedOperation>,
     },
-    /// It waits for a notification about this.
+    /// It waits for a notification about one of these, and no longer than this.
     Taking {
         operation: Arc<PlannedOperation>,
-        about: String,
+        from: Vec<String>,
+        until: Option<LessonTime>,
     },
     /// It waits for time to pass; then it tries `again`, or goes on.
     Waiting {
@@ -49,7 +68,8 @@ pub(crate) enum State {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Request {
     Command(Wire),
-    Notification(String),
+    /// A notification about one of these, which is waited for so many milliseconds at most.
+    Notification(Vec<String>, Option<u64>),
 }
 
 /// What happened in a step, at one moment.
@@ -125,6 +145,7 @@ impl Actor {
     pub(crate) fn waits_until(&self) -> Option<LessonTime> {
         match self.state {
             State::Waiting { until, .. } => Some(until),
+            State::Taking { until, .. } => until,
             _ => None,
         }
     }
@@ -149,9 +170,15 @@ impl Actor {
                 self.state = State::InFlight { operation };
                 Ok(Some(wire))
             }
-            Request::Notification(about) => {
-                self.state = State::Taking { operation, about };
-                self.take(output)?;
+            Request::Notification(from, millis) => {
+                let label = operation.label.clone();
+                let until = millis.map(|millis| output.now + Duration::from_millis(millis));
+                self.state = State::Taking { operation, from, until };
+                if !self.take(output)?
+                    && let Some(until) = until
+                {
+                    output.events.push(EventKind::Waits { actor: self.id, label, until });
+                }
                 Ok(None)
             }
         }
@@ -172,29 +199,36 @@ impl Actor {
     }
 
     /// A notification has come. It is taken at once where the actor waits for it.
-    pub(crate) fn notify(
-        &mut self,
-        server: String,
-        (about, what): (String, String),
-        output: &mut Output,
-    ) -> Result<(), Failure> {
-        self.notifications.push_back((about.clone(), what.clone()));
+    pub(crate) fn notify(&mut self, told: Notification, output: &mut Output) -> Result<(), Failure> {
+        let Notification { server, about, what } = told.clone();
+        self.notifications.push_back(told);
         output.events.push(EventKind::Notified { actor: self.id, server, about, what });
-        self.take(output)
+        self.take(output).map(drop)
     }
 
-    /// Takes the oldest notification that its operation waits for, if there is one.
-    fn take(&mut self, output: &mut Output) -> Result<(), Failure> {
-        let State::Taking { operation, about } = &self.state else { return Ok(()) };
-        let wanted = |(known, _): &(String, String)| about == "any" || known == about;
-        let found = self.notifications.iter().position(wanted);
-        let Some((about, what)) = found.and_then(|n| self.notifications.remove(n)) else { return Ok(()) };
+    /// Takes the oldest notification that its operation waits for. Says whether there was one.
+    fn take(&mut self, output: &mut Output) -> Result<bool, Failure> {
+        let State::Taking { operation, from, .. } = &self.state else { return Ok(false) };
+        let found = self.notifications.iter().position(|told| told.is_wanted(from));
+        let Some(Notification { about, what, .. }) = found.and_then(|n| self.notifications.remove(n)) else {
+            return Ok(false);
+        };
         let operation = Arc::clone(operation);
-        let reply = Reply::Value(serde_json::json!({ "about": about, "what": what }));
+        let reply = serde_json::json!({ "about": about, "what": what });
         let label = operation.label.clone();
         output.events.push(EventKind::Took { actor: self.id, label, about, what });
+        self.taken(operation, &Reply::Value(reply), output).map(|()| true)
+    }
+
+    /// It waits for a notification no longer, because one came or its time is over.
+    fn taken(
+        &mut self,
+        operation: Arc<PlannedOperation>,
+        reply: &Reply,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
         self.interpreter.tell_time(output.now);
-        let after = self.interpreter.replied(&operation, &reply);
+        let after = self.interpreter.replied(&operation, reply);
         match after.map_err(|why| self.failure(Cause::Statement, None, why))? {
             After::Onward => return self.advance(output),
             // The next notification is waited for at once.
@@ -209,8 +243,14 @@ impl Actor {
     }
 
     pub(crate) fn wake(&mut self, output: &mut Output) -> Result<(), Failure> {
+        if let State::Taking { operation, until: Some(_), .. } = &self.state {
+            let operation = Arc::clone(operation);
+            let label = operation.label.clone();
+            output.events.push(EventKind::Waited { actor: self.id, label, in_vain: true });
+            return self.taken(operation, &Reply::Value(serde_json::Value::Null), output);
+        }
         let State::Waiting { label, again, .. } = &self.state else { return Ok(()) };
-        output.events.push(EventKind::Waited { actor: self.id, label: label.clone() });
+        output.events.push(EventKind::Waited { actor: self.id, label: label.clone(), in_vain: false });
         if let Some(operation) = again {
             self.state = State::Ready(Arc::clone(operation));
             return Ok(());
@@ -220,7 +260,7 @@ impl Actor {
     }
 
     pub(crate) fn put_off(&mut self, by: Duration) {
-        if let State::Waiting { until, .. } = &mut self.state {
+        if let State::Waiting { until, .. } | State::Taking { until: Some(until), .. } = &mut self.state {
             *until += by;
         }
     }
@@ -275,8 +315,11 @@ impl Actor {
 
 /// What an operation that has begun asks for.
 fn request(interpreter: &Interpreter, operation: &PlannedOperation, server: &str) -> Result<Request, String> {
-    if let PlannedVerb::Take(about) = &operation.verb {
-        return Ok(Request::Notification(interpreter.render(about)?));
+    if let PlannedVerb::Take(TakePlan { from, within }) = &operation.verb {
+        let from = from.iter().map(|from| interpreter.render(from)).collect::<Result<_, _>>()?;
+        // PTTL says -1 of a key that does not end, and so must whoever waits for it.
+        let within = within.as_ref().map(|within| parse_signed_millis(&interpreter.render(within)?)).transpose()?;
+        return Ok(Request::Notification(from, within.and_then(|millis| u64::try_from(millis).ok())));
     }
     let wire = interpreter.wire(operation, server.to_owned())?;
     wire.map(Request::Command).ok_or_else(|| format!("`{}` sends no command", operation.label))

@@ -18,6 +18,9 @@ pub struct ServerAddress {
     pub address: String,
     /// Whether it may close connections by itself: Sentinel has a server do so when its role changes.
     pub hangs_up: bool,
+    /// Whether the client listens there for messages that others publish.
+    #[serde(default)]
+    pub listens: bool,
     /// What has to be said there first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<String>,

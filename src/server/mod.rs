@@ -51,7 +51,7 @@ pub(crate) async fn connect(
     notify: Notify,
 ) -> Result<Box<dyn Connection>, String> {
     let connected = match server.product {
-        Product::Redis => redis::client::connect(server, eager).await,
+        Product::Redis => redis::client::connect(server, eager, notify).await,
         Product::Zookeeper => zookeeper::session::connect(server, timeout, notify).await,
         Product::Mariadb => mariadb::connection::connect(server).await,
     };

@@ -92,22 +92,22 @@ impl Facts {
         move |actor, known| known == label && members.is_none_or(|members| members.contains(&actor))
     }
 
-    /// The `Sent` and `Took` events of the operations that a reference means.
+    /// Where the operations that a reference means were sent, or waited for a notification.
     pub(crate) fn moves(&self, reference: &str) -> Vec<usize> {
         let is_meant = self.refers(reference);
         let made = |kind: &EventKind| match kind {
-            EventKind::Sent { actor, label, .. } | EventKind::Took { actor, label, .. } => {
-                is_meant(*actor, label)
-            }
-            _ => false,
+            EventKind::Sent { actor, label, .. } => is_meant(*actor, label),
+            EventKind::Replied { .. } => false,
+            other => other.answers().is_some_and(|(actor, label)| is_meant(actor, label)),
         };
         self.events(made).collect()
     }
 
     pub(crate) fn replies(&self, reference: &str) -> Vec<usize> {
         let is_meant = self.refers(reference);
-        let replied = |kind: &EventKind| matches!(kind, EventKind::Replied { actor, label, .. } if is_meant(*actor, label));
-        self.events(replied).collect()
+        let answers =
+            |kind: &EventKind| kind.answers().is_some_and(|(actor, label)| is_meant(actor, label));
+        self.events(answers).collect()
     }
 
     /// The events of the step in which a move was made: from after the stop before it to its own stop.

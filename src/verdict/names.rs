@@ -83,7 +83,7 @@ impl Object for NamedFacts {
             "notified" => Some(actor.notified.into()),
             "finished" => Some((actor.life == Life::Finished).into()),
             wanted => {
-                let replied = |kind: &EventKind| matches!(kind, EventKind::Replied { actor, label, .. } if *actor == id && label == wanted);
+                let replied = |kind: &EventKind| kind.answers() == Some((id, wanted));
                 facts.note(|| facts.events(replied).next_back());
                 actor.replies.get(wanted).map(reply_value)
             }
@@ -152,11 +152,8 @@ impl Facts {
             "replies" => {
                 let replies = self.replies(about);
                 self.note(|| replies.iter().copied());
-                let values = replies.iter().filter_map(|n| match &self.log.events()[*n].kind {
-                    EventKind::Replied { reply, .. } => Some(reply_value(reply)),
-                    _ => None,
-                });
-                values.collect()
+                let events = self.log.events();
+                replies.iter().filter_map(|n| Some(reply_value(&events[*n].kind.answer()?))).collect()
             }
             "moves" => self.counted(self.moves(about)),
             "woken_by" => {

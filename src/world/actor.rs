@@ -47,6 +47,9 @@ impl ActorWorld {
 
     /// What it did or what reached it. `newest` is the exchange that was begun last.
     pub(crate) fn apply(&mut self, event: &EventKind, newest: usize) {
+        if let (Some((_, label)), Some(answer)) = (event.answers(), event.answer()) {
+            self.replies.insert(label.to_owned(), answer);
+        }
         match event {
             // The dead believe nothing.
             EventKind::Believes { .. } if self.life == Life::Crashed => {}
@@ -56,11 +59,7 @@ impl ActorWorld {
                 self.beliefs.insert(lock.clone(), *belief);
             }
             EventKind::Sent { .. } => self.in_flight = Some(newest),
-            EventKind::Replied { label, reply, .. } => {
-                self.in_flight = None;
-                self.replies.insert(label.clone(), reply.clone());
-            }
-            EventKind::Waits { .. } | EventKind::Waited { .. } => self.in_flight = None,
+            EventKind::Replied { .. } | EventKind::Waits { .. } | EventKind::Waited { .. } => self.in_flight = None,
             EventKind::Notified { about, .. } => {
                 self.notified += 1;
                 self.queue.push(about.clone());

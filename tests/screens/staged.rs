@@ -186,7 +186,7 @@ pub fn misdelete(clock: ClockKind) -> Script {
         "A 的租约已经到期，锁现在归 B，可是 A 并不知道。两个客户端都以为只有自己持有锁。",
     );
     s.pass(1000);
-    s.add(EventKind::Waited { actor: ActorId(0), label: "work".into() });
+    s.add(EventKind::Waited { actor: ActorId(0), label: "work".into(), in_vain: false });
     s.stop(Stop::Passed);
     s.call(0, "release", "DEL lock", json!(1));
     s.believes(0, Belief::Nothing);
@@ -219,7 +219,7 @@ pub fn owner_check(clock: ClockKind) -> Script {
     s.believes(1, Belief::Waiting);
     s.stop(Stop::Move);
     s.pass(2500);
-    s.add(EventKind::Waited { actor: ActorId(0), label: "work".into() });
+    s.add(EventKind::Waited { actor: ActorId(0), label: "work".into(), in_vain: false });
     s.believes(0, Belief::Nothing);
     s.stop(Stop::Passed);
     s.pass(500);

@@ -10,10 +10,10 @@ use super::{
         error::{Mistake, Path},
         expr::{Expr, Template, split_words},
         model::{Count, Params, Recipes},
-        step::{Operation, Step, Verb},
+        step::{Operation, Step, Take, Verb},
     },
     call::PlannedCall,
-    program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program},
+    program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program, TakePlan},
     releases,
     settled::{Settled, values},
     template,
@@ -301,6 +301,14 @@ impl Draft<'_> {
         Err(Mistake::unknown(&path.key("on"), "server", on, known))
     }
 
+    fn duration(&self, source: &str, path: &Path) -> Result<Template, Mistake> {
+        let template = self.template(source, path)?;
+        if template.names().is_empty() {
+            super::super::parse_millis(source).map_err(|error| Mistake::new(path, error))?;
+        }
+        Ok(template)
+    }
+
     fn verb(&mut self, verb: &Verb, path: &Path) -> Result<PlannedVerb, Mistake> {
         match verb {
             Verb::Redis(command) => {
@@ -311,6 +319,8 @@ impl Draft<'_> {
                 }
                 let mut words = self.templates(&words, &path)?;
                 self.settled.command(&mut words, &path)?;
+                let name = words[0].render(&minijinja::Value::UNDEFINED).unwrap_or_default();
+                self.program.listens |= name.to_ascii_uppercase().ends_with("SUBSCRIBE");
                 Ok(PlannedVerb::Redis(words))
             }
             Verb::Script { name, keys, args } => {
@@ -347,13 +357,14 @@ impl Draft<'_> {
                 Ok(PlannedVerb::Local { lock, name: self.template(name, &path)? })
             }
             Verb::Wait(duration) => {
-                let template = self.template(duration, path)?;
-                if template.names().is_empty() {
-                    super::super::parse_millis(duration).map_err(|error| Mistake::new(path, error))?;
-                }
-                Ok(PlannedVerb::Wait(template))
+                Ok(PlannedVerb::Wait(self.duration(duration, path)?))
             }
-            Verb::Take(about) => Ok(PlannedVerb::Take(self.template(about, &path.key("take"))?)),
+            Verb::Take(Take { from, within }) => {
+                let path = path.key("take");
+                let from = self.templates(from, &path)?;
+                let within = within.as_ref().map(|within| self.duration(within, &path.key("within"))).transpose()?;
+                Ok(PlannedVerb::Take(TakePlan { from, within }))
+            }
         }
     }
 }

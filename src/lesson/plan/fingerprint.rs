@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Value, json};
 
-use super::{Act, Instruction, PlannedOperation, PlannedVerb, Program, RightPlan, Scenario, TextPlan, Turn};
+use super::{Act, Instruction, PlannedOperation, PlannedVerb, Program, RightPlan, Scenario, TakePlan, TextPlan, Turn};
 
 impl Scenario {
     /// A digest of everything that a log of this variant follows: lab, parameters, clients, programs with the
@@ -85,7 +85,8 @@ fn verb(verb: &PlannedVerb) -> Value {
         PlannedVerb::Call(call) => call.fingerprint(),
         PlannedVerb::Local { lock, name } => json!(["local", lock, name]),
         PlannedVerb::Wait(duration) => json!(["wait", duration]),
-        PlannedVerb::Take(about) => json!(["take", about]),
+        PlannedVerb::Take(TakePlan { from, within: None }) if from.len() == 1 => json!(["take", from[0]]),
+        PlannedVerb::Take(TakePlan { from, within }) => json!(["take", from, within]),
     }
 }
 

@@ -20,7 +20,7 @@ pub use call::PlannedCall;
 pub use claims::{ACTOR_FUNCTIONS, Condition, FUNCTIONS, PlannedClaim};
 pub use clients::{ActorPlan, ClientPlan};
 pub use invariants::{InvariantPlan, NeverPlan};
-pub use program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program};
+pub use program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program, TakePlan};
 pub use question::{AskPlan, ChoicePlan, RightPlan};
 pub use settled::passed;
 pub use setup::PlannedSetup;

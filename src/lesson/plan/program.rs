@@ -87,8 +87,16 @@ pub enum PlannedVerb {
         name: Template,
     },
     Wait(Template),
-    /// A notification is taken: about this path or channel, or `any`.
-    Take(Template),
+    /// A notification is taken.
+    Take(TakePlan),
+}
+
+#[derive(Debug, Clone)]
+pub struct TakePlan {
+    /// What about: paths, channels or `any`.
+    pub from: Vec<Template>,
+    /// How long it is waited for: a duration.
+    pub within: Option<Template>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -99,6 +107,8 @@ pub struct Program {
     pub counters: BTreeSet<String>,
     /// The locks that it may have beliefs about.
     pub locks: BTreeSet<String>,
+    /// Whether it subscribes to channels.
+    pub listens: bool,
 }
 
 impl Program {

@@ -22,7 +22,6 @@ pub(crate) const TRAITS: Traits = Traits {
         let first = words.first().map_or("", String::as_str);
         matches!(first, "COMMIT" | "ROLLBACK" | "UNLOCK") || words.iter().any(|word| word == "RELEASE_LOCK")
     },
-    notifies: false,
     refuses_at_once: true,
 };
 

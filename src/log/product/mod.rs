@@ -43,8 +43,6 @@ pub struct Traits {
     pub check: fn(&str) -> Result<(), String>,
     /// Whether a call may be how a lock is released, by the same text.
     pub releases: fn(&str) -> bool,
-    /// Whether its servers tell clients of something without being asked.
-    pub notifies: bool,
     /// Whether a command over a cut link fails at once. Otherwise the client goes on trying.
     pub refuses_at_once: bool,
 }
@@ -120,6 +118,11 @@ impl Command {
     /// not wait, and for those that would wait for ever.
     pub fn waits(&self) -> Duration {
         redis::waits(self.redis_words())
+    }
+
+    /// Whether it changes what its connection listens to.
+    pub fn listens(&self) -> bool {
+        self.redis_words().first().is_some_and(|name| name.to_ascii_uppercase().ends_with("SUBSCRIBE"))
     }
 
     /// The path on which it leaves a watch.

@@ -14,7 +14,6 @@ pub(crate) const TRAITS: Traits = Traits {
     command: |name, _, _| Err(format!("`{name}` is no call")),
     check: |_| Ok(()),
     releases: |_| false,
-    notifies: false,
     refuses_at_once: true,
 };
 

@@ -20,7 +20,6 @@ pub(crate) const TRAITS: Traits = Traits {
     command: |name, flags, operands| Call::new(name, flags, operands).map(Command::Zookeeper),
     check: |_| Ok(()),
     releases: |call| call.split_whitespace().next() == Some("delete"),
-    notifies: true,
     refuses_at_once: false,
 };
 

@@ -87,7 +87,8 @@ fn needs_processes(scenario: &Scenario) -> bool {
         }
         _ => false,
     };
-    !scenario.lab().can_be_restored() || instructions.into_iter().any(kept)
+    let listens = scenario.actors.iter().any(|plan| plan.program.listens);
+    listens || !scenario.lab().can_be_restored() || instructions.into_iter().any(kept)
 }
 
 /// Searches everything with these explorers, and ends their labs.

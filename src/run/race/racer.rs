@@ -173,6 +173,7 @@ impl Racer {
     pub(crate) async fn reset(&mut self, seed: u64, rate: Rate, path: &Path) -> Result<(), EngineError> {
         self.director.actors = Actors::new(&self.scenario, seed);
         self.director.pending.by_op.clear();
+        self.director.unsubscribe(path).await?;
         self.reset_servers(path).await?;
         let Harness { lab, server, .. } = &self.director.harness;
         setup::carry_out(&self.scenario, lab, server).await?;

@@ -300,6 +300,16 @@ impl Director {
         Ok(())
     }
 
+    /// Ends what the clients' connections were told to listen to.
+    pub(crate) async fn unsubscribe(&mut self, path: &Path) -> Result<(), EngineError> {
+        if self.scenario.actors.iter().any(|plan| plan.program.listens) {
+            for _ in 0..self.harness.ask_to_reconnect().await? {
+                self.handle_until(|response| matches!(response, Response::Reached), path).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Handles what clients report, up to a certain response.
     async fn handle_until(
         &mut self,

@@ -93,12 +93,14 @@ impl Harness {
         for (n, plan) in somebody.enumerate() {
             homes[plan.actors.clone()].fill(n);
             let mut addresses = Vec::new();
+            let listens = scenario.actors[plan.actors.clone()].iter().any(|actor| actor.program.listens);
             for info in &servers {
                 addresses.push(ServerAddress {
                     name: info.name.clone(),
                     product: scenario.lab().product(),
                     address: lab.link(&plan.name, &info.name).await?.to_string(),
                     hangs_up: scenario.lab().has_sentinels(),
+                    listens,
                     password: info.password.clone(),
                 });
             }
@@ -217,6 +219,19 @@ impl Harness {
             }
         }
         Ok(asked)
+    }
+
+    /// Has every client connect anew to every server, so that nobody is subscribed to anything. Returns how many
+    /// [`Response::Reached`] will come.
+    pub(crate) async fn ask_to_reconnect(&mut self) -> Result<usize, EngineError> {
+        let servers = self.lab.servers();
+        for client in &mut self.clients {
+            for ServerInfo { name: server, .. } in &servers {
+                client.send(&Request::Disconnected { server: server.clone() }).await?;
+                client.send(&Request::Reach { server: server.clone() }).await?;
+            }
+        }
+        Ok(self.clients.len() * servers.len())
     }
 
     /// Whether an actor's replies from a server can arrive, be it the news that they are lost.

@@ -7,7 +7,7 @@ use crate::{
     client::protocol::{Request, Response},
     lesson::{Mistake, PRIMARY, Path, plan::Turn},
     log::{ActorId, EventKind, OpId, Reply},
-    program::{self, Actors, Cause, Failure, Output, State},
+    program::{self, Actors, Cause, Failure, Notification, Output, State},
 };
 
 /// The most operations of one `finish`: more than any program that ends needs.
@@ -125,8 +125,8 @@ impl Director {
         match arrived {
             Arrived::Response(_, Response::Done { op, reply }) => self.done(op, &reply, path),
             Arrived::Response(_, Response::Notified { actor, server, about, what }) => {
-                let notice = (about, what);
-                self.step_actors(path, |actors, output| actors[actor].notify(server, notice, output))
+                let told = Notification { server, about, what };
+                self.step_actors(path, |actors, output| actors[actor].notify(told, output))
                     .map(drop)
             }
             Arrived::Response(..) | Arrived::Gone(_) => Ok(()),
@@ -227,6 +227,8 @@ impl Director {
         for _ in 0..MOST_OPERATIONS * moving.len() {
             let Some(actor) = able(self) else { return Ok(()) };
             self.make_move(actor, path).await?;
+            // Others may be told of it, and move in their turn.
+            self.settle(path).await?;
             self.observe().await?;
         }
         match able(self) {

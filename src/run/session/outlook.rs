@@ -49,7 +49,8 @@ impl Director {
                 let server = operation.on.as_deref().unwrap_or(&self.harness.server);
                 let (server, wire) = match actor.foresee(self.clock.now(), server) {
                     Some(Ok(Request::Command(wire))) => (wire.server, wire.command.to_string()),
-                    Some(Ok(Request::Notification(text)) | Err(text)) => (String::new(), text),
+                    Some(Ok(Request::Notification(from, _))) => (String::new(), from.join(", ")),
+                    Some(Err(why)) => (String::new(), why),
                     None => Default::default(),
                 };
                 Some(Next { label: operation.label.clone(), server, wire })

@@ -1,12 +1,12 @@
 //! A client's way to one Redis server.
 
 use futures::{FutureExt, future::BoxFuture};
-use redis::{RedisResult, aio::MultiplexedConnection};
+use redis::{PushInfo, PushKind, RedisResult, aio::MultiplexedConnection};
 
 use super::connection;
 use crate::{
     log::{Command, Reply},
-    server::connection::{Asked, Breaks, Connection, ServerAddress, value},
+    server::connection::{Asked, Breaks, Connection, Notify, ServerAddress, value},
 };
 
 /// The way to one Redis server: connected when it is first needed, and again after it was lost. An operation that is
@@ -22,9 +22,15 @@ struct Client {
     tested: bool,
     /// Whether it has just been tried, for the next operation.
     sure: bool,
+    /// Who is told of published messages, where the client listens. A new connection has no subscriptions.
+    notify: Option<Notify>,
 }
 
-pub(crate) async fn connect(server: &ServerAddress, eager: bool) -> Result<Box<dyn Connection>, String> {
+pub(crate) async fn connect(
+    server: &ServerAddress,
+    eager: bool,
+    notify: Notify,
+) -> Result<Box<dyn Connection>, String> {
     let mut client = Client {
         address: server.address.clone(),
         password: server.password.clone(),
@@ -32,6 +38,7 @@ pub(crate) async fn connect(server: &ServerAddress, eager: bool) -> Result<Box<d
         breaks: Breaks::default(),
         tested: server.hangs_up,
         sure: false,
+        notify: server.listens.then_some(notify),
     };
     if eager {
         client.connect(Breaks::default()).await.map_err(|error| error.to_string())?;
@@ -54,13 +61,28 @@ impl Client {
         }
         match &mut self.connection {
             Some(connection) => Ok(connection),
-            empty => Ok(empty.insert(connection::connect(&self.address, self.password.as_deref()).await?)),
+            empty => {
+                let heard = self.notify.clone().map(|notify| {
+                    move |push| -> Result<(), ()> {
+                        if let Some((channel, message)) = message(push) {
+                            notify(channel, message);
+                        }
+                        Ok(())
+                    }
+                });
+                let made = connection::connect(&self.address, self.password.as_deref(), heard).await?;
+                Ok(empty.insert(made))
+            }
         }
     }
 
     async fn ask(&mut self, breaks: Breaks, command: redis::Cmd) -> Reply {
+        let listens = self.notify.is_some();
         let reply = match self.connect(breaks).await {
-            Ok(connection) => connection::reply(command.query_async(connection).await),
+            Ok(connection) => {
+                let answer = command.query_async(connection).await;
+                connection::reply(if listens { answer.map(connection::in_resp2) } else { answer })
+            }
             Err(error) => Reply::Lost(error.to_string()),
         };
         let broken = match &reply {
@@ -97,6 +119,20 @@ impl Connection for Client {
         .boxed()
     }
 
+    /// Messages and replies come over one connection, in the order in which the server sent them, and messages are
+    /// reported as they are read.
+    fn settle(&mut self) -> BoxFuture<'_, ()> {
+        async {
+            if self.notify.is_some()
+                && let Some(connection) = &mut self.connection
+            {
+                // An error means that no more will come over this connection either.
+                let _ = redis::cmd("PING").exec_async(connection).await;
+            }
+        }
+        .boxed()
+    }
+
     fn reach(&mut self, breaks: Breaks) -> BoxFuture<'_, ()> {
         async move { self.sure = self.connect(breaks).await.is_ok() }.boxed()
     }
@@ -104,4 +140,15 @@ impl Connection for Client {
     fn empty<'a>(&'a mut self, _: &'a [String]) -> BoxFuture<'a, Result<(), Reply>> {
         async { value(self.ask(self.breaks, redis::cmd("FLUSHALL")).await).map(drop) }.boxed()
     }
+}
+
+/// A published message: its channel and what it says. Nothing of anything else that a server pushes.
+fn message(PushInfo { kind, mut data }: PushInfo) -> Option<(String, String)> {
+    if !matches!(kind, PushKind::Message | PushKind::PMessage | PushKind::SMessage) {
+        return None;
+    }
+    // Before the channel stands the pattern that it fits, where one was subscribed to.
+    let (message, channel) = (data.pop()?, data.pop()?);
+    let text = |value| redis::from_redis_value::<Vec<u8>>(value).map(|bytes| String::from_utf8_lossy(&bytes).into());
+    Some((text(channel).ok()?, text(message).ok()?))
 }

@@ -1,8 +1,9 @@
 //! One actor's connection to one Redis server.
 
 use redis::{
-    AsyncConnectionConfig, ConnectionInfo, ErrorKind, IntoConnectionInfo, RedisConnectionInfo, RedisError,
-    RedisResult, Value, aio::MultiplexedConnection,
+    AsyncConnectionConfig, ConnectionInfo, ErrorKind, IntoConnectionInfo, ProtocolVersion, RedisConnectionInfo,
+    RedisError, RedisResult, Value,
+    aio::{AsyncPushSender, MultiplexedConnection},
 };
 use serde_json::Value as Json;
 
@@ -12,15 +13,24 @@ use crate::log::Reply;
 /// The code of a reply that was not read to its end.
 pub(crate) const TOO_LONG_CODE: &str = "TOOLONG";
 
-/// Connects, over a Unix socket or TCP.
-pub(crate) async fn connect(address: &str, password: Option<&str>) -> RedisResult<MultiplexedConnection> {
+/// Connects, over a Unix socket or TCP. `heard` is given what the server sends without being asked.
+pub(crate) async fn connect(
+    address: &str,
+    password: Option<&str>,
+    heard: Option<impl AsyncPushSender>,
+) -> RedisResult<MultiplexedConnection> {
     // The crate gives up on a reply after 500 ms although the command may still run. A reply that a held link
     // keeps back must arrive late, not be forgotten.
-    let config = AsyncConnectionConfig::new().set_response_timeout(None).set_connection_timeout(None);
+    let mut config = AsyncConnectionConfig::new().set_response_timeout(None).set_connection_timeout(None);
     let info = place(address, password)?;
     let stream = stream::open(info.addr()).await?;
-    let (connection, driver) =
-        MultiplexedConnection::new_with_config(info.redis_settings(), stream, config).await?;
+    let mut settings = info.redis_settings().clone();
+    if let Some(heard) = heard {
+        // Under RESP2 a connection that listens takes no other command.
+        settings = settings.set_protocol(ProtocolVersion::RESP3);
+        config = config.set_push_sender(heard);
+    }
+    let (connection, driver) = MultiplexedConnection::new_with_config(&settings, stream, config).await?;
     // It ends when the connection is dropped.
     tokio::spawn(driver);
     Ok(connection)
@@ -44,6 +54,22 @@ pub(crate) fn reply(result: RedisResult<Value>) -> Reply {
         Ok(value) if size(&value) > LONGEST_REPLY => too_long(),
         Ok(value) => Reply::Value(json(value)),
         Err(error) => failed(&error),
+    }
+}
+
+/// A reply under RESP3 as it is under RESP2, so that a program's replies are the same whether it listens or not.
+pub(crate) fn in_resp2(value: Value) -> Value {
+    let all = |items: Vec<Value>| Value::Array(items.into_iter().map(in_resp2).collect());
+    match value {
+        Value::Push { kind, data } => {
+            let kind = Value::SimpleString(format!("{kind:?}").to_ascii_lowercase());
+            all([vec![kind], data].concat())
+        }
+        Value::Array(items) | Value::Set(items) => all(items),
+        Value::Map(pairs) => all(pairs.into_iter().flat_map(|(key, item)| [key, item]).collect()),
+        Value::Double(number) => Value::SimpleString(number.to_string()),
+        Value::Boolean(yes) => Value::Int(yes.into()),
+        other => other,
     }
 }
 

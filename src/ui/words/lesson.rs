@@ -35,6 +35,7 @@ pub const TOLD: Words = Words::new("{} were told this at once", "同时通知了
 pub const ROUND_TRIP: Words = Words::new("round trip {}", "往返 {}");
 pub const CHANGED: Words = Words::new("changed: {}", "改动：{}");
 pub const WAITS: Words = Words::new("waits {} ({})", "等待 {}（{}）");
+pub const NOTHING_CAME: Words = Words::new("nothing came in time ({})", "没等到通知，时间到了（{}）");
 pub const WAITED: Words = Words::new("has waited ({})", "等待结束（{}）");
 pub const SEEN: Words = Words::new("{} has changed by itself", "{} 自身发生变化");
 pub const SINCE_GONE: Words = Words::new("not there any more", "现已不在");

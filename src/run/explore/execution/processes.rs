@@ -148,7 +148,9 @@ impl Processes {
             // Reading is seen by nobody; a change may notify whoever watches.
             Some(Ok(Request::Command(wire)))
                 if matches!(wire.command.access(), Some((_, Access::Read, _))) => {}
-            Some(Ok(Request::Command(wire))) if wire.command.product() == Some(Product::Redis) => {
+            Some(Ok(Request::Command(wire)))
+                if wire.command.product() == Some(Product::Redis) && !wire.command.listens() =>
+            {
                 let replicated = self.scenario.lab().has_sentinels();
                 // There time runs while a move is made, so waiting for replicas comes to its end.
                 if !(replicated && wire.command.is_redis("WAIT")) {
