@@ -45,12 +45,8 @@ pub fn client_main() -> ExitCode {
 async fn serve() -> std::io::Result<()> {
     let (responses, outgoing) = mpsc::unbounded_channel();
     let writer = tokio::spawn(write(outgoing));
-    let mut process = Process {
-        actors: HashMap::new(),
-        breaks: HashMap::new(),
-        locks: LocalLocks::default(),
-        responses,
-    };
+    let mut process =
+        Process { actors: HashMap::new(), breaks: HashMap::new(), locks: LocalLocks::default(), responses };
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     while let Some(line) = lines.next_line().await? {
         match serde_json::from_str(&line) {

@@ -7,8 +7,7 @@ use crate::{
     client::protocol::Wire,
     clock::LessonTime,
     lesson::{
-        Path,
-        parse_signed_millis,
+        Path, parse_signed_millis,
         plan::{ActorPlan, PlannedOperation, PlannedVerb, TakePlan},
     },
     log::{ActorId, EventKind, OpId, Reply},
@@ -318,7 +317,8 @@ fn request(interpreter: &Interpreter, operation: &PlannedOperation, server: &str
     if let PlannedVerb::Take(TakePlan { from, within }) = &operation.verb {
         let from = from.iter().map(|from| interpreter.render(from)).collect::<Result<_, _>>()?;
         // PTTL says -1 of a key that does not end, and so must whoever waits for it.
-        let within = within.as_ref().map(|within| parse_signed_millis(&interpreter.render(within)?)).transpose()?;
+        let within =
+            within.as_ref().map(|within| parse_signed_millis(&interpreter.render(within)?)).transpose()?;
         return Ok(Request::Notification(from, within.and_then(|millis| u64::try_from(millis).ok())));
     }
     let wire = interpreter.wire(operation, server.to_owned())?;

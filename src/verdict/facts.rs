@@ -105,8 +105,7 @@ impl Facts {
 
     pub(crate) fn replies(&self, reference: &str) -> Vec<usize> {
         let is_meant = self.refers(reference);
-        let answers =
-            |kind: &EventKind| kind.answers().is_some_and(|(actor, label)| is_meant(actor, label));
+        let answers = |kind: &EventKind| kind.answers().is_some_and(|(actor, label)| is_meant(actor, label));
         self.events(answers).collect()
     }
 

@@ -59,7 +59,9 @@ impl ActorWorld {
                 self.beliefs.insert(lock.clone(), *belief);
             }
             EventKind::Sent { .. } => self.in_flight = Some(newest),
-            EventKind::Replied { .. } | EventKind::Waits { .. } | EventKind::Waited { .. } => self.in_flight = None,
+            EventKind::Replied { .. } | EventKind::Waits { .. } | EventKind::Waited { .. } => {
+                self.in_flight = None
+            }
             EventKind::Notified { about, .. } => {
                 self.notified += 1;
                 self.queue.push(about.clone());

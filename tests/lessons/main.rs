@@ -22,6 +22,7 @@ mod invariants;
 mod lab;
 mod live;
 mod mariadb;
+mod messages;
 mod race;
 mod run;
 mod sentinel;

@@ -356,13 +356,12 @@ impl Draft<'_> {
                 };
                 Ok(PlannedVerb::Local { lock, name: self.template(name, &path)? })
             }
-            Verb::Wait(duration) => {
-                Ok(PlannedVerb::Wait(self.duration(duration, path)?))
-            }
+            Verb::Wait(duration) => Ok(PlannedVerb::Wait(self.duration(duration, path)?)),
             Verb::Take(Take { from, within }) => {
                 let path = path.key("take");
                 let from = self.templates(from, &path)?;
-                let within = within.as_ref().map(|within| self.duration(within, &path.key("within"))).transpose()?;
+                let within =
+                    within.as_ref().map(|within| self.duration(within, &path.key("within"))).transpose()?;
                 Ok(PlannedVerb::Take(TakePlan { from, within }))
             }
         }

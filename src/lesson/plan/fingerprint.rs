@@ -7,7 +7,9 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Value, json};
 
-use super::{Act, Instruction, PlannedOperation, PlannedVerb, Program, RightPlan, Scenario, TakePlan, TextPlan, Turn};
+use super::{
+    Act, Instruction, PlannedOperation, PlannedVerb, Program, RightPlan, Scenario, TakePlan, TextPlan, Turn,
+};
 
 impl Scenario {
     /// A digest of everything that a log of this variant follows: lab, parameters, clients, programs with the

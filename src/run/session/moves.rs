@@ -126,8 +126,7 @@ impl Director {
             Arrived::Response(_, Response::Done { op, reply }) => self.done(op, &reply, path),
             Arrived::Response(_, Response::Notified { actor, server, about, what }) => {
                 let told = Notification { server, about, what };
-                self.step_actors(path, |actors, output| actors[actor].notify(told, output))
-                    .map(drop)
+                self.step_actors(path, |actors, output| actors[actor].notify(told, output)).map(drop)
             }
             Arrived::Response(..) | Arrived::Gone(_) => Ok(()),
         }

@@ -149,6 +149,7 @@ fn message(PushInfo { kind, mut data }: PushInfo) -> Option<(String, String)> {
     }
     // Before the channel stands the pattern that it fits, where one was subscribed to.
     let (message, channel) = (data.pop()?, data.pop()?);
-    let text = |value| redis::from_redis_value::<Vec<u8>>(value).map(|bytes| String::from_utf8_lossy(&bytes).into());
+    let text =
+        |value| redis::from_redis_value::<Vec<u8>>(value).map(|bytes| String::from_utf8_lossy(&bytes).into());
     Some((text(channel).ok()?, text(message).ok()?))
 }

@@ -1,8 +1,8 @@
 //! One actor's connection to one Redis server.
 
 use redis::{
-    AsyncConnectionConfig, ConnectionInfo, ErrorKind, IntoConnectionInfo, ProtocolVersion, RedisConnectionInfo,
-    RedisError, RedisResult, Value,
+    AsyncConnectionConfig, ConnectionInfo, ErrorKind, IntoConnectionInfo, ProtocolVersion,
+    RedisConnectionInfo, RedisError, RedisResult, Value,
     aio::{AsyncPushSender, MultiplexedConnection},
 };
 use serde_json::Value as Json;

@@ -97,7 +97,9 @@ pub fn own_words(scene: &Scene<'_>, event: usize) -> (String, Style) {
             let duration = time::stretch(until.since(logged.at));
             (words::WAITS.with(scene.lang, &[&duration, label]), Role::Text)
         }
-        EventKind::Waited { label, in_vain: true, .. } => (words::NOTHING_CAME.with(scene.lang, &[label]), Role::Warning),
+        EventKind::Waited { label, in_vain: true, .. } => {
+            (words::NOTHING_CAME.with(scene.lang, &[label]), Role::Warning)
+        }
         EventKind::Waited { label, .. } => (words::WAITED.with(scene.lang, &[label]), Role::Text),
         EventKind::Took { about, what, .. } => {
             let words = words::TAKES_NOTICE.with(scene.lang, &[&format!("{what} {about}")]);

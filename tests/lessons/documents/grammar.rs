@@ -60,6 +60,7 @@ fn every_field_is_told() {
         ("StoryItem", "## Story", "item"),
         ("Pass", "## Story", "field of `pass`"),
         ("Await", "## Story", "field of `await`"),
+        ("Take", "### Notifications", "field of `take`"),
         ("OneWay", "## Faults", "field of `hold`"),
         ("Ask", "## Questions", "field of `ask`"),
         ("Choice", "## Questions", "field of a choice"),

@@ -135,7 +135,9 @@ impl Sequence {
             EventKind::Sent { .. } | EventKind::Replied { .. } | EventKind::Notified { .. } => {
                 return self.message(log, index);
             }
-            EventKind::Took { actor, label, .. } | EventKind::Waits { actor, label, .. } => {
+            EventKind::Took { actor, label, .. }
+            | EventKind::Waits { actor, label, .. }
+            | EventKind::Waited { actor, label, in_vain: true } => {
                 return self.note(index, event.at, *actor, label);
             }
             EventKind::Counted { actor, counter, .. } => {
