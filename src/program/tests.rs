@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Actors, Cause, Output, State, actor_id};
+use super::{Actors, Cause, Notification, Output, State, actor_id};
 use crate::{
     client::protocol::Wire,
     clock::LessonTime,
@@ -70,7 +70,7 @@ fn replies_and_time_carry_an_actor_through_its_program() {
 
     let mut woken = at(210);
     actors.wake_until(until, |_| true, &mut woken).expect("woken");
-    assert_eq!(woken.events, [EventKind::Waited { actor: a, label }]);
+    assert_eq!(woken.events, [EventKind::Waited { actor: a, label, in_vain: false }]);
     assert_eq!(actors.ready(|_| true).collect::<Vec<_>>(), [a, actor_id(1)]);
 
     actors[a].send("redis", &mut at(210)).expect("filled in");
@@ -124,4 +124,49 @@ fn what_a_program_does_not_handle_is_told_apart_from_what_it_says_wrongly() {
     actors[b].send("redis", &mut at(1)).expect("filled in");
     let failure = actors[b].reply(&Reply::Value(json!("0")), &mut at(2)).expect_err("divided by zero");
     assert_eq!((failure.actor, failure.cause), (b, Cause::Statement));
+}
+
+const TAKE: &str = "
+    - left: { redis: PTTL lock }
+    - wake: { take: { from: [ch, session], within: '${left}' } }
+    - if: wake is none
+      then: [count: late]
+    - any: { take: any }";
+
+fn told(about: &str) -> Notification {
+    Notification { server: "redis".into(), about: about.into(), what: "free".into() }
+}
+
+#[test]
+fn a_notification_is_waited_for_no_longer_than_it_says() {
+    let waiting = |left: i64| {
+        let (mut actors, a) = (actors(TAKE), actor_id(0));
+        actors.start(&mut at(0)).expect("started");
+        actors[a].send("redis", &mut at(0)).expect("sent");
+        actors[a].reply(&Reply::Value(json!(left)), &mut at(1)).expect("replied");
+        actors[a].send("redis", &mut at(1)).expect("it waits");
+        actors
+    };
+    let a = actor_id(0);
+    let mut actors = waiting(100);
+    assert_eq!(actors[a].waits_until(), Some(LessonTime::from_millis(101)));
+    actors[a].notify(told("other"), &mut at(50)).expect("kept");
+    let mut woken = at(101);
+    actors[a].wake(&mut woken).expect("woken");
+    assert!(matches!(
+        &woken.events[..],
+        [EventKind::Waited { in_vain: true, .. }, EventKind::Counted { .. }]
+    ));
+    // What was kept is taken by who asks for it, and not what its client is told of its session.
+    actors[a].notify(told("session"), &mut at(102)).expect("kept");
+    let mut taken = at(103);
+    actors[a].send("redis", &mut taken).expect("taken");
+    assert!(matches!(&taken.events[0], EventKind::Took { about, .. } if about == "other"));
+
+    let mut actors = waiting(-1);
+    assert_eq!(actors[a].waits_until(), None, "a key without expiry");
+    let mut taken = at(9000);
+    actors[a].notify(told("ch"), &mut taken).expect("taken");
+    let kinds: Vec<_> = taken.events.iter().map(|kind| kind.answers().is_some()).collect();
+    assert_eq!(kinds, [false, true], "told, and taken: {:?}", taken.events);
 }

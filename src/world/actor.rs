@@ -60,7 +60,7 @@ impl ActorWorld {
             }
             EventKind::Sent { .. } => self.in_flight = Some(newest),
             EventKind::Replied { .. } | EventKind::Waits { .. } | EventKind::Waited { .. } => {
-                self.in_flight = None
+                self.in_flight = None;
             }
             EventKind::Notified { about, .. } => {
                 self.notified += 1;
