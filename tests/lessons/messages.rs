@@ -7,10 +7,11 @@ use crate::{place::Place, texts::HEAD};
 /// B waits for what A publishes on `ch`, and no longer than A's lease. A variant for each story and what must come of it.
 fn lesson(variants: &[(&str, &str, &[&str])]) -> String {
     let variants = variants.iter().map(|(name, story, claims)| {
-        let claims: String = claims.iter().map(|claim| format!("      - \"{claim}\"\n")).collect();
+        let claims: Vec<String> = claims.iter().map(|claim| format!("      - \"{claim}\"\n")).collect();
         format!(
             "  {name}:\n    title: {{ en: Tried, zh: 试 }}\n    expect: shown\n    lesson: {{ en: Tried, zh: 试 }}\n    \
-             story:\n{story}    claims:\n{claims}"
+             story:\n{story}    claims:\n{}",
+            claims.concat()
         )
     });
     format!(
@@ -43,7 +44,7 @@ programs:
     - acquire: {{ redis: SET lock B NX PX 5000 }}
 variants:
 {}",
-        variants.collect::<String>()
+        variants.collect::<Vec<_>>().concat()
     )
 }
 
