@@ -119,7 +119,7 @@ async fn every_way_finds_the_same() {
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
     let mut runner = TestRunner::new_with_rng(config, rng);
     let programs = proptest::collection::vec(proptest::collection::vec(step(), 1..4), 2..4);
-    for round in 0..10 {
+    for round in 0..6 {
         let drawn = programs.new_tree(&mut runner).expect("draws").current();
         let scenario = scenario(&drawn);
         let faults: &[Failing] = match round % 4 {
