@@ -25,8 +25,8 @@ use crate::{
 /// How many sessions of a crowd are opened at once. More only queue up at the server.
 const OPENING_AT_ONCE: usize = 64;
 
-/// One actor's connections, by server name.
-type Connections = HashMap<String, Box<dyn Connection>>;
+/// One actor's connections, by server name. One that waits for a reply keeps no other from being used.
+type Connections = HashMap<String, Arc<Mutex<Box<dyn Connection>>>>;
 
 /// Runs a client process until its standard input ends: then Lockstep is gone.
 pub fn client_main() -> ExitCode {
@@ -75,7 +75,7 @@ async fn write(mut outgoing: mpsc::UnboundedReceiver<Response>) -> std::io::Resu
 }
 
 struct Process {
-    actors: HashMap<ActorId, Arc<Mutex<Connections>>>,
+    actors: HashMap<ActorId, Connections>,
     breaks: HashMap<String, Breaks>,
     locks: LocalLocks,
     responses: mpsc::UnboundedSender<Response>,
@@ -94,25 +94,18 @@ impl Process {
             }
             Request::Do { op, actor, wire } => self.carry_out(op, actor, wire),
             Request::Settle => {
-                stream::iter(self.idle())
-                    .for_each_concurrent(None, |mut connections| async move {
-                        for connection in connections.values_mut() {
-                            connection.settle().await;
-                        }
+                stream::iter(self.idle(None))
+                    .for_each_concurrent(None, |mut connection| async move {
+                        connection.settle().await;
                     })
                     .await;
                 self.respond(Response::Settled);
             }
             Request::Reach { server } => {
                 let breaks = self.breaks_of(&server);
-                stream::iter(self.idle())
-                    .for_each_concurrent(OPENING_AT_ONCE, |mut connections| {
-                        let server = &server;
-                        async move {
-                            if let Some(connection) = connections.get_mut(server) {
-                                connection.reach(breaks).await;
-                            }
-                        }
+                stream::iter(self.idle(Some(&server)))
+                    .for_each_concurrent(OPENING_AT_ONCE, |mut connection| async move {
+                        connection.reach(breaks).await;
                     })
                     .await;
                 self.respond(Response::Reached);
@@ -121,9 +114,12 @@ impl Process {
         }
     }
 
-    /// The connections of everybody but those who wait for a reply: they would make all others wait with them.
-    fn idle(&self) -> impl Iterator<Item = MutexGuard<'_, Connections>> {
-        self.actors.values().filter_map(|actor| actor.try_lock().ok())
+    /// The connections to a server, or to all, but those on which a reply is waited for: they would make all others wait
+    /// with them.
+    fn idle(&self, server: Option<&str>) -> impl Iterator<Item = MutexGuard<'_, Box<dyn Connection>>> {
+        let all = self.actors.values().flatten();
+        let meant = all.filter(move |(name, _)| server.is_none_or(|server| server == *name));
+        meant.filter_map(|(_, connection)| connection.try_lock().ok())
     }
 
     fn breaks_of(&self, server: &str) -> Breaks {
@@ -150,10 +146,12 @@ impl Process {
         let mut opened = HashMap::new();
         while let Some(result) = opening.next().await {
             let (actor, connections) = result?;
-            for (server, connection) in &connections {
+            let mut held = Connections::default();
+            for (server, connection) in connections {
                 sessions.extend(connection.session().map(|session| (actor, server.clone(), session)));
+                held.insert(server, Arc::new(Mutex::new(connection)));
             }
-            opened.insert(actor, Arc::new(Mutex::new(connections)));
+            opened.insert(actor, held);
         }
         drop(opening);
         self.actors = opened;
@@ -164,21 +162,25 @@ impl Process {
         if let Command::Local { lock, name } = &wire.command {
             return self.local(op, actor, *lock, name);
         }
-        let Some(connections) = self.actors.get(&actor).map(Arc::clone) else {
-            let text = format!("actor {} does not live here", actor.0);
+        let Wire { server, command, script } = wire;
+        let Some(connection) = self.actors.get(&actor).and_then(|all| all.get(&server)).map(Arc::clone)
+        else {
+            let text = format!("actor {} has no connection to `{server}`", actor.0);
             return self
-                .respond(Response::Done { op, reply: Reply::Error { code: "NOACTOR".to_owned(), text } });
+                .respond(Response::Done { op, reply: Reply::Error { code: "NOSERVER".to_owned(), text } });
         };
         let responses = self.responses.clone();
-        let breaks = self.breaks_of(&wire.server);
+        let breaks = self.breaks_of(&server);
         tokio::spawn(async move {
-            let Wire { server, command, script } = wire;
-            let reply = match connections.lock().await.get_mut(&server) {
-                Some(connection) => connection.send(&command, script.as_deref(), breaks).await,
-                None => None,
-            };
-            let reply = reply.unwrap_or_else(|| {
-                let text = format!("no server `{server}`");
+            let mut connection = connection.lock().await;
+            if let Some(before) = connection.session() {
+                connection.reach(breaks).await;
+                if let Some(session) = connection.session().filter(|session| *session != before) {
+                    let _ = responses.send(Response::Session { actor, server: server.clone(), session });
+                }
+            }
+            let reply = connection.send(&command, script.as_deref(), breaks).await.unwrap_or_else(|| {
+                let text = format!("`{server}` takes no such command");
                 Reply::Error { code: "NOSERVER".to_owned(), text }
             });
             let _ = responses.send(Response::Done { op, reply });
@@ -205,8 +207,8 @@ async fn open(
     servers: &[ServerAddress],
     timeout: Duration,
     responses: &mpsc::UnboundedSender<Response>,
-) -> Result<Connections, String> {
-    let mut connections = Connections::default();
+) -> Result<HashMap<String, Box<dyn Connection>>, String> {
+    let mut connections = HashMap::new();
     for server in servers {
         let (name, responses) = (server.name.clone(), responses.clone());
         let notify = move |about, what| {

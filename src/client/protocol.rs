@@ -59,6 +59,12 @@ pub enum Response {
         op: OpId,
         reply: Reply,
     },
+    /// An actor's connection was made anew, and so has another session.
+    Session {
+        actor: ActorId,
+        server: String,
+        session: i64,
+    },
     /// A server told an actor something.
     Notified {
         actor: ActorId,

@@ -39,11 +39,11 @@ pub use crate::process::{
     wall_clock::WallClock,
     workspace::{Workspace, root as workspace_root},
 };
-pub(crate) use crate::server::connection::Connection;
 pub use crate::server::{
     boot::Endpoint,
     link::{Link, LinkAddress, LinkState},
 };
+pub(crate) use crate::server::{connection::Connection, observe::Waiting};
 
 use self::programs::Search;
 use self::timekeeping::Timekeeping;
@@ -231,10 +231,10 @@ impl Lab {
         let info = &self.server(server).map_err(|error| error.to_string())?.info;
         let server = ServerAddress {
             name: info.name.clone(),
-            product: self.kind.product(),
+            product: self.kind.part_of(&info.name).product(),
             address: info.address.clone(),
             listens: false,
-            hangs_up: self.kind.has_sentinels(),
+            hangs_up: self.kind.part_of(&info.name).has_sentinels(),
             password: info.password.clone(),
         };
         // Nobody watches anything on it.
@@ -335,6 +335,13 @@ impl Lab {
             name: name.to_owned(),
             hint: server.observer.metric_names(),
         })
+    }
+
+    /// Who waits inside a server for an answer.
+    pub(crate) async fn waiting(&self, server: &str) -> Result<Waiting, LabError> {
+        let server = self.server(server)?;
+        let waiting = patiently(server, || server.observer.waiting()).await;
+        waiting.map_err(|error| unreadable(server, &error))
     }
 
     /// Resolves when a server ends without having been told to.

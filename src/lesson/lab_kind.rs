@@ -1,13 +1,24 @@
 //! Which servers a lesson wants.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use std::{
+    hash::{Hash, Hasher},
+    slice,
+    sync::{Mutex, PoisonError},
+};
 
-use crate::{log::Product, text::Words};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+use super::story::OneOrMany;
+use crate::{
+    log::Product,
+    text::{Lang, Words},
+};
 
 /// The servers that a lesson runs on, by the name that its `lab:` gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+// What is derived is for one kind; several are a list of these.
+#[serde(rename_all = "kebab-case", remote = "Self")]
 pub enum LabKind {
     /// One `redis-server`, named `redis`.
     Redis,
@@ -20,6 +31,118 @@ pub enum LabKind {
     Sentinel,
     /// Five Redis masters that know nothing of each other: `redis1` to `redis5`.
     Masters,
+    #[serde(skip)]
+    Several(Several),
+}
+
+/// Kinds of different products, side by side.
+#[derive(Debug, Clone, Copy)]
+pub struct Several(&'static Composed);
+
+/// Each composition is made once, so that it can be told by its place.
+#[derive(Debug)]
+struct Composed {
+    parts: Vec<LabKind>,
+    topology: Topology,
+}
+
+static COMPOSED: Mutex<Vec<&'static Composed>> = Mutex::new(Vec::new());
+
+impl PartialEq for Several {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for Several {}
+
+impl Hash for Several {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.parts.hash(state);
+    }
+}
+
+impl Several {
+    fn of(parts: &[LabKind]) -> Result<Self, String> {
+        for (n, part) in parts.iter().enumerate() {
+            let product = part.product();
+            if parts[..n].iter().any(|other| other.product() == product) {
+                let name = product.traits().name;
+                return Err(format!("a lab has one kind of {name} servers: leave one of both out"));
+            }
+        }
+        let mut known = COMPOSED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(composed) = known.iter().find(|composed| composed.parts == parts) {
+            return Ok(Self(composed));
+        }
+        let all = |names: fn(&LabKind) -> &'static [&'static str]| -> &'static [&'static str] {
+            parts.iter().flat_map(names).copied().collect::<Vec<_>>().leak()
+        };
+        let title = |lang| -> &'static str {
+            let titles: Vec<&str> = parts.iter().map(|part| part.topology().title.get(lang)).collect();
+            titles.join(" + ").leak()
+        };
+        let topologies = || parts.iter().map(|part| part.topology());
+        let composed: &'static Composed = Box::leak(Box::new(Composed {
+            parts: parts.to_vec(),
+            topology: Topology {
+                product: parts[0].product(),
+                servers: all(|part| part.servers()),
+                sentinels: all(|part| part.sentinels()),
+                title: Words::new(title(Lang::En), title(Lang::Zh)),
+                jump: topologies().all(|topology| topology.jump),
+                fastest: topologies().map(|topology| topology.fastest).fold(f64::INFINITY, f64::min),
+            },
+        }));
+        known.push(composed);
+        Ok(Self(composed))
+    }
+}
+
+impl Serialize for LabKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Several(several) => several.0.parts.serialize(serializer),
+            one => Self::serialize(one, serializer),
+        }
+    }
+}
+
+/// One kind, by its name.
+struct One(LabKind);
+
+impl<'de> Deserialize<'de> for One {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        LabKind::deserialize(deserializer).map(One)
+    }
+}
+
+impl<'de> Deserialize<'de> for LabKind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let OneOrMany(parts) = OneOrMany::<One>::deserialize(deserializer)?;
+        match parts.iter().map(|One(part)| *part).collect::<Vec<_>>()[..] {
+            [one] => Ok(one),
+            ref several => Several::of(several).map(Self::Several).map_err(D::Error::custom),
+        }
+    }
+}
+
+/// What a field may say: one kind or a list.
+pub(crate) struct OneOrSeveral;
+
+impl JsonSchema for OneOrSeveral {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "OneOrSeveral".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let one = generator.subschema_for::<LabKind>();
+        json_schema!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 1, "uniqueItems": true }] })
+    }
 }
 
 /// What a kind of lab is made of. A new kind of Redis servers is a variant of [`LabKind`] and one of these.
@@ -97,11 +220,37 @@ impl LabKind {
             Self::Mariadb => &MARIADB,
             Self::Sentinel => &SENTINEL,
             Self::Masters => &MASTERS,
+            Self::Several(several) => &several.0.topology,
         }
     }
 
+    /// The kinds that it is made of, one for each product.
+    pub fn parts(&self) -> &[Self] {
+        match self {
+            Self::Several(several) => &several.0.parts,
+            one => slice::from_ref(one),
+        }
+    }
+
+    /// The product of its first servers.
     pub fn product(self) -> Product {
         self.topology().product
+    }
+
+    pub fn has(self, product: Product) -> bool {
+        self.parts().iter().any(|part| part.product() == product)
+    }
+
+    /// The part that a server is of.
+    pub fn part_of(&self, server: &str) -> Self {
+        let has = |part: &&Self| part.servers().iter().chain(part.sentinels()).any(|known| *known == server);
+        self.parts().iter().find(has).copied().unwrap_or(*self)
+    }
+
+    /// The server that what names none goes to.
+    pub fn first_of(&self, product: Product) -> Option<&'static str> {
+        let part = self.parts().iter().find(|part| part.product() == product)?;
+        part.servers().first().copied()
     }
 
     pub fn servers(self) -> &'static [&'static str] {
@@ -118,10 +267,25 @@ impl LabKind {
 
     /// Whether what its servers hold can be read as a whole and put back.
     pub fn can_be_restored(self) -> bool {
-        self.is_redis() && !self.has_sentinels()
+        self.parts().len() == 1 && self.product() == Product::Redis && !self.has_sentinels()
     }
+}
 
-    pub fn is_redis(self) -> bool {
-        self.product() == Product::Redis
+#[cfg(test)]
+mod tests {
+    use super::LabKind;
+
+    #[test]
+    fn labs_of_several_products_are_put_together_from_their_kinds() {
+        let read = |text: &str| serde_json::from_str::<LabKind>(text);
+        let both = read(r#"["zookeeper", "mariadb"]"#).expect("two products");
+        assert_eq!(both.servers(), ["zookeeper", "mariadb"]);
+        assert!(!both.topology().jump && !both.can_be_restored());
+        assert_eq!((both.part_of("mariadb"), both.part_of("zookeeper")), (LabKind::Mariadb, LabKind::Zookeeper));
+        assert_eq!(serde_json::to_string(&both).expect("JSON"), r#"["zookeeper","mariadb"]"#);
+        assert_eq!(read(r#"["zookeeper", "mariadb"]"#).expect("as before"), both);
+        assert_eq!(read(r#"["redis"]"#).expect("one"), LabKind::Redis);
+        assert!(read(r#"["redis", "sentinel"]"#).expect_err("both are Redis").to_string().contains("Redis"));
+        assert!(read(r#"["redis", "rediss"]"#).is_err());
     }
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     LabKind,
+    lab_kind::OneOrSeveral,
     invariant::Invariant,
     settings::Settings,
     step::{Setup, Step},
@@ -34,7 +35,8 @@ pub struct Lesson {
     pub intro: Text,
     /// How long a learner needs, in minutes.
     pub minutes: u32,
-    /// The servers that it runs on. A variant may have its own.
+    /// The servers that it runs on: one kind, or a list of kinds of different products. A variant may have its own.
+    #[schemars(with = "OneOrSeveral")]
     pub lab: LabKind,
     /// How the servers are configured. A variant may give other values.
     #[serde(default)]
@@ -176,6 +178,7 @@ pub struct Variant {
     pub lesson: Text,
     /// The servers that it runs on, instead of the lesson's.
     #[serde(default)]
+    #[schemars(with = "Option<OneOrSeveral>")]
     pub lab: Option<LabKind>,
     /// How the servers are configured, where that differs.
     #[serde(default)]

@@ -52,7 +52,7 @@ impl Settings {
 
     /// Refuses those that no server of the lab has.
     pub(crate) fn check(&self, lab: LabKind, path: &Path) -> Result<(), Mistake> {
-        match self.given().find(|(_, product)| *product != lab.product()) {
+        match self.given().find(|(_, product)| !lab.has(*product)) {
             None => Ok(()),
             Some((name, product)) => {
                 let message = format!(

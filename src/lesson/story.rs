@@ -37,6 +37,9 @@ pub enum Beat {
     Each(Vec<MoveRef>),
     /// `together: B.read`: everybody who is meant sends at the same time, in one step.
     Together(Vec<MoveRef>),
+    /// `send: B.lock`, or a list of them: one move after another, without waiting for the reply where the server keeps
+    /// it waiting.
+    Send(Vec<MoveRef>),
     /// `finish: A`: everybody who is meant makes moves to the end of the program, one actor after another.
     Finish(Vec<String>),
     /// `pass: 3s`, or `pass: { for: 35s, moving: [A.watchdog] }`: time passes.
@@ -161,7 +164,7 @@ impl<'de> Deserialize<'de> for PassOrDuration {
 }
 
 const VERBS: &[&str] = &[
-    "say", "ask", "move", "each", "together", "finish", "pass", "await", "crash", "kill", "restart",
+    "say", "ask", "move", "send", "each", "together", "finish", "pass", "await", "crash", "kill", "restart",
     "freeze", "thaw", "cut", "hold", "release", "drop", "skew", "only",
 ];
 
@@ -182,6 +185,7 @@ impl<'de> Deserialize<'de> for StoryItem {
                         "say" => Beat::Say(map.next_value()?),
                         "ask" => Beat::Ask(map.next_value()?),
                         "move" => Beat::Move(map.next_value::<OneOrMany<_>>()?.0),
+                        "send" => Beat::Send(map.next_value::<OneOrMany<_>>()?.0),
                         "each" => Beat::Each(map.next_value::<OneOrMany<_>>()?.0),
                         "together" => Beat::Together(map.next_value::<OneOrMany<_>>()?.0),
                         "finish" => Beat::Finish(map.next_value::<OneOrMany<_>>()?.0),
@@ -240,7 +244,7 @@ impl JsonSchema for StoryItem {
             "properties": {
                 "say": text,
                 "ask": ask,
-                "move": names, "each": names, "together": names, "finish": names,
+                "move": names, "send": names, "each": names, "together": names, "finish": names,
                 "pass": { "anyOf": [{ "type": "string" }, pass] },
                 "await": until,
                 "kill": { "type": "string" }, "restart": { "type": "string" },

@@ -168,6 +168,12 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         releases: Vec<String>,
     },
+    /// Its server has it and does not answer yet: it waits there for what another does, or for time to pass.
+    Blocked {
+        op: OpId,
+        actor: ActorId,
+        label: String,
+    },
     /// Its reply arrived, or will never arrive.
     Replied {
         op: OpId,
@@ -292,6 +298,7 @@ impl EventKind {
             Self::Session { actor, .. }
             | Self::Chose(Choice::Move { actor })
             | Self::Sent { actor, .. }
+            | Self::Blocked { actor, .. }
             | Self::Replied { actor, .. }
             | Self::Waits { actor, .. }
             | Self::Waited { actor, .. }

@@ -16,6 +16,8 @@ pub(crate) mod zookeeper;
 
 use std::time::Duration;
 
+use futures::{FutureExt, future::try_join_all};
+
 use crate::lesson::LabKind;
 use crate::log::Product;
 use crate::process::LabError;
@@ -35,6 +37,18 @@ pub(crate) const PROGRAMS: [(Product, &Program); 5] = [
 
 /// Starts the servers of a lab and comes back when they answer.
 pub(crate) async fn start(boot: &Boot<'_>, lab: LabKind) -> Result<Started, LabError> {
+    let mut all = Started::default();
+    // Boxed: each is large.
+    let parts = lab.parts().iter().map(|part| start_part(boot, *part).boxed());
+    for Started { servers, helpers, links } in try_join_all(parts).await? {
+        all.servers.extend(servers);
+        all.helpers.extend(helpers);
+        all.links.extend(links);
+    }
+    Ok(all)
+}
+
+async fn start_part(boot: &Boot<'_>, lab: LabKind) -> Result<Started, LabError> {
     match lab.product() {
         Product::Redis => redis::start(boot, lab.topology()).await,
         Product::Zookeeper => zookeeper::start(boot).await,
@@ -62,9 +76,13 @@ impl Search {
     /// Whether everything that this kind of lab is made of is there. What is there may still be too old, which a
     /// lab that starts says by itself: asking each program for its version takes longer than a first picture may.
     pub fn serves(&self, lab: LabKind) -> bool {
-        let needed =
-            PROGRAMS.iter().filter(|(product, program)| *product == lab.product() && (program.in_lab)(lab));
-        needed.map(|(_, program)| (program.find)(self)).all(|found| found.is_ok())
+        let serves = |part: &LabKind| {
+            let of_part = |(product, program): &&(Product, &Program)| {
+                *product == part.product() && (program.in_lab)(*part)
+            };
+            PROGRAMS.iter().filter(of_part).all(|(_, program)| (program.find)(self).is_ok())
+        };
+        lab.parts().iter().all(serves)
     }
 }
 

@@ -27,6 +27,11 @@ pub(crate) trait Observer: Debug + Send + Sync {
     /// A counter of the server's, by the name that the server gives it; `None` where there is none.
     fn metric<'a>(&'a self, name: &'a str) -> Look<'a, Option<i64>>;
 
+    /// Who waits inside the server for an answer: for what another client does, or for time to pass.
+    fn waiting(&self) -> Look<'_, Waiting> {
+        Box::pin(async { Ok(Waiting::Number(0)) })
+    }
+
     /// A field of what the server says about itself, as text; `None` where there is none.
     fn field<'a>(&'a self, name: &'a str) -> Look<'a, Option<String>> {
         Box::pin(async move { Ok(self.metric(name).await?.map(|value| value.to_string())) })
@@ -39,6 +44,14 @@ pub(crate) trait Observer: Debug + Send + Sync {
 
     /// Where the names of the counters can be looked up.
     fn metric_names(&self) -> &'static str;
+}
+
+/// Whose commands a server has and does not answer yet, as exactly as it says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Waiting {
+    Number(usize),
+    /// The numbers of their connections.
+    Sessions(Vec<i64>),
 }
 
 /// Why a server could not be read.

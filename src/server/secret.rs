@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, Read};
 
 use crate::lesson::LabKind;
+use crate::log::Product;
 use crate::process::LabError;
 use crate::process::workspace::Workspace;
 
@@ -26,7 +27,7 @@ impl Secret {
             dir: workspace.path().to_path_buf(),
             source,
         })?;
-        if lab.is_redis() {
+        if lab.has(Product::Redis) {
             workspace.write(FILE, &secret)?;
         }
         // Servers that have to find each other cannot do so on Unix sockets.

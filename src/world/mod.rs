@@ -28,6 +28,8 @@ pub struct Exchange {
     pub actor: ActorId,
     pub sent: usize,
     pub replied: Option<usize>,
+    /// Whether its server was seen to keep it waiting.
+    pub blocked: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -165,7 +167,12 @@ impl World {
             }
             EventKind::Sent { op, actor, .. } => {
                 self.in_flight.insert(*op, self.exchanges.len());
-                self.exchanges.push(Exchange { actor: *actor, sent: index, replied: None });
+                self.exchanges.push(Exchange { actor: *actor, sent: index, replied: None, blocked: false });
+            }
+            EventKind::Blocked { op, .. } => {
+                if let Some(exchange) = self.in_flight.get(op) {
+                    self.exchanges[*exchange].blocked = true;
+                }
             }
             EventKind::Replied { op, .. } => {
                 if let Some(exchange) = self.in_flight.remove(op) {

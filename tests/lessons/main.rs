@@ -25,6 +25,7 @@ mod mariadb;
 mod messages;
 mod race;
 mod run;
+mod send;
 mod sentinel;
 mod story_faults;
 mod time_functions;

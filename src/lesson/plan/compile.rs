@@ -16,8 +16,10 @@ use super::{
     program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program, TakePlan},
     releases,
     settled::{Settled, values},
+    setup::server_of,
     template,
 };
+use crate::log::Product;
 
 /// How deep `use` may nest.
 const DEEPEST: usize = 8;
@@ -272,13 +274,22 @@ impl Draft<'_> {
         self.settled.changes(label);
         let verb = self.verb(&operation.verb, &path)?;
         self.check_server(operation, &path)?;
+        let product = match &operation.verb {
+            Verb::Redis(_) | Verb::Script { .. } => Some(Product::Redis),
+            Verb::Call(product, _) => Some(*product),
+            Verb::Local(_) | Verb::Wait(_) | Verb::Take(_) => None,
+        };
+        let on = match product {
+            Some(product) => server_of(product, operation.on.as_deref(), self.compiler.lab, &path)?,
+            None => operation.on.clone(),
+        };
         let until = operation.until.as_ref().map(|s| self.expr(s, &path.key("until"))).transpose()?;
         let every = operation.every.as_ref().map(|s| self.template(s, &path.key("every"))).transpose()?;
         self.program.labels.insert(label.to_owned());
         let operation = PlannedOperation {
             label: label.to_owned(),
             verb,
-            on: operation.on.clone(),
+            on,
             until,
             every,
             allow: operation.allow.clone(),

@@ -111,6 +111,7 @@ fn act(act: &Act) -> Value {
         }
         Act::Each(each) => json!(["each", turns(each)]),
         Act::Together(together) => json!(["together", turns(together)]),
+        Act::Send(Turn { actor, label }) => json!(["send", actor, label]),
         Act::Finish(actors) => json!(["finish", actors]),
         Act::Pass(pass) => json!(["pass", pass.duration, pass.moving]),
         Act::Await(wait) => json!(["await", wait.that, wait.within, wait.moving]),

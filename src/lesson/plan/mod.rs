@@ -193,7 +193,7 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
     let params = params(lesson, variant, overrides, &at)?;
     let lab = lesson.lab_of(variant);
     variant.settings.check(lab, &at.key("settings"))?;
-    if lab.product() != lesson.lab.product() && !lesson.metrics.is_empty() {
+    if !lab.has(lesson.lab.product()) && !lesson.metrics.is_empty() {
         return Err(Mistake::new(&at.key("lab"), "this lab cannot give the lesson's `metrics`")
             .help("servers of another product count other things: make it a lesson of its own"));
     }

@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        LabKind,
+        LabKind, PRIMARY,
         error::{Mistake, Path},
         expr::{Template, split_words},
         model::Params,
@@ -34,16 +34,38 @@ pub(crate) fn plan(
         let known = lab.servers().iter().copied();
         return Err(Mistake::unknown(&path.key("on"), "server", on, known));
     }
-    Ok(PlannedSetup { verb: verb(setup, lab, params, path)?, on: setup.on.clone() })
+    let (product, text) = setup.command().map_err(|error| Mistake::new(path, error))?;
+    let on = server_of(product, setup.on.as_deref(), lab, path)?;
+    Ok(PlannedSetup { verb: verb(product, text, params, path)?, on })
 }
 
-fn verb(setup: &Setup, lab: LabKind, params: &Params, path: &Path) -> Result<PlannedVerb, Mistake> {
-    let template = |source: &str| template(source, path, "parameter", params.keys());
-    let (product, text) = setup.command().map_err(|error| Mistake::new(path, error))?;
-    if product != lab.product() {
-        return Err(Mistake::new(path, format!("no server of this lab is {}", product.traits().name))
-            .help("give a variant with a lab of its own a `setup:` of its own"));
+/// The server that a command of a product goes to; `None`: the lab's first.
+pub(crate) fn server_of(
+    product: Product,
+    on: Option<&str>,
+    lab: LabKind,
+    path: &Path,
+) -> Result<Option<String>, Mistake> {
+    let name = product.traits().name;
+    if !lab.has(product) {
+        return Err(Mistake::new(path, format!("no server of this lab is {name}")).help(
+            "put such a server into the lab, as in `lab: [redis, mariadb]`, or give a variant with a lab of its own \
+             programs and a `setup:` of its own",
+        ));
     }
+    match on {
+        Some(on) if lab.part_of(on).product() != product && on != PRIMARY => {
+            let its = lab.part_of(on).product().traits().name;
+            Err(Mistake::new(&path.key("on"), format!("`{on}` is {its}, and this is for {name}")))
+        }
+        Some(on) => Ok(Some(on.to_owned())),
+        None if lab.product() == product => Ok(None),
+        None => Ok(lab.first_of(product).map(str::to_owned)),
+    }
+}
+
+fn verb(product: Product, text: &str, params: &Params, path: &Path) -> Result<PlannedVerb, Mistake> {
+    let template = |source: &str| template(source, path, "parameter", params.keys());
     if product != Product::Redis {
         return PlannedCall::parse(product, text, template, path).map(PlannedVerb::Call);
     }

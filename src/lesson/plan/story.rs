@@ -41,6 +41,8 @@ pub enum Act {
     Each(Vec<Turn>),
     /// Moves, all sent before any reply is waited for.
     Together(Vec<Turn>),
+    /// A move whose reply need not come before the next line.
+    Send(Turn),
     /// Actors move to the end of their programs, one after another.
     Finish(Vec<ActorId>),
     Pass(PassPlan),
@@ -276,6 +278,11 @@ pub(crate) fn plan(
             Beat::Move(moves) => {
                 for turn in roster.turns(moves, &path.key("move"))? {
                     push(Act::Each(vec![turn]));
+                }
+            }
+            Beat::Send(moves) => {
+                for turn in roster.turns(moves, &path.key("send"))? {
+                    push(Act::Send(turn));
                 }
             }
             Beat::Each(moves) => push(Act::Each(roster.turns(moves, &path.key("each"))?)),

@@ -1,6 +1,6 @@
 //! MariaDB: which statements a lesson may send, and the rows of its tables.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -129,6 +129,25 @@ pub(super) fn leaves(statement: &str) -> Option<(&'static str, bool)> {
     })
 }
 
+/// How long a statement asks to wait: `GET_LOCK('name', 10)`, `SLEEP(4)`.
+pub(super) fn waits(statement: &str) -> Duration {
+    let words = words(statement);
+    let mut pairs = words.iter().zip(words.iter().skip(1));
+    let asked = pairs.find(|(name, _)| matches!(name.as_str(), "GET_LOCK" | "SLEEP"));
+    Duration::from_secs(asked.and_then(|(_, seconds)| seconds.parse().ok()).unwrap_or(0))
+}
+
+/// `SET innodb_lock_wait_timeout = 3`
+pub(super) fn limits_waits(statement: &str) -> Option<Duration> {
+    let words = words(statement);
+    let limit = words.iter().position(|word| word == "INNODB_LOCK_WAIT_TIMEOUT")?;
+    let seconds = words.get(limit + 1)?.parse().ok();
+    seconds.filter(|_| words[0] == "SET").map(Duration::from_secs)
+}
+
+/// How long a statement waits for a row where nobody has said otherwise.
+pub(crate) const WAITS_FOR_ROWS: Duration = Duration::from_secs(50);
+
 /// Whether a text is one statement and nothing else.
 fn is_one(statement: &str) -> bool {
     let bare = outside_quotes(statement);
@@ -190,7 +209,7 @@ impl Tables {
 
 #[cfg(test)]
 mod tests {
-    use super::{TRAITS, check};
+    use super::{TRAITS, check, limits_waits, waits};
 
     #[test]
     fn what_reaches_only_rows_is_let_through() {
@@ -233,6 +252,16 @@ mod tests {
         ] {
             assert!(check(statement).is_err(), "{statement}");
         }
+    }
+
+    #[test]
+    fn how_long_a_statement_waits_is_read_from_it() {
+        assert_eq!(waits("SELECT GET_LOCK('SLEEP 5', 10)").as_secs(), 10);
+        assert_eq!(waits("SELECT sleep(4)").as_secs(), 4);
+        assert!(waits("UPDATE good SET n = 'SLEEP(4)'").is_zero());
+        let limit = |statement: &str| limits_waits(statement).map(|limit| limit.as_secs());
+        assert_eq!(limit("SET autocommit = 0, innodb_lock_wait_timeout = 3"), Some(3));
+        assert_eq!(limit("SELECT innodb_lock_wait_timeout FROM t LIMIT 3"), None);
     }
 
     #[test]

@@ -117,7 +117,18 @@ impl Command {
     /// How long it asks the server to wait before it answers, in the time of the server's clock; zero for those that do
     /// not wait, and for those that would wait for ever.
     pub fn waits(&self) -> Duration {
-        redis::waits(self.redis_words())
+        match self {
+            Self::Sql(statement) => mariadb::waits(statement),
+            _ => redis::waits(self.redis_words()),
+        }
+    }
+
+    /// How long its connection waits for a row from now on, where it says so.
+    pub fn limits_waits(&self) -> Option<Duration> {
+        match self {
+            Self::Sql(statement) => mariadb::limits_waits(statement),
+            _ => None,
+        }
     }
 
     /// Whether it changes what its connection listens to.

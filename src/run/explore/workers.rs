@@ -82,14 +82,37 @@ pub(crate) async fn run(
 fn needs_processes(scenario: &Scenario) -> bool {
     let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
     let kept = |instruction: &Instruction| match instruction {
-        Instruction::Operate(operation) => {
-            matches!(operation.verb, PlannedVerb::Local { .. } | PlannedVerb::Take(_))
-        }
+        Instruction::Operate(operation) => match &operation.verb {
+            PlannedVerb::Local { .. } | PlannedVerb::Take(_) => true,
+            // Whoever waits inside the server cannot be put back there.
+            PlannedVerb::Redis(words) => {
+                // Which command it is, is known before anything is sent.
+                let name = words.first().and_then(|word| word.render(&minijinja::Value::UNDEFINED).ok());
+                name.is_none_or(|name| WAITING.contains(&name.to_ascii_uppercase().as_str()))
+            }
+            _ => false,
+        },
         _ => false,
     };
     let listens = scenario.actors.iter().any(|plan| plan.program.listens);
     listens || !scenario.lab().can_be_restored() || instructions.into_iter().any(kept)
 }
+
+/// Redis' commands that may wait inside the server before they are answered.
+const WAITING: [&str; 12] = [
+    "WAIT",
+    "WAITAOF",
+    "BLPOP",
+    "BRPOP",
+    "BLMOVE",
+    "BLMPOP",
+    "BRPOPLPUSH",
+    "BZPOPMIN",
+    "BZPOPMAX",
+    "BZMPOP",
+    "XREAD",
+    "XREADGROUP",
+];
 
 /// Searches everything with these explorers, and ends their labs.
 async fn run_on<G: OnServers>(

@@ -1,21 +1,23 @@
 //! Races: all programs from beginning to end at once, again and again on one lab. There is no story: who gets a reply goes
 //! on, and the machine decides who gets it first.
 
-use std::{collections::HashSet, time::Duration};
+use std::{
+    collections::HashSet,
+    time::{Duration, Instant},
+};
 
 use tokio::sync::watch;
 
 use crate::{
-    client::protocol::Response,
     clock::{ClockKind, Rate},
     lab::LabOptions,
     lesson::{Path, Scenario},
-    log::{Choice, EventKind, Log, OpId},
+    log::{Choice, EventKind, Log},
     program::{Actors, State, actor_id},
     run::session::{
         EngineError,
         director::Director,
-        harness::{Arrived, Harness},
+        harness::Harness,
         recorder::Recorder,
         setup::{self, Connections},
         start_order::StartOrder,
@@ -31,6 +33,8 @@ const LONGEST: Duration = Duration::from_secs(600);
 
 /// The real time in which an honest server answers.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How long nothing comes before servers are asked whether they keep somebody waiting. Real time.
+const SILENCE: Duration = Duration::from_millis(5);
 
 /// A lab with its clients, which runs one race after another.
 pub struct Racer {
@@ -103,8 +107,7 @@ impl Racer {
         let director = &mut self.director;
         let mut start = StartOrder::draw(director.actors.len(), seed);
         let began = director.clock.now();
-        let mut blocked: HashSet<OpId> = HashSet::new();
-        let (mut replies, mut moves) = (0, 0);
+        let (mut replies, mut moves, mut silent) = (0, 0, Instant::now());
         loop {
             // Timers that have run out while others moved.
             director.catch_up(&path)?;
@@ -113,24 +116,19 @@ impl Racer {
             if !over && send_all(director, &start, replies, &mut moves, &path).await? {
                 continue;
             }
-            if director.pending.by_op.len() > blocked.len() {
-                let Ok(arrived) = tokio::time::timeout(PATIENCE, director.harness.next()).await else {
-                    let why = format!(
-                        "no reply came for {} s of real time: a command that waits inside the server cannot be raced",
-                        PATIENCE.as_secs()
-                    );
-                    return Err(director.mistake(&path, why));
-                };
-                let arrived = arrived?;
-                match &arrived {
-                    Arrived::Response(_, Response::Blocked { op }) => drop(blocked.insert(*op)),
-                    Arrived::Response(_, Response::Done { op, .. }) => {
-                        blocked.remove(op);
-                        replies += 1;
+            if director.pending.by_op.keys().any(|op| !director.pending.is_left_waiting(*op)) {
+                match tokio::time::timeout(SILENCE, director.harness.next()).await {
+                    Ok(arrived) => {
+                        silent = Instant::now();
+                        replies += director.take_arrived(arrived?, &path)?;
                     }
-                    _ => {}
+                    Err(_) if director.all_wait().await? => {}
+                    Err(_) if silent.elapsed() < PATIENCE => {}
+                    Err(_) => {
+                        let why = format!("no reply came for {} s of real time", PATIENCE.as_secs());
+                        return Err(director.mistake(&path, why));
+                    }
                 }
-                director.handle(arrived, &path)?;
                 continue;
             }
             if over {
@@ -140,11 +138,11 @@ impl Racer {
             if start.hurry(replies) {
                 continue;
             }
-            // A notification may be on its way to an actor that waits for one, or a mutex to the next in line.
-            if !blocked.is_empty() || waits_for_notice(director) {
+            // A notification may be on its way to an actor that waits for one, a mutex to the next in line, a reply to
+            // one who waited inside a server.
+            if !director.pending.by_op.is_empty() || waits_for_notice(director) {
                 let known = director.log().len();
                 director.settle(&path).await?;
-                blocked.retain(|op| director.pending.by_op.contains_key(op));
                 if director.log().len() > known {
                     continue;
                 }
@@ -152,9 +150,11 @@ impl Racer {
             let Some((_, due)) = director.next_timer() else { break };
             director.recorder.record(EventKind::Chose(Choice::Timer));
             director.run_clock_to(surely_after(due), &path).await?;
+            director.settle_waits(&path).await?;
+            silent = Instant::now();
             director.clock.set_rate(Rate::NORMAL)?;
         }
-        self.needs_restart = !blocked.is_empty() || leaves_something(director.log());
+        self.needs_restart = !director.pending.by_op.is_empty() || leaves_something(director.log());
         director.clock.set_rate(Rate::PAUSED)?;
         for state in director.harness.observe().await? {
             director.recorder.record(EventKind::State(state));
@@ -172,7 +172,7 @@ impl Racer {
     /// this rate.
     pub(crate) async fn reset(&mut self, seed: u64, rate: Rate, path: &Path) -> Result<(), EngineError> {
         self.director.actors = Actors::new(&self.scenario, seed);
-        self.director.pending.by_op.clear();
+        self.director.pending.clear();
         self.director.unsubscribe(path).await?;
         self.reset_servers(path).await?;
         let Harness { lab, server, .. } = &self.director.harness;
@@ -201,7 +201,8 @@ impl Racer {
         let watched = std::mem::take(&mut self.watched);
         for server in lab.servers() {
             // A replica takes no writes; its master's reach it.
-            if lab.kind().has_sentinels() && !lab.is_master(&server.name).await? {
+            let part = lab.kind().part_of(&server.name);
+            if part.has_sentinels() && !lab.is_master(&server.name).await? {
                 continue;
             }
             let emptied = self.connections.empty(lab, &server.name, &watched).await;

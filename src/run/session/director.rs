@@ -1,6 +1,6 @@
 //! The director of a run: carries out a story's lines one by one, and records what happens.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use tokio::sync::{mpsc::UnboundedSender, watch};
 
@@ -44,6 +44,8 @@ pub(crate) struct Director {
     /// Checks the invariants in free play.
     pub(crate) invariants: Watch,
     pub(crate) pending: super::pending::PendingOperations,
+    /// The numbers that servers gave to actors' connections.
+    pub(crate) sessions: HashMap<(ActorId, String), i64>,
     pub(crate) questions: super::questions::Questions,
     seen: Vec<ServerState>,
     metrics: HashMap<String, i64>,
@@ -77,6 +79,7 @@ impl Director {
             left_story: false,
             invariants,
             pending: super::pending::PendingOperations::default(),
+            sessions: HashMap::new(),
             questions: super::questions::Questions::default(),
             seen: Vec::new(),
             metrics: HashMap::new(),
@@ -96,6 +99,7 @@ impl Director {
             actors: self.scenario.actors.iter().map(|plan| plan.actor.clone()).collect(),
         });
         for (actor, server, session) in sessions {
+            self.sessions.insert((actor, server.clone()), session);
             self.recorder.record(EventKind::Session { actor, server, session });
         }
         super::setup::carry_out(&self.scenario, &self.harness.lab, &self.harness.server).await?;
@@ -161,8 +165,13 @@ impl Director {
                     flying.extend(self.send(turn.actor, &line.path).await?);
                 }
                 for op in flying {
-                    self.await_reply(op, &line.path).await?;
+                    self.await_reply_or_wait(op, &line.path).await?;
                 }
+                Stop::Move
+            }
+            Act::Send(turn) => {
+                self.prepare(turn, &line.path).await?;
+                self.make_move(turn.actor, &line.path).await?;
                 Stop::Move
             }
             Act::Finish(actors) => {
@@ -282,12 +291,14 @@ impl Director {
             self.catch_up(path)?;
         }
         if let Some(client) = fault.killed_client() {
+            let mut servers = BTreeSet::new();
             for killed in self.actors.ids() {
                 if self.scenario.actors[killed.0 as usize].actor.client == client {
                     self.actors[killed].kill();
-                    self.pending.by_op.retain(|_, (actor, _)| *actor != killed);
+                    servers.extend(self.pending.forget(killed));
                 }
             }
+            self.await_departed(servers).await?;
         }
         self.await_replies(path).await
     }
@@ -297,7 +308,7 @@ impl Director {
         for _ in 0..self.harness.ask_to_settle().await? {
             self.handle_until(|response| matches!(response, Response::Settled), path).await?;
         }
-        Ok(())
+        self.settle_waits(path).await
     }
 
     /// Ends what the clients' connections were told to listen to.
@@ -336,7 +347,9 @@ impl Director {
         }
         self.seen = states;
         for name in &self.scenario.loaded.lesson.metrics {
-            let server = self.harness.server.clone();
+            // They are counted by servers of the lesson's first product.
+            let counts = self.scenario.loaded.lesson.lab.product();
+            let Some(server) = self.scenario.lab().first_of(counts).map(str::to_owned) else { continue };
             // A dead or frozen server has no metrics.
             if !self.harness.answers(&server)? {
                 continue;
@@ -354,7 +367,9 @@ impl Director {
     /// a client dies.
     pub(crate) async fn receive(&mut self) -> Result<(), EngineError> {
         let arrived = self.harness.next().await?;
-        self.handle(arrived, &Path::root().key("story"))?;
+        let path = Path::root().key("story");
+        self.handle(arrived, &path)?;
+        self.take_woken(|_| true, &path)?;
         self.recorder.publish();
         Ok(())
     }

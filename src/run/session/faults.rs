@@ -197,7 +197,7 @@ impl Harness {
             }
             _ => fault.killed_server() == Some(server),
         };
-        hit && self.refuses_at_once
+        hit && self.refuses_at_once(server)
     }
 
     /// Before replies are held: has the client connect where it has not yet, as connecting needs replies too. Whether there
@@ -206,7 +206,7 @@ impl Harness {
         let Some(n) = self.clients.iter().position(|known| known.name == link.from) else { return Ok(false) };
         let open = self.lab.link_control(link).is_some_and(|link| link.state() == LinkState::Open);
         let can = open && self.clients[n].state == ClientState::Running && self.answers(&link.to)?;
-        if can && self.refuses_at_once {
+        if can && self.refuses_at_once(&link.to) {
             let server = link.to.clone();
             self.clients[n].send(&Request::Reach { server }).await?;
             return Ok(true);

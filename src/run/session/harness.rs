@@ -19,7 +19,7 @@ use crate::{
     client::protocol::{Request, Response, ServerAddress},
     lab::{Lab, LabOptions, Link, LinkState, Process, ProcessProblem},
     lesson::Scenario,
-    log::{ActorId, LinkId, ServerInfo, ServerState},
+    log::{ActorId, LinkId, Product, ServerInfo, ServerState},
     program::actor_id,
 };
 
@@ -64,8 +64,6 @@ pub(crate) struct Harness {
     pub(crate) frozen: HashSet<String>,
     /// By server: how far its clock is ahead, in milliseconds.
     pub(crate) skews: HashMap<String, i64>,
-    /// Whether a command over a cut link fails at once: a ZooKeeper client goes on trying instead.
-    pub(crate) refuses_at_once: bool,
 }
 
 /// Actor, server, session id.
@@ -97,9 +95,9 @@ impl Harness {
             for info in &servers {
                 addresses.push(ServerAddress {
                     name: info.name.clone(),
-                    product: scenario.lab().product(),
+                    product: scenario.lab().part_of(&info.name).product(),
                     address: lab.link(&plan.name, &info.name).await?.to_string(),
-                    hangs_up: scenario.lab().has_sentinels(),
+                    hangs_up: scenario.lab().part_of(&info.name).has_sentinels(),
                     listens,
                     password: info.password.clone(),
                 });
@@ -136,7 +134,6 @@ impl Harness {
             sentinels: scenario.lab().sentinels(),
             frozen: HashSet::new(),
             skews: HashMap::new(),
-            refuses_at_once: scenario.lab().is_redis(),
         };
         let joined = harness.joined().await;
         harness.explained(joined).await.map(|sessions| (harness, sessions))
@@ -241,10 +238,15 @@ impl Harness {
         let passes = match link.map(Link::state) {
             None | Some(LinkState::Open) => !self.frozen.contains(server),
             // The link itself reports that, even if its server is frozen.
-            Some(LinkState::Cut) => self.refuses_at_once,
+            Some(LinkState::Cut) => self.refuses_at_once(server),
             Some(LinkState::Held(_)) => false,
         };
         client.state == ClientState::Running && passes
+    }
+
+    /// Whether a command over a cut link fails at once: a ZooKeeper client goes on trying instead.
+    pub(crate) fn refuses_at_once(&self, server: &str) -> bool {
+        self.lab.kind().part_of(server).product().traits().refuses_at_once
     }
 
     /// Whether an actor's process is frozen.
@@ -279,8 +281,13 @@ impl Harness {
         Ok(None)
     }
 
+    /// Whether the servers that tell a client something unasked can reach it.
     fn links_open(&self, client: &str) -> bool {
+        let kind = self.lab.kind();
         self.lab.servers().iter().all(|server| {
+            if kind.part_of(&server.name).product() == Product::Mariadb {
+                return true;
+            }
             let link = self.lab.link_control(&LinkId::new(client, &server.name));
             link.is_none_or(|link| link.state() == LinkState::Open) && !self.frozen.contains(&server.name)
         })

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::{EngineError, director::Director, harness::Arrived};
+use super::{EngineError, director::Director, harness::Arrived, pending::PendingOperation};
 use crate::{
     client::protocol::{Request, Response},
     lesson::{Mistake, PRIMARY, Path, plan::Turn},
-    log::{ActorId, EventKind, OpId, Reply},
+    log::{ActorId, EventKind, OpId, Reply, product::mariadb::WAITS_FOR_ROWS},
     program::{self, Actors, Cause, Failure, Notification, Output, State},
 };
 
@@ -24,13 +24,16 @@ impl Director {
     /// One move of the story: the actor's next operation, which must be the one that the story names.
     pub(crate) async fn take_turn(&mut self, turn: &Turn, path: &Path) -> Result<(), EngineError> {
         self.prepare(turn, path).await?;
-        self.make_move(turn.actor, path).await
+        match self.send(turn.actor, path).await? {
+            Some(op) => self.await_reply(op, path).await,
+            None => Ok(()),
+        }
     }
 
-    /// An actor's next operation, whatever it is, to its reply.
+    /// An actor's next operation, whatever it is, to its reply; or until it is known to wait inside its server.
     pub(crate) async fn make_move(&mut self, actor: ActorId, path: &Path) -> Result<(), EngineError> {
         match self.send(actor, path).await? {
-            Some(op) => self.await_reply(op, path).await,
+            Some(op) => self.await_reply_or_wait(op, path).await,
             None => Ok(()),
         }
     }
@@ -95,7 +98,7 @@ impl Director {
         self.pending.next += 1;
         let op = OpId(self.pending.next);
         self.recorder.record(program::sent(op, actor, &operation, &wire));
-        self.pending.begin(op, actor, &wire);
+        self.pending.begin(op, actor, &wire, self.clock.now(), WAITS_FOR_ROWS);
         self.harness.send(actor, &Request::Do { op, actor, wire }).await?;
         Ok(Some(op))
     }
@@ -123,7 +126,15 @@ impl Director {
     /// Handles what a client reported.
     pub(crate) fn handle(&mut self, arrived: Arrived, path: &Path) -> Result<(), EngineError> {
         match arrived {
-            Arrived::Response(_, Response::Done { op, reply }) => self.done(op, &reply, path),
+            Arrived::Response(_, Response::Done { op, reply }) => match self.keep_woken(op, reply) {
+                Some(reply) => self.done(op, &reply, path),
+                None => Ok(()),
+            },
+            Arrived::Response(_, Response::Session { actor, server, session }) => {
+                self.sessions.insert((actor, server.clone()), session);
+                self.recorder.record(EventKind::Session { actor, server, session });
+                Ok(())
+            }
             Arrived::Response(_, Response::Notified { actor, server, about, what }) => {
                 let told = Notification { server, about, what };
                 self.step_actors(path, |actors, output| actors[actor].notify(told, output)).map(drop)
@@ -132,8 +143,8 @@ impl Director {
         }
     }
 
-    fn done(&mut self, op: OpId, reply: &Reply, path: &Path) -> Result<(), EngineError> {
-        let Some((actor, _)) = self.pending.by_op.remove(&op) else { return Ok(()) };
+    pub(crate) fn done(&mut self, op: OpId, reply: &Reply, path: &Path) -> Result<(), EngineError> {
+        let Some(PendingOperation { actor, .. }) = self.pending.by_op.remove(&op) else { return Ok(()) };
         let State::InFlight { operation } = self.actors[actor].state() else { return Ok(()) };
         let (label, place) = (operation.label.clone(), operation.path.clone());
         self.recorder.record(EventKind::Replied { op, actor, label, reply: reply.clone() });

@@ -1,46 +1,105 @@
 //! Operations without a reply: waiting for it, or until it is clear that none can come yet.
 
 use std::{
-    collections::{HashMap, HashSet},
-    time::Duration,
+    collections::{BTreeMap, BTreeSet, HashMap},
+    time::{Duration, Instant},
 };
 
 use super::{EngineError, director::Director, harness::Arrived, supervision::ANSWERS_WITHIN};
 use crate::{
     client::protocol::{Response, Wire},
-    lesson::Path,
-    log::{ActorId, Fault, OpId},
+    clock::LessonTime,
+    lab::Waiting,
+    lesson::{Mistake, Path},
+    log::{ActorId, Command, EventKind, Fault, OpId, Reply},
     program::State,
 };
 
 /// How long free play waits for a reply before the next choice, in real time.
 const FREE_PLAY_PATIENCE: Duration = Duration::from_secs(3);
 
+/// How long nothing is heard before a server is asked whether it keeps somebody waiting, and how often. Real time.
+const LOOK_EVERY: Duration = Duration::from_millis(3);
+
+/// How long a server may take, in real time, to end a wait whose time is over.
+const ENDS_WITHIN: Duration = Duration::from_millis(500);
+
 /// Operations that were sent and have no reply yet.
 #[derive(Debug, Default)]
 pub(crate) struct PendingOperations {
     pub(crate) next: u64,
-    /// The actor of each, and the server that it was sent to.
-    pub(crate) by_op: HashMap<OpId, (ActorId, String)>,
-    /// Those that wait for another actor inside their client.
-    blocked: HashSet<OpId>,
-    /// How long a server was asked to wait before it replies, of those that ask for it.
-    waits: HashMap<OpId, Duration>,
+    pub(crate) by_op: BTreeMap<OpId, PendingOperation>,
+    /// Replies to those that waited inside their servers. That of whoever made the move comes first.
+    woken: BTreeMap<OpId, Reply>,
+    /// How long the connections of actors wait for a row, where they have said so.
+    limits: HashMap<(ActorId, String), Duration>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct PendingOperation {
+    pub(crate) actor: ActorId,
+    /// The server that it was sent to.
+    pub(crate) server: String,
+    /// How long the server was asked to wait before it replies.
+    waits: Duration,
+    /// When the server ends a wait by itself, in lesson time.
+    ends: Option<LessonTime>,
+    /// Whether others may go on while it waits inside its server.
+    may_wait: bool,
+    /// Whether it waits for another actor inside its client.
+    is_local: bool,
+    /// Whether it was seen to wait inside its server.
+    waits_inside: bool,
 }
 
 impl PendingOperations {
-    pub(crate) fn begin(&mut self, op: OpId, actor: ActorId, wire: &Wire) {
-        self.by_op.insert(op, (actor, wire.server.clone()));
+    /// `limit` is how long statements wait for a row where nothing else was said.
+    pub(crate) fn begin(&mut self, op: OpId, actor: ActorId, wire: &Wire, now: LessonTime, limit: Duration) {
+        let server = wire.server.clone();
         let waits = wire.command.waits();
-        if !waits.is_zero() {
-            self.waits.insert(op, waits);
+        let at = (actor, server.clone());
+        let ends = match (waits.is_zero(), &wire.command) {
+            (false, _) => Some(waits),
+            (true, Command::Sql(_)) => Some(self.limits.get(&at).copied().unwrap_or(limit)),
+            _ => None,
+        };
+        if let Some(limit) = wire.command.limits_waits() {
+            self.limits.insert(at, limit);
         }
+        let pending = PendingOperation {
+            actor,
+            server,
+            waits,
+            ends: ends.map(|ends| now + ends),
+            may_wait: false,
+            is_local: false,
+            waits_inside: false,
+        };
+        self.by_op.insert(op, pending);
     }
 
-    /// How long an operation may stay unanswered while nothing else happens, in real time: while a story waits for a
-    /// reply, the servers' clock runs as fast as that.
-    fn patience(&self, op: OpId) -> Duration {
-        ANSWERS_WITHIN.saturating_add(self.waits.get(&op).copied().unwrap_or_default())
+    /// An actor is dead, and hears no reply any more. Gives the servers that kept it waiting.
+    pub(crate) fn forget(&mut self, actor: ActorId) -> Vec<String> {
+        let gone = self.by_op.extract_if(.., |_, pending| pending.actor == actor).collect::<Vec<_>>();
+        self.woken.retain(|op, _| self.by_op.contains_key(op));
+        gone.into_iter().filter_map(|(_, pending)| pending.waits_inside.then_some(pending.server)).collect()
+    }
+
+    /// Nobody has sent anything, on connections that nobody has used.
+    pub(crate) fn clear(&mut self) {
+        *self = Self { next: self.next, ..Self::default() };
+    }
+
+    /// Those that wait inside their servers for a reply that has not come.
+    fn inside(&self) -> impl Iterator<Item = (OpId, &PendingOperation)> {
+        let unanswered =
+            |(op, pending): &(&OpId, &PendingOperation)| pending.waits_inside && !self.woken.contains_key(op);
+        self.by_op.iter().filter(unanswered).map(|(op, pending)| (*op, pending))
+    }
+
+    /// Whether others may go on although an operation has no reply.
+    pub(crate) fn is_left_waiting(&self, op: OpId) -> bool {
+        self.by_op.get(&op).is_some_and(|pending| pending.waits_inside || pending.is_local)
     }
 }
 
@@ -48,32 +107,206 @@ impl Director {
     /// Waits until an operation is over, or is known to wait for another actor, or cannot be answered because
     /// a link is cut or held or the client is frozen.
     pub(crate) async fn await_reply(&mut self, op: OpId, path: &Path) -> Result<(), EngineError> {
-        while let Some((actor, server)) = self.pending.by_op.get(&op).cloned() {
+        let mut silent = Instant::now();
+        while let Some(PendingOperation { actor, server, may_wait, waits_inside, waits, .. }) =
+            self.pending.by_op.get(&op).cloned()
+            && !self.pending.woken.contains_key(&op)
+        {
             if !self.harness.reachable(actor, &server) {
-                return self.await_server(op, (actor, &server), path).await;
+                self.await_server(op, (actor, &server), path).await?;
+                break;
             }
-            let patience = if self.left_story && self.recorder.is_followed() {
-                FREE_PLAY_PATIENCE
-            } else {
-                self.pending.patience(op)
-            };
-            let Ok(arrived) = tokio::time::timeout(patience, self.harness.next()).await else {
-                if self.left_story && self.recorder.is_followed() {
+            let unheard = silent.elapsed();
+            if may_wait && (waits_inside || unheard >= LOOK_EVERY) && self.waits_inside(op).await? {
+                break;
+            }
+            let followed = self.left_story && self.recorder.is_followed();
+            // While a story waits for a reply, the servers' clock runs as fast as real time.
+            let patience = if followed { FREE_PLAY_PATIENCE } else { ANSWERS_WITHIN.saturating_add(waits) };
+            let next = if may_wait { LOOK_EVERY } else { patience };
+            let Ok(arrived) = tokio::time::timeout(next, self.harness.next()).await else {
+                if silent.elapsed() < patience {
+                    continue;
+                }
+                if followed {
                     // The learner sees that there is no reply yet, and may do something about it.
-                    return Ok(());
+                    break;
                 }
                 if self.harness.is_stopped() {
+                    silent = Instant::now();
                     continue;
                 }
                 return Err(self.unanswered(actor, &server, patience, path).await);
             };
-            let arrived = arrived?;
-            let blocked =
-                matches!(&arrived, Arrived::Response(_, Response::Blocked { op: known }) if *known == op);
-            self.handle(arrived, path)?;
-            if blocked {
-                self.pending.blocked.insert(op);
-                return Ok(());
+            silent = Instant::now();
+            match arrived? {
+                Arrived::Response(_, Response::Blocked { op: known }) if known == op => {
+                    if let Some(pending) = self.pending.by_op.get_mut(&op) {
+                        pending.is_local = true;
+                    }
+                    break;
+                }
+                Arrived::Response(_, Response::Done { op: known, reply }) if known == op && !waits_inside => {
+                    // Whom it woke comes after it. An error came before it: that another was chosen to end a deadlock
+                    // is why this one was answered.
+                    self.gather(path).await?;
+                    self.take_woken(|reply| matches!(reply, Reply::Error { .. }), path)?;
+                    self.done(op, &reply, path)?;
+                }
+                arrived => self.handle(arrived, path)?,
+            }
+        }
+        self.take_woken(|_| true, path)
+    }
+
+    /// As [`Director::await_reply`], but others may go on where the operation waits inside its server.
+    pub(crate) async fn await_reply_or_wait(&mut self, op: OpId, path: &Path) -> Result<(), EngineError> {
+        if let Some(pending) = self.pending.by_op.get_mut(&op) {
+            pending.may_wait = true;
+        }
+        self.await_reply(op, path).await
+    }
+
+    /// Keeps the reply to an operation that waited inside its server for its turn. Gives it back where it did not.
+    pub(crate) fn keep_woken(&mut self, op: OpId, reply: Reply) -> Option<Reply> {
+        if !self.pending.by_op.get(&op).is_some_and(|pending| pending.waits_inside) {
+            return Some(reply);
+        }
+        self.pending.woken.insert(op, reply);
+        None
+    }
+
+    /// Hands out the replies that were kept, in the order in which the operations were sent.
+    pub(crate) fn take_woken(&mut self, which: fn(&Reply) -> bool, path: &Path) -> Result<(), EngineError> {
+        let woken = self.pending.woken.extract_if(.., |_, reply| which(reply)).collect::<Vec<_>>();
+        woken.into_iter().try_for_each(|(op, reply)| self.done(op, &reply, path))
+    }
+
+    /// Waits for the replies of those that waited inside their servers and do so no longer.
+    pub(crate) async fn settle_waits(&mut self, path: &Path) -> Result<(), EngineError> {
+        self.gather(path).await?;
+        self.take_woken(|_| true, path)
+    }
+
+    async fn gather(&mut self, path: &Path) -> Result<(), EngineError> {
+        let began = Instant::now();
+        while self.somebody_is_woken(began.elapsed()).await? {
+            match tokio::time::timeout(LOOK_EVERY, self.harness.next()).await {
+                Ok(arrived) => self.handle(arrived?, path)?,
+                Err(_) if began.elapsed() < ANSWERS_WITHIN || self.harness.is_stopped() => {}
+                Err(_) => return Err(EngineError::ClientSilent { seconds: ANSWERS_WITHIN.as_secs() }),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a reply is on its way to somebody who waited inside a server.
+    async fn somebody_is_woken(&mut self, waited: Duration) -> Result<bool, EngineError> {
+        let now = self.clock.now();
+        if waited >= ENDS_WITHIN {
+            // It waits for another thing now, and for as long again.
+            for pending in self.pending.by_op.values_mut() {
+                pending.ends = pending.ends.filter(|ends| *ends > now);
+            }
+        }
+        let mut expected: BTreeMap<String, Vec<ActorId>> = BTreeMap::new();
+        for (_, pending) in self.pending.inside() {
+            if self.harness.reachable(pending.actor, &pending.server) {
+                if pending.ends.is_some_and(|ends| ends <= now) {
+                    return Ok(true);
+                }
+                expected.entry(pending.server.clone()).or_default().push(pending.actor);
+            }
+        }
+        for (server, actors) in expected {
+            let woken = match self.harness.lab.waiting(&server).await? {
+                Waiting::Number(number) => number < actors.len(),
+                Waiting::Sessions(sessions) => {
+                    !actors.iter().all(|actor| self.is_one_of(*actor, &server, &sessions))
+                }
+            };
+            if woken {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn is_one_of(&self, actor: ActorId, server: &str, sessions: &[i64]) -> bool {
+        let own = self.sessions.get(&(actor, server.to_owned()));
+        own.is_some_and(|own| sessions.contains(own))
+    }
+
+    /// Whether an operation waits inside its server; the first time it is written down.
+    async fn waits_inside(&mut self, op: OpId) -> Result<bool, EngineError> {
+        let Some(PendingOperation { actor, server, waits_inside, .. }) = self.pending.by_op.get(&op).cloned()
+        else {
+            return Ok(false);
+        };
+        if self.harness.lab.process(&server).is_err() || !self.harness.answers(&server)? {
+            return Ok(false);
+        }
+        let known =
+            self.pending.inside().filter(|(other, pending)| *other != op && pending.server == server).count();
+        let waits = match self.harness.lab.waiting(&server).await? {
+            Waiting::Number(number) => number > known,
+            Waiting::Sessions(sessions) => self.is_one_of(actor, &server, &sessions),
+        };
+        if waits
+            && !waits_inside
+            && let Some(pending) = self.pending.by_op.get_mut(&op)
+        {
+            pending.waits_inside = true;
+            let label =
+                self.actors[actor].operation().map(|operation| operation.label.clone()).unwrap_or_default();
+            self.recorder.record(EventKind::Blocked { op, actor, label });
+        }
+        Ok(waits)
+    }
+
+    /// Handles what a client reported. Gives how many replies that were.
+    pub(crate) fn take_arrived(&mut self, arrived: Arrived, path: &Path) -> Result<usize, EngineError> {
+        let is_reply = matches!(arrived, Arrived::Response(_, Response::Done { .. }));
+        if let Arrived::Response(_, Response::Blocked { op }) = &arrived
+            && let Some(pending) = self.pending.by_op.get_mut(op)
+        {
+            pending.is_local = true;
+        }
+        self.handle(arrived, path)?;
+        self.take_woken(|_| true, path)?;
+        Ok(usize::from(is_reply))
+    }
+
+    /// Whether all that has no reply waits inside servers or for another actor of its process.
+    pub(crate) async fn all_wait(&mut self) -> Result<bool, EngineError> {
+        let ops: Vec<OpId> = self.pending.by_op.keys().copied().collect();
+        for op in ops {
+            if !self.pending.is_left_waiting(op) && !self.waits_inside(op).await? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// When the first wait inside a server ends by itself, and whose it is.
+    pub(crate) fn next_end(&self) -> Option<(ActorId, LessonTime)> {
+        let ends = self.pending.inside().filter_map(|(_, pending)| {
+            let reachable = self.harness.reachable(pending.actor, &pending.server);
+            Some((pending.actor, pending.ends.filter(|_| reachable)?))
+        });
+        ends.min_by_key(|(actor, ends)| (*ends, *actor))
+    }
+
+    /// A client that waited inside a server is dead: waits until the server has noticed, where it does so by itself.
+    pub(crate) async fn await_departed(&mut self, servers: BTreeSet<String>) -> Result<(), EngineError> {
+        for server in servers {
+            let began = Instant::now();
+            while began.elapsed() < ENDS_WITHIN && self.harness.answers(&server)? {
+                let known = self.pending.inside().filter(|(_, pending)| pending.server == server).count();
+                match self.harness.lab.waiting(&server).await? {
+                    Waiting::Number(number) if number > known => tokio::time::sleep(LOOK_EVERY).await,
+                    _ => break,
+                }
             }
         }
         Ok(())
@@ -85,23 +318,28 @@ impl Director {
         let State::InFlight { operation } = self.actors[actor].state() else {
             return self.mistake(path, format!("no reply has come for {seconds} s of real time"));
         };
-        let why = if self.harness.lab.observe().await.is_ok() {
-            "answers others meanwhile, so this command waits for something that nobody does"
-        } else {
-            "answers nobody meanwhile: this command keeps it busy, such as a script that does not end"
-        };
-        let place = operation.path.clone().unwrap_or_else(|| path.clone());
         let label = &operation.label;
-        self.mistake(
-            &place,
-            format!("`{name}.{label}` has had no reply for {seconds} s of real time; `{server}` {why}"),
-        )
+        let place = operation.path.clone().unwrap_or_else(|| path.clone());
+        let sent = self.pending.by_op.values().any(|pending| pending.actor == actor && pending.may_wait);
+        let (why, help) = if self.harness.lab.observe().await.is_ok() {
+            (
+                "answers others meanwhile, so this command waits for something that nobody does",
+                (!sent).then(|| format!("a move ends with its reply; `- send: {name}.{label}` lets others go on before")),
+            )
+        } else {
+            ("answers nobody meanwhile: this command keeps it busy, such as a script that does not end", None)
+        };
+        let message =
+            format!("`{name}.{label}` has had no reply for {seconds} s of real time; `{server}` {why}");
+        let mistake = Mistake::new(&place, message);
+        let mistake = help.into_iter().fold(mistake, Mistake::help);
+        self.scenario.loaded.source.place(&mistake).into()
     }
 
     /// Waits for the replies that may have come through by now: a link was released, a process thawed.
     pub(crate) async fn await_replies(&mut self, path: &Path) -> Result<(), EngineError> {
-        let in_flight = self.pending.by_op.keys().copied();
-        let in_flight = in_flight.filter(|op| !self.pending.blocked.contains(op)).collect();
+        let in_flight = self.pending.by_op.iter().filter(|(_, pending)| !pending.is_local);
+        let in_flight = in_flight.map(|(op, _)| *op).collect();
         self.await_all(in_flight, path).await
     }
 
@@ -115,9 +353,9 @@ impl Director {
 
     /// Waits until the operations whose connections a fault has broken are over, with their replies lost.
     pub(crate) async fn await_broken(&mut self, fault: &Fault, path: &Path) -> Result<(), EngineError> {
-        let broken = |(op, (actor, server)): (&OpId, &(ActorId, String))| {
-            let client = self.harness.homes[actor.0 as usize];
-            self.harness.breaks(fault, client, server).then_some(*op)
+        let broken = |(op, pending): (&OpId, &PendingOperation)| {
+            let client = self.harness.homes[pending.actor.0 as usize];
+            self.harness.breaks(fault, client, &pending.server).then_some(*op)
         };
         let broken = self.pending.by_op.iter().filter_map(broken).collect();
         self.await_all(broken, path).await
@@ -131,15 +369,22 @@ impl Director {
         path: &Path,
     ) -> Result<(), EngineError> {
         // Each operation has a connection of its own, on which its reply is held.
-        let mine =
-            |(other, to): &&(ActorId, String)| to == server && self.harness.share_a_process(*other, actor);
+        let mine = |other: &&PendingOperation| {
+            other.server == server && !other.waits_inside && self.harness.share_a_process(other.actor, actor)
+        };
         let replies = self.pending.by_op.values().filter(mine).count();
         let Some(held) = self.harness.replies_held(actor, server, replies)? else { return Ok(()) };
         tokio::pin!(held);
+        let may_wait = self.pending.by_op.get(&op).is_some_and(|pending| pending.may_wait);
         while self.pending.by_op.contains_key(&op) {
             tokio::select! {
                 () = &mut held => return Ok(()),
                 arrived = self.harness.next() => self.handle(arrived?, path)?,
+                () = tokio::time::sleep(LOOK_EVERY), if may_wait => {
+                    if self.waits_inside(op).await? {
+                        return Ok(());
+                    }
+                }
             }
         }
         Ok(())

@@ -78,6 +78,7 @@ impl Director {
         let end = self.clock.now() + Duration::from_millis(u64::try_from(within).unwrap_or(0));
         let began = Instant::now();
         loop {
+            self.settle_waits(path).await?;
             self.observe().await?;
             let holds = verdict::holds(&self.scenario, &self.recorder.log, &plan.that);
             if holds.map_err(|error| self.mistake(&path.key("that"), error))? {
@@ -116,7 +117,11 @@ impl Director {
                 continue;
             }
             let Some((actor, _)) = timer else { break };
-            self.step_actors(path, |actors, output| actors[actor].wake(output))?;
+            if self.actors[actor].waits_until().is_some() {
+                self.step_actors(path, |actors, output| actors[actor].wake(output))?;
+            } else {
+                self.settle_waits(path).await?;
+            }
             self.recorder.publish();
         }
         if moving.is_empty() {
@@ -138,6 +143,7 @@ impl Director {
         let now = self.clock.now();
         self.actors.put_off(due, now.since(due));
         self.wake_until(due, path)?;
+        self.settle_waits(path).await?;
         self.recorder.publish();
         Ok(())
     }
@@ -154,9 +160,10 @@ impl Director {
         self.record_output(output, woken, path).map(drop)
     }
 
-    /// The wait that ends first, of processes that do not stand still.
+    /// The wait that ends first, of processes that do not stand still: their own, or one inside a server.
     pub(crate) fn next_timer(&self) -> Option<(ActorId, LessonTime)> {
-        self.actors.next_timer(|actor| !self.harness.stands_still(actor))
+        let own = self.actors.next_timer(|actor| !self.harness.stands_still(actor));
+        own.into_iter().chain(self.next_end()).min_by_key(|(actor, due)| (*due, *actor))
     }
 
     /// Fails where time can only run and the wait would take too long in real time.
@@ -233,7 +240,10 @@ impl Director {
                         tokio::task::yield_now().await;
                     }
                 }
-                arrived = self.harness.next() => self.handle(arrived?, path)?,
+                arrived = self.harness.next() => {
+                    self.handle(arrived?, path)?;
+                    self.take_woken(|_| true, path)?;
+                }
             }
         }
     }

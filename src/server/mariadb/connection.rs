@@ -47,16 +47,24 @@ pub(super) async fn open(socket: &str) -> Result<Conn, Error> {
 }
 
 impl Client {
-    async fn ask(&mut self, breaks: Breaks, statement: &str) -> Reply {
+    async fn connected(&mut self, breaks: Breaks) -> Result<&mut Conn, Error> {
         if self.breaks != breaks {
             (self.connection, self.breaks) = (None, breaks);
         }
-        let connection = match &mut self.connection {
-            Some(connection) => connection,
-            empty => match open(&self.address).await {
-                Ok(connection) => empty.insert(connection),
-                Err(error) => return Reply::Lost(error.to_string()),
-            },
+        match &mut self.connection {
+            Some(connection) => Ok(connection),
+            empty => {
+                let connection = open(&self.address).await?;
+                self.session = connection.id().into();
+                Ok(empty.insert(connection))
+            }
+        }
+    }
+
+    async fn ask(&mut self, breaks: Breaks, statement: &str) -> Reply {
+        let connection = match self.connected(breaks).await {
+            Ok(connection) => connection,
+            Err(error) => return Reply::Lost(error.to_string()),
         };
         match answer(connection, statement).await {
             Ok(value) => Reply::Value(value),
@@ -92,6 +100,10 @@ impl Connection for Client {
 
     fn session(&self) -> Option<i64> {
         Some(self.session)
+    }
+
+    fn reach(&mut self, breaks: Breaks) -> BoxFuture<'_, ()> {
+        async move { drop(self.connected(breaks).await) }.boxed()
     }
 
     fn empty<'a>(&'a mut self, _: &'a [String]) -> BoxFuture<'a, Result<(), Reply>> {

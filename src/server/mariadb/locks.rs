@@ -19,8 +19,8 @@ pub(super) fn read(status: &str) -> Vec<RowLock> {
     let mut session = 0;
     let mut held: Option<(String, bool)> = None;
     for line in status.lines() {
-        if let Some(rest) = line.strip_prefix("MariaDB thread id ") {
-            session = rest.split(',').next().and_then(|id| id.parse().ok()).unwrap_or_default();
+        if let Some(id) = self::session(line) {
+            session = id;
         } else if line.starts_with("RECORD LOCKS ") {
             held = on_primary_key(line).map(|table| (table, line.ends_with(" waiting")));
         } else if line.starts_with("Record lock, ") {
@@ -41,6 +41,20 @@ pub(super) fn read(status: &str) -> Vec<RowLock> {
         }
     }
     known
+}
+
+/// The connections that wait for a lock on a row, or between rows.
+pub(super) fn waiting(status: &str) -> impl Iterator<Item = i64> {
+    status.split("---TRANSACTION ").skip(1).filter_map(|transaction| {
+        let mut lines = transaction.lines();
+        lines.find(|line| line.starts_with("LOCK WAIT "))?;
+        lines.find_map(session)
+    })
+}
+
+/// `MariaDB thread id 4, OS thread handle …`
+fn session(line: &str) -> Option<i64> {
+    line.strip_prefix("MariaDB thread id ")?.split(',').next()?.parse().ok()
 }
 
 /// `… index PRIMARY of table `lesson`.`good` trx id 12 …`
@@ -74,10 +88,11 @@ pub(super) fn text(stored: &[u8], column_type: &str) -> String {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{RowLock, read, text};
+    use super::{RowLock, read, text, waiting};
 
     const STATUS: &str = "\
 ---TRANSACTION 12, ACTIVE 0 sec starting index read
+mysql tables in use 1, locked 1
 LOCK WAIT 3 lock struct(s), heap size 1128, 2 row lock(s)
 MariaDB thread id 5, OS thread handle 139815363114688, query id 13 localhost root Sending data
 SELECT * FROM good WHERE stock=1 FOR UPDATE
@@ -113,6 +128,7 @@ Record lock, heap no 2 PHYSICAL RECORD: n_fields 5; compact format; info bits 0
             waits,
         };
         assert_eq!(read(STATUS), [lock(5, true), lock(4, false)]);
+        assert_eq!(waiting(STATUS).collect::<Vec<_>>(), [5]);
     }
 
     #[test]

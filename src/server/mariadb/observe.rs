@@ -20,7 +20,7 @@ use crate::{
         Observed,
         product::mariadb::{Row, Tables},
     },
-    server::observe::{Look, ObserveError, Observer, within},
+    server::observe::{Look, ObserveError, Observer, Waiting, within},
 };
 
 /// The most rows that are read of a table.
@@ -71,6 +71,11 @@ impl MariadbObserver {
         Ok(version.split('-').next().unwrap_or_default().to_owned())
     }
 
+    async fn status(&self) -> Result<String, Error> {
+        let status = self.ask("SHOW ENGINE INNODB STATUS").await?;
+        Ok(status.first().map(|row| text(&row["Status"])).unwrap_or_default())
+    }
+
     async fn look(&self) -> Result<Tables, Error> {
         let mut tables = Tables::default();
         let mut keys: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
@@ -94,8 +99,7 @@ impl MariadbObserver {
                 tables.rows.insert(format!("{table}/{named}"), row);
             }
         }
-        let status = self.ask("SHOW ENGINE INNODB STATUS").await?;
-        let status = status.first().map(|row| text(&row["Status"])).unwrap_or_default();
+        let status = self.status().await?;
         for lock in locks::read(&status) {
             let key = keys.get(&lock.table).into_iter().flatten().zip(&lock.key);
             let named: Vec<String> = key.map(|((_, kind), stored)| locks::text(stored, kind)).collect();
@@ -126,6 +130,17 @@ impl Observer for MariadbObserver {
         .boxed()
     }
 
+    fn waiting(&self) -> Look<'_, Waiting> {
+        async {
+            let status = within(self.status()).await?;
+            let mut sessions: Vec<i64> = locks::waiting(&status).collect();
+            let others = within(self.ask(WAITING)).await?;
+            sessions.extend(others.iter().filter_map(|row| row["id"].as_i64()));
+            Ok(Waiting::Sessions(sessions))
+        }
+        .boxed()
+    }
+
     fn unix_millis(&self) -> Look<'_, Option<i64>> {
         async {
             let now = self.ask_one("SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS INTEGER) AS value").await?;
@@ -142,6 +157,10 @@ impl Observer for MariadbObserver {
 fn text(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
+
+/// Those who wait for anything but a row.
+const WAITING: &str = "SELECT id FROM information_schema.processlist \
+    WHERE state IN ('User lock', 'User sleep') OR state LIKE 'Waiting for %'";
 
 /// Every table, with the columns of its primary key.
 const KEYS: &str = "SELECT tables.table_name AS name, columns.column_name AS `column`, columns.column_type AS type \

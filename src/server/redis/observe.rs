@@ -18,7 +18,7 @@ use tokio::sync::Mutex;
 
 use crate::clock::{LessonClock, Slot};
 use crate::log::{KeyState, KeyValue, Keyspace, Observed, Role};
-use crate::server::observe::{Look, ObserveError, Observer, within};
+use crate::server::observe::{Look, ObserveError, Observer, Waiting, within};
 
 const LOOK: &str = include_str!("observe.lua");
 
@@ -141,6 +141,15 @@ impl Observer for RedisObserver {
 
     fn metric<'a>(&'a self, name: &'a str) -> Look<'a, Option<i64>> {
         async { Ok(self.info(name).await?.and_then(|value| value.parse().ok())) }.boxed()
+    }
+
+    fn waiting(&self) -> Look<'_, Waiting> {
+        async {
+            let text: String = self.ask(redis::cmd("INFO").arg("clients")).await?;
+            let number = read_info(&text, "blocked_clients").and_then(|number| number.parse().ok());
+            Ok(Waiting::Number(number.unwrap_or(0)))
+        }
+        .boxed()
     }
 
     fn field<'a>(&'a self, name: &'a str) -> Look<'a, Option<String>> {

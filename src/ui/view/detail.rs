@@ -93,6 +93,7 @@ pub fn own_words(scene: &Scene<'_>, event: usize) -> (String, Style) {
     let Some(logged) = scene.log.events().get(event) else { return Default::default() };
     let (words, role) = match &logged.kind {
         EventKind::Replied { reply, .. } => (reply.to_string(), Role::Text),
+        EventKind::Blocked { label, .. } => (words::WAITS_THERE.with(scene.lang, &[label]), Role::Warning),
         EventKind::Waits { label, until, .. } => {
             let duration = time::stretch(until.since(logged.at));
             (words::WAITS.with(scene.lang, &[&duration, label]), Role::Text)

@@ -134,12 +134,12 @@ fn reply(scene: &Scene<'_>, row: &WireRow) -> (String, Style) {
     (words, scene.style(Role::Chrome))
 }
 
-/// What a command without a reply does: it is on its way, or waits for a mutex of its own process.
+/// What a command without a reply does: it is on its way, or waits in its server or for a mutex of its own process.
 pub fn pending(scene: &Scene<'_>, sent: usize) -> Words {
-    match scene.event(sent) {
-        Some(EventKind::Sent { server, .. }) if server == "local" => words::BLOCKED,
-        _ => words::IN_FLIGHT,
-    }
+    let local = matches!(scene.event(sent), Some(EventKind::Sent { server, .. }) if server == "local");
+    let exchanges = &scene.world.exchanges;
+    let its = exchanges.binary_search_by_key(&sent, |exchange| exchange.sent);
+    if local || its.is_ok_and(|n| exchanges[n].blocked) { words::BLOCKED } else { words::IN_FLIGHT }
 }
 
 /// The style of a reply: errors and lost ones alarm, `nil` warns.

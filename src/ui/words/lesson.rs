@@ -60,6 +60,8 @@ pub const MORE_NODES: Words = Words::new("{} more", "还有 {} 个");
 pub const NOTIFIED: Words = Words::new("notified", "已通知");
 pub const IN_FLIGHT: Words = Words::new("in flight", "未返回");
 pub const BLOCKED: Words = Words::new("blocked", "阻塞中");
+pub const WAITS_THERE: Words =
+    Words::new("{}: the server has it and keeps it waiting", "{}：服务器已收到，正在阻塞等待");
 pub const PASSES: Words = Words::new("{} pass", "过了 {}");
 pub const LOST: Words = Words::new("lost", "丢失");
 pub const ORPHAN: Words = Words::new("the reply reaches nobody", "回复已无人接收");

@@ -130,6 +130,7 @@ fn names(log: &Log) -> Vec<(usize, Name)> {
             EventKind::Sent { label, .. } => format!("sent {who} {label}"),
             EventKind::Took { label, .. } => format!("took {who} {label}"),
             EventKind::Waits { label, .. } => format!("waits {who} {label}"),
+            EventKind::Blocked { label, .. } => format!("blocked {who} {label}"),
             EventKind::Counted { counter, .. } => format!("counted {who} {counter}"),
             EventKind::Notified { about, .. } => format!("notified {who} {about}"),
             EventKind::Fault(fault) => format!("fault {fault:?}"),

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    replayable::{CHANGES_THE_SERVER, WAITS, replayable, replayable_script},
+    replayable::{CHANGES_THE_SERVER, replayable, replayable_script},
     script,
 };
 use crate::{
@@ -195,10 +195,6 @@ fn ask(connection: &mut RespConnection, server: &str, words: &[String]) -> Resul
         }
         _ => false,
     };
-    let blocks = words.iter().any(|word| word.eq_ignore_ascii_case("BLOCK"));
-    if has("blocking") && (blocks || !name.starts_with('X')) {
-        return Err(Refusal::NotReplayable(WAITS.to_owned()));
-    }
     if has("admin") {
         return Err(Refusal::NotReplayable(CHANGES_THE_SERVER.to_owned()));
     }

@@ -281,7 +281,7 @@ impl InProcess {
     }
 
     pub(crate) fn situation(&self, node: &Node) -> Situation {
-        Situation::new(&node.actors, &self.scenario, node.tally)
+        Situation::new(&node.actors, &self.scenario, node.tally, false)
     }
 }
 

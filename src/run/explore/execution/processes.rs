@@ -70,7 +70,9 @@ impl Processes {
     }
 
     fn node(&self, trail: Trail) -> Node {
-        let situation = Situation::new(&self.racer.director.actors, &self.scenario, self.tally);
+        let director = &self.racer.director;
+        let ends = director.next_end().is_some();
+        let situation = Situation::new(&director.actors, &self.scenario, self.tally, ends);
         Node { trail, picks: situation.picks(&self.rules).into(), cut: situation.is_cut(&self.rules) }
     }
 
@@ -174,7 +176,7 @@ impl Processes {
     ) -> Result<(), ExploreError> {
         // The master is found when the move is made; any server knows the command.
         let server = match wire.server.as_str() {
-            PRIMARY => self.racer.director.harness.server.clone(),
+            PRIMARY => self.scenario.lab().first_of(Product::Redis).unwrap_or_default().to_owned(),
             named => named.to_owned(),
         };
         let connection = match self.connections.entry(server.clone()) {
@@ -198,7 +200,9 @@ impl Processes {
     /// Adds what a step turned out to touch besides.
     fn see(&mut self, from: usize, touch: &mut StepFootprint) {
         for event in &self.racer.director.log().events()[from..] {
-            touch.all |= event.kind.actor().is_some_and(|actor| Some(actor) != touch.actor);
+            // Whoever waits inside a server may be woken by any move.
+            let waits = matches!(event.kind, EventKind::Blocked { .. });
+            touch.all |= waits || event.kind.actor().is_some_and(|actor| Some(actor) != touch.actor);
             self.tracked.take(self.steps, event, touch);
         }
         // What an expression reads is not known here: any move may change it.

@@ -59,14 +59,15 @@ pub(crate) struct Situation {
 }
 
 impl Situation {
-    pub(crate) fn new(actors: &Actors, scenario: &Scenario, tally: Tally) -> Self {
+    /// `ends`: whether some server ends somebody's wait inside it when its time has come.
+    pub(crate) fn new(actors: &Actors, scenario: &Scenario, tally: Tally, ends: bool) -> Self {
         let runs = |actor| runs(scenario, actor, tally.frozen);
         let clients = scenario.clients.iter().enumerate();
         let busy = clients.filter(|(_, plan)| !plan.actors.clone().all(|n| actors[actor_id(n)].is_over()));
         Self {
             tally,
             able: actors.ready(runs).collect(),
-            timer: actors.next_timer(runs).is_some(),
+            timer: ends || actors.next_timer(runs).is_some(),
             busy: busy.map(|(n, _)| n).collect(),
         }
     }

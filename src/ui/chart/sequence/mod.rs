@@ -135,6 +135,11 @@ impl Sequence {
             EventKind::Sent { .. } | EventKind::Replied { .. } | EventKind::Notified { .. } => {
                 return self.message(log, index);
             }
+            EventKind::Blocked { op, .. } => {
+                let row = self.row_of(*self.state.in_flight.get(op)?)?;
+                self.rows[row].note.get_or_insert(index);
+                return Some(row);
+            }
             EventKind::Took { actor, label, .. }
             | EventKind::Waits { actor, label, .. }
             | EventKind::Waited { actor, label, in_vain: true } => {

@@ -153,6 +153,9 @@ pub fn note_words(scene: &Scene<'_>, note: usize) -> Words {
             (format!("{what} {duration}"), scene.style(Role::Chrome))
         }
         EventKind::Sent { command, .. } => (command.to_string(), scene.style(Role::Text)),
+        EventKind::Blocked { .. } => {
+            (format!("… {}", words::BLOCKED.get(scene.lang)), scene.style(Role::Warning))
+        }
         EventKind::Counted { .. } | EventKind::Took { .. } | EventKind::Waited { in_vain: true, .. } => {
             detail::own_words(scene, note)
         }

@@ -1,0 +1,130 @@
+//! Operations that wait inside their servers: who else may move meanwhile, and when their replies come.
+
+use crate::place::{Answer, Place};
+
+const HEAD: &str = "
+format: 1
+id: tried
+track: basics
+title: { en: Tried, zh: 试 }
+summary: { en: Tried, zh: 试 }
+intro: { en: Tried, zh: 试 }
+minutes: 1
+";
+
+const POP: &str = "
+lab: redis
+clients:
+  A: { runs: give }
+  B: { runs: pop }
+  C: { runs: pop }
+programs:
+  give:
+    - push: { redis: LPUSH q x }
+  pop:
+    - pop: { redis: BLPOP q 5, allow: [Lost] }
+    - if: reply is not none and reply != 'Lost'
+      then:
+        - count: got
+invariants:
+  - never: got > 1
+    says: { en: One element was taken twice., zh: 一个元素被取了两次。 }
+    goal: { en: Take one element twice., zh: 把一个元素取两次。 }
+variants:
+  turns:
+    title: { en: Turns, zh: 轮流 }
+    expect: prevented
+    lesson: { en: Tried, zh: 试 }
+    claims: [ 'B.pop[1] == \"x\"', C.pop is none, got == 1 ]
+    story:
+      - send: [B.pop, C.pop]
+      - move: A.push
+      - pass: 6s
+  lost:
+    title: { en: Lost, zh: 丢失 }
+    expect: prevented
+    lesson: { en: Tried, zh: 试 }
+    claims: [ B.pop == 'Lost', \"moves('C.pop') == 1\", got == 0 ]
+    story:
+      - send: [B.pop, C.pop]
+      - cut: B->redis
+      - crash: C
+      - move: A.push
+      - pass: 6s
+";
+
+const ROWS: &str = "
+lab: mariadb
+setup:
+  - sql: CREATE TABLE good (id INT PRIMARY KEY, stock INT)
+  - sql: INSERT INTO good VALUES (1, 1), (2, 1)
+clients:
+  A: { runs: buy, with: { mine: 1, other: 2 } }
+  B: { runs: buy, with: { mine: 2, other: 1 } }
+params: { mine: 1, other: 1 }
+programs:
+  buy:
+    - begin: { sql: BEGIN }
+    - lock: { sql: 'UPDATE good SET stock = stock - 1 WHERE id = ${mine}' }
+    - next: { sql: 'UPDATE good SET stock = stock - 1 WHERE id = ${other}', allow: ['1205', '1213'] }
+    - if: error is not none
+      then:
+        - count: failed
+    - commit: { sql: COMMIT }
+invariants:
+  - never: failed > 0
+    says: { en: A transaction was rolled back., zh: 有事务被回滚。 }
+    goal: { en: Have one rolled back., zh: 让一个事务被回滚。 }
+variants:
+  deadlock:
+    title: { en: Crosswise, zh: 交叉 }
+    expect: shown
+    lesson: { en: Tried, zh: 试 }
+    claims: [ failed == 1, '\"1213\" in [A.next, B.next]' ]
+    story:
+      - move: [A.begin, B.begin, A.lock, B.lock]
+      - send: [A.next, B.next]
+      - move: [A.commit, B.commit]
+  timeout:
+    title: { en: Too long, zh: 太久 }
+    expect: shown
+    lesson: { en: Tried, zh: 试 }
+    claims: [ A.next == '1205', B.commit == 'OK' ]
+    story:
+      - move: [A.begin, B.begin, B.lock, A.lock]
+      - send: A.next
+      - pass: 49s
+      - await: { that: A.next is defined, within: 2s }
+      - move: [B.next, B.commit]
+";
+
+fn run(arguments: &[&str], lesson: &str) -> Answer {
+    let place = Place::new();
+    place.write("tried.yaml", format!("{HEAD}{lesson}"));
+    let answer = place.run(&[&arguments[..1], &["tried.yaml"], &arguments[1..]].concat());
+    place.assert_nothing_left();
+    answer
+}
+
+#[track_caller]
+fn assert_exit(code: i32, answer: &Answer) {
+    assert_eq!(answer.code, Some(code), "{}{}", answer.out, answer.err);
+}
+
+#[test]
+fn who_waits_in_redis_is_woken_in_turn_or_by_the_clock() {
+    assert_exit(0, &run(&["run"], POP));
+}
+
+#[test]
+fn waiting_in_redis_is_raced_and_explored() {
+    assert_exit(0, &run(&["race", "--runs", "5"], POP));
+    let explored = run(&["explore", "--expect-none"], POP);
+    assert_exit(0, &explored);
+    assert!(explored.out.contains("orders"), "{}", explored.out);
+}
+
+#[test]
+fn who_waits_for_a_row_is_woken_fails_or_times_out() {
+    assert_exit(0, &run(&["run"], ROWS));
+}
