@@ -281,7 +281,10 @@ mod tests {
         let both = read(r#"["zookeeper", "mariadb"]"#).expect("two products");
         assert_eq!(both.servers(), ["zookeeper", "mariadb"]);
         assert!(!both.topology().jump && !both.can_be_restored());
-        assert_eq!((both.part_of("mariadb"), both.part_of("zookeeper")), (LabKind::Mariadb, LabKind::Zookeeper));
+        assert_eq!(
+            (both.part_of("mariadb"), both.part_of("zookeeper")),
+            (LabKind::Mariadb, LabKind::Zookeeper)
+        );
         assert_eq!(serde_json::to_string(&both).expect("JSON"), r#"["zookeeper","mariadb"]"#);
         assert_eq!(read(r#"["zookeeper", "mariadb"]"#).expect("as before"), both);
         assert_eq!(read(r#"["redis"]"#).expect("one"), LabKind::Redis);

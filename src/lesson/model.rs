@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     LabKind,
-    lab_kind::OneOrSeveral,
     invariant::Invariant,
+    lab_kind::OneOrSeveral,
     settings::Settings,
     step::{Setup, Step},
     story::StoryItem,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     LabKind,
     error::{Mistake, Path},
+    parse_millis,
 };
 use crate::log::Product;
 
@@ -18,6 +19,13 @@ pub struct Settings {
     /// it is left out: a restarted server is empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub appendonly: Option<Appendonly>,
+    /// MariaDB: how transactions see each other. `repeatable-read`, where it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
+    /// MariaDB: how long a statement waits for a row that another transaction has locked, in whole seconds. `50s`, where
+    /// it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock_wait_timeout: Option<Seconds>,
 }
 
 /// When Redis has what it wrote on the disk (`appendfsync`).
@@ -32,17 +40,67 @@ pub enum Appendonly {
     No,
 }
 
+/// What a transaction sees of others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Isolation {
+    /// What is not committed yet, too.
+    ReadUncommitted,
+    /// What was committed before each statement.
+    ReadCommitted,
+    /// What was committed before its first read.
+    RepeatableRead,
+    /// As `repeatable-read`, and what it reads stays locked.
+    Serializable,
+}
+
+/// A duration of whole seconds: `3s`, `1m`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
+pub struct Seconds(u32);
+
+impl Seconds {
+    pub(crate) fn count(self) -> u32 {
+        self.0
+    }
+}
+
+impl TryFrom<String> for Seconds {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let millis = parse_millis(&text)?;
+        let seconds = u32::try_from(millis / 1000).ok().filter(|seconds| *seconds > 0 && millis % 1000 == 0);
+        seconds.map(Self).ok_or_else(|| format!("`{text}`: write whole seconds, such as 3s"))
+    }
+}
+
+impl From<Seconds> for String {
+    fn from(Seconds(seconds): Seconds) -> Self {
+        format!("{seconds}s")
+    }
+}
+
 impl Settings {
     /// Those that are given, by name, with the product that they are of.
     fn given(&self) -> impl Iterator<Item = (&'static str, Product)> {
-        [("appendonly", Product::Redis, self.appendonly.is_some())]
-            .into_iter()
-            .filter_map(|(name, product, given)| given.then_some((name, product)))
+        [
+            ("appendonly", Product::Redis, self.appendonly.is_some()),
+            ("isolation", Product::Mariadb, self.isolation.is_some()),
+            ("lock_wait_timeout", Product::Mariadb, self.lock_wait_timeout.is_some()),
+        ]
+        .into_iter()
+        .filter_map(|(name, product, given)| given.then_some((name, product)))
     }
 
     /// These, and `own` in place of those that it gives.
     pub(crate) fn overlaid(&self, own: &Self) -> Self {
-        Self { appendonly: own.appendonly.or(self.appendonly) }
+        Self {
+            appendonly: own.appendonly.or(self.appendonly),
+            isolation: own.isolation.or(self.isolation),
+            lock_wait_timeout: own.lock_wait_timeout.or(self.lock_wait_timeout),
+        }
     }
 
     /// Whether nothing is set.
@@ -98,6 +156,8 @@ mod tests {
         for (own, variant, why) in [
             ("settings: { appendonly: sometimes }\n", "", "unknown variant `sometimes`"),
             ("settings: { dir: / }\n", "", "`dir`"),
+            ("settings: { lock_wait_timeout: 1500ms }\n", "", "whole seconds"),
+            ("settings: { lock_wait_timeout: 3s }\n", "", "a setting of MariaDB"),
             (
                 "",
                 "    lab: zookeeper\n    settings: { appendonly: no }\n",

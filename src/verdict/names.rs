@@ -192,7 +192,11 @@ impl Facts {
         let state = self.key(key, server);
         Ok(match function {
             // The value of a key: a text for a string, `none` where there is no such key.
-            "value" => state.map_or_else(|| Value::from(()), |key| key_value(&key.value)),
+            "value" => match (state, self.entry(key)) {
+                (Some(key), _) => key_value(&key.value),
+                (None, Some(Entry::Row(row))) => json_value(&row.value()),
+                _ => Value::from(()),
+            },
             "exists" => (state.is_some() || (server.is_none() && self.entry(key).is_some())).into(),
             // As Redis' PTTL: milliseconds left, -1 for no expiry, -2 for no key.
             _ => match state.map(|key| key.expires_at) {
@@ -250,7 +254,7 @@ fn wrong(text: String) -> Error {
 fn held(observed: &Observed, name: &str) -> Option<String> {
     match observed {
         Observed::Redis(keyspace) => keyspace.keys.get(name).map(|key| format!("{key:?}")),
-        other => other.entry(name).map(|entry| format!("{:?}", entry.owner())),
+        other => other.entry(name).map(|entry| format!("{:?} {}", entry.owner(), entry.text())),
     }
 }
 

@@ -1,4 +1,5 @@
-//! Operations that wait inside their servers: who else may move meanwhile, and when their replies come.
+//! Operations that wait inside their servers: who else may move meanwhile, and when their replies come. Labs of several
+//! products.
 
 use crate::place::{Answer, Place};
 
@@ -118,8 +119,8 @@ fn who_waits_in_redis_is_woken_in_turn_or_by_the_clock() {
 
 #[test]
 fn waiting_in_redis_is_raced_and_explored() {
-    assert_exit(0, &run(&["race", "--runs", "5"], POP));
-    let explored = run(&["explore", "--expect-none"], POP);
+    assert_exit(0, &run(&["race", "--variant", "turns", "--runs", "5"], POP));
+    let explored = run(&["explore", "--variant", "turns", "--expect-none"], POP);
     assert_exit(0, &explored);
     assert!(explored.out.contains("orders"), "{}", explored.out);
 }
@@ -127,4 +128,76 @@ fn waiting_in_redis_is_raced_and_explored() {
 #[test]
 fn who_waits_for_a_row_is_woken_fails_or_times_out() {
     assert_exit(0, &run(&["run"], ROWS));
+}
+
+const BOTH: &str = "
+lab: [redis, mariadb]
+setup:
+  - sql: CREATE TABLE good (id INT PRIMARY KEY, stock INT)
+  - sql: INSERT INTO good VALUES (1, 1)
+  - redis: SET fence 32
+clients:
+  A: { runs: buy }
+  B: { runs: buy }
+programs:
+  buy:
+    - acquire: { redis: \"SET lock ${token} NX PX 3000\", until: reply == 'OK', every: 500ms }
+    - holds: lock
+    - fence: { redis: INCR fence }
+    - write: { sql: 'UPDATE good SET stock = ${fence} WHERE id = 1', allow: [Lost] }
+    - count: wrote
+    - release: { redis: DEL lock }
+    - drops: lock
+invariants:
+  - never: value('good/1').stock == 33 and wrote == 2
+    says: { en: The older write came later., zh: 旧的写入后到。 }
+    goal: { en: Have the older write come later., zh: 让旧的写入后到。 }
+variants:
+  late:
+    title: { en: Late, zh: 迟到 }
+    expect: shown
+    lesson: { en: Tried, zh: 试 }
+    claims: [ \"value('good/1').stock == 33\", value('fence') == '34', A.write == 1 ]
+    story:
+      - move: [A.acquire, A.fence]
+      - pass: 4s
+      - move: [B.acquire, B.fence, B.write, A.write]
+  cut:
+    title: { en: Cut, zh: 断 }
+    expect: prevented
+    lesson: { en: Tried, zh: 试 }
+    claims: [ A.write == 'Lost', A.release == 1, \"value('good/1').stock == 1\" ]
+    story:
+      - move: [A.acquire, A.fence]
+      - cut: A->mariadb
+      - move: [A.write, A.release]
+      - kill: redis
+      - release: A->mariadb
+";
+
+#[test]
+fn a_lock_and_what_it_protects_are_on_servers_of_their_own() {
+    assert_exit(0, &run(&["run"], BOTH));
+    assert_exit(0, &run(&["race", "--variant", "late", "--runs", "3"], BOTH));
+    let explored = run(&["explore", "--variant", "late", "--expect-none"], BOTH);
+    assert_exit(0, &explored);
+}
+
+#[test]
+fn an_operation_goes_to_a_server_of_its_own_product() {
+    let wrong = BOTH.replace("sql: 'UPDATE", "on: redis, sql: 'UPDATE");
+    let answer = run(&["check"], &wrong);
+    assert_exit(2, &answer);
+    assert!(answer.err.contains("`redis` is Redis, and this is for MariaDB"), "{}", answer.err);
+    let without = run(&["check"], &BOTH.replace("[redis, mariadb]", "redis"));
+    assert_exit(2, &without);
+    assert!(without.err.contains("no server of this lab is MariaDB"), "{}", without.err);
+}
+
+#[test]
+fn a_lessons_settings_hold_for_its_transactions() {
+    let lesson = ROWS
+        .replace("lab: mariadb", "lab: mariadb\nsettings: { lock_wait_timeout: 3s, isolation: serializable }")
+        .replace("pass: 49s", "pass: 2s");
+    assert_exit(0, &run(&["run", "--variant", "timeout"], &lesson));
 }

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
 use super::{Command, Traits};
 
@@ -188,16 +189,34 @@ fn outside_quotes(statement: &str) -> Option<String> {
 pub struct Tables {
     /// By table and primary key: `good/1`.
     pub rows: BTreeMap<String, Row>,
+    /// The connections with a transaction under way, each with those whose locks it waits for.
+    pub transactions: BTreeMap<i64, Vec<i64>>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// Its other columns: `stock=1 version=0`.
-    pub values: String,
+    /// Its other columns, in the table's order.
+    pub columns: Vec<(String, Json)>,
     /// The connection whose transaction has locked it.
     pub owner: Option<i64>,
     /// The connections that wait for it.
     pub waiting: Vec<i64>,
+}
+
+impl Row {
+    /// `stock=1 version=0`
+    pub(super) fn text(&self) -> String {
+        let column = |(name, value): &(String, Json)| match value {
+            Json::String(text) => format!("{name}={text}"),
+            other => format!("{name}={other}"),
+        };
+        self.columns.iter().map(column).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Its columns by name.
+    pub(crate) fn value(&self) -> Json {
+        Json::Object(self.columns.iter().cloned().collect())
+    }
 }
 
 impl Tables {

@@ -6,7 +6,7 @@ pub(crate) mod redis;
 pub(crate) mod text;
 pub(crate) mod zookeeper;
 
-use std::{collections::BTreeMap, fmt, slice, time::Duration};
+use std::{borrow::Cow, collections::BTreeMap, fmt, slice, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -320,11 +320,11 @@ impl Observed {
 
 impl<'a> Entry<'a> {
     /// What it holds, as text; nothing where that is more than a text.
-    pub fn text(self) -> &'a str {
+    pub fn text(self) -> Cow<'a, str> {
         match self {
-            Self::Key(_) => "",
-            Self::Node(node) => &node.data,
-            Self::Row(row) => &row.values,
+            Self::Key(_) => "".into(),
+            Self::Node(node) => (&node.data).into(),
+            Self::Row(row) => row.text().into(),
         }
     }
 

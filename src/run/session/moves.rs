@@ -98,7 +98,9 @@ impl Director {
         self.pending.next += 1;
         let op = OpId(self.pending.next);
         self.recorder.record(program::sent(op, actor, &operation, &wire));
-        self.pending.begin(op, actor, &wire, self.clock.now(), WAITS_FOR_ROWS);
+        let limit = self.scenario.settings().lock_wait_timeout;
+        let limit = limit.map_or(WAITS_FOR_ROWS, |limit| Duration::from_secs(limit.count().into()));
+        self.pending.begin(op, actor, &wire, self.clock.now(), limit);
         self.harness.send(actor, &Request::Do { op, actor, wire }).await?;
         Ok(Some(op))
     }

@@ -324,7 +324,9 @@ impl Director {
         let (why, help) = if self.harness.lab.observe().await.is_ok() {
             (
                 "answers others meanwhile, so this command waits for something that nobody does",
-                (!sent).then(|| format!("a move ends with its reply; `- send: {name}.{label}` lets others go on before")),
+                (!sent).then(|| {
+                    format!("a move ends with its reply; `- send: {name}.{label}` lets others go on before")
+                }),
             )
         } else {
             ("answers nobody meanwhile: this command keeps it busy, such as a script that does not end", None)

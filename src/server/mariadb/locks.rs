@@ -2,35 +2,49 @@
 //! `innodb_status_output_locks`. The tables of `information_schema` for it are a copy that is not renewed before 0.1 s
 //! have passed, which they never do while the lesson's time stands still.
 
-/// A lock on a row, or the wait for one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+use std::collections::BTreeMap;
+
+/// A lock on a row or the gap before it, or the wait for one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct RowLock {
     pub table: String,
-    /// The columns of the row's primary key, as InnoDB stores them.
+    /// The columns of the row's primary key, as InnoDB stores them; none of a gap, or of an entry in another index.
     pub key: Vec<Vec<u8>>,
     /// The connection.
     pub session: i64,
     pub waits: bool,
+    /// The page, and the number in it.
+    place: (String, String),
 }
 
-/// Reads all locks on rows of tables' primary keys, each once.
+/// Reads all locks on rows, each once.
 pub(super) fn read(status: &str) -> Vec<RowLock> {
     let mut locks: Vec<RowLock> = Vec::new();
     let mut session = 0;
-    let mut held: Option<(String, bool)> = None;
+    // What the locks that follow have in common, and whether they are on rows of a primary key.
+    let mut common: Option<(RowLock, bool)> = None;
     for line in status.lines() {
         if let Some(id) = self::session(line) {
             session = id;
         } else if line.starts_with("RECORD LOCKS ") {
-            held = on_primary_key(line).map(|table| (table, line.ends_with(" waiting")));
-        } else if line.starts_with("Record lock, ") {
-            if let Some((table, waits)) = &held {
-                locks.push(RowLock { table: table.clone(), key: Vec::new(), session, waits: *waits });
+            common = index(line).map(|(page, table, index)| {
+                let place = (page.to_owned(), String::new());
+                let waits = line.ends_with(" waiting");
+                let on_row = index == "PRIMARY" && !line.contains(" gap before rec");
+                (RowLock { table: table.to_owned(), session, waits, place, ..RowLock::default() }, on_row)
+            });
+        } else if let Some(rest) = line.strip_prefix("Record lock, heap no ") {
+            if let Some((lock, _)) = &common {
+                let mut lock = lock.clone();
+                lock.place.1 = rest.split(' ').next().unwrap_or_default().to_owned();
+                locks.push(lock);
             }
-        } else if let (Some(field), Some(_), Some(lock)) = (field(line), &held, locks.last_mut()) {
-            lock.key.push(field);
         } else if line.starts_with("---TRANSACTION") || line.starts_with("TABLE LOCK") {
-            held = None;
+            common = None;
+        } else if let (Some(field), Some((_, true)), Some(lock)) = (field(line), &common, locks.last_mut())
+            && lock.place.1 != SUPREMUM
+        {
+            lock.key.push(field);
         }
     }
     // What somebody waits for is told twice.
@@ -41,6 +55,28 @@ pub(super) fn read(status: &str) -> Vec<RowLock> {
         }
     }
     known
+}
+
+/// The place behind the last entry of a page: locked, it stands for the gap there.
+const SUPREMUM: &str = "1";
+
+/// The connections with a transaction under way, each with those that it waits for.
+pub(super) fn transactions(status: &str, locks: &[RowLock]) -> BTreeMap<i64, Vec<i64>> {
+    let active = status.split("---TRANSACTION ").skip(1).filter_map(|transaction| {
+        let (state, lines) = transaction.split_once('\n')?;
+        let session = lines.lines().find_map(session).filter(|_| state.contains(", ACTIVE "))?;
+        let mine = locks.iter().filter(|lock| lock.session == session && lock.waits);
+        let holders = mine.flat_map(|mine| {
+            locks
+                .iter()
+                .filter(move |lock| lock.place == mine.place && !lock.waits && lock.session != session)
+        });
+        let mut holders: Vec<i64> = holders.map(|lock| lock.session).collect();
+        holders.sort_unstable();
+        holders.dedup();
+        Some((session, holders))
+    });
+    active.collect()
 }
 
 /// The connections that wait for a lock on a row, or between rows.
@@ -57,12 +93,14 @@ fn session(line: &str) -> Option<i64> {
     line.strip_prefix("MariaDB thread id ")?.split(',').next()?.parse().ok()
 }
 
-/// `… index PRIMARY of table `lesson`.`good` trx id 12 …`
-fn on_primary_key(line: &str) -> Option<String> {
-    let (_, table) = line.split_once(" index PRIMARY of table ")?;
+/// The page, the table and the index: `RECORD LOCKS space id 1 page no 3 n bits 8 index PRIMARY of table `lesson`.`good`
+/// trx id 12 …`
+fn index(line: &str) -> Option<(&str, &str, &str)> {
+    let (page, rest) = line.strip_prefix("RECORD LOCKS ")?.split_once(" n bits ")?;
+    let (index, table) = rest.split_once(" index ")?.1.split_once(" of table ")?;
     let (table, _) = table.split_once(" trx id ")?;
     let (_, name) = table.split_once("`.`")?;
-    Some(name.trim_end_matches('`').to_owned())
+    Some((page, name.trim_end_matches('`'), index))
 }
 
 /// ` 0: len 4; hex 80000001; asc     ;;`
@@ -88,7 +126,9 @@ pub(super) fn text(stored: &[u8], column_type: &str) -> String {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{RowLock, read, text, waiting};
+    use std::collections::BTreeMap;
+
+    use super::{read, text, transactions, waiting};
 
     const STATUS: &str = "\
 ---TRANSACTION 12, ACTIVE 0 sec starting index read
@@ -121,13 +161,11 @@ Record lock, heap no 2 PHYSICAL RECORD: n_fields 5; compact format; info bits 0
 
     #[test]
     fn holders_and_waiters_are_told_apart() {
-        let lock = |session, waits| RowLock {
-            table: "good".to_owned(),
-            key: vec![vec![0x80, 0, 0, 1]],
-            session,
-            waits,
-        };
-        assert_eq!(read(STATUS), [lock(5, true), lock(4, false)]);
+        let locks = read(STATUS);
+        let on_rows = locks.iter().filter(|lock| !lock.key.is_empty());
+        let told: Vec<_> = on_rows.map(|lock| (lock.session, lock.waits, lock.key.concat())).collect();
+        assert_eq!(told, [(5, true, vec![0x80, 0, 0, 1]), (4, false, vec![0x80, 0, 0, 1])]);
+        assert_eq!(transactions(STATUS, &locks), BTreeMap::from([(4, vec![]), (5, vec![4])]));
         assert_eq!(waiting(STATUS).collect::<Vec<_>>(), [5]);
     }
 
@@ -142,7 +180,7 @@ Record lock, heap no 2 PHYSICAL RECORD: n_fields 5; compact format; info bits 0
     proptest! {
         #[test]
         fn any_status_can_be_read(status in "(\\PC|[\\n`;])*", key in any::<Vec<u8>>()) {
-            read(&status);
+            transactions(&status, &read(&status));
             text(&key, "int");
         }
     }

@@ -8,6 +8,7 @@ pub(crate) mod programs;
 use std::{ffi::OsString, path::Path};
 
 use crate::{
+    lesson::{Isolation, Settings},
     log::Product,
     process::LabError,
     server::{
@@ -35,7 +36,17 @@ pub(crate) async fn start(boot: &Boot<'_>) -> Result<Started, LabError> {
     // The only directory that statements could read or write files in, or load code from.
     let nothing = boot.workspace.make_dir(&format!("{NAME}-files"))?;
     let socket = boot.workspace.join(&format!("{NAME}.sock"));
-    let arguments = arguments(&program, &data, &nothing, &socket);
+    let mut arguments = arguments(&program, &data, &nothing, &socket);
+    let Settings { isolation, lock_wait_timeout, .. } = boot.settings;
+    let level = isolation.map(|isolation| match isolation {
+        Isolation::ReadUncommitted => "READ-UNCOMMITTED",
+        Isolation::ReadCommitted => "READ-COMMITTED",
+        Isolation::RepeatableRead => "REPEATABLE-READ",
+        Isolation::Serializable => "SERIALIZABLE",
+    });
+    arguments.extend(level.map(|level| format!("--transaction-isolation={level}").into()));
+    let limit = lock_wait_timeout.map(|limit| format!("--innodb-lock-wait-timeout={}", limit.count()).into());
+    arguments.extend(limit);
     let started = boot.start(NAME, &program, &arguments)?;
     let observer = MariadbObserver::new(&socket);
     let version = ready(&started.0, || async { observer.version().await.ok() }).await?;

@@ -93,14 +93,15 @@ impl MariadbObserver {
                 let named: Vec<String> = key.iter().map(|(name, _)| text(&row[name.as_str()])).collect();
                 let named = if named.is_empty() { (n + 1).to_string() } else { named.join(",") };
                 let others = fields.iter().filter(|(field, _)| !key.iter().any(|(name, _)| name == *field));
-                let values: Vec<String> =
-                    others.map(|(name, value)| format!("{name}={}", text(value))).collect();
-                let row = Row { values: values.join(" "), ..Row::default() };
+                let columns = others.map(|(name, value)| (name.clone(), value.clone())).collect();
+                let row = Row { columns, ..Row::default() };
                 tables.rows.insert(format!("{table}/{named}"), row);
             }
         }
         let status = self.status().await?;
-        for lock in locks::read(&status) {
+        let locks = locks::read(&status);
+        tables.transactions = locks::transactions(&status, &locks);
+        for lock in locks.iter().filter(|lock| !lock.key.is_empty()) {
             let key = keys.get(&lock.table).into_iter().flatten().zip(&lock.key);
             let named: Vec<String> = key.map(|((_, kind), stored)| locks::text(stored, kind)).collect();
             // What is inserted and not committed is not to be seen, and yet locked.

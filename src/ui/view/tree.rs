@@ -8,6 +8,8 @@ const MANY: usize = 10;
 /// How many at the beginning and at the end.
 const ENDS: (usize, usize) = (5, 2);
 const NAMED_WATCHERS: usize = 4;
+/// The columns of a node's data or a row's values.
+const ROOM: usize = 24;
 
 impl<'a> ServerPane<'_, 'a> {
     /// A line per node, siblings folded where they are many.
@@ -32,10 +34,14 @@ impl<'a> ServerPane<'_, 'a> {
                 Span::styled(format!("  {path} "), scene.style(Role::Chrome)),
                 Span::styled(words::ABSENT.get(scene.lang), scene.style(Role::Chrome)),
             ];
-            spans.extend(watching(scene, watchers));
+            spans.extend(watching(scene, watchers, words::WATCHING));
             lines.push(Line::from(spans));
         }
         lines.extend(self.removed(self.width / 2).take(ENDS.0));
+        if let Observed::Mariadb(tables) = observed {
+            let transactions = tables.transactions.iter().take(MANY);
+            lines.extend(transactions.map(|(session, holders)| transaction(scene, *session, holders)));
+        }
         lines
     }
 
@@ -53,12 +59,32 @@ impl<'a> ServerPane<'_, 'a> {
             spans.extend([Span::raw(" "), scene.session(owner)]);
         }
         if !node.text().is_empty() {
-            let data = format!(" \"{}\"", text::fit(node.text(), 16));
+            let data = format!(" \"{}\"", text::fit(&node.text(), ROOM));
             spans.push(Span::styled(data, scene.style(Role::Chrome)));
         }
-        spans.extend(watching(scene, node.watchers()));
+        let waiting = matches!(node, Entry::Row(_));
+        spans.extend(watching(
+            scene,
+            node.watchers(),
+            if waiting { words::QUEUED } else { words::WATCHING },
+        ));
         Line::from(spans)
     }
+}
+
+/// A transaction under way, and whose locks it waits for.
+fn transaction<'a>(scene: &Scene<'a>, session: i64, holders: &[i64]) -> Line<'a> {
+    let mut spans = vec![Span::raw("  "), scene.session(session)];
+    let (words, role) = if holders.is_empty() {
+        (words::IN_TRANSACTION, Role::Chrome)
+    } else {
+        (words::WAITS_FOR, Role::Warning)
+    };
+    spans.push(Span::styled(format!(" {}", words.get(scene.lang)), scene.style(role)));
+    for holder in holders {
+        spans.extend([Span::raw(" "), scene.session(*holder)]);
+    }
+    Line::from(spans)
 }
 
 fn parent(path: &str) -> &str {
@@ -69,13 +95,13 @@ fn depth(path: &str) -> usize {
     path.matches('/').count().saturating_sub(1)
 }
 
-/// Who watches: all of them where they are few, else how many and the first.
-fn watching<'a>(scene: &Scene<'a>, watchers: &[i64]) -> Vec<Span<'a>> {
+/// Who watches or waits: all of them where they are few, else how many and the first.
+fn watching<'a>(scene: &Scene<'a>, watchers: &[i64], words: words::Words) -> Vec<Span<'a>> {
     if watchers.is_empty() {
         return Vec::new();
     }
     let many = watchers.len() > NAMED_WATCHERS;
-    let count = words::WATCHING.with(scene.lang, &[&watchers.len().to_string()]);
+    let count = words.with(scene.lang, &[&watchers.len().to_string()]);
     let role = if many { Role::Danger } else { Role::Warning };
     let mut spans = vec![Span::styled(format!("  ◉ {count}:"), scene.style(role))];
     for session in watchers.iter().take(NAMED_WATCHERS) {

@@ -112,7 +112,7 @@ fn listed(world: &World, observed: &Observed) -> (Option<String>, Vec<Value>) {
         }
         let owner = entry.owner().and_then(|session| world.session_owner(session));
         let owner = owner.and_then(|owner| world.actor(owner)).map(|actor| actor.who.name.clone());
-        json!({"name": name, "value": shorten(entry.text()), "owner": owner, "watchers": entry.watchers().len()})
+        json!({"name": name, "value": shorten(&entry.text()), "owner": owner, "watchers": entry.watchers().len()})
     });
     (role, rows.collect())
 }
