@@ -344,6 +344,13 @@ impl Lab {
         waiting.map_err(|error| unreadable(server, &error))
     }
 
+    /// Whether a server has noticed the end of all these sessions.
+    pub(crate) async fn have_ended(&self, server: &str, sessions: &[i64]) -> Result<bool, LabError> {
+        let server = self.server(server)?;
+        let ended = patiently(server, || server.observer.has_ended(sessions)).await;
+        ended.map_err(|error| unreadable(server, &error))
+    }
+
     /// Resolves when a server ends without having been told to.
     pub async fn died(&self) -> ProcessProblem {
         select_all(self.everybody().map(|server| server.died().boxed())).await.0

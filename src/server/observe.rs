@@ -32,6 +32,11 @@ pub(crate) trait Observer: Debug + Send + Sync {
         Box::pin(async { Ok(Waiting::Number(0)) })
     }
 
+    /// Whether the server has noticed the end of all these sessions, and what they left is undone.
+    fn has_ended<'a>(&'a self, _: &'a [i64]) -> Look<'a, bool> {
+        Box::pin(async { Ok(true) })
+    }
+
     /// A field of what the server says about itself, as text; `None` where there is none.
     fn field<'a>(&'a self, name: &'a str) -> Look<'a, Option<String>> {
         Box::pin(async move { Ok(self.metric(name).await?.map(|value| value.to_string())) })

@@ -231,7 +231,6 @@ fn what_cannot_be_explored_is_refused_with_the_reason() {
     for (command, why) in [
         ("RANDOMKEY", "random"),
         ("TIME", "calendar"),
-        ("BLPOP q 0", "waits inside the server"),
         ("SUBSCRIBE news", "listen"),
         ("SET a b EXAT 99999999999", "EXAT"),
     ] {

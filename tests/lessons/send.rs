@@ -96,7 +96,7 @@ variants:
       - send: A.next
       - pass: 49s
       - await: { that: A.next is defined, within: 2s }
-      - move: [B.next, B.commit]
+      - move: [A.commit, B.next, B.commit]
 ";
 
 fn run(arguments: &[&str], lesson: &str) -> Answer {

@@ -155,7 +155,10 @@ fn value(world: &World, key: &str, server: Option<&str>) -> Option<String> {
     let servers = world.servers.iter();
     let mut asked = servers.filter(|known| server.is_none_or(|name| known.info.name == name));
     asked.find_map(|server| {
-        let Some(Observed::Redis(keyspace)) = &server.observed else { return None };
+        let keyspace = match server.observed.as_ref()? {
+            Observed::Redis(keyspace) => keyspace,
+            other => return other.entry(key).map(|entry| entry.text().into_owned()),
+        };
         let state = keyspace.keys.get(key)?;
         if state.expires_at.is_some_and(|end| end < world.now) {
             return None;

@@ -1,6 +1,6 @@
 //! The director of a run: carries out a story's lines one by one, and records what happens.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use tokio::sync::{mpsc::UnboundedSender, watch};
 
@@ -286,19 +286,22 @@ impl Director {
     /// Records a fault that was injected, and handles its effects on actors.
     pub(crate) async fn record_fault(&mut self, fault: &Fault, path: &Path) -> Result<(), EngineError> {
         self.recorder.record(EventKind::Fault(fault.clone()));
+        let waited = self.pending.left_waiting();
         self.await_broken(fault, path).await?;
         if fault.client().is_some() && fault.leaves() == Condition::Running {
             self.catch_up(path)?;
         }
         if let Some(client) = fault.killed_client() {
-            let mut servers = BTreeSet::new();
             for killed in self.actors.ids() {
                 if self.scenario.actors[killed.0 as usize].actor.client == client {
                     self.actors[killed].kill();
-                    servers.extend(self.pending.forget(killed));
+                    self.pending.forget(killed);
                 }
             }
-            self.await_departed(servers).await?;
+            self.await_departed(client, None, &waited).await?;
+        }
+        if let (Target::Link(link), Condition::Cut) = (fault.target(), fault.leaves()) {
+            self.await_departed(&link.from, Some(&link.to), &waited).await?;
         }
         self.await_replies(path).await
     }

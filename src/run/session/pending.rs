@@ -78,11 +78,15 @@ impl PendingOperations {
         self.by_op.insert(op, pending);
     }
 
-    /// An actor is dead, and hears no reply any more. Gives the servers that kept it waiting.
-    pub(crate) fn forget(&mut self, actor: ActorId) -> Vec<String> {
-        let gone = self.by_op.extract_if(.., |_, pending| pending.actor == actor).collect::<Vec<_>>();
+    /// An actor is dead, and hears no reply any more.
+    pub(crate) fn forget(&mut self, actor: ActorId) {
+        self.by_op.retain(|_, pending| pending.actor != actor);
         self.woken.retain(|op, _| self.by_op.contains_key(op));
-        gone.into_iter().filter_map(|(_, pending)| pending.waits_inside.then_some(pending.server)).collect()
+    }
+
+    /// Those that wait inside their servers.
+    pub(crate) fn left_waiting(&self) -> Vec<PendingOperation> {
+        self.inside().map(|(_, pending)| pending.clone()).collect()
     }
 
     /// Nobody has sent anything, on connections that nobody has used.
@@ -297,16 +301,35 @@ impl Director {
         ends.min_by_key(|(actor, ends)| (*ends, *actor))
     }
 
-    /// A client that waited inside a server is dead: waits until the server has noticed, where it does so by itself.
-    pub(crate) async fn await_departed(&mut self, servers: BTreeSet<String>) -> Result<(), EngineError> {
+    /// The connections of a client to its servers, or to one of them, are no more: waits until the servers have noticed.
+    /// One of which a command still waits inside its server is noticed only when that is over.
+    pub(crate) async fn await_departed(
+        &mut self,
+        client: &str,
+        server: Option<&str>,
+        waited: &[PendingOperation],
+    ) -> Result<(), EngineError> {
+        let mut sessions: BTreeMap<String, Vec<i64>> = BTreeMap::new();
+        for ((actor, to), session) in &self.sessions {
+            let waits = |pending: &PendingOperation| pending.actor == *actor && pending.server == *to;
+            let lives_there = self.scenario.actors[actor.0 as usize].actor.client == client;
+            if lives_there && server.is_none_or(|server| server == to) && !waited.iter().any(waits) {
+                sessions.entry(to.clone()).or_default().push(*session);
+            }
+        }
+        let servers: BTreeSet<&String> =
+            waited.iter().map(|pending| &pending.server).chain(sessions.keys()).collect();
+        let began = Instant::now();
         for server in servers {
-            let began = Instant::now();
-            while began.elapsed() < ENDS_WITHIN && self.harness.answers(&server)? {
-                let known = self.pending.inside().filter(|(_, pending)| pending.server == server).count();
-                match self.harness.lab.waiting(&server).await? {
-                    Waiting::Number(number) if number > known => tokio::time::sleep(LOOK_EVERY).await,
-                    _ => break,
+            let own = sessions.get(server).map_or(&[][..], Vec::as_slice);
+            while began.elapsed() < ENDS_WITHIN && self.harness.answers(server)? {
+                let known = self.pending.inside().filter(|(_, pending)| pending.server == *server).count();
+                let waiting = self.harness.lab.waiting(server).await?;
+                let left = matches!(waiting, Waiting::Number(number) if number > known);
+                if !left && self.harness.lab.have_ended(server, own).await? {
+                    break;
                 }
+                tokio::time::sleep(LOOK_EVERY).await;
             }
         }
         Ok(())

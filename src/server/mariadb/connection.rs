@@ -14,12 +14,10 @@ use crate::{
 const ROWS: usize = 10_000;
 
 /// The way to one server. What was locked on a connection goes with it, so it is opened before the first move; where it
-/// broke, the next operation opens another.
+/// broke, the operation after the one that finds out opens another.
 struct Client {
     address: String,
     connection: Option<Conn>,
-    /// How often connections had broken when this one was made.
-    breaks: Breaks,
     session: i64,
 }
 
@@ -29,7 +27,6 @@ pub(crate) async fn connect(server: &ServerAddress) -> Result<Box<dyn Connection
         address: server.address.clone(),
         session: connection.id().into(),
         connection: Some(connection),
-        breaks: Breaks::default(),
     }))
 }
 
@@ -47,10 +44,9 @@ pub(super) async fn open(socket: &str) -> Result<Conn, Error> {
 }
 
 impl Client {
-    async fn connected(&mut self, breaks: Breaks) -> Result<&mut Conn, Error> {
-        if self.breaks != breaks {
-            (self.connection, self.breaks) = (None, breaks);
-        }
+    /// A connection that has broken is found so by the next statement, whose reply is then lost: with it went its
+    /// transaction, and nobody must go on as if it were still there.
+    async fn connected(&mut self) -> Result<&mut Conn, Error> {
         match &mut self.connection {
             Some(connection) => Ok(connection),
             empty => {
@@ -61,8 +57,8 @@ impl Client {
         }
     }
 
-    async fn ask(&mut self, breaks: Breaks, statement: &str) -> Reply {
-        let connection = match self.connected(breaks).await {
+    async fn ask(&mut self, statement: &str) -> Reply {
+        let connection = match self.connected().await {
             Ok(connection) => connection,
             Err(error) => return Reply::Lost(error.to_string()),
         };
@@ -79,19 +75,19 @@ impl Client {
     async fn delete_all(&mut self) -> Result<(), Reply> {
         let tables =
             "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE()";
-        let tables = value(self.ask(self.breaks, tables).await)?;
+        let tables = value(self.ask(tables).await)?;
         for name in tables.as_array().into_iter().flatten().filter_map(|table| table["name"].as_str()) {
-            value(self.ask(self.breaks, &format!("DROP TABLE `{}`", name.replace('`', "``"))).await)?;
+            value(self.ask(&format!("DROP TABLE `{}`", name.replace('`', "``"))).await)?;
         }
         Ok(())
     }
 }
 
 impl Connection for Client {
-    fn send<'a>(&'a mut self, command: &'a Command, _: Option<&'a str>, breaks: Breaks) -> Asked<'a> {
+    fn send<'a>(&'a mut self, command: &'a Command, _: Option<&'a str>, _: Breaks) -> Asked<'a> {
         async move {
             match command {
-                Command::Sql(statement) => Some(self.ask(breaks, statement).await),
+                Command::Sql(statement) => Some(self.ask(statement).await),
                 _ => None,
             }
         }
@@ -102,8 +98,8 @@ impl Connection for Client {
         Some(self.session)
     }
 
-    fn reach(&mut self, breaks: Breaks) -> BoxFuture<'_, ()> {
-        async move { drop(self.connected(breaks).await) }.boxed()
+    fn reach(&mut self, _: Breaks) -> BoxFuture<'_, ()> {
+        async move { drop(self.connected().await) }.boxed()
     }
 
     fn empty<'a>(&'a mut self, _: &'a [String]) -> BoxFuture<'a, Result<(), Reply>> {
@@ -113,11 +109,20 @@ impl Connection for Client {
 
 /// Rows as a list of objects; of a statement that changes rows how many, `OK` of any other.
 pub(super) async fn answer(connection: &mut Conn, statement: &str) -> Result<Json, Error> {
+    answer_with_columns(connection, statement).await.map(|(answer, _)| answer)
+}
+
+/// The same, and what the server says of the rows' columns.
+pub(super) async fn answer_with_columns(
+    connection: &mut Conn,
+    statement: &str,
+) -> Result<(Json, Vec<Column>), Error> {
     let mut result = connection.query_iter(statement).await?;
     let Some(columns) = result.columns().filter(|columns| !columns.is_empty()) else {
         let first = statement.split_whitespace().next().unwrap_or_default().to_ascii_uppercase();
         let changes = matches!(first.as_str(), "INSERT" | "UPDATE" | "DELETE" | "REPLACE");
-        return Ok(if changes { result.affected_rows().into() } else { "OK".into() });
+        let answer = if changes { result.affected_rows().into() } else { "OK".into() };
+        return Ok((answer, Vec::new()));
     };
     let mut rows = Vec::new();
     while let Some(row) = result.next().await? {
@@ -127,7 +132,7 @@ pub(super) async fn answer(connection: &mut Conn, statement: &str) -> Result<Jso
             rows.push(Json::Object(fields.collect::<Map<String, Json>>()));
         }
     }
-    Ok(Json::Array(rows))
+    Ok((Json::Array(rows), columns.to_vec()))
 }
 
 /// A value of the text protocol: numbers come as text.

@@ -6,13 +6,16 @@ use std::{
 };
 
 use futures::FutureExt;
-use mysql_async::{Conn, Error};
+use mysql_async::{
+    Column, Conn, Error,
+    consts::{ColumnFlags, ColumnType},
+};
 use serde_json::Value as Json;
 use tokio::sync::Mutex;
 
 use super::{
-    connection::{answer, open},
-    locks,
+    connection::{answer_with_columns, open},
+    locks::{self, Stored},
 };
 use crate::{
     clock::{LessonClock, Slot},
@@ -44,20 +47,25 @@ impl MariadbObserver {
         Self { socket: socket.to_path_buf(), connection: Mutex::new(None) }
     }
 
-    /// The rows that a query answers. A look can be repeated on a new connection.
     async fn ask(&self, query: &str) -> Result<Vec<Json>, Error> {
+        self.ask_with_columns(query).await.map(|(rows, _)| rows)
+    }
+
+    /// The rows that a query answers, and their columns. A look can be repeated on a new connection.
+    async fn ask_with_columns(&self, query: &str) -> Result<(Vec<Json>, Vec<Column>), Error> {
         let mut slot = self.connection.lock().await;
         let mut connection = match slot.take() {
             Some(connection) => connection,
             None => open(&self.socket.display().to_string()).await?,
         };
-        let mut answered = answer(&mut connection, query).await;
+        let mut answered = answer_with_columns(&mut connection, query).await;
         if answered.as_ref().is_err_and(Error::is_fatal) {
             connection = open(&self.socket.display().to_string()).await?;
-            answered = answer(&mut connection, query).await;
+            answered = answer_with_columns(&mut connection, query).await;
         }
         *slot = Some(connection);
-        Ok(answered?.as_array().cloned().unwrap_or_default())
+        let (rows, columns) = answered?;
+        Ok((rows.as_array().cloned().unwrap_or_default(), columns))
     }
 
     async fn ask_one(&self, query: &str) -> Result<Option<Json>, ObserveError> {
@@ -78,16 +86,15 @@ impl MariadbObserver {
 
     async fn look(&self) -> Result<Tables, Error> {
         let mut tables = Tables::default();
-        let mut keys: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
-        for column in self.ask(KEYS).await? {
-            let key = keys.entry(text(&column["name"])).or_default();
-            if let Some(name) = column["column"].as_str() {
-                key.push((name.to_owned(), text(&column["type"])));
-            }
-        }
-        for (table, key) in &keys {
-            let rows =
-                self.ask(&format!("SELECT * FROM `{}` LIMIT {ROWS}", table.replace('`', "``"))).await?;
+        // The columns of each table's primary key, and how they are stored.
+        let mut keys: BTreeMap<String, Vec<(String, Stored)>> = BTreeMap::new();
+        for table in self.ask(TABLES).await? {
+            let table = &text(&table["name"]);
+            let select = format!("SELECT * FROM `{}` LIMIT {ROWS}", table.replace('`', "``"));
+            let (rows, columns) = self.ask_with_columns(&select).await?;
+            let primary = columns.iter().filter(|column| column.flags().contains(ColumnFlags::PRI_KEY_FLAG));
+            let key = primary.map(|column| (column.name_str().into_owned(), stored(column)));
+            let key = &*keys.entry(table.clone()).or_insert(key.collect());
             for (n, row) in rows.iter().enumerate() {
                 let Some(fields) = row.as_object() else { continue };
                 let named: Vec<String> = key.iter().map(|(name, _)| text(&row[name.as_str()])).collect();
@@ -103,7 +110,7 @@ impl MariadbObserver {
         tables.transactions = locks::transactions(&status, &locks);
         for lock in locks.iter().filter(|lock| !lock.key.is_empty()) {
             let key = keys.get(&lock.table).into_iter().flatten().zip(&lock.key);
-            let named: Vec<String> = key.map(|((_, kind), stored)| locks::text(stored, kind)).collect();
+            let named: Vec<String> = key.map(|((_, kind), bytes)| locks::text(bytes, *kind)).collect();
             // What is inserted and not committed is not to be seen, and yet locked.
             let row = tables.rows.entry(format!("{}/{}", lock.table, named.join(","))).or_default();
             if lock.waits {
@@ -142,6 +149,14 @@ impl Observer for MariadbObserver {
         .boxed()
     }
 
+    fn has_ended<'a>(&'a self, sessions: &'a [i64]) -> Look<'a, bool> {
+        async move {
+            let there = within(self.ask("SELECT id FROM information_schema.processlist")).await?;
+            Ok(!there.iter().filter_map(|row| row["id"].as_i64()).any(|id| sessions.contains(&id)))
+        }
+        .boxed()
+    }
+
     fn unix_millis(&self) -> Look<'_, Option<i64>> {
         async {
             let now = self.ask_one("SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS INTEGER) AS value").await?;
@@ -163,11 +178,19 @@ fn text(value: &Json) -> String {
 const WAITING: &str = "SELECT id FROM information_schema.processlist \
     WHERE state IN ('User lock', 'User sleep') OR state LIKE 'Waiting for %'";
 
-/// Every table, with the columns of its primary key.
-const KEYS: &str = "SELECT tables.table_name AS name, columns.column_name AS `column`, columns.column_type AS type \
-    FROM information_schema.tables AS tables \
-    LEFT JOIN information_schema.statistics AS parts ON parts.table_schema = tables.table_schema \
-        AND parts.table_name = tables.table_name AND parts.index_name = 'PRIMARY' \
-    LEFT JOIN information_schema.columns AS columns ON columns.table_schema = parts.table_schema \
-        AND columns.table_name = parts.table_name AND columns.column_name = parts.column_name \
-    WHERE tables.table_schema = DATABASE() ORDER BY name, parts.seq_in_index";
+/// Without their columns, which would have each of them opened.
+const TABLES: &str =
+    "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() ORDER BY name";
+
+fn stored(column: &Column) -> Stored {
+    match column.column_type() {
+        ColumnType::MYSQL_TYPE_TINY
+        | ColumnType::MYSQL_TYPE_SHORT
+        | ColumnType::MYSQL_TYPE_INT24
+        | ColumnType::MYSQL_TYPE_LONG
+        | ColumnType::MYSQL_TYPE_LONGLONG => {
+            Stored::Integer { signed: !column.flags().contains(ColumnFlags::UNSIGNED_FLAG) }
+        }
+        _ => Stored::Text,
+    }
+}

@@ -63,11 +63,7 @@ impl<'a> ServerPane<'_, 'a> {
             spans.push(Span::styled(data, scene.style(Role::Chrome)));
         }
         let waiting = matches!(node, Entry::Row(_));
-        spans.extend(watching(
-            scene,
-            node.watchers(),
-            if waiting { words::QUEUED } else { words::WATCHING },
-        ));
+        spans.extend(watching(scene, node.watchers(), if waiting { words::QUEUED } else { words::WATCHING }));
         Line::from(spans)
     }
 }
