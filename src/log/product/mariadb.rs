@@ -189,8 +189,16 @@ fn outside_quotes(statement: &str) -> Option<String> {
 pub struct Tables {
     /// By table and primary key: `good/1`.
     pub rows: BTreeMap<String, Row>,
-    /// The connections with a transaction under way, each with those whose locks it waits for.
-    pub transactions: BTreeMap<i64, Vec<i64>>,
+    /// Those under way.
+    pub transactions: Vec<Transaction>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Transaction {
+    /// The connection that it is of.
+    pub session: i64,
+    /// The connections whose locks it waits for.
+    pub waits_for: Vec<i64>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -59,7 +59,16 @@ impl Director {
             State::Dead => format!("{name} was killed"),
             State::Waiting { .. } => format!("{name} still waits"),
         };
-        Err(self.mistake(path, format!("the story moves {name}.{}, but {but}", turn.label)))
+        let mistake = Mistake::new(path, format!("the story moves {name}.{}, but {but}", turn.label));
+        let mistake = match self.actors[turn.actor].state() {
+            State::InFlight { operation } => mistake.help(format!(
+                "the reply comes when another's move brings it about, or with time: \
+                 `- await: {{ that: {name}.{} is defined, within: 30s }}`",
+                operation.label
+            )),
+            _ => mistake,
+        };
+        Err(self.scenario.loaded.source.place(&mistake).into())
     }
 
     /// Fails where the actor's process is frozen.

@@ -2,7 +2,7 @@
 //! `innodb_status_output_locks`. The tables of `information_schema` for it are a copy that is not renewed before 0.1 s
 //! have passed, which they never do while the lesson's time stands still.
 
-use std::collections::BTreeMap;
+use crate::log::product::mariadb::Transaction;
 
 /// A lock on a row or the gap before it, or the wait for one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -60,8 +60,8 @@ pub(super) fn read(status: &str) -> Vec<RowLock> {
 /// The place behind the last entry of a page: locked, it stands for the gap there.
 const SUPREMUM: &str = "1";
 
-/// The connections with a transaction under way, each with those that it waits for.
-pub(super) fn transactions(status: &str, locks: &[RowLock]) -> BTreeMap<i64, Vec<i64>> {
+/// The transactions under way, by their connections.
+pub(super) fn transactions(status: &str, locks: &[RowLock]) -> Vec<Transaction> {
     let active = status.split("---TRANSACTION ").skip(1).filter_map(|transaction| {
         let (state, lines) = transaction.split_once('\n')?;
         let session = lines.lines().find_map(session).filter(|_| state.contains(", ACTIVE "))?;
@@ -74,9 +74,11 @@ pub(super) fn transactions(status: &str, locks: &[RowLock]) -> BTreeMap<i64, Vec
         let mut holders: Vec<i64> = holders.map(|lock| lock.session).collect();
         holders.sort_unstable();
         holders.dedup();
-        Some((session, holders))
+        Some(Transaction { session, waits_for: holders })
     });
-    active.collect()
+    let mut active: Vec<Transaction> = active.collect();
+    active.sort_by_key(|transaction| transaction.session);
+    active
 }
 
 /// The connections that wait for a lock on a row, or between rows.
@@ -136,9 +138,7 @@ pub(super) fn text(bytes: &[u8], stored: Stored) -> String {
 mod tests {
     use proptest::prelude::*;
 
-    use std::collections::BTreeMap;
-
-    use super::{Stored, read, text, transactions, waiting};
+    use super::{Stored, Transaction, read, text, transactions, waiting};
 
     const SIGNED: Stored = Stored::Integer { signed: true };
 
@@ -177,7 +177,8 @@ Record lock, heap no 2 PHYSICAL RECORD: n_fields 5; compact format; info bits 0
         let on_rows = locks.iter().filter(|lock| !lock.key.is_empty());
         let told: Vec<_> = on_rows.map(|lock| (lock.session, lock.waits, lock.key.concat())).collect();
         assert_eq!(told, [(5, true, vec![0x80, 0, 0, 1]), (4, false, vec![0x80, 0, 0, 1])]);
-        assert_eq!(transactions(STATUS, &locks), BTreeMap::from([(4, vec![]), (5, vec![4])]));
+        let transaction = |session, waits_for| Transaction { session, waits_for };
+        assert_eq!(transactions(STATUS, &locks), [transaction(4, vec![]), transaction(5, vec![4])]);
         assert_eq!(waiting(STATUS).collect::<Vec<_>>(), [5]);
     }
 

@@ -1,7 +1,7 @@
 //! What a server holds as a tree of nodes: who owns what, who watches what.
 
 use super::{prelude::*, servers::ServerPane};
-use crate::log::{Entry, Observed};
+use crate::log::{Entry, Observed, product::mariadb::Transaction};
 
 /// Of more siblings than this, only the first and the last few are shown.
 const MANY: usize = 10;
@@ -40,7 +40,7 @@ impl<'a> ServerPane<'_, 'a> {
         lines.extend(self.removed(self.width / 2).take(ENDS.0));
         if let Observed::Mariadb(tables) = observed {
             let transactions = tables.transactions.iter().take(MANY);
-            lines.extend(transactions.map(|(session, holders)| transaction(scene, *session, holders)));
+            lines.extend(transactions.map(|transaction| under_way(scene, transaction)));
         }
         lines
     }
@@ -69,15 +69,15 @@ impl<'a> ServerPane<'_, 'a> {
 }
 
 /// A transaction under way, and whose locks it waits for.
-fn transaction<'a>(scene: &Scene<'a>, session: i64, holders: &[i64]) -> Line<'a> {
-    let mut spans = vec![Span::raw("  "), scene.session(session)];
-    let (words, role) = if holders.is_empty() {
+fn under_way<'a>(scene: &Scene<'a>, transaction: &Transaction) -> Line<'a> {
+    let mut spans = vec![Span::raw("  "), scene.session(transaction.session)];
+    let (words, role) = if transaction.waits_for.is_empty() {
         (words::IN_TRANSACTION, Role::Chrome)
     } else {
         (words::WAITS_FOR, Role::Warning)
     };
     spans.push(Span::styled(format!(" {}", words.get(scene.lang)), scene.style(role)));
-    for holder in holders {
+    for holder in &transaction.waits_for {
         spans.extend([Span::raw(" "), scene.session(*holder)]);
     }
     Line::from(spans)
