@@ -107,7 +107,7 @@ impl JsonSchema for Hold {
     }
 }
 
-/// `skew: { redis2: 30s }`: how far each server's calendar clock is ahead of everybody else's from now on.
+/// `skew: { redis2: 30s, A: -5s }`: how far the calendar clock of each server or client is ahead from now on.
 /// Behind, where it is negative; `0s` puts it right again.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(transparent)]

@@ -34,6 +34,8 @@ pub enum Step {
         condition: Option<String>,
         /// The bound of a `while`: the program fails when it is reached.
         at_most: u32,
+        /// `as: i`: the name that is 1 in the first round, 2 in the second, and so on.
+        number: Option<String>,
     },
     /// `- use: recipe`, `with: { … }`: another program's steps, with its parameters.
     Use {
@@ -242,9 +244,9 @@ impl Setup {
 }
 
 /// The words that begin a step and so cannot be labels.
-pub const KEYWORDS: [&str; 15] = [
+pub const KEYWORDS: [&str; 16] = [
     "holds", "waits", "unsure", "drops", "count", "let", "if", "then", "else", "repeat", "times", "while",
-    "use", "with", "at_most",
+    "use", "with", "at_most", "as",
 ];
 
 impl<'de> Deserialize<'de> for Step {
@@ -286,7 +288,7 @@ impl<'de> Visitor<'de> for StepVisitor {
                 Step::Operation { label: key.clone(), operation }
             }
             "if" | "repeat" | "use" => return compound(&key, map),
-            "then" | "else" | "times" | "while" | "with" | "at_most" => {
+            "then" | "else" | "times" | "while" | "with" | "at_most" | "as" => {
                 return Err(A::Error::custom(format!(
                     "`{key}` comes after `if`, `repeat` or `use`, not first"
                 )));
@@ -321,19 +323,20 @@ fn compound<'de, A: MapAccess<'de>>(first: &str, mut map: A) -> Result<Step, A::
         }
         "repeat" => {
             let steps = map.next_value()?;
-            let (mut times, mut condition, mut at_most) = (None, None, DEFAULT_AT_MOST);
+            let (mut times, mut condition, mut at_most, mut number) = (None, None, DEFAULT_AT_MOST, None);
             while let Some(key) = map.next_key::<String>()? {
                 match key.as_str() {
                     "times" => times = Some(map.next_value()?),
                     "while" => condition = Some(map.next_value()?),
                     "at_most" => at_most = map.next_value()?,
-                    other => return Err(unknown(other, &["times", "while", "at_most"])),
+                    "as" => number = Some(map.next_value()?),
+                    other => return Err(unknown(other, &["times", "while", "at_most", "as"])),
                 }
             }
             if times.is_some() == condition.is_some() {
                 return Err(A::Error::custom("`repeat` needs either `times` or `while`"));
             }
-            Ok(Step::Repeat { steps, times, condition, at_most })
+            Ok(Step::Repeat { steps, times, condition, at_most, number })
         }
         _ => {
             let program = map.next_value()?;
@@ -394,6 +397,7 @@ impl JsonSchema for Step {
                         "then": steps, "else": steps,
                         "repeat": steps, "times": count, "while": { "type": "string" },
                         "at_most": { "type": "integer", "minimum": 1 },
+                        "as": { "type": "string", "description": "The name that is 1 in the first round, 2 in the second, and so on." },
                         "use": { "type": "string", "description": "Another program or a recipe." },
                         "with": { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean"] } }
                     },

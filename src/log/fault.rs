@@ -43,6 +43,8 @@ pub enum Fault {
         /// How far it is ahead from now on, in milliseconds; behind, where negative; right, where 0.
         ahead_ms: i64,
     },
+    /// The same of a client's calendar clock.
+    SkewClient { client: String, ahead_ms: i64 },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,9 +82,10 @@ impl fmt::Display for Target<'_> {
 impl Fault {
     pub fn target(&self) -> Target<'_> {
         match self {
-            Self::Crash { client } | Self::Freeze { client } | Self::Thaw { client } => {
-                Target::Client(client)
-            }
+            Self::Crash { client }
+            | Self::Freeze { client }
+            | Self::Thaw { client }
+            | Self::SkewClient { client, .. } => Target::Client(client),
             Self::Cut { link } | Self::Hold { link, .. } | Self::Release { link } | Self::Drop { link } => {
                 Target::Link(link)
             }
@@ -103,7 +106,7 @@ impl Fault {
             Self::Cut { .. } | Self::Drop { .. } => Condition::Cut,
             Self::Hold { way, .. } => Condition::Held(*way),
             Self::Release { .. } => Condition::Open,
-            Self::Skew { ahead_ms, .. } => Condition::Ahead(*ahead_ms),
+            Self::Skew { ahead_ms, .. } | Self::SkewClient { ahead_ms, .. } => Condition::Ahead(*ahead_ms),
         }
     }
 
@@ -152,7 +155,7 @@ impl fmt::Display for Fault {
             Self::Drop { .. } => "drop",
             Self::KillServer { .. } => "kill",
             Self::RestartServer { .. } => "restart",
-            Self::Skew { .. } => "skew",
+            Self::Skew { .. } | Self::SkewClient { .. } => "skew",
         };
         write!(f, "{verb} {}", self.target())
     }

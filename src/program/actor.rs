@@ -258,6 +258,11 @@ impl Actor {
         self.advance(output)
     }
 
+    /// Sets its client's clock so many milliseconds ahead.
+    pub(crate) fn set_clock(&mut self, ahead_ms: i64) {
+        self.interpreter.ahead_ms = ahead_ms;
+    }
+
     pub(crate) fn put_off(&mut self, by: Duration) {
         if let State::Waiting { until, .. } | State::Taking { until: Some(until), .. } = &mut self.state {
             *until += by;

@@ -27,6 +27,8 @@ pub(crate) struct Interpreter {
     scope: Scope,
     repeats: Vec<i64>,
     tokens: Tokens,
+    /// How far its client's clock is ahead, in milliseconds.
+    pub(crate) ahead_ms: i64,
 }
 
 /// Owner tokens: a fresh one for each acquisition (it stays until the actor wants a lock again after a drop,
@@ -76,6 +78,7 @@ impl Interpreter {
             scope: plan.scope.clone(),
             repeats: Vec::new(),
             tokens,
+            ahead_ms: 0,
         };
         let token = interpreter.tokens.next();
         interpreter.scope.set_outermost("token", token);
@@ -84,9 +87,10 @@ impl Interpreter {
         interpreter
     }
 
-    /// Tells the actor the time: the name `now`, until it is told another.
+    /// Tells the actor the time: the name `now`, until it is told another. It is that of its client's clock, which may be
+    /// wrong. How long a wait lasts does not depend on that, as no timer of a real machine does.
     pub(crate) fn tell_time(&mut self, now: LessonTime) {
-        self.scope.set_outermost("now", now.as_millis().into());
+        self.scope.set_outermost("now", now.as_millis().saturating_add(self.ahead_ms).into());
     }
 
     /// Carries out statements up to the next operation. Values that are set right before it are left for

@@ -82,6 +82,7 @@ impl Object for NamedFacts {
         match key.as_str()? {
             "notified" => Some(actor.notified.into()),
             "finished" => Some((actor.life == Life::Finished).into()),
+            "crashed" => Some((actor.life == Life::Crashed).into()),
             wanted => {
                 let replied = |kind: &EventKind| kind.answers() == Some((id, wanted));
                 facts.note(|| facts.events(replied).next_back());

@@ -24,6 +24,7 @@ mod live;
 mod mariadb;
 mod messages;
 mod race;
+mod recipes;
 mod run;
 mod send;
 mod sentinel;

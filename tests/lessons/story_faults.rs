@@ -745,3 +745,37 @@ fn what_is_written_to_an_append_only_file_survives_a_kill() {
         proved(&lesson("redis", &settings, &[claim], story));
     }
 }
+
+#[test]
+fn a_clients_wrong_clock_makes_a_redlock_valid_that_is_not() {
+    const CAST: &str = "
+clients:
+  A: { runs: p }
+  B: { runs: p }
+programs:
+  p:
+    - early: { redis: \"SET early ${now}\" }
+    - use: redlock_acquire
+      with: { key: lock, lease: 3000, drift: 10, retry: 1s }
+    - late: { redis: \"SET late ${now}\" }
+";
+    const STORY: &str = "
+  - move: [A.early, A.lock1, A.lock2, A.lock3]
+  - pass: 4s
+  - skew: { A: -5s }
+  - move: [A.lock4, A.lock5]
+  - move: [B.early, B.lock1, B.lock2, B.lock3, B.lock4, B.lock5]
+  - move: A.late
+  - skew: { A: 0s }
+";
+    let without = STORY.replace("  - skew: { A: -5s }\n", "").replace("  - move: A.late\n", "");
+    let claims = ["overlap: lock", "that: value('late')|int < value('early')|int"];
+    let events = proved(&lesson("masters", CAST, &claims, STORY));
+    let skews = of_kind(&events, "fault");
+    assert_eq!(skews[0]["fault"], "skew_client");
+    assert_eq!((&skews[0]["client"], &skews[0]["ahead_ms"]), (&json!("A"), &json!(-5000)));
+    // With a clock that is right it knows that it was too slow.
+    proved(&lesson("masters", CAST, &["that: holders('lock') == 1"], &without));
+    let why = refused(&["check"], &lesson("masters", CAST, &["overlap: lock"], "  - skew: { C: 5s }\n"));
+    assert!(why.contains("unknown server or client `C`"), "{why}");
+}

@@ -58,7 +58,7 @@ pub const FUNCTIONS: [&str; 17] = [
 ];
 
 /// The attributes that an actor's name has in claims besides the labels of its operations.
-pub const ACTOR_FUNCTIONS: [&str; 2] = ["notified", "finished"];
+pub const ACTOR_FUNCTIONS: [&str; 3] = ["notified", "finished", "crashed"];
 
 /// The names that expressions over what happened may use.
 pub(crate) struct Vocabulary<'a> {

@@ -164,7 +164,7 @@ impl Draft<'_> {
                 self.labelled.extend(after);
                 Ok(())
             }
-            Step::Repeat { steps, times, condition, at_most } => {
+            Step::Repeat { steps, times, condition, at_most, number } => {
                 let bound = match times {
                     Some(Count::Number(times)) => times.to_string(),
                     Some(Count::Template(times)) => times.clone(),
@@ -175,9 +175,17 @@ impl Draft<'_> {
                 // before the first they have no value yet.
                 let condition =
                     condition.as_ref().map(|source| self.expr(source, &path.key("while"))).transpose()?;
+                if let Some(name) = number {
+                    self.known.insert(name.clone());
+                    self.settled.changes(name);
+                    self.number(name, "0", path)?;
+                }
                 self.push(Instruction::RepeatBegin { bound });
                 let next = self.here();
                 self.push(Instruction::Stop);
+                if let Some(name) = number {
+                    self.number(name, &format!("{name} + 1"), path)?;
+                }
                 self.steps(steps, &path.key("repeat"))?;
                 self.push(Instruction::Jump { to: next });
                 let exit = self.here();
@@ -190,6 +198,13 @@ impl Draft<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// Gives the number of a round another value.
+    fn number(&mut self, name: &str, value: &str, path: &Path) -> Result<(), Mistake> {
+        let value = self.expr(value, &path.key("as"))?;
+        self.push(Instruction::Set { name: name.to_owned(), value });
+        Ok(())
     }
 
     fn use_program(
@@ -273,15 +288,16 @@ impl Draft<'_> {
         self.known.insert(label.to_owned());
         self.settled.changes(label);
         let verb = self.verb(&operation.verb, &path)?;
-        self.check_server(operation, &path)?;
+        let named = operation.on.as_ref().map(|on| self.server(on, &path.key("on"))).transpose()?;
+        let allow = self.allowed(&operation.allow, &path.key("allow"))?;
         let product = match &operation.verb {
             Verb::Redis(_) | Verb::Script { .. } => Some(Product::Redis),
             Verb::Call(product, _) => Some(*product),
             Verb::Local(_) | Verb::Wait(_) | Verb::Take(_) => None,
         };
         let on = match product {
-            Some(product) => server_of(product, operation.on.as_deref(), self.compiler.lab, &path)?,
-            None => operation.on.clone(),
+            Some(product) => server_of(product, named.as_deref(), self.compiler.lab, &path)?,
+            None => named,
         };
         let until = operation.until.as_ref().map(|s| self.expr(s, &path.key("until"))).transpose()?;
         let every = operation.every.as_ref().map(|s| self.template(s, &path.key("every"))).transpose()?;
@@ -292,7 +308,7 @@ impl Draft<'_> {
             on,
             until,
             every,
-            allow: operation.allow.clone(),
+            allow,
             releases: Vec::new(),
             path: (!self.in_recipe).then_some(path),
         };
@@ -301,15 +317,34 @@ impl Draft<'_> {
     }
 
     /// An operation goes to a server of the lab, or to whom Sentinel names.
-    fn check_server(&self, operation: &Operation, path: &Path) -> Result<(), Mistake> {
+    fn server(&mut self, on: &str, path: &Path) -> Result<String, Mistake> {
         let lab = self.compiler.lab;
-        let Some(on) = &operation.on else { return Ok(()) };
+        let on = self.settled_text(on, path)?;
         if lab.servers().contains(&on.as_str()) || (on == PRIMARY && !lab.sentinels().is_empty()) {
-            return Ok(());
+            return Ok(on);
         }
         let primary = Some(PRIMARY).filter(|_| !lab.sentinels().is_empty());
         let known = lab.servers().iter().copied().chain(primary);
-        Err(Mistake::unknown(&path.key("on"), "server", on, known))
+        Err(Mistake::unknown(path, "server", &on, known))
+    }
+
+    /// Error codes. A parameter may give several, or none.
+    fn allowed(&mut self, codes: &[String], path: &Path) -> Result<Vec<String>, Mistake> {
+        let mut allowed = Vec::new();
+        for code in codes {
+            let text = self.settled_text(code, path)?;
+            allowed.extend(text.split([' ', ',']).filter(|code| !code.is_empty()).map(str::to_owned));
+        }
+        Ok(allowed)
+    }
+
+    /// A text in which only parameters stand that nothing changes.
+    fn settled_text(&mut self, source: &str, path: &Path) -> Result<String, Mistake> {
+        let template = self.template(source, path)?;
+        self.settled.known(&template, path).ok_or_else(|| {
+            Mistake::new(path, format!("what `{source}` is, is known only when it is sent"))
+                .help("write it out, or use a parameter that nothing in the program gives another value")
+        })
     }
 
     fn duration(&self, source: &str, path: &Path) -> Result<Template, Mistake> {

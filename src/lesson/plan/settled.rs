@@ -99,13 +99,20 @@ impl Settled {
         Ok(())
     }
 
+    /// A text that has to be known before anything runs. None where it is known only when it is sent.
+    pub(crate) fn known(&mut self, template: &Template, path: &Path) -> Option<String> {
+        let (text, from) = self.text(template)?;
+        self.relied_on.extend(from.into_iter().map(|name| (name, path.clone())));
+        Some(text)
+    }
+
     /// Whether everything that was relied on stays as it is.
     pub(crate) fn verify(&self) -> Result<(), Mistake> {
         match self.relied_on.iter().find(|(name, _)| self.changed.contains(name)) {
             None => Ok(()),
             Some((name, path)) => Err(Mistake::new(
                 path,
-                format!("which command this is hangs on `{name}`, which the program changes"),
+                format!("what is sent where hangs on `{name}`, which the program changes"),
             )
             .help("write the command out, or give the parameter a name that no `let` and no operation has")),
         }

@@ -193,7 +193,9 @@ impl Roster<'_> {
 
     fn skew(&self, Skew(servers): &Skew, path: &Path) -> Result<Vec<Fault>, Mistake> {
         if servers.is_empty() {
-            return Err(Mistake::new(path, "no server's clock is set").help("skew: { SERVER: 30s }"));
+            return Err(
+                Mistake::new(path, "nobody's clock is set").help("skew: { SERVER: 30s, CLIENT: -5s }")
+            );
         }
         let skew = |(name, ahead): (&String, &Param)| {
             let path = path.key(name);
@@ -204,10 +206,16 @@ impl Roster<'_> {
                     .and_then(|template| template.render(&Scope::new(values(self.params)).value()))
                     .and_then(|text| parse_signed_millis(&text)),
             };
-            Ok(Fault::Skew {
-                server: self.server(name, &path)?,
-                ahead_ms: millis.map_err(|error| Mistake::new(&path, error))?,
-            })
+            let ahead_ms = millis.map_err(|error| Mistake::new(&path, error))?;
+            if self.is_server(name) {
+                return Ok(Fault::Skew { server: name.clone(), ahead_ms });
+            }
+            if self.clients.iter().any(|client| client.name == *name) {
+                return Ok(Fault::SkewClient { client: name.clone(), ahead_ms });
+            }
+            let clients = self.clients.iter().map(|client| client.name.as_str());
+            let known = self.lab.servers().iter().chain(self.lab.sentinels()).copied().chain(clients);
+            Err(Mistake::unknown(&path, "server or client", name, known))
         };
         servers.iter().map(skew).collect()
     }

@@ -71,6 +71,39 @@ pub enum KeyValue {
     Set(Vec<String>),
     /// `zset`, lowest score first: member and score as Redis writes it.
     SortedSet(Vec<(String, String)>),
+    /// `stream`, oldest entry first: its id and its fields.
+    Stream(Vec<(String, BTreeMap<String, String>)>),
     /// A type that Lockstep does not show, by the name that `TYPE` gives.
     Other(String),
+}
+
+impl KeyValue {
+    /// Whose it is, where it is a lock, and how often, where it is counted: the value of a string; the field of a hash and
+    /// its value, as Redisson's locks have it.
+    pub fn holder(&self) -> Option<(&str, Option<&str>)> {
+        match self {
+            Self::String(value) => Some((value, None)),
+            Self::Hash(fields) => {
+                let mut holders = fields.iter().filter(|(field, _)| *field != "mode");
+                holders.next().map(|(field, count)| (field.as_str(), Some(count.as_str())))
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::KeyValue;
+
+    #[test]
+    fn the_holder_of_a_hash_is_a_field_and_its_value_how_often() {
+        let hash = |fields: &[(&str, &str)]| {
+            KeyValue::Hash(fields.iter().map(|(field, value)| ((*field).into(), (*value).into())).collect())
+        };
+        assert_eq!(hash(&[("A:1", "2")]).holder(), Some(("A:1", Some("2"))));
+        assert_eq!(hash(&[("mode", "r"), ("r:A", "1")]).holder(), Some(("r:A", Some("1"))));
+        assert_eq!((hash(&[]).holder(), KeyValue::List(Vec::new()).holder()), (None, None));
+        assert_eq!(KeyValue::String("A-1".into()).holder(), Some(("A-1", None)));
+    }
 }

@@ -258,6 +258,10 @@ impl Director {
         self.scenario.loaded.source.place(&Mistake::new(path, message)).into()
     }
 
+    fn client_of(&self, actor: ActorId) -> &str {
+        &self.scenario.actors[actor.0 as usize].actor.client
+    }
+
     pub(crate) fn name(&self, actor: ActorId) -> &str {
         &self.scenario.actors[actor.0 as usize].actor.name
     }
@@ -291,9 +295,16 @@ impl Director {
         if fault.client().is_some() && fault.leaves() == Condition::Running {
             self.catch_up(path)?;
         }
+        if let Fault::SkewClient { client, ahead_ms } = fault {
+            for actor in
+                self.actors.ids().filter(|actor| self.client_of(*actor) == client).collect::<Vec<_>>()
+            {
+                self.actors[actor].set_clock(*ahead_ms);
+            }
+        }
         if let Some(client) = fault.killed_client() {
             for killed in self.actors.ids() {
-                if self.scenario.actors[killed.0 as usize].actor.client == client {
+                if self.client_of(killed) == client {
                     self.actors[killed].kill();
                     self.pending.forget(killed);
                 }

@@ -72,6 +72,8 @@ impl Harness {
                 self.lab.clock().skew(slot, ahead_ms.saturating_mul(1_000_000))?;
                 self.skews.insert(server.clone(), *ahead_ms);
             }
+            // Only its programs read it, as `now`.
+            Fault::SkewClient { .. } => {}
             Fault::Cut { link }
             | Fault::Hold { link, .. }
             | Fault::Release { link }

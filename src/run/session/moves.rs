@@ -219,7 +219,9 @@ impl Director {
         self.must_run(actor, " to its end", path)?;
         for _ in 0..MOST_OPERATIONS {
             match self.actors[actor].state().clone() {
-                State::Waiting { until, .. } => self.pass_until(until, &[], path).await?,
+                State::Waiting { until, .. } | State::Taking { until: Some(until), .. } => {
+                    self.pass_until(until, &[], path).await?;
+                }
                 State::Ready(operation) => {
                     let turn = Turn { actor, label: operation.label.clone() };
                     self.take_turn(&turn, path).await?;

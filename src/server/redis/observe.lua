@@ -31,6 +31,7 @@ for _, name in ipairs(names) do
     elseif kind == 'hash' then value = redis.call('HSCAN', name, '0', 'COUNT', elements)[2]
     elseif kind == 'list' then value = redis.call('LRANGE', name, 0, elements - 1)
     elseif kind == 'set' then value = redis.call('SSCAN', name, '0', 'COUNT', elements)[2]
+    elseif kind == 'stream' then value = redis.call('XRANGE', name, '-', '+', 'COUNT', elements)
     elseif kind == 'zset' then value = redis.call('ZRANGE', name, 0, elements - 1, 'WITHSCORES')
     end
     seen[#seen + 1] = { short(name), kind, redis.call('PEXPIRETIME', name), short(value) }

@@ -5,7 +5,7 @@
 //! look comes upon it, as it would be for any client (lazy expiry); it reads as absent either way. And the
 //! server's counters of commands count the look too.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -186,8 +186,19 @@ fn key_value(kind: String, value: &Value) -> KeyValue {
         }
         "hash" => KeyValue::Hash(pairs(value).collect()),
         "zset" => KeyValue::SortedSet(pairs(value).collect()),
+        "stream" => KeyValue::Stream(entries(value)),
         _ => KeyValue::Other(kind),
     }
+}
+
+/// Of each entry of a stream its id and its fields.
+fn entries(value: &Value) -> Vec<(String, BTreeMap<String, String>)> {
+    let Value::Array(entries) = value else { return Vec::new() };
+    let entries = entries.iter().filter_map(|entry| match entry {
+        Value::Array(parts) => Some((text(parts.first()?), pairs(parts.get(1)?).collect())),
+        _ => None,
+    });
+    entries.collect()
 }
 
 fn pairs(value: &Value) -> impl Iterator<Item = (String, String)> {
@@ -238,6 +249,10 @@ mod tests {
             key_value("set".into(), &flat),
             KeyValue::Set(["1", "2", "a", "b"].map(String::from).into())
         );
-        assert_eq!(key_value("stream".into(), &bulk("")), KeyValue::Other("stream".into()));
+        let entry = Value::Array(vec![bulk("1-0"), Value::Array(vec![bulk("f"), bulk("v")])]);
+        let fields = BTreeMap::from([("f".into(), "v".into())]);
+        let stream = KeyValue::Stream(vec![("1-0".into(), fields)]);
+        assert_eq!(key_value("stream".into(), &Value::Array(vec![entry])), stream);
+        assert_eq!(key_value("module".into(), &bulk("")), KeyValue::Other("module".into()));
     }
 }

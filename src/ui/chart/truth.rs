@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     clock::LessonTime,
-    log::{ActorId, EventKind, Fault, KeyState, KeyValue, Log, Observed, OpId, Reply},
+    log::{ActorId, Command, EventKind, Fault, KeyState, KeyValue, Log, Observed, OpId, Reply},
     ui::{theme::text, words::fault},
 };
 
@@ -150,18 +150,19 @@ impl Truth {
         {
             return span.owner;
         }
-        let mut refused: Vec<OpId> = Vec::new();
+        let holder = token.split(" ×").next().unwrap_or_default();
+        let mut replies: Vec<(OpId, &Reply)> = Vec::new();
         let start = event.saturating_sub(LOOK_BACK);
         log.events()[start..event].iter().rev().find_map(|event| match &event.kind {
             EventKind::Replied { op, reply, .. } => {
-                if is_refusal(reply) {
-                    refused.push(*op);
-                }
+                replies.push((*op, reply));
                 None
             }
             EventKind::Sent { op, actor, command, .. } => {
                 let names = |text: &str| command.arguments().any(|word| word.contains(text));
-                (!refused.contains(op) && names(name) && names(token)).then_some(Owner::Actor(*actor))
+                let reply = replies.iter().find(|(of, _)| of == op);
+                let refused = reply.is_some_and(|(_, reply)| is_refusal(reply, command));
+                (!refused && names(name) && names(holder)).then_some(Owner::Actor(*actor))
             }
             _ => None,
         })
@@ -170,17 +171,19 @@ impl Truth {
 
 /// What tells one owner of a key from another.
 fn token(value: &KeyValue) -> String {
-    match value {
-        KeyValue::String(value) => value.clone(),
-        KeyValue::Hash(fields) => fields.keys().next().cloned().unwrap_or_default(),
-        _ => String::new(),
+    match value.holder() {
+        Some((holder, None | Some("1"))) => holder.to_owned(),
+        Some((holder, Some(times))) => format!("{holder} ×{times}"),
+        None => String::new(),
     }
 }
 
-/// `nil`, `0` and errors: the command wrote nothing.
-fn is_refusal(reply: &Reply) -> bool {
+/// `nil`, `0` and errors: the command wrote nothing. What a script answers means what its author wants: Redisson's say nil
+/// when they have taken the lock.
+fn is_refusal(reply: &Reply, command: &Command) -> bool {
+    let script = matches!(command, Command::Script { .. });
     match reply {
-        Reply::Value(value) => value.is_null() || value == 0,
+        Reply::Value(value) => value == 0 || (value.is_null() && !script),
         Reply::Error { .. } => true,
         Reply::Lost(_) => false,
     }

@@ -1,5 +1,7 @@
 //! The keys of a Redis server, with their leases draining.
 
+use std::collections::BTreeMap;
+
 use super::{prelude::*, servers::ServerPane};
 use crate::{
     log::{KeyState, KeyValue, Keyspace},
@@ -87,6 +89,13 @@ fn value(value: &KeyValue) -> String {
         KeyValue::SortedSet(members) => {
             let pairs: Vec<_> = members.iter().map(|(member, score)| format!("{member}={score}")).collect();
             format!("<{}>", pairs.join(", "))
+        }
+        KeyValue::Stream(entries) => {
+            let entry = |(id, fields): &(String, BTreeMap<String, String>)| {
+                let fields: Vec<_> = fields.iter().map(|(field, value)| format!("{field}={value}")).collect();
+                format!("{id} {}", fields.join(" "))
+            };
+            format!("≡ {}", entries.iter().map(entry).collect::<Vec<_>>().join(", "))
         }
         KeyValue::Other(kind) => format!("({kind})"),
     }

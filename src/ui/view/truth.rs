@@ -101,7 +101,11 @@ impl<'a> Row<'a> {
             plot.fill((x, x + 1), y, symbol, style, buf);
         }
         let words = match owner {
-            Some(owner) => format!("{} {} ", scene.glyph(owner), scene.name(owner)),
+            Some(owner) => {
+                let times =
+                    span.token.split_once(" ×").map_or(String::new(), |(_, times)| format!("×{times} "));
+                format!("{} {} {times}", scene.glyph(owner), scene.name(owner))
+            }
             None => format!("{} ", span.token),
         };
         let room = columns.1.saturating_sub(columns.0);

@@ -67,7 +67,7 @@ fn row(fault: &Fault) -> Row {
         Fault::RestartServer { .. } => {
             row(RELEASED, "START", words("restarted", "已重启"), words("restart server {}", "重启服务器 {}"))
         }
-        Fault::Skew { ahead_ms, .. } => {
+        Fault::Skew { ahead_ms, .. } | Fault::SkewClient { ahead_ms, .. } => {
             let to_do = match ahead_ms {
                 0 => words("put the clock of {} right", "校准 {} 的时钟"),
                 1.. => words("set the clock of {} {} ahead", "把 {} 的时钟拨快 {}"),

@@ -121,7 +121,8 @@ impl<'a> Case<'a> {
 
     /// The fault at or after which somebody's process stood still at an event.
     pub(crate) fn frozen_at(&self, client: &str, event: usize) -> Option<usize> {
-        let last = self.last_fault(0..event + 1, |fault| fault.client() == Some(client))?;
+        let wanted = |fault: &Fault| fault.client() == Some(client) && fault.ahead_ms().is_none();
+        let last = self.last_fault(0..event + 1, wanted)?;
         let frozen =
             |kind: &EventKind| matches!(kind, EventKind::Fault(fault) if fault.leaves() == Condition::Frozen);
         self.kind(last).is_some_and(frozen).then_some(last)

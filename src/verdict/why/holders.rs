@@ -171,7 +171,7 @@ impl Loss<'_, '_> {
 
     /// Its server's clock was set ahead, and by what was asked for the lease would have lasted.
     fn clock_set(&self) -> Option<usize> {
-        let set = self.last_fault(|fault| fault.ahead_ms() > Some(0))?;
+        let set = self.last_fault(|fault| fault.server().is_some() && fault.ahead_ms() > Some(0))?;
         let end = self.lease_by_words()?;
         (self.granted.server == self.set.server && self.case.events[self.granted.sent].at < end)
             .then_some(set)

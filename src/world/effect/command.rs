@@ -10,6 +10,9 @@ pub(crate) enum Verb {
     Plain,
     /// As that of a script: it may have done part of what it can do.
     Script,
+    /// As that of a script that asks how long a key has left: that is what it answers to whom it refuses, and nil to whom it
+    /// does not, as Redisson's locks do.
+    Lock,
     Multi,
     Exec,
     Discard,
@@ -42,6 +45,7 @@ impl Act {
         let number = value.as_i64();
         match (verb, self.access) {
             (_, Access::Read) | (Verb::Plain, Access::Changed) => true,
+            (Verb::Lock, _) => value.is_null(),
             (_, Access::Deleted | Access::Expiry) => {
                 number.is_none_or(|number| number > 0) && (verb != Verb::Script || !value.is_null())
             }
@@ -69,7 +73,9 @@ pub(crate) fn parse(command: &Command, scripts: &BTreeMap<String, Vec<(String, u
             },
         },
         Command::Script { name, keys, .. } => {
-            (Verb::Script, script(scripts.get(name).map_or(&[], Vec::as_slice), keys))
+            let calls = scripts.get(name).map_or(&[][..], Vec::as_slice);
+            let asks = calls.iter().any(|(name, _)| name == "PTTL");
+            (if asks { Verb::Lock } else { Verb::Script }, script(calls, keys))
         }
         other => {
             let act = |(name, access, named_by_reply)| Act { named_by_reply, ..Act::new(name, access) };

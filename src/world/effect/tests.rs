@@ -1,5 +1,7 @@
 //! Effects of made-up commands and replies, without any server.
 
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -61,6 +63,17 @@ fn a_reply_says_whether_it_was_done() {
     }
     let lost = [("DEL lock", Reply::Lost("cut".to_owned()))];
     assert_eq!(accesses(&lost), [], "nobody knows");
+}
+
+#[test]
+fn a_script_that_says_how_long_to_wait_has_refused() {
+    let calls = script_calls("return redis.call('PTTL', KEYS[1]) redis.call('HINCRBY', KEYS[1], ARGV[1], 1)");
+    let scripts = BTreeMap::from([("take".to_owned(), calls)]);
+    let take = Command::Script { name: "take".to_owned(), keys: vec!["lock".to_owned()], args: Vec::new() };
+    let (verb, acts) = parse(&take, &scripts);
+    let changed =
+        |reply| acts.iter().any(|act| act.access == Access::Changed && act.done(verb, &answered(reply)));
+    assert!(changed(Value::Null) && !changed(json!(2000)));
 }
 
 #[test]

@@ -130,6 +130,10 @@ fn value(value: &KeyValue) -> String {
                 items.iter().map(|(member, score)| format!("{member}: {score}")).collect();
             format!("[{}]", items.join(", "))
         }
+        KeyValue::Stream(entries) => {
+            let items: Vec<String> = entries.iter().map(|(id, fields)| format!("{id} {fields:?}")).collect();
+            format!("[{}]", items.join(", "))
+        }
         KeyValue::Other(kind) => format!("({kind})"),
     }
 }

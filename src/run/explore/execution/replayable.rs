@@ -11,11 +11,6 @@ const DEPENDS_ON_MORE: &str =
 /// Commands of a lesson with which an order cannot be carried out again, or not be gone back on; why; and whether scripts
 /// may not call them either, as far as the server itself lets them. What no lesson may send is not listed.
 const REFUSED: &[(&str, &str, bool)] = &[
-    (
-        "SUBSCRIBE PSUBSCRIBE SSUBSCRIBE UNSUBSCRIBE PUNSUBSCRIBE SUNSUBSCRIBE",
-        "it makes its connection listen, which cannot be gone back on",
-        false,
-    ),
     ("HELLO CLIENT QUIT WATCH UNWATCH READONLY", CHANGES_THE_CONNECTION, false),
     ("SELECT SWAPDB MOVE", CHANGES_THE_CONNECTION, true),
     (
@@ -110,7 +105,6 @@ mod tests {
     #[test]
     fn what_cannot_be_made_again_says_why() {
         for (command, why) in [
-            ("SUBSCRIBE c", "listen"),
             ("RANDOMKEY", "random"),
             ("TIME", "calendar"),
             ("SET k v EXAT 1", "calendar"),

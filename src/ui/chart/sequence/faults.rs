@@ -75,6 +75,9 @@ impl Sequence {
         let mut columns: Vec<usize> = actors.iter().filter_map(|actor| self.columns.of(*actor)).collect();
         columns.dedup();
         self.hit(columns.clone(), index);
+        if matches!(fault.leaves(), Condition::Ahead(_)) {
+            return;
+        }
         if fault.leaves() == Condition::Dead {
             self.actors_end(log, &actors, &columns, index);
         }
