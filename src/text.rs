@@ -1,9 +1,12 @@
 //! Words for the learner, in both languages.
 
-use std::fmt;
+use std::{cell::Cell, fmt};
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{Error, MapAccess, Visitor},
+};
 
 /// A language that Lockstep speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, clap::ValueEnum)]
@@ -47,14 +50,86 @@ impl fmt::Display for Lang {
     }
 }
 
-/// A text in both languages. Both are required: a lesson that speaks only one is refused.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+/// A text in both languages. Where an author wrote only one, it stands for both.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize)]
 pub struct Text {
     /// English.
     pub en: String,
     /// Chinese.
     pub zh: String,
+}
+
+thread_local! {
+    /// Whether a text must be there in both languages.
+    static STRICT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Reads something, of which a text in one language alone is an error.
+pub(crate) fn strictly<T>(read: impl FnOnce() -> T) -> T {
+    let before = STRICT.replace(true);
+    let read = read();
+    STRICT.set(before);
+    read
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextVisitor;
+        impl<'de> Visitor<'de> for TextVisitor {
+            type Value = Text;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text, or `{ en: …, zh: … }`")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Text, E> {
+                if STRICT.get() { Err(E::missing_field("zh")) } else { Ok(text.into()) }
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Text, A::Error> {
+                let (mut en, mut zh) = (None, None);
+                while let Some(key) = map.next_key::<String>()? {
+                    match key.as_str() {
+                        "en" => en = Some(map.next_value::<String>()?),
+                        "zh" => zh = Some(map.next_value::<String>()?),
+                        other => return Err(A::Error::unknown_field(other, &["en", "zh"])),
+                    }
+                }
+                match (en, zh) {
+                    (Some(en), Some(zh)) => Ok(Text { en, zh }),
+                    (Some(_), None) if STRICT.get() => Err(A::Error::missing_field("zh")),
+                    (None, Some(_)) if STRICT.get() => Err(A::Error::missing_field("en")),
+                    (Some(one), None) | (None, Some(one)) => Ok(one.into()),
+                    (None, None) => Err(A::Error::missing_field("en")),
+                }
+            }
+        }
+        deserializer.deserialize_any(TextVisitor)
+    }
+}
+
+impl JsonSchema for Text {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Text".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A text in both languages. Where only one is written, it stands for both.",
+            "anyOf": [
+                { "type": "string" },
+                {
+                    "type": "object",
+                    "minProperties": 1,
+                    "properties": {
+                        "en": { "type": "string", "description": "English." },
+                        "zh": { "type": "string", "description": "Chinese." }
+                    },
+                    "additionalProperties": false
+                }
+            ]
+        })
+    }
 }
 
 impl Text {

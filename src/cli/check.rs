@@ -10,12 +10,16 @@ use crate::lesson::{
     library::{RECIPES, load_file},
 };
 
-pub(crate) fn check(global: &Global, files: &[PathBuf]) -> Result<u8, Failure> {
+pub(crate) fn check(global: &Global, files: &[PathBuf], strict: bool) -> Result<u8, Failure> {
     // `check lessons/*.yaml` names the recipes too; they are no lesson, and can be wrong all the same.
     let (recipes, files): (Vec<&PathBuf>, Vec<&PathBuf>) =
         files.iter().partition(|file| file.file_name().is_some_and(|name| name == RECIPES));
     for file in &recipes {
-        Source::read(file)?.recipes()?;
+        let source = Source::read(file)?;
+        source.recipes()?;
+        if strict {
+            source.check_languages(true)?;
+        }
     }
     let lessons: Vec<Result<Arc<Loaded>, LessonError>> = if files.is_empty() && recipes.is_empty() {
         let library = global.library()?;
@@ -26,7 +30,14 @@ pub(crate) fn check(global: &Global, files: &[PathBuf]) -> Result<u8, Failure> {
     };
     let mut code = OK;
     for lesson in lessons {
-        match lesson.and_then(|loaded| loaded.check().map(|()| loaded)) {
+        let checked = lesson.and_then(|loaded| {
+            loaded.check()?;
+            if strict {
+                loaded.source.check_languages(false)?;
+            }
+            Ok(loaded)
+        });
+        match checked {
             Ok(loaded) => {
                 let (file, lesson) = (&loaded.source.file, &loaded.lesson);
                 if global.json {

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     lesson::Scenario,
-    run::explore::{self, Bounds, ExploreError, Explored, Failing, MOST_MOVES, MOVES, MayFail, Progress},
+    run::explore::{self, Bounds, ExploreError, Explored, MOST_MOVES, MOVES, MayFail, Progress},
     text::Lang,
     verdict::why,
 };
@@ -60,16 +60,7 @@ fn moves(word: &str) -> Result<usize, String> {
 }
 
 fn fault(word: &str) -> Result<MayFail, String> {
-    let (how, client) = match word.split_once(':') {
-        Some((how, client)) => (how, Some(client.to_owned())),
-        None => (word, None),
-    };
-    let how = match how {
-        "crash" => Failing::Crash,
-        "freeze" => Failing::Freeze,
-        other => return Err(format!("`{other}` cannot be explored: `crash`, `freeze` or `freeze:CLIENT`")),
-    };
-    Ok(MayFail { how, client })
+    word.to_owned().try_into()
 }
 
 pub(crate) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure> {

@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod config;
 pub(crate) mod doctor;
+pub(crate) mod eval;
 pub(crate) mod explore;
 pub(crate) mod export;
 pub(crate) mod interrupt;
@@ -143,6 +144,8 @@ enum Command {
     List,
     /// Runs lessons without a screen and proves their claims
     Run(run::RunArgs),
+    /// Tries an expression of claims on a finished run, and prints its value
+    Eval(eval::EvalArgs),
     /// Lets everybody run at once, many times, and counts what comes of it
     Race(race::RaceArgs),
     /// Tries every order in which the clients can move, and says how many of them break the lock
@@ -153,6 +156,9 @@ enum Command {
     Check {
         /// Lesson files [default: every lesson that Lockstep knows]
         files: Vec<PathBuf>,
+        /// Wants every text in both languages, as those of the carried lessons are
+        #[arg(long)]
+        strict: bool,
     },
     /// Says what this machine has and lacks, and proves that time can be stopped
     Doctor {
@@ -298,10 +304,11 @@ fn answer(command: Option<Command>, global: &Global) -> Result<u8, Failure> {
         Some(Command::Compare(args)) => play::play(global, Some(&args.lesson), Some(&args)),
         Some(Command::List) => list::list(global),
         Some(Command::Run(args)) => run::run(global, &args),
+        Some(Command::Eval(args)) => eval::eval(global, &args),
         Some(Command::Race(args)) => race::race(global, &args),
         Some(Command::Explore(args)) => explore::explore(global, &args),
         Some(Command::Export(args)) => export::export(global, &args),
-        Some(Command::Check { files }) => check::check(global, &files),
+        Some(Command::Check { files, strict }) => check::check(global, &files, strict),
         Some(Command::Doctor { install, yes }) => doctor::doctor(global, install, yes),
         Some(Command::Progress { reset, yes }) => progress::progress(global, reset, yes),
         Some(Command::Config { check }) => config::config(global, check),

@@ -19,7 +19,10 @@ use crate::{
     lesson::{Loaded, Scenario},
     log::Log,
     recording::{self, carried},
-    run::session::{self, RunReport},
+    run::{
+        proof,
+        session::{self, RunReport},
+    },
     text::{Lang, Text},
     ui::theme::text,
     verdict::{self, Outcome, Verdict, evidence},
@@ -45,6 +48,9 @@ pub struct RunArgs {
     /// With --record: overwrites a file that is no recording, without asking
     #[arg(long, requires = "record")]
     force: bool,
+    /// Runs each variant so many times, and says how often all its claims held
+    #[arg(long, value_name = "N", conflicts_with = "record", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    repeat: Option<u32>,
     /// With --json: every event of the run
     #[arg(long, requires = "json")]
     events: bool,
@@ -53,6 +59,10 @@ pub struct RunArgs {
 pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
     if global.recorded && args.record.is_some() {
         let why = "a recorded run is recorded already; leave one of `--recorded` and `--record` away";
+        return Err(Failure::usage(why));
+    }
+    if global.recorded && args.repeat.is_some() {
+        let why = "a recorded run is the same each time; leave one of `--recorded` and `--repeat` away";
         return Err(Failure::usage(why));
     }
     let lessons: Vec<Arc<Loaded>> = if args.all {
@@ -81,36 +91,63 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
             if args.stale && file.as_ref().is_some_and(|file| is_fresh(file, scenario)) {
                 continue;
             }
-            let report = report(global, scenario, &options).await?;
-            if let Some(file) = &file {
-                recording::write(file, scenario, &report.log)?;
+            let times = args.repeat.unwrap_or(1);
+            let mut held = 0;
+            for n in 1..=times {
+                // What every order comes to is the same each time.
+                let report = report(global, scenario, &options, n == 1).await?;
+                if let Some(file) = &file {
+                    recording::write(file, scenario, &report.log)?;
+                }
+                let holds = report.verdict.outcome != Outcome::NotShown;
+                held += u32::from(holds);
+                if let Some(why) = report.wall_clock.as_ref().filter(|why| why.is_news()) {
+                    let why = Text { en: why.to_string(), zh: why.chinese() };
+                    print::complain(&words::ON_WALL_CLOCK.with(global.lang(), &[why.get(global.lang())]));
+                }
+                if global.json {
+                    let mut line = json_line(scenario, &report, args.events);
+                    if args.repeat.is_some() {
+                        line["repetition"] = n.into();
+                    }
+                    print::json(&line)?;
+                } else if n == 1 || !holds {
+                    print::line(&summary(scenario, &report, global.lang()))?;
+                }
             }
-            if report.verdict.outcome == Outcome::NotShown {
+            if held < times {
                 code = NOT_SHOWN;
             }
-            if let Some(why) = report.wall_clock.as_ref().filter(|why| why.is_news()) {
-                let why = Text { en: why.to_string(), zh: why.chinese() };
-                print::complain(&words::ON_WALL_CLOCK.with(global.lang(), &[why.get(global.lang())]));
-            }
-            if global.json {
-                print::json(&json_line(scenario, &report, args.events))?;
-            } else {
-                print::line(&summary(scenario, &report, global.lang()))?;
+            if args.repeat.is_some() && !global.json {
+                let held = words::HELD.with(global.lang(), &[&held.to_string(), &times.to_string()]);
+                print::line(&format!("    {held}"))?;
             }
         }
         Ok(code)
     })
 }
 
-/// One run: on real servers, or the carried one where that is asked for.
-async fn report(global: &Global, scenario: &Scenario, options: &LabOptions) -> Result<RunReport, Failure> {
+/// One run: on real servers, or the carried one where that is asked for. `proves`: what every order must come to, too.
+async fn report(
+    global: &Global,
+    scenario: &Scenario,
+    options: &LabOptions,
+    proves: bool,
+) -> Result<RunReport, Failure> {
     if global.recorded {
         // The carried recording is judged by the claims as they are now.
         let began = Instant::now();
         return Ok(RunReport::of(scenario, carried::open(scenario)?.log, began));
     }
+    let run = async {
+        let mut report = session::run_story(scenario, options, global.seed).await?;
+        if proves {
+            proof::prove(scenario, options, &mut report).await?;
+        }
+        Ok(report)
+    };
     tokio::select! {
-        report = session::run_story(scenario, options, global.seed) => Ok(report?),
+        report = run => report,
         signal = interrupted() => Err(Failure::interrupted(signal)),
     }
 }
@@ -118,7 +155,7 @@ async fn report(global: &Global, scenario: &Scenario, options: &LabOptions) -> R
 pub(crate) fn log_of(global: &Global, scenario: &Scenario) -> Result<Log, Failure> {
     let options = global.lab_options()?;
     interrupt::listen(global.lang());
-    let report = super::block_on(report(global, scenario, &options))?;
+    let report = super::block_on(report(global, scenario, &options, false))?;
     Ok(report.log)
 }
 
@@ -205,6 +242,10 @@ fn summary(scenario: &Scenario, report: &RunReport, lang: Lang) -> String {
         }
         let evidence = evidence(&report.log, &claim.claim, &claim.evidence, EVIDENCE);
         lines.extend(evidence.iter().map(|text| format!("        ↳ {}", text.get(lang))));
+    }
+    let proven = report.verdict.claims.iter().any(|claim| claim.claim.starts_with("explore: "));
+    if scenario.variant().explore.is_some() && !proven {
+        lines.push(format!("    ? {}", words::NOT_EXPLORED.get(lang)));
     }
     lines.join("\n")
 }

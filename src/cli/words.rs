@@ -16,6 +16,12 @@ pub const RAN: Words = Words::new(
     "{}{} · {}  ({}; {} s of lesson time in {} s)",
     "{}{} · {}（{}；课程时间 {} 秒，实际用时 {} 秒）",
 );
+/// Repetitions: how many held, of how many.
+pub const HELD: Words = Words::new("{} of {} repetitions held", "{} 次成立，共重复 {} 次");
+pub const NOT_EXPLORED: Words = Words::new(
+    "explore: not proved here; trying every order needs real servers whose clock stands still",
+    "explore：本次没有证明；穷举执行顺序需要真实的服务器和可以停住的时钟",
+);
 pub const ON_WALL_CLOCK: Words = Words::new(
     "WALL CLOCK: this run is on the machine's own clock, because {}",
     "真实时钟：这次运行使用机器自己的时钟，因为{}",

@@ -117,17 +117,17 @@ impl<'a> Diagram<'a> {
         let event = &self.log.events()[index];
         self.world.seek(self.log, index + 1);
         let lasting = self.world.holding.overlaps().iter().rfind(|overlap| overlap.to.is_none());
-        let lasting = lasting.map(|overlap| (overlap.lock.clone(), overlap.holders.len()));
+        let lasting = lasting.map(|overlap| (overlap.lock.clone(), overlap.excess));
         // Told before the event that ends it, and after the one that begins it.
         if self.alarmed && lasting.is_none() {
             self.line("end");
             self.alarmed = false;
         }
         self.tell(index, event.at, &event.kind);
-        if let Some((lock, holders)) = lasting.filter(|_| !self.alarmed) {
+        if let Some((lock, excess)) = lasting.filter(|_| !self.alarmed) {
             self.line(&format!("rect {OVERLAP}"));
             self.alarmed = true;
-            let words = words::CLASH.with(self.lang, &[&holders.to_string()]);
+            let (lock, words) = (self.log.lock_title(&lock, self.lang), words::clash(self.lang, excess));
             self.note_over_all(&escape(&format!("{lock}: {words}")));
         }
     }
@@ -160,6 +160,7 @@ impl<'a> Diagram<'a> {
 
     /// What an actor, or much of a crowd at once, does or is told.
     fn tell_of_actors(&mut self, index: usize, at: LessonTime, kind: &EventKind) {
+        let lang = self.lang;
         let Some(alike) = self.crowds.alike(index) else { return };
         let (said, times) = (escape(&shorten(&self.common(alike))), times(alike.len()));
         match kind {
@@ -188,6 +189,7 @@ impl<'a> Diagram<'a> {
             }
             EventKind::Believes { actor, lock, belief } => {
                 let over = self.crowds.participant(*actor);
+                let lock = self.log.lock_title(lock, lang);
                 let words = match belief {
                     Belief::Nothing => format!("{lock}: –"),
                     belief => format!("{lock}: {}", words::belief(*belief).get(self.lang)),

@@ -17,6 +17,8 @@ use std::{
 use minijinja::{Environment, ErrorKind, Expression, Value};
 use serde::{Serialize, Serializer};
 
+use crate::log::ANY;
+
 pub use allowance::within_allowance;
 pub use bounds::LARGEST_VALUE;
 pub use mentions::Mentions;
@@ -187,9 +189,23 @@ impl Template {
         Ok(Self { parts })
     }
 
+    /// Whether it always gives the same text.
+    pub(crate) fn is_literal(&self) -> bool {
+        self.parts.iter().all(|part| matches!(part, Part::Text(_)))
+    }
+
     /// A text that stands for itself.
     pub fn literal(text: String) -> Self {
         Self { parts: vec![Part::Text(text)] }
+    }
+
+    /// What every text has that it can give: `segment …`.
+    pub(crate) fn pattern(&self) -> String {
+        let part = |part: &Part| match part {
+            Part::Text(text) => text.clone(),
+            Part::Expr(_) => ANY.to_string(),
+        };
+        self.parts.iter().map(part).collect()
     }
 
     pub fn names(&self) -> BTreeSet<String> {
@@ -221,6 +237,16 @@ impl Template {
             }
         }
         Ok(text)
+    }
+}
+
+impl fmt::Display for Template {
+    /// As its author wrote it, but for a `$${`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.parts.iter().try_for_each(|part| match part {
+            Part::Text(text) => f.write_str(text),
+            Part::Expr(expr) => write!(f, "${{{}}}", expr.source),
+        })
     }
 }
 

@@ -12,10 +12,12 @@ use crate::text::Text;
 pub struct Invariant {
     /// What must never be so.
     pub never: Never,
-    /// What is broken when it is so.
-    pub says: Text,
-    /// The challenge to a learner who plays freely: to bring it about.
-    pub goal: Text,
+    /// What is broken when it is so. Where it is left out, Lockstep says it.
+    #[serde(default)]
+    pub says: Option<Text>,
+    /// The challenge to a learner who plays freely: to bring it about. Where it is left out, Lockstep says it.
+    #[serde(default)]
+    pub goal: Option<Text>,
 }
 
 /// What must never be so.
@@ -24,7 +26,7 @@ pub struct Invariant {
 pub enum Never {
     /// An expression over what has happened so far, as in claims: `sold > stock`.
     That(String),
-    /// Two clients believe at one time that they hold a lock.
+    /// More believe at one time to hold a lock than may: two clients, where `locks` says nothing else.
     Overlap {
         /// The lock.
         overlap: String,

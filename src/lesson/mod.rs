@@ -3,6 +3,7 @@
 
 pub(crate) mod duration;
 pub(crate) mod error;
+pub(crate) mod explore;
 pub mod expr;
 pub(crate) mod fault;
 pub(crate) mod invariant;
@@ -23,6 +24,7 @@ pub(crate) mod testing;
 
 pub use duration::{parse_millis, parse_signed_millis};
 pub use error::{LessonError, Mistake, Path, Segment};
+pub use explore::{Explore, ExploreExpect, Failing, MOST_MOVES, MOVES, MayFail};
 pub use fault::{Hold, Skew};
 pub use invariant::{Invariant, Never};
 pub use lab_kind::{LabKind, PRIMARY, Topology};

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     LabKind,
+    explore::Explore,
     invariant::Invariant,
     lab_kind::OneOrSeveral,
     settings::Settings,
@@ -47,6 +48,10 @@ pub struct Lesson {
     /// Commands that Lockstep sends before the clients start.
     #[serde(default)]
     pub setup: Vec<Setup>,
+    /// What its locks are: what they are called on the screen, and how many may hold one. Of a lock that is not here, one
+    /// may, or any number that share it.
+    #[serde(default)]
+    pub locks: IndexMap<String, LockSpec>,
     /// Lua scripts for Redis, by name. The recipes' scripts can be used without being repeated here.
     #[serde(default)]
     pub scripts: IndexMap<String, String>,
@@ -61,8 +66,8 @@ pub struct Lesson {
     /// What happens, in order. A variant may have its own.
     #[serde(default)]
     pub story: Vec<StoryItem>,
-    /// What must never be so, whoever moves when. A variant may have its own; without any, no lock may have two
-    /// holders.
+    /// What must never be so, whoever moves when. A variant may have its own; without any, no lock may have more
+    /// holders than `locks` says, which is one where it says nothing.
     #[serde(default)]
     pub invariants: Option<Vec<Invariant>>,
     /// The ways to do it, the failure first.
@@ -153,6 +158,18 @@ pub struct Client {
     pub with: Params,
 }
 
+/// What a lock is called on the screen, and how many may hold it.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LockSpec {
+    /// What it is called on the screen, in place of its name.
+    #[serde(default)]
+    pub title: Option<Text>,
+    /// How many may hold it at one time, as of a semaphore: a number or `${…}`; 1 where it is left out.
+    #[serde(default)]
+    pub holders: Option<Count>,
+}
+
 /// A number, or `${…}` that gives one.
 #[derive(Debug, Clone, PartialEq, JsonSchema)]
 #[schemars(untagged)]
@@ -204,6 +221,9 @@ pub struct Variant {
     /// What must never be so, instead of the lesson's invariants.
     #[serde(default)]
     pub invariants: Option<Vec<Invariant>>,
+    /// What trying every order of the moves must find. `lockstep run` proves it.
+    #[serde(default)]
+    pub explore: Option<Explore>,
     /// What must be observed.
     pub claims: Vec<Claim>,
 }
@@ -231,14 +251,14 @@ pub enum Claim {
         /// What it means.
         says: Option<Text>,
     },
-    /// At some moment two clients believed to hold a lock.
+    /// At some moment more believed to hold a lock than may: two clients, where `locks` says nothing else.
     Overlap {
         /// The lock.
         overlap: String,
         /// What it means.
         says: Option<Text>,
     },
-    /// At no moment two clients believed to hold a lock, and somebody did hold it.
+    /// At no moment more believed to hold a lock than may, and somebody did hold it.
     Exclusive {
         /// The lock.
         exclusive: String,

@@ -17,7 +17,7 @@ use crate::log::{Belief, Product};
 pub enum Step {
     /// `- label: { redis: … }`: an operation, which is what a move performs.
     Operation { label: String, operation: Operation },
-    /// `- holds: lock` and its sisters: from here on the client believes this of a lock.
+    /// `- holds: lock` and its sisters: from here on the client believes this of a lock, whose name is a template.
     Believe { lock: String, belief: Belief },
     /// `- count: sold`: the counter grows by one.
     Count { counter: String },
@@ -276,7 +276,7 @@ impl<'de> Visitor<'de> for StepVisitor {
         let mut believe =
             |belief| -> Result<Step, A::Error> { Ok(Step::Believe { lock: map.next_value()?, belief }) };
         let step = match key.as_str() {
-            "holds" => believe(Belief::Holding)?,
+            "holds" => map.next_value::<Held>()?.0,
             "waits" => believe(Belief::Waiting)?,
             "unsure" => believe(Belief::Unsure)?,
             "drops" => believe(Belief::Nothing)?,
@@ -352,6 +352,58 @@ fn compound<'de, A: MapAccess<'de>>(first: &str, mut map: A) -> Result<Step, A::
     }
 }
 
+/// `holds: lock`, or `holds: { lock: book, mode: shared }`.
+struct Held(Step);
+
+impl<'de> Deserialize<'de> for Held {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct HeldVisitor;
+        impl<'de> Visitor<'de> for HeldVisitor {
+            type Value = Held;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a lock, or `{ lock: NAME, mode: shared }`")
+            }
+
+            fn visit_str<E>(self, lock: &str) -> Result<Held, E> {
+                Ok(Held(Step::Believe { lock: lock.to_owned(), belief: Belief::Holding }))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Held, A::Error> {
+                let HeldLock { lock, mode } = HeldLock::deserialize(MapAccessDeserializer::new(map))?;
+                let belief = match mode {
+                    Mode::Exclusive => Belief::Holding,
+                    Mode::Shared => Belief::Sharing,
+                };
+                Ok(Held(Step::Believe { lock, belief }))
+            }
+        }
+        deserializer.deserialize_any(HeldVisitor)
+    }
+}
+
+/// A lock, and how it is held.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct HeldLock {
+    /// The lock.
+    lock: String,
+    /// How it is held; `exclusive`, where it is left out.
+    #[serde(default)]
+    mode: Mode,
+}
+
+/// How a lock is held.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Mode {
+    /// Alone, as by a writer.
+    #[default]
+    Exclusive,
+    /// Together with others who share it, as by a reader.
+    Shared,
+}
+
 /// A template that may also be written as a bare number.
 struct Scalar(String);
 
@@ -374,6 +426,7 @@ impl JsonSchema for Step {
         let operation = generator.subschema_for::<RawOperation>();
         let steps = generator.subschema_for::<Vec<Step>>();
         let count = generator.subschema_for::<super::model::Count>();
+        let held = generator.subschema_for::<HeldLock>();
         json_schema!({
             "description": "One step of a program: an operation under its label, or one of the words below.",
             "anyOf": [
@@ -382,7 +435,10 @@ impl JsonSchema for Step {
                     "type": "object",
                     "minProperties": 1,
                     "properties": {
-                        "holds": { "type": "string", "description": "From here on the client believes that it holds this lock." },
+                        "holds": {
+                            "anyOf": [{ "type": "string" }, held],
+                            "description": "From here on the client believes that it holds this lock."
+                        },
                         "waits": { "type": "string", "description": "… that it waits for this lock." },
                         "unsure": { "type": "string", "description": "… that it cannot be sure of this lock." },
                         "drops": { "type": "string", "description": "… that it no longer holds this lock." },

@@ -1,7 +1,10 @@
 //! The lesson to start from, for tests.
 
 use super::{Params, Scenario, library::from_text};
-use crate::log::testing::{LogBuilder, ready};
+use crate::log::{
+    EventKind,
+    testing::{LogBuilder, ready},
+};
 
 pub const NEW_LESSON: &str = include_str!("../../assets/new-lesson.yaml");
 
@@ -14,5 +17,9 @@ pub fn scenario(lesson: &str, variant: &str) -> Scenario {
 /// The beginning of a log of a scenario's actors.
 pub fn log(scenario: &Scenario) -> LogBuilder {
     let actors = scenario.actors.iter().map(|plan| plan.actor.clone());
-    LogBuilder::new(ready(&["redis", "other", "zookeeper"], actors))
+    let mut ready = ready(&["redis", "other", "zookeeper"], actors);
+    if let EventKind::LabReady { locks, .. } = &mut ready {
+        locks.clone_from(&scenario.locks);
+    }
+    LogBuilder::new(ready)
 }

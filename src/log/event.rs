@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     fault::Fault,
+    lock::LockInfo,
     product::{Command, ServerState, with_text},
     reply::Reply,
 };
@@ -58,12 +59,20 @@ pub struct ServerInfo {
 #[serde(rename_all = "snake_case")]
 pub enum Belief {
     Holding,
+    /// "I hold it together with others", as a reader does.
+    Sharing,
     /// "It is somebody else's and I wait for it."
     Waiting,
     /// "I cannot be sure": a reply was lost, or the session is suspended.
     Unsure,
     /// "I do not have it and do not ask for it."
     Nothing,
+}
+
+impl Belief {
+    pub fn holds(self) -> bool {
+        matches!(self, Self::Holding | Self::Sharing)
+    }
 }
 
 /// Why the log may be stopped at here: the ends of the steps that a learner takes.
@@ -121,6 +130,9 @@ pub enum EventKind {
         servers: Vec<ServerInfo>,
         /// Everybody who may move, in the lesson's order: actor `n` is `ActorId(n)`.
         actors: Vec<Actor>,
+        /// What the lesson says of its locks. Of any other, one may hold it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        locks: Vec<LockInfo>,
     },
     Session {
         actor: ActorId,

@@ -8,6 +8,7 @@ pub(crate) mod event;
 pub(crate) mod fault;
 pub(crate) mod history;
 pub(crate) mod link;
+pub(crate) mod lock;
 pub mod outlook;
 pub(crate) mod product;
 pub(crate) mod reply;
@@ -15,10 +16,13 @@ pub(crate) mod steps;
 #[cfg(test)]
 pub mod testing;
 
+use crate::text::Lang;
+
 pub use event::{Actor, ActorId, AskedChoice, Belief, Choice, Event, EventKind, OpId, ServerInfo, Stop};
 pub use fault::{Condition, Fault, Target, Way};
 pub use history::HistoryEntry;
 pub use link::LinkId;
+pub use lock::{ANY, Excess, Limit, LockInfo, stands_for};
 pub use product::{
     Access, Command, Entry, Observed, Product, ServerState,
     redis::{KeyState, KeyValue, Keyspace, Role},
@@ -90,6 +94,19 @@ impl Log {
     pub fn actors_of(&self, client: &str) -> impl Iterator<Item = ActorId> {
         let all = (0..).map(ActorId).zip(self.actors());
         all.filter(move |(_, actor)| actor.client == client).map(|(id, _)| id)
+    }
+
+    /// What people call a lock: its title, or else its name.
+    pub fn lock_title<'a>(&'a self, lock: &'a str, lang: Lang) -> &'a str {
+        let known = match self.events.first().map(|first| &first.kind) {
+            Some(EventKind::LabReady { locks, .. }) => {
+                locks.iter().find(|known| stands_for(&known.name, lock))
+            }
+            _ => None,
+        };
+        // The title of several does not say which one it is.
+        let title = known.filter(|known| !known.name.contains(ANY)).and_then(|known| known.title.as_ref());
+        title.map_or(lock, |title| title.get(lang))
     }
 
     pub fn is_empty(&self) -> bool {

@@ -37,11 +37,12 @@ pub fn ready(servers: &[&str], actors: impl IntoIterator<Item = Actor>) -> Event
         clock: ClockKind::Recorded,
         servers: servers.iter().map(server).collect(),
         actors: actors.into_iter().collect(),
+        locks: Vec::new(),
     }
 }
 
 pub fn any_belief() -> impl Strategy<Value = Belief> {
-    sample::select(vec![Belief::Holding, Belief::Waiting, Belief::Unsure, Belief::Nothing])
+    sample::select(vec![Belief::Holding, Belief::Sharing, Belief::Waiting, Belief::Unsure, Belief::Nothing])
 }
 
 /// A command is sent. An operation called `release` asks for the release of the lock `lock`.

@@ -183,6 +183,20 @@ impl Actor {
         }
     }
 
+    /// What a log says of an operation that has been sent.
+    pub(crate) fn sent(&self, op: OpId, operation: &PlannedOperation, wire: &Wire) -> EventKind {
+        // A name that cannot be told yet is that of a lock which is held until its `drops`.
+        let releases = operation.releases.iter().filter_map(|lock| self.interpreter.render(lock).ok());
+        EventKind::Sent {
+            op,
+            actor: self.id,
+            label: operation.label.clone(),
+            server: wire.server.clone(),
+            command: wire.command.clone(),
+            releases: releases.collect(),
+        }
+    }
+
     /// The reply to the operation that was sent has come.
     pub(crate) fn reply(&mut self, reply: &Reply, output: &mut Output) -> Result<(), Failure> {
         let State::InFlight { operation } = &self.state else { return Ok(()) };
@@ -328,16 +342,4 @@ fn request(interpreter: &Interpreter, operation: &PlannedOperation, server: &str
     }
     let wire = interpreter.wire(operation, server.to_owned())?;
     wire.map(Request::Command).ok_or_else(|| format!("`{}` sends no command", operation.label))
-}
-
-/// What a log says of an operation that is sent.
-pub(crate) fn sent(op: OpId, actor: ActorId, operation: &PlannedOperation, wire: &Wire) -> EventKind {
-    EventKind::Sent {
-        op,
-        actor,
-        label: operation.label.clone(),
-        server: wire.server.clone(),
-        command: wire.command.clone(),
-        releases: operation.releases.clone(),
-    }
 }

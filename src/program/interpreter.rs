@@ -112,11 +112,12 @@ impl Interpreter {
             match instruction {
                 Instruction::Stop => return Ok(None),
                 Instruction::Believe { lock, belief } => {
-                    events.push(EventKind::Believes { actor, lock: lock.clone(), belief: *belief });
+                    let lock = lock.render(&self.scope.value())?;
+                    events.push(EventKind::Believes { actor, lock, belief: *belief });
                     match belief {
                         Belief::Nothing => self.tokens.used = true,
                         // Whoever begins to want a lock again does so under a new token.
-                        Belief::Waiting | Belief::Holding if self.tokens.used => {
+                        Belief::Waiting | Belief::Holding | Belief::Sharing if self.tokens.used => {
                             let token = self.tokens.next();
                             self.scope.set_outermost("token", token);
                         }

@@ -12,5 +12,5 @@ mod interpreter;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use actor::{Actor, Cause, Failure, Notification, Output, Request, State, sent};
+pub(crate) use actor::{Actor, Cause, Failure, Notification, Output, Request, State};
 pub(crate) use actors::{Actors, actor_id};

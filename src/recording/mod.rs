@@ -84,7 +84,22 @@ impl Recording {
             return Err(RecordingError::OtherCast { lesson, variant });
         }
         self.note_releases(scenario);
+        self.note_locks(scenario);
         Ok(())
+    }
+
+    /// How many may hold a lock is for the lesson to say, as its claims are.
+    fn note_locks(&mut self, scenario: &Scenario) {
+        let is_news = |event: &Event| matches!(&event.kind, EventKind::LabReady { locks, .. } if *locks != scenario.locks);
+        if !self.log.events().first().is_some_and(is_news) {
+            return;
+        }
+        let mut events = self.log.events().to_vec();
+        if let EventKind::LabReady { locks, .. } = &mut events[0].kind {
+            locks.clone_from(&scenario.locks);
+        }
+        self.log = Log::new();
+        self.log.extend(events);
     }
 
     /// Recordings made before commands said which locks they release: the programs tell.
@@ -99,7 +114,7 @@ impl Recording {
             if let EventKind::Sent { actor, label, releases, .. } = &mut event.kind
                 && let Some(plan) = scenario.actors.get(actor.0 as usize)
             {
-                *releases = plan.program.released_by(label).to_vec();
+                *releases = plan.program.released_by(label);
             }
         }
         self.log = Log::new();

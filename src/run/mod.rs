@@ -3,6 +3,7 @@
 pub mod batch;
 pub mod explore;
 pub(crate) mod open;
+pub(crate) mod proof;
 pub mod race;
 pub mod session;
 

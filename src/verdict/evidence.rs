@@ -6,7 +6,7 @@ use crate::{
     clock::LessonTime,
     lesson::expr::Mentions,
     log::{Belief, Entry, Event, EventKind, KeyState, KeyValue, Keyspace, Log, Observed, OpId, Role},
-    text::Text,
+    text::{Lang, Text},
 };
 
 /// A reply that took as long as this is told with a time of its own.
@@ -56,7 +56,7 @@ fn describe(log: &Log, index: usize, claim: &Mentions) -> Option<Text> {
         EventKind::Notified { about, what, .. } => {
             (format!("{name} was notified: {what} {about}"), format!("{name} 收到通知：{what} {about}"))
         }
-        EventKind::Believes { lock, belief, .. } => belief_words(name, lock, *belief),
+        EventKind::Believes { lock, belief, .. } => belief_words(log, name, lock, *belief),
         EventKind::Counted { counter, .. } => {
             let count = count(log, index, counter);
             (format!("{name} counted {counter} = {count}"), format!("{name} 计数，{counter} = {count}"))
@@ -82,15 +82,19 @@ fn describe(log: &Log, index: usize, claim: &Mentions) -> Option<Text> {
     Some(Text::new(format!("at {at}: {en}"), format!("{at}：{zh}")))
 }
 
-fn belief_words(name: &str, lock: &str, belief: Belief) -> (String, String) {
+fn belief_words(log: &Log, name: &str, lock: &str, belief: Belief) -> (String, String) {
+    let (lock, zh) = (log.lock_title(lock, Lang::En), log.lock_title(lock, Lang::Zh));
     match belief {
         Belief::Holding => {
-            (format!("{name} believed that it held {lock}"), format!("{name} 认为自己持有 {lock}"))
+            (format!("{name} believed that it held {lock}"), format!("{name} 认为自己持有 {zh}"))
         }
-        Belief::Nothing => (format!("{name} relied on {lock} no more"), format!("{name} 不再依赖 {lock}")),
-        Belief::Waiting => (format!("{name} waited for {lock}"), format!("{name} 等待 {lock}")),
+        Belief::Sharing => {
+            (format!("{name} believed that it shared {lock}"), format!("{name} 认为自己共享持有 {zh}"))
+        }
+        Belief::Nothing => (format!("{name} relied on {lock} no more"), format!("{name} 不再依赖 {zh}")),
+        Belief::Waiting => (format!("{name} waited for {lock}"), format!("{name} 等待 {zh}")),
         Belief::Unsure => {
-            (format!("{name} could not be sure of {lock}"), format!("{name} 无法确定是否持有 {lock}"))
+            (format!("{name} could not be sure of {lock}"), format!("{name} 无法确定是否持有 {zh}"))
         }
     }
 }

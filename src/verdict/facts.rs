@@ -85,7 +85,7 @@ impl Facts {
     }
 
     /// Whether an actor's operation is one that a reference such as `A.acquire` or `acquire` means.
-    fn refers(&self, reference: &str) -> impl Fn(ActorId, &str) -> bool {
+    pub(crate) fn refers(&self, reference: &str) -> impl Fn(ActorId, &str) -> bool {
         let in_group =
             reference.rsplit_once('.').and_then(|(who, label)| Some((self.groups.get(who)?, label)));
         let (members, label) = in_group.map_or((None, reference), |(members, label)| (Some(members), label));

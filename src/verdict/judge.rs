@@ -12,7 +12,7 @@ use crate::{
         expr::{Expr, Template, within_allowance},
         plan::{ActorPlan, Condition, TextPlan},
     },
-    log::{ActorId, Belief, EventKind, Log},
+    log::{ActorId, Belief, EventKind, Limit, Log, stands_for},
     text::Text,
     world::{Overlap, World},
 };
@@ -27,6 +27,36 @@ pub fn holds(scenario: &Scenario, log: &Log, that: &Expr) -> Result<bool, String
 pub fn is_so(scenario: &Scenario, log: &Log, that: &Expr) -> Result<bool, String> {
     let facts = Arc::new(Facts::new(scenario, log));
     that.is_so(facts.names(scenario))
+}
+
+/// What an expression gives.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// As an author would write it.
+    pub text: Text,
+    pub json: serde_json::Value,
+    /// The events that it looked at: indices into the log.
+    pub evidence: Vec<usize>,
+}
+
+/// The value of an expression over what happened.
+///
+/// # Errors
+/// It cannot be evaluated, such as where it asks for something that never happened.
+pub fn value(scenario: &Scenario, log: &Log, expr: &Expr) -> Result<Found, String> {
+    within_allowance(|| {
+        let facts = Arc::new(Facts::new(scenario, log));
+        let value = expr.eval(facts.names(scenario))?;
+        let text = if value.is_undefined() { never_replied() } else { show(&value).into() };
+        let mut evidence = facts.take_trace();
+        evidence.extend(counted(scenario, log, expr.source()));
+        let json = serde_json::to_value(&value).unwrap_or_default();
+        Ok(Found { text, json, evidence: evidence.into_iter().collect() })
+    })
+}
+
+fn never_replied() -> Text {
+    Text::new("never replied", "从未收到回复")
 }
 
 /// Judges a finished run.
@@ -52,8 +82,8 @@ fn judged(scenario: &Scenario, log: &Log) -> Verdict {
                 Condition::That { source, left, right, whole } => {
                     expression(scenario, (&facts, &names), source, (left, right.as_ref(), whole))
                 }
-                Condition::Overlap(lock) => overlap(&facts, lock, true),
-                Condition::Exclusive(lock) => overlap(&facts, lock, false),
+                Condition::Overlap(lock) => overlap(scenario, &facts, lock, true),
+                Condition::Exclusive(lock) => overlap(scenario, &facts, lock, false),
             };
             result.says = says;
             result
@@ -119,7 +149,7 @@ fn expression(
         says: None,
         expected: expected.into(),
         observed: match (&observed, &holds) {
-            (Ok(value), Ok(_)) if value.is_undefined() => Text::new("never replied", "从未收到回复"),
+            (Ok(value), Ok(_)) if value.is_undefined() => never_replied(),
             (Ok(value), Ok(_)) => show(value).into(),
             (Err(error), _) | (_, Err(error)) => error.as_str().into(),
         },
@@ -128,13 +158,29 @@ fn expression(
     }
 }
 
-fn overlap(facts: &Facts, lock: &str, wanted: bool) -> ClaimResult {
+fn overlap(scenario: &Scenario, facts: &Facts, lock: &str, wanted: bool) -> ClaimResult {
     /// More stretches than anybody reads.
     const MOST: usize = 3;
     let holding = &facts.world.holding;
-    let overlaps: Vec<&Overlap> = holding.overlaps().iter().filter(|overlap| overlap.lock == lock).collect();
+    let overlaps: Vec<&Overlap> = holding.overlaps_of(lock).collect();
     let held = !holding.most(lock).is_empty();
-    let never = Text::new("never two holders at once", "任何时刻最多一个持有者");
+    let (some, never) = match scenario.limit(lock) {
+        Limit::Holders(1) => (
+            Text::new("two holders at once", "同时有两个持有者"),
+            Text::new("never two holders at once", "任何时刻最多一个持有者"),
+        ),
+        Limit::Holders(most) => (
+            Text::new(format!("more than {most} holders at once"), format!("同时有超过 {most} 个持有者")),
+            Text::new(
+                format!("never more than {most} holders at once"),
+                format!("任何时刻最多 {most} 个持有者"),
+            ),
+        ),
+        Limit::ReadWrite => (
+            Text::new("an exclusive holder beside another", "独占期间另有持有者"),
+            Text::new("never an exclusive holder beside another", "独占期间从无其他持有者"),
+        ),
+    };
     let observed = match &overlaps[..] {
         [_, ..] => {
             let all = overlaps.iter().take(MOST).map(|overlap| describe(&facts.world, overlap));
@@ -151,12 +197,12 @@ fn overlap(facts: &Facts, lock: &str, wanted: bool) -> ClaimResult {
     ClaimResult {
         claim: format!("{}: {lock}", if wanted { "overlap" } else { "exclusive" }),
         says: None,
-        expected: if wanted { Text::new("two holders at once", "同时有两个持有者") } else { never },
+        expected: if wanted { some } else { never },
         observed,
         holds: if wanted { !overlaps.is_empty() } else { overlaps.is_empty() && held },
         evidence: if overlaps.is_empty() {
-            // Who began and ceased to hold a lock that never had two holders.
-            let held = |kind: &EventKind| matches!(kind, EventKind::Believes { lock: known, belief: Belief::Holding | Belief::Nothing, .. } if known == lock);
+            // Who began and ceased to hold a lock that never had too many holders.
+            let held = |kind: &EventKind| matches!(kind, EventKind::Believes { lock: known, belief, .. } if stands_for(lock, known) && (belief.holds() || *belief == Belief::Nothing));
             facts.events(held).collect()
         } else {
             overlaps.iter().map(|overlap| overlap.event).collect()

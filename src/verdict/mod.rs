@@ -47,7 +47,7 @@ pub mod why;
 
 pub use decide::{Undecided, decide};
 pub use evidence::evidence;
-pub use judge::{holds, is_so, judge};
+pub use judge::{Found, holds, is_so, judge, value};
 pub use watch::{Breach, Watch, breaches};
 
 #[cfg(test)]

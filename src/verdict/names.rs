@@ -15,7 +15,7 @@ use crate::{
         expr::json_value,
         plan::{ClientPlan, FUNCTIONS},
     },
-    log::{ActorId, Entry, EventKind, KeyValue, Observed, Reply},
+    log::{ActorId, Belief, Entry, EventKind, KeyValue, Observed, Reply, stands_for},
     world::{Life, effect::Access},
 };
 
@@ -108,6 +108,15 @@ impl Facts {
                 let (metric, reference): (&str, &str) = from_args(args)?;
                 return self.metric_by(metric, reference);
             }
+            // Whether the last of the first moves was done before the last of the others was.
+            "before" => {
+                let (first, second): (&str, &str) = from_args(args)?;
+                return Ok((self.done(first)? < self.done(second)?).into());
+            }
+            "waited" => {
+                let (who, lock): (&str, Option<&str>) = from_args(args)?;
+                return self.waited(who, lock);
+            }
             "value" | "pttl" | "exists" => {
                 let (key, server): (&str, Option<&str>) = from_args(args)?;
                 return self.about_key(function, key, server);
@@ -157,6 +166,8 @@ impl Facts {
                 replies.iter().filter_map(|n| Some(reply_value(&events[*n].kind.answer()?))).collect()
             }
             "moves" => self.counted(self.moves(about)),
+            // When the last of these moves was done, in milliseconds since the lesson began.
+            "at" => self.log.events()[self.done(about)?].at.as_millis().into(),
             "woken_by" => {
                 let moved = self.last_move(about)?;
                 let notified = |n: &usize| matches!(self.log.events()[*n].kind, EventKind::Notified { .. });
@@ -222,6 +233,54 @@ impl Facts {
 
     fn check_server(&self, name: &str) -> Result<(), Error> {
         self.world.server(name).map(|_| ()).ok_or_else(|| wrong(format!("no server is called `{name}`")))
+    }
+
+    /// The event with which the last of the moves that a reference means was over, which is noted: its reply, or the end
+    /// of the wait that it is.
+    fn done(&self, reference: &str) -> Result<usize, Error> {
+        let is_meant = self.refers(reference);
+        let waited = |kind: &EventKind| matches!(kind, EventKind::Waited { actor, label, .. } if is_meant(*actor, label));
+        let done = self.replies(reference).pop().or_else(|| self.events(waited).next_back());
+        self.note(|| done);
+        // As with a reply that nobody has had yet, nothing is true of it.
+        let never = || Error::new(ErrorKind::UndefinedError, format!("`{reference}` was never done"));
+        done.ok_or_else(never)
+    }
+
+    /// The longest that one of them waited for a lock at a stretch, in milliseconds: from `waits` on until it believed
+    /// something else, or was killed.
+    fn waited(&self, who: &str, lock: Option<&str>) -> Result<Value, Error> {
+        let members = self.members(who)?;
+        let end = self.log.len().saturating_sub(1);
+        let mut since: HashMap<(ActorId, &str), usize> = HashMap::new();
+        let mut stretches = Vec::new();
+        for (n, event) in self.log.events().iter().enumerate() {
+            match &event.kind {
+                EventKind::Believes { actor, lock: about, belief } if members.contains(actor) => {
+                    if *belief == Belief::Waiting {
+                        since.entry((*actor, about)).or_insert(n);
+                    } else {
+                        stretches.extend(
+                            since.remove(&(*actor, about.as_str())).map(|begun| (about.as_str(), begun, n)),
+                        );
+                    }
+                }
+                EventKind::Fault(fault) if let Some(client) = fault.killed_client() => {
+                    let dead: Vec<ActorId> = self.log.actors_of(client).collect();
+                    let ended = since.extract_if(|(actor, _), _| dead.contains(actor));
+                    stretches.extend(ended.map(|((_, about), begun)| (about, begun, n)));
+                }
+                _ => {}
+            }
+        }
+        stretches.extend(since.into_iter().map(|((_, about), begun)| (about, begun, end)));
+        let at = |n: usize| self.log.events()[n].at.as_millis();
+        let meant =
+            stretches.into_iter().filter(|(about, ..)| lock.is_none_or(|lock| stands_for(lock, about)));
+        let longest =
+            meant.max_by_key(|(_, begun, ended)| (at(*ended) - at(*begun), std::cmp::Reverse(*begun)));
+        self.note(|| longest.into_iter().flat_map(|(_, begun, ended)| [begun, ended]));
+        Ok(longest.map_or(0, |(_, begun, ended)| at(ended) - at(begun)).into())
     }
 
     /// The last move that a reference means, which is noted.

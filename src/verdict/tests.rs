@@ -123,3 +123,42 @@ fn of_much_evidence_the_first_and_the_last_are_told() {
         ]
     );
 }
+
+#[test]
+fn time_and_order_are_those_of_the_last_of_the_moves() {
+    let claims = "      - at('A.release') == 2000\n      - at('release') == 6000\n      \
+                  - before('A.release', 'B.release')\n      - not before('B.release', 'A.release')\n";
+    let (scenario, mut log) = run(claims);
+    log.moves(0, "release", "DEL lock", 1);
+    log.moves(1, "release", "DEL lock", 0);
+    log.moves(1, "release", "DEL lock", 0);
+    let verdict = judge(&scenario, &log);
+    assert_eq!(verdict.outcome, Outcome::Shown, "{verdict:#?}");
+    assert_eq!(verdict.claims[2].evidence, [2, 6]);
+    // Nothing is before or after what never was.
+    for claim in ["before('A.release', 'B.release')", "at('B.release') < 99999"] {
+        let (scenario, mut log) = run(&format!("      - {claim}\n"));
+        log.moves(0, "release", "DEL lock", 1);
+        let verdict = judge(&scenario, &log);
+        assert_eq!(verdict.outcome, Outcome::NotShown, "{claim}");
+        assert!(verdict.claims[0].observed.en.contains("`B.release` was never done"), "{verdict:#?}");
+    }
+}
+
+#[test]
+fn the_longest_wait_for_a_lock_counts_while_it_lasts() {
+    let lesson = testing::NEW_LESSON
+        .replace(FIRST_CLAIMS, "      - waited('B') == 3000\n      - waited('A') == 1000\n");
+    let lesson = lesson.replace("    - acquire:", "    - waits: lock\n    - acquire:");
+    let scenario = testing::scenario(&lesson, "blind-del");
+    let mut log = testing::log(&scenario).ticking(Duration::from_secs(1));
+    log.believes(0, Belief::Waiting);
+    log.believes(0, Belief::Holding);
+    log.believes(1, Belief::Waiting);
+    log.believes(0, Belief::Nothing);
+    log.believes(1, Belief::Waiting);
+    log.believes(0, Belief::Nothing);
+    let verdict = judge(&scenario, &log);
+    assert_eq!(verdict.outcome, Outcome::Shown, "{verdict:#?}");
+    assert_eq!(verdict.claims[0].evidence, [3, 6], "it still waits");
+}

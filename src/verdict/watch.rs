@@ -1,6 +1,6 @@
 //! Watches what must never be so while a run goes on, or in a log that is over. Pure.
 //!
-//! - An `overlap` is a breach at the event with which the second holder came to hold the lock.
+//! - An `overlap` is a breach at the event with which one holder too many came to hold the lock.
 //! - An expression is asked at every stop, because between two stops a step is half done: the reply is in, and what
 //!   the server holds was not read yet. Where it has become true, the breach is dated to the first event of that step
 //!   after which it is. So it is before the first choice, where somebody chooses. A log without stops, such as that of a race, is asked at its end.
@@ -18,7 +18,7 @@ use crate::{
         expr::{Expr, within_allowance},
         plan::NeverPlan,
     },
-    log::{Event, EventKind, Log},
+    log::{Event, EventKind, Log, stands_for},
     world::Holding,
 };
 
@@ -100,7 +100,8 @@ impl Watch {
         self.holding.take(index, event);
         let Some(overlap) = self.holding.overlaps().get(before) else { return };
         for (n, invariant) in scenario.invariants.iter().enumerate() {
-            let watched = matches!(&invariant.never, NeverPlan::Overlap(known) if *known == overlap.lock);
+            let watched =
+                matches!(&invariant.never, NeverPlan::Overlap(name) if stands_for(name, &overlap.lock));
             if watched && !std::mem::replace(&mut self.settled[n], true) {
                 self.found.push(Breach { invariant: n, at: index, evidence: overlap.evidence.clone() });
             }

@@ -5,6 +5,7 @@
 //! - The reply to that request does not matter: the next holder may be told before it arrives, and nobody may act on a
 //!   lock after asking for its release. A client may so believe for a while that it has what it holds no longer.
 //! - Whoever was refused never held.
+//! - How many may hold a lock at one time, and who may share it, says the lesson ([`Limit`]); one, where it says nothing.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,52 +14,18 @@ use std::{
 
 use crate::{
     clock::LessonTime,
-    log::{ActorId, Belief, Event, EventKind},
+    log::{ActorId, Belief, Event, EventKind, Excess, Limit, LockInfo, stands_for},
 };
 
-/// The holders of one lock, in the order in which they came to hold it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Holders(Vec<(ActorId, usize)>);
-
-impl Holders {
-    /// An actor believes something of the lock since `at`. Says whether it begins or ceases to hold it with that.
-    pub fn believes(&mut self, actor: ActorId, belief: Belief, at: usize) -> bool {
-        if belief != Belief::Holding {
-            return self.leaves(actor);
-        }
-        let begins = self.since(actor).is_none();
-        if begins {
-            self.0.push((actor, at));
-        }
-        begins
-    }
-
-    /// An actor has asked for the release, or is dead. Says whether it held the lock.
-    pub fn leaves(&mut self, actor: ActorId) -> bool {
-        let before = self.0.len();
-        self.0.retain(|(known, _)| *known != actor);
-        self.0.len() < before
-    }
-
-    pub fn since(&self, actor: ActorId) -> Option<usize> {
-        self.0.iter().find(|(known, _)| *known == actor).map(|(_, at)| *at)
-    }
-
-    pub fn actors(&self) -> impl Iterator<Item = ActorId> + '_ {
-        self.0.iter().map(|(actor, _)| *actor)
-    }
-
-    /// Since when each of them does.
-    pub fn begins(&self) -> Vec<usize> {
-        self.0.iter().map(|(_, at)| *at).collect()
-    }
-
-    pub fn overlap(&self) -> bool {
-        self.0.len() > 1
-    }
+/// Who holds a lock, since which event, and whether it shares it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Holder {
+    actor: ActorId,
+    since: usize,
+    shares: bool,
 }
 
-/// A stretch with two or more holders of one lock: the failure that most lessons are about.
+/// A stretch with more holders of one lock than it may have: the failure that most lessons are about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overlap {
     pub lock: String,
@@ -67,11 +34,13 @@ pub struct Overlap {
     pub to: Option<LessonTime>,
     /// Everybody who held it at some time of the stretch.
     pub holders: Vec<ActorId>,
+    /// When they were most.
+    pub excess: Excess,
     /// The index of the event that began it.
     pub event: usize,
     /// The index of the event that ended it.
     pub end: Option<usize>,
-    /// The events with which its first holders came to hold the lock: the evidence.
+    /// The events with which those came to hold the lock who may not hold it together: the evidence.
     pub evidence: Vec<usize>,
 }
 
@@ -87,42 +56,86 @@ pub struct Turn {
 /// What is known of one lock that somebody has held.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Lock {
-    now: Holders,
+    limit: Limit,
+    /// The holders, in the order in which they came to hold it.
+    now: Vec<Holder>,
     /// As many as ever held it at one time: since which events.
     most: Vec<usize>,
+}
+
+impl Lock {
+    fn since(&self, actor: ActorId) -> Option<&Holder> {
+        self.now.iter().find(|known| known.actor == actor)
+    }
+
+    fn excess(&self) -> Option<Excess> {
+        let (holders, shared) = (self.now.len(), self.now.iter().filter(|holder| holder.shares).count());
+        let too_many = match self.limit {
+            Limit::Holders(most) => holders > most,
+            Limit::ReadWrite => holders > 1 && shared < holders,
+        };
+        too_many.then_some(Excess { limit: self.limit, holders, shared })
+    }
+
+    /// Since when those hold it who may not hold it together with the newest holder, that one last. Nobody where all may.
+    fn against_newest(&self) -> Vec<usize> {
+        let Some((newest, others)) = self.now.split_last() else { return Vec::new() };
+        let too_many = match self.limit {
+            Limit::Holders(most) => others.len() >= most,
+            Limit::ReadWrite => others.iter().any(|other| !(other.shares && newest.shares)),
+        };
+        let against = |other: &&Holder| self.limit != Limit::ReadWrite || !(other.shares && newest.shares);
+        let others = others.iter().filter(against).chain([newest]);
+        if too_many { others.map(|holder| holder.since).collect() } else { Vec::new() }
+    }
 }
 
 /// The holders of all locks, event by event.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Holding {
     clients: Arc<[String]>,
+    /// What the lesson says of locks.
+    known: Arc<[LockInfo]>,
     locks: BTreeMap<String, Lock>,
     dead: BTreeSet<ActorId>,
     overlaps: Vec<Overlap>,
 }
 
 impl Holding {
-    pub fn holders(&self, lock: &str) -> impl Iterator<Item = ActorId> + '_ {
-        self.locks.get(lock).into_iter().flat_map(|lock| lock.now.actors())
+    /// As it is before anybody holds anything.
+    pub fn of(known: &[LockInfo]) -> Self {
+        Self { known: known.into(), ..Self::default() }
     }
 
-    /// Of all locks, the greatest number of holders that one has.
-    pub fn greatest(&self) -> usize {
-        self.locks.values().map(|lock| lock.now.0.len()).max().unwrap_or(0)
+    pub fn holders(&self, lock: &str) -> impl Iterator<Item = ActorId> + '_ {
+        self.locks.get(lock).into_iter().flat_map(|lock| lock.now.iter().map(|holder| holder.actor))
+    }
+
+    /// Of all locks that have too many holders now, the most.
+    pub fn worst(&self) -> Option<Excess> {
+        self.locks.values().filter_map(Lock::excess).max_by_key(|excess| excess.holders)
+    }
+
+    /// Whether a lock has too many holders now.
+    pub fn is_exceeded(&self, lock: &str) -> bool {
+        self.locks.get(lock).is_some_and(|lock| lock.excess().is_some())
     }
 
     pub fn holds(&self, actor: ActorId, lock: &str) -> bool {
-        self.locks.get(lock).is_some_and(|lock| lock.now.since(actor).is_some())
+        self.locks.get(lock).is_some_and(|lock| lock.since(actor).is_some())
     }
 
-    /// The events with which as many came to hold a lock as ever did at one time. None where nobody ever held it.
-    pub fn most(&self, lock: &str) -> &[usize] {
-        self.locks.get(lock).map_or(&[], |lock| &lock.most)
+    /// The events with which as many came to hold a lock, or one of those that the name stands for, as ever did at one
+    /// time. None where nobody ever held it.
+    pub fn most(&self, name: &str) -> &[usize] {
+        let locks = self.locks.iter().filter(|(lock, _)| stands_for(name, lock));
+        locks.map(|(_, lock)| &lock.most[..]).max_by_key(|most| most.len()).unwrap_or_default()
     }
 
-    /// Since which events the holders of a lock hold it, the latest last.
-    pub fn begins(&self, lock: &str) -> Vec<usize> {
-        self.locks.get(lock).map(|lock| lock.now.begins()).unwrap_or_default()
+    /// Who came to hold a lock that its newest holder may not hold as well: since which events, the newest last.
+    pub fn against_newest(&self, lock: &str) -> (Limit, Vec<usize>) {
+        let lock = self.locks.get(lock);
+        lock.map(|lock| (lock.limit, lock.against_newest())).unwrap_or_default()
     }
 
     /// Whether anybody ever held any lock.
@@ -130,26 +143,30 @@ impl Holding {
         !self.locks.is_empty()
     }
 
-    /// The stretches with two holders, in the order in which they began.
+    /// The stretches with too many holders, in the order in which they began.
     pub fn overlaps(&self) -> &[Overlap] {
         &self.overlaps
+    }
+
+    /// Those of a lock, or of all that the name stands for.
+    pub fn overlaps_of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Overlap> {
+        self.overlaps.iter().filter(move |overlap| stands_for(name, &overlap.lock))
     }
 
     /// Takes in the event at an index: who has begun or ceased to hold what.
     pub fn take(&mut self, index: usize, event: &Event) -> Vec<Turn> {
         let here = (index, event.at);
         match &event.kind {
-            EventKind::LabReady { actors, .. } => {
+            EventKind::LabReady { actors, locks, .. } => {
                 self.clients = actors.iter().map(|actor| actor.client.clone()).collect();
+                self.known = locks.clone().into();
                 Vec::new()
             }
             // The dead stay dead.
             EventKind::Believes { actor, .. } if self.dead.contains(actor) => Vec::new(),
-            EventKind::Believes { actor, lock, belief } => {
-                self.turn(*actor, lock, *belief, here).into_iter().collect()
-            }
+            EventKind::Believes { actor, lock, belief } => self.turn(*actor, lock, *belief, here),
             EventKind::Sent { actor, releases, .. } => {
-                releases.iter().filter_map(|lock| self.turn(*actor, lock, Belief::Nothing, here)).collect()
+                releases.iter().flat_map(|lock| self.turn(*actor, lock, Belief::Nothing, here)).collect()
             }
             EventKind::Fault(fault) => {
                 let Some(client) = fault.killed_client() else { return Vec::new() };
@@ -162,64 +179,79 @@ impl Holding {
         }
     }
 
-    /// What somebody believes of a lock, where that changes whether it holds it.
-    fn turn(
-        &mut self,
-        actor: ActorId,
-        lock: &str,
-        belief: Belief,
-        here: (usize, LessonTime),
-    ) -> Option<Turn> {
-        let holds = belief == Belief::Holding;
-        // Who never held cannot cease to.
-        let known =
-            if holds { self.locks.entry(lock.to_owned()).or_default() } else { self.locks.get_mut(lock)? };
-        if !known.now.believes(actor, belief, here.0) {
-            return None;
+    /// What somebody believes of a lock, where that changes whether and how it holds it: who shares it from now on ceases
+    /// to hold it alone.
+    fn turn(&mut self, actor: ActorId, lock: &str, belief: Belief, here: (usize, LessonTime)) -> Vec<Turn> {
+        let (holds, shares) = (belief.holds(), belief == Belief::Sharing);
+        let before = self.locks.get(lock).and_then(|lock| lock.since(actor)).map(|holder| holder.shares);
+        if before == holds.then_some(shares) {
+            return Vec::new();
         }
-        if known.now.0.len() > known.most.len() {
-            known.most = known.now.begins();
+        let limit = self.limit(lock);
+        let known = self.locks.entry(lock.to_owned()).or_insert_with(|| Lock { limit, ..Lock::default() });
+        let mut turns = Vec::new();
+        if before.is_some() {
+            known.now.retain(|holder| holder.actor != actor);
+            turns.push(Turn { actor, lock: lock.to_owned(), holds: false });
         }
-        let turn = Turn { actor, lock: lock.to_owned(), holds };
-        self.track(&turn, here);
-        Some(turn)
+        if holds {
+            known.now.push(Holder { actor, since: here.0, shares });
+            if known.now.len() > known.most.len() {
+                known.most = known.now.iter().map(|holder| holder.since).collect();
+            }
+            turns.push(Turn { actor, lock: lock.to_owned(), holds: true });
+        }
+        self.track(lock, here);
+        turns
+    }
+
+    fn limit(&self, lock: &str) -> Limit {
+        let known = self.known.iter().find(|known| stands_for(&known.name, lock));
+        known.map(|known| known.limit).unwrap_or_default()
     }
 
     /// Whoever is dead holds nothing, whatever it is said to believe.
     fn die(&mut self, dead: Vec<ActorId>, here: (usize, LessonTime)) -> Vec<Turn> {
         let mut turns = Vec::new();
         for lock in self.locks.keys().cloned().collect::<Vec<_>>() {
-            turns.extend(dead.iter().filter_map(|actor| self.turn(*actor, &lock, Belief::Nothing, here)));
+            turns.extend(dead.iter().flat_map(|actor| self.turn(*actor, &lock, Belief::Nothing, here)));
         }
         self.dead.extend(dead);
         turns
     }
 
-    fn track(&mut self, turn: &Turn, (index, at): (usize, LessonTime)) {
-        let Some(lock) = self.locks.get(&turn.lock) else { return };
+    fn track(&mut self, name: &str, (index, at): (usize, LessonTime)) {
+        let Some(lock) = self.locks.get(name) else { return };
         let mut overlaps = self.overlaps.iter_mut().rev();
-        let lasting = overlaps.find(|overlap| overlap.lock == turn.lock && overlap.end.is_none());
-        match (lasting, lock.now.overlap()) {
-            (Some(overlap), true) => {
-                if turn.holds && !overlap.holders.contains(&turn.actor) {
-                    overlap.holders.push(turn.actor);
+        let lasting = overlaps.find(|overlap| overlap.lock == name && overlap.end.is_none());
+        let holders = lock.now.iter().map(|holder| holder.actor);
+        match (lasting, lock.excess()) {
+            (Some(overlap), Some(excess)) => {
+                for holder in holders {
+                    if !overlap.holders.contains(&holder) {
+                        overlap.holders.push(holder);
+                    }
+                }
+                if excess.holders > overlap.excess.holders {
+                    overlap.excess = excess;
                 }
             }
-            (Some(overlap), false) => (overlap.to, overlap.end) = (Some(at), Some(index)),
-            (None, true) => {
-                let mut holders: Vec<ActorId> = lock.now.actors().collect();
+            (Some(overlap), None) => (overlap.to, overlap.end) = (Some(at), Some(index)),
+            (None, Some(excess)) => {
+                let mut holders: Vec<ActorId> = holders.collect();
                 holders.sort_unstable();
                 self.overlaps.push(Overlap {
-                    lock: turn.lock.clone(),
+                    lock: name.to_owned(),
                     from: at,
                     to: None,
                     holders,
+                    excess,
                     event: index,
                     end: None,
-                    evidence: lock.now.begins(),
+                    evidence: lock.against_newest(),
                 });
             }
-            (None, false) => {}
+            (None, None) => {}
         }
     }
 }
@@ -228,7 +260,7 @@ impl Holding {
 mod tests {
     use std::time::Duration;
 
-    use super::{Holding, Turn};
+    use super::{Holding, Limit, LockInfo, Turn};
     use crate::{
         clock::LessonTime,
         log::{
@@ -312,6 +344,50 @@ mod tests {
         assert_eq!(second.holders, [0, 1, 2].map(ActorId));
         assert_eq!(second.evidence, [2, 4]);
         assert_eq!(holding.most("lock"), [2, 4, 5], "three at one time");
-        assert_eq!(holding.greatest(), 2, "two now");
+        assert_eq!(holding.worst().map(|excess| excess.holders), Some(2), "two now");
+    }
+    /// What became of A, B and C, and whether too many held the lock after each event, given how many may.
+    fn exceeded(limit: Limit, kinds: impl IntoIterator<Item = EventKind>) -> (Holding, Vec<bool>) {
+        let mut ready = ready(&[], ["A", "B", "C"].map(actor));
+        if let EventKind::LabReady { locks, .. } = &mut ready {
+            locks.push(LockInfo { name: "l…k".to_owned(), title: None, limit });
+        }
+        let mut log = LogBuilder::new(ready);
+        for kind in kinds {
+            log.add(kind);
+        }
+        let mut holding = Holding::default();
+        let mut seen = Vec::new();
+        for (n, event) in log.events().iter().enumerate() {
+            holding.take(n, event);
+            seen.push(holding.is_exceeded("lock"));
+        }
+        (holding, seen.split_off(1))
+    }
+
+    #[test]
+    fn a_third_permit_of_two_is_one_too_many() {
+        let (holding, seen) =
+            exceeded(Limit::Holders(2), [holds(0), holds(1), holds(2), asks_for_release(0), holds(0)]);
+        assert_eq!(seen, [false, false, true, false, true]);
+        let [first, second] = holding.overlaps() else { panic!("{:?}", holding.overlaps()) };
+        assert_eq!((&first.evidence[..], first.excess.holders), (&[1, 2, 3][..], 3));
+        assert_eq!(second.evidence, [2, 3, 5]);
+    }
+
+    #[test]
+    fn readers_may_hold_it_together_and_a_writer_may_not_beside_them() {
+        let shares = |actor| believes(actor, Belief::Sharing);
+        let (holding, seen) =
+            exceeded(Limit::ReadWrite, [shares(0), shares(1), holds(2), asks_for_release(2), shares(2)]);
+        assert_eq!(seen, [false, false, true, false, false]);
+        let [overlap] = holding.overlaps() else { panic!("{:?}", holding.overlaps()) };
+        assert_eq!((overlap.excess.holders, overlap.excess.shared), (3, 2));
+        // A writer that reads on lets readers in; a reader that writes must be alone.
+        let (_, seen) = exceeded(Limit::ReadWrite, [holds(0), shares(0), shares(1), holds(1)]);
+        assert_eq!(seen, [false, false, false, true]);
+        let (holding, _) = exceeded(Limit::ReadWrite, [holds(0), shares(1), shares(2)]);
+        assert_eq!(holding.overlaps()[0].evidence, [1, 2], "the other reader is no part of it");
+        assert_eq!(holding.against_newest("lock").1, [1, 3]);
     }
 }

@@ -4,7 +4,7 @@
 use lockstep::{
     clock::{ClockKind, LessonTime},
     lesson::{Expect, Scenario},
-    log::{ActorId, Belief, Command, Event, EventKind, Fault, Log, OpId, Product, Reply},
+    log::{ActorId, Belief, Command, Event, EventKind, Fault, Limit, LockInfo, Log, OpId, Product, Reply},
     recording::{self, carried},
     run::race::{LockFate, Outcome},
     ui::chart::{Chart, Detail, sequence::Sequence},
@@ -166,6 +166,7 @@ fn happening() -> impl Strategy<Value = EventKind> {
     let actor = (0..2_u32).prop_map(ActorId);
     let belief = prop_oneof![
         3 => Just(Belief::Holding),
+        2 => Just(Belief::Sharing),
         1 => Just(Belief::Waiting),
         1 => Just(Belief::Nothing),
     ];
@@ -193,14 +194,19 @@ fn happening() -> impl Strategy<Value = EventKind> {
 
 proptest! {
     #[test]
-    fn so_they_are_whatever_happens(kinds in proptest::collection::vec((happening(), 0..200_i64), 0..40)) {
-        let scenario = planned(NEW_LESSON, "blind-del");
+    fn so_they_are_whatever_happens(
+        kinds in proptest::collection::vec((happening(), 0..200_i64), 0..40),
+        limit in prop_oneof![Just(Limit::Holders(1)), Just(Limit::Holders(2)), Just(Limit::ReadWrite)],
+    ) {
+        let mut scenario = planned(NEW_LESSON, "blind-del");
+        scenario.locks = vec![LockInfo { name: "lock".to_owned(), title: None, limit }];
         let ready = EventKind::LabReady {
             lesson: "my-lock".to_owned(),
             variant: "blind-del".to_owned(),
             clock: ClockKind::Controlled,
             servers: Vec::new(),
             actors: scenario.actors.iter().map(|plan| plan.actor.clone()).collect(),
+            locks: scenario.locks.clone(),
         };
         let mut log = Log::new();
         let mut millis = 0;

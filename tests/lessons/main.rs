@@ -21,6 +21,7 @@ mod free_support;
 mod invariants;
 mod lab;
 mod live;
+mod locks;
 mod mariadb;
 mod messages;
 mod race;

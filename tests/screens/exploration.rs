@@ -156,7 +156,7 @@ fn the_search_says_how_far_it_is_and_what_it_found() {
             [
                 "✗ 12 种顺序出错",
                 "12 种：两个客户端同时持有锁。",
-                "✗ lock 被同时持有",
+                "✗ lock 持有者过多",
                 "A.acquire → timer → B.acquire",
             ],
         ),

@@ -54,6 +54,7 @@ impl Script {
                     crowd: *crowd,
                 })
                 .collect(),
+            locks: Vec::new(),
         });
         script
     }

@@ -66,7 +66,7 @@ pub(crate) fn of(run: &Finished, moment: Found, look: &Look) -> Value {
         "truths": servers::truths(&source),
         "states": servers::states(&source),
         "clashes": clashes(&source),
-        "holders": holders(&source),
+        "alarms": alarms(&source),
         "faults": faults(&source),
         "story": story(&source, look.questions),
         "wire": wire::rows(&source),
@@ -127,11 +127,17 @@ fn clashes(source: &Source<'_>) -> Vec<Value> {
     clashes.collect()
 }
 
-/// Of all locks, the greatest number of holders of one, and the event since when it is so.
-fn holders(source: &Source<'_>) -> Vec<(usize, usize)> {
+/// What is said where a lock has too many holders, and the event since when it is so; nothing where none has.
+fn alarms(source: &Source<'_>) -> Vec<(usize, Option<Text>)> {
     let mut holding = Holding::default();
-    let level = |(n, event)| (!holding.take(n, event).is_empty()).then(|| (n, holding.greatest()));
-    source.log.events().iter().enumerate().filter_map(level).collect()
+    let mut alarms = Vec::new();
+    for (n, event) in source.log.events().iter().enumerate() {
+        if !holding.take(n, event).is_empty() {
+            let worst = holding.worst();
+            alarms.push((n, worst.map(|excess| Text::from_fn(|lang| words::clash(lang, excess)))));
+        }
+    }
+    alarms
 }
 
 fn faults(source: &Source<'_>) -> Vec<Value> {

@@ -51,7 +51,7 @@ function lane(data) {
   const bars = clip(track);
   for (const bar of data.bars) {
     bars.append(colour(appears(bar.e, place(make("div", `bar ${bar.kind}`), bar.a, bar.b)), data.client));
-    if (bar.kind !== "holding") continue;
+    if (!HELD.has(bar.kind)) continue;
     for (const clash of run.clashes.filter((clash) => clash.lock === bar.lock)) {
       const from = Math.max(bar.a, clash.a), to = Math.min(bar.left ?? bar.b ?? width, clash.b ?? width);
       if (from < to) bars.append(appears(Math.max(bar.e, clash.e), place(make("div", "bar both"), from, to)));
@@ -75,7 +75,7 @@ function lane(data) {
     label.classList.toggle("dead", beliefs.some((bar) => bar.kind === "dead"));
     element.setAttribute("role", "group");
     element.setAttribute("aria-label", `${data.name}: ${label.lastChild.textContent || "–"}`);
-    return beliefs.some((bar) => bar.kind === "holding");
+    return beliefs.some((bar) => HELD.has(bar.kind));
   });
 }
 // What a reply takes the place of.
@@ -222,9 +222,8 @@ function draw() {
   $("head").style.left = `${from + x * COLUMN}px`;
   $("clock").textContent = when(now);
   for (const label of labels) label();
-  const most = run.holders.findLast(([event]) => event < position)?.[1] ?? 0, alarm = $("alarm");
-  alarm.hidden = most < 2;
-  const words = most < 2 ? "" : say("clash", most);
+  const words = text(run.alarms.findLast(([event]) => event < position)?.[1]), alarm = $("alarm");
+  alarm.hidden = !words;
   if (alarm.textContent !== words) alarm.textContent = words;
   drawServers();
   const list = $("wire").querySelector("ol");

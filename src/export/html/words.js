@@ -4,12 +4,13 @@ const run = JSON.parse(document.getElementById("run").textContent);
 const COLUMN = 8; // pixels
 const GLYPHS = ["●", "■", "▲", "◆", "▼", "★", "◇", "○"];
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
+const HELD = new Set(["holding", "sharing"]);
 const SAYS = {
   story: ["Story", "讲解"], intro: ["Before you start", "课前须知"], question: ["Your prediction", "先猜一猜"],
   verdict: ["Verdict", "结论"], lanes: ["Who believes what", "各方眼中的锁"],
   servers: ["What the servers hold", "服务器上的真相"], wire: ["On the wire", "网络收发"],
-  holding: ["holding", "持有"], waiting: ["waiting", "等待"], unsure: ["unsure", "不确定"],
-  frozen: ["frozen", "冻结"], dead: ["killed", "被杀死"], clash: ["{} HOLDERS AT ONCE", "{} 个持有者同时存在"],
+  holding: ["holding", "持有"], sharing: ["sharing", "共享持有"], waiting: ["waiting", "等待"], unsure: ["unsure", "不确定"],
+  frozen: ["frozen", "冻结"], dead: ["killed", "被杀死"],
   home: ["To the beginning (Home)", "回到开头 (Home)"], back: ["One step back (←)", "后退一步 (←)"],
   play: ["Play (Space)", "播放（空格）"], pause: ["Pause (Space)", "暂停（空格）"],
   forward: ["One step forward (→)", "前进一步 (→)"], end: ["To the end (End)", "到结尾 (End)"],

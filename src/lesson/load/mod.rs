@@ -13,7 +13,7 @@ use super::{
     error::{LessonError, Mistake, Path},
     model::{FORMAT, Lesson, Recipes},
 };
-use crate::files;
+use crate::{files, text::strictly};
 
 /// The largest lesson file that is read, in bytes. The largest of Lockstep's own has a fortieth of it.
 pub const LARGEST: u64 = 1 << 20;
@@ -62,6 +62,14 @@ impl Source {
     /// Parses a lesson. Grammar only: names are checked when it is planned.
     pub fn lesson(&self) -> Result<Lesson, LessonError> {
         self.parse(|lesson: &Lesson| lesson.format)
+    }
+
+    /// Whether every text of a lesson, or of recipes, is there in both languages.
+    ///
+    /// # Errors
+    /// The first text that is not, and its place.
+    pub fn check_languages(&self, recipes: bool) -> Result<(), LessonError> {
+        strictly(|| if recipes { self.recipes().map(drop) } else { self.lesson().map(drop) })
     }
 
     pub fn recipes(&self) -> Result<Recipes, LessonError> {
@@ -114,7 +122,7 @@ const HELP: [(&[&str], &str); 7] = [
     ),
     (&["is here twice"], "give each a name of its own"),
     (&["than a lesson may have"], "write it in parts, each a lesson of its own"),
-    (&["missing field `zh`", "missing field `en`"], "every text is written twice: { en: …, zh: … }"),
+    (&["missing field `zh`", "missing field `en`"], "`--strict` wants every text twice: { en: …, zh: … }"),
     (&["expected `en` or `zh`"], "a text with a comma needs quotes: { en: \"One, two\", zh: … }"),
     (
         &["EndOfStream", "EOF", "end of stream"],

@@ -5,11 +5,16 @@ use std::collections::BTreeSet;
 use super::{
     super::{
         error::{Mistake, Path},
-        expr::{Expr, Mentions, mentions::split_comparison},
+        expr::{Expr, Mentions, Template, mentions::split_comparison},
         model::{Claim, Lesson},
     },
+    locks::LockSentences,
     references,
     story::{Roster, TextPlan},
+};
+use crate::{
+    log::{LockInfo, stands_for},
+    text::Text,
 };
 
 #[derive(Debug, Clone)]
@@ -30,14 +35,14 @@ pub enum Condition {
         right: Option<(String, Expr)>,
         whole: Expr,
     },
-    /// At some moment two clients believed to hold this lock.
+    /// At some moment more believed to hold this lock than may.
     Overlap(String),
-    /// At no moment two clients believed to hold this lock, and somebody did hold it.
+    /// At no moment more believed to hold this lock than may, and somebody did hold it.
     Exclusive(String),
 }
 
 /// The functions that claims may call. Each is explained where it is defined, in the verdict.
-pub const FUNCTIONS: [&str; 17] = [
+pub const FUNCTIONS: [&str; 20] = [
     "role",
     "value",
     "pttl",
@@ -46,6 +51,9 @@ pub const FUNCTIONS: [&str; 17] = [
     "children",
     "replies",
     "moves",
+    "at",
+    "before",
+    "waited",
     "notified",
     "woken_by",
     "metric_by",
@@ -66,10 +74,12 @@ pub(crate) struct Vocabulary<'a> {
     locks: BTreeSet<String>,
     roster: &'a Roster<'a>,
     lesson: &'a Lesson,
+    /// What the lesson says of locks.
+    pub(crate) locks_told: &'a [LockInfo],
 }
 
 impl<'a> Vocabulary<'a> {
-    pub(crate) fn new(roster: &'a Roster<'a>, lesson: &'a Lesson) -> Self {
+    pub(crate) fn new(roster: &'a Roster<'a>, lesson: &'a Lesson, locks_told: &'a [LockInfo]) -> Self {
         let mut known: BTreeSet<String> = FUNCTIONS.into_iter().map(str::to_owned).collect();
         known.extend(roster.counters());
         known.extend(roster.params.keys().cloned());
@@ -77,7 +87,7 @@ impl<'a> Vocabulary<'a> {
         // A process of threads gives its name to theirs: `A.worker`.
         let process = roster.actors.iter().filter_map(|plan| plan.actor.name.split_once('.'));
         known.extend(process.map(|(name, _)| name.to_owned()));
-        Self { known, locks: roster.locks(), roster, lesson }
+        Self { known, locks: roster.locks(), roster, lesson, locks_told }
     }
 
     pub(crate) fn expr(&self, source: &str, path: &Path) -> Result<Expr, Mistake> {
@@ -105,23 +115,31 @@ pub(crate) fn plan(
             Claim::Bare(source) => expression(source, &path, vocabulary)?,
             Claim::That { that, .. } => expression(that, &path.key("that"), vocabulary)?,
             Claim::Overlap { overlap, .. } => {
-                check_lock(overlap, &path.key("overlap"), vocabulary)?;
-                Condition::Overlap(overlap.clone())
+                Condition::Overlap(lock_name(overlap, &path.key("overlap"), vocabulary)?)
             }
             Claim::Exclusive { exclusive, .. } => {
-                check_lock(exclusive, &path.key("exclusive"), vocabulary)?;
-                Condition::Exclusive(exclusive.clone())
+                Condition::Exclusive(lock_name(exclusive, &path.key("exclusive"), vocabulary)?)
             }
         };
-        Ok(PlannedClaim { condition, says })
+        let sentences = |lock: &str| LockSentences::of(lock, vocabulary.locks_told);
+        let by_default = match &condition {
+            Condition::That { .. } => None,
+            Condition::Overlap(lock) => Some(sentences(lock).overlapped),
+            Condition::Exclusive(lock) => Some(sentences(lock).exclusive),
+        };
+        let literal =
+            |text: Text| TextPlan { en: Template::literal(text.en), zh: Template::literal(text.zh) };
+        Ok(PlannedClaim { condition, says: says.or(by_default.map(literal)) })
     };
     claims.iter().enumerate().map(plan_one).collect()
 }
 
-pub(crate) fn check_lock(lock: &str, path: &Path, vocabulary: &Vocabulary<'_>) -> Result<(), Mistake> {
+/// A lock that somebody may have beliefs about, or the name of several.
+pub(crate) fn lock_name(lock: &str, path: &Path, vocabulary: &Vocabulary<'_>) -> Result<String, Mistake> {
     let locks = &vocabulary.locks;
-    if locks.contains(lock) {
-        return Ok(());
+    let name = Template::parse(lock).map_err(|error| Mistake::new(path, error))?.pattern();
+    if locks.iter().any(|known| stands_for(known, &name) || stands_for(&name, known)) {
+        return Ok(name);
     }
     let mistake = Mistake::unknown(path, "lock", lock, locks.iter().map(String::as_str));
     Err(if locks.is_empty() {

@@ -34,6 +34,8 @@ pub(crate) struct Compiler<'a> {
     pub scripts: &'a IndexMap<String, String>,
     pub recipes: &'a Recipes,
     pub params: &'a Params,
+    /// The locks of which the lesson says how many may hold them.
+    pub counted: &'a [String],
     pub lab: LabKind,
 }
 
@@ -49,6 +51,8 @@ struct Draft<'a> {
     /// The labels that the steps before have on the way here, to tell a second operation of one label. What another
     /// program or recipe calls its operations is its own business.
     labelled: BTreeSet<String>,
+    /// Where a lock is named, its name as far as it is known, and the parameters that it comes from.
+    locks: Vec<(usize, String, BTreeSet<String>)>,
 }
 
 impl Compiler<'_> {
@@ -76,11 +80,13 @@ impl Compiler<'_> {
             in_recipe: false,
             depth: 0,
             labelled: BTreeSet::new(),
+            locks: Vec::new(),
         };
         draft.steps(steps, path)?;
         draft.settled.verify()?;
+        draft.name_locks();
         draft.program.instructions.push(Instruction::Stop);
-        releases::mark(&mut draft.program.instructions);
+        releases::mark(&mut draft.program.instructions, self.counted);
         Ok(draft.program)
     }
 }
@@ -88,6 +94,22 @@ impl Compiler<'_> {
 impl Draft<'_> {
     fn here(&self) -> usize {
         self.program.instructions.len()
+    }
+
+    /// Writes out the names of locks that no statement of the program changes.
+    fn name_locks(&mut self) {
+        for (at, name, from) in std::mem::take(&mut self.locks) {
+            if let Instruction::Believe { lock, .. } = &mut self.program.instructions[at]
+                && self.settled.stay(&from)
+            {
+                *lock = Template::literal(name);
+            }
+        }
+        let names = self.program.instructions.iter().filter_map(|instruction| match instruction {
+            Instruction::Believe { lock, .. } => Some(lock.pattern()),
+            _ => None,
+        });
+        self.program.locks = names.collect();
     }
 
     fn push(&mut self, instruction: Instruction) {
@@ -124,8 +146,11 @@ impl Draft<'_> {
                 self.operation(label, operation, path)
             }
             Step::Believe { lock, belief } => {
-                self.program.locks.insert(lock.clone());
-                self.push(Instruction::Believe { lock: lock.clone(), belief: *belief });
+                let lock = self.template(lock, path)?;
+                if let Some((name, from)) = self.settled.text(&lock) {
+                    self.locks.push((self.here(), name, from));
+                }
+                self.push(Instruction::Believe { lock, belief: *belief });
                 Ok(())
             }
             Step::Count { counter } => {

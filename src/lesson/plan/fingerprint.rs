@@ -67,7 +67,7 @@ fn instruction(instruction: &Instruction) -> Value {
                 &**operation;
             json!(["operate", label, verb(sends), on, until, every, allow])
         }
-        Instruction::Believe { lock, belief } => json!(["believe", lock, belief]),
+        Instruction::Believe { lock, belief } => json!(["believe", lock.to_string(), belief]),
         Instruction::Count { counter } => json!(["count", counter]),
         Instruction::Set { name, value } => json!(["let", name, value]),
         Instruction::JumpUnless { condition, to } => json!(["unless", condition, to]),

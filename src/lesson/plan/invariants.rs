@@ -4,18 +4,19 @@ use std::{collections::BTreeSet, fmt};
 
 use super::{
     super::{
-        Scenario,
+        LessonError, Scenario,
         error::{Mistake, Path},
-        expr::{Expr, Scope, Template},
+        expr::{Expr, Scope, Template, within_allowance},
         invariant::{Invariant, Never},
         model::{Lesson, Variant},
     },
     claims::{self, Vocabulary},
+    locks::LockSentences,
     references,
     settled::values,
     story::Roster,
 };
-use crate::text::Text;
+use crate::{log::LockInfo, text::Text};
 
 impl Scenario {
     /// Compiles an expression that somebody wants never to be so beside the lesson's. Whatever it names must be there:
@@ -24,14 +25,36 @@ impl Scenario {
     /// # Errors
     /// Says what is wrong with it.
     pub fn never(&self, source: &str) -> Result<Expr, String> {
-        let path = Path::root();
-        let told = |mistake: Mistake| match mistake.help {
+        self.claim(source).map_err(|mistake| match mistake.help {
             Some(help) => format!("{}; {help}", mistake.message),
             None => mistake.message,
-        };
-        let expr = Expr::parse(source)?;
-        references::check(source, &self.clients, &self.actors, &path).map_err(told)?;
-        claims::check_metrics(source, &self.loaded.lesson, &path).map_err(told)?;
+        })
+    }
+
+    /// Compiles an expression as in claims, which stands in no file.
+    ///
+    /// # Errors
+    /// Says what is wrong with it, and where in it.
+    pub fn expression(&self, source: &str) -> Result<Expr, LessonError> {
+        let compiled = within_allowance(|| self.claim(source));
+        compiled.map_err(|mistake| self.wrong_expression(source, mistake.message, mistake.help))
+    }
+
+    /// A mistake in an expression, at the first thing in it that the message quotes.
+    pub fn wrong_expression(&self, source: &str, message: String, help: Option<String>) -> LessonError {
+        let mut quoted =
+            message.split('`').skip(1).step_by(2).filter(|word| *word != source && !word.is_empty());
+        let at = quoted.find_map(|word| source.find(word)).unwrap_or(0);
+        let column = source[..at].chars().count() + 1;
+        let excerpt = Some(source.to_owned());
+        LessonError { file: "expression".to_owned(), place: Some((1, column)), excerpt, message, help }
+    }
+
+    fn claim(&self, source: &str) -> Result<Expr, Mistake> {
+        let path = Path::root();
+        let expr = Expr::parse(source).map_err(|error| Mistake::new(&path, error))?;
+        references::check(source, &self.clients, &self.actors, &path)?;
+        claims::check_metrics(source, &self.loaded.lesson, &path)?;
         let mut known: BTreeSet<&str> = claims::FUNCTIONS.into_iter().collect();
         for plan in &self.actors {
             let name = plan.actor.name.as_str();
@@ -43,7 +66,7 @@ impl Scenario {
             names.iter().filter(|name| !known.contains(name.as_str()) && self.scope.get(name).is_none());
         match unknown.next() {
             None => Ok(expr),
-            Some(name) => Err(told(Mistake::unknown(&path, "name", name, known))),
+            Some(name) => Err(Mistake::unknown(&path, "name", name, known)),
         }
     }
 }
@@ -62,7 +85,7 @@ pub struct InvariantPlan {
 pub enum NeverPlan {
     /// That this is true of what has happened so far.
     That(Expr),
-    /// That two clients believe at one time that they hold this lock.
+    /// That more believe at one time to hold this lock than may.
     Overlap(String),
 }
 
@@ -98,7 +121,9 @@ pub(crate) fn plan(
                 mistake.help(help + &found)
             })
         }
-        (None, None) => Ok(roster.locks().into_iter().map(of_lock).collect()),
+        (None, None) => {
+            Ok(roster.locks().into_iter().map(|lock| of_lock(lock, vocabulary.locks_told)).collect())
+        }
     }
 }
 
@@ -110,22 +135,24 @@ fn each(
 ) -> Result<Vec<InvariantPlan>, Mistake> {
     if invariants.is_empty() {
         return Err(Mistake::new(path, "an empty list of what must never be")
-            .help("leave `invariants` out: then no lock may have two holders"));
+            .help("leave `invariants` out: then no lock may have too many holders"));
     }
     let plan_one = |(n, invariant): (usize, &Invariant)| -> Result<InvariantPlan, Mistake> {
         let path = path.index(n);
-        let never = match &invariant.never {
-            Never::That(source) => NeverPlan::That(vocabulary.expr(source, &path.key("never"))?),
+        let mut plan = match &invariant.never {
+            Never::That(source) => so(vocabulary.expr(source, &path.key("never"))?),
             Never::Overlap { overlap } => {
-                claims::check_lock(overlap, &path.key("never").key("overlap"), vocabulary)?;
-                NeverPlan::Overlap(overlap.clone())
+                let lock = claims::lock_name(overlap, &path.key("never").key("overlap"), vocabulary)?;
+                of_lock(lock, vocabulary.locks_told)
             }
         };
-        Ok(InvariantPlan {
-            never,
-            says: filled(&invariant.says, &path.key("says"), roster)?,
-            goal: filled(&invariant.goal, &path.key("goal"), roster)?,
-        })
+        let own = [(&invariant.says, "says", &mut plan.says), (&invariant.goal, "goal", &mut plan.goal)];
+        for (text, key, filled_in) in own {
+            if let Some(text) = text {
+                *filled_in = filled(text, &path.key(key), roster)?;
+            }
+        }
+        Ok(plan)
     };
     invariants.iter().enumerate().map(plan_one).collect()
 }
@@ -150,22 +177,16 @@ fn filled(text: &Text, path: &Path, roster: &Roster<'_>) -> Result<Text, Mistake
     Ok(Text { en: fill(&plan.en, "en")?, zh: fill(&plan.zh, "zh")? })
 }
 
-/// What goes for every lock, where the author says nothing.
-fn of_lock(lock: String) -> InvariantPlan {
-    // `lock` is the name that nearly all give it: read as the word that it is.
-    let (en, zh) = match lock.as_str() {
-        "lock" => ("the lock".to_owned(), "锁".to_owned()),
-        other => (other.to_owned(), format!(" {other}")),
-    };
-    InvariantPlan {
-        never: NeverPlan::Overlap(lock),
-        says: Text {
-            en: format!("Two clients hold {en} at the same time."),
-            zh: format!("两个客户端同时持有{zh}。"),
-        },
-        goal: Text {
-            en: format!("Let two clients hold {en} at the same time."),
-            zh: format!("让两个客户端同时持有{zh}。"),
-        },
-    }
+/// What is said of an expression, where the author says nothing.
+pub(crate) fn so(expr: Expr) -> InvariantPlan {
+    let source = expr.source();
+    let says = Text::new(format!("`{source}` is so."), format!("`{source}` 成立。"));
+    let goal = Text::new(format!("Bring it about that `{source}`."), format!("让 `{source}` 成立。"));
+    InvariantPlan { never: NeverPlan::That(expr), says, goal }
+}
+
+/// What is said of a lock, where the author says nothing.
+fn of_lock(lock: String, known: &[LockInfo]) -> InvariantPlan {
+    let LockSentences { says, goal, .. } = LockSentences::of(&lock, known);
+    InvariantPlan { never: NeverPlan::Overlap(lock), says, goal }
 }

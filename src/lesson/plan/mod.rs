@@ -8,6 +8,7 @@ pub(crate) mod commands;
 pub(crate) mod compile;
 pub(crate) mod fingerprint;
 pub(crate) mod invariants;
+pub(crate) mod locks;
 pub(crate) mod program;
 pub(crate) mod question;
 pub(crate) mod references;
@@ -19,6 +20,7 @@ pub(crate) mod story;
 pub use call::PlannedCall;
 pub use claims::{ACTOR_FUNCTIONS, Condition, FUNCTIONS, PlannedClaim};
 pub use clients::{ActorPlan, ClientPlan};
+pub(crate) use invariants::so;
 pub use invariants::{InvariantPlan, NeverPlan};
 pub use program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program, TakePlan};
 pub use question::{AskPlan, ChoicePlan, RightPlan};
@@ -31,11 +33,12 @@ use std::{collections::BTreeSet, ops::RangeInclusive, sync::Arc};
 use indexmap::IndexMap;
 
 use super::{
-    Expect, LabKind, Lesson, LessonError, Param, Params, Recipes, Settings, Source, Variant,
+    Expect, Explore, LabKind, Lesson, LessonError, MOST_MOVES, Param, Params, Recipes, Settings, Source,
+    Variant,
     error::{Mistake, Path},
     expr::{Scope, Template, within_allowance},
 };
-use crate::text::Text;
+use crate::{log::LockInfo, text::Text};
 
 /// A lesson with the text that it was read from.
 #[derive(Debug, Clone)]
@@ -58,6 +61,8 @@ pub struct Scenario {
     pub setup: Vec<PlannedSetup>,
     pub story: Vec<Line>,
     pub claims: Vec<PlannedClaim>,
+    /// What is said of locks. Of any other, one may hold it.
+    pub locks: Vec<LockInfo>,
     /// What must never be so, whoever moves when. A story of a variant that shows a failure breaks it.
     pub invariants: Vec<InvariantPlan>,
     /// The values that texts and claims may use: the parameters.
@@ -106,10 +111,10 @@ impl Loaded {
     pub fn check(self: &Arc<Self>) -> Result<(), LessonError> {
         within_allowance(|| {
             check_lesson(&self.lesson).map_err(|mistake| self.source.place(&mistake))?;
-            self.lesson
-                .variants
-                .keys()
-                .try_for_each(|name| Scenario::plan(self, name, &Params::new()).map(drop))
+            let names = self.lesson.variants.keys();
+            let scenarios: Vec<Scenario> =
+                names.map(|name| Scenario::plan(self, name, &Params::new())).collect::<Result<_, _>>()?;
+            locks::check_used(&self.lesson, &scenarios).map_err(|mistake| self.source.place(&mistake))
         })
     }
 }
@@ -199,6 +204,7 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
     }
     let mut programs = lesson.programs.clone();
     programs.extend(variant.programs.clone());
+    let counted = locks::counted(lesson);
     let compiler = compile::Compiler {
         programs: &programs,
         replace: &variant.replace,
@@ -206,6 +212,7 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         scripts: &lesson.scripts,
         recipes: &loaded.recipes,
         params: &params,
+        counted: &counted,
         lab,
     };
     let program_path = |name: &str| {
@@ -236,9 +243,13 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         variants: &lesson.variants,
         lab,
     };
-    let vocabulary = claims::Vocabulary::new(&roster, lesson);
+    let locks = locks::plan(lesson, &params, &roster)?;
+    let vocabulary = claims::Vocabulary::new(&roster, lesson, &locks);
     let claims = claims::plan(&variant.claims, &at.key("claims"), &vocabulary)?;
     let invariants = invariants::plan(lesson, (name, variant), &roster, &vocabulary)?;
+    if let Some(explore) = &variant.explore {
+        check_explore(explore, &at.key("explore"), &clients, invariants.is_empty())?;
+    }
     let story = story::plan(story, &story_path, &roster, &vocabulary, name)?;
     for (field, text) in [("title", &variant.title), ("lesson", &variant.lesson)] {
         roster.text(text, &at.key(field))?;
@@ -251,10 +262,36 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         setup,
         story,
         claims,
+        locks,
         invariants,
         scope: Scope::new(settled::values(&params)),
         overrides: overrides.clone(),
     })
+}
+
+/// What exploring must find can be looked for.
+fn check_explore(
+    explore: &Explore,
+    path: &Path,
+    clients: &[ClientPlan],
+    nothing_is_never: bool,
+) -> Result<(), Mistake> {
+    if let Some(moves) = explore.moves.filter(|moves| !(1..=MOST_MOVES).contains(moves)) {
+        let message = format!("{moves} is out of bounds");
+        return Err(Mistake::new(&path.key("moves"), message).help(format!("from 1 to {MOST_MOVES}")));
+    }
+    for (n, fault) in explore.faults.iter().enumerate() {
+        let Some(name) = &fault.client else { continue };
+        if !clients.iter().any(|client| client.name == *name) {
+            let known = clients.iter().map(|client| client.name.as_str());
+            return Err(Mistake::unknown(&path.key("faults").index(n), "client", name, known));
+        }
+    }
+    if nothing_is_never {
+        return Err(Mistake::new(path, "nothing is said never to be so, so no order could violate it")
+            .help("say what with `invariants`"));
+    }
+    Ok(())
 }
 
 /// What a variant has of its own, or else its lesson's, and where that stands.

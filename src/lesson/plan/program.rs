@@ -10,6 +10,8 @@ use super::{
     },
     call::PlannedCall,
 };
+#[cfg(doc)]
+use crate::log::ANY;
 use crate::log::Belief;
 
 #[derive(Debug, Clone)]
@@ -17,7 +19,8 @@ pub enum Instruction {
     /// Carry out an operation: the only instruction that takes a move.
     Operate(Arc<PlannedOperation>),
     Believe {
-        lock: String,
+        /// Its name: a template.
+        lock: Template,
         belief: Belief,
     },
     Count {
@@ -66,7 +69,7 @@ pub struct PlannedOperation {
     /// Error codes that the program copes with.
     pub allow: Vec<String>,
     /// The locks whose release it asks for: whoever sends it holds them no longer.
-    pub releases: Vec<String>,
+    pub releases: Vec<Template>,
     /// Where it stands in the lesson, `None` in a recipe.
     pub path: Option<Path>,
 }
@@ -105,21 +108,22 @@ pub struct Program {
     /// The labels of its operations, those of recipes included.
     pub labels: BTreeSet<String>,
     pub counters: BTreeSet<String>,
-    /// The locks that it may have beliefs about.
+    /// The locks that it may have beliefs about. What of a name is known only when it runs is [`ANY`] text.
     pub locks: BTreeSet<String>,
     /// Whether it subscribes to channels.
     pub listens: bool,
 }
 
 impl Program {
-    /// The locks whose release an operation asks for, by its label.
-    pub fn released_by(&self, label: &str) -> &[String] {
+    /// The locks whose release an operation asks for, by its label, as far as their names are known before it runs.
+    pub fn released_by(&self, label: &str) -> Vec<String> {
         let mut operations = self.instructions.iter().filter_map(|instruction| match instruction {
             Instruction::Operate(operation) => Some(operation),
             _ => None,
         });
         let found = operations.find(|operation| operation.label == label && !operation.releases.is_empty());
-        found.map_or(&[], |operation| &operation.releases)
+        let releases = found.iter().flat_map(|operation| &operation.releases);
+        releases.filter(|lock| lock.is_literal()).map(ToString::to_string).collect()
     }
 }
 

@@ -4,11 +4,13 @@
 use super::{
     super::{
         error::{Mistake, Path},
-        expr::Mentions,
+        expr::{Mentions, mentions::Call},
     },
     claims::ACTOR_FUNCTIONS,
     clients::{ActorPlan, ClientPlan},
+    program::Instruction,
 };
+use crate::log::Belief;
 
 /// Checks every reference that begins with the name of a process.
 pub(crate) fn check(
@@ -18,6 +20,7 @@ pub(crate) fn check(
     path: &Path,
 ) -> Result<(), Mistake> {
     let mentions = Mentions::of(source);
+    mentions.calls.iter().try_for_each(|call| check_order(call, (clients, actors), path))?;
     for client in clients {
         let actors = &actors[client.actors.clone()];
         for known in mentions.paths.iter().filter(|words| words.len() > 1 && words[0] == client.name) {
@@ -30,6 +33,56 @@ pub(crate) fn check(
                 let words: Vec<&str> = rest[..end.unwrap_or(rest.len())].split('.').collect();
                 check_one(&words, true, (client, actors), path)?;
             }
+        }
+    }
+    Ok(())
+}
+
+/// Functions of time and order ask about moves that somebody can make, and about whoever waits for a lock.
+fn check_order(
+    Call { function, arguments }: &Call,
+    (clients, actors): (&[ClientPlan], &[ActorPlan]),
+    path: &Path,
+) -> Result<(), Mistake> {
+    let (example, wanted) = match function.as_str() {
+        "at" => ("at('B.acquire')", 1..=1),
+        "before" => ("before('A.release', 'B.acquire')", 2..=2),
+        "waited" => ("waited('B')", 1..=2),
+        _ => return Ok(()),
+    };
+    if !wanted.contains(&arguments.len()) {
+        let message = format!("`{function}` with {} in its brackets", arguments.len());
+        return Err(Mistake::new(path, message).help(format!("write it as in `{example}`")));
+    }
+    let called = |who: &str| -> Vec<&ActorPlan> {
+        let clients = clients.iter().filter(|client| client.name == who || client.group == who);
+        let members = clients.flat_map(|client| &actors[client.actors.clone()]);
+        members.chain(actors.iter().filter(|plan| plan.actor.name == who)).collect()
+    };
+    let members = |who: &str| {
+        let found = called(who);
+        let known = clients.iter().map(|client| client.name.as_str());
+        if found.is_empty() { Err(Mistake::unknown(path, "client", who, known)) } else { Ok(found) }
+    };
+    if function == "waited" {
+        let Some(who) = &arguments[0] else { return Ok(()) };
+        let waits = |instruction: &Instruction| {
+            matches!(instruction, Instruction::Believe { belief: Belief::Waiting, .. })
+        };
+        if !members(who)?.iter().any(|plan| plan.program.instructions.iter().any(waits)) {
+            return Err(Mistake::new(path, format!("`{who}` never says that it waits for a lock"))
+                .help("write `- waits: LOCK` in its program, before the operation that asks for the lock"));
+        }
+        return Ok(());
+    }
+    for reference in arguments.iter().flatten() {
+        let (meant, label) = match reference.rsplit_once('.') {
+            Some((who, label)) => (members(who)?, label),
+            None => (actors.iter().collect(), reference.as_str()),
+        };
+        if !meant.iter().any(|plan| plan.program.labels.contains(label)) {
+            let known = meant.iter().flat_map(|plan| &plan.program.labels).map(String::as_str);
+            return Err(Mistake::unknown(path, "move", label, known));
         }
     }
     Ok(())

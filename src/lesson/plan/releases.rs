@@ -1,26 +1,29 @@
 //! Which operation asks for the release of which lock.
 //!
 //! It is the last command before the lock's `drops`, where that command deletes or unlocks something. Any other command
-//! there is still work under the lock.
+//! there is still work under the lock; but of a lock of which the lesson says how many may hold it, a command that counts
+//! up or takes out of a collection gives a permit back.
 
 use std::sync::Arc;
 
 use minijinja::Value;
 
 use super::{
-    super::script::script_calls,
-    program::{Instruction, PlannedOperation, PlannedVerb},
+    super::{expr::Template, script::script_calls},
+    program::{Instruction, PlannedVerb},
 };
-use crate::log::Belief;
+use crate::log::{Belief, stands_for};
 
 /// Notes in each operation of a program the locks that it releases.
-pub(crate) fn mark(instructions: &mut [Instruction]) {
+pub(crate) fn mark(instructions: &mut [Instruction], counted: &[String]) {
     for n in 0..instructions.len() {
-        let asks = |operation: &PlannedOperation| releases(&operation.verb);
-        if !matches!(&instructions[n], Instruction::Operate(operation) if asks(operation)) {
+        let Instruction::Operate(operation) = &instructions[n] else { continue };
+        let (deletes, gives_back) = (does(&operation.verb, DELETES), does(&operation.verb, GIVES_BACK));
+        if !deletes && !gives_back {
             continue;
         }
-        let locks = dropped_from(instructions, n + 1);
+        let mut locks = dropped_from(instructions, n + 1);
+        locks.retain(|lock| deletes || counted.iter().any(|name| stands_for(name, &lock.pattern())));
         if let Instruction::Operate(operation) = &mut instructions[n] {
             Arc::make_mut(operation).releases = locks;
         }
@@ -28,18 +31,20 @@ pub(crate) fn mark(instructions: &mut [Instruction]) {
 }
 
 /// The locks that are dropped from here on, before anything is sent or decided.
-fn dropped_from(instructions: &[Instruction], mut at: usize) -> Vec<String> {
+fn dropped_from(instructions: &[Instruction], mut at: usize) -> Vec<Template> {
     let mut locks = Vec::new();
+    // What is set meanwhile has no value yet when the command is sent.
+    let mut all_set = true;
     // Jumps may lead in a circle.
     for _ in 0..instructions.len() {
         match instructions.get(at) {
-            Some(Instruction::Believe { lock, belief: Belief::Nothing }) => locks.push(lock.clone()),
-            Some(
-                Instruction::Count { .. }
-                | Instruction::Set { .. }
-                | Instruction::Enter { .. }
-                | Instruction::Leave,
-            ) => {}
+            Some(Instruction::Believe { lock, belief: Belief::Nothing }) => {
+                if all_set || lock.is_literal() {
+                    locks.push(lock.clone());
+                }
+            }
+            Some(Instruction::Count { .. }) => {}
+            Some(Instruction::Set { .. } | Instruction::Enter { .. } | Instruction::Leave) => all_set = false,
             Some(Instruction::Jump { to }) => {
                 at = *to;
                 continue;
@@ -51,14 +56,19 @@ fn dropped_from(instructions: &[Instruction], mut at: usize) -> Vec<String> {
     locks
 }
 
-fn releases(verb: &PlannedVerb) -> bool {
-    let deletes = |name: &str| matches!(name.to_ascii_uppercase().as_str(), "DEL" | "UNLINK" | "GETDEL");
+/// What deletes a key.
+const DELETES: &[&str] = &["DEL", "UNLINK", "GETDEL"];
+/// What gives back one of several permits.
+const GIVES_BACK: &[&str] = &["INCR", "INCRBY", "HINCRBY", "HDEL", "ZREM", "SREM", "LPUSH", "RPUSH", "SADD"];
+
+fn does(verb: &PlannedVerb, commands: &[&str]) -> bool {
+    let is_one = |name: &str| commands.contains(&name.to_ascii_uppercase().as_str());
     match verb {
         PlannedVerb::Redis(words) => {
             let name = words.first().map(|word| word.render(&Value::UNDEFINED));
-            name.is_some_and(|name| name.is_ok_and(|name| deletes(&name)))
+            name.is_some_and(|name| name.is_ok_and(|name| is_one(&name)))
         }
-        PlannedVerb::Script { source, .. } => script_calls(source).iter().any(|(name, _)| deletes(name)),
+        PlannedVerb::Script { source, .. } => script_calls(source).iter().any(|(name, _)| is_one(name)),
         PlannedVerb::Call(call) => call.releases,
         PlannedVerb::Local { lock: false, .. } => true,
         _ => false,
@@ -102,7 +112,7 @@ story: [ move: A.move ]
         );
         let loaded = from_text("tried.yaml", &text).unwrap_or_else(|error| panic!("{error}"));
         let scenario = Scenario::plan(&loaded, "only", &Params::new()).expect("planned");
-        scenario.actors[0].program.released_by("move").to_vec()
+        scenario.actors[0].program.released_by("move")
     }
 
     #[test]
@@ -122,6 +132,14 @@ story: [ move: A.move ]
             let steps = format!("    - move: {{ {verb} }}\n    - drops: lock");
             assert!(released(&steps).is_empty(), "{verb}");
         }
+    }
+
+    #[test]
+    fn what_gives_a_permit_back_releases_a_lock_that_several_may_hold() {
+        let steps = "    - move: { redis: INCR permits }\n    - drops: lock";
+        assert!(released(steps).is_empty());
+        let declared = format!("{steps}\nlocks: {{ lock: {{ holders: 2 }} }}");
+        assert_eq!(released(&declared), ["lock"]);
     }
 
     #[test]

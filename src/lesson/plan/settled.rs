@@ -118,8 +118,13 @@ impl Settled {
         }
     }
 
+    /// Whether the program gives none of these names another value.
+    pub(crate) fn stay(&self, names: &BTreeSet<String>) -> bool {
+        self.changed.is_disjoint(names)
+    }
+
     /// A word's text, where it is known, and the names that it came from.
-    fn text(&self, template: &Template) -> Option<(String, BTreeSet<String>)> {
+    pub(crate) fn text(&self, template: &Template) -> Option<(String, BTreeSet<String>)> {
         let mut from = BTreeSet::new();
         for name in template.names() {
             from.extend(self.values.get(&name)?.from.iter().cloned());

@@ -27,15 +27,12 @@ pub(crate) use explorer::{Broken, Ending, Explorer, Pick, StepFootprint};
 pub use found::{CarriedOut, Explored, OutcomeSeen};
 pub use progress::Progress;
 
+pub use crate::lesson::{Failing, MOST_MOVES, MOVES, MayFail};
+
 use crate::{
     lab::LabOptions,
-    lesson::{
-        Scenario,
-        expr::Expr,
-        plan::{InvariantPlan, NeverPlan},
-    },
+    lesson::{Scenario, expr::Expr, plan::so},
     run::session::EngineError,
-    text::Text,
 };
 
 /// What is looked for, and how far.
@@ -62,12 +59,6 @@ pub struct Bounds {
     pub longest: Duration,
 }
 
-/// An order is cut after so many moves where nobody says otherwise: enough for two clients that wait for a lock of a few
-/// seconds and ask for it again and again.
-pub const MOVES: usize = 24;
-/// No order is longer.
-pub const MOST_MOVES: usize = 100;
-
 impl Default for Bounds {
     fn default() -> Self {
         Self {
@@ -82,20 +73,6 @@ impl Default for Bounds {
             longest: Duration::from_secs(86_400),
         }
     }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MayFail {
-    pub how: Failing,
-    /// To whom; to any client where nobody is named.
-    pub client: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failing {
-    Crash,
-    /// It is stopped, and runs again later.
-    Freeze,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -156,11 +133,7 @@ pub async fn explore(
 /// The scenario with what the user wants never to be so as one more of its invariants.
 fn with_never(scenario: &Scenario, bounds: &Bounds) -> Scenario {
     let mut scenario = scenario.clone();
-    scenario.invariants.extend(bounds.never.iter().map(|expr| {
-        let says =
-            Text { en: format!("`{}` is so.", expr.source()), zh: format!("`{}` 成立。", expr.source()) };
-        InvariantPlan { never: NeverPlan::That(expr.clone()), goal: says.clone(), says }
-    }));
+    scenario.invariants.extend(bounds.never.iter().cloned().map(so));
     scenario
 }
 

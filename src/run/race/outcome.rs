@@ -9,7 +9,11 @@ use std::{
 use serde::Serialize;
 
 use crate::{
-    lesson::{Scenario, expr::Mentions, plan::Condition},
+    lesson::{
+        Scenario,
+        expr::Mentions,
+        plan::{Condition, NeverPlan},
+    },
     log::{KeyValue, Log, Observed},
     world::{Holding, Life, World},
 };
@@ -17,9 +21,9 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LockFate {
-    /// Two clients believed at one time to hold it.
+    /// More believed at one time to hold it than may.
     Violated,
-    /// It was held, and never by two.
+    /// It was held, and never by too many.
     Held,
     /// Nobody ever believed to hold it.
     NeverHeld,
@@ -59,10 +63,14 @@ impl Asked {
         let claims: Vec<Mentions> = mentions.collect();
         let programs = || scenario.actors.iter().map(|plan| &plan.program);
         let counters = programs().flat_map(|program| &program.counters);
-        let named = counters.filter(|counter| claims.iter().any(|claim| claim.names(counter)));
+        let counted = counters.filter(|counter| claims.iter().any(|claim| claim.names(counter)));
+        let named = scenario.invariants.iter().filter_map(|invariant| match &invariant.never {
+            NeverPlan::Overlap(lock) => Some(lock),
+            NeverPlan::That(_) => None,
+        });
         Self {
-            locks: programs().flat_map(|program| &program.locks).cloned().collect(),
-            counters: named.cloned().collect(),
+            locks: programs().flat_map(|program| &program.locks).chain(named).cloned().collect(),
+            counters: counted.cloned().collect(),
             values: claims.iter().flat_map(|claim| claim.keys_of("value")).collect(),
         }
     }
@@ -75,9 +83,9 @@ impl Asked {
         unfinished: usize,
     ) -> Outcome {
         let fate = |lock: &String| match holding.most(lock).len() {
+            _ if holding.overlaps_of(lock).next().is_some() => LockFate::Violated,
             0 => LockFate::NeverHeld,
-            1 => LockFate::Held,
-            _ => LockFate::Violated,
+            _ => LockFate::Held,
         };
         let counters = self.counters.iter().map(|name| (name.clone(), count(name).unwrap_or(0)));
         Outcome {
@@ -108,9 +116,9 @@ impl Outcome {
         Self { values: asked.values(&world), ..asked.without_values(&world.holding, count, unfinished) }
     }
 
-    /// Whether an invariant was broken, or two clients believed at one time to hold one lock.
+    /// Whether an invariant was broken, or more believed at one time to hold a lock than may.
     pub fn is_violated(&self) -> bool {
-        !self.broken.is_empty() || self.has_two_holders()
+        !self.broken.is_empty() || self.has_too_many_holders()
     }
 
     /// The invariants that were broken, but for those that say no more than what became of the locks.
@@ -122,8 +130,8 @@ impl Outcome {
         })
     }
 
-    /// Whether two clients believed at one time to hold one lock.
-    pub fn has_two_holders(&self) -> bool {
+    /// Whether more believed at one time to hold a lock than may.
+    pub fn has_too_many_holders(&self) -> bool {
         self.locks.values().any(|fate| *fate == LockFate::Violated)
     }
 }

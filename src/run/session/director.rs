@@ -97,6 +97,7 @@ impl Director {
             clock: self.clock.kind(),
             servers: self.harness.lab.servers(),
             actors: self.scenario.actors.iter().map(|plan| plan.actor.clone()).collect(),
+            locks: self.scenario.locks.clone(),
         });
         for (actor, server, session) in sessions {
             self.sessions.insert((actor, server.clone()), session);

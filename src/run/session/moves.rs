@@ -7,7 +7,7 @@ use crate::{
     client::protocol::{Request, Response},
     lesson::{Mistake, PRIMARY, Path, plan::Turn},
     log::{ActorId, EventKind, OpId, Reply, product::mariadb::WAITS_FOR_ROWS},
-    program::{self, Actors, Cause, Failure, Notification, Output, State},
+    program::{Actors, Cause, Failure, Notification, Output, State},
 };
 
 /// The most operations of one `finish`: more than any program that ends needs.
@@ -106,7 +106,7 @@ impl Director {
         let Some(wire) = sent.flatten() else { return Ok(None) };
         self.pending.next += 1;
         let op = OpId(self.pending.next);
-        self.recorder.record(program::sent(op, actor, &operation, &wire));
+        self.recorder.record(self.actors[actor].sent(op, &operation, &wire));
         let limit = self.scenario.settings().lock_wait_timeout;
         let limit = limit.map_or(WAITS_FOR_ROWS, |limit| Duration::from_secs(limit.count().into()));
         self.pending.begin(op, actor, &wire, self.clock.now(), limit);

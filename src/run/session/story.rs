@@ -55,6 +55,11 @@ pub(crate) fn span(log: &Log) -> Duration {
 }
 
 impl RunReport {
+    /// Whether its clock could be stopped.
+    pub fn is_controlled(&self) -> bool {
+        self.clock == ClockKind::Controlled
+    }
+
     /// What a finished run's log amounts to. `began` is when somebody started to wait for it.
     pub fn of(scenario: &Scenario, log: Log, began: Instant) -> Self {
         let verdict = verdict::judge(scenario, &log);

@@ -119,7 +119,7 @@ impl Band {
         for (belief, more) in [(before, false), (after, true)] {
             let number = match belief {
                 Belief::Waiting => &mut level.waiting,
-                Belief::Holding => &mut level.holding,
+                Belief::Holding | Belief::Sharing => &mut level.holding,
                 Belief::Unsure | Belief::Nothing => continue,
             };
             *number = if more { *number + 1 } else { number.saturating_sub(1) };

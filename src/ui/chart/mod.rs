@@ -58,7 +58,7 @@ impl WireRow {
     }
 }
 
-/// A stretch with two or more holders of one lock: where it begins and ends, in columns or rows, and by which events.
+/// A stretch with too many holders of one lock: where it begins and ends, in columns or rows, and by which events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clash<X = u32> {
     pub lock: String,
@@ -311,7 +311,7 @@ impl Chart {
         }
     }
 
-    /// Marks who has begun or ceased to hold what, and the stretches in which it is more than one.
+    /// Marks who has begun or ceased to hold what, and the stretches in which too many do.
     fn hold(&mut self, event: &Event, here: (u32, usize)) {
         let turns = self.state.holding.take(here.1, event);
         if turns.is_empty() {

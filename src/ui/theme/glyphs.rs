@@ -13,17 +13,20 @@ pub const fn client(n: usize) -> &'static str {
 pub const fn belief(belief: Belief) -> &'static str {
     match belief {
         Belief::Holding => HOLDING,
+        Belief::Sharing => SHARING,
         Belief::Waiting => WAITING,
         Belief::Unsure | Belief::Nothing => UNSURE,
     }
 }
 
 pub const HOLDING: &str = "▄";
+/// Holds it together with others.
+pub const SHARING: &str = "▂";
 pub const WAITING: &str = "╱";
 pub const UNSURE: &str = "░";
 pub const FROZEN: &str = "▒";
 pub const DEAD: &str = "╌";
-/// Two or more hold one lock.
+/// More hold a lock than may.
 pub const CLASH: &str = "█";
 /// The same where there are no colours: a solid block would look like one holder, and be blank in reverse.
 pub const CLASH_MONO: &str = "▚";

@@ -4,7 +4,7 @@ use super::{plot::Plot, prelude::*, selection};
 use crate::{
     log::Belief,
     ui::{
-        chart::{Band, Run},
+        chart::{Band, Clash, Run},
         flight::{Hop, Load},
     },
     world::Life,
@@ -23,7 +23,7 @@ const WIDEST_WAVE: u16 = 60;
 pub fn sample(scene: &Scene<'_>, band: &Band, room: usize) -> Vec<ActorId> {
     let rank = |member: &ActorId| {
         let Some(actor) = scene.world.actor(*member) else { return 4 };
-        let holds = actor.beliefs.values().any(|belief| *belief == Belief::Holding);
+        let holds = actor.beliefs.values().any(|belief| belief.holds());
         match (holds, actor.life) {
             (true, _) => 0,
             (_, Life::Crashed | Life::Frozen) => 1,
@@ -47,9 +47,9 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, band: &Band, (y, bottom): (u16, u16)
     let Some(first) = band.members.first() else { return };
     let style = scene.actor_style(*first);
     let members = || band.members.iter().filter_map(|member| scene.world.actor(*member));
-    let count = |belief: Belief| {
+    let count = |counts: fn(&Belief) -> bool| {
         let beliefs = members().flat_map(|actor| actor.beliefs.values());
-        beliefs.filter(|own| **own == belief).count()
+        beliefs.filter(|own| counts(own)).count()
     };
     let notified: usize = members().map(|actor| actor.notified).sum();
     let word = |words: words::Words| words.get(scene.lang);
@@ -61,9 +61,9 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, band: &Band, (y, bottom): (u16, u16)
     let line = Line::from(vec![
         Span::styled(format!("×{}  ", band.members.len()), style.add_modifier(Modifier::BOLD)),
         Span::styled(format!("{} ", word(words::belief(Belief::Waiting))), scene.style(Role::Chrome)),
-        Span::styled(format!("{}  ", count(Belief::Waiting)), scene.style(Role::Fresh)),
+        Span::styled(format!("{}  ", count(|belief| *belief == Belief::Waiting)), scene.style(Role::Fresh)),
         Span::styled(format!("{} ", word(words::belief(Belief::Holding))), scene.style(Role::Chrome)),
-        Span::styled(format!("{}  ", count(Belief::Holding)), scene.style(loud)),
+        Span::styled(format!("{}  ", count(|belief| belief.holds())), scene.style(loud)),
         Span::styled(format!("{} ", word(words::NOTIFIED)), scene.style(Role::Chrome)),
         Span::styled(notified.to_string(), scene.style(Role::Warning)),
     ]);
@@ -164,7 +164,8 @@ fn draw_level(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buf
             let step = (level.waiting * LEVELS.len()).div_ceil(band.members.len()).clamp(1, LEVELS.len());
             plot.fill((screen, screen + 1), y, LEVELS[step - 1], style, buf);
         }
-        if level.holding > 1 {
+        let clashes = |clash: &Clash| clash.from.0 <= x && clash.to.is_none_or(|(to, _)| x < to);
+        if level.holding > 1 && scene.chart.clashes.iter().any(clashes) {
             let (symbol, style) = scene.theme.clash();
             plot.fill((screen, screen + 1), y, symbol, style, buf);
         }

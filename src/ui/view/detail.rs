@@ -107,6 +107,7 @@ pub fn own_words(scene: &Scene<'_>, event: usize) -> (String, Style) {
             (format!("↯ {words}"), Role::Warning)
         }
         EventKind::Believes { lock, belief, .. } => {
+            let lock = scene.log.lock_title(lock, scene.lang);
             (format!("{lock}: {}", words::belief(*belief).get(scene.lang)), Role::Text)
         }
         EventKind::Counted { counter, by, .. } => (format!("{counter} {by:+}"), Role::Good),

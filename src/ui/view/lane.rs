@@ -1,4 +1,4 @@
-//! One actor's lane: bars for what it believes, ticks for what it does, and red where two hold one lock.
+//! One actor's lane: bars for what it believes, ticks for what it does, and red where too many hold one lock.
 
 use super::{plot::Plot, prelude::*, selection, wire};
 use crate::{
@@ -68,18 +68,18 @@ fn draw_bar(
     let Some(columns) = plot.stretch(bar.from, bar.to) else { return };
     let client = scene.actor_style(actor);
     let (symbol, style) = match bar.kind {
-        BarKind::Belief(belief @ Belief::Holding) => (glyphs::belief(belief), client),
+        BarKind::Belief(belief) if belief.holds() => (glyphs::belief(belief), client),
         BarKind::Belief(belief) => (glyphs::belief(belief), client.add_modifier(Modifier::DIM)),
         BarKind::Frozen => (glyphs::FROZEN, scene.style(Role::Warning)),
         BarKind::Dead => (glyphs::DEAD, scene.style(Role::Chrome)),
     };
-    let holding = bar.kind == BarKind::Belief(Belief::Holding);
+    let holding = matches!(bar.kind, BarKind::Belief(belief) if belief.holds());
     for row in 0..rows {
         // A thick bar is solid below its edge, and one line stays one line.
         let symbol = match bar.kind {
             _ if row == 0 => symbol,
             BarKind::Dead => continue,
-            _ if holding => glyphs::CLASH,
+            BarKind::Belief(Belief::Holding) => glyphs::CLASH,
             _ => symbol,
         };
         plot.fill(columns, y + row, symbol, style, buf);

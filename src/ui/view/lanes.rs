@@ -298,10 +298,10 @@ fn is_master(scene: &Scene<'_>, name: &str) -> bool {
         && masters.any(|server| server.info.name == name)
 }
 
-/// Two holders at this very moment: said in words too, for those who do not see red.
+/// Too many holders at this very moment: said in words too, for those who do not see red.
 fn warning(scene: &Scene<'_>) -> Option<String> {
-    let most = scene.world.holding.greatest();
-    (most >= 2).then(|| format!(" {} ", words::CLASH.with(scene.lang, &[&most.to_string()])))
+    let worst = scene.world.holding.worst()?;
+    Some(format!(" {} ", words::clash(scene.lang, worst)))
 }
 
 fn warn(scene: &Scene<'_>, plot: &Plot, y: u16, buf: &mut Buffer) {

@@ -163,8 +163,8 @@ fn draw_row(scene: &Scene<'_>, layout: &Layout, placed: &Placed, buf: &mut Buffe
         }
         RowKind::Fault { columns } => draw_fault(scene, layout, (row, columns, placed.y), buf),
         RowKind::Link { ends } => draw_link(scene, layout, (row, ends, placed.y), buf),
-        RowKind::Clash { lock } => {
-            let words = words::CLASH.with(scene.lang, &["2"]);
+        RowKind::Clash { lock, excess } => {
+            let (lock, words) = (scene.log.lock_title(lock, scene.lang), words::clash(scene.lang, *excess));
             let words = format!(" {words} · {lock}");
             let plot = layout.window.plot;
             let words = text::pad(&words, plot.width.into());

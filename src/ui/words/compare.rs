@@ -15,6 +15,8 @@ pub const SINCE: Words = Words::new("{} since {}", "{}，从 {} 起");
 /// A pane's heading and what it is about.
 pub const ABOUT: Words = Words::new("{}: {}", "{}：{}");
 pub const ONE_AT_A_TIME: Words = Words::new("never two holders", "始终只有一个持有者");
+/// The same of a semaphore or a read-write lock.
+pub const NEVER_TOO_MANY: Words = Words::new("never too many holders", "持有者从未超出上限");
 
 pub const FIRST_DIFFERENCE: Words = Words::new("First difference", "第一处不同");
 pub const OTHER_COMMAND: Words = Words::new("another command", "命令不同");
@@ -45,6 +47,7 @@ pub const ONE_VARIANT: Words = Words::new(
 pub const fn believes(belief: Belief) -> Words {
     match belief {
         Belief::Holding => Words::new("it believes that it holds {}", "认为自己持有 {}"),
+        Belief::Sharing => Words::new("it believes that it shares {}", "认为自己共享持有 {}"),
         Belief::Waiting => Words::new("it waits for {}", "等待 {}"),
         Belief::Unsure => Words::new("it is not sure of {}", "不确定是否持有 {}"),
         Belief::Nothing => Words::new("it lets go of {}", "不再认为持有 {}"),

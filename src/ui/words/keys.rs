@@ -47,9 +47,19 @@ pub const LEGEND_ROWS: &[Hint] = &[
         Words::new("a client does something: its command and the reply", "客户端发出命令及收到的返回"),
     ),
     (glyphs::HOLDING, Words::new("believes that it holds the lock", "认为自己持有锁")),
+    (
+        glyphs::SHARING,
+        Words::new(
+            "the same of a lock that it shares, as a reader does",
+            "同上，但与其他客户端共享，例如读锁",
+        ),
+    ),
     (glyphs::WAITING, Words::new("waits for the lock", "等待锁")),
     (glyphs::UNSURE, Words::new("cannot be sure", "无法确定")),
-    (glyphs::CLASH, Words::new("two holders at once: the failure", "同时有两个持有者：故障")),
+    (
+        glyphs::CLASH,
+        Words::new("more holders than the lock may have: the failure", "持有者超出锁的上限：故障"),
+    ),
     ("┃ ╱ ░ █", Words::new("the same on the lifelines of a sequence", "时序图生命线上的同样含义")),
     (
         "──▮ ✗──",

@@ -1,6 +1,10 @@
 //! Words of the lesson screen.
 
-use crate::{log::Belief, text::Words, verdict::Outcome};
+use crate::{
+    log::{Belief, Excess, Limit},
+    text::{Lang, Words},
+    verdict::Outcome,
+};
 
 pub const CONTROLLED: Words = Words::new("CONTROLLED CLOCK", "可控时钟");
 pub const WALL: Words = Words::new("WALL CLOCK", "真实时钟");
@@ -46,7 +50,22 @@ pub const VERDICT: Words = Words::new("Verdict", "结论");
 pub const CARDS: Words = Words::new("Interview questions", "面试题");
 pub const NO_CARDS: Words = Words::new("This lesson has no interview questions.", "本课没有面试题。");
 pub const MORE: Words = Words::new("more", "更多");
-pub const CLASH: Words = Words::new("{} HOLDERS AT ONCE", "{} 个持有者同时存在");
+/// More holders of a lock than it may have: how many, and of what kind or how many it may.
+pub fn clash(lang: Lang, excess: Excess) -> String {
+    const CLASH: Words = Words::new("{} HOLDERS AT ONCE", "{} 个持有者同时存在");
+    const PERMITS: Words = Words::new("{} HOLDERS, {} ALLOWED", "{} 个持有者，最多允许 {} 个");
+    const WRITERS: Words = Words::new("{} EXCLUSIVE HOLDERS AT ONCE", "{} 个独占持有者同时存在");
+    const MIXED: Words = Words::new("{} EXCLUSIVE, {} SHARED AT ONCE", "{} 个独占、{} 个共享持有者同时存在");
+    let Excess { limit, holders, shared } = excess;
+    let (all, alone, shared) = (holders.to_string(), (holders - shared).to_string(), shared.to_string());
+    match limit {
+        Limit::Holders(1) => CLASH.with(lang, &[&all]),
+        Limit::Holders(most) => PERMITS.with(lang, &[&all, &most.to_string()]),
+        Limit::ReadWrite if excess.shared == 0 => WRITERS.with(lang, &[&all]),
+        Limit::ReadWrite => MIXED.with(lang, &[&alone, &shared]),
+    }
+}
+
 pub const NOTHING_YET: Words = Words::new("nothing yet", "暂无");
 pub const EMPTY: Words = Words::new("empty", "空");
 pub const SERVER_DIED: Words = Words::new("this server has died", "该服务器已退出");
@@ -106,6 +125,7 @@ pub const fn outcome(outcome: Outcome) -> Words {
 pub const fn belief(belief: Belief) -> Words {
     match belief {
         Belief::Holding => Words::new("holding", "持有"),
+        Belief::Sharing => Words::new("sharing", "共享持有"),
         Belief::Waiting => Words::new("waiting", "等待"),
         Belief::Unsure => Words::new("unsure", "不确定"),
         Belief::Nothing => Words::new("nothing", "无"),

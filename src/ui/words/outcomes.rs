@@ -53,16 +53,16 @@ pub const NO_STORY: Words = Words::new(
 );
 pub const NOT_READ: Words = Words::new("not read yet", "尚未读取");
 pub const GO_TO_VIOLATION: Words =
-    Words::new("{} goes to the moment with two holders.", "按 {} 跳到出现两个持有者的时刻。");
+    Words::new("{} goes to the moment with too many holders.", "按 {} 跳到持有者过多的时刻。");
 pub const LATE_REPLY: Words = Words::new(
-    "Two holders for a moment are none here: the release was with the server already, and only its reply came late.",
-    "图上短暂出现的两个持有者不算违例：释放命令已经到达服务器，只是回复来得晚。",
+    "Too many holders for a moment are none here: the release was with the server already, and only its reply came late.",
+    "图上短暂出现的多余持有者不算违例：释放命令已经到达服务器，只是回复来得晚。",
 );
 
 pub const fn fate(fate: LockFate) -> Words {
     match fate {
-        LockFate::Violated => Words::new("{} VIOLATED", "{} 被同时持有"),
-        LockFate::Held => Words::new("{} held", "{} 未被同时持有"),
+        LockFate::Violated => Words::new("{} VIOLATED", "{} 持有者过多"),
+        LockFate::Held => Words::new("{} held", "{} 持有正常"),
         LockFate::NeverHeld => Words::new("{} never held", "{} 无人持有过"),
     }
 }

@@ -11,16 +11,17 @@ use crate::{
     world::effect::{Access, Effect, lease},
 };
 
-pub(crate) fn explain(case: &Case<'_>, lock: &str, breach: &Breach) -> Option<Why> {
+pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
     let holder = |event: usize| match case.kind(event)? {
-        EventKind::Believes { actor, .. } => Some((event, *actor)),
+        EventKind::Believes { actor, lock, .. } => Some((event, *actor, lock)),
         _ => None,
     };
-    let (_, second) = holder(breach.at)?;
+    // Of several locks that the invariant is about, this one.
+    let (_, second, lock) = holder(breach.at)?;
     // Closest to the breach first.
     let mut others = breach.evidence.iter().rev().copied();
     others.find_map(|event| {
-        let (believed, first) = holder(event)?;
+        let (believed, first, _) = holder(event)?;
         if first == second {
             return None;
         }

@@ -101,7 +101,7 @@ pub fn first(scenario: &Scenario, log: &Log) -> Option<Why> {
 pub fn explain(scenario: &Scenario, log: &Log, breach: &Breach) -> Option<Why> {
     let case = Case::new(scenario, log);
     let never = match &scenario.invariants.get(breach.invariant)?.never {
-        NeverPlan::Overlap(lock) => return holders::explain(&case, lock, breach),
+        NeverPlan::Overlap(_) => return holders::explain(&case, breach),
         NeverPlan::That(never) => never,
     };
     let kinds = || breach.evidence.iter().filter_map(|event| case.kind(*event));

@@ -66,6 +66,9 @@ fn every_field_is_told() {
         ("Choice", "## Questions", "field of a choice"),
         ("Claim", "## Claims", "field"),
         ("Invariant", "## Invariants", "field"),
+        ("LockSpec", "### Locks", "field"),
+        ("HeldLock", "### Locks", "field of `holds`"),
+        ("Explore", "### What exploring must find", "field of `explore`"),
         ("Card", "## Interview cards", "field"),
     ] {
         assert_eq!(told(&[(heading, head)]), properties(part(name)), "{heading}: {head}");

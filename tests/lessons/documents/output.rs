@@ -70,8 +70,19 @@ fn json_has_the_fields_that_are_told() {
     let place = Place::new();
     let run = |args: &[&str]| place.run(args);
     assert_told("list", &[run(&["list", "--json"])]);
-    let script = ["run", "oversell", "--variant", "atomic-script", "--json", "--events", "--wall-clock"];
+    let script = [
+        "run",
+        "oversell",
+        "--variant",
+        "atomic-script",
+        "--json",
+        "--events",
+        "--wall-clock",
+        "--repeat",
+        "1",
+    ];
     assert_told("run", &[run(&script)]);
+    assert_told("eval", &[run(&["eval", "oversell", "sold", "--recorded", "--json"])]);
     assert_told(
         "race",
         &[run(&["race", "oversell", "--variant", "check-then-decrement", "-n", "1", "--json"])],

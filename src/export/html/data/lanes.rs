@@ -22,6 +22,7 @@ fn one(source: &Source<'_>, n: usize, lane: &Lane) -> Value {
     let bars = lane.bars.iter().filter_map(|bar| {
         let kind = match bar.kind {
             BarKind::Belief(Belief::Holding) => "holding",
+            BarKind::Belief(Belief::Sharing) => "sharing",
             BarKind::Belief(Belief::Waiting) => "waiting",
             BarKind::Belief(Belief::Unsure) => "unsure",
             BarKind::Belief(Belief::Nothing) => return None,
@@ -83,7 +84,9 @@ fn band(source: &Source<'_>, band: &Band) -> Value {
 fn sample(source: &Source<'_>, band: &Band) -> Vec<Value> {
     let held = |member: &ActorId| {
         let lane = source.chart.lanes.get(member.0 as usize);
-        lane.is_some_and(|lane| lane.bars.iter().any(|bar| bar.kind == BarKind::Belief(Belief::Holding)))
+        lane.is_some_and(|lane| {
+            lane.bars.iter().any(|bar| matches!(bar.kind, BarKind::Belief(belief) if belief.holds()))
+        })
     };
     let mut members: Vec<ActorId> = band.members.iter().copied().filter(held).take(SAMPLE).collect();
     let rest = band.members.iter().copied().filter(|member| !held(member));

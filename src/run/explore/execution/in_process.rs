@@ -78,6 +78,7 @@ impl InProcess {
             clock: servers.clock.kind(),
             actors: scenario.actors.iter().map(|plan| plan.actor.clone()).collect(),
             servers: servers.lab.servers(),
+            locks: scenario.locks.clone(),
         };
         Ok(Self {
             cache: OutcomeCache::new(scenario),
@@ -184,7 +185,7 @@ impl InProcess {
         }
         // A step makes one move.
         let (op, label) = (OpId(from.steps as u64), operation.label.clone());
-        output.events.push(program::sent(op, actor, operation, &wire));
+        output.events.push(next.actors[actor].sent(op, operation, &wire));
         output.events.push(EventKind::Replied { op, actor, label, reply: reply.clone() });
         // A script's 0 may mean anything.
         let zero = matches!(wire.command, Command::Redis(_));
@@ -325,7 +326,7 @@ impl Explorer for InProcess {
             tally: Tally::default(),
             steps: 0,
             keyspaces,
-            tracked: Tracked::default(),
+            tracked: Tracked::new(&self.scenario),
             broken: Vec::new(),
             trail: Trail::default(),
         };

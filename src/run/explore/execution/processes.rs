@@ -63,7 +63,7 @@ impl Processes {
             here: None,
             tally: Tally::default(),
             steps: 0,
-            tracked: Tracked::default(),
+            tracked: Tracked::new(scenario),
             commands: Commands::default(),
             connections: HashMap::new(),
         })
@@ -77,7 +77,7 @@ impl Processes {
     }
 
     fn begin_order(&mut self) -> Result<(), ExploreError> {
-        (self.tally, self.steps, self.tracked) = (Tally::default(), 0, Tracked::default());
+        (self.tally, self.steps, self.tracked) = (Tally::default(), 0, Tracked::new(&self.scenario));
         if self.here.take().is_some() {
             self.wait(async |racer| racer.finish_order().await)?;
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     lesson::{Scenario, plan::NeverPlan},
-    log::{Event, EventKind},
+    log::{Event, EventKind, Limit, stands_for},
     run::explore::{Broken, StepFootprint},
     world::Holding,
 };
@@ -15,12 +15,31 @@ pub(crate) struct Tracked {
     /// Steps stand for events: its indices say after how many of them somebody came to hold a lock.
     pub(crate) holding: Holding,
     pub(crate) counters: BTreeMap<String, i64>,
-    /// By lock: the steps that made each two holders. Steps of orders that come to the same may come in another order, so
-    /// the first two need not be those that are soonest reached.
+    /// By lock: the steps that made any so many holders that they were too many. Steps of orders that come to the same may
+    /// come in another order, so the first of them need not be those that are soonest reached.
     overlaps: BTreeMap<String, Vec<Vec<usize>>>,
 }
 
+/// Every choice of so many.
+fn choose(of: &[usize], many: usize) -> Vec<Vec<usize>> {
+    match (many, of.split_first()) {
+        (0, _) => vec![Vec::new()],
+        (_, None) => Vec::new(),
+        (_, Some((first, rest))) => {
+            let with = choose(rest, many - 1).into_iter().map(|mut chosen| {
+                chosen.insert(0, *first);
+                chosen
+            });
+            with.chain(choose(rest, many)).collect()
+        }
+    }
+}
+
 impl Tracked {
+    pub(crate) fn new(scenario: &Scenario) -> Self {
+        Self { holding: Holding::of(&scenario.locks), ..Self::default() }
+    }
+
     /// Takes in what happened in the last of so many steps, or before the first.
     pub(crate) fn take(&mut self, steps: usize, event: &Event, touch: &mut StepFootprint) {
         if let EventKind::Counted { counter, by, .. } = &event.kind {
@@ -31,23 +50,29 @@ impl Tracked {
                 touch.ends.push(turn.lock);
                 continue;
             }
-            let others = self.holding.begins(&turn.lock);
-            // The last of the holders is the new one.
-            let pairs = others.iter().rev().skip(1).rev().map(|other| {
-                let both = [*other, steps].into_iter();
-                both.filter_map(|after| after.checked_sub(1)).collect()
-            });
-            self.overlaps.entry(turn.lock.clone()).or_default().extend(pairs);
+            let (limit, against) = self.holding.against_newest(&turn.lock);
+            if let Some((_, others)) = against.split_last() {
+                let enough = match limit {
+                    Limit::Holders(most) => most,
+                    Limit::ReadWrite => 1,
+                };
+                let ways = choose(others, enough).into_iter().map(|others| {
+                    let all = others.into_iter().chain([steps]);
+                    all.filter_map(|after| after.checked_sub(1)).collect()
+                });
+                self.overlaps.entry(turn.lock.clone()).or_default().extend(ways);
+            }
             touch.begins.push(turn.lock);
         }
     }
 
-    /// The invariants that were broken by two holders.
+    /// The invariants that were broken by too many holders.
     pub(crate) fn broken(&self, scenario: &Scenario) -> impl Iterator<Item = Broken> {
         scenario.invariants.iter().enumerate().filter_map(|(invariant, plan)| match &plan.never {
             NeverPlan::Overlap(lock) => {
-                let ways = self.overlaps.get(lock).filter(|ways| !ways.is_empty())?.clone();
-                Some(Broken { invariant, ways })
+                let meant = self.overlaps.iter().filter(|(known, _)| stands_for(lock, known));
+                let ways: Vec<_> = meant.flat_map(|(_, ways)| ways.iter().cloned()).collect();
+                (!ways.is_empty()).then_some(Broken { invariant, ways })
             }
             NeverPlan::That(_) => None,
         })
@@ -56,7 +81,7 @@ impl Tracked {
 
 #[cfg(test)]
 mod tests {
-    use super::Tracked;
+    use super::{Tracked, choose};
     use crate::{
         clock::LessonTime,
         log::{ActorId, Belief, Event, EventKind},
@@ -77,5 +102,11 @@ mod tests {
         }
         assert_eq!(tracked.overlaps["lock"], [vec![1], vec![2], vec![1, 2]]);
         assert_eq!(touches, [(1, 0), (1, 0), (1, 0), (0, 1)]);
+    }
+
+    #[test]
+    fn of_a_semaphore_any_so_many_holders_are_a_way() {
+        assert_eq!(choose(&[1, 2, 3], 2), [[1, 2], [1, 3], [2, 3]]);
+        assert_eq!(choose(&[1, 2], 3), [[0; 0]; 0]);
     }
 }

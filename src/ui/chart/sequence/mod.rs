@@ -238,7 +238,7 @@ impl Sequence {
         let state = &mut self.lifelines[column].state;
         for (belief, more) in [(before.unwrap_or(Belief::Nothing), false), (belief, true)] {
             let count = match belief {
-                Belief::Holding => &mut state.holding,
+                Belief::Holding | Belief::Sharing => &mut state.holding,
                 Belief::Waiting => &mut state.waiting,
                 Belief::Unsure => &mut state.unsure,
                 Belief::Nothing => continue,
@@ -247,22 +247,24 @@ impl Sequence {
         }
     }
 
-    /// Marks the rows in which a lock has more than one holder, and the columns of its holders.
+    /// Marks the rows in which a lock has too many holders, and the columns of its holders.
     fn hold(&mut self, event: &Event, index: usize) {
         for turn in self.state.holding.take(index, event) {
             let overlaps = self.state.holding.overlaps();
             for begun in overlaps.iter().skip(self.overlaps.len()) {
-                self.rows.push(Row::new(RowKind::Clash { lock: begun.lock.clone() }, index));
+                let kind = RowKind::Clash { lock: begun.lock.clone(), excess: begun.excess };
+                self.rows.push(Row::new(kind, index));
             }
             let here = (self.now(), index);
             Clash::update(&mut self.overlaps, self.state.holding.overlaps(), here);
+            let exceeded = self.state.holding.is_exceeded(&turn.lock);
             let holders: Vec<ActorId> = self.state.holding.holders(&turn.lock).collect();
             let mut columns: Vec<usize> =
                 holders.iter().chain([&turn.actor]).filter_map(|actor| self.columns.of(*actor)).collect();
             columns.dedup();
             for column in columns {
                 let mut own = holders.iter().filter(|holder| self.columns.of(**holder) == Some(column));
-                let clashes = holders.len() > 1 && own.next().is_some();
+                let clashes = exceeded && own.next().is_some();
                 let clashing = &mut self.lifelines[column].state.clashing;
                 clashing.retain(|other| *other != turn.lock);
                 if clashes {

@@ -1,6 +1,6 @@
 //! A row of the sequence: what it is about and which events it tells.
 
-use crate::clock::LessonTime;
+use crate::{clock::LessonTime, log::Excess};
 
 /// How far a command gets: to its server, or to the link that holds it or was cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,9 +56,10 @@ pub enum RowKind {
     Link {
         ends: Vec<(usize, usize, usize)>,
     },
-    /// A second client believes that it holds a lock.
+    /// A lock has too many holders from here on.
     Clash {
         lock: String,
+        excess: Excess,
     },
     /// Time passes and nothing is said.
     Gap {

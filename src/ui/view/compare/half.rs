@@ -3,6 +3,7 @@
 use super::{CompareView, actor, lanes, text, time, words};
 use crate::{
     clock::ClockKind,
+    log::Limit,
     ui::{state::screen::ComparePhase, view::prelude::*},
     world::{Overlap, World},
 };
@@ -88,8 +89,7 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
     if matches!(view.sides[side].phase, ComparePhase::Failed(_)) {
         say(&format!("✗ {}", words::RUN_FAILED.get(view.context.lang)), loud);
     } else if let Some(worst) = worst(world) {
-        let most = worst.holders.len().to_string();
-        say(&words::CLASH.with(view.context.lang, &[&most]), loud);
+        say(&words::clash(view.context.lang, worst.excess), loud);
         let who = worst.holders.iter().filter_map(|holder| world.actor(*holder));
         let who: Vec<&str> = who.map(|actor| actor.who.name.as_str()).take(3).collect();
         let (who, from) = (who.join(" + "), time::moment(worst.from));
@@ -99,7 +99,10 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
         };
         say(&span, style(Role::Danger));
     } else if !other.holding.overlaps().is_empty() && world.holding.ever() {
-        say(&format!("✓ {}", words::ONE_AT_A_TIME.get(view.context.lang)), style(Role::Good));
+        let mutex = |overlap: &Overlap| overlap.excess.limit == Limit::default();
+        let only_mutexes = other.holding.overlaps().iter().all(mutex);
+        let never = if only_mutexes { words::ONE_AT_A_TIME } else { words::NEVER_TOO_MANY };
+        say(&format!("✓ {}", never.get(view.context.lang)), style(Role::Good));
     }
     spans
 }

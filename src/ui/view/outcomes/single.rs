@@ -101,7 +101,7 @@ impl SingleRace<'_> {
             tell(why.get(lang), Role::Text);
         }
         let clash = scene.chart.beats.iter().any(|beat| beat.clash);
-        if clash && self.outcome.has_two_holders() {
+        if clash && self.outcome.has_too_many_holders() {
             let key = scene.keys.label("next-mark");
             tell(&words::GO_TO_VIOLATION.with(lang, &[&key]), Role::Accent);
         } else if clash {

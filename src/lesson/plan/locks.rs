@@ -1,0 +1,165 @@
+//! What a lesson's locks are: their titles, and how many may hold one.
+
+use super::{
+    super::{
+        Lesson,
+        error::{Mistake, Path},
+        expr::Template,
+        model::Params,
+    },
+    Instruction, Scenario, number,
+    story::Roster,
+};
+use crate::{
+    log::{ANY, Belief, Limit, LockInfo, stands_for},
+    text::Text,
+};
+
+/// The most holders of a lock: a lesson may have that many actors.
+const MOST_HOLDERS: u32 = 5_000;
+
+impl Scenario {
+    /// How many may hold a lock, or any of those that the name stands for.
+    pub fn limit(&self, lock: &str) -> Limit {
+        let known = self.locks.iter().find(|known| stands_for(&known.name, lock));
+        known.map(|known| known.limit).unwrap_or_default()
+    }
+}
+
+/// The locks that the lesson tells of, and those that somebody shares.
+pub(crate) fn plan(lesson: &Lesson, params: &Params, roster: &Roster<'_>) -> Result<Vec<LockInfo>, Mistake> {
+    let instructions = || roster.actors.iter().flat_map(|plan| &plan.program.instructions);
+    let shared = instructions().filter_map(|instruction| match instruction {
+        Instruction::Believe { lock, belief: Belief::Sharing } => Some(lock.pattern()),
+        _ => None,
+    });
+    let mut shared: Vec<String> = shared.collect();
+    let mut locks = Vec::new();
+    for (source, spec) in &lesson.locks {
+        let path = Path::root().key("locks").key(source);
+        let name = Template::parse(source).map_err(|error| Mistake::new(&path, error))?.pattern();
+        let is_shared = shared.iter().any(|lock| stands_for(&name, lock));
+        let limit = match &spec.holders {
+            Some(_) if is_shared => {
+                let message = format!("`{name}` cannot have `holders` and be shared");
+                return Err(Mistake::new(&path.key("holders"), message).help(
+                    "a semaphore has `holders`, a read-write lock has readers that say `mode: shared`",
+                ));
+            }
+            None if is_shared => Limit::ReadWrite,
+            None => Limit::default(),
+            Some(holders) => {
+                let holders = number(holders, params, &path.key("holders"), 1..=MOST_HOLDERS)?;
+                Limit::Holders(usize::try_from(holders).unwrap_or(1))
+            }
+        };
+        if let Some(title) = &spec.title {
+            roster.text(title, &path.key("title"))?;
+            if name.contains(ANY) {
+                let message = "a title for several locks would not say which one is meant";
+                return Err(
+                    Mistake::new(&path.key("title"), message).help("leave it out: each is shown by its name")
+                );
+            }
+        }
+        shared.retain(|lock| !stands_for(&name, lock));
+        locks.push(LockInfo { name, title: spec.title.clone(), limit });
+    }
+    shared.sort();
+    shared.dedup();
+    locks.extend(shared.into_iter().map(|name| LockInfo { name, title: None, limit: Limit::ReadWrite }));
+    Ok(locks)
+}
+
+/// The locks of which the lesson says how many may hold them.
+pub(crate) fn counted(lesson: &Lesson) -> Vec<String> {
+    let counted = lesson.locks.iter().filter(|(_, spec)| spec.holders.is_some());
+    counted.filter_map(|(source, _)| Some(Template::parse(source).ok()?.pattern())).collect()
+}
+
+/// A lock that the lesson tells of and no variant has is a typing mistake.
+pub(crate) fn check_used(lesson: &Lesson, scenarios: &[Scenario]) -> Result<(), Mistake> {
+    let used = || scenarios.iter().flat_map(|scenario| &scenario.actors).flat_map(|plan| &plan.program.locks);
+    for source in lesson.locks.keys() {
+        let name = Template::parse(source).map(|name| name.pattern()).unwrap_or_default();
+        if !used().any(|lock| stands_for(lock, &name) || stands_for(&name, lock)) {
+            let path = Path::root().key("locks").key(source);
+            let mistake = Mistake::unknown(&path, "lock", source, used().map(String::as_str));
+            return Err(if used().next().is_none() {
+                mistake.help("somebody has to hold it: a program that says `holds` of it")
+            } else {
+                mistake
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What is said of a lock, where the author says nothing.
+pub(crate) struct LockSentences {
+    /// That it has too many holders.
+    pub(crate) says: Text,
+    /// The challenge to bring that about.
+    pub(crate) goal: Text,
+    /// That it had too many once.
+    pub(crate) overlapped: Text,
+    /// That it never had.
+    pub(crate) exclusive: Text,
+}
+
+impl LockSentences {
+    pub(crate) fn of(lock: &str, known: &[LockInfo]) -> Self {
+        let info = known.iter().find(|known| stands_for(&known.name, lock));
+        // `lock` is the name that nearly all give it: read as the word that it is.
+        let (en, zh) = match (info.and_then(|info| info.title.as_ref()), lock) {
+            (Some(title), _) => (title.en.clone(), title.zh.clone()),
+            (None, "lock") => ("the lock".to_owned(), "锁".to_owned()),
+            (None, other) => (other.to_owned(), format!(" {other}")),
+        };
+        let limit = info.map(|info| info.limit).unwrap_or_default();
+        let (who, zh_who) = match limit {
+            Limit::Holders(1) => ("two clients".to_owned(), "两个客户端".to_owned()),
+            Limit::Holders(most) => (format!("more than {most} clients"), format!("超过 {most} 个客户端")),
+            Limit::ReadWrite => {
+                return Self {
+                    says: Text::new(
+                        format!("A client holds {en} exclusively while another holds it, too."),
+                        format!("一个客户端独占{zh}期间，另一个客户端也持有它。"),
+                    ),
+                    goal: Text::new(
+                        format!("Let a client hold {en} exclusively while another holds it, too."),
+                        format!("让一个客户端独占{zh}，同时另一个客户端也持有它。"),
+                    ),
+                    overlapped: Text::new(
+                        format!("A client held {en} exclusively while another held it, too."),
+                        format!("一个客户端独占{zh}期间，另一个客户端也持有过它。"),
+                    ),
+                    exclusive: Text::new(
+                        format!("While a client held {en} exclusively, no other ever held it."),
+                        format!("有客户端独占{zh}期间，从没有其他客户端持有它。"),
+                    ),
+                };
+            }
+        };
+        let mut upper = who.clone();
+        upper[..1].make_ascii_uppercase();
+        Self {
+            says: Text::new(
+                format!("{upper} hold {en} at the same time."),
+                format!("{zh_who}同时持有{zh}。"),
+            ),
+            goal: Text::new(
+                format!("Let {who} hold {en} at the same time."),
+                format!("让{zh_who}同时持有{zh}。"),
+            ),
+            overlapped: Text::new(
+                format!("{upper} held {en} at the same time."),
+                format!("{zh_who}同时持有过{zh}。"),
+            ),
+            exclusive: Text::new(
+                format!("At no time did {who} hold {en}."),
+                format!("任何时刻都没有{zh_who}同时持有{zh}。"),
+            ),
+        }
+    }
+}
