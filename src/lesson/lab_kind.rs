@@ -1,15 +1,18 @@
 //! Which servers a lesson wants.
 
 use std::{
+    fmt,
     hash::{Hash, Hasher},
     slice,
     sync::{Mutex, PoisonError},
 };
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{Error, IntoDeserializer as _, SeqAccess, Visitor},
+};
 
-use super::story::OneOrMany;
 use crate::{
     log::Product,
     text::{Lang, Words},
@@ -68,7 +71,7 @@ impl Several {
             let product = part.product();
             if parts[..n].iter().any(|other| other.product() == product) {
                 let name = product.traits().name;
-                return Err(format!("a lab has one kind of {name} servers: leave one of both out"));
+                return Err(format!("a lab has one kind of {name} servers, and this has two: leave one out"));
             }
         }
         let mut known = COMPOSED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -119,11 +122,28 @@ impl<'de> Deserialize<'de> for One {
 
 impl<'de> Deserialize<'de> for LabKind {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let OneOrMany(parts) = OneOrMany::<One>::deserialize(deserializer)?;
-        match parts.iter().map(|One(part)| *part).collect::<Vec<_>>()[..] {
-            [one] => Ok(one),
-            ref several => Several::of(several).map(Self::Several).map_err(D::Error::custom),
+        struct OneOrList;
+        impl<'de> Visitor<'de> for OneOrList {
+            type Value = LabKind;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a lab, or a list of names")
+            }
+            fn visit_str<E: Error>(self, word: &str) -> Result<LabKind, E> {
+                LabKind::deserialize(word.into_deserializer())
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<LabKind, A::Error> {
+                let mut parts = Vec::new();
+                while let Some(One(part)) = seq.next_element()? {
+                    parts.push(part);
+                }
+                match parts[..] {
+                    [] => Err(A::Error::custom("an empty list: name at least one lab")),
+                    [one] => Ok(one),
+                    ref several => Several::of(several).map(LabKind::Several).map_err(A::Error::custom),
+                }
+            }
         }
+        deserializer.deserialize_any(OneOrList)
     }
 }
 

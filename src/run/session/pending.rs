@@ -182,8 +182,11 @@ impl Director {
 
     /// Hands out the replies that were kept, in the order in which the operations were sent.
     pub(crate) fn take_woken(&mut self, which: fn(&Reply) -> bool, path: &Path) -> Result<(), EngineError> {
-        let woken = self.pending.woken.extract_if(.., |_, reply| which(reply)).collect::<Vec<_>>();
-        woken.into_iter().try_for_each(|(op, reply)| self.done(op, &reply, path))
+        let woken = std::mem::take(&mut self.pending.woken);
+        let (now, later) = woken.into_iter().partition(|(_, reply)| which(reply));
+        self.pending.woken = later;
+        let now: BTreeMap<OpId, Reply> = now;
+        now.into_iter().try_for_each(|(op, reply)| self.done(op, &reply, path))
     }
 
     /// Waits for the replies of those that waited inside their servers and do so no longer.

@@ -36,7 +36,7 @@ pub(super) fn read(status: &str) -> Vec<RowLock> {
         } else if let Some(rest) = line.strip_prefix("Record lock, heap no ") {
             if let Some((lock, _)) = &common {
                 let mut lock = lock.clone();
-                lock.place.1 = rest.split(' ').next().unwrap_or_default().to_owned();
+                rest.split(' ').next().unwrap_or_default().clone_into(&mut lock.place.1);
                 locks.push(lock);
             }
         } else if line.starts_with("---TRANSACTION") || line.starts_with("TABLE LOCK") {

@@ -94,14 +94,14 @@ impl MariadbObserver {
             let (rows, columns) = self.ask_with_columns(&select).await?;
             let primary = columns.iter().filter(|column| column.flags().contains(ColumnFlags::PRI_KEY_FLAG));
             let key = primary.map(|column| (column.name_str().into_owned(), stored(column)));
+            let fields: Vec<String> = columns.iter().map(|column| column.name_str().into_owned()).collect();
             let key = &*keys.entry(table.clone()).or_insert(key.collect());
             for (n, row) in rows.iter().enumerate() {
-                let Some(fields) = row.as_object() else { continue };
                 let named: Vec<String> = key.iter().map(|(name, _)| text(&row[name.as_str()])).collect();
                 let named = if named.is_empty() { (n + 1).to_string() } else { named.join(",") };
-                let others = fields.iter().filter(|(field, _)| !key.iter().any(|(name, _)| name == *field));
-                let columns = others.map(|(name, value)| (name.clone(), value.clone())).collect();
-                let row = Row { columns, ..Row::default() };
+                let others = fields.iter().filter(|field| !key.iter().any(|(name, _)| name == *field));
+                let others = others.map(|name| (name.clone(), row.get(name).cloned().unwrap_or_default()));
+                let row = Row { columns: others.collect(), ..Row::default() };
                 tables.rows.insert(format!("{table}/{named}"), row);
             }
         }

@@ -8,8 +8,8 @@ const MANY: usize = 10;
 /// How many at the beginning and at the end.
 const ENDS: (usize, usize) = (5, 2);
 const NAMED_WATCHERS: usize = 4;
-/// The columns of a node's data or a row's values.
-const ROOM: usize = 24;
+/// The columns of a node's data.
+const ROOM: usize = 16;
 
 impl<'a> ServerPane<'_, 'a> {
     /// A line per node, siblings folded where they are many.
@@ -59,7 +59,9 @@ impl<'a> ServerPane<'_, 'a> {
             spans.extend([Span::raw(" "), scene.session(owner)]);
         }
         if !node.text().is_empty() {
-            let data = format!(" \"{}\"", text::fit(&node.text(), ROOM));
+            // A row says more than a lock's node does.
+            let room = if matches!(node, Entry::Row(_)) { self.width / 2 } else { ROOM };
+            let data = format!(" \"{}\"", text::fit(&node.text(), room));
             spans.push(Span::styled(data, scene.style(Role::Chrome)));
         }
         let waiting = matches!(node, Entry::Row(_));
