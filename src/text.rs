@@ -169,6 +169,30 @@ impl From<&str> for Text {
     }
 }
 
+/// English: what knows of one language only says that.
+impl From<Text> for String {
+    fn from(text: Text) -> Self {
+        text.en
+    }
+}
+
+/// A [`Text`] of two formats. The names behind them are texts, of which each language has its own.
+macro_rules! both {
+    ($en:literal, $zh:literal $(, $text:ident)* $(,)?) => {
+        $crate::text::Text {
+            en: {
+                $(let $text = &$text.en;)*
+                std::fmt::format(format_args!($en))
+            },
+            zh: {
+                $(let $text = &$text.zh;)*
+                std::fmt::format(format_args!($zh))
+            },
+        }
+    };
+}
+pub(crate) use both;
+
 /// The same words in both languages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Words {

@@ -4,10 +4,11 @@ use std::{path::PathBuf, sync::Arc};
 
 use serde_json::json;
 
-use super::{Failure, Global, OK, USAGE, print, words};
+use super::{Failure, Global, OK, USAGE, is_path, print, words};
 use crate::lesson::{
     LessonError, Loaded, Source,
     library::{RECIPES, load_file},
+    plan::check_recipes,
 };
 
 pub(crate) fn check(global: &Global, files: &[PathBuf], strict: bool) -> Result<u8, Failure> {
@@ -16,7 +17,7 @@ pub(crate) fn check(global: &Global, files: &[PathBuf], strict: bool) -> Result<
         files.iter().partition(|file| file.file_name().is_some_and(|name| name == RECIPES));
     for file in &recipes {
         let source = Source::read(file)?;
-        source.recipes()?;
+        check_recipes(&source)?;
         if strict {
             source.check_languages(true)?;
         }
@@ -26,7 +27,11 @@ pub(crate) fn check(global: &Global, files: &[PathBuf], strict: bool) -> Result<
         let broken = library.broken.into_iter().map(Err);
         library.lessons.into_iter().map(Ok).chain(broken).collect()
     } else {
-        files.iter().map(|file| load_file(file)).collect()
+        let load = |file: &&PathBuf| {
+            let name = file.to_string_lossy();
+            if is_path(&name) { Ok(load_file(file)) } else { global.lesson(&name).map(Ok) }
+        };
+        files.iter().map(load).collect::<Result<_, Failure>>()?
     };
     let mut code = OK;
     for lesson in lessons {
@@ -49,7 +54,7 @@ pub(crate) fn check(global: &Global, files: &[PathBuf], strict: bool) -> Result<
             }
             Err(error) => {
                 code = USAGE;
-                print::mistake(&error, global.json)?;
+                print::mistake(&error, global.lang(), global.json)?;
             }
         }
     }

@@ -15,7 +15,7 @@ pub(crate) fn config(global: &Global, check: bool) -> Result<u8, Failure> {
     }
     let mistakes = &global.chosen.mistakes;
     for mistake in mistakes {
-        print::mistake(mistake, global.json)?;
+        print::mistake(mistake, global.lang(), global.json)?;
     }
     if !mistakes.is_empty() {
         return Ok(USAGE);

@@ -19,9 +19,9 @@ use super::{
     millis, print, words,
 };
 use crate::{
-    lesson::Scenario,
+    lesson::{Scenario, error::from_custom},
     run::explore::{self, Bounds, ExploreError, Explored, MOST_MOVES, MOVES, MayFail, Progress},
-    text::Lang,
+    text::{Lang, Text},
     verdict::why,
 };
 
@@ -60,7 +60,7 @@ fn moves(word: &str) -> Result<usize, String> {
 }
 
 fn fault(word: &str) -> Result<MayFail, String> {
-    word.to_owned().try_into()
+    word.to_owned().try_into().map_err(|why: String| from_custom(&why).map_or(why, String::from))
 }
 
 pub(crate) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure> {
@@ -125,7 +125,9 @@ pub(crate) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
 fn bounds(scenario: &Scenario, args: &ExploreArgs) -> Result<Bounds, Failure> {
     let never = args.never.as_deref().map(|source| scenario.never(source)).transpose();
     let place = || format!("{} · {}", scenario.loaded.lesson.id, scenario.variant);
-    let never = never.map_err(|error| Failure::usage(format!("{}: --never: {error}", place())))?;
+    let never = never.map_err(|why| {
+        Failure::usage(Text::from_fn(|lang| format!("{}: --never: {}", place(), why.get(lang))))
+    })?;
     if args.expect_none && never.is_none() && scenario.invariants.is_empty() {
         return Err(Failure::usage(format!(
             "{}: nothing is said never to be so, so no order could violate it; say what with --never",

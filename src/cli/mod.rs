@@ -154,7 +154,7 @@ enum Command {
     Export(export::ExportArgs),
     /// Checks lesson files without running them
     Check {
-        /// Lesson files [default: every lesson that Lockstep knows]
+        /// Lessons: names, or paths of files [default: every lesson that Lockstep knows]
         files: Vec<PathBuf>,
         /// Wants every text in both languages, as those of the carried lessons are
         #[arg(long)]
@@ -243,7 +243,7 @@ impl Failure {
 
 impl From<LessonError> for Failure {
     fn from(error: LessonError) -> Self {
-        Self::usage(error.to_string())
+        Self::usage(error)
     }
 }
 
@@ -363,14 +363,21 @@ impl Global {
         if let Some(lesson) = library.find(name) {
             return Ok(lesson.clone());
         }
-        let path = Path::new(name);
-        if path.exists() || name.contains('/') || path.extension().is_some() {
-            return Ok(load_file(path)?);
+        if is_path(name) {
+            return Ok(load_file(Path::new(name))?);
         }
-        Err(Failure::usage(match nearest(name, library.ids(), 0.7) {
-            Some(near) => words::NO_LESSON_BUT.text(&[name, near]),
-            None => words::NO_LESSON.text(&[name]),
-        }))
+        // A file that cannot be read has no id, and may be the one that is meant.
+        let is_meant =
+            |broken: &&LessonError| Path::new(&broken.file).file_stem().is_some_and(|stem| stem == name);
+        let meant = library.broken.iter().find(is_meant);
+        match (meant, nearest(name, library.ids(), 0.7)) {
+            (Some(broken), _) => Err(broken.clone().into()),
+            (None, Some(near)) => Err(Failure::usage(words::NO_LESSON_BUT.text(&[name, near]))),
+            (None, None) => Err(match library.broken.first() {
+                Some(broken) => broken.clone().into(),
+                None => Failure::usage(words::NO_LESSON.text(&[name])),
+            }),
+        }
     }
 
     /// The variant that was named, or the first.
@@ -396,6 +403,12 @@ impl Global {
         options.wall_clock = self.wall_clock;
         Ok(options)
     }
+}
+
+/// Whether what names a lesson is the path of a file.
+fn is_path(name: &str) -> bool {
+    let path = Path::new(name);
+    path.exists() || name.contains('/') || path.extension().is_some()
 }
 
 /// Does a command's work, and waits until no lab of it is left, however the work ends.

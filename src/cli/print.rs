@@ -12,7 +12,11 @@ use clap::error::ErrorKind;
 use serde_json::{Value, json};
 
 use super::{Failure, OK, USAGE};
-use crate::{lesson::LessonError, printable, text::Text};
+use crate::{
+    lesson::LessonError,
+    printable,
+    text::{Lang, Text},
+};
 
 /// As a shell reports a program that SIGPIPE ended: whoever reads standard output has gone.
 pub(crate) const UNREAD: u8 = 141;
@@ -28,15 +32,15 @@ pub(crate) fn json(value: &Value) -> Result<(), Failure> {
 }
 
 /// What is wrong with a file that somebody wrote: a JSON object on standard output, or words on standard error.
-pub(crate) fn mistake(error: &LessonError, as_json: bool) -> Result<(), Failure> {
+pub(crate) fn mistake(error: &LessonError, lang: Lang, as_json: bool) -> Result<(), Failure> {
     if !as_json {
-        tell(&error.to_string());
+        tell(&error.in_lang(lang));
         return Ok(());
     }
     let (line, column) = error.place.unzip();
     json(&json!({
         "file": error.file, "ok": false, "line": line, "column": column,
-        "message": error.message, "help": error.help,
+        "message": error.message.get(lang), "help": error.help.as_ref().map(|help| help.get(lang)),
     }))
 }
 

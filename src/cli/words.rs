@@ -1,5 +1,5 @@
-//! Every word that the command line says to learners, in both languages. Mistakes in lessons are their authors'
-//! business and are named in English only, as are the options' own descriptions.
+//! Every word that the command line says to learners, in both languages. What is wrong with a lesson is worded where
+//! it is found, in both, too; the options' own descriptions are in English only.
 
 use crate::{text::Words, verdict::Outcome};
 

@@ -62,7 +62,7 @@ impl Config {
                 mistakes: vec![LessonError::of_file(
                     short(&path),
                     format!("cannot be read: {error}"),
-                    Some("make it a readable text file, or remove it".to_owned()),
+                    Some("make it a readable text file, or remove it".into()),
                 )],
                 ..Self::default()
             },
@@ -78,9 +78,9 @@ impl Config {
     pub fn summary(&self) -> Option<Mistakes> {
         let first = self.mistakes.first()?;
         let place = first.place.map(|(line, column)| format!(":{line}:{column}"));
-        let help = first.help.as_ref().map(|help| format!("; {help}"));
+        let help = first.help.as_ref().map(|help| format!("; {}", help.en));
         let (place, help) = (place.unwrap_or_default(), help.unwrap_or_default());
-        let mut words = format!("{}{place}: {}{help}", first.file, first.message);
+        let mut words = format!("{}{place}: {}{help}", first.file, first.message.en);
         if !words.ends_with(['.', '?', '!']) {
             words.push('.');
         }

@@ -73,8 +73,8 @@ impl Reader<'_> {
             file: self.file.to_owned(),
             place: Some((number, before[start..].chars().count() + 1)),
             excerpt: Some(line.replace('\t', " ")),
-            message: message.into(),
-            help: Some(help.into()),
+            message: message.into().into(),
+            help: Some(help.into().into()),
         };
         self.mistakes.push((at, mistake));
     }

@@ -1,19 +1,38 @@
 //! Durations as authors write them: `3s`, `200ms`, `1m 30s`, `1.5s`, or a whole number of milliseconds.
 
-pub fn parse_millis(text: &str) -> Result<i64, String> {
+use crate::text::{Text, both};
+
+pub fn parse_millis(text: &str) -> Result<i64, Text> {
     match read_millis(text)? {
-        millis if millis > LONGEST_MS => Err(format!("`{}` is too long: at most a year", text.trim())),
+        millis if millis > LONGEST_MS => {
+            Err(both!("`{text}` is too long: at most a year", "`{text}` 太长：最多一年"))
+        }
         millis => Ok(millis),
+    }
+}
+
+/// A duration that an author wrote. A small number without a unit is milliseconds, and hardly meant so.
+pub(crate) fn parse_written(text: &str) -> Result<i64, Text> {
+    match text.trim().parse::<i64>() {
+        Ok(1..100) => Err(both!(
+            "`{text}` without a unit is {text} ms; write {text}s or {text}ms",
+            "`{text}` 没有单位，就是 {text} 毫秒；请写 {text}s 或 {text}ms"
+        )),
+        _ => parse_millis(text),
     }
 }
 
 /// The longest duration, in milliseconds. Times are counted in nanoseconds, of which 292 years have room.
 const LONGEST_MS: i64 = 366 * 24 * 60 * 60 * 1000;
 
-fn read_millis(text: &str) -> Result<i64, String> {
+fn read_millis(text: &str) -> Result<i64, Text> {
     let text = text.trim();
     if let Ok(millis) = text.parse::<i64>() {
-        return if millis >= 0 { Ok(millis) } else { Err(format!("`{text}`: time cannot run backward")) };
+        return if millis >= 0 {
+            Ok(millis)
+        } else {
+            Err(both!("`{text}`: time cannot run backward", "`{text}`：时间不能倒流"))
+        };
     }
     // humantime knows no fractions; `1.5s` is too natural to refuse.
     if let Some(number) = text.strip_suffix('s').and_then(|number| number.parse::<f64>().ok())
@@ -25,11 +44,16 @@ fn read_millis(text: &str) -> Result<i64, String> {
     humantime::parse_duration(text)
         .ok()
         .and_then(|duration| i64::try_from(duration.as_millis()).ok())
-        .ok_or_else(|| format!("`{text}` is not a duration: write it like 3s, 200ms, 1.5s or 1m 30s"))
+        .ok_or_else(|| {
+            both!(
+                "`{text}` is not a duration: write it like 3s, 200ms, 1.5s or 1m 30s",
+                "`{text}` 不是时长：请写成 3s、200ms、1.5s 或 1m 30s 这样"
+            )
+        })
 }
 
 /// Reads a duration that may be negative: `-5s`.
-pub fn parse_signed_millis(text: &str) -> Result<i64, String> {
+pub fn parse_signed_millis(text: &str) -> Result<i64, Text> {
     match text.trim().strip_prefix('-') {
         Some(size) => parse_millis(size).map(|millis| -millis),
         None => parse_millis(text.trim().strip_prefix('+').unwrap_or(text)),
@@ -61,7 +85,7 @@ mod tests {
     #[test]
     fn refuses_the_rest_and_says_what_is_right() {
         for text in ["soon", "-3s", "-1", "3 parsecs", "", "1e300s"] {
-            let error = parse_millis(text).expect_err(text);
+            let error = parse_millis(text).expect_err(text).en;
             assert!(error.contains("write it like") || error.contains("backward"), "{error}");
         }
     }

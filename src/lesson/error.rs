@@ -1,6 +1,11 @@
 //! What an author did wrong, and where.
 
-use std::{collections::BTreeSet, fmt};
+use std::{
+    collections::BTreeSet,
+    fmt::{self, Write as _},
+};
+
+use crate::text::{Lang, Text, both};
 
 /// Where in a lesson something is: the keys and indices that lead there, `programs.worker[2].acquire`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -52,17 +57,29 @@ impl fmt::Display for Path {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
     pub path: Path,
-    pub message: String,
+    pub message: Text,
     /// What would be right.
-    pub help: Option<String>,
+    pub help: Option<Text>,
+    pub spot: Spot,
+}
+
+/// Where at a path a mistake is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spot {
+    /// The value that stands there.
+    Value,
+    /// The last key of the path.
+    Key,
+    /// A line and column, from 1, of the text that stands there.
+    Within(usize, usize),
 }
 
 impl Mistake {
-    pub fn new(path: &Path, message: impl Into<String>) -> Self {
-        Self { path: path.clone(), message: message.into(), help: None }
+    pub fn new(path: &Path, message: impl Into<Text>) -> Self {
+        Self { path: path.clone(), message: message.into(), help: None, spot: Spot::Value }
     }
 
-    pub fn help(mut self, help: impl Into<String>) -> Self {
+    pub fn help(mut self, help: impl Into<Text>) -> Self {
         self.help = Some(help.into());
         self
     }
@@ -70,29 +87,38 @@ impl Mistake {
     /// Names of which each must be known.
     pub fn unless_known<'a>(
         path: &Path,
-        what: &str,
+        what: impl Into<Text>,
         names: &BTreeSet<String>,
         known: impl Iterator<Item = &'a String> + Clone,
     ) -> Result<(), Self> {
-        match names.iter().find(|name| !known.clone().any(|known| known == *name)) {
-            None => Ok(()),
-            Some(name) => Err(Self::unknown(path, what, name, known.map(String::as_str))),
+        let Some(name) = names.iter().find(|name| !known.clone().any(|known| known == *name)) else {
+            return Ok(());
+        };
+        let mistake = Self::unknown(path, what, name, known.clone().map(String::as_str));
+        if nearest(name, known.map(String::as_str), ALIKE).is_some() {
+            return Err(mistake);
         }
+        let quotes = both!("a text stands in quotes: '{name}'", "文字要写在引号里：'{name}'");
+        let help: Vec<Text> = mistake.help.clone().into_iter().chain([quotes]).collect();
+        Err(mistake.help(Text::join(&help, "; ", "；")))
     }
 
     /// A name that nobody declared, with the nearest that somebody did.
     pub fn unknown<'a>(
         path: &Path,
-        what: &str,
+        what: impl Into<Text>,
         name: &str,
         known: impl IntoIterator<Item = &'a str>,
     ) -> Self {
         let known: Vec<&str> = known.into_iter().collect();
-        let mistake = Self::new(path, format!("unknown {what} `{name}`"));
-        match nearest(name, known.iter().copied(), ALIKE) {
-            Some(near) => mistake.help(format!("did you mean `{near}`?")),
-            None if known.is_empty() => mistake.help(format!("this lesson has no {what} at all")),
-            None => mistake.help(format!("known here: {}", shorten(&known))),
+        let what = what.into();
+        let mistake = Self::new(path, both!("unknown {what} `{name}`", "没有名为 `{name}` 的{what}", what));
+        match (nearest(name, known.iter().copied(), ALIKE), shorten(&known)) {
+            (Some(near), _) => mistake.help(did_you_mean(near)),
+            (None, _) if known.is_empty() => {
+                mistake.help(both!("this lesson has no {what} at all", "这节课里一个{what}都没有", what))
+            }
+            (None, known) => mistake.help(both!("known here: {known}", "这里可用的有：{known}")),
         }
     }
 }
@@ -103,9 +129,18 @@ pub(crate) fn nearest<'a>(
     known: impl IntoIterator<Item = &'a str>,
     least: f64,
 ) -> Option<&'a str> {
-    let alike = known.into_iter().map(|known| (strsim::jaro_winkler(known, name), known));
+    // Two letters that changed places make a short name look like another.
+    let likeness = |known: &str| {
+        let slip = name.len() > 2 && strsim::osa_distance(&known.to_lowercase(), &name.to_lowercase()) <= 1;
+        strsim::jaro_winkler(known, name).max(if slip { 0.95 } else { 0.0 })
+    };
+    let alike = known.into_iter().map(|known| (likeness(known), known));
     let near = alike.filter(|(likeness, _)| *likeness > least).max_by(|a, b| a.0.total_cmp(&b.0));
     near.map(|(_, near)| near)
+}
+
+pub(crate) fn did_you_mean(near: &str) -> Text {
+    both!("did you mean `{near}`?", "是不是 `{near}`？")
 }
 
 /// How much alike a name is to the one that was meant in a lesson.
@@ -121,6 +156,27 @@ fn shorten(names: &[&str]) -> String {
     text
 }
 
+/// Stands around the texts of a mistake in both languages that goes through an error of `serde`, which carries one text.
+const MARK: char = '\u{1}';
+
+/// A mistake that is found while a file is read.
+pub(crate) fn custom<E: serde::de::Error>(text: &Text) -> E {
+    E::custom(marked(text))
+}
+
+/// The same for a conversion whose error `serde` reads.
+pub(crate) fn marked(text: &Text) -> String {
+    format!("{MARK}{}{MARK}{}{MARK}", text.en, text.zh)
+}
+
+/// What [`custom`] was given; `None` where the words are those of `serde` or of the YAML parser.
+pub(crate) fn from_custom(message: &str) -> Option<Text> {
+    match message.split(MARK).collect::<Vec<_>>()[..] {
+        [_, en, zh, _] => Some(Text::new(en, zh)),
+        _ => None,
+    }
+}
+
 /// A mistake in a lesson, with its place in the file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct LessonError {
@@ -130,34 +186,45 @@ pub struct LessonError {
     pub place: Option<(usize, usize)>,
     /// The text of that line.
     pub excerpt: Option<String>,
-    pub message: String,
+    pub message: Text,
     /// What would be right.
-    pub help: Option<String>,
+    pub help: Option<Text>,
 }
 
 impl LessonError {
     /// A mistake that concerns a file as a whole.
-    pub fn of_file(file: impl Into<String>, message: impl Into<String>, help: Option<String>) -> Self {
+    pub fn of_file(file: impl Into<String>, message: impl Into<Text>, help: Option<Text>) -> Self {
         Self { file: file.into(), place: None, excerpt: None, message: message.into(), help }
+    }
+
+    /// What is wrong, the line where it is, and what would be right.
+    pub fn in_lang(&self, lang: Lang) -> String {
+        let mut text = self.file.clone();
+        if let Some((line, column)) = self.place {
+            let _ = write!(text, ":{line}:{column}");
+        }
+        let _ = write!(text, ": {}", self.message.get(lang));
+        if let (Some((line, column)), Some(excerpt)) = (self.place, &self.excerpt) {
+            let number = line.to_string();
+            let caret = " ".repeat(excerpt.chars().take(column.saturating_sub(1)).map(width).sum());
+            let _ = write!(text, "\n  {number} | {excerpt}\n  {} | {caret}^", " ".repeat(number.len()));
+        }
+        if let Some(help) = &self.help {
+            let _ = write!(text, "\n  {}: {}", both!("help", "提示").get(lang), help.get(lang));
+        }
+        text
     }
 }
 
 impl fmt::Display for LessonError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.file)?;
-        if let Some((line, column)) = self.place {
-            write!(f, ":{line}:{column}")?;
-        }
-        write!(f, ": {}", self.message)?;
-        if let (Some((line, column)), Some(excerpt)) = (self.place, &self.excerpt) {
-            let number = line.to_string();
-            let caret = " ".repeat(excerpt.chars().take(column.saturating_sub(1)).map(width).sum());
-            write!(f, "\n  {number} | {excerpt}\n  {} | {caret}^", " ".repeat(number.len()))?;
-        }
-        if let Some(help) = &self.help {
-            write!(f, "\n  help: {help}")?;
-        }
-        Ok(())
+        f.write_str(&self.in_lang(Lang::En))
+    }
+}
+
+impl From<LessonError> for Text {
+    fn from(error: LessonError) -> Self {
+        Self::from_fn(|lang| error.in_lang(lang))
     }
 }
 

@@ -4,6 +4,9 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::error::marked;
+use crate::text::both;
+
 /// What trying every order of the moves must find. `lockstep run` proves it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -65,7 +68,10 @@ impl TryFrom<String> for MayFail {
             "crash" => Failing::Crash,
             "freeze" => Failing::Freeze,
             other => {
-                return Err(format!("`{other}` cannot be explored: `crash`, `freeze` or `freeze:CLIENT`"));
+                return Err(marked(&both!(
+                    "`{other}` cannot be explored: `crash`, `freeze` or `freeze:CLIENT`",
+                    "`{other}` 不能放进顺序探索：可以写 `crash`、`freeze` 或 `freeze:客户端`"
+                )));
             }
         };
         Ok(Self { how, client })

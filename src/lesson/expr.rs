@@ -25,6 +25,8 @@ pub use mentions::Mentions;
 pub use scope::Scope;
 use tokens::brief;
 
+use crate::text::{Text, both};
+
 /// The most expressions in one text.
 const MOST_EXPRESSIONS: usize = 100;
 
@@ -74,16 +76,18 @@ pub struct Expr {
 }
 
 impl Expr {
-    pub fn parse(source: &str) -> Result<Self, String> {
+    pub fn parse(source: &str) -> Result<Self, Text> {
         let source = source.trim();
         if source.is_empty() {
-            return Err("an empty expression".to_owned());
+            return Err(both!("an empty expression", "空的表达式"));
         }
-        let wrong = |why: String| format!("`{}` is not an expression: {why}", brief(source));
+        let short = brief(source);
+        let wrong =
+            |why: Text| both!("`{short}` is not an expression: {why}", "`{short}` 不是表达式：{why}", why);
         allowance::take(COMPILING + source.len() * COMPILING_A_BYTE).map_err(wrong)?;
         let guarded = syntax::guarded(source).map_err(wrong)?;
         let compiled =
-            ENVIRONMENT.compile_expression_owned(guarded).map_err(|error| wrong(describe(&error)))?;
+            ENVIRONMENT.compile_expression_owned(guarded).map_err(|error| wrong(describe(&error).into()))?;
         Ok(Self { source: source.to_owned(), compiled: Arc::new(compiled) })
     }
 
@@ -155,7 +159,7 @@ enum Part {
 
 impl Template {
     /// Compiles a template. `$${` stands for a literal `${`.
-    pub fn parse(source: &str) -> Result<Self, String> {
+    pub fn parse(source: &str) -> Result<Self, Text> {
         let mut parts = Vec::new();
         let mut text = String::new();
         let mut expressions = 0;
@@ -170,11 +174,15 @@ impl Template {
             text.push_str(&rest[..start]);
             let inner = &rest[start + 2..];
             let end = closing_brace(inner).ok_or_else(|| {
-                format!("`{}`: the `${{` is not closed by a `}}`", brief(rest[start..].trim_end()))
+                let short = brief(rest[start..].trim_end());
+                both!("`{short}`: the `${{` is not closed by a `}}`", "`{short}`：`${{` 没有用 `}}` 关上")
             })?;
             expressions += 1;
             if expressions > MOST_EXPRESSIONS {
-                return Err(format!("a text may have at most {MOST_EXPRESSIONS} `${{…}}` in it"));
+                return Err(both!(
+                    "a text may have at most {MOST_EXPRESSIONS} `${{…}}` in it",
+                    "一段文字里最多有 {MOST_EXPRESSIONS} 个 `${{…}}`"
+                ));
             }
             if !text.is_empty() {
                 parts.push(Part::Text(std::mem::take(&mut text)));
@@ -272,14 +280,16 @@ pub fn json_value(json: &serde_json::Value) -> Value {
 }
 
 /// Splits a command into words as `redis-cli` does: at white space outside quotes. `${…}` is never split.
-pub fn split_words(text: &str) -> Result<Vec<String>, String> {
+pub fn split_words(text: &str) -> Result<Vec<String>, Text> {
+    let short = brief(text);
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         if rest.starts_with("${") {
-            let end = closing_brace(&rest[2..])
-                .ok_or_else(|| format!("`{}`: a `${{` is not closed", brief(text)))?;
+            let end = closing_brace(&rest[2..]).ok_or_else(|| {
+                both!("`{short}`: a `${{` is not closed", "`{short}`：有一个 `${{` 没有关上")
+            })?;
             word.get_or_insert_default().push_str(&rest[..=end + 2]);
             rest = &rest[end + 3..];
         } else if c.is_whitespace() {
@@ -287,7 +297,9 @@ pub fn split_words(text: &str) -> Result<Vec<String>, String> {
             rest = &rest[c.len_utf8()..];
         } else if c == '"' || c == '\'' {
             let inner = &rest[1..];
-            let end = inner.find(c).ok_or_else(|| format!("`{}`: a quote is not closed", brief(text)))?;
+            let end = inner
+                .find(c)
+                .ok_or_else(|| both!("`{short}`: a quote is not closed", "`{short}`：有一个引号没有关上"))?;
             word.get_or_insert_default().push_str(&inner[..end]);
             rest = &inner[end + 1..];
         } else {

@@ -13,9 +13,10 @@ use serde::{
     de::{Error, IntoDeserializer as _, SeqAccess, Visitor},
 };
 
+use super::error::{custom, marked};
 use crate::{
     log::Product,
-    text::{Lang, Words},
+    text::{Lang, Words, both},
 };
 
 /// The servers that a lesson runs on, by the name that its `lab:` gives.
@@ -71,7 +72,10 @@ impl Several {
             let product = part.product();
             if parts[..n].iter().any(|other| other.product() == product) {
                 let name = product.traits().name;
-                return Err(format!("a lab has one kind of {name} servers, and this has two: leave one out"));
+                return Err(marked(&both!(
+                    "a lab has one kind of {name} servers, and this has two: leave one out",
+                    "一个 lab 里 {name} 服务器只能有一种，这里有两种：请去掉一个"
+                )));
             }
         }
         let mut known = COMPOSED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -137,7 +141,10 @@ impl<'de> Deserialize<'de> for LabKind {
                     parts.push(part);
                 }
                 match parts[..] {
-                    [] => Err(A::Error::custom("an empty list: name at least one lab")),
+                    [] => Err(custom(&both!(
+                        "an empty list: name at least one lab",
+                        "空的列表：至少写一个 lab"
+                    ))),
                     [one] => Ok(one),
                     ref several => Several::of(several).map(LabKind::Several).map_err(A::Error::custom),
                 }

@@ -13,6 +13,7 @@ use super::{
     Lesson, LessonError, Loaded, Recipes, Source,
     error::{Mistake, Path},
 };
+use crate::text::both;
 
 static CARRIED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/lessons");
 
@@ -76,10 +77,13 @@ impl Library {
                 let source = Source::read(&path)?;
                 let lesson = source.lesson()?;
                 if let Some(first) = files.insert(lesson.id.clone(), source.file.clone()) {
-                    let message = format!("`{}` is the id of {first} too", lesson.id);
+                    let id = &lesson.id;
+                    let message = both!("`{id}` is the id of {first} too", "`{id}` 也是 {first} 的 id");
                     let mistake = Mistake::new(&Path::root().key("id"), message);
                     files.insert(lesson.id, first);
-                    return Err(source.place(&mistake.help("give each lesson an id of its own")));
+                    return Err(source.place(
+                        &mistake.help(both!("give each lesson an id of its own", "请让每节课有自己的 id")),
+                    ));
                 }
                 library.add(source, lesson, &recipes);
                 Ok(())
@@ -148,8 +152,9 @@ pub fn carried_recipes() -> Result<Recipes, LessonError> {
 fn yaml_files(directory: &FilePath) -> Result<Vec<PathBuf>, LessonError> {
     let shown = directory.display().to_string();
     let entries = fs::read_dir(directory).map_err(|error| {
-        let help = "give a directory that holds lesson files (*.yaml)".to_owned();
-        LessonError::of_file(&shown, format!("cannot be read: {error}"), Some(help))
+        let help =
+            both!("give a directory that holds lesson files (*.yaml)", "请给出存放课程文件（*.yaml）的目录");
+        LessonError::of_file(&shown, both!("cannot be read: {error}", "无法读取：{error}"), Some(help))
     })?;
     let mut files: Vec<PathBuf> = entries
         .filter_map(Result::ok)

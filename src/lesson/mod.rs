@@ -10,6 +10,7 @@ pub(crate) mod invariant;
 pub(crate) mod lab_kind;
 pub mod library;
 pub(crate) mod load;
+pub(crate) mod lua;
 pub(crate) mod model;
 pub mod plan;
 pub(crate) mod question;

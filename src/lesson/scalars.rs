@@ -8,12 +8,13 @@ use serde::{
     de::{Error, MapAccess, Visitor},
 };
 
+use super::error::custom;
 use super::{
     invariant::Never,
     model::{Claim, Count, Param},
     question::Right,
 };
-use crate::text::Text;
+use crate::text::{Text, both};
 
 impl<'de> Deserialize<'de> for Param {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -30,7 +31,9 @@ impl<'de> Deserialize<'de> for Param {
                 Ok(Param::Number(value))
             }
             fn visit_u64<E: Error>(self, value: u64) -> Result<Param, E> {
-                i64::try_from(value).map(Param::Number).map_err(|_| E::custom("the number is too large"))
+                i64::try_from(value)
+                    .map(Param::Number)
+                    .map_err(|_| custom(&both!("the number is too large", "这个数太大")))
             }
             fn visit_str<E>(self, value: &str) -> Result<Param, E> {
                 Ok(Param::Word(value.to_owned()))
@@ -49,7 +52,9 @@ impl<'de> Deserialize<'de> for Count {
                 f.write_str("a number from 1 on, or ${…}")
             }
             fn visit_u64<E: Error>(self, value: u64) -> Result<Count, E> {
-                u32::try_from(value).map(Count::Number).map_err(|_| E::custom("the number is too large"))
+                u32::try_from(value)
+                    .map(Count::Number)
+                    .map_err(|_| custom(&both!("the number is too large", "这个数太大")))
             }
             fn visit_str<E>(self, value: &str) -> Result<Count, E> {
                 Ok(Count::Template(value.to_owned()))
@@ -84,8 +89,9 @@ impl<'de> Deserialize<'de> for Claim {
                             continue;
                         }
                         "that" | "overlap" | "exclusive" if claim.is_some() => {
-                            return Err(A::Error::custom(format!(
-                                "one claim at a time: `{key}` is a second one"
+                            return Err(custom(&both!(
+                                "one claim at a time: `{key}` is a second one",
+                                "一条断言只说一件事：`{key}` 是第二件"
                             )));
                         }
                         "that" => Claim::That { that: map.next_value()?, says },
@@ -101,10 +107,14 @@ impl<'de> Deserialize<'de> for Claim {
                     claim = Some(next);
                 }
                 match claim {
-                    None if sentence.is_some() => Err(A::Error::custom(
+                    None if sentence.is_some() => Err(custom(&both!(
                         "a sentence that claims nothing; write `that: EXPRESSION` beside `says`",
-                    )),
-                    None => Err(A::Error::custom("an empty claim; write `overlap: LOCK`")),
+                        "只有说明、没有断言；请在 `says` 旁边写 `that: 表达式`"
+                    ))),
+                    None => Err(custom(&both!(
+                        "an empty claim; write `overlap: LOCK`",
+                        "空的断言；请写 `overlap: 锁名`"
+                    ))),
                     Some(mut claim) => {
                         if let Claim::That { says, .. }
                         | Claim::Overlap { says, .. }
@@ -138,19 +148,26 @@ impl<'de> Deserialize<'de> for Never {
                     match key.as_str() {
                         "overlap" => never = Some(Never::Overlap { overlap: map.next_value()? }),
                         "exclusive" => {
-                            return Err(A::Error::custom(
-                                "a lock that is held by one at a time breaks nothing; write `{ overlap: LOCK }`",
-                            ));
+                            return Err(custom(&both!(
+                                "a lock that is held by one at a time breaks nothing; write `{{ overlap: LOCK }}`",
+                                "锁同一时刻只有一个持有者，并没有违反什么；请写 `{{ overlap: 锁名 }}`"
+                            )));
                         }
                         "that" => {
-                            return Err(A::Error::custom(
+                            return Err(custom(&both!(
                                 "`never` takes the expression itself: `never: sold > stock`",
-                            ));
+                                "`never` 后面直接写表达式：`never: sold > stock`"
+                            )));
                         }
                         other => return Err(A::Error::unknown_field(other, &["overlap"])),
                     }
                 }
-                never.ok_or_else(|| A::Error::custom("nothing that must never be; write `{ overlap: LOCK }`"))
+                never.ok_or_else(|| {
+                    custom(&both!(
+                        "nothing that must never be; write `{{ overlap: LOCK }}`",
+                        "没有写绝不允许什么；请写 `{{ overlap: 锁名 }}`"
+                    ))
+                })
             }
         }
         deserializer.deserialize_any(NeverVisitor)
@@ -169,7 +186,10 @@ impl<'de> Deserialize<'de> for Right {
                 if value {
                     Ok(Right::Always(true))
                 } else {
-                    Err(E::custom("`right: false` is what leaving `right` out means"))
+                    Err(custom(&both!(
+                        "`right: false` is what leaving `right` out means",
+                        "`right: false` 就等于不写 `right`"
+                    )))
                 }
             }
             fn visit_str<E>(self, value: &str) -> Result<Right, E> {

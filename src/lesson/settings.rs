@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     LabKind,
-    error::{Mistake, Path},
+    error::{Mistake, Path, marked},
     parse_millis,
 };
-use crate::log::Product;
+use crate::{log::Product, text::both};
 
 /// How the lab's servers are configured. A setting that is left out is the lab's own.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -70,9 +70,11 @@ impl TryFrom<String> for Seconds {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let millis = parse_millis(&text)?;
+        let millis = parse_millis(&text).map_err(|why| marked(&why))?;
         let seconds = u32::try_from(millis / 1000).ok().filter(|seconds| *seconds > 0 && millis % 1000 == 0);
-        seconds.map(Self).ok_or_else(|| format!("`{text}`: write whole seconds, such as 3s"))
+        seconds.map(Self).ok_or_else(|| {
+            marked(&both!("`{text}`: write whole seconds, such as 3s", "`{text}`：请写整秒数，例如 3s"))
+        })
     }
 }
 
@@ -113,11 +115,13 @@ impl Settings {
         match self.given().find(|(_, product)| !lab.has(*product)) {
             None => Ok(()),
             Some((name, product)) => {
-                let message = format!(
-                    "`{name}` is a setting of {}, and this lab has no server of it",
-                    product.traits().name
+                let product = product.traits().name;
+                let message = both!(
+                    "`{name}` is a setting of {product}, and this lab has no server of it",
+                    "`{name}` 是 {product} 的设置，而这个 lab 里没有它的服务器"
                 );
-                Err(Mistake::new(&path.key(name), message).help("leave it out, or choose another `lab`"))
+                Err(Mistake::new(&path.key(name), message)
+                    .help(both!("leave it out, or choose another `lab`", "请去掉它，或者换一个 `lab`")))
             }
         }
     }
@@ -154,7 +158,7 @@ mod tests {
     #[test]
     fn what_no_server_of_the_lab_has_is_refused_at_its_place() {
         for (own, variant, why) in [
-            ("settings: { appendonly: sometimes }\n", "", "unknown variant `sometimes`"),
+            ("settings: { appendonly: sometimes }\n", "", "`appendonly` cannot be `sometimes`"),
             ("settings: { dir: / }\n", "", "`dir`"),
             ("settings: { lock_wait_timeout: 1500ms }\n", "", "whole seconds"),
             ("settings: { lock_wait_timeout: 3s }\n", "", "a setting of MariaDB"),

@@ -10,8 +10,11 @@ use serde::{
     de::{Error, MapAccess, Visitor, value::MapAccessDeserializer},
 };
 
-use super::story::OneOrMany;
-use crate::log::{Belief, Product};
+use super::{error::custom, story::OneOrMany};
+use crate::{
+    log::{Belief, Product},
+    text::{Text, both},
+};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
@@ -51,8 +54,7 @@ pub enum Step {
 pub const DEFAULT_AT_MOST: u32 = 1000;
 
 /// An operation: one command, script, call or wait.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
-#[serde(try_from = "RawOperation")]
+#[derive(Debug, Clone, PartialEq, JsonSchema)]
 #[schemars(with = "RawOperation")]
 pub struct Operation {
     /// What is sent.
@@ -176,17 +178,30 @@ struct RawOperation {
     allow: Vec<String>,
 }
 
-impl TryFrom<RawOperation> for Operation {
-    type Error = String;
+impl<'de> Deserialize<'de> for Operation {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = RawOperation::deserialize(deserializer)?;
+        Self::try_from(raw).map_err(|why| custom(&why))
+    }
+}
 
-    fn try_from(raw: RawOperation) -> Result<Self, String> {
+impl TryFrom<RawOperation> for Operation {
+    type Error = Text;
+
+    fn try_from(raw: RawOperation) -> Result<Self, Text> {
         let RawOperation { redis, script, keys, args, zk, sql, local, wait, take, on, until, every, allow } =
             raw;
         if script.is_none() && !(keys.is_empty() && args.is_empty()) {
-            return Err("`keys` and `args` belong to a `script`".to_owned());
+            return Err(both!(
+                "`keys` and `args` belong to a `script`",
+                "`keys` 和 `args` 要和 `script` 一起用"
+            ));
         }
         if every.is_some() && until.is_none() {
-            return Err("`every` needs an `until` that says when to stop trying".to_owned());
+            return Err(both!(
+                "`every` needs an `until` that says when to stop trying",
+                "有 `every` 就要有 `until`，说明何时不再重试"
+            ));
         }
         let verbs = [
             redis.map(Verb::Redis),
@@ -200,14 +215,15 @@ impl TryFrom<RawOperation> for Operation {
         let mut verbs = verbs.into_iter().flatten();
         match (verbs.next(), verbs.next()) {
             (Some(verb), None) => Ok(Self { verb, on, until, every, allow }),
-            (None, _) => {
-                Err("an operation needs one of: redis, script, zk, sql, local, wait, take".to_owned())
-            }
-            (Some(_), Some(_)) => {
-                Err("an operation is one wire command: give only one of redis, script, zk, sql, \
-                                       local, wait, take, and write the other as a step of its own"
-                    .to_owned())
-            }
+            (None, _) => Err(both!(
+                "an operation needs one of: redis, script, zk, sql, local, wait, take",
+                "操作要有以下之一：redis、script、zk、sql、local、wait、take"
+            )),
+            (Some(_), Some(_)) => Err(both!(
+                "an operation is one wire command: give only one of redis, script, zk, sql, local, wait, take, and \
+                     write the other as a step of its own",
+                "一个操作只发一条命令：redis、script、zk、sql、local、wait、take 只写一个，另一个另写一步"
+            )),
         }
     }
 }
@@ -232,16 +248,23 @@ pub struct Setup {
 
 impl Setup {
     /// The product that it is for, and the command.
-    pub(crate) fn command(&self) -> Result<(Product, &str), &'static str> {
+    pub(crate) fn command(&self) -> Result<(Product, &str), Text> {
         let given =
             [(Product::Redis, &self.redis), (Product::Zookeeper, &self.zk), (Product::Mariadb, &self.sql)];
         let mut given = given.iter().filter_map(|(product, text)| Some((*product, text.as_deref()?)));
         match (given.next(), given.next()) {
             (Some(one), None) => Ok(one),
-            _ => Err("a setup command is one of `redis: …`, `zk: …` and `sql: …`"),
+            _ => Err(both!(
+                "a setup command is one of `redis: …`, `zk: …` and `sql: …`",
+                "setup 的每条命令是 `redis: …`、`zk: …`、`sql: …` 之一"
+            )),
         }
     }
 }
+
+/// The fields of an operation, which stand inside it.
+pub(crate) const FIELDS: [&str; 12] =
+    ["redis", "script", "keys", "args", "zk", "sql", "local", "take", "on", "until", "every", "allow"];
 
 /// The words that begin a step and so cannot be labels.
 pub const KEYWORDS: [&str; 16] = [
@@ -267,12 +290,17 @@ impl<'de> Visitor<'de> for StepVisitor {
     fn visit_str<E: Error>(self, word: &str) -> Result<Step, E> {
         match word {
             "stop" => Ok(Step::Stop),
-            other => Err(E::custom(format!("`{other}` alone is no step; the only such word is `stop`"))),
+            other => Err(custom(&both!(
+                "`{other}` alone is no step; the only such word is `stop`",
+                "单独一个 `{other}` 不是步骤；只有 `stop` 可以单独写"
+            ))),
         }
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Step, A::Error> {
-        let Some(key) = map.next_key::<String>()? else { return Err(A::Error::custom("an empty step")) };
+        let Some(key) = map.next_key::<String>()? else {
+            return Err(custom(&both!("an empty step", "空的步骤")));
+        };
         let mut believe =
             |belief| -> Result<Step, A::Error> { Ok(Step::Believe { lock: map.next_value()?, belief }) };
         let step = match key.as_str() {
@@ -289,16 +317,31 @@ impl<'de> Visitor<'de> for StepVisitor {
             }
             "if" | "repeat" | "use" => return compound(&key, map),
             "then" | "else" | "times" | "while" | "with" | "at_most" | "as" => {
-                return Err(A::Error::custom(format!(
-                    "`{key}` comes after `if`, `repeat` or `use`, not first"
+                return Err(custom(&both!(
+                    "`{key}` comes after `if`, `repeat` or `use`, not first",
+                    "`{key}` 要写在 `if`、`repeat` 或 `use` 之后，不能打头"
                 )));
             }
-            _ => Step::Operation { operation: map.next_value()?, label: key.clone() },
+            _ => match map.next_value::<Option<Operation>>()? {
+                Some(operation) => Step::Operation { operation, label: key.clone() },
+                None => {
+                    return Err(custom(&both!(
+                        "the step `{key}` is empty: what belongs to it is indented below it, or stands behind it: \
+                         `{key}: {{ redis: … }}`",
+                        "步骤 `{key}` 是空的：属于它的内容要缩进写在它下面，或者写在它后面：`{key}: {{ redis: … }}`"
+                    )));
+                }
+            },
         };
         match map.next_key::<String>()? {
             None => Ok(step),
-            Some(second) => Err(A::Error::custom(format!(
-                "a step is one thing: after `{key}`, begin a new step with `- {second}: …`"
+            Some(second) if FIELDS.contains(&second.as_str()) => Err(custom(&both!(
+                "`{second}` belongs to the operation: write it inside, `{key}: {{ …, {second}: … }}`",
+                "`{second}` 是操作的字段：请写到里面，`{key}: {{ …, {second}: … }}`"
+            ))),
+            Some(second) => Err(custom(&both!(
+                "a step is one thing: after `{key}`, begin a new step with `- {second}: …`",
+                "一步只做一件事：`{key}` 之后请另起一步 `- {second}: …`"
             ))),
         }
     }
@@ -306,7 +349,13 @@ impl<'de> Visitor<'de> for StepVisitor {
 
 /// The steps that have several keys.
 fn compound<'de, A: MapAccess<'de>>(first: &str, mut map: A) -> Result<Step, A::Error> {
-    let unknown = |key: &str, known: &'static [&'static str]| A::Error::unknown_field(key, known);
+    let unknown = |key: &str, known: &[&str]| {
+        let known = known.join(", ");
+        custom::<A::Error>(&both!(
+            "unknown field `{key}`: beside `{first}` there may be {known}",
+            "没有名为 `{key}` 的字段：`{first}` 旁边可以写 {known}"
+        ))
+    };
     match first {
         "if" => {
             let condition = map.next_value()?;
@@ -318,7 +367,8 @@ fn compound<'de, A: MapAccess<'de>>(first: &str, mut map: A) -> Result<Step, A::
                     other => return Err(unknown(other, &["then", "else"])),
                 }
             }
-            let then = then.ok_or_else(|| A::Error::missing_field("then"))?;
+            let then =
+                then.ok_or_else(|| custom(&both!("`if` needs a `then: [ … ]`", "`if` 要有 `then: [ … ]`")))?;
             Ok(Step::If { condition, then, otherwise: otherwise.unwrap_or_default() })
         }
         "repeat" => {
@@ -334,7 +384,10 @@ fn compound<'de, A: MapAccess<'de>>(first: &str, mut map: A) -> Result<Step, A::
                 }
             }
             if times.is_some() == condition.is_some() {
-                return Err(A::Error::custom("`repeat` needs either `times` or `while`"));
+                return Err(custom(&both!(
+                    "`repeat` needs either `times` or `while`",
+                    "`repeat` 要么写 `times`，要么写 `while`"
+                )));
             }
             Ok(Step::Repeat { steps, times, condition, at_most, number })
         }

@@ -11,11 +11,12 @@ use serde::{
     },
 };
 
+use super::error::custom;
 use super::{
     fault::{Hold, Skew},
     question::Ask,
 };
-use crate::text::Text;
+use crate::text::{Text, both};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoryItem {
@@ -110,7 +111,10 @@ impl<'de> Deserialize<'de> for MoveRef {
             Some((who, label)) if !who.is_empty() && !label.is_empty() => {
                 Ok(Self { who: who.to_owned(), label: label.to_owned() })
             }
-            _ => Err(D::Error::custom(format!("`{text}`: write CLIENT.LABEL, such as A.acquire"))),
+            _ => Err(custom(&both!(
+                "`{text}`: write CLIENT.LABEL, such as A.acquire",
+                "`{text}`：请写成 客户端.操作名，例如 A.acquire"
+            ))),
         }
     }
 }
@@ -130,7 +134,9 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
             }
             fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
                 match Vec::deserialize(SeqAccessDeserializer::new(seq))? {
-                    all if all.is_empty() => Err(A::Error::custom("an empty list: name at least one")),
+                    all if all.is_empty() => {
+                        Err(custom(&both!("an empty list: name at least one", "空的列表：至少写一个")))
+                    }
                     all => Ok(OneOrMany(all)),
                 }
             }
@@ -208,13 +214,15 @@ impl<'de> Deserialize<'de> for StoryItem {
                         other => return Err(A::Error::unknown_field(other, VERBS)),
                     };
                     if beat.replace(next).is_some() {
-                        return Err(A::Error::custom(format!(
-                            "an item of the story is one thing: begin a new one with `- {key}: …`"
+                        return Err(custom(&both!(
+                            "an item of the story is one thing: begin a new one with `- {key}: …`",
+                            "剧情的一条只做一件事：请另起一条 `- {key}: …`"
                         )));
                     }
                 }
-                let beat =
-                    beat.ok_or_else(|| A::Error::custom("an item of the story in which nothing happens"))?;
+                let beat = beat.ok_or_else(|| {
+                    custom(&both!("an item of the story in which nothing happens", "剧情里有一条什么也没做"))
+                })?;
                 Ok(StoryItem { beat, only })
             }
         }
@@ -245,7 +253,7 @@ impl JsonSchema for StoryItem {
                 "say": text,
                 "ask": ask,
                 "move": names, "send": names, "each": names, "together": names, "finish": names,
-                "pass": { "anyOf": [{ "type": "string" }, pass] },
+                "pass": { "anyOf": [{ "type": ["string", "integer"] }, pass] },
                 "await": until,
                 "kill": { "type": "string" }, "restart": { "type": "string" },
                 "crash": { "type": "string" }, "freeze": { "type": "string" }, "thaw": { "type": "string" },

@@ -232,10 +232,12 @@ impl Interpreter {
             Reply::Value(value) => (json_value(value), Value::from(())),
             Reply::Error { code, .. } if allows(code) => (Value::from(()), Value::from(code.as_str())),
             Reply::Error { code, text } => {
-                return Err(format!(
-                    "`{label}` was answered with the error {code} {text}\n  help: where the program can cope with \
-                     it, write `allow: [{code}]`"
-                ));
+                // `ERR` is what Redis says of every wrong command: nothing to cope with.
+                let help = match code.as_str() {
+                    "ERR" => "put the command right".to_owned(),
+                    code => format!("where the program can cope with it, write `allow: [{code}]`"),
+                };
+                return Err(format!("`{label}` was answered with the error {code} {text}\n  help: {help}"));
             }
             // As claims see it: nobody knows what the server did, so it is not the same as nil.
             Reply::Lost(_) if allows("Lost") => (Value::from("Lost"), Value::from("Lost")),
@@ -267,7 +269,7 @@ impl Interpreter {
     }
 
     pub(crate) fn millis(&self, template: &Template) -> Result<i64, String> {
-        parse_millis(&template.render(&self.scope.value())?)
+        Ok(parse_millis(&template.render(&self.scope.value())?)?)
     }
 
     /// A text with this actor's values filled in.

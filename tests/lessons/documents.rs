@@ -176,7 +176,7 @@ fn commands_can_be_typed_as_they_stand_there() {
             for line in block.lines().filter(|line| line.starts_with("lockstep")) {
                 let command = line.split(" #").next().unwrap_or_default();
                 let command = command.split(" > ").next().unwrap_or_default();
-                let words = split_words(command).unwrap_or_else(|error| panic!("{line}: {error}"));
+                let words = split_words(command).unwrap_or_else(|error| panic!("{line}: {}", error.en));
                 if let Err(error) = Cli::try_parse_from(words) {
                     panic!("{}: {line}\n{error}", path.display());
                 }

@@ -49,7 +49,7 @@ async fn gone(pid: u32) {
     assert_eq!(waiting.await.unwrap(), 1, "it never ended");
 }
 
-async fn connect(address: &LinkAddress) -> redis::RedisResult<MultiplexedConnection> {
+pub async fn connect(address: &LinkAddress) -> redis::RedisResult<MultiplexedConnection> {
     let LinkAddress::Unix(socket) = address else { panic!("Redis is on a Unix socket") };
     let client = redis::Client::open(ConnectionAddr::Unix(socket.clone()).into_connection_info()?)?;
     let config = AsyncConnectionConfig::new().set_response_timeout(None).set_connection_timeout(None);

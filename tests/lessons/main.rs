@@ -24,6 +24,7 @@ mod live;
 mod locks;
 mod mariadb;
 mod messages;
+mod mistakes;
 mod race;
 mod recipes;
 mod run;

@@ -3,6 +3,8 @@
 
 use std::cell::Cell;
 
+use crate::text::{Text, both};
+
 /// What one task may spend, in the measure of [`super::LARGEST_VALUE`]: about a second without optimization.
 const ALLOWANCE: usize = 48 << 20;
 
@@ -28,11 +30,14 @@ pub fn within_allowance<R>(task: impl FnOnce() -> R) -> R {
     task()
 }
 
-pub(crate) fn take(cost: usize) -> Result<(), String> {
+pub(crate) fn take(cost: usize) -> Result<(), Text> {
     let Some(left) = LEFT.get() else { return Ok(()) };
     LEFT.set(Some(left.saturating_sub(cost)));
     if cost > left {
-        return Err("all expressions together take too much to compute".to_owned());
+        return Err(both!(
+            "all expressions together take too much to compute",
+            "所有表达式加起来的计算量太大"
+        ));
     }
     Ok(())
 }

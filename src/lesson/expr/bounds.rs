@@ -105,7 +105,7 @@ fn spend(state: &mut State<'_, '_>, cost: usize) -> Result<(), Error> {
     if work.0 > MOST_WORK {
         return Err(refused(format!("it goes through more than {} MiB of values", MOST_WORK >> 20)));
     }
-    allowance::take(cost).map_err(refused)
+    allowance::take(cost).map_err(|why| refused(why.into()))
 }
 
 /// What a value costs, or an error when that is too much. A value within a value counts each time that it appears.

@@ -4,10 +4,11 @@
 //! b` as `(a)|__mul(b)`).
 
 use super::{
-    super::error::{ALIKE, nearest},
+    super::error::{ALIKE, did_you_mean, nearest},
     FILTERS, TESTS,
     tokens::{Kind, Token, brief, tokens},
 };
+use crate::text::{Text, both};
 
 /// The longest expression, in bytes.
 pub const LONGEST: usize = 4096;
@@ -37,16 +38,30 @@ pub(crate) const SLICE: &str = "__slice";
 ///
 /// # Errors
 /// What is too long, too deep or no expression, without quoting the whole of it.
-pub(crate) fn guarded(source: &str) -> Result<String, String> {
+pub(crate) fn guarded(source: &str) -> Result<String, Text> {
     if source.len() > LONGEST {
-        return Err(format!("it has {} bytes; an expression may have at most {LONGEST}", source.len()));
+        let bytes = source.len();
+        return Err(both!(
+            "it has {bytes} bytes; an expression may have at most {LONGEST}",
+            "它有 {bytes} 字节；一个表达式最多 {LONGEST} 字节"
+        ));
     }
     let mut reader = Reader { tokens: tokens(source)?, at: 0, depth: 0, operators: 0 };
-    let guarded = reader.expression()?;
+    let guarded = reader.expression().map_err(|why| *why)?;
     match reader.peek() {
         None => Ok(guarded),
-        Some("=") => Err("unexpected `=`: to compare, write `==`".to_owned()),
-        Some(token) => Err(format!("unexpected `{token}` after its end")),
+        Some("=") => Err(assigned()),
+        Some(token) => {
+            let message = both!("unexpected `{token}` after its end", "结束之后还有多余的 `{token}`");
+            let word = token.to_lowercase();
+            Err(match word.as_str() {
+                "and" | "or" | "is" | "in" | "if" | "not" => {
+                    Text::join(&[message, both!("write `{word}`", "请写 `{word}`")], ": ", "：")
+                }
+                "equals" => Text::join(&[message, both!("write `==`", "请写 `==`")], ": ", "："),
+                _ => message,
+            })
+        }
     }
 }
 
@@ -58,7 +73,25 @@ struct Reader<'s> {
     operators: usize,
 }
 
-type Written = Result<String, String>;
+/// The reader recurses: what an error says stands elsewhere, and is worded in functions of their own, so that little of
+/// the stack is needed.
+type Written = Result<String, Box<Text>>;
+
+fn too_deep() -> Box<Text> {
+    Box::new(both!("it is nested deeper than {DEEPEST} levels", "嵌套超过 {DEEPEST} 层"))
+}
+
+fn doubled() -> Box<Text> {
+    Box::new(both!("unexpected `||`: write `or`", "意外的 `||`：请写 `or`"))
+}
+
+fn empty_subscript() -> Box<Text> {
+    Box::new(both!("a subscript is empty", "下标是空的"))
+}
+
+fn assigned() -> Text {
+    both!("unexpected `=`: to compare, write `==`", "意外的 `=`：比较要写 `==`")
+}
 
 impl<'s> Reader<'s> {
     /// The next token. A quoted text is none of the signs and words that grammar asks for: its quotes are part of it.
@@ -82,25 +115,43 @@ impl<'s> Reader<'s> {
         Some(found)
     }
 
-    fn expect(&mut self, token: &str) -> Result<(), String> {
+    fn expect(&mut self, token: &str) -> Result<(), Text> {
         if self.eat(token) {
             return Ok(());
         }
-        Err(self.unexpected(&format!("`{token}`")))
+        Err(self.unexpected(&format!("`{token}`").into()))
     }
 
-    fn unexpected(&self, expected: &str) -> String {
+    fn unexpected(&self, expected: &Text) -> Text {
         match self.peek() {
-            Some("=") => "unexpected `=`: to compare, write `==`".to_owned(),
-            Some(token) => format!("unexpected `{}`, expected {expected}", brief(token)),
-            None => format!("unexpected end, expected {expected}"),
+            Some("=") => assigned(),
+            Some(token) => {
+                let token = brief(token);
+                both!(
+                    "unexpected `{token}`, expected {expected}",
+                    "意外的 `{token}`，此处应为{expected}",
+                    expected
+                )
+            }
+            None => both!("unexpected end, expected {expected}", "意外结束，此处应为{expected}", expected),
         }
     }
 
-    fn operator(&mut self) -> Result<(), String> {
+    fn no_value(&self) -> Box<Text> {
+        Box::new(self.unexpected(&both!("a value", "值")))
+    }
+
+    fn no_index(&self) -> Box<Text> {
+        Box::new(self.unexpected(&both!("a name or an index", "名字或下标")))
+    }
+
+    fn operator(&mut self) -> Result<(), Text> {
         self.operators += 1;
         if self.operators > OPERATORS {
-            return Err(format!("an expression may have at most {OPERATORS} operators"));
+            return Err(both!(
+                "an expression may have at most {OPERATORS} operators",
+                "一个表达式最多有 {OPERATORS} 个运算符"
+            ));
         }
         Ok(())
     }
@@ -108,7 +159,7 @@ impl<'s> Reader<'s> {
     fn deeper(&mut self, inner: impl FnOnce(&mut Self) -> Written) -> Written {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(format!("it is nested deeper than {DEEPEST} levels"));
+            return Err(too_deep());
         }
         let written = inner(self);
         self.depth -= 1;
@@ -191,6 +242,9 @@ impl<'s> Reader<'s> {
         loop {
             if self.eat("|") {
                 self.operator()?;
+                if self.peek() == Some("|") {
+                    return Err(doubled());
+                }
                 let name = self.dotted_name()?;
                 check_filter(&name)?;
                 self.check_named_argument(&name)?;
@@ -229,7 +283,7 @@ impl<'s> Reader<'s> {
         let mut name = String::new();
         loop {
             let Some((Kind::Name, part)) = self.tokens.get(self.at) else {
-                return Err(self.unexpected("a name"));
+                return Err(Box::new(self.unexpected(&both!("a name", "名字"))));
             };
             name.push_str(part);
             self.at += 1;
@@ -241,7 +295,7 @@ impl<'s> Reader<'s> {
     }
 
     /// `map('name')` and `select('name')` take a filter or a test by its name.
-    fn check_named_argument(&self, filter: &str) -> Result<(), String> {
+    fn check_named_argument(&self, filter: &str) -> Result<(), Text> {
         let at = match filter {
             "map" | "select" | "reject" => self.at + 1,
             "selectattr" | "rejectattr" => self.at + 3,
@@ -273,7 +327,7 @@ impl<'s> Reader<'s> {
             if self.eat(".") {
                 self.operator()?;
                 let Some((Kind::Name | Kind::Number, name)) = self.tokens.get(self.at) else {
-                    return Err(self.unexpected("a name or an index"));
+                    return Err(self.no_index());
                 };
                 self.at += 1;
                 written = format!("{written}.{name}");
@@ -304,7 +358,9 @@ impl<'s> Reader<'s> {
             break;
         }
         if part == 0 {
-            let [Some(index), ..] = parts else { return Err("a subscript is empty".to_owned()) };
+            let [Some(index), ..] = parts else {
+                return Err(empty_subscript());
+            };
             return Ok(format!("{written}[{index}]"));
         }
         let parts = parts.map(|part| part.unwrap_or_else(|| "none".to_owned()));
@@ -327,7 +383,7 @@ impl<'s> Reader<'s> {
 
     fn value(&mut self) -> Written {
         let Some((kind, token)) = self.tokens.get(self.at).copied() else {
-            return Err(self.unexpected("a value"));
+            return Err(self.no_value());
         };
         match (kind, token) {
             (Kind::Text, _) => {
@@ -342,9 +398,7 @@ impl<'s> Reader<'s> {
                 }
                 Ok(written)
             }
-            (Kind::Name, "not" | "and" | "or" | "if" | "else" | "is" | "in") => {
-                Err(self.unexpected("a value"))
-            }
+            (Kind::Name, "not" | "and" | "or" | "if" | "else" | "is" | "in") => Err(self.no_value()),
             (Kind::Name | Kind::Number, _) => {
                 self.at += 1;
                 Ok(token.to_owned())
@@ -352,7 +406,7 @@ impl<'s> Reader<'s> {
             (_, "(") => self.list(")", true, Self::expression),
             (_, "[") => self.list("]", false, Self::expression),
             (_, "{") => self.list("}", false, Self::pair),
-            _ => Err(self.unexpected("a value")),
+            _ => Err(self.no_value()),
         }
     }
 
@@ -383,19 +437,21 @@ impl<'s> Reader<'s> {
 }
 
 /// A filter or test that does not exist is a mistake when a lesson is read, and not only where it would be used.
-fn check_filter(name: &str) -> Result<(), String> {
-    check("filter", name, &FILTERS, "such as `duration`, `length`, `int`, `first` and `join` there are")
+fn check_filter(name: &str) -> Result<(), Text> {
+    let what = both!("filter", "过滤器");
+    check(&what, name, &FILTERS, "`duration`, `length`, `int`, `first`, `join`")
 }
 
-fn check_test(name: &str) -> Result<(), String> {
-    check("test", name, &TESTS, "such as `defined`, `none`, `number` and `string` there are")
+fn check_test(name: &str) -> Result<(), Text> {
+    check(&both!("test", "测试"), name, &TESTS, "`defined`, `none`, `number`, `string`")
 }
 
-fn check(what: &str, name: &str, known: &[&str], some: &str) -> Result<(), String> {
+fn check(what: &Text, name: &str, known: &[&str], some: &str) -> Result<(), Text> {
     if known.contains(&name) {
         return Ok(());
     }
     let help = nearest(name, known.iter().copied(), ALIKE)
-        .map_or_else(|| some.to_owned(), |near| format!("did you mean `{near}`?"));
-    Err(format!("there is no {what} `{}`; {help}", brief(name)))
+        .map_or_else(|| both!("there are {some} and others", "可用的有 {some} 等"), did_you_mean);
+    let name = brief(name);
+    Err(both!("there is no {what} `{name}`; {help}", "没有名为 `{name}` 的{what}；{help}", what, help))
 }

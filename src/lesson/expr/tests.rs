@@ -5,6 +5,10 @@ use proptest::{prelude::*, sample::select};
 
 use super::{Expr, FILTERS, OWN_FILTERS, Scope, TESTS, Template, split_words};
 
+fn parse(source: &str) -> Result<Expr, String> {
+    Ok(Expr::parse(source)?)
+}
+
 fn scope(pairs: &[(&str, Value)]) -> Value {
     Scope::new(pairs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()).value()
 }
@@ -25,7 +29,17 @@ fn the_page_of_the_language_names_every_filter_and_test() {
         let (list, _) = rest.split_once(".\n").expect("the end of a list");
         list.split('`').skip(1).step_by(2).collect()
     };
-    let mut filters = named("\nThose of minijinja: ");
+    let (_, table) = page.split_once("| filter | example | gives |\n|---|---|---|\n").expect("a table");
+    let mut filters = named("\nThe others: ");
+    for row in table.lines().take_while(|line| line.starts_with('|')) {
+        let row = row.replace(r"\|", "\u{1}");
+        let cells: Vec<String> = row.split('|').map(|cell| cell.trim().replace('\u{1}', "|")).collect();
+        let example = cells[2].trim_matches('`');
+        let gives = parse(example).and_then(|expr| expr.eval(scope(&[]))).map(|value| value.to_string());
+        assert_eq!(gives.as_deref(), Ok(cells[3].trim_matches('`')), "{example}");
+        let known = FILTERS.iter().filter(|name| cells[1].contains(&format!("`{name}`")));
+        filters.extend(known);
+    }
     filters.extend(OWN_FILTERS.iter().filter(|name| page.contains(&format!("`{name}`"))));
     assert_eq!(filters, FILTERS.iter().copied().collect());
     let is_name = |name: &&str| name.chars().all(char::is_alphanumeric);
@@ -41,12 +55,12 @@ fn an_unknown_name_is_an_error_and_names_the_expression() {
 
 #[test]
 fn conditions_compare_replies() {
-    let condition = Expr::parse("reply == 'OK' and left|int > 0").expect("parses");
+    let condition = parse("reply == 'OK' and left|int > 0").expect("parses");
     let yes = scope(&[("reply", "OK".into()), ("left", "1".into())]);
     let no = scope(&[("reply", Value::from(())), ("left", "1".into())]);
     assert!(condition.eval(yes).expect("evaluates").is_true());
     assert!(!condition.eval(no).expect("evaluates").is_true());
-    assert!(Expr::parse("reply ==").expect_err("broken").contains("reply =="));
+    assert!(parse("reply ==").expect_err("broken").contains("reply =="));
 }
 
 #[test]
@@ -86,7 +100,7 @@ proptest! {
     fn no_text_makes_the_parsers_panic(text in "\\PC{0,40}") {
         let _ = Template::parse(&text);
         let _ = split_words(&text);
-        let _ = Expr::parse(&text);
+        let _ = parse(&text);
     }
 
     #[test]
@@ -136,12 +150,12 @@ fn on_a_small_stack(test: impl FnOnce() + Send + 'static) {
 fn what_is_long_or_deep_is_refused_and_what_is_just_allowed_needs_little_stack() {
     on_a_small_stack(|| {
         for text in long(50_000).iter().chain(&long(1_100)) {
-            let error = Expr::parse(text).expect_err("too long");
+            let error = parse(text).expect_err("too long");
             assert!(error.len() < 300, "{error}");
         }
         for n in [1, 11, 12, 23, 24, 40, 60, 100, 200] {
             for text in long(n) {
-                if let Ok(expr) = Expr::parse(&text) {
+                if let Ok(expr) = parse(&text) {
                     let _ = expr.names();
                     let _ = expr.eval(scope(&[]));
                 }
@@ -189,7 +203,7 @@ fn values_are_bounded_whatever_makes_them() {
         "range(100000)|zip(range(100000))|list",
     ] {
         let started = std::time::Instant::now();
-        let result = Expr::parse(text).and_then(|expr| expr.eval(names.clone()));
+        let result = parse(text).and_then(|expr| expr.eval(names.clone()));
         let error = result.expect_err(text);
         assert!(error.len() < 300, "{error}");
         assert!(started.elapsed() < std::time::Duration::from_secs(2), "{text}: {:?}", started.elapsed());
@@ -212,8 +226,8 @@ fn values_that_are_kept_do_not_pile_up() {
             ("namespace(a=1)", "namespace(a=x)"),
             ("(1,)", "x + (1,)"),
         ] {
-            let mut x = Expr::parse(start).and_then(|expr| expr.eval(scope(&[]))).expect(start);
-            let step = Expr::parse(step).expect(step);
+            let mut x = parse(start).and_then(|expr| expr.eval(scope(&[]))).expect(start);
+            let step = parse(step).expect(step);
             for _ in 0..2_000 {
                 match step.eval(scope(&[("x", x.clone())])) {
                     Ok(next) => x = next,
@@ -236,13 +250,13 @@ fn filters_and_tests_that_do_not_exist_are_named() {
         ("1 is nothing", "there is no test `nothing`"),
         ("a = 1", "to compare, write `==`"),
     ] {
-        let error = Expr::parse(text).expect_err(text);
+        let error = parse(text).expect_err(text);
         assert!(error.contains(wanted), "{error}");
     }
     for text in
         ["[1]|map('string')", "[1]|select|list", "a is not none", "[{'a': 1}]|selectattr('a', 'eq', 1)"]
     {
-        Expr::parse(text).expect(text);
+        parse(text).expect(text);
     }
 }
 
@@ -327,10 +341,10 @@ proptest! {
         }));
         // What `minijinja` panics at, such as `[][::-1]`, has a value here.
         let Ok(expected) = expected else {
-            let _ = Expr::parse(&text).and_then(|bounded| bounded.eval(names)).map(|value| value.to_string());
+            let _ = parse(&text).and_then(|bounded| bounded.eval(names)).map(|value| value.to_string());
             return Ok(());
         };
-        let bounded = Expr::parse(&text);
+        let bounded = parse(&text);
         match (expected, bounded) {
             (Err(_), Err(_)) => {}
             (expected, Ok(bounded)) => match (expected, bounded.compiled.eval(names.clone())) {
@@ -361,7 +375,7 @@ proptest! {
     ]), 0..40)) {
         let text = tokens.join(" ");
         let started = std::time::Instant::now();
-        if let Ok(expr) = Expr::parse(&text) {
+        if let Ok(expr) = parse(&text) {
             let _ = expr.names();
             let _ = expr.eval(scope(&[("x", "y".into())]));
         }

@@ -1,5 +1,7 @@
 //! The words, numbers, texts and signs of an expression, as `minijinja` divides it.
 
+use crate::text::{Text, both};
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Name,
@@ -10,7 +12,7 @@ pub(crate) enum Kind {
 
 pub(crate) type Token<'s> = (Kind, &'s str);
 
-pub(crate) fn tokens(source: &str) -> Result<Vec<Token<'_>>, String> {
+pub(crate) fn tokens(source: &str) -> Result<Vec<Token<'_>>, Text> {
     const PAIRS: [&str; 6] = ["//", "**", "==", "!=", "<=", ">="];
     let mut tokens: Vec<Token<'_>> = Vec::new();
     let mut rest = source;
@@ -26,7 +28,17 @@ pub(crate) fn tokens(source: &str) -> Result<Vec<Token<'_>>, String> {
             '\'' | '"' => (Kind::Text, text(rest, first)?),
             _ if PAIRS.iter().any(|pair| rest.starts_with(pair)) => (Kind::Sign, 2),
             _ if "+-*/%.,:~|=<>()[]{}".contains(first) => (Kind::Sign, 1),
-            other => return Err(format!("unexpected character `{}`", other.escape_debug())),
+            other => {
+                let shown = other.escape_debug();
+                let message = both!("unexpected character `{shown}`", "意外的字符 `{shown}`");
+                let word = match other {
+                    '&' => "and",
+                    '!' => "not",
+                    _ => return Err(message),
+                };
+                let instead = both!("write `{word}`", "请写 `{word}`");
+                return Err(Text::join(&[message, instead], ": ", "："));
+            }
         };
         tokens.push((kind, &rest[..length]));
         rest = &rest[length..];
@@ -60,7 +72,7 @@ fn number(text: &str, after_dot: bool) -> usize {
 }
 
 /// How long the quoted text is, with its quotes.
-fn text(text: &str, quote: char) -> Result<usize, String> {
+fn text(text: &str, quote: char) -> Result<usize, Text> {
     let mut escaped = false;
     for (at, c) in text.char_indices().skip(1) {
         match c {
@@ -70,7 +82,7 @@ fn text(text: &str, quote: char) -> Result<usize, String> {
             _ => {}
         }
     }
-    Err("a quote is not closed".to_owned())
+    Err(both!("a quote is not closed", "有一个引号没有关上"))
 }
 
 /// A piece of an expression, short enough to be read in a message.

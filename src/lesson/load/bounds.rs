@@ -9,6 +9,11 @@ use serde::{
     de::{DeserializeSeed, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor},
 };
 
+use crate::text::{Text, both};
+
+/// Line and column, what is wrong and what would be right.
+pub(crate) type Refusal = (Option<(usize, usize)>, Text, Text);
+
 /// The most `[` and `{` in a file. The most that a lesson of Lockstep's own has is 200.
 const BRACKETS: usize = 8_000;
 
@@ -19,22 +24,28 @@ const VALUES: usize = 100_000;
 const TEXT: usize = 4 << 20;
 
 /// What is too much of a file or stands twice in it, with its line and column.
-pub(crate) fn check(text: &str) -> Result<(), (Option<(usize, usize)>, String)> {
+pub(crate) fn check(text: &str) -> Result<(), Refusal> {
     if let Some((at, _)) = text.match_indices(['[', '{']).nth(BRACKETS) {
         let before = &text[..at];
         let line = before.matches('\n').count() + 1;
         let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
-        let message = format!("has more than {BRACKETS} `[` and `{{`, which is more than a lesson may have");
-        return Err((Some((line, column)), message));
+        let message = both!(
+            "has more than {BRACKETS} `[` and `{{`, which is more than a lesson may have",
+            "`[` 和 `{{` 超过 {BRACKETS} 个，多于一节课的上限"
+        );
+        let help = both!("write it in parts, each a lesson of its own", "请拆成几节课来写");
+        return Err((Some((line, column)), message, help));
     }
     let mut weight = Weight::default();
     match (&mut weight).deserialize(serde_yaml::Deserializer::from_str(text)) {
-        Err(error) if weight.refused => {
-            let place = error.location().map(|place| (place.line(), place.column()));
-            Err((place, error.to_string()))
-        }
-        // What is no YAML is told when it is read, up to the same place.
-        _ => Ok(()),
+        Err(error) => match weight.refused {
+            Some((message, help)) => {
+                Err((error.location().map(|place| (place.line(), place.column())), message, help))
+            }
+            // What is no YAML is told when it is read, up to the same place.
+            None => Ok(()),
+        },
+        Ok(()) => Ok(()),
     }
 }
 
@@ -43,8 +54,8 @@ pub(crate) fn check(text: &str) -> Result<(), (Option<(usize, usize)>, String)> 
 struct Weight {
     values: usize,
     text: usize,
-    /// Whether it is too much or stands twice: the reason for the error.
-    refused: bool,
+    /// Why it is too much or stands twice, and what would be right.
+    refused: Option<(Text, Text)>,
 }
 
 impl Weight {
@@ -52,11 +63,18 @@ impl Weight {
         self.values += 1;
         self.text += text;
         if self.values > VALUES || self.text > TEXT {
-            self.refused = true;
-            return Err(E::custom(format!(
-                "with what its aliases (`*name`) repeat it has more than {VALUES} values or {} MiB of text",
-                TEXT >> 20
-            )));
+            let most = TEXT >> 20;
+            self.refused = Some((
+                both!(
+                    "with what its aliases (`*name`) repeat it has more than {VALUES} values or {most} MiB of text",
+                    "算上别名（`*name`）重复的内容，它有超过 {VALUES} 个值或 {most} MiB 文字"
+                ),
+                both!(
+                    "aliases (`*name`) that contain aliases multiply; write the parts out",
+                    "别名（`*name`）套别名会成倍膨胀；请把各部分直接写出来"
+                ),
+            ));
+            return Err(E::custom("too much"));
         }
         Ok(())
     }
@@ -160,8 +178,12 @@ impl Visitor<'_> for Key<'_> {
         if self.keys.insert(name.to_owned()) {
             return Ok(());
         }
-        self.weight.refused = true;
-        Err(E::custom(format!("`{name}` is here twice")))
+        let short: String = name.chars().take(60).collect();
+        self.weight.refused = Some((
+            both!("`{short}` is here twice", "`{short}` 在这里出现了两次"),
+            both!("give each a name of its own", "请给每个各起一个名字"),
+        ));
+        Err(E::custom("twice"))
     }
 }
 
@@ -169,7 +191,7 @@ impl Visitor<'_> for Key<'_> {
 mod tests {
     use std::fmt::Write;
 
-    use super::check;
+    use super::{Text, check};
 
     #[test]
     fn aliases_that_multiply_and_names_that_repeat_are_refused_where_they_are() {
@@ -178,16 +200,17 @@ mod tests {
             let alias = format!("*a{}", n - 1);
             let _ = writeln!(text, "a{n}: &a{n} [{}]", [alias.as_str(); 10].join(", "));
         }
-        let (place, message) = check(&text).expect_err("too much");
+        let (place, Text { en: message, .. }, _) = check(&text).expect_err("too much");
         assert!(place.is_some() && message.contains("aliases"), "{place:?} {message}");
-        let (place, message) = check("a: 1\nb:\n  c: 1\n  c: 2\n").expect_err("twice");
+        let (place, Text { en: message, .. }, _) = check("a: 1\nb:\n  c: 1\n  c: 2\n").expect_err("twice");
         assert_eq!((place, message.contains("`c` is here twice")), (Some((4, 3)), true));
         assert_eq!(check("a: &a [x, y]\nb: *a\nc: [*a, *a]\n"), Ok(()));
     }
 
     #[test]
     fn brackets_are_counted() {
-        let (place, message) = check(&format!("x: 1\ny: {}", "[".repeat(1 << 20))).expect_err("too many");
+        let (place, Text { en: message, .. }, _) =
+            check(&format!("x: 1\ny: {}", "[".repeat(1 << 20))).expect_err("too many");
         assert_eq!(place, Some((2, 8_004)));
         assert!(message.contains("8000"), "{message}");
         assert_eq!(check(&"- [x]\n".repeat(8_000)), Ok(()));

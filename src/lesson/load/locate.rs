@@ -13,11 +13,12 @@ use serde::{
 
 use super::super::error::{Path, Segment};
 
-/// The line and column, from 1, of the value at `path`, or of the nearest value around it that exists.
-pub(crate) fn locate(yaml: &str, path: &Path) -> Option<(usize, usize)> {
+/// The line and column, from 1, of the value at `path`, or of the nearest value around it that exists. `key`: of the
+/// last key of the path.
+pub(crate) fn locate(yaml: &str, path: &Path, key: bool) -> Option<(usize, usize)> {
     let mut segments = path.segments();
     loop {
-        let found = Seeker { segments }.deserialize(serde_yaml::Deserializer::from_str(yaml));
+        let found = Seeker { segments, key }.deserialize(serde_yaml::Deserializer::from_str(yaml));
         if let Err(error) = found
             && error.to_string().contains(ARRIVED)
         {
@@ -31,6 +32,32 @@ const ARRIVED: &str = "\u{1}arrived\u{1}";
 
 struct Seeker<'p> {
     segments: &'p [Segment],
+    key: bool,
+}
+
+/// A key, at which the search ends where it is `wanted`.
+struct KeySeeker<'p> {
+    wanted: Option<&'p str>,
+}
+
+impl<'de> DeserializeSeed<'de> for KeySeeker<'_> {
+    type Value = String;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<String, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for KeySeeker<'_> {
+    type Value = String;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<String, E> {
+        if self.wanted == Some(name) { Err(E::custom(ARRIVED)) } else { Ok(name.to_owned()) }
+    }
 }
 
 impl<'de> DeserializeSeed<'de> for Seeker<'_> {
@@ -57,16 +84,18 @@ impl<'de> Visitor<'de> for Seeker<'_> {
                 return Ok(());
             }
         }
-        seq.next_element_seed(Seeker { segments: rest })?;
+        seq.next_element_seed(Seeker { segments: rest, key: self.key })?;
         while seq.next_element::<IgnoredAny>()?.is_some() {}
         Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let Some((first, rest)) = self.segments.split_first() else { return Err(A::Error::custom(ARRIVED)) };
-        while let Some(key) = map.next_key::<serde_yaml::Value>()? {
-            if matches!(first, Segment::Key(wanted) if key.as_str() == Some(wanted)) {
-                map.next_value_seed(Seeker { segments: rest })?;
+        let Segment::Key(wanted) = first else { return Ok(()) };
+        let ends_here = self.key && rest.is_empty();
+        while let Some(key) = map.next_key_seed(KeySeeker { wanted: ends_here.then_some(wanted.as_str()) })? {
+            if key == *wanted {
+                map.next_value_seed(Seeker { segments: rest, key: self.key })?;
             } else {
                 map.next_value::<IgnoredAny>()?;
             }
@@ -85,14 +114,15 @@ mod tests {
     #[test]
     fn finds_values_by_key_and_index() {
         let worker = Path::root().key("programs").key("worker");
-        assert_eq!(locate(YAML, &worker.index(1).key("holds")), Some((5, 14)));
-        assert_eq!(locate(YAML, &worker.index(0).key("acquire").key("redis")), Some((4, 25)));
-        assert_eq!(locate(YAML, &Path::root().key("id")), Some((1, 5)));
+        assert_eq!(locate(YAML, &worker.index(1).key("holds"), false), Some((5, 14)));
+        assert_eq!(locate(YAML, &worker.index(0).key("acquire").key("redis"), false), Some((4, 25)));
+        assert_eq!(locate(YAML, &Path::root().key("id"), false), Some((1, 5)));
+        assert_eq!(locate(YAML, &worker.index(1).key("holds"), true), Some((5, 7)));
     }
 
     #[test]
     fn a_place_that_does_not_exist_is_the_nearest_that_does() {
         let missing = Path::root().key("programs").key("nobody").index(3);
-        assert_eq!(locate(YAML, &missing), Some((3, 3)));
+        assert_eq!(locate(YAML, &missing, false), Some((3, 3)));
     }
 }

@@ -4,16 +4,23 @@
 
 pub(crate) mod bounds;
 pub(crate) mod locate;
+mod shape;
+mod yaml;
 
 use std::{fs, path::Path as FilePath, sync::Arc};
 
+use schemars::{JsonSchema, schema_for};
 use serde::de::DeserializeOwned;
 
+use self::shape::Shape;
 use super::{
-    error::{LessonError, Mistake, Path},
+    error::{LessonError, Mistake, Path, Spot, from_custom},
     model::{FORMAT, Lesson, Recipes},
 };
-use crate::{files, text::strictly};
+use crate::{
+    files,
+    text::{Text, both, strictly},
+};
 
 /// The largest lesson file that is read, in bytes. The largest of Lockstep's own has a fortieth of it.
 pub const LARGEST: u64 = 1 << 20;
@@ -35,26 +42,41 @@ impl Source {
     /// Reads a regular file of UTF-8 that is no larger than [`LARGEST`].
     pub fn read(path: &FilePath) -> Result<Self, LessonError> {
         let file = path.display().to_string();
-        let fail = |message: String, help: &str| LessonError::of_file(&file, message, Some(help.to_owned()));
+        let fail = |message: Text, help: Text| LessonError::of_file(&file, message, Some(help));
+        let give_path = || both!("give the path of a lesson file", "请给出课程文件的路径");
         let facts = fs::metadata(path)
-            .map_err(|error| fail(format!("cannot be read: {error}"), "give the path of a lesson file"))?;
+            .map_err(|error| fail(both!("cannot be read: {error}", "无法读取：{error}"), give_path()))?;
         if facts.is_dir() {
             return Err(fail(
-                "is a directory, not a lesson".to_owned(),
-                "for a folder of lessons use `--lessons DIR`",
+                both!("is a directory, not a lesson", "是目录，不是课程"),
+                both!("for a folder of lessons use `--lessons DIR`", "课程目录请用 `--lessons 目录`"),
             ));
         }
         if !facts.is_file() {
-            return Err(fail("is not a regular file".to_owned(), "give the path of a lesson file"));
+            return Err(fail(both!("is not a regular file", "不是普通文件"), give_path()));
         }
         if facts.len() > LARGEST {
-            let message = format!("has {} bytes; a lesson may have at most {LARGEST}", facts.len());
-            return Err(fail(message, "split it into several lessons"));
+            let bytes = facts.len();
+            return Err(fail(
+                both!(
+                    "has {bytes} bytes; a lesson may have at most {LARGEST}",
+                    "有 {bytes} 字节；一节课最多 {LARGEST} 字节"
+                ),
+                both!("split it into several lessons", "请拆成几节课"),
+            ));
         }
-        let bytes = files::read(path, LARGEST)
-            .map_err(|error| fail(format!("cannot be read: {error}"), "look at the file's permissions"))?;
+        let bytes = files::read(path, LARGEST).map_err(|error| {
+            fail(
+                both!("cannot be read: {error}", "无法读取：{error}"),
+                both!("look at the file's permissions", "请检查文件权限"),
+            )
+        })?;
         let text = String::from_utf8(bytes).map_err(|error| {
-            fail(format!("is not UTF-8: {}", error.utf8_error()), "save it as UTF-8 text")
+            let why = error.utf8_error();
+            fail(
+                both!("is not UTF-8: {why}", "不是 UTF-8：{why}"),
+                both!("save it as UTF-8 text", "请存成 UTF-8 文本"),
+            )
         })?;
         Ok(Self::new(file, text))
     }
@@ -76,34 +98,80 @@ impl Source {
         self.parse(|recipes: &Recipes| recipes.format)
     }
 
-    fn parse<T: DeserializeOwned>(&self, format: fn(&T) -> u32) -> Result<T, LessonError> {
-        bounds::check(&self.text).map_err(|(place, message)| self.wrong(place, &message))?;
-        let parsed = serde_yaml::from_str(&self.text).map_err(|error| {
-            let place = error.location().map(|location| (location.line(), location.column()));
-            self.wrong(place, &error.to_string())
-        })?;
+    fn parse<T: DeserializeOwned + JsonSchema>(&self, format: fn(&T) -> u32) -> Result<T, LessonError> {
+        bounds::check(&self.text).map_err(|(place, message, help)| self.error(place, message, Some(help)))?;
+        let parsed = serde_yaml::from_str(&self.text).map_err(|error| self.explain::<T>(&error))?;
         match format(&parsed) {
             FORMAT => Ok(parsed),
-            other => {
-                let mistake =
-                    Mistake::new(&Path::root().key("format"), format!("format {other} is not known"));
-                Err(self.place(&mistake.help(format!("this Lockstep reads format {FORMAT}"))))
+            other => Err(self.place(
+                &Mistake::new(
+                    &Path::root().key("format"),
+                    both!("format {other} is not known", "不认识 format {other}"),
+                )
+                .help(both!("this Lockstep reads format {FORMAT}", "这个 Lockstep 读取 format {FORMAT}")),
+            )),
+        }
+    }
+
+    /// What an error of the parser's means for an author: it is worded for programmers.
+    fn explain<T: JsonSchema>(&self, error: &serde_yaml::Error) -> LessonError {
+        let place = error.location().map(|location| (location.line(), location.column()));
+        let message = error.to_string();
+        if let Some(said) = from_custom(&message) {
+            return self.error(place, said, None);
+        }
+        if let Some(lang) =
+            ["en", "zh"].into_iter().find(|lang| message.contains(&format!("missing field `{lang}`")))
+        {
+            let message = both!("missing field `{lang}`", "缺少字段 `{lang}`");
+            let help = both!(
+                "`--strict` wants every text twice: {{ en: …, zh: … }}",
+                "`--strict` 要求每段文字都写两种语言：{{ en: …, zh: … }}"
+            );
+            return self.error(place, message, Some(help));
+        }
+        match serde_yaml::from_str::<serde_yaml::Value>(&self.text) {
+            Ok(file) if file.is_null() => {
+                let (place, message, help) = yaml::explain("EOF while", &self.text, place);
+                self.error(place, message, Some(help))
+            }
+            Ok(file) => match Shape(schema_for!(T).as_value()).mistake(&file) {
+                Some(mistake) => self.place(&mistake),
+                None => self.error(place, both!("this cannot stand here", "这里不能这样写"), None),
+            },
+            Err(error) => {
+                let (place, message, help) = yaml::explain(&error.to_string(), &self.text, place);
+                self.error(place, message, Some(help))
             }
         }
     }
 
-    fn wrong(&self, place: Option<(usize, usize)>, message: &str) -> LessonError {
-        let (message, help) = explain(message);
-        self.error(place, message, help)
-    }
-
     /// Gives a mistake its line and column.
     pub fn place(&self, mistake: &Mistake) -> LessonError {
-        let place = locate::locate(&self.text, &mistake.path);
+        let place = locate::locate(&self.text, &mistake.path, mistake.spot == Spot::Key);
+        let place = place.map(|place| match mistake.spot {
+            Spot::Within(below, beside) => self.within(place, (below, beside)),
+            Spot::Value | Spot::Key => place,
+        });
         self.error(place, mistake.message.clone(), mistake.help.clone())
     }
 
-    fn error(&self, place: Option<(usize, usize)>, message: String, help: Option<String>) -> LessonError {
+    /// The place of a line and column of a text that begins at `(line, column)`.
+    fn within(&self, (line, column): (usize, usize), (below, beside): (usize, usize)) -> (usize, usize) {
+        let mut lines = self.text.lines().skip(line - 1);
+        let begins = lines.next().and_then(|first| first.chars().nth(column - 1));
+        match begins {
+            Some('|') => {
+                let first = lines.find(|line| !line.trim().is_empty()).unwrap_or_default();
+                (line + below, first.len() - first.trim_start().len() + beside)
+            }
+            Some('\'' | '"') if below == 1 => (line, column + beside),
+            Some(c) if below == 1 && c != '>' => (line, column + beside - 1),
+            _ => (line, column),
+        }
+    }
+
+    fn error(&self, place: Option<(usize, usize)>, message: Text, help: Option<Text>) -> LessonError {
         LessonError { file: self.file.clone(), place, excerpt: self.excerpt(place), message, help }
     }
 
@@ -112,33 +180,4 @@ impl Source {
         let line = self.text.lines().nth(place?.0.checked_sub(1)?)?;
         Some(line.chars().take(WIDEST).collect())
     }
-}
-
-/// What to do about mistakes, by words of their messages, where those alone would not tell an author.
-const HELP: [(&[&str], &str); 7] = [
-    (
-        &["repetition limit", "recursion limit", "aliases"],
-        "aliases (`*name`) that contain aliases multiply; write the parts out",
-    ),
-    (&["is here twice"], "give each a name of its own"),
-    (&["than a lesson may have"], "write it in parts, each a lesson of its own"),
-    (&["missing field `zh`", "missing field `en`"], "`--strict` wants every text twice: { en: …, zh: … }"),
-    (&["expected `en` or `zh`"], "a text with a comma needs quotes: { en: \"One, two\", zh: … }"),
-    (
-        &["EndOfStream", "EOF", "end of stream"],
-        "the file is empty or ends too early; `lockstep new NAME` writes a lesson to start from",
-    ),
-    (
-        &["did not find expected", "mapping values are not allowed"],
-        "this is not YAML: look for an unquoted `: ` or `{`, or for wrong indentation",
-    ),
-];
-
-/// `serde_yaml`'s message without its position, which is shown apart, and what to do about it.
-fn explain(message: &str) -> (String, Option<String>) {
-    /// A message may quote a name or a value, and those can be as long as the file.
-    const LONGEST: usize = 400;
-    let without_place = message.split(" at line ").next().unwrap_or(message);
-    let help = HELP.iter().find(|(words, _)| words.iter().any(|word| message.contains(word)));
-    (without_place.chars().take(LONGEST).collect(), help.map(|(_, help)| (*help).to_owned()))
 }

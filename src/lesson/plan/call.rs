@@ -7,7 +7,10 @@ use super::super::{
     error::{Mistake, Path},
     expr::{Template, split_words},
 };
-use crate::log::{Command, Product};
+use crate::{
+    log::{Command, Product},
+    text::{Text, both},
+};
 
 /// A call whose operands are still templates.
 #[derive(Debug, Clone)]
@@ -60,25 +63,38 @@ impl PlannedCall {
             return Ok(Self { product, name, flags: Vec::new(), operands, form, releases });
         }
         let words = split_words(text).map_err(|error| Mistake::new(place, error))?;
-        let wrong = |what: String| Err(Mistake::new(place, what).help(traits.calls.join(", ")));
+        let product_name = traits.name;
+        let wrong = |what: Text| Err(Mistake::new(place, what).help(traits.calls.join(", ")));
         let Some((name, rest)) = words.split_first() else {
-            return wrong(format!("an empty {} call", traits.name));
+            return wrong(both!("an empty {product_name} call", "空的 {product_name} 调用"));
         };
         let Some(form) = Form::of(product, name) else {
-            return wrong(format!("`{name}` is not a {} call", traits.name));
+            return wrong(both!(
+                "`{name}` is not a {product_name} call",
+                "`{name}` 不是 {product_name} 调用"
+            ));
         };
         let (flags, operands): (Vec<String>, Vec<String>) =
             rest.iter().cloned().partition(|word| word.starts_with('-') && word.len() == 2);
         if let Some(unknown) = flags.iter().find(|flag| !form.flags.contains(&flag.as_str())) {
-            return wrong(format!("`{name}` has no flag `{unknown}`"));
+            return wrong(both!("`{name}` has no flag `{unknown}`", "`{name}` 没有选项 `{unknown}`"));
         }
+        let count = operands.len();
         if operands.len() < form.needs() || operands.len() > form.operands.len() {
-            return wrong(format!("`{name}` with {} operands", operands.len()));
+            return wrong(both!("`{name}` with {count} operands", "`{name}` 带了 {count} 个参数"));
         }
         let is_path = |(_, form): &(&String, &&str)| **form == "PATH";
         let mut paths = operands.iter().zip(&form.operands).filter(is_path).map(|(path, _)| path);
         if let Some(path) = paths.find(|path| !path.starts_with('/') && !path.starts_with("${")) {
-            return wrong(format!("the path `{path}` must begin with `/`"));
+            return wrong(both!("the path `{path}` must begin with `/`", "路径 `{path}` 必须以 `/` 开头"));
+        }
+        let versions = operands.iter().zip(&form.operands).filter(|(_, form)| form.contains("VERSION"));
+        let mut versions = versions.map(|(version, _)| version).filter(|version| !version.contains("${"));
+        if let Some(version) = versions.find(|version| version.parse::<i32>().is_err()) {
+            return wrong(both!(
+                "VERSION is a number, and `{version}` is none",
+                "VERSION 是数字，`{version}` 不是"
+            ));
         }
         let operands = operands.iter().map(|word| template(word)).collect::<Result<_, _>>()?;
         Ok(Self { product, name: name.clone(), flags, operands, form, releases })

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     log::{LockInfo, stands_for},
-    text::Text,
+    text::{Text, both},
 };
 
 #[derive(Debug, Clone)]
@@ -93,9 +93,61 @@ impl<'a> Vocabulary<'a> {
     pub(crate) fn expr(&self, source: &str, path: &Path) -> Result<Expr, Mistake> {
         references::check(source, self.roster.clients, self.roster.actors, path)?;
         check_metrics(source, self.lesson, path)?;
+        self.check_calls(source, path)?;
         let expr = Expr::parse(source).map_err(|error| Mistake::new(path, error))?;
-        Mistake::unless_known(path, "name", &expr.names(), self.known.iter())?;
+        Mistake::unless_known(path, both!("name", "名字"), &expr.names(), self.known.iter())?;
         Ok(expr)
+    }
+}
+
+/// How many arguments functions take at least, and what each is.
+const ARGUMENTS: &[(&str, usize, &[&str])] = &[
+    ("role", 1, &["server"]),
+    ("value", 1, &["key", "server"]),
+    ("pttl", 1, &["key", "server"]),
+    ("exists", 1, &["key", "server"]),
+    ("owner", 1, &["key"]),
+    ("children", 1, &["key"]),
+    ("replies", 1, &["move"]),
+    ("moves", 1, &["move"]),
+    ("notified", 0, &["who"]),
+    ("woken_by", 1, &["move"]),
+    ("holders", 1, &["lock"]),
+    ("finished", 1, &["who"]),
+    ("orphaned", 1, &["key"]),
+    ("deleted_by_another", 1, &["key"]),
+    ("renewed_by_another", 1, &["key"]),
+    ("herd", 0, &[]),
+];
+
+impl Vocabulary<'_> {
+    /// Whether functions are asked about what there is: a name that nobody has would be told only after the run.
+    fn check_calls(&self, source: &str, path: &Path) -> Result<(), Mistake> {
+        for call in Mentions::of(source).calls {
+            let Some((name, least, kinds)) = ARGUMENTS.iter().find(|(name, ..)| *name == call.function)
+            else {
+                continue;
+            };
+            let (given, most) = (call.arguments.len(), kinds.len());
+            if !(*least..=most).contains(&given) {
+                let message = both!(
+                    "`{name}()` takes {least} to {most} arguments, and here are {given}",
+                    "`{name}()` 要 {least} 到 {most} 个参数，这里有 {given} 个"
+                );
+                return Err(Mistake::new(path, message));
+            }
+            for (argument, kind) in call.arguments.iter().zip(*kinds) {
+                let Some(argument) = argument else { continue };
+                match *kind {
+                    "server" => drop(self.roster.server(argument, path)?),
+                    "who" => drop(self.roster.who(argument, path)?),
+                    "lock" => drop(lock_name(argument, path, self)?),
+                    "move" => self.roster.check_move(argument, path)?,
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -105,8 +157,14 @@ pub(crate) fn plan(
     vocabulary: &Vocabulary<'_>,
 ) -> Result<Vec<PlannedClaim>, Mistake> {
     if claims.is_empty() {
-        return Err(Mistake::new(path, "a variant that claims nothing cannot be proved")
-            .help("say what must be observed, such as `sold == 10` or `overlap: lock`"));
+        return Err(Mistake::new(
+            path,
+            both!("a variant that claims nothing cannot be proved", "没有断言（claims）的变体无从证明"),
+        )
+        .help(both!(
+            "say what must be observed, such as `sold == 10` or `overlap: lock`",
+            "请写出必须观察到什么，例如 `sold == 10` 或 `overlap: lock`"
+        )));
     }
     let plan_one = |(n, claim): (usize, &Claim)| -> Result<PlannedClaim, Mistake> {
         let path = path.index(n);
@@ -141,9 +199,12 @@ pub(crate) fn lock_name(lock: &str, path: &Path, vocabulary: &Vocabulary<'_>) ->
     if locks.iter().any(|known| stands_for(known, &name) || stands_for(&name, known)) {
         return Ok(name);
     }
-    let mistake = Mistake::unknown(path, "lock", lock, locks.iter().map(String::as_str));
+    let mistake = Mistake::unknown(path, both!("lock", "锁"), lock, locks.iter().map(String::as_str));
     Err(if locks.is_empty() {
-        mistake.help("somebody has to hold it: a program that says `holds` of it")
+        mistake.help(both!(
+            "somebody has to hold it: a program that says `holds` of it",
+            "总得有人持有它：要有一个程序对它写 `holds`"
+        ))
     } else {
         mistake
     })
@@ -165,8 +226,16 @@ pub(crate) fn check_metrics(source: &str, lesson: &Lesson, path: &Path) -> Resul
     let mentions = Mentions::of(source);
     for name in mentions.calls_of("metric_by").filter_map(|call| call.arguments.first()?.as_ref()) {
         if !lesson.metrics.iter().any(|metric| metric == name) {
-            let mistake = Mistake::unknown(path, "metric", name, lesson.metrics.iter().map(String::as_str));
-            return Err(mistake.help("list it under `metrics:` so that it is read"));
+            let mistake = Mistake::unknown(
+                path,
+                both!("metric", "指标"),
+                name,
+                lesson.metrics.iter().map(String::as_str),
+            );
+            return Err(mistake.help(both!(
+                "list it under `metrics:` so that it is read",
+                "请把它列在 `metrics:` 下面，这样才会去读它"
+            )));
         }
     }
     Ok(())

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use super::{
     super::{
-        error::{Mistake, Path},
+        error::{ALIKE, Mistake, Path, did_you_mean, nearest},
         expr::Scope,
         model::{Client, Count, Params},
     },
@@ -15,7 +15,7 @@ use super::{
     program::Program,
     settled::values,
 };
-use crate::log::Actor;
+use crate::{log::Actor, text::both};
 
 /// A process of a run.
 #[derive(Debug, Clone)]
@@ -54,11 +54,17 @@ pub(crate) fn plan(
 ) -> Result<(Vec<ClientPlan>, Vec<ActorPlan>), Mistake> {
     let (mut processes, mut actors) = (Vec::<ClientPlan>::new(), Vec::<ActorPlan>::new());
     if clients.is_empty() {
-        return Err(Mistake::new(path, "a lesson without clients"));
+        return Err(Mistake::new(path, both!("a lesson without clients", "课程里一个客户端也没有")));
     }
     for (group, client) in clients {
         let path = path.key(group);
         check_name(group, &path)?;
+        for name in client.with.keys().filter(|name| !params.contains_key(*name)) {
+            if let Some(near) = nearest(name, params.keys().map(String::as_str), ALIKE) {
+                let message = both!("unknown parameter `{name}`", "没有名为 `{name}` 的参数");
+                return Err(Mistake::new(&path.key("with").key(name), message).help(did_you_mean(near)));
+            }
+        }
         let mut params = params.clone();
         params.extend(client.with.clone());
         let Sizes { crowd, processes: count, threads } = sizes(client, &params, &path)?;
@@ -84,8 +90,17 @@ pub(crate) fn plan(
                 .map(|(name, program)| Ok((format!(".{name}"), compile(program, "named_threads")?)))
                 .collect::<Result<_, Mistake>>()?,
             _ => {
-                return Err(Mistake::new(&path, "a client needs either `runs` or `named_threads`")
-                    .help("`{ runs: PROGRAM }`, perhaps with `processes`, `threads` or `crowd`"));
+                return Err(Mistake::new(
+                    &path,
+                    both!(
+                        "a client needs either `runs` or `named_threads`",
+                        "客户端要么写 `runs`，要么写 `named_threads`"
+                    ),
+                )
+                .help(both!(
+                    "`{{ runs: PROGRAM }}`, perhaps with `processes`, `threads` or `crowd`",
+                    "`{{ runs: 程序名 }}`，还可以加上 `processes`、`threads` 或 `crowd`"
+                )));
             }
         };
         let mut index = 0_u32;
@@ -115,7 +130,11 @@ pub(crate) fn plan(
     }
     let mut seen = HashSet::new();
     if let Some(twice) = actors.iter().find(|plan| !seen.insert(plan.actor.name.as_str())) {
-        return Err(Mistake::new(path, format!("two clients would be called `{}`", twice.actor.name)));
+        let name = &twice.actor.name;
+        return Err(Mistake::new(
+            path,
+            both!("two clients would be called `{name}`", "会有两个客户端都叫 `{name}`"),
+        ));
     }
     Ok((processes, actors))
 }
@@ -140,7 +159,10 @@ fn sizes(client: &Client, params: &Params, path: &Path) -> Result<Sizes, Mistake
     if sizes.crowd.is_some() && (sizes.processes.is_some() || sizes.threads.is_some()) {
         return Err(Mistake::new(
             &path.key("crowd"),
-            "a crowd shares one process: no `processes`, no `threads`",
+            both!(
+                "a crowd shares one process: no `processes`, no `threads`",
+                "crowd 的成员共用一个进程：不能再写 `processes` 或 `threads`"
+            ),
         ));
     }
     Ok(sizes)
@@ -159,8 +181,10 @@ fn check_room(
     if before.0 + processes <= ALL_PROCESSES && before.1 + actors <= ALL_ACTORS {
         return Ok(());
     }
-    let message =
-        format!("a lesson may have at most {ALL_PROCESSES} processes and {ALL_ACTORS} who move in them");
+    let message = both!(
+        "a lesson may have at most {ALL_PROCESSES} processes and {ALL_ACTORS} who move in them",
+        "一节课最多有 {ALL_PROCESSES} 个进程，其中最多有 {ALL_ACTORS} 个参与者"
+    );
     Err(Mistake::new(path, message))
 }
 
@@ -170,6 +194,8 @@ fn check_name(name: &str, path: &Path) -> Result<(), Mistake> {
     if good && name.chars().count() <= 12 {
         return Ok(());
     }
-    Err(Mistake::new(path, format!("`{name}` cannot name a client"))
-        .help("a letter, then letters and digits, twelve in all: it is written beside every lane"))
+    Err(Mistake::new(path, both!("`{name}` cannot name a client", "`{name}` 不能用作客户端名")).help(both!(
+        "a letter, then letters and digits, twelve in all: it is written beside every lane",
+        "以字母开头，后面是字母和数字，最多十二个字符：它会写在每条泳道旁边"
+    )))
 }

@@ -5,33 +5,49 @@
 //! command, its sub-command and the parameters that it sets. Scripts can only be looked at by the server; its ACL
 //! (`crate::lab`) says the same of them.
 
-use super::super::error::{Mistake, Path};
+use super::super::error::{ALIKE, Mistake, Path, Spot, did_you_mean, nearest};
+use crate::text::{Text, Words, both};
 
-/// Commands that may have any arguments.
+/// Commands that may have any arguments, each with its number of words as Redis' `COMMAND INFO` counts them: the command
+/// itself is one, and a negative number is the least. Those of newer servers are as their documentation has them.
 const COMMANDS: &str = "
-    APPEND DECR DECRBY DELEX DIGEST GET GETDEL GETEX GETRANGE GETSET INCR INCRBY INCRBYFLOAT LCS MGET MSET MSETEX
-    MSETNX PSETEX SET SETEX SETNX SETRANGE STRLEN SUBSTR
-    BITCOUNT BITFIELD BITFIELD_RO BITOP BITPOS GETBIT SETBIT
-    COPY DBSIZE DEL DUMP EXISTS EXPIRE EXPIREAT EXPIRETIME FLUSHALL FLUSHDB KEYS MOVE PERSIST PEXPIRE PEXPIREAT
-    PEXPIRETIME PTTL RANDOMKEY RENAME RENAMENX RESTORE SCAN SORT SORT_RO SWAPDB TOUCH TTL TYPE UNLINK
-    HDEL HEXISTS HEXPIRE HEXPIREAT HEXPIRETIME HGET HGETALL HGETDEL HGETEX HINCRBY HINCRBYFLOAT HKEYS HLEN HMGET HMSET
-    HPERSIST HPEXPIRE HPEXPIREAT HPEXPIRETIME HPTTL HRANDFIELD HSCAN HSET HSETEX HSETNX HSTRLEN HTTL HVALS
-    BLMOVE BLMPOP BLPOP BRPOP BRPOPLPUSH LINDEX LINSERT LLEN LMOVE LMPOP LPOP LPOS LPUSH LPUSHX LRANGE LREM LSET LTRIM
-    RPOP RPOPLPUSH RPUSH RPUSHX
-    SADD SCARD SDIFF SDIFFSTORE SINTER SINTERCARD SINTERSTORE SISMEMBER SMEMBERS SMISMEMBER SMOVE SPOP SRANDMEMBER SREM
-    SSCAN SUNION SUNIONSTORE
-    BZMPOP BZPOPMAX BZPOPMIN ZADD ZCARD ZCOUNT ZDIFF ZDIFFSTORE ZINCRBY ZINTER ZINTERCARD ZINTERSTORE ZLEXCOUNT ZMPOP
-    ZMSCORE ZPOPMAX ZPOPMIN ZRANDMEMBER ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZRANGESTORE ZRANK ZREM ZREMRANGEBYLEX
-    ZREMRANGEBYRANK ZREMRANGEBYSCORE ZREVRANGE ZREVRANGEBYLEX ZREVRANGEBYSCORE ZREVRANK ZSCAN ZSCORE ZUNION ZUNIONSTORE
-    XACK XACKDEL XADD XAUTOCLAIM XCLAIM XDEL XDELEX XGROUP XINFO XLEN XPENDING XRANGE XREAD XREADGROUP XREVRANGE XSETID
-    XTRIM
-    GEOADD GEODIST GEOHASH GEOPOS GEORADIUS GEORADIUSBYMEMBER GEORADIUSBYMEMBER_RO GEORADIUS_RO GEOSEARCH GEOSEARCHSTORE
-    PFADD PFCOUNT PFMERGE
-    EVAL EVALSHA EVALSHA_RO EVAL_RO FCALL FCALL_RO FUNCTION
-    DISCARD EXEC MULTI UNWATCH WATCH
-    PSUBSCRIBE PUBLISH PUBSUB PUNSUBSCRIBE SPUBLISH SSUBSCRIBE SUBSCRIBE SUNSUBSCRIBE UNSUBSCRIBE
-    COMMAND ECHO INFO LASTSAVE LATENCY LOLWUT MEMORY OBJECT PING QUIT READONLY READWRITE ROLE SAVE SELECT SLOWLOG TIME
-    WAIT WAITAOF
+    APPEND:3 DECR:2 DECRBY:3 DELEX:-2 DIGEST:2 GET:2 GETDEL:2 GETEX:-2 GETRANGE:4 GETSET:3 INCR:2 INCRBY:3
+    INCRBYFLOAT:3 LCS:-3 MGET:-2 MSET:-3 MSETEX:-4
+    MSETNX:-3 PSETEX:4 SET:-3 SETEX:4 SETNX:3 SETRANGE:4 STRLEN:2 SUBSTR:4
+    BITCOUNT:-2 BITFIELD:-2 BITFIELD_RO:-2 BITOP:-4 BITPOS:-3 GETBIT:3 SETBIT:4
+    COPY:-3 DBSIZE:1 DEL:-2 DUMP:2 EXISTS:-2 EXPIRE:-3 EXPIREAT:-3 EXPIRETIME:2 FLUSHALL:-1 FLUSHDB:-1 KEYS:2
+    MOVE:3 PERSIST:2 PEXPIRE:-3 PEXPIREAT:-3
+    PEXPIRETIME:2 PTTL:2 RANDOMKEY:1 RENAME:3 RENAMENX:3 RESTORE:-4 SCAN:-2 SORT:-2 SORT_RO:-2 SWAPDB:3 TOUCH:-2
+    TTL:2 TYPE:2 UNLINK:-2
+    HDEL:-3 HEXISTS:3 HEXPIRE:-6 HEXPIREAT:-6 HEXPIRETIME:-5 HGET:3 HGETALL:2 HGETDEL:-5 HGETEX:-5 HINCRBY:4
+    HINCRBYFLOAT:4 HKEYS:2 HLEN:2 HMGET:-3 HMSET:-4
+    HPERSIST:-5 HPEXPIRE:-6 HPEXPIREAT:-6 HPEXPIRETIME:-5 HPTTL:-5 HRANDFIELD:-2 HSCAN:-3 HSET:-4 HSETEX:-6
+    HSETNX:4 HSTRLEN:3 HTTL:-5 HVALS:2
+    BLMOVE:6 BLMPOP:-5 BLPOP:-3 BRPOP:-3 BRPOPLPUSH:4 LINDEX:3 LINSERT:5 LLEN:2 LMOVE:5 LMPOP:-4 LPOP:-2 LPOS:-3
+    LPUSH:-3 LPUSHX:-3 LRANGE:4 LREM:4 LSET:4 LTRIM:4
+    RPOP:-2 RPOPLPUSH:3 RPUSH:-3 RPUSHX:-3
+    SADD:-3 SCARD:2 SDIFF:-2 SDIFFSTORE:-3 SINTER:-2 SINTERCARD:-3 SINTERSTORE:-3 SISMEMBER:3 SMEMBERS:2
+    SMISMEMBER:-3 SMOVE:4 SPOP:-2 SRANDMEMBER:-2 SREM:-3
+    SSCAN:-3 SUNION:-2 SUNIONSTORE:-3
+    BZMPOP:-5 BZPOPMAX:-3 BZPOPMIN:-3 ZADD:-4 ZCARD:2 ZCOUNT:4 ZDIFF:-3 ZDIFFSTORE:-4 ZINCRBY:4 ZINTER:-3
+    ZINTERCARD:-3 ZINTERSTORE:-4 ZLEXCOUNT:4 ZMPOP:-4
+    ZMSCORE:-3 ZPOPMAX:-2 ZPOPMIN:-2 ZRANDMEMBER:-2 ZRANGE:-4 ZRANGEBYLEX:-4 ZRANGEBYSCORE:-4 ZRANGESTORE:-5
+    ZRANK:-3 ZREM:-3 ZREMRANGEBYLEX:4
+    ZREMRANGEBYRANK:4 ZREMRANGEBYSCORE:4 ZREVRANGE:-4 ZREVRANGEBYLEX:-4 ZREVRANGEBYSCORE:-4 ZREVRANK:-3 ZSCAN:-3
+    ZSCORE:3 ZUNION:-3 ZUNIONSTORE:-4
+    XACK:-4 XACKDEL:-6 XADD:-5 XAUTOCLAIM:-6 XCLAIM:-6 XDEL:-3 XDELEX:-5 XGROUP:-2 XINFO:-2 XLEN:2 XPENDING:-3
+    XRANGE:-4 XREAD:-4 XREADGROUP:-7 XREVRANGE:-4 XSETID:-3
+    XTRIM:-4
+    GEOADD:-5 GEODIST:-4 GEOHASH:-2 GEOPOS:-2 GEORADIUS:-6 GEORADIUSBYMEMBER:-5 GEORADIUSBYMEMBER_RO:-5
+    GEORADIUS_RO:-6 GEOSEARCH:-7 GEOSEARCHSTORE:-8
+    PFADD:-2 PFCOUNT:-2 PFMERGE:-2
+    EVAL:-3 EVALSHA:-3 EVALSHA_RO:-3 EVAL_RO:-3 FCALL:-3 FCALL_RO:-3 FUNCTION:-2
+    DISCARD:1 EXEC:1 MULTI:1 UNWATCH:1 WATCH:-2
+    PSUBSCRIBE:-2 PUBLISH:3 PUBSUB:-2 PUNSUBSCRIBE:-1 SPUBLISH:3 SSUBSCRIBE:-2 SUBSCRIBE:-2 SUNSUBSCRIBE:-1
+    UNSUBSCRIBE:-1
+    COMMAND:-1 ECHO:2 INFO:-1 LASTSAVE:1 LATENCY:-2 LOLWUT:-1 MEMORY:-2 OBJECT:-2 PING:-1 QUIT:-1 READONLY:1
+    READWRITE:1 ROLE:1 SAVE:1 SELECT:2 SLOWLOG:-2 TIME:1
+    WAIT:3 WAITAOF:4
 ";
 
 /// Commands of which only some sub-commands may be sent.
@@ -64,16 +80,19 @@ const PARAMETERS: &str = "
 ";
 
 /// Commands that are refused, why, and what does instead. A space stands before a sub-command.
-const REFUSED: &[(&[&str], &str, &str)] = &[
+const REFUSED: &[(&[&str], Words, Words)] = &[
     (
         &["BGSAVE", "BGREWRITEAOF", "SCRIPT DEBUG"],
-        "it starts a process of the server's own",
-        "`SAVE` writes the keys down without one",
+        Words::new("it starts a process of the server's own", "它会让服务器另起进程"),
+        Words::new("`SAVE` writes the keys down without one", "`SAVE` 不用另起进程就能落盘"),
     ),
     (
         &["MIGRATE"],
-        "it reaches servers outside the lab",
-        "`DUMP` and `RESTORE` bring a key from one server of the lab to another",
+        Words::new("it reaches servers outside the lab", "它能连到 lab 以外的服务器"),
+        Words::new(
+            "`DUMP` and `RESTORE` bring a key from one server of the lab to another",
+            "`DUMP` 和 `RESTORE` 可以把键从 lab 的一台服务器搬到另一台",
+        ),
     ),
     (
         &[
@@ -87,40 +106,161 @@ const REFUSED: &[(&[&str], &str, &str)] = &[
             "SLAVEOF",
             "SYNC",
         ],
-        "it joins servers, which is the lab's to do",
-        "`lab: sentinel` has a master, two replicas and three Sentinels; `kill: master` in the story makes them fail over",
+        Words::new("it joins servers, which is the lab's to do", "它会把服务器连在一起，那是 lab 的事"),
+        Words::new(
+            "`lab: sentinel` has a master, two replicas and three Sentinels; `kill: master` in the story makes them fail \
+             over",
+            "`lab: sentinel` 有一主两从三个哨兵；在剧情里写 `kill: master` 就会触发故障转移",
+        ),
     ),
     (
         &["MODULE", "DEBUG", "PFDEBUG", "PFSELFTEST"],
-        "it reaches into the server itself",
-        "the story freezes, kills and restarts servers, lets time pass and sets clocks",
+        Words::new("it reaches into the server itself", "它会改动服务器本身"),
+        Words::new(
+            "the story freezes, kills and restarts servers, lets time pass and sets clocks",
+            "冻结、杀掉、重启服务器，让时间流逝，调整时钟，都由剧情来做",
+        ),
     ),
     (
         &["SHUTDOWN"],
-        "the lab starts and ends its servers",
-        "`kill: SERVER` and `restart: SERVER` are steps of the story",
+        Words::new("the lab starts and ends its servers", "服务器的启动和结束由 lab 负责"),
+        Words::new(
+            "`kill: SERVER` and `restart: SERVER` are steps of the story",
+            "剧情里可以写 `kill: 服务器` 和 `restart: 服务器`",
+        ),
     ),
     (
         &["ACL", "AUTH", "RESET", "HELLO AUTH"],
-        "it changes who the client is, which is the lab's to say",
-        "clients are let in already; `DISCARD`, `UNWATCH` and `SELECT 0` undo what a connection remembers",
+        Words::new(
+            "it changes who the client is, which is the lab's to say",
+            "它会改变客户端的身份，那由 lab 决定",
+        ),
+        Words::new(
+            "clients are let in already; `DISCARD`, `UNWATCH` and `SELECT 0` undo what a connection remembers",
+            "客户端已经通过认证；`DISCARD`、`UNWATCH` 和 `SELECT 0` 可以清掉连接上的状态",
+        ),
     ),
     (
         &["MONITOR"],
-        "its connection would tell of everybody's commands and answer no other",
-        "the screen shows every command (`w`), and `SLOWLOG GET` tells of those that took long",
+        Words::new(
+            "its connection would tell of everybody's commands and answer no other",
+            "它的连接会一直报告所有人的命令，不再应答别的命令",
+        ),
+        Words::new(
+            "the screen shows every command (`w`), and `SLOWLOG GET` tells of those that took long",
+            "界面上能看到每条命令（`w`），`SLOWLOG GET` 能看到耗时的命令",
+        ),
     ),
     (
         &["CLIENT REPLY"],
-        "a move is over when its reply has come, and so no move would be",
-        "the story holds and cuts links: `hold: CLIENT->SERVER`",
+        Words::new(
+            "a move is over when its reply has come, and so no move would be",
+            "收到回复这一步才算完，没有回复就永远走不完",
+        ),
+        Words::new(
+            "the story holds and cuts links: `hold: CLIENT->SERVER`",
+            "要扣住或切断链路，请在剧情里写 `hold: 客户端->服务器`",
+        ),
     ),
     (
         &["CONFIG REWRITE"],
-        "the lab writes its servers' configuration",
-        "`CONFIG SET` holds as long as the server runs",
+        Words::new("the lab writes its servers' configuration", "服务器的配置文件由 lab 来写"),
+        Words::new("`CONFIG SET` holds as long as the server runs", "服务器不停，`CONFIG SET` 就一直有效"),
     ),
 ];
+
+/// How the commands of locks are written, for whoever got one wrong.
+const FORMS: &str = "
+    GET key
+    SET key value [NX | XX] [GET] [EX seconds | PX milliseconds | KEEPTTL]
+    SETNX key value
+    SETEX key seconds value
+    PSETEX key milliseconds value
+    GETSET key value
+    GETDEL key
+    DEL key [key …]
+    UNLINK key [key …]
+    EXISTS key [key …]
+    INCR key
+    DECR key
+    INCRBY key increment
+    DECRBY key decrement
+    MSET key value [key value …]
+    MGET key [key …]
+    APPEND key value
+    EXPIRE key seconds [NX | XX | GT | LT]
+    PEXPIRE key milliseconds [NX | XX | GT | LT]
+    PERSIST key
+    TTL key
+    PTTL key
+    HSET key field value [field value …]
+    HSETNX key field value
+    HGET key field
+    HGETALL key
+    HDEL key field [field …]
+    HEXISTS key field
+    HINCRBY key field increment
+    LPUSH key value [value …]
+    RPUSH key value [value …]
+    LPOP key [count]
+    RPOP key [count]
+    LRANGE key start stop
+    LREM key count value
+    BLPOP key [key …] seconds
+    BRPOP key [key …] seconds
+    SADD key member [member …]
+    SREM key member [member …]
+    SISMEMBER key member
+    ZADD key score member [score member …]
+    ZREM key member [member …]
+    ZRANGE key start stop
+    ZSCORE key member
+    ZRANK key member
+    XADD key id field value [field value …]
+    PUBLISH channel message
+    SUBSCRIBE channel [channel …]
+    EVAL script numkeys [key …] [argument …]
+    EVALSHA sha1 numkeys [key …] [argument …]
+    WAIT replicas milliseconds
+    WATCH key [key …]
+";
+
+/// The options of commands, from which word on: groups of which one may be there, `:n` where a number follows and `:w`
+/// where any word does.
+const OPTIONS: &[(&str, usize, &str)] = &[
+    ("SET", 3, "NX|XX|IFEQ:w|IFNE:w|IFDEQ:w|IFDNE:w GET EX:n|PX:n|EXAT:n|PXAT:n|KEEPTTL"),
+    ("GETEX", 2, "EX:n|PX:n|EXAT:n|PXAT:n|PERSIST"),
+    ("EXPIRE", 3, "NX XX GT LT"),
+    ("PEXPIRE", 3, "NX XX GT LT"),
+    ("EXPIREAT", 3, "NX XX GT LT"),
+    ("PEXPIREAT", 3, "NX XX GT LT"),
+    ("COPY", 3, "DB:n REPLACE"),
+];
+
+/// Which words of commands are whole numbers.
+const NUMBERS: &str = "
+    SETEX:2 PSETEX:2 EXPIRE:2 PEXPIRE:2 EXPIREAT:2 PEXPIREAT:2 INCRBY:2 DECRBY:2 HINCRBY:3 LRANGE:2 LRANGE:3
+    LREM:2 LTRIM:2 LTRIM:3 WAIT:1 WAIT:2 SELECT:1
+";
+
+/// Which word of a command says how many keys follow it.
+const NUMKEYS: &str = "
+    EVAL:2 EVAL_RO:2 EVALSHA:2 EVALSHA_RO:2 FCALL:2 FCALL_RO:2 ZINTER:1 ZUNION:1 ZDIFF:1 SINTERCARD:1 ZINTERCARD:1
+    LMPOP:1 ZMPOP:1 BLMPOP:2 BZMPOP:2 ZINTERSTORE:2 ZUNIONSTORE:2 ZDIFFSTORE:2
+";
+
+/// From which word on a command takes pairs.
+const PAIRS: &str = "
+    MSET:1 MSETNX:1 HSET:2 HMSET:2
+";
+
+/// The commands with their numbers of words, for a test that compares them with a server's own.
+pub fn arities() -> impl Iterator<Item = (&'static str, i64)> {
+    COMMANDS.split_ascii_whitespace().filter_map(|entry| {
+        let (name, arity) = entry.split_once(':')?;
+        Some((name, arity.parse().ok()?))
+    })
+}
 
 /// Checks a command of so many words. `word` gives one of them, or nothing where it is known only when it is sent.
 pub(crate) fn check(
@@ -128,23 +268,28 @@ pub(crate) fn check(
     mut word: impl FnMut(usize) -> Option<String>,
     path: &Path,
 ) -> Result<(), Mistake> {
-    let mut word = |n: usize, what: &str| -> Result<Option<String>, Mistake> {
+    let mut word = |n: usize, what: &Text| -> Result<Option<String>, Mistake> {
         if n >= count {
             return Ok(None);
         }
-        match word(n) {
-            Some(word) => Ok(Some(word.to_ascii_uppercase())),
-            None => Err(Mistake::new(path, format!("{what} is known only when it is sent"))
-                .help("write it out, or use a parameter that nothing in the program gives another value")),
-        }
+        let word = word(n).ok_or_else(|| {
+            let message = both!("{what} is known only when it is sent", "{what}要到发送时才知道", what);
+            Mistake::new(path, message).help(both!(
+                "write it out, or use a parameter that nothing in the program gives another value",
+                "请直接写出来，或者用一个程序里不会改变的参数"
+            ))
+        })?;
+        Ok(Some(word.to_ascii_uppercase()))
     };
-    let Some(name) = word(0, "which Redis command this is")? else { return Ok(()) };
-    if listed(COMMANDS, &name) {
+    let Some(name) = word(0, &both!("which Redis command this is", "这是哪条 Redis 命令"))? else {
+        return Ok(());
+    };
+    if arity(&name).is_some() {
         return Ok(());
     }
     if name == "HELLO" {
         let mut n = 2;
-        while let Some(option) = word(n, "an option of `HELLO`")? {
+        while let Some(option) = word(n, &both!("an option of `HELLO`", "`HELLO` 的选项"))? {
             match option.as_str() {
                 // The name of the connection may be anything.
                 "SETNAME" => n += 2,
@@ -157,24 +302,206 @@ pub(crate) fn check(
     let Some((_, known)) = SUB_COMMANDS.iter().find(|(container, _)| *container == name) else {
         return Err(refused(&name, path));
     };
-    let Some(sub) = word(1, &format!("which sub-command of `{name}` this is"))? else { return Ok(()) };
+    let Some(sub) = word(1, &both!("which sub-command of `{name}` this is", "这是 `{name}` 的哪个子命令"))?
+    else {
+        return Ok(());
+    };
     if !listed(known, &sub) {
         return Err(refused(&format!("{name} {sub}"), path));
     }
     if (name.as_str(), sub.as_str()) == ("CONFIG", "SET") {
         for n in (2..count).step_by(2) {
-            let parameter = word(n, "which parameter this sets")?.unwrap_or_default();
+            let parameter =
+                word(n, &both!("which parameter this sets", "这设置的是哪个参数"))?.unwrap_or_default();
             let parameter = parameter.to_ascii_lowercase();
             if !listed(PARAMETERS, &parameter) {
-                return Err(Mistake::new(
-                    path,
-                    format!("a lesson may not set the server's parameter `{parameter}`"),
-                )
-                .help(
+                let message = both!(
+                    "a lesson may not set the server's parameter `{parameter}`",
+                    "课程不能设置服务器参数 `{parameter}`"
+                );
+                return Err(Mistake::new(path, message).help(both!(
                     "it may set how the server stores, evicts, persists and replicates: `maxmemory`, `appendonly`, \
                      `min-replicas-to-write`, …; docs/safety.md lists them",
+                    "可以设置存储、淘汰、持久化和复制方面的参数：`maxmemory`、`appendonly`、`min-replicas-to-write` 等；\
+                     docs/safety.md 列出了全部"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// An unknown command. Where none is alike, a list of the first dozen of two hundred helps nobody.
+fn unknown<'a>(path: &Path, command: &str, known: impl Iterator<Item = &'a str>) -> Mistake {
+    let message = both!("unknown Redis command `{command}`", "没有名为 `{command}` 的 Redis 命令");
+    Mistake::new(path, message).help(nearest(command, known, ALIKE).map_or_else(
+        || {
+            both!(
+                "write it as `redis-cli` takes it: SET lock 1 NX PX 3000",
+                "请按 redis-cli 的写法：SET lock 1 NX PX 3000"
+            )
+        },
+        did_you_mean,
+    ))
+}
+
+fn arity(name: &str) -> Option<i64> {
+    arities().find_map(|(known, arity)| (known == name).then_some(arity))
+}
+
+/// Checks what follows a command that may be sent: how many words, options, numbers. `words` are those that are known
+/// before anything runs.
+pub(crate) fn check_form(words: &[Option<String>], path: &Path) -> Result<(), Mistake> {
+    let Some(Some(name)) = words.first() else { return Ok(()) };
+    let name = name.to_ascii_uppercase();
+    let mut forms = FORMS.lines().map(str::trim);
+    let form = forms.find(|form| form.split(' ').next() == Some(name.as_str()));
+    let wrong = |message: Text| {
+        let mistake = Mistake::new(path, message);
+        Err(match form {
+            Some(form) => mistake.help(both!("write `{form}`", "请写 `{form}`")),
+            None => mistake,
+        })
+    };
+    let given = words.len() - 1;
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    if let Some(arity) = arity(&name) {
+        let least = usize::try_from(arity.unsigned_abs()).unwrap_or(usize::MAX) - 1;
+        let s = plural(least);
+        if arity > 0 && given != least {
+            return wrong(both!(
+                "`{name}` takes {least} argument{s}, and here are {given}",
+                "`{name}` 要 {least} 个参数，这里有 {given} 个"
+            ));
+        }
+        if given < least {
+            return wrong(both!(
+                "`{name}` takes at least {least} argument{s}, and here are {given}",
+                "`{name}` 至少要 {least} 个参数，这里有 {given} 个"
+            ));
+        }
+    }
+    let of = |table: &'static str| {
+        let entries = table.split_ascii_whitespace().filter_map(|entry| entry.split_once(':'));
+        let own = entries.filter(|(command, _)| *command == name);
+        own.filter_map(|(_, at)| at.parse::<usize>().ok()).collect::<Vec<_>>()
+    };
+    for at in of(NUMBERS) {
+        if let Some(Some(word)) = words.get(at)
+            && word.parse::<i64>().is_err()
+        {
+            return wrong(not_a_number(&name, word));
+        }
+    }
+    for at in of(NUMKEYS) {
+        let Some(Some(word)) = words.get(at) else { continue };
+        let follow = words.len() - at - 1;
+        match word.parse::<usize>() {
+            Err(_) => {
+                return wrong(both!(
+                    "`{name}` wants the number of keys here, and `{word}` is none",
+                    "`{name}` 在这里要写键的个数，`{word}` 不是数字"
                 ));
             }
+            Ok(keys) if keys > follow => {
+                return wrong(both!(
+                    "`{name}` says that {keys} keys follow, and there are {follow} words",
+                    "`{name}` 声明后面有 {keys} 个键，实际只有 {follow} 个词"
+                ));
+            }
+            Ok(_) => {}
+        }
+    }
+    for from in of(PAIRS) {
+        if (words.len() - from) % 2 == 1 {
+            return wrong(both!(
+                "`{name}` takes pairs: one word is left over",
+                "`{name}` 的参数要成对，这里多出一个"
+            ));
+        }
+    }
+    if let ("EVAL" | "EVAL_RO", Some(Some(source))) = (name.as_str(), words.get(1)) {
+        let lua = super::scripts::check(source, path)
+            .map_err(|mistake| Mistake { spot: Spot::Value, ..mistake })?;
+        if let Some(keys) = words.get(2).and_then(|word| word.as_ref()?.parse().ok()) {
+            let given = (keys, words.len().saturating_sub(3 + keys));
+            super::scripts::check_given(("EVAL", source), &lua, given, path)?;
+        }
+    }
+    check_options(&name, words).or_else(wrong)
+}
+
+/// Checks a `redis.call` of a script: the server refuses what a lesson may not send, and what it does not know.
+pub(crate) fn check_in_script(words: &[Option<String>], is_open: bool, path: &Path) -> Result<(), Mistake> {
+    let Some(Some(name)) = words.first() else { return Ok(()) };
+    let name = name.to_ascii_uppercase();
+    if arity(&name).is_none()
+        && name != "HELLO"
+        && !SUB_COMMANDS.iter().any(|(container, _)| *container == name)
+    {
+        return Err(refused(&name, path));
+    }
+    if is_open { Ok(()) } else { check_form(words, path) }
+}
+
+fn not_a_number(name: &str, word: &str) -> Text {
+    both!(
+        "`{name}` wants a whole number here, and `{word}` is none",
+        "`{name}` 在这里要整数，`{word}` 不是整数"
+    )
+}
+
+fn check_options(name: &str, words: &[Option<String>]) -> Result<(), Text> {
+    let Some((_, from, groups)) = OPTIONS.iter().find(|(command, ..)| *command == name) else {
+        return Ok(());
+    };
+    let groups: Vec<Vec<&str>> = groups.split(' ').map(|group| group.split('|').collect()).collect();
+    let mut chosen = vec![None; groups.len()];
+    let mut rest = words.iter().skip(*from);
+    while let Some(word) = rest.next() {
+        // What is known only when it is sent may be any option.
+        let Some(word) = word else { return Ok(()) };
+        let option = word.to_ascii_uppercase();
+        let is_it = |known: &&str| known.split(':').next() == Some(option.as_str());
+        let found = groups
+            .iter()
+            .enumerate()
+            .find_map(|(n, group)| Some((n, *group.iter().find(|known| is_it(known))?)));
+        let Some((group, known)) = found else {
+            let all = groups.iter().flatten().map(|known| known.split(':').next().unwrap_or_default());
+            let all: Vec<&str> = all.collect();
+            let help = nearest(&option, all.iter().copied(), ALIKE).map_or_else(
+                || {
+                    let all = all.join(", ");
+                    both!("there are {all}", "可用的有 {all}")
+                },
+                did_you_mean,
+            );
+            return Err(both!(
+                "`{name}` has no option `{word}`; {help}",
+                "`{name}` 没有选项 `{word}`；{help}",
+                help
+            ));
+        };
+        if let Some(first) = chosen[group].replace(option.clone()) {
+            return Err(both!(
+                "`{name}` takes only one of `{first}` and `{option}`",
+                "`{name}` 的 `{first}` 和 `{option}` 只能用一个"
+            ));
+        }
+        let Some((_, kind)) = known.split_once(':') else { continue };
+        match rest.next() {
+            None => return Err(both!("`{option}` wants a value after it", "`{option}` 后面要有一个值")),
+            Some(Some(value)) if kind == "n" && value.parse::<i64>().is_ok_and(|value| value <= 0) => {
+                return Err(both!(
+                    "`{option} {value}` is no time to live",
+                    "`{option} {value}` 不是有效的过期时间"
+                ));
+            }
+            Some(Some(value)) if kind == "n" && value.parse::<i64>().is_err() => {
+                return Err(not_a_number(&option, value));
+            }
+            _ => {}
         }
     }
     Ok(())
@@ -190,14 +517,23 @@ fn refused(command: &str, path: &Path) -> Mistake {
         .iter()
         .find(|(commands, ..)| commands.iter().any(|refused| *refused == command || *refused == name));
     if let Some((_, why, instead)) = known {
-        return Mistake::new(path, format!("a lesson may not send `{command}`: {why}")).help(*instead);
+        let why = why.text(&[]);
+        let message =
+            both!("a lesson may not send `{command}`: {why}", "课程不能发送 `{command}`：{why}", why);
+        return Mistake::new(path, message).help(instead.text(&[]));
     }
     if let Some((_, subs)) = SUB_COMMANDS.iter().find(|(container, _)| *container == name) {
-        return Mistake::unknown(path, "sub-command", command, subs.split_ascii_whitespace());
+        let what = both!("sub-command", "子命令");
+        let sub = command.split_once(' ').map_or("", |(_, sub)| sub);
+        let mistake = Mistake::unknown(path, what.clone(), sub, subs.split_ascii_whitespace());
+        return Mistake {
+            message: both!("unknown {what} `{command}`", "没有名为 `{command}` 的{what}", what),
+            ..mistake
+        };
     }
     let containers = SUB_COMMANDS.iter().map(|(container, _)| *container);
-    let known = COMMANDS.split_ascii_whitespace().chain(containers).chain(["HELLO"]);
-    Mistake::unknown(path, "Redis command", command, known)
+    let known = arities().map(|(name, _)| name).chain(containers).chain(["HELLO"]);
+    unknown(path, command, known)
 }
 
 #[cfg(test)]
@@ -207,7 +543,9 @@ mod tests {
     fn verdict(command: &str) -> Result<(), String> {
         let words: Vec<&str> = command.split(' ').collect();
         let known = |n: usize| Some(words[n]).filter(|word| *word != "?").map(str::to_owned);
-        check(words.len(), known, &Path::root()).map_err(|mistake| mistake.message)
+        check(words.len(), known, &Path::root())
+            .and_then(|()| check_form(&(0..words.len()).map(known).collect::<Vec<_>>(), &Path::root()))
+            .map_err(|mistake| mistake.message.en)
     }
 
     #[test]
@@ -220,7 +558,12 @@ mod tests {
             "config get *",
             "CLIENT SETNAME ?",
             "SAVE",
-            "EVAL ? ?",
+            "EVAL ? ? ?",
+            "EVAL ? 1 k a",
+            "set k v px 3000 get nx",
+            "SET k v ?",
+            "EXPIRE k 3 nx",
+            "HSET k f v g w",
         ] {
             assert_eq!(verdict(command), Ok(()), "{command}");
         }
@@ -244,6 +587,20 @@ mod tests {
             ("CLUSTER MEET a 1", "joins servers"),
             ("SETT k v", "unknown Redis command"),
             ("CLIENT DANCE", "unknown sub-command"),
+            ("GET", "`GET` takes 1 argument, and here are 0"),
+            ("GET k l", "`GET` takes 1 argument, and here are 2"),
+            ("SET k", "at least 2 arguments"),
+            ("SET k v XN", "no option `XN`"),
+            ("SET k v NX XX", "only one of `NX` and `XX`"),
+            ("SET k v EX 3 PX 3000", "only one of `EX` and `PX`"),
+            ("SET k v NX EX", "`EX` wants a value"),
+            ("SET k v PX 3s", "`3s` is none"),
+            ("SET k v PX 0", "no time to live"),
+            ("EXPIRE k soon", "`soon` is none"),
+            ("EVAL ? 2 k", "2 keys follow"),
+            ("EVAL ? k 1", "`k` is none"),
+            ("MSET k v l", "pairs"),
+            ("HSET k f v g", "pairs"),
         ] {
             let message = verdict(command).expect_err(command);
             assert!(message.contains(why), "{command}: {message}");

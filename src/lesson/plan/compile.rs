@@ -7,19 +7,20 @@ use indexmap::IndexMap;
 use super::{
     super::{
         LabKind, PRIMARY,
-        error::{Mistake, Path},
+        duration::parse_written,
+        error::{Mistake, Path, did_you_mean, nearest},
         expr::{Expr, Template, split_words},
         model::{Count, Params, Recipes},
         step::{Operation, Step, Take, Verb},
     },
     call::PlannedCall,
     program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program, TakePlan},
-    releases,
+    releases, scripts,
     settled::{Settled, values},
     setup::server_of,
     template,
 };
-use crate::log::Product;
+use crate::{log::Product, text::both};
 
 /// How deep `use` may nest.
 const DEEPEST: usize = 8;
@@ -64,7 +65,12 @@ impl Compiler<'_> {
         extra: &Params,
     ) -> Result<Program, Mistake> {
         let steps = self.programs.get(name).ok_or_else(|| {
-            Mistake::unknown(named_at, "program", name, self.programs.keys().map(String::as_str))
+            Mistake::unknown(
+                named_at,
+                both!("program", "程序"),
+                name,
+                self.programs.keys().map(String::as_str),
+            )
         })?;
         let mut known: BTreeSet<String> = BUILTINS.into_iter().map(str::to_owned).collect();
         known.extend(self.params.keys().cloned());
@@ -118,12 +124,35 @@ impl Draft<'_> {
 
     fn expr(&self, source: &str, path: &Path) -> Result<Expr, Mistake> {
         let expr = Expr::parse(source).map_err(|error| Mistake::new(path, error))?;
-        Mistake::unless_known(path, "name", &expr.names(), self.known.iter())?;
+        Mistake::unless_known(path, both!("name", "名字"), &expr.names(), self.known.iter())?;
         Ok(expr)
     }
 
     fn template(&self, source: &str, path: &Path) -> Result<Template, Mistake> {
-        template(source, path, "name", self.known.iter())
+        // As other tools write it, a name would be sent as it stands there.
+        for (begin, end) in [("$", ""), ("{{", "}}")] {
+            for (at, _) in source.match_indices(begin) {
+                let rest = &source[at + begin.len()..];
+                let rest = if end.is_empty() { rest } else { rest.trim_start() };
+                let length = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+                let (name, after) = rest.split_at(length);
+                if self.known.contains(name) && after.trim_start().starts_with(end) {
+                    let written = format!("{begin}{name}{end}");
+                    let message = both!("`{written}` is plain text here", "`{written}` 在这里只是普通文字");
+                    return Err(Mistake::new(path, message)
+                        .help(both!("a value is filled in with `${{{name}}}`", "填入值要写 `${{{name}}}`")));
+                }
+            }
+        }
+        template(source, path, both!("name", "名字"), self.known.iter())
+    }
+
+    fn duration(&self, source: &str, path: &Path) -> Result<Template, Mistake> {
+        let template = self.template(source, path)?;
+        if template.names().is_empty() {
+            parse_written(source).map_err(|error| Mistake::new(path, error))?;
+        }
+        Ok(template)
     }
 
     fn templates(&self, sources: &[String], path: &Path) -> Result<Vec<Template>, Mistake> {
@@ -136,9 +165,12 @@ impl Draft<'_> {
 
     fn step(&mut self, step: &Step, path: &Path) -> Result<(), Mistake> {
         if self.here() > MOST_INSTRUCTIONS {
-            let message =
-                format!("a program may have at most {MOST_INSTRUCTIONS} steps, those that it uses included");
-            return Err(Mistake::new(path, message).help("use fewer recipes, or `repeat`"));
+            let message = both!(
+                "a program may have at most {MOST_INSTRUCTIONS} steps, those that it uses included",
+                "一个程序连同它用到的程序，最多有 {MOST_INSTRUCTIONS} 步"
+            );
+            return Err(Mistake::new(path, message)
+                .help(both!("use fewer recipes, or `repeat`", "请少用一些配方，或者改用 `repeat`")));
         }
         match step {
             Step::Operation { label, operation } => {
@@ -239,8 +271,13 @@ impl Draft<'_> {
         path: &Path,
     ) -> Result<(), Mistake> {
         if self.depth >= DEEPEST {
-            let message = format!("`use: {program}` nests more than {DEEPEST} deep");
-            return Err(Mistake::new(path, message).help("a program cannot use itself"));
+            let message = both!(
+                "`use: {program}` nests more than {DEEPEST} deep",
+                "`use: {program}` 嵌套超过 {DEEPEST} 层"
+            );
+            return Err(
+                Mistake::new(path, message).help(both!("a program cannot use itself", "程序不能使用它自己"))
+            );
         }
         let compiler = self.compiler;
         let values: Vec<(String, Template)> = with
@@ -260,12 +297,18 @@ impl Draft<'_> {
         } else if let Some(recipe) = compiler.recipes.programs.get(program) {
             let wanted: BTreeSet<String> = recipe.params.iter().cloned().collect();
             if let Some(missing) = wanted.difference(&names).next() {
-                return Err(Mistake::new(path, format!("the recipe `{program}` needs `{missing}`"))
-                    .help(format!("with: {{ {missing}: … }}")));
+                let message =
+                    both!("the recipe `{program}` needs `{missing}`", "配方 `{program}` 还需要 `{missing}`");
+                return Err(Mistake::new(path, message).help(format!("with: {{ {missing}: … }}")));
             }
             if let Some(extra) = names.difference(&wanted).next() {
                 let known = recipe.params.iter().map(String::as_str);
-                return Err(Mistake::unknown(&path.key("with").key(extra), "parameter", extra, known));
+                return Err(Mistake::unknown(
+                    &path.key("with").key(extra),
+                    both!("parameter", "参数"),
+                    extra,
+                    known,
+                ));
             }
             self.known = BUILTINS.into_iter().map(str::to_owned).chain(wanted).collect();
             program.clone_into(&mut self.name);
@@ -273,7 +316,12 @@ impl Draft<'_> {
             self.steps(&recipe.steps, path)?;
         } else {
             let known = compiler.programs.keys().chain(compiler.recipes.programs.keys());
-            return Err(Mistake::unknown(path, "program or recipe", program, known.map(String::as_str)));
+            return Err(Mistake::unknown(
+                &path.key("use"),
+                both!("program or recipe", "程序或配方"),
+                program,
+                known.map(String::as_str),
+            ));
         }
         let labels = self.program.labels.clone();
         (self.known, self.name, self.in_recipe) = before;
@@ -291,17 +339,24 @@ impl Draft<'_> {
         if matches!(label, "work" | "wait") || self.labelled.insert(label.to_owned()) {
             return Ok(());
         }
-        Err(Mistake::new(&path.key(label), format!("two operations of this program are called `{label}`"))
-            .help(
-                "give each a label of its own; only one of `then` and `else` happens, so they may share it",
-            ))
+        let message = both!(
+            "two operations of this program are called `{label}`",
+            "这个程序里有两个操作都叫 `{label}`"
+        );
+        Err(Mistake::new(&path.key(label), message).help(both!(
+            "give each a label of its own; only one of `then` and `else` happens, so they may share it",
+            "请给每个操作各自的名字；`then` 和 `else` 只会执行一个，可以同名"
+        )))
     }
 
     fn operation(&mut self, label: &str, operation: &Operation, path: &Path) -> Result<(), Mistake> {
         if super::super::step::KEYWORDS.contains(&label) {
             return Err(Mistake::new(
                 path,
-                format!("`{label}` is a word of the grammar and cannot be a label"),
+                both!(
+                    "`{label}` is a word of the grammar and cannot be a label",
+                    "`{label}` 是语法用词，不能作操作名"
+                ),
             ));
         }
         let replaced = format!("{}.{label}", self.name);
@@ -324,8 +379,9 @@ impl Draft<'_> {
             Some(product) => server_of(product, named.as_deref(), self.compiler.lab, &path)?,
             None => named,
         };
+        check_codes(&operation.allow, &path.key("allow"))?;
         let until = operation.until.as_ref().map(|s| self.expr(s, &path.key("until"))).transpose()?;
-        let every = operation.every.as_ref().map(|s| self.template(s, &path.key("every"))).transpose()?;
+        let every = operation.every.as_ref().map(|s| self.duration(s, &path.key("every"))).transpose()?;
         self.program.labels.insert(label.to_owned());
         let operation = PlannedOperation {
             label: label.to_owned(),
@@ -350,7 +406,7 @@ impl Draft<'_> {
         }
         let primary = Some(PRIMARY).filter(|_| !lab.sentinels().is_empty());
         let known = lab.servers().iter().copied().chain(primary);
-        Err(Mistake::unknown(path, "server", &on, known))
+        Err(Mistake::unknown(path, both!("server", "服务器"), &on, known))
     }
 
     /// Error codes. A parameter may give several, or none.
@@ -367,17 +423,13 @@ impl Draft<'_> {
     fn settled_text(&mut self, source: &str, path: &Path) -> Result<String, Mistake> {
         let template = self.template(source, path)?;
         self.settled.known(&template, path).ok_or_else(|| {
-            Mistake::new(path, format!("what `{source}` is, is known only when it is sent"))
-                .help("write it out, or use a parameter that nothing in the program gives another value")
+            let message =
+                both!("what `{source}` is, is known only when it is sent", "`{source}` 的值要到发送时才知道");
+            Mistake::new(path, message).help(both!(
+                "write it out, or use a parameter that nothing in the program gives another value",
+                "请直接写出来，或者用一个程序里不会改变的参数"
+            ))
         })
-    }
-
-    fn duration(&self, source: &str, path: &Path) -> Result<Template, Mistake> {
-        let template = self.template(source, path)?;
-        if template.names().is_empty() {
-            super::super::parse_millis(source).map_err(|error| Mistake::new(path, error))?;
-        }
-        Ok(template)
     }
 
     fn verb(&mut self, verb: &Verb, path: &Path) -> Result<PlannedVerb, Mistake> {
@@ -386,7 +438,7 @@ impl Draft<'_> {
                 let path = path.key("redis");
                 let words = split_words(command).map_err(|error| Mistake::new(&path, error))?;
                 if words.is_empty() {
-                    return Err(Mistake::new(&path, "an empty Redis command"));
+                    return Err(Mistake::new(&path, both!("an empty Redis command", "空的 Redis 命令")));
                 }
                 let mut words = self.templates(&words, &path)?;
                 self.settled.command(&mut words, &path)?;
@@ -400,9 +452,16 @@ impl Draft<'_> {
                     compiler.scripts.get(name).or_else(|| compiler.recipes.scripts.get(name)).ok_or_else(
                         || {
                             let known = compiler.scripts.keys().chain(compiler.recipes.scripts.keys());
-                            Mistake::unknown(&path.key("script"), "script", name, known.map(String::as_str))
+                            Mistake::unknown(
+                                &path.key("script"),
+                                both!("script", "脚本"),
+                                name,
+                                known.map(String::as_str),
+                            )
                         },
                     )?;
+                let lua = scripts::check(source, &path.key("script"))?;
+                scripts::check_given((name, source), &lua, (keys.len(), args.len()), path)?;
                 Ok(PlannedVerb::Script {
                     name: name.clone(),
                     source: source.as_str().into(),
@@ -421,8 +480,11 @@ impl Draft<'_> {
                     ["lock", name] => (true, name),
                     ["unlock", name] => (false, name),
                     _ => {
-                        return Err(Mistake::new(&path, format!("`{text}` is not known"))
-                            .help("write `lock NAME` or `unlock NAME`"));
+                        return Err(Mistake::new(&path, both!("`{text}` is not known", "不认识 `{text}`"))
+                            .help(both!(
+                                "write `lock NAME` or `unlock NAME`",
+                                "请写 `lock 名字` 或 `unlock 名字`"
+                            )));
                     }
                 };
                 Ok(PlannedVerb::Local { lock, name: self.template(name, &path)? })
@@ -430,6 +492,17 @@ impl Draft<'_> {
             Verb::Wait(duration) => Ok(PlannedVerb::Wait(self.duration(duration, path)?)),
             Verb::Take(Take { from, within }) => {
                 let path = path.key("take");
+                let is_path =
+                    |name: &&String| name.starts_with('/') || name.starts_with("${") || *name == "any";
+                let of_paths = self.compiler.lab.product() == Product::Zookeeper;
+                if let Some(name) = from.iter().find(|name| of_paths && !is_path(name)) {
+                    let message =
+                        both!("the path `{name}` must begin with `/`", "路径 `{name}` 必须以 `/` 开头");
+                    return Err(Mistake::new(&path, message).help(both!(
+                        "or write `any`, for every notification",
+                        "或者写 `any`，表示任何通知"
+                    )));
+                }
                 let from = self.templates(from, &path)?;
                 let within =
                     within.as_ref().map(|within| self.duration(within, &path.key("within"))).transpose()?;
@@ -437,4 +510,24 @@ impl Draft<'_> {
             }
         }
     }
+}
+
+/// Error codes that servers answer with, beside those of an author's own scripts.
+const CODES: &str = "
+    Lost ERR WRONGTYPE NOSCRIPT NOREPLICAS READONLY LOADING MASTERDOWN OOM EXECABORT MOVED ASK TRYAGAIN CROSSSLOT
+    CLUSTERDOWN BUSY BUSYKEY BUSYGROUP NOGROUP MISCONF NOPERM NodeExists NoNode NotEmpty BadVersion
+    NoChildrenForEphemerals SessionExpired ConnectionLoss QuotaExceeded
+";
+
+/// A code that is nearly a known one is misspelt.
+fn check_codes(codes: &[String], path: &Path) -> Result<(), Mistake> {
+    let known = || CODES.split_ascii_whitespace();
+    for (n, code) in codes.iter().enumerate() {
+        let is_known = known().any(|known| known == code);
+        if let Some(near) = nearest(code, known(), 0.9).filter(|_| !is_known) {
+            let message = both!("unknown error code `{code}`", "没有名为 `{code}` 的错误码");
+            return Err(Mistake::new(&path.index(n), message).help(did_you_mean(near)));
+        }
+    }
+    Ok(())
 }

@@ -16,7 +16,10 @@ use super::{
     settled::values,
     story::Roster,
 };
-use crate::{log::LockInfo, text::Text};
+use crate::{
+    log::LockInfo,
+    text::{Text, both},
+};
 
 impl Scenario {
     /// Compiles an expression that somebody wants never to be so beside the lesson's. Whatever it names must be there:
@@ -24,9 +27,9 @@ impl Scenario {
     ///
     /// # Errors
     /// Says what is wrong with it.
-    pub fn never(&self, source: &str) -> Result<Expr, String> {
+    pub fn never(&self, source: &str) -> Result<Expr, Text> {
         self.claim(source).map_err(|mistake| match mistake.help {
-            Some(help) => format!("{}; {help}", mistake.message),
+            Some(help) => Text::join(&[mistake.message, help], "; ", "；"),
             None => mistake.message,
         })
     }
@@ -41,9 +44,15 @@ impl Scenario {
     }
 
     /// A mistake in an expression, at the first thing in it that the message quotes.
-    pub fn wrong_expression(&self, source: &str, message: String, help: Option<String>) -> LessonError {
+    pub fn wrong_expression(
+        &self,
+        source: &str,
+        message: impl Into<Text>,
+        help: Option<Text>,
+    ) -> LessonError {
+        let message = message.into();
         let mut quoted =
-            message.split('`').skip(1).step_by(2).filter(|word| *word != source && !word.is_empty());
+            message.en.split('`').skip(1).step_by(2).filter(|word| *word != source && !word.is_empty());
         let at = quoted.find_map(|word| source.find(word)).unwrap_or(0);
         let column = source[..at].chars().count() + 1;
         let excerpt = Some(source.to_owned());
@@ -66,7 +75,7 @@ impl Scenario {
             names.iter().filter(|name| !known.contains(name.as_str()) && self.scope.get(name).is_none());
         match unknown.next() {
             None => Ok(expr),
-            Some(name) => Err(Mistake::unknown(&path, "name", name, known)),
+            Some(name) => Err(Mistake::unknown(&path, both!("name", "名字"), name, known)),
         }
     }
 }
@@ -116,9 +125,12 @@ pub(crate) fn plan(
             let plans = each(shared, &root.key("invariants"), roster, vocabulary);
             // It can be wrong in one variant only, and its place in the file does not say in which.
             plans.map_err(|mistake| {
-                let help = mistake.help.as_ref().map(|help| format!("{help}; ")).unwrap_or_default();
-                let found = format!("found in the variant `{name}`, which can have `invariants` of its own");
-                mistake.help(help + &found)
+                let found = both!(
+                    "found in the variant `{name}`, which can have `invariants` of its own",
+                    "在变体 `{name}` 里发现；变体可以有自己的 `invariants`"
+                );
+                let help: Vec<Text> = mistake.help.clone().into_iter().chain([found]).collect();
+                mistake.help(Text::join(&help, "; ", "；"))
             })
         }
         (None, None) => {
@@ -134,8 +146,14 @@ fn each(
     vocabulary: &Vocabulary<'_>,
 ) -> Result<Vec<InvariantPlan>, Mistake> {
     if invariants.is_empty() {
-        return Err(Mistake::new(path, "an empty list of what must never be")
-            .help("leave `invariants` out: then no lock may have too many holders"));
+        return Err(Mistake::new(
+            path,
+            both!("an empty list of what must never be", "“绝不允许”的列表是空的"),
+        )
+        .help(both!(
+            "leave `invariants` out: then no lock may have too many holders",
+            "请去掉 `invariants`：那样就表示任何锁的持有者都不能过多"
+        )));
     }
     let plan_one = |(n, invariant): (usize, &Invariant)| -> Result<InvariantPlan, Mistake> {
         let path = path.index(n);
@@ -166,9 +184,9 @@ fn filled(text: &Text, path: &Path, roster: &Roster<'_>) -> Result<Text, Mistake
         if let Some(counter) = used.find(|name| !roster.params.contains_key(name)) {
             return Err(Mistake::new(
                 &path.key(lang),
-                format!("`{counter}` has no value before the first move"),
+                both!("`{counter}` has no value before the first move", "第一步之前 `{counter}` 还没有值"),
             )
-            .help("what must never be is said with parameters alone"));
+            .help(both!("what must never be is said with parameters alone", "不变式的文字里只能用参数")));
         }
     }
     let fill = |template: &Template, lang: &str| {

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     log::{ANY, Belief, Limit, LockInfo, stands_for},
-    text::Text,
+    text::{Text, both},
 };
 
 /// The most holders of a lock: a lesson may have that many actors.
@@ -41,10 +41,14 @@ pub(crate) fn plan(lesson: &Lesson, params: &Params, roster: &Roster<'_>) -> Res
         let is_shared = shared.iter().any(|lock| stands_for(&name, lock));
         let limit = match &spec.holders {
             Some(_) if is_shared => {
-                let message = format!("`{name}` cannot have `holders` and be shared");
-                return Err(Mistake::new(&path.key("holders"), message).help(
+                let message = both!(
+                    "`{name}` cannot have `holders` and be shared",
+                    "`{name}` 不能既有 `holders` 又是共享的"
+                );
+                return Err(Mistake::new(&path.key("holders"), message).help(both!(
                     "a semaphore has `holders`, a read-write lock has readers that say `mode: shared`",
-                ));
+                    "信号量写 `holders`，读写锁由读者写 `mode: shared`"
+                )));
             }
             None if is_shared => Limit::ReadWrite,
             None => Limit::default(),
@@ -56,10 +60,14 @@ pub(crate) fn plan(lesson: &Lesson, params: &Params, roster: &Roster<'_>) -> Res
         if let Some(title) = &spec.title {
             roster.text(title, &path.key("title"))?;
             if name.contains(ANY) {
-                let message = "a title for several locks would not say which one is meant";
-                return Err(
-                    Mistake::new(&path.key("title"), message).help("leave it out: each is shown by its name")
+                let message = both!(
+                    "a title for several locks would not say which one is meant",
+                    "多把锁共用一个标题，就分不清是哪一把了"
                 );
+                return Err(Mistake::new(&path.key("title"), message).help(both!(
+                    "leave it out: each is shown by its name",
+                    "请去掉它：每把锁都会显示自己的名字"
+                )));
             }
         }
         shared.retain(|lock| !stands_for(&name, lock));
@@ -84,9 +92,12 @@ pub(crate) fn check_used(lesson: &Lesson, scenarios: &[Scenario]) -> Result<(), 
         let name = Template::parse(source).map(|name| name.pattern()).unwrap_or_default();
         if !used().any(|lock| stands_for(lock, &name) || stands_for(&name, lock)) {
             let path = Path::root().key("locks").key(source);
-            let mistake = Mistake::unknown(&path, "lock", source, used().map(String::as_str));
+            let mistake = Mistake::unknown(&path, both!("lock", "锁"), source, used().map(String::as_str));
             return Err(if used().next().is_none() {
-                mistake.help("somebody has to hold it: a program that says `holds` of it")
+                mistake.help(both!(
+                    "somebody has to hold it: a program that says `holds` of it",
+                    "总得有人持有它：要有一个程序对它写 `holds`"
+                ))
             } else {
                 mistake
             });

@@ -13,6 +13,7 @@ pub(crate) mod program;
 pub(crate) mod question;
 pub(crate) mod references;
 pub(crate) mod releases;
+pub(crate) mod scripts;
 pub(crate) mod settled;
 pub(crate) mod setup;
 pub(crate) mod story;
@@ -20,10 +21,12 @@ pub(crate) mod story;
 pub use call::PlannedCall;
 pub use claims::{ACTOR_FUNCTIONS, Condition, FUNCTIONS, PlannedClaim};
 pub use clients::{ActorPlan, ClientPlan};
+pub use commands::arities;
 pub(crate) use invariants::so;
 pub use invariants::{InvariantPlan, NeverPlan};
 pub use program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program, TakePlan};
 pub use question::{AskPlan, ChoicePlan, RightPlan};
+pub use scripts::check_recipes;
 pub use settled::passed;
 pub use setup::PlannedSetup;
 pub use story::{Act, AwaitPlan, Line, PassPlan, TextPlan, Turn};
@@ -38,7 +41,10 @@ use super::{
     error::{Mistake, Path},
     expr::{Scope, Template, within_allowance},
 };
-use crate::{log::LockInfo, text::Text};
+use crate::{
+    log::LockInfo,
+    text::{Text, both},
+};
 
 /// A lesson with the text that it was read from.
 #[derive(Debug, Clone)]
@@ -99,7 +105,7 @@ impl Scenario {
         let names = self.scope.value();
         let fill = |source: &str| {
             Template::parse(source)
-                .and_then(|template| template.render(&names))
+                .and_then(|template| Ok(template.render(&names)?))
                 .unwrap_or_else(|_| source.to_owned())
         };
         within_allowance(|| Text { en: fill(&text.en), zh: fill(&text.zh) })
@@ -129,22 +135,37 @@ fn check_lesson(lesson: &Lesson) -> Result<(), Mistake> {
     let root = Path::root();
     let id = &lesson.id;
     if !is_well_formed(id) {
-        return Err(Mistake::new(&root.key("id"), format!("`{id}` cannot be the name of a lesson"))
-            .help("use lower-case letters, digits and hyphens, such as oversell-twice"));
+        return Err(Mistake::new(
+            &root.key("id"),
+            both!("`{id}` cannot be the name of a lesson", "`{id}` 不能用作课程名"),
+        )
+        .help(both!(
+            "use lower-case letters, digits and hyphens, such as oversell-twice",
+            "请用小写字母、数字和连字符，例如 oversell-twice"
+        )));
     }
     if lesson.variants.is_empty() {
-        return Err(Mistake::new(&root.key("variants"), "a lesson needs at least one variant"));
+        return Err(Mistake::new(
+            &root.key("variants"),
+            both!("a lesson needs at least one variant", "一节课至少要有一个变体（variant）"),
+        ));
     }
     if let Some(name) = lesson.variants.keys().find(|name| !is_well_formed(name)) {
-        return Err(Mistake::new(&root.key("variants").key(name), format!("`{name}` cannot name a variant"))
-            .help("use lower-case letters, digits and hyphens"));
+        return Err(Mistake::new(
+            &root.key("variants").key(name),
+            both!("`{name}` cannot name a variant", "`{name}` 不能用作变体名"),
+        )
+        .help(both!("use lower-case letters, digits and hyphens", "请用小写字母、数字和连字符")));
     }
     lesson.settings.check(lesson.lab, &root.key("settings"))?;
     check_fixes(lesson)?;
     let texts = [("title", &lesson.title), ("summary", &lesson.summary), ("intro", &lesson.intro)];
     for (name, text) in texts {
         if text.en.trim().is_empty() || text.zh.trim().is_empty() {
-            return Err(Mistake::new(&root.key(name), format!("`{name}` is empty in one language")));
+            return Err(Mistake::new(
+                &root.key(name),
+                both!("`{name}` is empty in one language", "`{name}` 有一种语言是空的"),
+            ));
         }
     }
     let variants = lesson.variants.iter().flat_map(|(name, variant)| {
@@ -170,15 +191,16 @@ fn check_fixes(lesson: &Lesson) -> Result<(), Mistake> {
         let path = Path::root().key("variants").key(name).key("fixes");
         let Some(other) = lesson.variants.get(fixed) else {
             let known = lesson.variants.keys().map(String::as_str);
-            return Err(Mistake::unknown(&path, "variant", fixed, known));
+            return Err(Mistake::unknown(&path, both!("variant", "变体"), fixed, known));
         };
         if (variant.expect, other.expect) == (Expect::Prevented, Expect::Shown) {
             continue;
         }
-        let message = format!("`{name}` cannot be the fix of `{fixed}`");
-        return Err(Mistake::new(&path, message).help(
+        let message = both!("`{name}` cannot be the fix of `{fixed}`", "`{name}` 不能作为 `{fixed}` 的修复");
+        return Err(Mistake::new(&path, message).help(both!(
             "`fixes` stands in a variant with `expect: prevented` and names one with `expect: shown`",
-        ));
+            "`fixes` 写在 `expect: prevented` 的变体里，指向一个 `expect: shown` 的变体"
+        )));
     }
     Ok(())
 }
@@ -187,20 +209,32 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
     let lesson = &loaded.lesson;
     let root = Path::root();
     if let Some(name) = lesson.variants.keys().nth(MOST_VARIANTS) {
-        let message = format!("a lesson may have at most {MOST_VARIANTS} variants");
+        let message = both!(
+            "a lesson may have at most {MOST_VARIANTS} variants",
+            "一节课最多有 {MOST_VARIANTS} 个变体"
+        );
         return Err(Mistake::new(&root.key("variants").key(name), message));
     }
     let Some(variant) = lesson.variants.get(name) else {
         let known = lesson.variants.keys().map(String::as_str);
-        return Err(Mistake::unknown(&root.key("variants"), "variant", name, known));
+        return Err(Mistake::unknown(&root.key("variants"), both!("variant", "变体"), name, known));
     };
     let at = root.key("variants").key(name);
     let params = params(lesson, variant, overrides, &at)?;
     let lab = lesson.lab_of(variant);
     variant.settings.check(lab, &at.key("settings"))?;
     if !lab.has(lesson.lab.product()) && !lesson.metrics.is_empty() {
-        return Err(Mistake::new(&at.key("lab"), "this lab cannot give the lesson's `metrics`")
-            .help("servers of another product count other things: make it a lesson of its own"));
+        return Err(Mistake::new(
+            &at.key("lab"),
+            both!("this lab cannot give the lesson's `metrics`", "这个 lab 给不出本课的 `metrics`"),
+        )
+        .help(both!(
+            "servers of another product count other things: make it a lesson of its own",
+            "别的产品的服务器统计的是别的计数器：请另写一节课"
+        )));
+    }
+    for (name, source) in &lesson.scripts {
+        scripts::check(source, &root.key("scripts").key(name))?;
     }
     let mut programs = lesson.programs.clone();
     programs.extend(variant.programs.clone());
@@ -233,8 +267,14 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         .collect::<Result<_, _>>()?;
     let (story, story_path) = own_or(variant.story.as_ref(), &lesson.story, "story", &at);
     if story.is_empty() {
-        return Err(Mistake::new(&story_path, "a story in which nothing happens")
-            .help("give the lesson a `story`, or this variant one of its own"));
+        return Err(Mistake::new(
+            &story_path,
+            both!("a story in which nothing happens", "剧情（story）里什么也没有发生"),
+        )
+        .help(both!(
+            "give the lesson a `story`, or this variant one of its own",
+            "请给课程写 `story`，或者给这个变体写自己的 `story`"
+        )));
     }
     let roster = story::Roster {
         clients: &clients,
@@ -277,19 +317,31 @@ fn check_explore(
     nothing_is_never: bool,
 ) -> Result<(), Mistake> {
     if let Some(moves) = explore.moves.filter(|moves| !(1..=MOST_MOVES).contains(moves)) {
-        let message = format!("{moves} is out of bounds");
-        return Err(Mistake::new(&path.key("moves"), message).help(format!("from 1 to {MOST_MOVES}")));
+        let message = both!("{moves} is out of bounds", "{moves} 超出范围");
+        return Err(Mistake::new(&path.key("moves"), message)
+            .help(both!("from 1 to {MOST_MOVES}", "应在 1 到 {MOST_MOVES} 之间")));
     }
     for (n, fault) in explore.faults.iter().enumerate() {
         let Some(name) = &fault.client else { continue };
         if !clients.iter().any(|client| client.name == *name) {
             let known = clients.iter().map(|client| client.name.as_str());
-            return Err(Mistake::unknown(&path.key("faults").index(n), "client", name, known));
+            return Err(Mistake::unknown(
+                &path.key("faults").index(n),
+                both!("client", "客户端"),
+                name,
+                known,
+            ));
         }
     }
     if nothing_is_never {
-        return Err(Mistake::new(path, "nothing is said never to be so, so no order could violate it")
-            .help("say what with `invariants`"));
+        return Err(Mistake::new(
+            path,
+            both!(
+                "nothing is said never to be so, so no order could violate it",
+                "没有写什么是绝不允许的，任何顺序都谈不上违反"
+            ),
+        )
+        .help(both!("say what with `invariants`", "请用 `invariants` 写明")));
     }
     Ok(())
 }
@@ -304,13 +356,24 @@ fn params(lesson: &Lesson, variant: &Variant, overrides: &Params, at: &Path) -> 
     let mut params = lesson.params.clone();
     if let Some(reserved) = params.keys().find(|name| BUILTINS.contains(&name.as_str())) {
         let path = Path::root().key("params").key(reserved);
-        return Err(Mistake::new(&path, format!("`{reserved}` is a name that every program has already")));
+        return Err(Mistake::new(
+            &path,
+            both!(
+                "`{reserved}` is a name that every program has already",
+                "`{reserved}` 是每个程序都已有的名字"
+            ),
+        ));
     }
     let own = variant.params.iter().map(|param| (param, at.key("params").key(param.0)));
     let given = overrides.iter().map(|param| (param, Path::root().key("params")));
     for ((name, value), path) in own.chain(given) {
         if params.insert(name.clone(), value.clone()).is_none() {
-            return Err(Mistake::unknown(&path, "parameter", name, lesson.params.keys().map(String::as_str)));
+            return Err(Mistake::unknown(
+                &path,
+                both!("parameter", "参数"),
+                name,
+                lesson.params.keys().map(String::as_str),
+            ));
         }
     }
     Ok(params)
@@ -334,7 +397,7 @@ fn check_replacements(
         None => Ok(()),
         Some(target) => {
             let path = at.key("replace").key(target);
-            Err(Mistake::unknown(&path, "operation", target, known.iter().map(String::as_str)))
+            Err(Mistake::unknown(&path, both!("operation", "操作"), target, known.iter().map(String::as_str)))
         }
     }
 }
@@ -358,7 +421,7 @@ fn labels_of(steps: &[super::Step], program: &str, labels: &mut BTreeSet<String>
 fn template<'a>(
     source: &str,
     path: &Path,
-    what: &str,
+    what: impl Into<Text>,
     known: impl Iterator<Item = &'a String> + Clone,
 ) -> Result<Template, Mistake> {
     let template = Template::parse(source).map_err(|error| Mistake::new(path, error))?;
@@ -380,16 +443,20 @@ fn number(
             let text = template
                 .render(&Scope::new(settled::values(params)).value())
                 .map_err(|error| Mistake::new(path, error))?;
-            text.trim()
-                .parse()
-                .map_err(|_| Mistake::new(path, format!("`{source}` gives `{text}`, not a number")))?
+            text.trim().parse().map_err(|_| {
+                Mistake::new(
+                    path,
+                    both!("`{source}` gives `{text}`, not a number", "`{source}` 的值是 `{text}`，不是数字"),
+                )
+            })?
         }
     };
     if bounds.contains(&number) {
         return Ok(number);
     }
-    let help = format!("from {} to {}", bounds.start(), bounds.end());
-    Err(Mistake::new(path, format!("{number} is out of bounds")).help(help))
+    let (least, most) = bounds.into_inner();
+    Err(Mistake::new(path, both!("{number} is out of bounds", "{number} 超出范围"))
+        .help(both!("from {least} to {most}", "应在 {least} 到 {most} 之间")))
 }
 
 /// Reads the value of a `--set name=value` as a lesson's file would be read.

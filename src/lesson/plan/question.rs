@@ -9,6 +9,7 @@ use super::{
     claims::Vocabulary,
     story::{Act, Line, Roster, TextPlan},
 };
+use crate::text::both;
 
 #[derive(Debug, Clone)]
 pub struct AskPlan {
@@ -47,16 +48,28 @@ pub(crate) fn plan(
     let choices_path = path.key("choices");
     let count = ask.choices.len();
     if !CHOICES.contains(&count) {
-        return Err(Mistake::new(&choices_path, format!("a question has two to four choices, not {count}")));
+        return Err(Mistake::new(
+            &choices_path,
+            both!(
+                "a question has two to four choices, not {count}",
+                "一个问题要有两到四个选项，这里有 {count} 个"
+            ),
+        ));
     }
     if ask.choices.iter().all(|choice| choice.right.is_none()) {
-        return Err(Mistake::new(&choices_path, "a question that no choice answers")
-            .help("give at least one choice a `right:` – an expression over what then happens, or `true`"));
+        return Err(Mistake::new(
+            &choices_path,
+            both!("a question that no choice answers", "没有一个选项是正确答案"),
+        )
+        .help(both!(
+            "give at least one choice a `right:` – an expression over what then happens, or `true`",
+            "至少给一个选项写上 `right:`：关于随后发生的事的表达式，或者 `true`"
+        )));
     }
     if ask.after == 0 {
         return Err(Mistake::new(
             &path.key("after"),
-            "a question is decided after at least one further step",
+            both!("a question is decided after at least one further step", "问题至少要再过一步才能见分晓"),
         ));
     }
     let choices = ask
@@ -80,8 +93,14 @@ fn plan_choice(
         Some(Right::When(source)) => RightPlan::When(vocabulary.expr(source, &path.key("right"))?),
     };
     if choice.why.is_none() && !matches!(right, RightPlan::Always) {
-        return Err(Mistake::new(path, "a choice that may be wrong has no `why`")
-            .help("say why it is wrong, in `why: { en: …, zh: … }`, for the learner who chose it"));
+        return Err(Mistake::new(
+            path,
+            both!("a choice that may be wrong has no `why`", "可能选错的选项没有 `why`"),
+        )
+        .help(both!(
+            "say why it is wrong, in `why: {{ en: …, zh: … }}`, for the learner who chose it",
+            "请用 `why: {{ en: …, zh: … }}` 向选了它的学习者说明为什么错"
+        )));
     }
     Ok(ChoicePlan {
         says: roster.text(&choice.says, &path.key("says"))?,
@@ -99,9 +118,15 @@ pub(crate) fn check_decided(story: &[Line]) -> Result<(), Mistake> {
         if left < wanted {
             return Err(Mistake::new(
                 &line.path.key("ask").key("after"),
-                format!("decided after {wanted} further steps, but only {left} follow that are no narration"),
+                both!(
+                    "decided after {wanted} further steps, but only {left} follow that are no narration",
+                    "要再过 {wanted} 步才见分晓，可后面除了旁白只剩 {left} 步"
+                ),
             )
-            .help("ask before the step that answers, or give a smaller `after`"));
+            .help(both!(
+                "ask before the step that answers, or give a smaller `after`",
+                "请在揭晓答案的那一步之前提问，或者把 `after` 写小一些"
+            )));
         }
     }
     Ok(())

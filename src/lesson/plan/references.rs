@@ -10,7 +10,7 @@ use super::{
     clients::{ActorPlan, ClientPlan},
     program::Instruction,
 };
-use crate::log::Belief;
+use crate::{log::Belief, text::both};
 
 /// Checks every reference that begins with the name of a process.
 pub(crate) fn check(
@@ -51,8 +51,12 @@ fn check_order(
         _ => return Ok(()),
     };
     if !wanted.contains(&arguments.len()) {
-        let message = format!("`{function}` with {} in its brackets", arguments.len());
-        return Err(Mistake::new(path, message).help(format!("write it as in `{example}`")));
+        let given = arguments.len();
+        let message =
+            both!("`{function}` with {given} in its brackets", "`{function}` 的括号里有 {given} 个参数");
+        return Err(
+            Mistake::new(path, message).help(both!("write it as in `{example}`", "请写成 `{example}` 这样"))
+        );
     }
     let called = |who: &str| -> Vec<&ActorPlan> {
         let clients = clients.iter().filter(|client| client.name == who || client.group == who);
@@ -62,7 +66,11 @@ fn check_order(
     let members = |who: &str| {
         let found = called(who);
         let known = clients.iter().map(|client| client.name.as_str());
-        if found.is_empty() { Err(Mistake::unknown(path, "client", who, known)) } else { Ok(found) }
+        if found.is_empty() {
+            Err(Mistake::unknown(path, both!("client", "客户端"), who, known))
+        } else {
+            Ok(found)
+        }
     };
     if function == "waited" {
         let Some(who) = &arguments[0] else { return Ok(()) };
@@ -70,8 +78,14 @@ fn check_order(
             matches!(instruction, Instruction::Believe { belief: Belief::Waiting, .. })
         };
         if !members(who)?.iter().any(|plan| plan.program.instructions.iter().any(waits)) {
-            return Err(Mistake::new(path, format!("`{who}` never says that it waits for a lock"))
-                .help("write `- waits: LOCK` in its program, before the operation that asks for the lock"));
+            return Err(Mistake::new(
+                path,
+                both!("`{who}` never says that it waits for a lock", "`{who}` 的程序从没说过它在等锁"),
+            )
+            .help(both!(
+                "write `- waits: LOCK` in its program, before the operation that asks for the lock",
+                "请在它的程序里、申请锁的操作之前写 `- waits: 锁名`"
+            )));
         }
         return Ok(());
     }
@@ -82,7 +96,7 @@ fn check_order(
         };
         if !meant.iter().any(|plan| plan.program.labels.contains(label)) {
             let known = meant.iter().flat_map(|plan| &plan.program.labels).map(String::as_str);
-            return Err(Mistake::unknown(path, "move", label, known));
+            return Err(Mistake::unknown(path, both!("move", "操作"), label, known));
         }
     }
     Ok(())
@@ -112,7 +126,10 @@ fn check_one(
         None if quoted && actors.iter().any(|plan| plan.program.labels.contains(first)) => Ok(()),
         // A crowd's members have names of their own.
         None if threads().next().is_none() => Ok(()),
-        None => Err(Mistake::unknown(path, &format!("thread of {}", client.name), first, threads())),
+        None => {
+            let name = &client.name;
+            Err(Mistake::unknown(path, both!("thread of {name}", "{name} 的线程"), first, threads()))
+        }
     }
 }
 
@@ -120,6 +137,6 @@ fn check_label(label: &str, plan: &ActorPlan, path: &Path) -> Result<(), Mistake
     if ACTOR_FUNCTIONS.contains(&label) || plan.program.labels.contains(label) {
         return Ok(());
     }
-    let known = plan.program.labels.iter().map(String::as_str);
-    Err(Mistake::unknown(path, &format!("move of {}", plan.actor.name), label, known))
+    let (known, name) = (plan.program.labels.iter().map(String::as_str), &plan.actor.name);
+    Err(Mistake::unknown(path, both!("move of {name}", "{name} 的操作"), label, known))
 }

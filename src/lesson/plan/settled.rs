@@ -14,6 +14,7 @@ use super::{
     commands,
     program::BUILTINS,
 };
+use crate::text::both;
 
 #[derive(Debug)]
 pub(crate) struct Settled {
@@ -36,9 +37,10 @@ pub(crate) fn values(params: &Params) -> HashMap<String, Value> {
     params.iter().map(|(name, param)| (name.clone(), json_value(&serde_json::Value::from(param)))).collect()
 }
 
-/// What a program or recipe gets for the text of a `with`: a figure stays a figure.
+/// What a program or recipe gets for the text of a `with`: a figure stays a figure, and a duration is one.
 pub fn passed(text: String) -> Value {
-    text.parse::<i64>().map_or_else(|_| Value::from(text), Value::from)
+    let figure = text.parse::<i64>().ok().or_else(|| super::super::parse_millis(&text).ok());
+    figure.map_or_else(|| Value::from(text), Value::from)
 }
 
 impl Settled {
@@ -96,7 +98,10 @@ impl Settled {
             let from = from.into_iter().map(|name| (name, path.clone()));
             self.relied_on.extend(from);
         }
-        Ok(())
+        let stays = |word: &Template| {
+            self.text(word).filter(|(_, from)| from.is_disjoint(&self.changed)).map(|(text, _)| text)
+        };
+        commands::check_form(&words.iter().map(stays).collect::<Vec<_>>(), path)
     }
 
     /// A text that has to be known before anything runs. None where it is known only when it is sent.
@@ -112,9 +117,15 @@ impl Settled {
             None => Ok(()),
             Some((name, path)) => Err(Mistake::new(
                 path,
-                format!("what is sent where hangs on `{name}`, which the program changes"),
+                both!(
+                    "what is sent where hangs on `{name}`, which the program changes",
+                    "发送什么、发到哪里取决于 `{name}`，而程序会改变它"
+                ),
             )
-            .help("write the command out, or give the parameter a name that no `let` and no operation has")),
+            .help(both!(
+                "write the command out, or give the parameter a name that no `let` and no operation has",
+                "请把命令直接写出来，或者给参数起一个 `let` 和操作都没用的名字"
+            ))),
         }
     }
 
@@ -159,7 +170,7 @@ mod tests {
         assert!(words[0].names().is_empty() && words[1].names().len() == 1);
         settled.verify().expect("nothing changes it");
         settled.changes("command");
-        assert!(settled.verify().expect_err("it changes").message.contains("`command`"));
+        assert!(settled.verify().expect_err("it changes").message.en.contains("`command`"));
     }
 
     #[test]
@@ -168,7 +179,7 @@ mod tests {
         let with = [("it".to_owned(), Template::parse("BG${'SAVE'}").expect("a template"))];
         let outside = settled.enter(&with, true);
         let mut command = |words: &str| settled.command(&mut templates(words), &Path::root());
-        assert!(command("${it}").expect_err("refused").message.contains("`BGSAVE`"));
+        assert!(command("${it}").expect_err("refused").message.en.contains("`BGSAVE`"));
         assert!(command("${command} k").is_err(), "it is not seen in a recipe");
         settled.leave(outside);
         settled.command(&mut templates("${command} k"), &Path::root()).expect("it is seen again");

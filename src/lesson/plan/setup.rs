@@ -12,7 +12,7 @@ use super::{
     settled::{Settled, values},
     template,
 };
-use crate::log::Product;
+use crate::{log::Product, text::both};
 
 /// A command that Lockstep sends before the clients start.
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ pub(crate) fn plan(
         && !lab.servers().contains(&on.as_str())
     {
         let known = lab.servers().iter().copied();
-        return Err(Mistake::unknown(&path.key("on"), "server", on, known));
+        return Err(Mistake::unknown(&path.key("on"), both!("server", "服务器"), on, known));
     }
     let (product, text) = setup.command().map_err(|error| Mistake::new(path, error))?;
     let on = server_of(product, setup.on.as_deref(), lab, path)?;
@@ -48,15 +48,19 @@ pub(crate) fn server_of(
 ) -> Result<Option<String>, Mistake> {
     let name = product.traits().name;
     if !lab.has(product) {
-        return Err(Mistake::new(path, format!("no server of this lab is {name}")).help(
+        let message = both!("no server of this lab is {name}", "这个 lab 里没有 {name} 服务器");
+        return Err(Mistake::new(path, message).help(both!(
             "put such a server into the lab, as in `lab: [redis, mariadb]`, or give a variant with a lab of its own \
              programs and a `setup:` of its own",
-        ));
+            "请把这样的服务器放进 lab，例如 `lab: [redis, mariadb]`；有自己 lab 的变体，要有自己的程序和 `setup:`"
+        )));
     }
     match on {
         Some(on) if lab.part_of(on).product() != product && on != PRIMARY => {
             let its = lab.part_of(on).product().traits().name;
-            Err(Mistake::new(&path.key("on"), format!("`{on}` is {its}, and this is for {name}")))
+            let message =
+                both!("`{on}` is {its}, and this is for {name}", "`{on}` 是 {its}，而这是发给 {name} 的");
+            Err(Mistake::new(&path.key("on"), message))
         }
         Some(on) => Ok(Some(on.to_owned())),
         None if lab.product() == product => Ok(None),
@@ -65,13 +69,13 @@ pub(crate) fn server_of(
 }
 
 fn verb(product: Product, text: &str, params: &Params, path: &Path) -> Result<PlannedVerb, Mistake> {
-    let template = |source: &str| template(source, path, "parameter", params.keys());
+    let template = |source: &str| template(source, path, both!("parameter", "参数"), params.keys());
     if product != Product::Redis {
         return PlannedCall::parse(product, text, template, path).map(PlannedVerb::Call);
     }
     let words = split_words(text).map_err(|error| Mistake::new(path, error))?;
     if words.is_empty() {
-        return Err(Mistake::new(path, "an empty Redis command"));
+        return Err(Mistake::new(path, both!("an empty Redis command", "空的 Redis 命令")));
     }
     let mut words: Vec<Template> = words.iter().map(|word| template(word)).collect::<Result<_, _>>()?;
     Settled::new(values(params)).command(&mut words, &path.key("redis"))?;

@@ -7,6 +7,7 @@ use indexmap::IndexMap;
 use super::{
     super::{
         LabKind,
+        duration::parse_written,
         error::{Mistake, Path},
         expr::{Expr, Scope, Template},
         fault::{Hold, Skew},
@@ -21,7 +22,7 @@ use super::{
     template,
 };
 use crate::log::{ActorId, Fault, LinkId};
-use crate::text::Text;
+use crate::text::{Text, both};
 
 /// One line of a story: what happens, and where the lesson says so.
 #[derive(Debug, Clone)]
@@ -117,7 +118,7 @@ impl Roster<'_> {
             self.clients.iter().filter(|client| client.name == name || client.group == name).peekable();
         if meant.peek().is_none() {
             let known = self.clients.iter().map(|client| client.name.as_str());
-            return Err(Mistake::unknown(path, "client", name, known));
+            return Err(Mistake::unknown(path, both!("client", "客户端"), name, known));
         }
         Ok(meant.flat_map(|client| client.actors.clone()).map(id).collect())
     }
@@ -127,11 +128,10 @@ impl Roster<'_> {
         let in_one = |source: &str, lang: &str| -> Result<Template, Mistake> {
             let path = path.key(lang);
             if source.trim().is_empty() {
-                return Err(
-                    Mistake::new(&path, "an empty text").help("every text is written in both languages")
-                );
+                return Err(Mistake::new(&path, both!("an empty text", "空的文字"))
+                    .help(both!("every text is written in both languages", "每段文字都要写两种语言")));
             }
-            template(source, &path, "name", self.params.keys().chain(&counters))
+            template(source, &path, both!("name", "名字"), self.params.keys().chain(&counters))
         };
         Ok(TextPlan { en: in_one(&text.en, "en")?, zh: in_one(&text.zh, "zh")? })
     }
@@ -142,14 +142,33 @@ impl Roster<'_> {
             for actor in self.who(who, path)? {
                 let plan = &self.actors[actor.0 as usize];
                 if !plan.program.labels.contains(label) {
-                    let what = format!("move of {}", plan.actor.name);
-                    let known = plan.program.labels.iter().map(String::as_str);
-                    return Err(Mistake::unknown(path, &what, label, known));
+                    let (name, known) = (&plan.actor.name, plan.program.labels.iter().map(String::as_str));
+                    return Err(Mistake::unknown(
+                        path,
+                        both!("move of {name}", "{name} 的操作"),
+                        label,
+                        known,
+                    ));
                 }
                 turns.push(Turn { actor, label: label.clone() });
             }
         }
         Ok(turns)
+    }
+
+    /// A move as claims name it: `acquire`, of everybody, or `A.acquire`.
+    pub(crate) fn check_move(&self, name: &str, path: &Path) -> Result<(), Mistake> {
+        let (who, label) = name.rsplit_once('.').unwrap_or(("", name));
+        let meant = if who.is_empty() { None } else { Some(self.who(who, path)?) };
+        let actors = self.actors.iter().enumerate().filter(|(n, _)| {
+            meant.as_ref().is_none_or(|meant| meant.iter().any(|actor| actor.0 as usize == *n))
+        });
+        let labels: BTreeSet<&str> =
+            actors.flat_map(|(_, plan)| plan.program.labels.iter().map(String::as_str)).collect();
+        if labels.contains(label) || labels.is_empty() {
+            return Ok(());
+        }
+        Err(Mistake::unknown(path, both!("move", "操作"), label, labels))
     }
 
     fn everybody(&self, names: &[String], path: &Path) -> Result<Vec<ActorId>, Mistake> {
@@ -161,18 +180,34 @@ impl Roster<'_> {
         if self.clients.iter().any(|client| client.name == name) {
             return Ok(name.to_owned());
         }
-        let mistake =
-            Mistake::unknown(path, "client", name, self.clients.iter().map(|client| client.name.as_str()));
+        let mistake = Mistake::unknown(
+            path,
+            both!("client", "客户端"),
+            name,
+            self.clients.iter().map(|client| client.name.as_str()),
+        );
         let thread = self.actors.iter().find(|plan| plan.actor.name == name);
         Err(match thread {
-            Some(plan) => mistake.help(format!("a fault hits a whole process: `{}`", plan.actor.client)),
+            Some(plan) => {
+                let process = &plan.actor.client;
+                mistake.help(both!(
+                    "a fault hits a whole process: `{process}`",
+                    "故障作用于整个进程：`{process}`"
+                ))
+            }
+            None if self.is_server(name) => mistake.help(both!(
+                "`{name}` is a server: `kill: {name}` and `restart: {name}` are for servers, `crash:` is for clients",
+                "`{name}` 是服务器：服务器用 `kill: {name}` 和 `restart: {name}`，`crash:` 用于客户端"
+            )),
             None => mistake,
         })
     }
 
     fn link(&self, name: &str, path: &Path) -> Result<LinkId, Mistake> {
-        let link: LinkId =
-            name.parse().map_err(|why| Mistake::new(path, why).help("write CLIENT->SERVER: A->redis"))?;
+        let link: LinkId = name.parse().map_err(|_: String| {
+            Mistake::new(path, both!("`{name}` is not a link", "`{name}` 不是链路"))
+                .help(both!("write CLIENT->SERVER: A->redis", "请写成 客户端->服务器：A->redis"))
+        })?;
         let (lab, from) = (self.lab, link.from.as_str());
         // Servers have links to each other where the lab lays them.
         if !lab.servers().contains(&from) && !lab.sentinels().contains(&from) {
@@ -182,28 +217,35 @@ impl Roster<'_> {
         Ok(link)
     }
 
-    fn server(&self, name: &str, path: &Path) -> Result<String, Mistake> {
+    pub(crate) fn server(&self, name: &str, path: &Path) -> Result<String, Mistake> {
         let lab = self.lab;
         let known = lab.servers().iter().chain(lab.sentinels()).copied();
         if known.clone().any(|known| known == name) {
             return Ok(name.to_owned());
         }
-        Err(Mistake::unknown(path, "server", name, known))
+        let mistake = Mistake::unknown(path, both!("server", "服务器"), name, known);
+        Err(if self.clients.iter().any(|client| client.name == name) {
+            mistake.help(both!(
+                "`{name}` is a client: `crash: {name}` and `freeze: {name}` are for clients",
+                "`{name}` 是客户端：客户端用 `crash: {name}` 和 `freeze: {name}`"
+            ))
+        } else {
+            mistake
+        })
     }
 
     fn skew(&self, Skew(servers): &Skew, path: &Path) -> Result<Vec<Fault>, Mistake> {
         if servers.is_empty() {
-            return Err(
-                Mistake::new(path, "nobody's clock is set").help("skew: { SERVER: 30s, CLIENT: -5s }")
-            );
+            return Err(Mistake::new(path, both!("nobody's clock is set", "没有给任何人设时钟"))
+                .help("skew: { redis: 30s, A: -5s }"));
         }
         let skew = |(name, ahead): (&String, &Param)| {
             let path = path.key(name);
             let millis = match ahead {
                 Param::Number(millis) => Ok(*millis),
-                Param::Flag(flag) => Err(format!("`{flag}` is not a duration")),
+                Param::Flag(flag) => Err(both!("`{flag}` is not a duration", "`{flag}` 不是时长")),
                 Param::Word(word) => Template::parse(word)
-                    .and_then(|template| template.render(&Scope::new(values(self.params)).value()))
+                    .and_then(|template| Ok(template.render(&Scope::new(values(self.params)).value())?))
                     .and_then(|text| parse_signed_millis(&text)),
             };
             let ahead_ms = millis.map_err(|error| Mistake::new(&path, error))?;
@@ -215,7 +257,7 @@ impl Roster<'_> {
             }
             let clients = self.clients.iter().map(|client| client.name.as_str());
             let known = self.lab.servers().iter().chain(self.lab.sentinels()).copied().chain(clients);
-            Err(Mistake::unknown(&path, "server or client", name, known))
+            Err(Mistake::unknown(&path, both!("server or client", "服务器或客户端"), name, known))
         };
         servers.iter().map(skew).collect()
     }
@@ -228,9 +270,9 @@ impl Roster<'_> {
     }
 
     fn duration(&self, source: &str, path: &Path) -> Result<Template, Mistake> {
-        let duration = template(source, path, "parameter", self.params.keys())?;
+        let duration = template(source, path, both!("parameter", "参数"), self.params.keys())?;
         if duration.names().is_empty() {
-            super::super::parse_millis(source).map_err(|error| Mistake::new(path, error))?;
+            parse_written(source).map_err(|error| Mistake::new(path, error))?;
         }
         Ok(duration)
     }
@@ -240,7 +282,10 @@ impl Roster<'_> {
         let duration = self.duration(source, path)?;
         match super::super::parse_millis(source) {
             Ok(millis) if millis > LONGEST_AWAIT_MS => {
-                let message = format!("`{source}` is too long: a story waits for at most 24h of lesson time");
+                let message = both!(
+                    "`{source}` is too long: a story waits for at most 24h of lesson time",
+                    "`{source}` 太长：剧情最多等待 24 小时课程时间"
+                );
                 Err(Mistake::new(path, message))
             }
             // One with parameters is looked at when it is known.
@@ -264,7 +309,7 @@ pub(crate) fn plan(
         let path = path.index(index);
         if let Some(unknown) = only.iter().find(|name| !roster.variants.contains_key(*name)) {
             let known = roster.variants.keys().map(String::as_str);
-            return Err(Mistake::unknown(&path.key("only"), "variant", unknown, known));
+            return Err(Mistake::unknown(&path.key("only"), both!("variant", "变体"), unknown, known));
         }
         if !only.is_empty() && !only.iter().any(|name| name == variant) {
             continue;
@@ -301,7 +346,7 @@ pub(crate) fn plan(
                     let name = &roster.actors[twice.actor.0 as usize].actor.name;
                     return Err(Mistake::new(
                         &path,
-                        format!("`{name}` cannot make two moves at the same time"),
+                        both!("`{name}` cannot make two moves at the same time", "`{name}` 不能同时走两步"),
                     ));
                 }
                 push(Act::Together(turns));

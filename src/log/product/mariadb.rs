@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::{Command, Traits};
+use crate::text::{Text, both};
 
 pub(crate) const TRAITS: Traits = Traits {
     name: "MariaDB",
@@ -81,27 +82,36 @@ const SETTINGS: [&str; 19] = [
 
 /// **Architecture Invariant:** what a lesson sends is known to be harmless: one statement, which reaches rows and
 /// locks of the lab's own server. The server has no accounts that could refuse the rest.
-fn check(statement: &str) -> Result<(), String> {
+fn check(statement: &str) -> Result<(), Text> {
     if !is_one(statement) {
-        return Err(
-            "an operation is one SQL statement, without comments and with every quote closed".to_owned()
-        );
+        return Err(both!(
+            "an operation is one SQL statement, without comments and with every quote closed",
+            "一个操作是一条 SQL 语句，不带注释，引号都要成对"
+        ));
     }
     let words = words(statement);
     let begins = |beginning: &&str| beginning.split(' ').eq(words.iter().take(beginning.split(' ').count()));
     if !BEGINNINGS.iter().any(begins) {
         let known = BEGINNINGS.join(", ");
-        return Err(format!("a lesson's SQL statement begins with one of: {known}"));
+        return Err(both!(
+            "a lesson's SQL statement begins with one of: {known}",
+            "课程里的 SQL 语句要以这些词之一开头：{known}"
+        ));
     }
     if let Some(word) = words.iter().find(|word| REFUSED.contains(&word.as_str())) {
-        return Err(format!("a lesson may not say `{word}` in SQL: it reaches beyond the lab's tables"));
+        return Err(both!(
+            "a lesson may not say `{word}` in SQL: it reaches beyond the lab's tables",
+            "课程的 SQL 里不能出现 `{word}`：它超出了 lab 的表"
+        ));
     }
     let is_setting =
         |word: &String| SETTINGS.contains(&word.as_str()) || word.bytes().all(|byte| byte.is_ascii_digit());
     if words[0] == "SET" && (statement.contains('`') || !words.iter().all(is_setting)) {
-        return Err("a lesson may SET only a transaction's isolation or access mode, autocommit, \
-                    innodb_lock_wait_timeout and lock_wait_timeout"
-            .to_owned());
+        return Err(both!(
+            "a lesson may SET only a transaction's isolation or access mode, autocommit, \
+             innodb_lock_wait_timeout and lock_wait_timeout",
+            "课程只能 SET 事务的隔离级别或读写模式、autocommit、innodb_lock_wait_timeout 和 lock_wait_timeout"
+        ));
     }
     Ok(())
 }

@@ -10,6 +10,8 @@ use std::{borrow::Cow, collections::BTreeMap, fmt, slice, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::Text;
+
 use self::{
     mariadb::{Row, Tables},
     redis::{KeyState, Keyspace, Role},
@@ -40,7 +42,7 @@ pub struct Traits {
     /// For a name, flags and operands that fit one of `calls`.
     pub command: MakeCommand,
     /// Says why a lesson may not make a call, by its text before values are filled in.
-    pub check: fn(&str) -> Result<(), String>,
+    pub check: fn(&str) -> Result<(), Text>,
     /// Whether a call may be how a lock is released, by the same text.
     pub releases: fn(&str) -> bool,
     /// Whether a command over a cut link fails at once. Otherwise the client goes on trying.

@@ -252,10 +252,12 @@ impl Director {
 
     pub(crate) fn millis(&self, duration: &Template, path: &Path) -> Result<i64, EngineError> {
         let text = duration.render(&self.scenario.scope.value());
-        text.and_then(|text| parse_millis(&text)).map_err(|error| self.mistake(path, error))
+        text.map_err(Text::from)
+            .and_then(|text| parse_millis(&text))
+            .map_err(|error| self.mistake(path, error))
     }
 
-    pub(crate) fn mistake(&self, path: &Path, message: impl Into<String>) -> EngineError {
+    pub(crate) fn mistake(&self, path: &Path, message: impl Into<Text>) -> EngineError {
         self.scenario.loaded.source.place(&Mistake::new(path, message)).into()
     }
 

@@ -1,6 +1,11 @@
 //! Why a run cannot go on.
 
-use crate::{clock::ClockError, lab::LabError, lesson::LessonError, text::Text};
+use crate::{
+    clock::ClockError,
+    lab::LabError,
+    lesson::LessonError,
+    text::{Lang, Text},
+};
 
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
@@ -33,10 +38,10 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// The message in both languages. A mistake in a lesson is its author's business, and in English only.
+    /// The message in both languages.
     pub fn text(&self) -> Text {
         let zh = match self {
-            Self::Lesson(error) => error.to_string(),
+            Self::Lesson(error) => error.in_lang(Lang::Zh),
             Self::Lab(error) => error.chinese(),
             Self::Clock(error) => error.chinese(),
             Self::ServerDied { server, why, log } => {

@@ -1,0 +1,152 @@
+//! What is wrong with a file that is no YAML, in an author's words.
+
+use crate::text::{Text, Words};
+
+/// What the parser says, what that means, and what would be right. The first that fits is taken.
+const WORDS: &[(&[&str], Words, Words)] = &[
+    (
+        &["repetition limit", "recursion limit"],
+        Words::new("aliases (`*name`) that contain aliases multiply", "别名（`*name`）套别名，会成倍膨胀"),
+        Words::new("write the parts out", "请把各部分直接写出来"),
+    ),
+    (
+        &["EOF while", "end of stream while"],
+        Words::new("the file is empty", "文件是空的"),
+        Words::new(
+            "`lockstep new NAME` writes a lesson to start from",
+            "`lockstep new 名字` 会写出一份可以照着改的课程",
+        ),
+    ),
+    (
+        &["more than one document"],
+        Words::new(
+            "the file has several documents: a line `---` divides it",
+            "文件里有多个文档：`---` 行把它隔开了",
+        ),
+        Words::new("write each lesson in a file of its own", "请把每节课写在各自的文件里"),
+    ),
+    (
+        &["unknown anchor", "scanning an alias", "scanning an anchor"],
+        Words::new(
+            "`*` and `&` at the beginning of a text mean an anchor, and there is none",
+            "文字开头的 `*` 和 `&` 表示锚点，而这里没有这个锚点",
+        ),
+        Words::new(
+            "define it before with `&name`, or put the text in quotes",
+            "请先用 `&name` 定义它，或者给文字加上引号",
+        ),
+    ),
+    (
+        &["quoted scalar"],
+        Words::new("a quote is not closed", "有一个引号没有关上"),
+        Words::new("close it with the same quote that opens it", "请用同样的引号把它关上"),
+    ),
+    (
+        &["escape character", "hexadecimal"],
+        Words::new(
+            "in double quotes `\\` begins an escape, and this is none",
+            "双引号里的 `\\` 是转义的开头，这里不是有效的转义",
+        ),
+        Words::new("use single quotes, or write `\\\\`", "请改用单引号，或者写成 `\\\\`"),
+    ),
+    (
+        &["mapping values are not allowed"],
+        Words::new(
+            "a second `: ` in one line, or a line that is indented too far",
+            "同一行里出现了第二个 `: `，或者这一行缩进过多",
+        ),
+        Words::new(
+            "put a text with `: ` in it in quotes; fields of one thing begin in one column",
+            "含有 `: ` 的文字要加引号；同一级的字段要从同一列开始",
+        ),
+    ),
+    (
+        &[
+            "sequence entries are not allowed",
+            "expected '-' indicator",
+            "expected key",
+            "block collection",
+            "expected <document start>",
+        ],
+        Words::new(
+            "this line is not indented like those that it belongs to",
+            "这一行的缩进和它同级的行不一致",
+        ),
+        Words::new(
+            "fields of one thing begin in one column, and so do the `-` of one list; a text that goes on behind a closing \
+             quote needs quotes around the whole",
+            "同一级的字段从同一列开始，同一列表的 `-` 也从同一列开始；引号关上之后还有内容的文字，要整个加引号",
+        ),
+    ),
+    (
+        &["expected ',' or '}'", "expected ',' or ']'", "flow"],
+        Words::new("a `{` or `[` is not closed where it should be", "有一个 `{` 或 `[` 没有在该关的地方关上"),
+        Words::new(
+            "close it; between `{ }` and `[ ]` put texts with `,`, `:`, `#`, `[` or `{` in quotes",
+            "请把它关上；写在 `{ }` 和 `[ ]` 里的文字，含有 `,`、`:`、`#`、`[`、`{` 时要加引号",
+        ),
+    ),
+    (
+        &["cannot start any token"],
+        Words::new("a text cannot begin with this character", "文字不能以这个字符开头"),
+        Words::new("put the text in quotes", "请给文字加上引号"),
+    ),
+    (
+        &["expected ':'", "simple key"],
+        Words::new("a line without `:`", "这一行缺少 `:`"),
+        Words::new(
+            "write `NAME: VALUE`, or indent it to continue the text above",
+            "请写成 `名字: 值`；如果是接着上一行的文字，就要缩进",
+        ),
+    ),
+];
+
+const TAB: (Words, Words) = (
+    Words::new("a tab character: YAML is indented with spaces", "这里有制表符（tab）：YAML 要用空格缩进"),
+    Words::new("replace each tab with spaces", "请把每个制表符换成空格"),
+);
+
+const TEMPLATE: (Words, Words) = (
+    Words::new("`${…}` between `{ }` or `[ ]` needs quotes", "写在 `{ }` 或 `[ ]` 里的 `${…}` 要加引号"),
+    Words::new("such as { redis: \"SET lock ${token} NX\" }", "例如 { redis: \"SET lock ${token} NX\" }"),
+);
+
+const OTHER: (Words, Words) = (
+    Words::new("this is not YAML", "这不是 YAML"),
+    Words::new(
+        "look for an unquoted `: ` or `{`, or for wrong indentation",
+        "请检查有没有没加引号的 `: ` 或 `{`，或者缩进不对",
+    ),
+);
+
+/// What the parser's message means for the lines of a file that it names, and where that is: what surrounds the place
+/// at which the parser gave up tells more, such as the `{` that is not closed.
+pub(super) fn explain(
+    message: &str,
+    text: &str,
+    place: Option<(usize, usize)>,
+) -> (Option<(usize, usize)>, Text, Text) {
+    let line = |place: Option<(usize, usize)>| {
+        text.lines().nth(place.map_or(0, |(line, _)| line.saturating_sub(1))).unwrap_or_default()
+    };
+    let around = message.split_once(", while ").and_then(|(_, around)| position(around));
+    let is_flow = message.contains("flow") || message.contains("',' or");
+    let begins_with_tab = |line: &str| line.trim_start_matches(' ').starts_with('\t');
+    let tab = message.contains("tab character") || begins_with_tab(line(place));
+    let template = is_flow && [place, around].into_iter().flatten().any(|at| line(Some(at)).contains("${"));
+    let place = if is_flow || message.contains("quoted scalar") { around.or(place) } else { place };
+    let (what, help) = match WORDS.iter().find(|(words, ..)| words.iter().any(|word| message.contains(word)))
+    {
+        _ if tab => TAB,
+        _ if template => TEMPLATE,
+        Some((_, what, help)) => (*what, *help),
+        None => OTHER,
+    };
+    (place, what.text(&[]), help.text(&[]))
+}
+
+/// Reads `… at line 4 column 10`.
+fn position(words: &str) -> Option<(usize, usize)> {
+    let (line, column) = words.split_once(" at line ")?.1.split_once(" column ")?;
+    Some((line.parse().ok()?, column.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()?))
+}

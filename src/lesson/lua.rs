@@ -1,0 +1,674 @@
+//! Reads the Lua scripts of lessons before any server does: their syntax, that of Lua 5.1, the names that Redis gives
+//! them, and what they send with `redis.call`.
+
+use super::error::{ALIKE, did_you_mean, nearest};
+use crate::text::{Text, both};
+
+/// The names that a script finds in Redis.
+const GLOBALS: &str = "
+    KEYS ARGV redis server cjson cmsgpack bit struct string table math os tonumber tostring type pairs ipairs next
+    select unpack error assert pcall xpcall rawget rawset rawequal setmetatable getmetatable loadstring load
+    collectgarbage gcinfo coroutine _G _VERSION
+";
+
+/// What `redis` has.
+const MEMBERS: &str = "
+    call pcall error_reply status_reply sha1hex log replicate_commands set_repl breakpoint debug setresp
+    acl_check_cmd LOG_DEBUG LOG_VERBOSE LOG_NOTICE LOG_WARNING REPL_ALL REPL_AOF REPL_SLAVE REPL_REPLICA REPL_NONE
+    REDIS_VERSION REDIS_VERSION_NUM register_function
+";
+
+const KEYWORDS: &str = "
+    and break do else elseif end false for function if in local nil not or repeat return then true until while
+";
+
+/// Operators between two values, with how strongly they bind to the left and to the right.
+const OPERATORS: [(&str, u8, u8); 7] = [
+    ("or", 1, 1),
+    ("and", 2, 2),
+    ("< > <= >= ~= ==", 3, 3),
+    ("..", 5, 4),
+    ("+ -", 6, 6),
+    ("* / %", 7, 7),
+    ("^", 10, 9),
+];
+/// How strongly `not`, `#` and `-` before a value bind.
+const UNARY: u8 = 8;
+
+/// The deepest nesting, since the reader recurses.
+const DEEPEST: usize = 100;
+
+/// A mistake in a script, and the byte at which it is.
+pub(crate) struct LuaMistake {
+    pub at: usize,
+    pub message: Text,
+}
+
+/// What a script does, read off its text.
+#[derive(Default)]
+pub(crate) struct Lua {
+    pub calls: Vec<Call>,
+    /// The highest `KEYS[n]` and `ARGV[n]` that it reads.
+    pub keys: usize,
+    pub args: usize,
+}
+
+/// A `redis.call`.
+pub(crate) struct Call {
+    pub at: usize,
+    /// What it sends; `None` where a word is computed.
+    pub words: Vec<Option<String>>,
+    /// Whether more words may follow, as many as a function gives.
+    pub is_open: bool,
+}
+
+/// Reads a script.
+///
+/// # Errors
+/// The first mistake in it.
+pub(crate) fn read(source: &str) -> Result<Lua, LuaMistake> {
+    // A first line such as `#!lua flags=no-writes` is Redis'.
+    let skipped = if source.starts_with("#!") { source.find('\n').unwrap_or(source.len()) } else { 0 };
+    let mut reader = Reader {
+        source,
+        rest: skipped,
+        token: Token::End,
+        at: 0,
+        end: 0,
+        locals: Vec::new(),
+        depth: 0,
+        lua: Lua::default(),
+    };
+    reader.next()?;
+    reader.block()?;
+    match reader.token {
+        Token::End => Ok(reader.lua),
+        _ => Err(reader.unexpected(None)),
+    }
+}
+
+#[derive(Clone, PartialEq)]
+enum Token<'s> {
+    End,
+    Name(&'s str),
+    /// A keyword or a sign.
+    Sign(&'s str),
+    Number,
+    Text(String),
+}
+
+struct Reader<'s> {
+    source: &'s str,
+    /// Where the next token begins, or the white space before it.
+    rest: usize,
+    token: Token<'s>,
+    /// Where the token begins.
+    at: usize,
+    /// Where the token before it ends: what is missing is missed there.
+    end: usize,
+    locals: Vec<&'s str>,
+    depth: usize,
+    lua: Lua,
+}
+
+type Done<T = ()> = Result<T, LuaMistake>;
+
+/// What an expression turned out to be.
+#[derive(Default)]
+struct Value<'s> {
+    /// A name, and what is asked of it: `redis.call`.
+    path: Vec<&'s str>,
+    text: Option<String>,
+    number: Option<usize>,
+    is_call: bool,
+    /// It may give more values than one: a call, `...`.
+    is_open: bool,
+}
+
+impl<'s> Reader<'s> {
+    fn fail<T>(at: usize, message: Text) -> Done<T> {
+        Err(LuaMistake { at, message })
+    }
+
+    fn next(&mut self) -> Done {
+        self.end = self.rest;
+        let bytes = self.source.as_bytes();
+        loop {
+            while bytes.get(self.rest).is_some_and(u8::is_ascii_whitespace) {
+                self.rest += 1;
+            }
+            if !self.source[self.rest..].starts_with("--") {
+                break;
+            }
+            let after = self.rest + 2;
+            self.rest = match self.long(after)? {
+                Some((_, end)) => end,
+                None => self.source[after..].find('\n').map_or(self.source.len(), |feed| after + feed),
+            };
+        }
+        let at = self.rest;
+        self.at = at;
+        let Some(first) = bytes.get(at) else {
+            self.token = Token::End;
+            return Ok(());
+        };
+        let run = |is: fn(&u8) -> bool| at + bytes[at..].iter().take_while(|byte| is(byte)).count();
+        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+        if first.is_ascii_alphabetic() || *first == b'_' {
+            self.rest = run(is_word);
+            let word = &self.source[at..self.rest];
+            self.token = if listed(KEYWORDS, word) { Token::Sign(word) } else { Token::Name(word) };
+        } else if first.is_ascii_digit()
+            || (*first == b'.' && bytes.get(at + 1).is_some_and(u8::is_ascii_digit))
+        {
+            let mut end = at;
+            while let Some(byte) = bytes.get(end) {
+                let signed = matches!(byte, b'+' | b'-') && matches!(bytes[end - 1], b'e' | b'E');
+                if !(is_word(byte) || *byte == b'.' || signed) {
+                    break;
+                }
+                end += 1;
+            }
+            let number = self.source[at..end].to_ascii_lowercase();
+            let hex = number.strip_prefix("0x").map(|hex| u64::from_str_radix(hex, 16).is_ok());
+            if !hex.unwrap_or_else(|| number.parse::<f64>().is_ok()) {
+                return Self::fail(at, both!("`{number}` is no number", "`{number}` 不是数字"));
+            }
+            (self.rest, self.token) = (end, Token::Number);
+        } else if matches!(first, b'"' | b'\'') {
+            let mut end = at + 1;
+            while bytes.get(end).is_some_and(|byte| byte != first) {
+                if bytes[end] == b'\n' {
+                    break;
+                }
+                end += if bytes[end] == b'\\' { 2 } else { 1 };
+            }
+            if bytes.get(end) != Some(first) {
+                return Self::fail(at, both!("a quote is not closed", "有一个引号没有关上"));
+            }
+            self.token = Token::Text(self.source[at + 1..end].to_owned());
+            self.rest = end + 1;
+        } else if let Some((text, end)) = self.long(at)? {
+            (self.rest, self.token) = (end, Token::Text(text));
+        } else {
+            const SIGNS: &str = "... .. == ~= <= >= + - * / % ^ # < > = ( ) { } [ ] ; : , .";
+            let Some(sign) = SIGNS.split(' ').find(|sign| self.source[at..].starts_with(*sign)) else {
+                let found = self.source[at..].chars().next().unwrap_or_default();
+                let message = both!("unexpected `{found}`", "意外的 `{found}`");
+                return Self::fail(
+                    at,
+                    match &self.source[at..] {
+                        rest if rest.starts_with("!=") => {
+                            both!("unexpected `!=`: Lua writes `~=`", "意外的 `!=`：Lua 里写 `~=`")
+                        }
+                        rest if rest.starts_with("&&") => {
+                            both!("unexpected `&&`: Lua writes `and`", "意外的 `&&`：Lua 里写 `and`")
+                        }
+                        rest if rest.starts_with("||") => {
+                            both!("unexpected `||`: Lua writes `or`", "意外的 `||`：Lua 里写 `or`")
+                        }
+                        rest if rest.starts_with('!') => {
+                            both!("unexpected `!`: Lua writes `not`", "意外的 `!`：Lua 里写 `not`")
+                        }
+                        _ => message,
+                    },
+                );
+            };
+            (self.rest, self.token) = (at + sign.len(), Token::Sign(sign));
+        }
+        Ok(())
+    }
+
+    /// A text or comment between `[[` and `]]`, and where it ends.
+    fn long(&self, at: usize) -> Done<Option<(String, usize)>> {
+        let rest = &self.source[at..];
+        let Some(inner) = rest.strip_prefix('[') else { return Ok(None) };
+        let level = inner.len() - inner.trim_start_matches('=').len();
+        let Some(inner) = inner[level..].strip_prefix('[') else { return Ok(None) };
+        match inner.split_once(&format!("]{}]", "=".repeat(level))) {
+            Some((text, _)) => Ok(Some((text.to_owned(), at + text.len() + 2 * (level + 2)))),
+            None => Self::fail(at, both!("`[[` is not closed by `]]`", "`[[` 没有用 `]]` 关上")),
+        }
+    }
+
+    fn is(&self, sign: &str) -> bool {
+        self.token == Token::Sign(sign)
+    }
+
+    fn eat(&mut self, sign: &str) -> Done<bool> {
+        let is = matches!(self.token, Token::Sign(token) if token == sign);
+        if is {
+            self.next()?;
+        }
+        Ok(is)
+    }
+
+    fn unexpected(&self, wanted: Option<&str>) -> LuaMistake {
+        let found = match &self.token {
+            Token::End => both!("the end of the script", "脚本结尾"),
+            Token::Name(word) | Token::Sign(word) => both!("`{word}`", "`{word}`"),
+            Token::Number => both!("a number", "数字"),
+            Token::Text(_) => both!("a text", "字符串"),
+        };
+        let message = match wanted {
+            Some("value") => both!("a value is missing before {found}", "{found}之前缺少一个值", found),
+            Some("name") => both!("a name is missing before {found}", "{found}之前缺少一个名字", found),
+            Some(wanted) => {
+                both!("`{wanted}` is missing before {found}", "{found}之前缺少 `{wanted}`", found)
+            }
+            None => both!("unexpected {found}", "意外的{found}", found),
+        };
+        let at = if self.token == Token::End { self.end } else { self.at };
+        LuaMistake { at, message }
+    }
+
+    fn expect(&mut self, sign: &str) -> Done {
+        if self.eat(sign)? { Ok(()) } else { Err(self.unexpected(Some(sign))) }
+    }
+
+    fn name(&mut self) -> Done<&'s str> {
+        let Token::Name(name) = self.token else { return Err(self.unexpected(Some("name"))) };
+        self.next()?;
+        Ok(name)
+    }
+
+    /// Statements up to what ends them. Names that are declared in it are gone behind it.
+    fn block(&mut self) -> Done {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Self::fail(
+                self.at,
+                both!("it is nested deeper than {DEEPEST} levels", "嵌套超过 {DEEPEST} 层"),
+            );
+        }
+        let outside = self.locals.len();
+        loop {
+            match self.token {
+                Token::End | Token::Sign("end" | "else" | "elseif" | "until") => break,
+                Token::Sign("return") => {
+                    self.next()?;
+                    if !matches!(
+                        self.token,
+                        Token::End | Token::Sign("end" | "else" | "elseif" | "until" | ";")
+                    ) {
+                        self.values()?;
+                    }
+                    self.eat(";")?;
+                    if !matches!(self.token, Token::End | Token::Sign("end" | "else" | "elseif" | "until")) {
+                        if self.depth > 1 {
+                            return Err(self.unexpected(Some("end")));
+                        }
+                        return Self::fail(
+                            self.at,
+                            both!(
+                                "`return` is the last statement of its block",
+                                "`return` 必须是所在代码块的最后一句"
+                            ),
+                        );
+                    }
+                }
+                _ => {
+                    self.statement()?;
+                    self.eat(";")?;
+                }
+            }
+        }
+        // `until` sees what its block declares.
+        if !self.is("until") {
+            self.locals.truncate(outside);
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    fn statement(&mut self) -> Done {
+        let Token::Sign(word) = self.token else { return self.assignment() };
+        match word {
+            "local" => {
+                self.next()?;
+                if self.eat("function")? {
+                    let name = self.name()?;
+                    self.locals.push(name);
+                    return self.function(&[]);
+                }
+                let mut names = vec![self.name()?];
+                while self.eat(",")? {
+                    names.push(self.name()?);
+                }
+                if self.eat("=")? {
+                    self.values()?;
+                }
+                self.locals.extend(names);
+                Ok(())
+            }
+            "if" => {
+                self.next()?;
+                self.value()?;
+                self.expect("then")?;
+                self.block()?;
+                while self.eat("elseif")? {
+                    self.value()?;
+                    self.expect("then")?;
+                    self.block()?;
+                }
+                if self.eat("else")? {
+                    self.block()?;
+                }
+                self.expect("end")
+            }
+            "while" => {
+                self.next()?;
+                self.value()?;
+                self.enclosed("do")
+            }
+            "do" => self.enclosed("do"),
+            "repeat" => {
+                self.next()?;
+                let outside = self.locals.len();
+                self.block()?;
+                self.expect("until")?;
+                self.value()?;
+                self.locals.truncate(outside);
+                Ok(())
+            }
+            "for" => {
+                self.next()?;
+                let mut names = vec![self.name()?];
+                while self.eat(",")? {
+                    names.push(self.name()?);
+                }
+                let counted = names.len() == 1 && self.eat("=")?;
+                if !counted {
+                    self.expect("in")?;
+                }
+                self.values()?;
+                let outside = self.locals.len();
+                self.locals.extend(names);
+                let done = self.enclosed("do");
+                self.locals.truncate(outside);
+                done
+            }
+            "function" => {
+                let at = self.at;
+                self.next()?;
+                let mut name = self.name()?;
+                let known = self.locals.contains(&name);
+                let mut own = Vec::new();
+                while self.is(".") || self.is(":") {
+                    if self.is(":") {
+                        own.push("self");
+                    }
+                    self.next()?;
+                    name = self.name()?;
+                }
+                if !known {
+                    return Self::fail(at, global(&format!("function {name}(…)")));
+                }
+                self.function(&own)
+            }
+            "break" => self.next(),
+            "(" => self.assignment(),
+            _ => Err(self.unexpected(None)),
+        }
+    }
+
+    fn enclosed(&mut self, begin: &str) -> Done {
+        self.expect(begin)?;
+        self.block()?;
+        self.expect("end")
+    }
+
+    /// The parameters and the body of a function.
+    fn function(&mut self, own: &[&'s str]) -> Done {
+        self.expect("(")?;
+        let outside = self.locals.len();
+        self.locals.extend(own);
+        while !self.is(")") {
+            if self.eat("...")? {
+                break;
+            }
+            let name = self.name()?;
+            self.locals.push(name);
+            if !self.eat(",")? {
+                break;
+            }
+        }
+        self.expect(")")?;
+        self.block()?;
+        self.locals.truncate(outside);
+        self.expect("end")
+    }
+
+    /// A call, or `a, b.c = …`.
+    fn assignment(&mut self) -> Done {
+        let at = self.at;
+        // What is assigned to need not be known before.
+        let mut targets = Vec::new();
+        if let Token::Name(name) = self.token
+            && !self.locals.contains(&name)
+        {
+            targets.push(name);
+        }
+        let first = self.suffixed(true)?;
+        if self.is("=") || self.is(",") {
+            while self.eat(",")? {
+                self.suffixed(true)?;
+            }
+            if first.path.len() == 1 && targets.first() == first.path.first() {
+                return Self::fail(at, global(&format!("{} = …", targets[0])));
+            }
+            self.expect("=")?;
+            self.values()?;
+            return Ok(());
+        }
+        if first.is_call {
+            return Ok(());
+        }
+        Err(match &first.path[..] {
+            [name] if !matches!(self.token, Token::End) => {
+                let near = nearest(name, KEYWORDS.split_ascii_whitespace(), ALIKE).map(did_you_mean);
+                let message = both!("`{name}` alone is no statement", "单独一个 `{name}` 不是语句");
+                let message = match near {
+                    Some(near) => Text::join(&[message, near], "; ", "；"),
+                    None => message,
+                };
+                LuaMistake { at, message }
+            }
+            _ => LuaMistake {
+                at,
+                message: both!(
+                    "this is no statement: a value that nothing is done with",
+                    "这不是语句：只有一个值，什么也没做"
+                ),
+            },
+        })
+    }
+
+    fn values(&mut self) -> Done<Vec<Value<'s>>> {
+        let mut values = vec![self.value()?];
+        while self.eat(",")? {
+            values.push(self.value()?);
+        }
+        Ok(values)
+    }
+
+    fn value(&mut self) -> Done<Value<'s>> {
+        self.operation(0)
+    }
+
+    fn operation(&mut self, least: u8) -> Done<Value<'s>> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Self::fail(
+                self.at,
+                both!("it is nested deeper than {DEEPEST} levels", "嵌套超过 {DEEPEST} 层"),
+            );
+        }
+        let mut value = if matches!(self.token, Token::Sign("not" | "#" | "-")) {
+            self.next()?;
+            self.operation(UNARY)?;
+            Value::default()
+        } else {
+            self.simple()?
+        };
+        while let Token::Sign(sign) = self.token
+            && let Some((_, left, right)) = OPERATORS.iter().find(|(operators, ..)| listed(operators, sign))
+            && *left > least
+        {
+            self.next()?;
+            self.operation(*right)?;
+            value = Value::default();
+        }
+        self.depth -= 1;
+        Ok(value)
+    }
+
+    fn simple(&mut self) -> Done<Value<'s>> {
+        let mut value = Value::default();
+        match &self.token {
+            Token::Number => value.number = self.source[self.at..self.rest].parse().ok(),
+            Token::Text(text) => value.text = Some(text.clone()),
+            Token::Sign("nil" | "true" | "false") => {}
+            Token::Sign("...") => value.is_open = true,
+            Token::Sign("function") => {
+                self.next()?;
+                self.function(&[])?;
+                return Ok(value);
+            }
+            Token::Sign("{") => {
+                self.table()?;
+                return Ok(value);
+            }
+            Token::Name(_) | Token::Sign("(") => return self.suffixed(false),
+            _ => return Err(self.unexpected(Some("value"))),
+        }
+        self.next()?;
+        Ok(value)
+    }
+
+    fn table(&mut self) -> Done {
+        self.expect("{")?;
+        while !self.is("}") {
+            if self.eat("[")? {
+                self.value()?;
+                self.expect("]")?;
+                self.expect("=")?;
+                self.value()?;
+            } else {
+                let (token, at, rest, end) = (self.token.clone(), self.at, self.rest, self.end);
+                if matches!(token, Token::Name(_)) {
+                    self.next()?;
+                }
+                if self.is("=") {
+                    self.next()?;
+                } else {
+                    (self.token, self.at, self.rest, self.end) = (token, at, rest, end);
+                }
+                self.value()?;
+            }
+            if !(self.eat(",")? || self.eat(";")?) {
+                break;
+            }
+        }
+        self.expect("}")
+    }
+
+    /// A name or a value in brackets, with what is asked of it.
+    fn suffixed(&mut self, may_be_assigned: bool) -> Done<Value<'s>> {
+        let at = self.at;
+        let mut value = Value::default();
+        if self.eat("(")? {
+            self.value()?;
+            self.expect(")")?;
+        } else {
+            let name = self.name()?;
+            // `name = …` creates a global, which is said where that is read.
+            if !(may_be_assigned && (self.is("=") || self.is(","))) {
+                self.check_name(name, at)?;
+            }
+            value.path.push(name);
+        }
+        loop {
+            let (called, mut given) = (self.at, Vec::new());
+            match self.token {
+                Token::Sign(".") => {
+                    self.next()?;
+                    let at = self.at;
+                    let name = self.name()?;
+                    if value.path == ["redis"] && !listed(MEMBERS, name) {
+                        let message = both!("`redis` has no `{name}`", "`redis` 没有 `{name}`");
+                        let near = nearest(name, MEMBERS.split_ascii_whitespace(), ALIKE).unwrap_or("call");
+                        return Self::fail(
+                            at,
+                            Text::join(&[message, did_you_mean(&format!("redis.{near}"))], "; ", "；"),
+                        );
+                    }
+                    if !value.path.is_empty() {
+                        value.path.push(name);
+                    }
+                    value.is_call = false;
+                    continue;
+                }
+                Token::Sign("[") => {
+                    self.next()?;
+                    let index = self.value()?.number.unwrap_or(0);
+                    self.expect("]")?;
+                    match value.path[..] {
+                        ["KEYS"] => self.lua.keys = self.lua.keys.max(index),
+                        ["ARGV"] => self.lua.args = self.lua.args.max(index),
+                        _ => {}
+                    }
+                    value = Value::default();
+                    continue;
+                }
+                Token::Sign(":") => {
+                    self.next()?;
+                    self.name()?;
+                    if !matches!(self.token, Token::Sign("(" | "{") | Token::Text(_)) {
+                        return Err(self.unexpected(Some("(")));
+                    }
+                    value.path.clear();
+                    continue;
+                }
+                Token::Sign("(") => {
+                    self.next()?;
+                    if !self.is(")") {
+                        given = self.values()?;
+                    }
+                    self.expect(")")?;
+                }
+                Token::Text(_) => given.push(self.simple()?),
+                Token::Sign("{") => self.table()?,
+                _ => return Ok(value),
+            }
+            if matches!(value.path[..], ["redis" | "server", "call" | "pcall"]) {
+                let is_open = given.last().is_none_or(|last| last.is_open);
+                let words = given.into_iter().map(|word| word.text).collect();
+                self.lua.calls.push(Call { at: called, words, is_open });
+            }
+            value = Value { is_call: true, is_open: true, ..Value::default() };
+        }
+    }
+
+    fn check_name(&self, name: &str, at: usize) -> Done {
+        if listed(GLOBALS, name) || self.locals.contains(&name) {
+            return Ok(());
+        }
+        let message = both!("unknown name `{name}`", "没有名为 `{name}` 的变量");
+        let known = GLOBALS.split_ascii_whitespace().chain(self.locals.iter().copied());
+        let help = nearest(name, known, ALIKE)
+            .map_or_else(|| both!("declare it with `local`", "请先用 `local` 声明"), did_you_mean);
+        Self::fail(at, Text::join(&[message, help], "; ", "；"))
+    }
+}
+
+fn listed(list: &str, word: &str) -> bool {
+    list.split_ascii_whitespace().any(|listed| listed == word)
+}
+
+fn global(written: &str) -> Text {
+    both!(
+        "a script may not create global variables: write `local {written}`",
+        "脚本不能创建全局变量：请写 `local {written}`"
+    )
+}

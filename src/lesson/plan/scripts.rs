@@ -1,0 +1,90 @@
+//! Lua scripts, checked before any server reads them.
+
+use super::{
+    super::{
+        LessonError, Recipes, Source,
+        error::{Mistake, Path, Spot},
+        lua::{self, Lua},
+    },
+    commands,
+};
+use crate::text::{Text, both};
+
+/// Checks a script's syntax and what it sends.
+pub(crate) fn check(source: &str, path: &Path) -> Result<Lua, Mistake> {
+    let place = |mistake: Mistake, at: usize| {
+        let before = source.get(..at).unwrap_or(source);
+        let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+        Mistake { spot: Spot::Within(before.matches('\n').count() + 1, column), ..mistake }
+    };
+    let lua = lua::read(source).map_err(|wrong| {
+        let message = wrong.message;
+        let message = both!("this is no Lua: {message}", "这不是正确的 Lua：{message}", message);
+        place(Mistake::new(path, message), wrong.at)
+    })?;
+    for call in &lua.calls {
+        let words = if call.is_open { call.words.get(..1).unwrap_or_default() } else { &call.words };
+        commands::check_in_script(words, call.is_open, path).map_err(|mistake| place(mistake, call.at))?;
+    }
+    Ok(lua)
+}
+
+/// Reads a file of recipes and checks its scripts.
+pub fn check_recipes(source: &Source) -> Result<Recipes, LessonError> {
+    let recipes = source.recipes()?;
+    let checked = recipes
+        .scripts
+        .iter()
+        .try_for_each(|(name, text)| check(text, &Path::root().key("scripts").key(name)).map(drop));
+    checked.map_err(|mistake| source.place(&mistake)).map(|()| recipes)
+}
+
+/// Whether a script is given the keys and the arguments that it reads.
+/// `given`: how many keys and arguments.
+pub(crate) fn check_given(
+    (name, source): (&str, &str),
+    lua: &Lua,
+    given: (usize, usize),
+    path: &Path,
+) -> Result<(), Mistake> {
+    let wanted = lua.keys;
+    if wanted <= given.0 {
+        return check_arguments(name, source, lua.args, given.1, path);
+    }
+    let given = given.0;
+    let message: Text = both!(
+        "the script `{name}` reads `KEYS[{wanted}]`, and `keys` has {given}",
+        "脚本 `{name}` 要读 `KEYS[{wanted}]`，而 `keys` 只有 {given} 个"
+    );
+    Err(Mistake::new(path, message).help(both!(
+        "give it its keys: `keys: [lock]`; what is no key stands in `args` and is read as `ARGV[1]`",
+        "请把键写给它：`keys: [lock]`；不是键的写在 `args` 里，用 `ARGV[1]` 读取"
+    )))
+}
+
+/// An argument that a script reads must be there, unless the script asks whether it is.
+fn check_arguments(
+    name: &str,
+    source: &str,
+    wanted: usize,
+    given: usize,
+    path: &Path,
+) -> Result<(), Mistake> {
+    let asked = |at: usize, read: &str| {
+        let (before, after) = (source[..at].trim_end(), source[at + read.len()..].trim_start());
+        ["or", "and", "== nil", "~= nil"].iter().any(|word| after.starts_with(word))
+            || ["if", "not", "or", "and"].iter().any(|word| before.ends_with(word))
+    };
+    let read = format!("ARGV[{wanted}]");
+    if wanted <= given
+        || source.contains("#ARGV")
+        || source.match_indices(&read).any(|(at, _)| asked(at, &read))
+    {
+        return Ok(());
+    }
+    let message = both!(
+        "the script `{name}` reads `{read}`, and `args` has {given}",
+        "脚本 `{name}` 要读 `{read}`，而 `args` 只有 {given} 个"
+    );
+    Err(Mistake::new(path, message).help("args: [\"${token}\"]"))
+}

@@ -1,0 +1,319 @@
+//! What newcomers get wrong: right lessons with one small change each. `check` refuses every one at the line of the
+//! change, and says in English and in Chinese what is wrong and what would be right.
+
+use lockstep::{
+    lesson::{LabKind, library::from_text, plan::arities},
+    text::Lang::{En, Zh},
+};
+
+use crate::lab;
+
+const REDIS: &str = include_str!("mistakes/redis.yaml");
+const ZOOKEEPER: &str = include_str!("mistakes/zookeeper.yaml");
+const MARIADB: &str = include_str!("mistakes/mariadb.yaml");
+
+/// What is replaced, with what, a text on the line that is named (of the lesson with the mistake), and words of the
+/// report in both languages.
+type Change = (&'static str, &'static str, &'static str, &'static str, &'static str);
+
+#[rustfmt::skip]
+const IN_REDIS: &[Change] = &[
+    // Fields of the lesson.
+    ("minutes: 2", "minute: 2", "minute: 2", "did you mean `minutes`", "是不是 `minutes`"),
+    ("minutes: 2", "minutes: two", "minutes: two", "takes a whole number", "应是整数"),
+    ("minutes: 2", "minutes: 2.5", "minutes: 2.5", "takes a whole number", "应是整数"),
+    ("minutes: 2", "minutes: -1", "minutes: -1", "too small", "太小"),
+    ("minutes: 2\n", "", "format: 1", "missing field `minutes`", "缺少字段 `minutes`"),
+    ("format: 1", "format: 9", "format: 9", "reads format", "读取 format"),
+    ("format: 1\n", "format: one\n", "format: one", "takes a whole number", "应是整数"),
+    ("id: right", "id: Right Lock", "id: Right", "lower-case letters", "小写字母"),
+    ("track: redis", "track: locks", "track: locks", "`track` cannot be `locks`", "`track` 不能是 `locks`"),
+    ("lab: redis", "lab: Redis", "lab: Redis", "did you mean `redis`", "是不是 `redis`"),
+    ("lab: redis", "labs: redis", "labs: redis", "did you mean `lab`", "是不是 `lab`"),
+    ("title: { en: Right, zh: 正确 }", "title: [Right]", "title: [Right]", "title: { en: …, zh: … }", "title: { en: …, zh: … }"),
+    ("title: { en: Right, zh: 正确 }", "title: { en: Right, cn: 正确 }", "title:", "unknown field `cn`", "没有名为 `cn` 的字段"),
+    ("title: { en: Right, zh: 正确 }", "title: { en: Right, zh: '' }", "title:", "empty in one language", "有一种语言是空的"),
+    ("summary: { en: Nothing is wrong.,", "summary: { en: Nothing, or little, is wrong.,", "summary:", "a text with a comma needs quotes", "含有逗号的文字要加引号"),
+    ("params: { lease: 3s, rounds: 2 }", "params: [lease, rounds]", "params:", "`params` takes fields below it", "`params` 应是一组字段"),
+    ("params: { lease: 3s, rounds: 2 }", "params: { lease: 3s, rounds: 2, token: 7 }", "params:", "every program has already", "每个程序都已有"),
+    ("params: { lease: 3s, rounds: 2 }", "params: { lease: 3s, lease: 4s, rounds: 2 }", "params:", "here twice", "出现了两次"),
+    ("clients:\n", "client:\n", "client:", "did you mean `clients`", "是不是 `clients`"),
+    ("clients:\n", "clients: {}\nolds:\n", "olds:", "unknown field `olds`", "没有名为 `olds` 的字段"),
+    ("story:\n", "storey:\n", "storey:", "did you mean `story`", "是不是 `story`"),
+    ("interview:\n", "interviews:\n", "interviews:", "did you mean `interview`", "是不是 `interview`"),
+    // YAML.
+    ("  worker:\n", "\tworker:\n", "\tworker:", "tab character", "制表符"),
+    ("    - holds: lock\n", "    - holds: lock\n   - stop\n", "   - stop", "not indented like", "缩进"),
+    ("  A: { runs: worker }", "  A: { runs: worker", "A: { runs: worker", "is not closed", "没有在该关的地方关上"),
+    ("{ redis: GET stock }", "{ redis: GET ${self} }", "GET ${self}", "needs quotes", "要加引号"),
+    ("en: Who gets it?", "en: Who: A or B?", "Who: A or B?", "in quotes", "加引号"),
+    ("that: A.acquire == 'OK'", "that: 'OK' == A.acquire", "'OK' == A.acquire", "closing quote", "引号关上之后"),
+    ("that: A.acquire == 'OK'", "that: A.acquire == 'OK", "that: A.acquire == 'OK", "quote is not closed", "引号没有关上"),
+    ("id: right\n", "id: right\nid: wrong\n", "id: wrong", "`id` is here twice", "`id` 在这里出现了两次"),
+    ("  checked:\n", "  blind: # again\n", "# again", "`blind` is here twice", "`blind` 在这里出现了两次"),
+    ("minutes: 2", "minutes: 2\nsources: *other", "sources: *other", "anchor", "锚点"),
+    ("en: It was first.", "en: @first", "@first", "in quotes", "加上引号"),
+    // Clients.
+    ("A: { runs: worker }", "A: worker", "A: worker", "A: { runs: worker }", "A: { runs: worker }"),
+    ("A: { runs: worker }", "A: { run: worker }", "A: { run: worker }", "did you mean `runs`", "是不是 `runs`"),
+    ("A: { runs: worker }", "A: { runs: wroker }", "A: { runs: wroker }", "did you mean `worker`", "是不是 `worker`"),
+    ("A: { runs: worker }", "A: { processes: 2 }", "A: { processes: 2 }", "either `runs` or `named_threads`", "要么写 `runs`"),
+    ("processes: 2 }", "processes: many }", "processes: many", "not a number", "不是数字"),
+    ("processes: 2 }", "processes: 999 }", "processes: 999", "from 0 to 64", "应在 0 到 64 之间"),
+    ("processes: 2 }", "processes: 2, crowd: 3 }", "crowd: 3", "a crowd shares one process", "共用一个进程"),
+    ("  A: { runs: worker }", "  client-one: { runs: worker }", "client-one", "cannot name a client", "不能用作客户端名"),
+    // Programs and steps.
+    ("    - holds: lock\n", "    - hold: lock\n", "hold: lock", "did you mean `holds`", "是不是 `holds`"),
+    ("    - holds: lock\n", "    - stops\n", "- stops", "the only such word is `stop`", "只有 `stop`"),
+    ("    - read: { redis: GET stock }", "    - read: GET stock", "- read: GET stock", "`read: { redis: … }`", "`read: { redis: … }`"),
+    ("    - read: { redis: GET stock }", "    - read:\n      redis: GET stock", "- read:", "indented below it", "缩进写在它下面"),
+    ("    - read: { redis: GET stock }", "    - read: { rediss: GET stock }", "rediss", "did you mean `redis`", "是不是 `redis`"),
+    ("    - read: { redis: GET stock }", "    - read: { redis: GET stock }\n      allow: [WRONGTYPE]", "- read:", "write it inside", "请写到里面"),
+    ("    - read: { redis: GET stock }", "    - read: { redis: GET stock, take: any }", "- read:", "one wire command", "只发一条命令"),
+    ("    - read: { redis: GET stock }", "    - read: { on: redis }", "- read:", "needs one of", "要有以下之一"),
+    ("    - read: { redis: GET stock }", "    - read: { redis: GET stock, every: 1s }", "- read:", "needs an `until`", "要有 `until`"),
+    ("    - read: { redis: GET stock }", "    - read: { redis: GET stock, on: master }", "on: master", "unknown server `master`", "没有名为 `master` 的服务器"),
+    ("    - read: { redis: GET stock }", "    - buy: { redis: GET stock }", "- buy: { redis: DECR", "two operations", "两个操作"),
+    ("    - read: { redis: GET stock }", "    - then: { redis: GET stock }", "- then: {", "not first", "不能打头"),
+    ("    - let: { began: now }", "    - let: began = now", "let: began = now", "takes fields below it", "应是一组字段"),
+    ("    - let: { began: now }", "    - let: { began: noww }", "noww", "did you mean `now`", "是不是 `now`"),
+    ("      then:\n", "      than:\n", "- if: reply", "unknown field `than`", "没有名为 `than` 的字段"),
+    ("    - if: reply|int > 0\n", "    - if: reply|int = 0\n", "reply|int = 0", "write `==`", "比较要写 `==`"),
+    ("    - if: reply|int > 0\n", "    - if: reply|integer > 0\n", "reply|integer", "there is no filter `integer`", "没有名为 `integer` 的过滤器"),
+    ("    - if: reply|int > 0\n", "    - if: stock > 0\n", "- if: stock", "unknown name `stock`", "没有名为 `stock` 的名字"),
+    ("    - if: reply|int > 0\n", "    - if: reply|int > 0 && true\n", "&&", "unexpected character `&`", "意外的字符 `&`"),
+    ("      times: ${rounds}", "      times: ${round}", "times: ${round}", "did you mean `rounds`", "是不是 `rounds`"),
+    ("      times: ${rounds}", "      count: 2", "- repeat:", "unknown field `count`", "没有名为 `count` 的字段"),
+    ("      times: ${rounds}\n", "", "- repeat:", "either `times` or `while`", "要么写 `times`"),
+    ("    - work: 5s", "    - work: 5", "- work: 5", "5s or 5ms", "5s 或 5ms"),
+    ("    - work: 5s", "    - work: 5sec onds", "5sec onds", "is not a duration", "不是时长"),
+    ("    - work: 5s", "    - wrok: 5s", "wrok", "did you mean `work`", "是不是 `work`"),
+    ("every: 500ms }\n", "every: soon }\n", "every: soon", "is not a duration", "不是时长"),
+    ("allow: [WRONGTYPE]", "allow: WRONGTYPE", "allow: WRONGTYPE", "`allow` takes a list", "`allow` 应是列表"),
+    ("    - use: acquire_safely", "    - use: acquire_safe", "use: acquire_safe", "did you mean `acquire_safely`", "是不是 `acquire_safely`"),
+    ("with: { key: lock, lease: 3s, every: 500ms }", "with: { key: lock, lease: 3s }", "use: acquire_safely", "needs `every`", "还需要 `every`"),
+    ("      with: { key: lock }", "      with: { key: lock, lease: 3s }", "key: lock, lease: 3s }", "unknown parameter `lease`", "没有名为 `lease` 的参数"),
+    ("      with: { key: lock }", "      with: { keys: [lock] }", "keys: [lock] }", "`keys` takes", "`keys` 应是"),
+    ("SET lock ${token} NX", "SET lock ${tokn} NX", "${tokn}", "did you mean `token`", "是不是 `token`"),
+    ("SET lock ${token} NX", "SET lock ${token NX", "${token NX", "is not closed", "没有"),
+    // Commands and scripts.
+    ("{ redis: GET stock }", "{ redis: GTE stock }", "GTE stock", "did you mean `GET`", "是不是 `GET`"),
+    ("{ redis: GET stock }", "{ redis: GET }", "{ redis: GET }", "takes 1 argument, and here are 0", "要 1 个参数"),
+    ("{ redis: GET stock }", "{ redis: GET stock now }", "GET stock now", "write `GET key`", "请写 `GET key`"),
+    ("NX PX ${lease}\"", "NXX PX ${lease}\"", "NXX", "no option `NXX`", "没有选项 `NXX`"),
+    ("NX PX ${lease}\"", "NX XX\"", "NX XX", "only one of `NX` and `XX`", "只能用一个"),
+    ("NX PX ${lease}\"", "NX PX 3s\"", "PX 3s", "wants a whole number", "要整数"),
+    ("NX PX ${lease}\"", "NX EX\"", "NX EX\"", "wants a value", "后面要有一个值"),
+    ("redis: SET stock 10", "redis: SET stock", "redis: SET stock", "at least 2 arguments", "至少要 2 个参数"),
+    ("redis: SET stock 10", "redis: EXPIRE stock ten", "EXPIRE stock ten", "wants a whole number", "要整数"),
+    ("redis: SET stock 10", "redis: HSET stock f", "HSET stock f", "at least 3 arguments", "至少要 3 个参数"),
+    ("redis: SET stock 10", "redis: MSET a 1 b", "MSET a 1 b", "pairs", "成对"),
+    ("redis: SET stock 10", "redis: EVAL \"return 1\" 2 a", "EVAL", "2 keys follow", "2 个键"),
+    ("redis: SET stock 10", "redis: SHUTDOWN", "SHUTDOWN", "`kill: SERVER`", "`kill: 服务器`"),
+    ("redis: SET stock 10", "redis: CONFIG SET dir /tmp", "CONFIG SET dir", "may not set", "不能设置"),
+    ("redis: SET stock 10", "sql: SELECT 1", "sql: SELECT 1", "no server of this lab is MariaDB", "这个 lab 里没有 MariaDB"),
+    ("{ redis: GET stock }", "{ zk: get /stock }", "zk: get", "no server of this lab is ZooKeeper", "这个 lab 里没有 ZooKeeper"),
+    ("script: unlock, keys", "script: unlok, keys", "unlok", "did you mean `unlock`", "是不是 `unlock`"),
+    ("keys: [lock], args", "keys: [], args", "keys: []", "reads `KEYS[1]`", "要读 `KEYS[1]`"),
+    ("keys: [lock], args", "keys: lock, args", "keys: lock", "`keys` takes a list", "`keys` 应是列表"),
+    ("owner == ARGV[1] then", "owner == ARGV[1]", "return redis.call('DEL'", "`then` is missing", "缺少 `then`"),
+    ("owner == ARGV[1] then", "owner = ARGV[1] then", "owner = ARGV[1]", "`then` is missing", "缺少 `then`"),
+    ("owner == ARGV[1] then", "owner != ARGV[1] then", "owner != ARGV[1]", "Lua writes `~=`", "Lua 里写 `~=`"),
+    ("    end\n    return 0", "    return 0", "return 0", "`end` is missing", "缺少 `end`"),
+    ("local owner = redis", "owner = redis", "owner = redis", "write `local owner", "请写 `local owner"),
+    ("redis.call('GET', KEYS[1])", "redis.call('GTE', KEYS[1])", "'GTE'", "did you mean `GET`", "是不是 `GET`"),
+    ("redis.call('GET', KEYS[1])", "redis.call('GET')", "redis.call('GET')", "takes 1 argument", "要 1 个参数"),
+    ("redis.call('GET', KEYS[1])", "redis.cal('GET', KEYS[1])", "redis.cal(", "did you mean `redis.call`", "是不是 `redis.call`"),
+    ("redis.call('GET', KEYS[1])", "redis.call('GET', KEY[1])", "KEY[1]", "did you mean `KEYS`", "是不是 `KEYS`"),
+    // The story.
+    ("  - move: A.acquire\n  - pass", "  - moves: A.acquire\n  - pass", "moves: A.acquire", "did you mean `move`", "是不是 `move`"),
+    ("  - move: A.acquire\n  - pass", "  - move: A.aquire\n  - pass", "A.aquire", "did you mean `acquire`", "是不是 `acquire`"),
+    ("  - move: A.acquire\n  - pass", "  - move: A acquire\n  - pass", "A acquire", "CLIENT.LABEL", "客户端.操作名"),
+    ("  - move: A.acquire\n  - pass", "  - move: C.acquire\n  - pass", "C.acquire", "unknown client `C`", "没有名为 `C` 的客户端"),
+    ("  - move: A.acquire\n  - pass", "  - A.acquire\n  - pass", "- A.acquire", "`- move: A.acquire`", "`- move: A.acquire`"),
+    ("  - move: A.acquire\n  - pass", "  - move: A.acquire\n    pass: 1s\n  - pass", "- move: A.acquire", "one thing", "只做一件事"),
+    ("  - pass: 3s", "  - pass: 3", "- pass: 3", "3s or 3ms", "3s 或 3ms"),
+    ("  - pass: 3s", "  - pass: ${leese}", "${leese}", "did you mean `lease`", "是不是 `lease`"),
+    ("{ for: 2s, moving: [P] }", "{ for: 2s, moving: [Q] }", "moving: [Q]", "unknown client `Q`", "没有名为 `Q` 的客户端"),
+    ("{ for: 2s, moving: [P] }", "{ moving: [P] }", "{ moving: [P] }", "missing field `for`", "缺少字段 `for`"),
+    ("within: 30s, ", "", "- await:", "missing field `within`", "缺少字段 `within`"),
+    ("that: \"sold == 1\"", "that: \"sould == 1\"", "sould == 1", "did you mean `sold`", "是不是 `sold`"),
+    ("  - hold: { link: A->redis, way: replies }", "  - hold: { link: A->redis, way: back }", "way: back", "`way` cannot be `back`", "`way` 不能是 `back`"),
+    ("  - release: A->redis", "  - release: A-redis", "A-redis", "A->redis", "A->redis"),
+    ("  - release: A->redis", "  - release: A->master", "A->master", "unknown server `master`", "没有名为 `master` 的服务器"),
+    ("  - freeze: B", "  - freze: B", "freze: B", "did you mean `freeze`", "是不是 `freeze`"),
+    ("  - freeze: B", "  - freeze: P9", "freeze: P9", "unknown client `P9`", "没有名为 `P9` 的客户端"),
+    ("  - skew: { redis: 5s }", "  - skew: 5s", "skew: 5s", "`skew` takes fields", "`skew` 应是一组字段"),
+    ("  - skew: { redis: 5s }", "  - skew: { redis: far }", "redis: far", "is not a duration", "不是时长"),
+    ("  - crash: B", "  - crash: redis", "crash: redis", "`kill: redis`", "`kill: redis`"),
+    ("  - crash: B", "  - kill: A", "kill: A", "`crash: A`", "`crash: A`"),
+    ("    only: blind", "    only: blnd", "only: blnd", "did you mean `blind`", "是不是 `blind`"),
+    ("      after: 1", "      after: 99", "after: 99", "further steps", "步才见分晓"),
+    ("          right: A.acquire == 'OK'\n", "", "en: A does.", "no choice answers", "没有一个选项"),
+    // Claims, invariants, variants.
+    ("    expect: shown", "    expect: fails", "expect: fails", "`expect` cannot be `fails`", "`expect` 不能是 `fails`"),
+    ("    fixes: blind", "    fixes: blinded", "fixes: blinded", "did you mean `blind`", "是不是 `blind`"),
+    ("      worker.release: { redis: DEL lock }", "      release: { redis: DEL lock }", "  release: { redis: DEL", "unknown operation `release`", "没有名为 `release` 的操作"),
+    ("      - overlap: lock\n", "      - overlap: lokc\n", "lokc", "did you mean `lock`", "是不是 `lock`"),
+    ("      - overlap: lock\n", "      - overlaps: lock\n", "overlaps", "did you mean `overlap`", "是不是 `overlap`"),
+    ("      - that: A.acquire == 'OK'", "      - that: A.acquire = 'OK'", "A.acquire = 'OK'", "write `==`", "比较要写 `==`"),
+    ("      - that: A.acquire == 'OK'", "      - that: A.aquire == 'OK'", "A.aquire", "did you mean `acquire`", "是不是 `acquire`"),
+    ("      - value('stock')|int == 9", "      - values('stock')|int == 9", "values('stock')", "did you mean `value`", "是不是 `value`"),
+    ("      - moves('A.acquire') == 1", "      - moves('A.aquire') == 1", "A.aquire", "did you mean `acquire`", "是不是 `acquire`"),
+    ("      - moves('A.acquire') == 1", "      - moves('C.acquire') == 1", "C.acquire", "unknown client `C`", "没有名为 `C` 的客户端"),
+    ("      - moves('A.acquire') == 1", "      - moves('acquires') == 1", "acquires", "did you mean `acquire`", "是不是 `acquire`"),
+    ("      - moves('A.acquire') == 1", "      - holders('lokc') == 1", "lokc", "did you mean `lock`", "是不是 `lock`"),
+    ("      - moves('A.acquire') == 1", "      - finished('C') == 1", "finished('C')", "unknown client `C`", "没有名为 `C` 的客户端"),
+    ("      - moves('A.acquire') == 1", "      - value('lock', 'redis2') is none", "redis2", "unknown server `redis2`", "没有名为 `redis2` 的服务器"),
+    ("      - moves('A.acquire') == 1", "      - pttl() == 1", "pttl()", "takes 1 to 2 arguments", "要 1 到 2 个参数"),
+    ("      - moves('A.acquire') == 1", "      - value(lock) is none", "value(lock)", "in quotes: 'lock'", "写在引号里：'lock'"),
+    ("      - moves('A.acquire') == 1", "      - sold == 1 AND herd() == 0", "AND herd", "write `and`", "请写 `and`"),
+    ("      - moves('A.acquire') == 1", "      - sold == 1 || herd() == 0", "|| herd", "write `or`", "请写 `or`"),
+    ("with: { lease: 2s }", "with: { leese: 2s }", "leese", "did you mean `lease`", "是不是 `lease`"),
+    ("SET lock ${token} NX", "SET lock $token NX", "$token", "with `${token}`", "要写 `${token}`"),
+    ("SET lock ${token} NX", "SET lock {{token}} NX", "{{token}}", "with `${token}`", "要写 `${token}`"),
+    ("PX ${lease}\"", "PX ${lease}ms\"", "${lease}ms", "`3000ms` is none", "`3000ms` 不是整数"),
+    ("args: [\"${token}\"] }", "args: [] }", "args: []", "reads `ARGV[1]`", "要读 `ARGV[1]`"),
+    ("    - read: { redis: GET stock }", "    - redis: GET stock", "- redis: GET stock", "label of its own", "自己的名字"),
+    ("  - never: { overlap: lock }", "  - never: { exclusive: lock }", "exclusive: lock }", "breaks nothing", "没有违反什么"),
+    ("    goal: { en: Let two hold it., zh: 让两个客户端持有锁。 }\n", "", "- never:", "missing field `goal`", "缺少字段 `goal`"),
+    ("    a: { en: Because., zh: 因为如此。 }", "    answer: { en: Because., zh: 因为如此。 }", "answer:", "unknown field `answer`", "没有名为 `answer` 的字段"),
+];
+
+#[rustfmt::skip]
+const IN_ZOOKEEPER: &[Change] = &[
+    ("zk: create /locks", "zk: create locks", "create locks", "must begin with `/`", "必须以 `/` 开头"),
+    ("zk: create /locks", "zk: mkdir /locks", "mkdir", "is not a ZooKeeper call", "不是 ZooKeeper 调用"),
+    ("zk: create /locks", "zk: create", "zk: create", "with 0 operands", "带了 0 个参数"),
+    ("zk: create /locks", "redis: SET a 1", "redis: SET a 1", "no server of this lab is Redis", "这个 lab 里没有 Redis"),
+    ("zk: ls /locks", "zk: ls -e /locks", "ls -e", "no flag `-e`", "没有选项 `-e`"),
+    ("zk: ls /locks", "zk: ls /locks /more", "/more", "with 2 operands", "带了 2 个参数"),
+    ("set /locks data 0", "set /locks data first", "data first", "VERSION", "VERSION"),
+    ("{ take: any }", "{ take: path }", "take: path", "begin with `/`", "以 `/` 开头"),
+    ("allow: [NoNode]", "allow: [NoNod]", "NoNod", "did you mean `NoNode`", "是不是 `NoNode`"),
+    ("lab: zookeeper", "lab: zk", "lab: zk", "`lab` cannot be `zk`", "`lab` 不能是 `zk`"),
+    ("that: A.create is not none", "that: A.create is not null", "is not null", "there is no test `null`", "没有名为 `null` 的测试"),
+];
+
+#[rustfmt::skip]
+const IN_MARIADB: &[Change] = &[
+    ("sql: BEGIN }", "sql: BEGINN }", "BEGINN", "begins with one of", "要以这些词之一开头"),
+    ("sql: COMMIT }", "sql: \"COMMIT; COMMIT\" }", "COMMIT; COMMIT", "one SQL statement", "一条 SQL 语句"),
+    ("sql: COMMIT }", "sql: \"SELECT 'x\" }", "SELECT 'x", "every quote closed", "引号都要成对"),
+    ("sql: COMMIT }", "sql: \"SET GLOBAL x = 1\" }", "SET GLOBAL", "`GLOBAL`", "`GLOBAL`"),
+    ("sql: COMMIT }", "redis: GET stock }", "redis: GET stock", "no server of this lab is Redis", "这个 lab 里没有 Redis"),
+    ("${read[0].n - 1}", "${raed[0].n - 1}", "raed", "did you mean `read`", "是不是 `read`"),
+];
+
+#[test]
+fn a_hundred_mistakes_are_told_where_they_are_and_what_would_be_right() {
+    let mut failed = Vec::new();
+    let mut count = 0;
+    for (lesson, changes) in [(REDIS, IN_REDIS), (ZOOKEEPER, IN_ZOOKEEPER), (MARIADB, IN_MARIADB)] {
+        let right = from_text("right.yaml", lesson).and_then(|loaded| loaded.check());
+        right.unwrap_or_else(|error| panic!("{error}"));
+        for (from, to, at, en, zh) in changes {
+            count += 1;
+            assert!(lesson.contains(from), "the right lesson has no `{from}`");
+            let wrong = lesson.replacen(from, to, 1);
+            let Err(error) = from_text("wrong.yaml", &wrong).and_then(|loaded| loaded.check()) else {
+                failed.push(format!("`{to}` is let through"));
+                continue;
+            };
+            let line = wrong.lines().position(|line| line.contains(at)).expect(at) + 1;
+            let column = error.place.map_or(0, |(_, column)| column);
+            let longest = wrong.lines().nth(line - 1).map_or(0, |line| line.chars().count() + 1);
+            let there =
+                error.place.is_some_and(|(found, _)| found == line) && (1..=longest).contains(&column);
+            let [said_en, said_zh] = [En, Zh].map(|lang| error.in_lang(lang));
+            let programmers = ["expected struct", "expected a", "invalid type", "RawOperation"];
+            if !there
+                || !said_en.contains(en)
+                || !said_zh.contains(zh)
+                || error.message.en == error.message.zh
+                || error.help.is_some_and(|help| help.en == help.zh && help.en.contains(" a "))
+                || programmers.iter().any(|words| said_en.contains(words))
+            {
+                failed.push(format!("`{to}` (line {line}):\n{said_en}\n{said_zh}"));
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{} of {count}:\n{}", failed.len(), failed.join("\n\n"));
+    assert!(count >= 100, "{count}");
+}
+
+/// Scripts that a server runs, and scripts that it refuses, all with one key and one argument.
+const GOOD: &[&str] = &[
+    "return 1",
+    "local a, b = 1, {x = 2, [3] = 'y'; 4} return a + b.x * -b[3]:len() ^ 2 .. ''",
+    "for i = 1, 3 do if i % 2 == 0 then break end end for _, v in ipairs({1}) do local w = v end return #KEYS",
+    "local function f(n, ...) if n <= 0 then return 0 else return f(n - 1, ...) end end return f(3, unpack(ARGV))",
+    "local n = 0 repeat local m = n n = n + 1 until m > 2 while n > 0 do n = n - 1 end do local n = 1 end return n",
+    "-- a comment\n--[[ a long\none ]] local t = [[text]] local u = [==[ ]] ]==] return t .. u .. \"it's\"",
+    "local ok, err = pcall(function() return redis.call('GET', KEYS[1]) end) return tostring(ok) .. type(err)",
+    "redis.call('SET', KEYS[1], ARGV[1], 'PX', 3000) return redis.call('PTTL', KEYS[1]) > 0 and 1 or nil",
+    "local t = {} t.x = {} t.x['y'] = function(self) return 1 end return t.x:y()",
+    "return {redis.call('EXISTS', unpack(KEYS)), 0x10, 1e3, .5, not true, 'a' ~= 'b'}",
+    "return redis.status_reply('FINE');",
+    "return cjson.encode({string.format('%d', tonumber(ARGV[1]) or 7), math.floor(1.5), bit.band(3, 1)})",
+];
+const BAD: &[&str] = &[
+    "if 1 then return 1",
+    "return 1 end",
+    "local x = ",
+    "return 1 +",
+    "return 'open",
+    "x = 1 return x",
+    "return y",
+    "return redis.call('GTE', KEYS[1])",
+    "return redis.call('GET')",
+    "return redis.foo('GET', KEYS[1])",
+    "local x == 1",
+    "if 1 != 2 then return 1 end",
+    "return 1 return 2",
+    "for i in 1, 3 do end",
+    "for i = 1, 3 end",
+    "local t = {1, 2 return t",
+    "return redis.call('GET' KEYS[1])",
+    "local x = 1; x",
+    "function f() return 1 end return f()",
+    "return [[open",
+    "return 3..4..",
+    "elseif 1 then end",
+    "local 1x = 2",
+    "return KEY[1]",
+];
+
+#[tokio::test]
+async fn commands_and_scripts_are_what_a_server_says() {
+    let mut lab = lab::lab(LabKind::Redis).await;
+    let address = lab.link("A", "redis").await.expect("a link");
+    let mut redis = lab::connect(&address).await.expect("a connection");
+    let mut compared = 0;
+    for (name, arity) in arities() {
+        let mut info = redis::cmd("COMMAND");
+        info.arg("INFO").arg(name);
+        let info: Vec<redis::Value> = info.query_async(&mut redis).await.expect("an answer");
+        // A command that this server does not know yet is nil.
+        let Some(redis::Value::Array(of)) = info.first() else { continue };
+        let Some(redis::Value::Int(known)) = of.get(1) else { panic!("{name}: {of:?}") };
+        // A newer server may take options that an older one does not.
+        assert!(arity == *known || -arity == *known, "{name}: {arity} here, {known} on the server");
+        compared += 1;
+    }
+    assert!(compared > 200, "{compared}");
+    for (scripts, is_good) in [(GOOD, true), (BAD, false)] {
+        for script in scripts {
+            let answer: redis::RedisResult<redis::Value> =
+                redis::cmd("EVAL").arg(script).arg(1).arg("key").arg("7").query_async(&mut redis).await;
+            assert_eq!(answer.is_ok(), is_good, "the server: {script}: {answer:?}");
+            let quoted = format!("  unlock: {}\n", serde_json::to_string(script).expect("a text"));
+            let (before, rest) = REDIS.split_once("  unlock: |\n").expect("a script");
+            let (_, after) = rest.split_once("clients:\n").expect("what follows");
+            let lesson = format!("{before}{quoted}clients:\n{after}");
+            let checked = from_text("lesson.yaml", &lesson).and_then(|loaded| loaded.check());
+            assert_eq!(checked.is_ok(), is_good, "check: {script}: {checked:?}");
+        }
+    }
+    lab.shutdown().await;
+}
