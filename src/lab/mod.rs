@@ -56,7 +56,7 @@ use crate::server::boot::{Boot, Server, Started};
 use crate::server::connection::ServerAddress;
 use crate::server::observe::ObserveError;
 use crate::server::secret::Secret;
-use crate::server::{self, redis::sentinel};
+use crate::server::{self, redis::sentinel, zookeeper::archive::Training};
 
 /// The hidden subcommand that makes this program a client.
 pub const CLIENT: &str = "__client";
@@ -102,6 +102,8 @@ pub struct Lab {
     servers: Vec<Server>,
     /// Sentinels: they run and have links, and hold nothing that a lesson looks at.
     helpers: Vec<Server>,
+    /// What makes the next lab's start faster.
+    _training: Option<Training>,
     health: ProcessHealth,
     search: Search,
     clock: LessonClock,
@@ -165,7 +167,7 @@ impl Lab {
         let starting = server::start(&boot, kind);
         // One server may wait for another one, which dies or is stopped meanwhile. Boxed: it is large, and everybody's
         // future would be.
-        let Started { servers, helpers, links } = tokio::select! {
+        let Started { servers, helpers, links, training } = tokio::select! {
             biased;
             started = starting.boxed() => started?,
             ailment = health.ailing() => return Err(ailment.into()),
@@ -177,6 +179,7 @@ impl Lab {
             settings: settings.clone(),
             servers,
             helpers,
+            _training: training,
             health,
             search: options.search.clone(),
             clock,

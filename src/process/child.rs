@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::io::{Errno, retry_on_intr};
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, setpriority_pgrp, waitid};
 use tokio::sync::watch;
 
 use crate::clock::LessonClock;
@@ -20,6 +20,9 @@ use crate::process::{error::LabError, exit::Exit, group, spawner, workspace::Wor
 /// How long a dropped handle waits for the kernel to finish a killed process. Real time. It takes
 /// milliseconds; the bound is for a process stuck in a dead disk.
 const REAPED_WITHIN: Duration = Duration::from_secs(5);
+
+/// As `nice` has it.
+const LOWEST_PRIORITY: i32 = 19;
 
 /// How long the killed forks of a process that has ended are waited for. Real time, and many times what it takes.
 const FORKS_GONE_WITHIN: Duration = Duration::from_secs(1);
@@ -229,6 +232,28 @@ impl Process {
         Ok(())
     }
 
+    /// Asks it to end in good order.
+    pub(crate) fn terminate(&self) -> Result<(), LabError> {
+        self.state.end_expected.store(true, Ordering::SeqCst);
+        let asked = self.state.signal(Signal::TERM).map(drop);
+        asked.map_err(|error| self.refused("SIGTERM", &error))
+    }
+
+    /// Kills it and waits until it is gone.
+    pub(crate) fn end(&self) {
+        self.state.end_expected.store(true, Ordering::SeqCst);
+        // SIGKILL ends a stopped process too. A refusal means that it is gone already.
+        let _ = self.state.signal(Signal::KILL);
+        let ended = self.state.lock();
+        let _ = self.state.reaped.wait_timeout_while(ended, REAPED_WITHIN, |ended| ended.is_none());
+    }
+
+    /// Lets everybody else go first from now on.
+    pub(crate) fn in_background(&self) {
+        // Where that is refused, it is only in others' way.
+        let _ = setpriority_pgrp(Some(self.state.pid), LOWEST_PRIORITY);
+    }
+
     fn refused(&self, signal: &'static str, why: &dyn std::fmt::Display) -> LabError {
         LabError::Signal { process: self.state.name.clone(), signal, why: why.to_string() }
     }
@@ -236,11 +261,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.state.end_expected.store(true, Ordering::SeqCst);
-        // SIGKILL ends a stopped process too. A refusal means that it is gone already.
-        let _ = self.state.signal(Signal::KILL);
-        let ended = self.state.lock();
-        let _ = self.state.reaped.wait_timeout_while(ended, REAPED_WITHIN, |ended| ended.is_none());
+        self.end();
     }
 }
 

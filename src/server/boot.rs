@@ -26,6 +26,7 @@ use crate::process::workspace::Workspace;
 use crate::server::link::Link;
 use crate::server::observe::Observer;
 use crate::server::secret::Secret;
+use crate::server::zookeeper::archive::Training;
 
 /// How long a server may take to answer after its start. Real time: many times what a slow machine needs.
 const READY_WITHIN: Duration = Duration::from_secs(20);
@@ -129,6 +130,8 @@ pub(crate) struct Started {
     /// Servers that hold nothing to look at, such as Sentinels.
     pub helpers: Vec<Server>,
     pub links: Vec<Link>,
+    /// What makes the next start faster, in the background.
+    pub training: Option<Training>,
 }
 
 impl From<Vec<Server>> for Started {

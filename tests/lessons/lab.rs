@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use lockstep::lab::doctor::{self, ClockProof, ProgramStatus};
-use lockstep::lab::{Lab, LabError, LabOptions, LinkAddress, LinkState, ProcessProblem, sweep};
+use lockstep::lab::{Lab, LabError, LabOptions, LinkAddress, LinkState, ProcessProblem, programs, sweep};
 use lockstep::lesson::LabKind;
 use lockstep::log::{KeyValue, LinkId, Observed, Way};
 use redis::aio::MultiplexedConnection;
@@ -303,6 +303,49 @@ async fn a_crowd_of_ephemerals_is_read_at_once() {
     println!("901 nodes seen in {:?}", begun.elapsed());
     assert_eq!(tree.nodes.len(), 901);
     assert!(tree.nodes.values().filter(|node| node.owner == Some(crowd.session_id().0)).count() == 900);
+}
+
+/// A directory of its own, so that the archive is not there yet. A search takes a function and no closure.
+static CACHE: std::sync::LazyLock<tempfile::TempDir> =
+    std::sync::LazyLock::new(|| tempfile::tempdir().expect("a directory"));
+
+#[tokio::test]
+async fn the_next_zookeeper_starts_from_an_archive_of_the_classes_of_the_first() {
+    let mut options = LabOptions::with_binary(LOCKSTEP.into());
+    let path = std::env::split_paths(&std::env::var_os("PATH").unwrap()).collect();
+    options.search = programs::Search::new(path, |name| match name {
+        "LOCKSTEP_CACHE" => Some(CACHE.path().into()),
+        _ => std::env::var_os(name),
+    });
+    let archive = || {
+        let mut files = std::fs::read_dir(CACHE.path()).unwrap().flatten().map(|entry| entry.path());
+        files.find(|file| file.extension().is_some_and(|extension| extension == "jsa"))
+    };
+    let uses = |lab: &Lab, archive: &Path| {
+        let pid = lab.process("zookeeper").unwrap().pid();
+        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
+        maps.contains(archive.to_str().unwrap())
+    };
+    let first = Lab::start(LabKind::Zookeeper, &options).await.unwrap();
+    let archive = soon(async {
+        loop {
+            if let Some(archive) = archive() {
+                break archive;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+    assert!(!uses(&first, &archive));
+    first.shutdown().await;
+    let second = Lab::start(LabKind::Zookeeper, &options).await.unwrap();
+    assert!(uses(&second, &archive), "the archive is not used");
+    second.shutdown().await;
+    std::fs::write(&archive, "no archive").unwrap();
+    let third = Lab::start(LabKind::Zookeeper, &options).await.unwrap();
+    assert!(!uses(&third, &archive), "what is no archive is passed over");
+    third.shutdown().await;
+    std::fs::remove_dir_all(CACHE.path()).unwrap();
 }
 
 #[tokio::test]

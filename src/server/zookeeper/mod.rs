@@ -1,5 +1,6 @@
 //! One ZooKeeper server on a loopback port, small and quick to start.
 
+pub(crate) mod archive;
 pub(crate) mod four_letters;
 pub(crate) mod jars;
 pub(crate) mod observe;
@@ -8,11 +9,12 @@ pub(crate) mod session;
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::log::Product;
-use crate::process::error::LabError;
+use crate::process::{error::LabError, workspace::Workspace};
 use crate::server::boot::{Boot, Endpoint, Server, Started, free_port, on_free_ports, ready};
+use crate::server::zookeeper::archive::Archive;
 use crate::server::zookeeper::four_letters::ask;
 use crate::server::zookeeper::jars::Jars;
 use crate::server::zookeeper::observe::ZookeeperObserver;
@@ -27,37 +29,72 @@ const TICK_MS: u32 = 500;
 /// The four-letter commands that Lockstep and curious people ask; by default there is only `srvr`.
 const FOUR_LETTERS: &str = "ruok,srvr,conf,mntr,cons,dump,wchs,wchp,wchc";
 
+/// What Java runs: a server alone, and a member of an ensemble.
+const ALONE: &str = "org.apache.zookeeper.server.ZooKeeperServerMain";
+const MEMBER: &str = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
+
 /// Starts the lab's only server.
 pub(crate) async fn start(boot: &Boot<'_>) -> Result<Started, LabError> {
-    let (java, jars) = ((JAVA.find)(boot.search)?, zookeeper(boot.search)?);
+    let (program, jars) = ((JAVA.find)(boot.search)?, zookeeper(boot.search)?);
     if let Some(found) = jars.version {
         ZOOKEEPER.must_be_new(&jars.server, &found.to_string())?;
     }
-    Ok(vec![on_free_ports(|| start_one(boot, &java, &jars)).await?].into())
+    let archive = Archive::of(boot.search, &program, &jars.class_path);
+    let mut java = Java { program, jars, archive: archive.as_ref().and_then(Archive::option) };
+    let server = match on_free_ports(|| start_one(boot, &java)).await {
+        Err(LabError::Boot { .. }) if java.archive.take().is_some() => {
+            // It may be the archive that keeps it from starting.
+            archive.iter().for_each(Archive::discard);
+            on_free_ports(|| start_one(boot, &java)).await?
+        }
+        started => started?,
+    };
+    let training = archive.and_then(|archive| archive.make(boot, &java));
+    Ok(Started { servers: vec![server], training, ..Started::default() })
 }
 
-async fn start_one(boot: &Boot<'_>, java: &Path, jars: &Jars) -> Result<Server, LabError> {
+/// The Java that servers run on.
+#[derive(Debug)]
+struct Java {
+    program: PathBuf,
+    jars: Jars,
+    /// What tells it to use an archive of classes, where there is one.
+    archive: Option<OsString>,
+}
+
+impl Java {
+    /// What it is started with to run this class with that configuration.
+    fn arguments(
+        &self,
+        workspace: &Workspace,
+        class: &str,
+        config: PathBuf,
+    ) -> Result<Vec<OsString>, LabError> {
+        let mut arguments = JAVA_OPTIONS.map(OsString::from).to_vec();
+        arguments.extend(self.archive.clone());
+        if self.jars.has_logback() {
+            let file = workspace.write("logback.xml", LOGBACK)?;
+            arguments.push(format!("-Dlogback.configurationFile={}", file.display()).into());
+        }
+        arguments.push(format!("-Djava.io.tmpdir={}", workspace.path().display()).into());
+        arguments.extend(["-cp".into(), self.jars.joined(), class.into(), config.into()]);
+        Ok(arguments)
+    }
+}
+
+async fn start_one(boot: &Boot<'_>, java: &Java) -> Result<Server, LabError> {
     let data = boot.workspace.make_dir(&format!("{NAME}-data"))?;
     let address = free_port().map_err(|source| LabError::Link { link: NAME.to_owned(), source })?;
-    let config = boot.workspace.write(&format!("{NAME}.cfg"), &configuration(&data, address))?;
-    let mut arguments = JAVA_OPTIONS.map(OsString::from).to_vec();
-    if jars.has_logback() {
-        let file = boot.workspace.write("logback.xml", LOGBACK)?;
-        arguments.push(format!("-Dlogback.configurationFile={}", file.display()).into());
-    }
-    arguments.push(format!("-Djava.io.tmpdir={}", boot.workspace.path().display()).into());
-    arguments.extend(["-cp".into(), jars.joined()]);
-    arguments.extend(["org.apache.zookeeper.server.ZooKeeperServerMain".into(), config.into()]);
-    let started = boot.start(NAME, java, &arguments)?;
+    let config = boot.workspace.write(&format!("{NAME}.cfg"), &settings(&data, address))?;
+    let started = boot.start(NAME, &java.program, &java.arguments(boot.workspace, ALONE, config)?)?;
     let process = &started.0;
-    ready(process, || async { (ask(address, "ruok").await.ok()? == "imok").then_some(()) }).await?;
     // The port may belong to another lab's server, which was quicker; ours will then end. So it must also
     // name our own directory.
     let own_directory = data.display().to_string();
     ready(process, || async { ask(address, "conf").await.ok()?.contains(&own_directory).then_some(()) })
         .await?;
     let version = ready(process, || async { version_in_srvr(&ask(address, "srvr").await.ok()?) }).await?;
-    ZOOKEEPER.must_be_new(&jars.server, &version)?;
+    ZOOKEEPER.must_be_new(&java.jars.server, &version)?;
     let observer = ZookeeperObserver::new(address);
     // The observer's session is opened here and not at the first look, because it takes a transaction
     // number: the lesson's own numbers then do not depend on when somebody looks.
@@ -68,7 +105,7 @@ async fn start_one(boot: &Boot<'_>, java: &Path, jars: &Jars) -> Result<Server, 
 
 /// The server's configuration file. `maxClientCnxns=0` lifts the limit of 60 connections for an address,
 /// which a herd would meet at once. Sessions from 1 s to 60 s are granted as they are asked for.
-fn configuration(data: &Path, address: SocketAddr) -> String {
+fn settings(data: &Path, address: SocketAddr) -> String {
     format!(
         "tickTime={TICK_MS}\n\
          minSessionTimeout=1000\n\

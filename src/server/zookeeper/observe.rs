@@ -20,7 +20,7 @@ use crate::server::observe::{Look, ObserveError, Observer, within};
 use crate::server::zookeeper::four_letters::{ask, read_dump, read_mntr, read_wchp};
 
 /// The longest session that the lab's server grants, in lesson time.
-const SESSION: Duration = Duration::from_secs(60);
+pub(super) const SESSION: Duration = Duration::from_secs(60);
 
 /// Of so many ephemeral siblings the data is read; of the rest only what `dump` tells, the owner.
 const WITH_DATA: usize = 50;
@@ -87,7 +87,7 @@ impl ZookeeperObserver {
         }
     }
 
-    async fn look(&self) -> Result<ZnodeTree, ObserveError> {
+    pub(super) async fn look(&self) -> Result<ZnodeTree, ObserveError> {
         // Owners first: a node that comes after `dump` is asked for its owner; one that went is not listed.
         let owners = read_dump(&ask(self.server, "dump").await?);
         let nodes = async { self.nodes(&owners).await.map_err(ObserveError::from) };
