@@ -179,10 +179,14 @@ impl Process {
                     let _ = responses.send(Response::Session { actor, server: server.clone(), session });
                 }
             }
+            let before = connection.session();
             let reply = connection.send(&command, script.as_deref(), breaks).await.unwrap_or_else(|| {
                 let text = format!("`{server}` takes no such command");
                 Reply::Error { code: "NOSERVER".to_owned(), text }
             });
+            if let Some(session) = connection.session().filter(|session| Some(*session) != before) {
+                let _ = responses.send(Response::Session { actor, server: server.clone(), session });
+            }
             let _ = responses.send(Response::Done { op, reply });
         });
     }

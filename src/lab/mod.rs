@@ -54,6 +54,7 @@ use crate::log::{LinkId, ServerInfo, ServerState};
 use crate::process::{child::log_tail, spawner};
 use crate::server::boot::{Boot, Server, Started};
 use crate::server::connection::ServerAddress;
+use crate::server::link::Home;
 use crate::server::observe::ObserveError;
 use crate::server::secret::Secret;
 use crate::server::{self, redis::sentinel, zookeeper::archive::Training};
@@ -97,6 +98,8 @@ impl LabOptions {
 pub struct Lab {
     // In the order in which they are to go: fields are dropped from the first to the last.
     links: BTreeMap<LinkId, Link>,
+    /// At which server of an ensemble each client is at home.
+    client_homes: BTreeMap<String, Home>,
     kind: LabKind,
     settings: Settings,
     servers: Vec<Server>,
@@ -175,6 +178,7 @@ impl Lab {
         let links = links.into_iter().map(|link| (link.id().clone(), link));
         let lab = Self {
             links: links.collect(),
+            client_homes: BTreeMap::new(),
             kind,
             settings: settings.clone(),
             servers,
@@ -269,6 +273,37 @@ impl Lab {
             .map_err(|source| LabError::Link { link: id.to_string(), source })
             .map_err(limits::named)?;
         Ok(self.links.entry(id).or_insert(link).address().clone())
+    }
+
+    /// Lays a client's links to every server of an ensemble, and tells the client's one end of them. The client is at home
+    /// at the `first` server.
+    pub(crate) async fn link_to_any(
+        &mut self,
+        client: &str,
+        members: &[&str],
+        first: usize,
+    ) -> Result<LinkAddress, LabError> {
+        let tcp = |server: &Server| match &server.endpoint {
+            Endpoint::Tcp(address) => Some((LinkId::new(client, &server.info.name), *address)),
+            Endpoint::Unix(_) => None,
+        };
+        let members = self.servers.iter().filter(|server| members.contains(&server.info.name.as_str()));
+        let servers = members.filter_map(tcp).collect();
+        let (links, home) = Link::lay_to_any(servers, first)
+            .await
+            .map_err(|source| LabError::Link { link: client.to_owned(), source })
+            .map_err(limits::named)?;
+        let address = links[0].address().clone();
+        self.links.extend(links.into_iter().map(|link| (link.id().clone(), link)));
+        self.client_homes.insert(client.to_owned(), home);
+        Ok(address)
+    }
+
+    /// The server of an ensemble that a client is connected to, or tries next.
+    pub(crate) fn home(&self, client: &str) -> Option<&str> {
+        let home = self.client_homes.get(client)?;
+        let ensemble = self.kind.parts().iter().find(|part| part.is_ensemble())?;
+        ensemble.servers().get(home.at()).copied()
     }
 
     pub fn kind(&self) -> LabKind {
@@ -382,14 +417,14 @@ impl Lab {
         }
     }
 
-    /// Whether a server lives and says that it is a master.
+    /// Whether a server lives and says that it is a master, or leads an ensemble.
     pub async fn is_master(&self, server: &str) -> Result<bool, LabError> {
         let server = self.server(server)?;
         let role = match server.process.ended() {
             Some(_) => None,
             None => patiently(server, || server.observer.field("role")).await.ok().flatten(),
         };
-        Ok(role.as_deref() == Some("master"))
+        Ok(matches!(role.as_deref(), Some("master" | "leader")))
     }
 
     /// The server that a Sentinel at this address (of a client's own link to it) names as master. `None`

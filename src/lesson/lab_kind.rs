@@ -28,6 +28,9 @@ pub enum LabKind {
     Redis,
     /// One ZooKeeper server, named `zookeeper`.
     Zookeeper,
+    /// Three ZooKeeper servers, of which one leads: `zk1`, `zk2`, `zk3`, which leads at first. Each client has a link to
+    /// every one of them and is connected to one.
+    Ensemble,
     /// One MariaDB server, named `mariadb`.
     Mariadb,
     /// One Redis master with two replicas and three Sentinels: `master`, `replica1`, `replica2`. `primary` is
@@ -225,6 +228,13 @@ const ZOOKEEPER: Topology = Topology {
     fastest: 2.0,
 };
 
+// As one server; an election takes 0.2 to 0.4 s of lesson time.
+const ENSEMBLE: Topology = Topology {
+    servers: &["zk1", "zk2", "zk3"],
+    title: Words::new("an ensemble of three ZooKeeper servers", "三台 ZooKeeper 组成的集群"),
+    ..ZOOKEEPER
+};
+
 // A wait for a lock ends by the clock whatever its rate, and in a jump.
 const MARIADB: Topology = Topology {
     product: Product::Mariadb,
@@ -238,12 +248,14 @@ const MARIADB: Topology = Topology {
 pub const PRIMARY: &str = "primary";
 
 impl LabKind {
-    pub const ALL: [Self; 5] = [Self::Redis, Self::Masters, Self::Sentinel, Self::Zookeeper, Self::Mariadb];
+    pub const ALL: [Self; 6] =
+        [Self::Redis, Self::Masters, Self::Sentinel, Self::Zookeeper, Self::Ensemble, Self::Mariadb];
 
     pub fn topology(self) -> &'static Topology {
         match self {
             Self::Redis => &REDIS,
             Self::Zookeeper => &ZOOKEEPER,
+            Self::Ensemble => &ENSEMBLE,
             Self::Mariadb => &MARIADB,
             Self::Sentinel => &SENTINEL,
             Self::Masters => &MASTERS,
@@ -290,6 +302,17 @@ impl LabKind {
 
     pub fn has_sentinels(self) -> bool {
         !self.sentinels().is_empty()
+    }
+
+    /// Whether its servers are one to their clients: a client is connected to any of them, and goes to another when that
+    /// one fails.
+    pub fn is_ensemble(self) -> bool {
+        self == Self::Ensemble
+    }
+
+    /// Whether its servers hold the same, which one of them is written to.
+    pub fn is_replicated(self) -> bool {
+        self.has_sentinels() || self.is_ensemble()
     }
 
     /// Whether what its servers hold can be read as a whole and put back.

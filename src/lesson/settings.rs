@@ -1,12 +1,15 @@
 //! Settings of a lab's servers. They stand in a server's configuration or on its command line, so they hold from its
 //! first start on and survive a restart.
 
+use std::ops::RangeInclusive;
+
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
 use super::{
     LabKind,
     error::{Mistake, Path, marked},
+    model::Param,
     parse_millis,
 };
 use crate::{log::Product, text::both};
@@ -26,7 +29,34 @@ pub struct Settings {
     /// it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock_wait_timeout: Option<Seconds>,
+    /// ZooKeeper: how long a session lives after its client was heard of last, from 1 s to 60 s. 10 s, where it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_timeout: Option<Millis>,
 }
+
+/// A time as authors write it: `10s`, `500ms`, or a number of milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(with = "Param")]
+#[serde(transparent)]
+pub struct Millis(pub u64);
+
+impl<'de> Deserialize<'de> for Millis {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let none = |given: &str| {
+            let given = given.to_owned();
+            marked(&both!("`{given}` is not a duration such as 10s", "`{given}` 不是时长，例如 10s"))
+        };
+        let millis = match Param::deserialize(deserializer)? {
+            Param::Number(number) => number,
+            Param::Word(word) => parse_millis(&word).map_err(|why| Error::custom(marked(&why)))?,
+            Param::Flag(flag) => return Err(Error::custom(none(&flag.to_string()))),
+        };
+        u64::try_from(millis).map(Self).map_err(|_| Error::custom(none(&millis.to_string())))
+    }
+}
+
+/// What ZooKeeper grants as a session's timeout, in milliseconds.
+const SESSION_TIMEOUTS: RangeInclusive<u64> = 1_000..=60_000;
 
 /// When Redis has what it wrote on the disk (`appendfsync`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -90,6 +120,7 @@ impl Settings {
         [
             ("appendonly", Product::Redis, self.appendonly.is_some()),
             ("isolation", Product::Mariadb, self.isolation.is_some()),
+            ("session_timeout", Product::Zookeeper, self.session_timeout.is_some()),
             ("lock_wait_timeout", Product::Mariadb, self.lock_wait_timeout.is_some()),
         ]
         .into_iter()
@@ -102,6 +133,7 @@ impl Settings {
             appendonly: own.appendonly.or(self.appendonly),
             isolation: own.isolation.or(self.isolation),
             lock_wait_timeout: own.lock_wait_timeout.or(self.lock_wait_timeout),
+            session_timeout: own.session_timeout.or(self.session_timeout),
         }
     }
 
@@ -112,6 +144,13 @@ impl Settings {
 
     /// Refuses those that no server of the lab has.
     pub(crate) fn check(&self, lab: LabKind, path: &Path) -> Result<(), Mistake> {
+        if let Some(Millis(timeout)) = self.session_timeout.filter(|time| !SESSION_TIMEOUTS.contains(&time.0))
+        {
+            let message =
+                both!("a session cannot time out after {timeout} ms", "会话的超时时间不能是 {timeout} ms");
+            return Err(Mistake::new(&path.key("session_timeout"), message)
+                .help(both!("give from 1s to 60s", "请写 1s 到 60s 之间的时间")));
+        }
         match self.given().find(|(_, product)| !lab.has(*product)) {
             None => Ok(()),
             Some((name, product)) => {

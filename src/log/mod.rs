@@ -26,7 +26,7 @@ pub use lock::{ANY, Excess, Limit, LockInfo, stands_for};
 pub use product::{
     Access, Command, Entry, Observed, Product, ServerState,
     redis::{KeyState, KeyValue, Keyspace, Role},
-    zookeeper::{Znode, ZnodeTree},
+    zookeeper::{Member, Znode, ZnodeTree},
 };
 pub use reply::Reply;
 pub use steps::{Step, Steps};

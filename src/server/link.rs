@@ -7,7 +7,10 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -127,6 +130,35 @@ impl Link {
             _acceptor: Arc::clone(&acceptor),
         };
         Ok(parts.into_iter().map(link).collect())
+    }
+
+    /// Lays a client's links to the servers of an ensemble behind one listening end: whoever connects reaches the server
+    /// at which the client is at home, `first` to begin with. When that one refuses or its connection ends, the client is at
+    /// home at the next.
+    pub(crate) async fn lay_to_any(
+        servers: Vec<(LinkId, SocketAddr)>,
+        first: usize,
+    ) -> io::Result<(Vec<Self>, Home)> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = listener.local_addr()?;
+        let (mut wires, mut parts) = (Vec::new(), Vec::new());
+        for (id, server) in servers {
+            let (orders, holding, wire) = Wire::new();
+            wires.push((server, wire));
+            parts.push((id, orders, holding));
+        }
+        let home = Home { at: Arc::new(AtomicUsize::new(first % wires.len().max(1))), of: wires.len() };
+        let mut acceptor = JoinSet::new();
+        acceptor.spawn(accept_for_any(listener, wires.into(), home.clone()));
+        let acceptor = Arc::new(acceptor);
+        let link = |(id, orders, holding)| Self {
+            id,
+            address: LinkAddress::Tcp(address),
+            orders,
+            holding,
+            _acceptor: Arc::clone(&acceptor),
+        };
+        Ok((parts.into_iter().map(link).collect(), home))
     }
 
     pub fn id(&self) -> &LinkId {
@@ -272,9 +304,59 @@ async fn accept_tcp(listener: TcpListener, server: SocketAddr, wires: Vec<(IpAdd
     }
 }
 
+/// At which server of an ensemble a client is at home: its next connection goes there.
+#[derive(Debug, Clone)]
+pub(crate) struct Home {
+    at: Arc<AtomicUsize>,
+    of: usize,
+}
+
+impl Home {
+    pub fn at(&self) -> usize {
+        self.at.load(Ordering::SeqCst)
+    }
+
+    /// Its connection to a server has ended: it goes to the next one, unless it is elsewhere already.
+    fn leave(&self, server: usize) {
+        let next = (server + 1) % self.of.max(1);
+        let _ = self.at.compare_exchange(server, next, Ordering::SeqCst, Ordering::SeqCst);
+    }
+}
+
+/// Lets in whoever connects, to the server at which the client is at home. One whose link is held would keep it for ever.
+async fn accept_for_any(listener: TcpListener, servers: Arc<[(SocketAddr, Wire)]>, home: Home) {
+    loop {
+        let Ok((client, _)) = listener.accept().await else {
+            tokio::time::sleep(AFTER_REFUSAL).await;
+            continue;
+        };
+        let (servers, home) = (Arc::clone(&servers), home.clone());
+        tokio::spawn(async move {
+            let mut client = client;
+            for _ in 0..servers.len() {
+                let at = home.at();
+                let (address, wire) = &servers[at];
+                let open = wire.orders.borrow().state == LinkState::Open;
+                if let Some(mut connection) = Connection::admit(wire).filter(|_| open)
+                    && let Ok(mut server) = TcpStream::connect(address).await
+                {
+                    connection.home = Some((home.clone(), at));
+                    let _ = client.set_nodelay(true).and(server.set_nodelay(true));
+                    connection.relay(client.split(), server.split()).await;
+                    home.leave(at);
+                    return;
+                }
+                home.leave(at);
+            }
+        });
+    }
+}
+
 struct Connection {
     wire: Wire,
     generation: u64,
+    /// Where its client is at home as long as it does not end, in an ensemble.
+    home: Option<(Home, usize)>,
 }
 
 /// The link was cut, its content discarded, or it is no more.
@@ -284,7 +366,7 @@ impl Connection {
     /// Lets a client in, or not.
     fn admit(wire: &Wire) -> Option<Self> {
         let Orders { state, generation } = *wire.orders.borrow();
-        (state != LinkState::Cut).then(|| Self { wire: wire.clone(), generation })
+        (state != LinkState::Cut).then(|| Self { wire: wire.clone(), generation, home: None })
     }
 
     /// Passes bytes both ways until both ends have finished, one breaks, or the link severs.
@@ -320,6 +402,10 @@ impl Connection {
             // it, however the tasks were scheduled.
             self.allowed(way).await?;
             if length == 0 {
+                // A client that goes does so for good, be its server frozen.
+                if let (Way::Requests, Some((home, at))) = (way, &self.home) {
+                    home.leave(*at);
+                }
                 // One end has finished speaking, and may still listen.
                 return to.shutdown().await.map_err(|_| Severed);
             }

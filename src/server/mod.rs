@@ -40,10 +40,11 @@ pub(crate) async fn start(boot: &Boot<'_>, lab: LabKind) -> Result<Started, LabE
     let mut all = Started::default();
     // Boxed: each is large.
     let parts = lab.parts().iter().map(|part| start_part(boot, *part).boxed());
-    for Started { servers, helpers, links } in try_join_all(parts).await? {
+    for Started { servers, helpers, links, training } in try_join_all(parts).await? {
         all.servers.extend(servers);
         all.helpers.extend(helpers);
         all.links.extend(links);
+        all.training = all.training.or(training);
     }
     Ok(all)
 }
@@ -51,7 +52,7 @@ pub(crate) async fn start(boot: &Boot<'_>, lab: LabKind) -> Result<Started, LabE
 async fn start_part(boot: &Boot<'_>, lab: LabKind) -> Result<Started, LabError> {
     match lab.product() {
         Product::Redis => redis::start(boot, lab.topology()).await,
-        Product::Zookeeper => zookeeper::start(boot).await,
+        Product::Zookeeper => zookeeper::start(boot, lab.topology()).await,
         Product::Mariadb => mariadb::start(boot).await,
     }
 }
@@ -123,11 +124,11 @@ mod tests {
         };
         let search = Search::new(vec![dir.path().into()], elsewhere);
         let served = || LabKind::ALL.map(|lab| search.serves(lab));
-        assert_eq!(served(), [false; 5]);
+        assert_eq!(served(), [false; 6]);
         touch(&dir.path().join("redis-server"), 0o755);
-        assert_eq!(served(), [true, true, false, false, false]);
+        assert_eq!(served(), [true, true, false, false, false, false]);
         touch(&dir.path().join("redis-sentinel"), 0o755);
-        assert_eq!(served(), [true, true, true, false, false]);
+        assert_eq!(served(), [true, true, true, false, false, false]);
     }
 
     #[test]

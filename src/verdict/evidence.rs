@@ -177,7 +177,8 @@ fn redis_changes((before, now): (&Keyspace, &Keyspace), event: &Event, claim: &M
             Some(Role::Replica { of }) => {
                 changes.push(Text::new(format!("it is a replica of {of}"), format!("成为 {of} 的从节点")));
             }
-            None => {}
+            // Others than these are no servers of Redis.
+            _ => {}
         }
     }
     let named = |key: &&String| claim.quotes(key);

@@ -9,7 +9,7 @@ use std::{
 use super::key_history::KeyHistory;
 use crate::{
     lesson::Scenario,
-    log::{ActorId, Entry, Event, EventKind, KeyState, KeyValue, Log, Observed, Role},
+    log::{ActorId, Entry, Event, EventKind, KeyState, KeyValue, Log, Observed},
     world::{Life, World},
 };
 
@@ -131,13 +131,10 @@ impl Facts {
         key.filter(|key| key.expires_at.is_none_or(|end| end >= self.world.now))
     }
 
-    /// What a server that lives said last that it is: `master`, `replica`.
+    /// What a server that lives said last that it is.
     pub(crate) fn role(&self, server: &str) -> Option<&'static str> {
         let known = self.world.server(server).filter(|known| known.died.is_none())?;
-        Some(match known.observed.as_ref()?.role()? {
-            Role::Master => "master",
-            Role::Replica { .. } => "replica",
-        })
+        Some(known.observed.as_ref()?.role()?.name())
     }
 
     /// What a server holds under a name, where that has no end of its own as a key has.

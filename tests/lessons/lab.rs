@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use lockstep::lab::doctor::{self, ClockProof, ProgramStatus};
 use lockstep::lab::{Lab, LabError, LabOptions, LinkAddress, LinkState, ProcessProblem, programs, sweep};
 use lockstep::lesson::LabKind;
-use lockstep::log::{KeyValue, LinkId, Observed, Way};
+use lockstep::log::{KeyValue, LinkId, Observed, ServerState, Way};
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, ConnectionAddr, IntoConnectionInfo};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -262,7 +262,7 @@ async fn a_frozen_server_is_not_waited_for_and_goes_with_the_lab() {
 async fn a_server_that_cannot_start_is_quoted() {
     let mut options = LabOptions::with_binary(LOCKSTEP.into());
     let named = |name: &str| (name == "LOCKSTEP_REDIS_SERVER").then(|| "/bin/mkdir".into());
-    options.search = lockstep::lab::programs::Search::new(vec![], named);
+    options.search = programs::Search::new(vec![], named);
     let error = Lab::start(LabKind::Redis, &options).await.unwrap_err();
     assert!(error.is_server(), "{error}");
     assert!(error.to_string().contains("File exists"), "{error}");
@@ -303,6 +303,42 @@ async fn a_crowd_of_ephemerals_is_read_at_once() {
     println!("901 nodes seen in {:?}", begun.elapsed());
     assert_eq!(tree.nodes.len(), 901);
     assert!(tree.nodes.values().filter(|node| node.owner == Some(crowd.session_id().0)).count() == 900);
+}
+
+#[tokio::test]
+async fn an_ensemble_has_its_leader_and_another_one_when_that_dies() {
+    let mut lab = lab(LabKind::Ensemble).await;
+    let roles = async |lab: &Lab| {
+        let states = lab.observe().await.unwrap();
+        let role = |state: &ServerState| (state.server.clone(), state.observed.role().unwrap().name());
+        states.iter().map(role).collect::<Vec<_>>()
+    };
+    let named = |roles: &[(&str, &'static str)]| {
+        roles.iter().map(|(name, role)| ((*name).to_owned(), *role)).collect::<Vec<_>>()
+    };
+    assert_eq!(roles(&lab).await, named(&[("zk1", "follower"), ("zk2", "follower"), ("zk3", "leader")]));
+    lab.process("zk3").unwrap().kill().unwrap();
+    lab.process("zk3").unwrap().exited().await;
+    soon(async {
+        while !roles(&lab).await.iter().any(|(_, role)| *role == "leader") {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    lab.process("zk2").unwrap().kill().unwrap();
+    soon(async {
+        while roles(&lab).await != named(&[("zk1", "looking")]) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    lab.restart_server("zk3").await.unwrap();
+    soon(async {
+        while roles(&lab).await.iter().filter(|(_, role)| *role != "looking").count() < 2 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
 }
 
 /// A directory of its own, so that the archive is not there yet. A search takes a function and no closure.

@@ -37,6 +37,8 @@ impl Form {
     fn of(product: Product, name: &str) -> Option<Self> {
         let mut forms = product.traits().calls.iter().map(|form| form.split(' '));
         let words = forms.find_map(|mut words| (words.next() == Some(name)).then_some(words))?;
+        // The operand of a flag comes before all others: `[-t TTL]`.
+        let words = words.filter(|word| !word.ends_with(']') || word.starts_with('['));
         let (flags, operands): (Vec<_>, Vec<_>) = words.partition(|word| word.starts_with("[-"));
         let flags = flags.into_iter().map(|flag| flag.trim_matches(['[', ']'])).collect();
         Some(Self { flags, operands })
@@ -74,8 +76,16 @@ impl PlannedCall {
                 "`{name}` 不是 {product_name} 调用"
             ));
         };
-        let (flags, operands): (Vec<String>, Vec<String>) =
-            rest.iter().cloned().partition(|word| word.starts_with('-') && word.len() == 2);
+        let mut form = form;
+        let any_number = form.operands.last() == Some(&"…");
+        let is_flag = |word: &String| !any_number && word.starts_with('-') && word.len() == 2;
+        let (flags, operands): (Vec<String>, Vec<String>) = rest.iter().cloned().partition(is_flag);
+        if any_number {
+            form.operands = vec!["CALL"; operands.len().max(1)];
+        }
+        if flags.iter().any(|flag| flag == "-t") {
+            form.operands.insert(0, "TTL");
+        }
         if let Some(unknown) = flags.iter().find(|flag| !form.flags.contains(&flag.as_str())) {
             return wrong(both!("`{name}` has no flag `{unknown}`", "`{name}` 没有选项 `{unknown}`"));
         }
@@ -107,8 +117,12 @@ impl PlannedCall {
 
     /// What tells it from other calls: its name, whether it has each flag, each operand.
     pub(crate) fn fingerprint(&self) -> serde_json::Value {
-        let flags = self.form.flags.iter().map(|flag| json!(self.flags.iter().any(|given| given == flag)));
-        let operands = (0..self.form.operands.len()).map(|n| json!(self.operands.get(n)));
+        // What calls have got since is said only where it is given: recordings outlive that.
+        let given = |flag: &&str| self.flags.iter().any(|given| given == flag);
+        let told = self.form.flags.iter().filter(|flag| !["-c", "-t"].contains(*flag) || given(flag));
+        let flags = told.map(|flag| json!(given(flag)));
+        let count = if self.name == "delete" { self.operands.len() } else { self.form.operands.len() };
+        let operands = (0..count).map(|n| json!(self.operands.get(n)));
         [json!(self.name)].into_iter().chain(flags).chain(operands).collect()
     }
 }

@@ -401,6 +401,16 @@ impl Draft<'_> {
     fn server(&mut self, on: &str, path: &Path) -> Result<String, Mistake> {
         let lab = self.compiler.lab;
         let on = self.settled_text(on, path)?;
+        if lab.part_of(&on).is_ensemble() {
+            let message = both!(
+                "an operation on an ensemble goes to the server that its client is connected to, not to `{on}`",
+                "集群上的操作发给客户端所连的服务器，不能指定 `{on}`"
+            );
+            return Err(Mistake::new(path, message).help(both!(
+                "leave `on` out: the first client is connected to zk1, the second to zk2, the third to zk3, and so on",
+                "去掉 `on`：第一个客户端连 zk1，第二个连 zk2，第三个连 zk3，依次类推"
+            )));
+        }
         if lab.servers().contains(&on.as_str()) || (on == PRIMARY && !lab.sentinels().is_empty()) {
             return Ok(on);
         }
@@ -492,15 +502,19 @@ impl Draft<'_> {
             Verb::Wait(duration) => Ok(PlannedVerb::Wait(self.duration(duration, path)?)),
             Verb::Take(Take { from, within }) => {
                 let path = path.key("take");
-                let is_path =
-                    |name: &&String| name.starts_with('/') || name.starts_with("${") || *name == "any";
+                self.program.listens |= from.iter().any(|about| about == "session");
+                let is_path = |name: &&String| {
+                    name.starts_with('/')
+                        || name.starts_with("${")
+                        || ["any", "session"].contains(&name.as_str())
+                };
                 let of_paths = self.compiler.lab.product() == Product::Zookeeper;
                 if let Some(name) = from.iter().find(|name| of_paths && !is_path(name)) {
                     let message =
                         both!("the path `{name}` must begin with `/`", "路径 `{name}` 必须以 `/` 开头");
                     return Err(Mistake::new(&path, message).help(both!(
-                        "or write `any`, for every notification",
-                        "或者写 `any`，表示任何通知"
+                        "or write `any`, for every notification, or `session`",
+                        "或者写 `any`，表示任何通知，或者写 `session`"
                     )));
                 }
                 let from = self.templates(from, &path)?;

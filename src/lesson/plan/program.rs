@@ -110,7 +110,7 @@ pub struct Program {
     pub counters: BTreeSet<String>,
     /// The locks that it may have beliefs about. What of a name is known only when it runs is [`ANY`] text.
     pub locks: BTreeSet<String>,
-    /// Whether it subscribes to channels.
+    /// Whether it subscribes to channels, or waits for what becomes of its session.
     pub listens: bool,
 }
 

@@ -150,7 +150,7 @@ impl Command {
     /// that depends on more than itself (Redis' commands, scripts) or it goes to no server.
     pub fn access(&self) -> Option<(&str, Access, bool)> {
         match self {
-            Self::Zookeeper(call) => Some(call.access()),
+            Self::Zookeeper(call) => call.access(),
             Self::Redis(_) | Self::Script { .. } | Self::Sql(_) | Self::Local { .. } => None,
         }
     }
@@ -297,7 +297,8 @@ impl Observed {
     pub fn role(&self) -> Option<&Role> {
         match self {
             Self::Redis(space) => space.role.as_ref(),
-            Self::Zookeeper(_) | Self::Mariadb(_) => None,
+            Self::Zookeeper(tree) => tree.member.as_ref().map(|member| &member.role),
+            Self::Mariadb(_) => None,
         }
     }
 

@@ -48,7 +48,31 @@ pub struct Keyspace {
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     Master,
-    Replica { of: String },
+    Replica {
+        of: String,
+    },
+    /// Of an ensemble: it orders what is written.
+    Leader,
+    Follower,
+    /// Of an ensemble without a leader: it serves nobody.
+    Looking,
+}
+
+impl Role {
+    /// Whether what is written goes through it.
+    pub fn leads(&self) -> bool {
+        matches!(self, Self::Master | Self::Leader)
+    }
+
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Master => "master",
+            Self::Replica { .. } => "replica",
+            Self::Leader => "leader",
+            Self::Follower => "follower",
+            Self::Looking => "looking",
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

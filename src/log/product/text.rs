@@ -106,13 +106,11 @@ mod tests {
         let redis = (prop_oneof!["[A-Z]{1,5}", any::<String>()], words())
             .prop_filter("a script's text", |(name, _)| name != "EVAL");
         let call = prop_oneof![
-            (flag, flag, path, word()).prop_map(|(ephemeral, sequential, path, data)| Call::Create {
-                ephemeral,
-                sequential,
-                path,
-                data
+            (flag, flag, flag, path, word()).prop_map(|(ephemeral, sequential, container, path, data)| {
+                Call::Create { ephemeral, sequential, container, ttl: None, path, data }
             }),
-            path.prop_map(|path| Call::Delete { path }),
+            (path, any::<Option<i32>>()).prop_map(|(path, version)| Call::Delete { path, version }),
+            path.prop_map(|path| Call::Sync { path }),
             (flag, path).prop_map(|(watch, path)| Call::Exists { watch, path }),
             (flag, path).prop_map(|(watch, path)| Call::Get { watch, path }),
             (flag, path).prop_map(|(watch, path)| Call::Ls { watch, path }),

@@ -1,24 +1,28 @@
 //! ZooKeeper: its calls and its tree of znodes.
 
-use std::{collections::BTreeMap, fmt, slice};
+use std::{collections::BTreeMap, fmt, ops::Not, slice};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Access, Command, Traits, text::Quoted};
+use super::{Access, Command, Traits, redis::Role, text::Quoted};
+use crate::text::{Text, both};
 
 pub(crate) const TRAITS: Traits = Traits {
     name: "ZooKeeper",
     key: "zk",
     calls: &[
-        "create [-e] [-s] PATH [DATA]",
-        "delete PATH",
+        "connect",
+        "create [-e] [-s] [-c] [-t TTL] PATH [DATA]",
+        "delete PATH [VERSION]",
         "exists [-w] PATH",
         "get [-w] PATH",
         "ls [-w] PATH",
+        "multi CALL ; CALL …",
         "set PATH DATA [VERSION]",
+        "sync PATH",
     ],
     command: |name, flags, operands| Call::new(name, flags, operands).map(Command::Zookeeper),
-    check: |_| Ok(()),
+    check: check_multi,
     releases: |call| call.split_whitespace().next() == Some("delete"),
     refuses_at_once: false,
 };
@@ -31,10 +35,34 @@ pub enum Call {
         ephemeral: bool,
         /// The server appends a number.
         sequential: bool,
+        /// It goes some time after its last child.
+        #[serde(default, skip_serializing_if = "Not::not")]
+        container: bool,
+        /// It goes so many milliseconds after it was changed last, where it has no children.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ttl: Option<u64>,
         path: String,
         data: String,
     },
     Delete {
+        path: String,
+        /// Only where the node has this version.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        version: Option<i32>,
+    },
+    /// Open a new session in place of the one that there is, or was.
+    Connect,
+    /// All of them or none: only calls that change something, and `check`.
+    Multi {
+        calls: Vec<Call>,
+    },
+    /// In a `multi`: nothing of it is done unless the node has this version.
+    Check {
+        path: String,
+        version: Option<i32>,
+    },
+    /// Have the server that is asked catch up with its leader.
+    Sync {
         path: String,
     },
     /// Ask for a node's stat.
@@ -64,20 +92,46 @@ impl Call {
     pub(crate) fn new(name: &str, flags: &[String], operands: Vec<String>) -> Result<Self, String> {
         let flag = |name: &str| flags.iter().any(|flag| flag == name);
         let watch = flag("-w");
+        if name == "multi" {
+            let calls = operands.split(|word| word == ";").map(|call| {
+                let (name, rest) = call.split_first().ok_or("`multi` with an empty call")?;
+                let (flags, operands): (Vec<String>, Vec<String>) =
+                    rest.iter().cloned().partition(|word| word.starts_with('-') && word.len() == 2);
+                if !IN_MULTI.contains(&name.as_str()) {
+                    return Err(format!("`{name}` is not a call of a `multi`"));
+                }
+                Self::new(name, &flags, operands)
+            });
+            return Ok(Self::Multi { calls: calls.collect::<Result<_, _>>()? });
+        }
         let mut operands = operands.into_iter();
+        let number = |text: String| {
+            text.parse().map_err(|_| format!("`{text}` is not a version: it must be a number"))
+        };
+        let ttl = if flag("-t") { operands.next() } else { None };
+        let ttl = ttl.map(|ttl| {
+            ttl.parse().map_err(|_| format!("`{ttl}` is not a TTL: it must be a number of milliseconds"))
+        });
         let path = operands.next().unwrap_or_default();
         let mut data = || operands.next().unwrap_or_default();
         Ok(match name {
-            "create" => Self::Create { ephemeral: flag("-e"), sequential: flag("-s"), path, data: data() },
-            "delete" => Self::Delete { path },
+            "connect" => Self::Connect,
+            "create" => Self::Create {
+                ephemeral: flag("-e"),
+                sequential: flag("-s"),
+                container: flag("-c"),
+                ttl: ttl.transpose()?,
+                path,
+                data: data(),
+            },
+            "delete" => Self::Delete { path, version: operands.next().map(number).transpose()? },
+            "check" => Self::Check { path, version: operands.next().map(number).transpose()? },
+            "sync" => Self::Sync { path },
             "exists" => Self::Exists { watch, path },
             "get" => Self::Get { watch, path },
             "ls" => Self::Ls { watch, path },
             "set" => {
                 let (data, version) = (data(), operands.next());
-                let number = |text: String| {
-                    text.parse().map_err(|_| format!("`{text}` is not a version: it must be a number"))
-                };
                 Self::Set { path, data, version: version.map(number).transpose()? }
             }
             other => return Err(format!("`{other}` is not a ZooKeeper call")),
@@ -85,9 +139,14 @@ impl Call {
     }
 
     pub fn path(&self) -> &String {
+        static NONE: String = String::new();
         match self {
+            Self::Connect => &NONE,
+            Self::Multi { calls } => calls.first().map_or(&NONE, Self::path),
             Self::Create { path, .. }
-            | Self::Delete { path }
+            | Self::Delete { path, .. }
+            | Self::Check { path, .. }
+            | Self::Sync { path }
             | Self::Exists { path, .. }
             | Self::Get { path, .. }
             | Self::Ls { path, .. }
@@ -107,6 +166,10 @@ impl Call {
         match self {
             Self::Create { .. } => "create",
             Self::Delete { .. } => "delete",
+            Self::Connect => "connect",
+            Self::Multi { .. } => "multi",
+            Self::Check { .. } => "check",
+            Self::Sync { .. } => "sync",
             Self::Exists { .. } => "exists",
             Self::Get { .. } => "get",
             Self::Ls { .. } => "ls",
@@ -123,17 +186,23 @@ impl Call {
 
     pub(super) fn brief(&self) -> String {
         let watch = if self.watches() { " -w" } else { "" };
-        format!("{}{watch} {}", self.name(), self.path())
+        format!("{}{watch} {}", self.name(), self.path()).trim_end().to_owned()
     }
 
-    pub(super) fn access(&self) -> (&str, Access, bool) {
+    /// `None` of a `multi`, which does several things.
+    pub(super) fn access(&self) -> Option<(&str, Access, bool)> {
         let (access, named_by_reply) = match self {
+            Self::Connect | Self::Multi { .. } => return None,
             Self::Create { sequential, .. } => (Access::Set, *sequential),
             Self::Delete { .. } => (Access::Deleted, false),
             Self::Set { .. } => (Access::Changed, false),
-            Self::Exists { .. } | Self::Get { .. } | Self::Ls { .. } => (Access::Read, false),
+            Self::Exists { .. }
+            | Self::Get { .. }
+            | Self::Ls { .. }
+            | Self::Check { .. }
+            | Self::Sync { .. } => (Access::Read, false),
         };
-        (self.path(), access, named_by_reply)
+        Some((self.path(), access, named_by_reply))
     }
 }
 
@@ -141,17 +210,58 @@ impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, path) = (self.name(), self.path());
         match self {
-            Self::Create { ephemeral, sequential, data, .. } => {
-                let e = if *ephemeral { " -e" } else { "" };
-                let s = if *sequential { " -s" } else { "" };
-                write!(f, "{name}{e}{s} {path}")?;
+            Self::Create { ephemeral, sequential, container, ttl, data, .. } => {
+                let flag = |set: bool, flag: &'static str| if set { flag } else { "" };
+                let (e, s, c) = (flag(*ephemeral, " -e"), flag(*sequential, " -s"), flag(*container, " -c"));
+                write!(f, "{name}{e}{s}{c}")?;
+                if let Some(ttl) = ttl {
+                    write!(f, " -t {ttl}")?;
+                }
+                write!(f, " {path}")?;
                 if data.is_empty() { Ok(()) } else { write!(f, " {}", Quoted(data)) }
             }
             Self::Set { data, version: None, .. } => write!(f, "{name} {path} {}", Quoted(data)),
             Self::Set { data, version: Some(v), .. } => write!(f, "{name} {path} {} {v}", Quoted(data)),
+            Self::Delete { version: Some(v), .. } | Self::Check { version: Some(v), .. } => {
+                write!(f, "{name} {path} {v}")
+            }
+            Self::Multi { calls } => {
+                let calls: Vec<String> = calls.iter().map(ToString::to_string).collect();
+                write!(f, "{name} {}", calls.join(" ; "))
+            }
             _ => f.write_str(&self.brief()),
         }
     }
+}
+
+/// The calls of a `multi`.
+const IN_MULTI: [&str; 4] = ["check", "create", "delete", "set"];
+
+/// Says what is wrong with the calls of a `multi`, before values are filled in.
+fn check_multi(text: &str) -> Result<(), Text> {
+    let Some(calls) = text.trim_start().strip_prefix("multi ") else { return Ok(()) };
+    for call in calls.split(" ; ") {
+        let mut words = call.split_whitespace();
+        let known = IN_MULTI.join(", ");
+        match (words.next(), words.find(|word| !word.starts_with('-'))) {
+            (Some(name), _) if !IN_MULTI.contains(&name) => {
+                let name = name.to_owned();
+                return Err(both!(
+                    "`{name}` is not a call of a `multi`: it may have {known}, with ` ; ` between them",
+                    "`{name}` 不能放在 `multi` 里：只能有 {known}，用 ` ; ` 隔开"
+                ));
+            }
+            (Some(_), Some(path)) if path.starts_with('/') || path.starts_with("${") => {}
+            _ => {
+                let call = call.to_owned();
+                return Err(both!(
+                    "`{call}` in a `multi` needs a path that begins with `/`",
+                    "`multi` 里的 `{call}` 需要以 `/` 开头的路径"
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -160,6 +270,19 @@ pub struct ZnodeTree {
     pub nodes: BTreeMap<String, Znode>,
     /// Paths that do not exist and are watched all the same, with the sessions that watch them.
     pub watched_absent: BTreeMap<String, Vec<i64>>,
+    /// What the server says that it is in its ensemble; `None` where it is alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub member: Option<Member>,
+}
+
+/// A server in its ensemble.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Member {
+    pub role: Role,
+    /// The last transaction that it knows.
+    pub zxid: i64,
+    /// The sessions that are connected to it.
+    pub sessions: Vec<i64>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -200,9 +200,9 @@ impl Racer {
         let lab = &self.director.harness.lab;
         let watched = std::mem::take(&mut self.watched);
         for server in lab.servers() {
-            // A replica takes no writes; its master's reach it.
+            // What is written to the master, or to the leader, reaches the others.
             let part = lab.kind().part_of(&server.name);
-            if part.has_sentinels() && !lab.is_master(&server.name).await? {
+            if part.is_replicated() && !lab.is_master(&server.name).await? {
                 continue;
             }
             let emptied = self.connections.empty(lab, &server.name, &watched).await;

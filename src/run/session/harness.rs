@@ -18,12 +18,12 @@ use super::{
 use crate::{
     client::protocol::{Request, Response, ServerAddress},
     lab::{Lab, LabOptions, Link, LinkState, Process, ProcessProblem},
-    lesson::Scenario,
+    lesson::{Millis, Scenario},
     log::{ActorId, LinkId, Product, ServerInfo, ServerState},
     program::actor_id,
 };
 
-/// The ZooKeeper session timeout that clients ask for, in milliseconds of lesson time. Long enough that a
+/// The ZooKeeper session timeout that clients ask for where a lesson sets none, in milliseconds of lesson time. Long enough that a
 /// session survives a busy machine, short enough that its expiry can be watched.
 pub(crate) const SESSION_TIMEOUT_MS: u64 = 10_000;
 
@@ -85,6 +85,8 @@ impl Harness {
         let servers: Vec<ServerInfo> = lab.servers();
         let server = servers.first().map(|info| info.name.clone()).unwrap_or_default();
         let (sender, arrivals) = mpsc::unbounded_channel();
+        let settings = scenario.settings();
+        let session_timeout = settings.session_timeout.map_or(SESSION_TIMEOUT_MS, |Millis(millis)| millis);
         let mut clients = Vec::new();
         let mut homes = vec![0; scenario.actors.len()];
         let somebody = scenario.clients.iter().filter(|plan| !plan.actors.is_empty());
@@ -92,13 +94,23 @@ impl Harness {
             homes[plan.actors.clone()].fill(n);
             let mut addresses = Vec::new();
             let listens = scenario.actors[plan.actors.clone()].iter().any(|actor| actor.program.listens);
+            // The clients of an ensemble are spread over its servers, and each has one connection.
             for info in &servers {
+                let part = scenario.lab().part_of(&info.name);
+                let members = part.servers();
+                let address = if !part.is_ensemble() {
+                    lab.link(&plan.name, &info.name).await?
+                } else if members[n % members.len()] == info.name {
+                    lab.link_to_any(&plan.name, members, n % members.len()).await?
+                } else {
+                    continue;
+                };
                 addresses.push(ServerAddress {
                     name: info.name.clone(),
-                    product: scenario.lab().part_of(&info.name).product(),
-                    address: lab.link(&plan.name, &info.name).await?.to_string(),
-                    hangs_up: scenario.lab().part_of(&info.name).has_sentinels(),
-                    listens,
+                    product: part.product(),
+                    address: address.to_string(),
+                    hangs_up: part.has_sentinels(),
+                    listens: listens || part.is_ensemble(),
                     password: info.password.clone(),
                 });
             }
@@ -120,9 +132,7 @@ impl Harness {
             });
             let mut client = Client { name: plan.name.clone(), process, stdin, state: ClientState::Running };
             let actors = plan.actors.clone().map(actor_id).collect();
-            client
-                .send(&Request::Join { actors, servers: addresses, session_timeout: SESSION_TIMEOUT_MS })
-                .await?;
+            client.send(&Request::Join { actors, servers: addresses, session_timeout }).await?;
             clients.push(client);
         }
         let mut harness = Self {
@@ -234,6 +244,10 @@ impl Harness {
     /// Whether an actor's replies from a server can arrive, be it the news that they are lost.
     pub(crate) fn reachable(&self, actor: ActorId, server: &str) -> bool {
         let client = &self.clients[self.homes[actor.0 as usize]];
+        let part = self.lab.kind().part_of(server);
+        if part.is_ensemble() {
+            return client.state == ClientState::Running && self.is_served(&client.name, part.servers());
+        }
         let link = self.lab.link_control(&LinkId::new(&client.name, server));
         let passes = match link.map(Link::state) {
             None | Some(LinkState::Open) => !self.frozen.contains(server),
@@ -247,6 +261,34 @@ impl Harness {
     /// Whether a command over a cut link fails at once: a ZooKeeper client goes on trying instead.
     pub(crate) fn refuses_at_once(&self, server: &str) -> bool {
         self.lab.kind().part_of(server).product().traits().refuses_at_once
+    }
+
+    /// The server that an actor's operation goes to: of an ensemble, the one that its client is connected to.
+    pub(crate) fn server_of<'a>(&'a self, actor: ActorId, on: Option<&'a str>) -> &'a str {
+        let named = on.unwrap_or(&self.server);
+        let client = &self.clients[self.homes[actor.0 as usize]].name;
+        let member = self.lab.kind().part_of(named).is_ensemble();
+        self.lab.home(client).filter(|_| member).unwrap_or(named)
+    }
+
+    /// The name under which an actor's client knows its connection to a server: it has one to all of an ensemble.
+    pub(crate) fn connection_to(&self, actor: ActorId, server: &str) -> String {
+        let part = self.lab.kind().part_of(server);
+        let members = part.servers();
+        let home =
+            if part.is_ensemble() { members[self.homes[actor.0 as usize] % members.len()] } else { server };
+        home.to_owned()
+    }
+
+    /// Whether a client of an ensemble has or soon finds a server that answers: there is a majority, and it is not kept
+    /// waiting by one that it takes for well.
+    fn is_served(&self, client: &str, names: &[&str]) -> bool {
+        let state = |server: &str| self.lab.link_control(&LinkId::new(client, server)).map(Link::state);
+        let well: Vec<_> = names.iter().filter(|name| self.answers(name).unwrap_or(false)).collect();
+        let kept = self.lab.home(client).is_some_and(|home| {
+            self.frozen.contains(home) || matches!(state(home), Some(LinkState::Held(_)))
+        });
+        !kept && well.len() * 2 > names.len() && well.iter().any(|name| state(name) == Some(LinkState::Open))
     }
 
     /// Whether an actor's process is frozen.
@@ -285,8 +327,12 @@ impl Harness {
     fn links_open(&self, client: &str) -> bool {
         let kind = self.lab.kind();
         self.lab.servers().iter().all(|server| {
-            if kind.part_of(&server.name).product() == Product::Mariadb {
+            let part = kind.part_of(&server.name);
+            if part.product() == Product::Mariadb {
                 return true;
+            }
+            if part.is_ensemble() {
+                return self.is_served(client, part.servers());
             }
             let link = self.lab.link_control(&LinkId::new(client, &server.name));
             link.is_none_or(|link| link.state() == LinkState::Open) && !self.frozen.contains(&server.name)

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{EngineError, director::Director, harness::Arrived, pending::PendingOperation};
 use crate::{
-    client::protocol::{Request, Response},
+    client::protocol::{Request, Response, Wire},
     lesson::{Mistake, PRIMARY, Path, plan::Turn},
     log::{ActorId, EventKind, OpId, Reply, product::mariadb::WAITS_FOR_ROWS},
     program::{Actors, Cause, Failure, Notification, Output, State},
@@ -99,8 +99,7 @@ impl Director {
                     None => return Err(self.mistake(path, NO_PRIMARY)),
                 }
             }
-            Some(named) => named.to_owned(),
-            None => self.harness.server.clone(),
+            named => self.harness.server_of(actor, named).to_owned(),
         };
         let sent = self.step_actors(path, |actors, output| actors[actor].send(&server, output))?;
         let Some(wire) = sent.flatten() else { return Ok(None) };
@@ -110,6 +109,7 @@ impl Director {
         let limit = self.scenario.settings().lock_wait_timeout;
         let limit = limit.map_or(WAITS_FOR_ROWS, |limit| Duration::from_secs(limit.count().into()));
         self.pending.begin(op, actor, &wire, self.clock.now(), limit);
+        let wire = Wire { server: self.harness.connection_to(actor, &server), ..wire };
         self.harness.send(actor, &Request::Do { op, actor, wire }).await?;
         Ok(Some(op))
     }
@@ -142,16 +142,23 @@ impl Director {
                 None => Ok(()),
             },
             Arrived::Response(_, Response::Session { actor, server, session }) => {
+                let server = self.server_told(actor, &server);
                 self.sessions.insert((actor, server.clone()), session);
                 self.recorder.record(EventKind::Session { actor, server, session });
                 Ok(())
             }
             Arrived::Response(_, Response::Notified { actor, server, about, what }) => {
+                let server = self.server_told(actor, &server);
                 let told = Notification { server, about, what };
                 self.step_actors(path, |actors, output| actors[actor].notify(told, output)).map(drop)
             }
             Arrived::Response(..) | Arrived::Gone(_) => Ok(()),
         }
+    }
+
+    /// The server that told an actor something: of an ensemble the one that it is connected to.
+    fn server_told(&self, actor: ActorId, told: &str) -> String {
+        self.harness.server_of(actor, Some(told)).to_owned()
     }
 
     pub(crate) fn done(&mut self, op: OpId, reply: &Reply, path: &Path) -> Result<(), EngineError> {

@@ -43,10 +43,11 @@ impl Director {
 
     fn prospect(&self, actor: ActorId) -> ActorOutlook {
         let frozen = self.harness.stands_still(actor);
+        let home = actor;
         let actor = &self.actors[actor];
         let next = match actor.state() {
             State::Ready(operation) | State::InFlight { operation } | State::Taking { operation, .. } => {
-                let server = operation.on.as_deref().unwrap_or(&self.harness.server);
+                let server = self.harness.server_of(home, operation.on.as_deref());
                 let (server, wire) = match actor.foresee(self.clock.now(), server) {
                     Some(Ok(Request::Command(wire))) => (wire.server, wire.command.to_string()),
                     Some(Ok(Request::Notification(from, _))) => (String::new(), from.join(", ")),

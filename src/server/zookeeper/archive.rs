@@ -1,4 +1,4 @@
-//! An archive of the classes that ZooKeeper's Java loads at its start (AppCDS), with which it is ready in little more than
+//! An archive of the classes that ZooKeeper's Java loads at its start (`AppCDS`), with which it is ready in little more than
 //! half the time. It is made once, in the background and with the lowest priority, by a server that nobody uses.
 //!
 //! **Architecture Invariant:** the archive is there whole or not at all, and a lab that cannot use it or make it starts
@@ -155,13 +155,14 @@ impl Drop for Training {
 
 /// Has a server do what lessons have servers do, so that it loads what they load.
 async fn use_it(process: &Process, address: SocketAddr) -> Option<()> {
-    let observer = ZookeeperObserver::new(address);
+    let observer = ZookeeperObserver::new(address, true);
     ready(process, || async { observer.connect().await.ok() }).await.ok()?;
     let server = ServerAddress {
         name: NAME.to_owned(),
         product: crate::log::Product::Zookeeper,
         address: address.to_string(),
         hangs_up: false,
+        listens: false,
         password: None,
     };
     let mut session = session::connect(&server, super::observe::SESSION, Arc::new(|_, _| {})).await.ok()?;

@@ -8,6 +8,8 @@ use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use crate::log::Role;
+
 /// Asks one command over a connection of its own; the server answers and closes. The caller sets the
 /// timeout.
 pub(crate) async fn ask(server: SocketAddr, command: &str) -> io::Result<String> {
@@ -47,6 +49,26 @@ pub(crate) fn read_mntr(answer: &str, name: &str) -> Option<i64> {
     let value = value.trim();
     let (whole, fraction) = value.split_once('.').unwrap_or((value, ""));
     if fraction.bytes().all(|digit| digit.is_ascii_digit()) { whole.parse().ok() } else { None }
+}
+
+/// Reads what `srvr` says of a member of an ensemble: its role, and the last transaction that it knows. `None` while it
+/// serves nobody.
+pub(crate) fn read_srvr(answer: &str) -> Option<(Role, i64)> {
+    let field = |name: &str| answer.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+    let role = match field("Mode:")? {
+        "leader" => Role::Leader,
+        "follower" => Role::Follower,
+        _ => return None,
+    };
+    Some((role, read_session(field("Zxid:")?)?))
+}
+
+/// Reads `cons`: the sessions that are connected, sorted. Whoever asks has none.
+pub(crate) fn read_cons(answer: &str) -> Vec<i64> {
+    let id = |line: &str| read_session(line.split_once("sid=")?.1.split([',', ')']).next()?);
+    let mut sessions: Vec<_> = answer.lines().filter_map(id).filter(|session| *session != 0).collect();
+    sessions.sort_unstable();
+    sessions
 }
 
 /// Headings with the indented lines under them. An unindented line that is no heading ends a block.
@@ -106,6 +128,16 @@ mod tests {
         let owners = read_dump(answer);
         assert_eq!(owners.len(), 2, "{owners:?}");
         assert_eq!(owners["/L/b c"], 0x0100_00df_b123_0000);
+    }
+
+    #[test]
+    fn a_member_tells_its_role_its_transaction_and_who_is_connected() {
+        let answer = "Zookeeper version: 3.8.0\nReceived: 9\nOutstanding: 0\nZxid: 0x100000003\nMode: follower\nNode count: 5\n";
+        assert_eq!(read_srvr(answer), Some((Role::Follower, 0x1_0000_0003)));
+        assert_eq!(read_srvr("This ZooKeeper instance is not currently serving requests\n"), None);
+        let cons = " /127.0.0.1:4711[1](queued=0,recved=3,sent=3,sid=0x300000abc0001,lop=PING,est=17,to=10000)\n \
+                    /127.0.0.1:4712[0](queued=0,recved=1,sent=0)\n";
+        assert_eq!(read_cons(cons), [0x3_0000_0abc_0001]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! One ZooKeeper server on a loopback port, small and quick to start.
+//! ZooKeeper servers on loopback ports, small and quick to start: one alone, or an ensemble.
 
 pub(crate) mod archive;
 pub(crate) mod four_letters;
@@ -8,23 +8,36 @@ pub(crate) mod programs;
 pub(crate) mod session;
 
 use std::ffi::OsString;
+use std::fmt::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use futures::future::{try_join, try_join_all};
+use tokio::net::TcpStream;
+
+use crate::clock::Rate;
+use crate::lesson::Topology;
 use crate::log::Product;
 use crate::process::{error::LabError, workspace::Workspace};
-use crate::server::boot::{Boot, Endpoint, Server, Started, free_port, on_free_ports, ready};
+use crate::server::boot::{Boot, Endpoint, Launch, Server, Started, free_port, on_free_ports, ready};
 use crate::server::zookeeper::archive::Archive;
 use crate::server::zookeeper::four_letters::ask;
 use crate::server::zookeeper::jars::Jars;
 use crate::server::zookeeper::observe::ZookeeperObserver;
 use crate::server::zookeeper::programs::{JAVA, ZOOKEEPER, zookeeper};
 
-const NAME: &str = "zookeeper";
-
 /// ZooKeeper's unit of time, in milliseconds. Sessions expire at the end of a tick, so that a small one
 /// makes them expire close to their timeout.
 const TICK_MS: u32 = 500;
+
+/// How many ticks a follower may take to join its leader, and be silent: time runs fast while they start, and sometimes in
+/// a lesson.
+const INIT_LIMIT: u32 = 60;
+const SYNC_LIMIT: u32 = 20;
+
+/// The pause between two looks whether a server listens.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
 
 /// The four-letter commands that Lockstep and curious people ask; by default there is only `srvr`.
 const FOUR_LETTERS: &str = "ruok,srvr,conf,mntr,cons,dump,wchs,wchp,wchc";
@@ -33,24 +46,112 @@ const FOUR_LETTERS: &str = "ruok,srvr,conf,mntr,cons,dump,wchs,wchp,wchc";
 const ALONE: &str = "org.apache.zookeeper.server.ZooKeeperServerMain";
 const MEMBER: &str = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
 
-/// Starts the lab's only server.
-pub(crate) async fn start(boot: &Boot<'_>) -> Result<Started, LabError> {
+/// How fast the lesson clock runs until an ensemble has its leader: an election waits 0.2 s for better candidates.
+const BOOT_RATE: f64 = 5.0;
+
+/// Starts the lab's servers: one alone, or an ensemble.
+pub(crate) async fn start(boot: &Boot<'_>, topology: &Topology) -> Result<Started, LabError> {
     let (program, jars) = ((JAVA.find)(boot.search)?, zookeeper(boot.search)?);
     if let Some(found) = jars.version {
         ZOOKEEPER.must_be_new(&jars.server, &found.to_string())?;
     }
     let archive = Archive::of(boot.search, &program, &jars.class_path);
     let mut java = Java { program, jars, archive: archive.as_ref().and_then(Archive::option) };
-    let server = match on_free_ports(|| start_one(boot, &java)).await {
+    let servers = match on_free_ports(|| start_all(boot, &java, topology)).await {
         Err(LabError::Boot { .. }) if java.archive.take().is_some() => {
             // It may be the archive that keeps it from starting.
             archive.iter().for_each(Archive::discard);
-            on_free_ports(|| start_one(boot, &java)).await?
+            on_free_ports(|| start_all(boot, &java, topology)).await?
         }
         started => started?,
     };
     let training = archive.and_then(|archive| archive.make(boot, &java));
-    Ok(Started { servers: vec![server], training, ..Started::default() })
+    Ok(Started { servers, training, ..Started::default() })
+}
+
+async fn start_all(boot: &Boot<'_>, java: &Java, topology: &Topology) -> Result<Vec<Server>, LabError> {
+    match topology.servers {
+        [name] => Ok(vec![Member::prepare(boot, name, "")?.start(boot, java, ALONE).await?]),
+        names => start_ensemble(boot, java, names).await,
+    }
+}
+
+/// Starts an ensemble of which the last server leads: of equal servers the one with the highest number does, where it is
+/// there in time. So the first is started when the last can be reached by others: without it the rest is no majority but
+/// together.
+async fn start_ensemble(boot: &Boot<'_>, java: &Java, names: &[&str]) -> Result<Vec<Server>, LabError> {
+    let unlinked = |source| LabError::Link { link: names[0].to_owned(), source };
+    let mut settings = format!("initLimit={INIT_LIMIT}\nsyncLimit={SYNC_LIMIT}\n");
+    let mut elections = Vec::new();
+    for number in 1..=names.len() {
+        let (quorum, election) = (free_port().map_err(unlinked)?, free_port().map_err(unlinked)?);
+        // Writing to a string cannot fail.
+        let _ = writeln!(settings, "server.{number}={quorum}:{}", election.port());
+        elections.push(election);
+    }
+    let mut members = Vec::new();
+    for (n, name) in names.iter().enumerate() {
+        let member = Member::prepare(boot, name, &settings)?;
+        boot.workspace.write(&format!("{name}-data/myid"), &(n + 1).to_string())?;
+        members.push(member);
+    }
+    boot.clock.set_rate(Rate::from_factor(BOOT_RATE).unwrap_or(Rate::NORMAL))?;
+    let last = elections[elections.len() - 1];
+    let first = async |member: Member| {
+        loop {
+            match TcpStream::connect(last).await {
+                Ok(_) => return member.start(boot, java, MEMBER).await,
+                Err(_) => tokio::time::sleep(BETWEEN_LOOKS).await,
+            }
+        }
+    };
+    let mut members = members.into_iter();
+    let begun = members.next().map(first);
+    let others = try_join_all(members.map(|member| member.start(boot, java, MEMBER)));
+    // A server that cannot start ends the others' wait for it.
+    let (begun, others) = try_join(async { try_join_all(begun).await }, others).await?;
+    boot.clock.set_rate(Rate::NORMAL)?;
+    Ok(begun.into_iter().chain(others).collect())
+}
+
+/// A server that is about to be started.
+struct Member {
+    name: String,
+    data: PathBuf,
+    address: SocketAddr,
+    config: PathBuf,
+}
+
+impl Member {
+    fn prepare(boot: &Boot<'_>, name: &str, ensemble: &str) -> Result<Self, LabError> {
+        let data = boot.workspace.make_dir(&format!("{name}-data"))?;
+        let address = free_port().map_err(|source| LabError::Link { link: name.to_owned(), source })?;
+        let settings = settings(&data, address) + ensemble;
+        let config = boot.workspace.write(&format!("{name}.cfg"), &settings)?;
+        Ok(Self { name: name.to_owned(), data, address, config })
+    }
+
+    async fn start(self, boot: &Boot<'_>, java: &Java, class: &str) -> Result<Server, LabError> {
+        let Self { name, data, address, config } = self;
+        let arguments = java.arguments(boot.workspace, class, config)?;
+        let started = boot.start(&name, &java.program, &arguments)?;
+        let process = &started.0;
+        // The port may belong to another lab's server, which was quicker; ours will then end. So it must also
+        // name our own directory. A member answers this only when it serves.
+        let own_directory = data.display().to_string();
+        ready(process, || async { ask(address, "conf").await.ok()?.contains(&own_directory).then_some(()) })
+            .await?;
+        let version = ready(process, || async { version_in_srvr(&ask(address, "srvr").await.ok()?) }).await?;
+        ZOOKEEPER.must_be_new(&java.jars.server, &version)?;
+        let observer = ZookeeperObserver::new(address, class == MEMBER);
+        // The observer's session is opened here and not at the first look, because it takes a transaction
+        // number: the lesson's own numbers then do not depend on when somebody looks.
+        ready(process, || async { observer.connect().await.ok() }).await?;
+        let product = Product::Zookeeper.traits().name;
+        let launch = Launch { program: java.program.clone(), arguments };
+        let server = Server::new(boot, product, version, Endpoint::Tcp(address), started, Box::new(observer));
+        Ok(server.restartable(launch))
+    }
 }
 
 /// The Java that servers run on.
@@ -82,27 +183,6 @@ impl Java {
     }
 }
 
-async fn start_one(boot: &Boot<'_>, java: &Java) -> Result<Server, LabError> {
-    let data = boot.workspace.make_dir(&format!("{NAME}-data"))?;
-    let address = free_port().map_err(|source| LabError::Link { link: NAME.to_owned(), source })?;
-    let config = boot.workspace.write(&format!("{NAME}.cfg"), &settings(&data, address))?;
-    let started = boot.start(NAME, &java.program, &java.arguments(boot.workspace, ALONE, config)?)?;
-    let process = &started.0;
-    // The port may belong to another lab's server, which was quicker; ours will then end. So it must also
-    // name our own directory.
-    let own_directory = data.display().to_string();
-    ready(process, || async { ask(address, "conf").await.ok()?.contains(&own_directory).then_some(()) })
-        .await?;
-    let version = ready(process, || async { version_in_srvr(&ask(address, "srvr").await.ok()?) }).await?;
-    ZOOKEEPER.must_be_new(&java.jars.server, &version)?;
-    let observer = ZookeeperObserver::new(address);
-    // The observer's session is opened here and not at the first look, because it takes a transaction
-    // number: the lesson's own numbers then do not depend on when somebody looks.
-    ready(process, || async { observer.connect().await.ok() }).await?;
-    let product = Product::Zookeeper.traits().name;
-    Ok(Server::new(boot, product, version, Endpoint::Tcp(address), started, Box::new(observer)))
-}
-
 /// The server's configuration file. `maxClientCnxns=0` lifts the limit of 60 connections for an address,
 /// which a herd would meet at once. Sessions from 1 s to 60 s are granted as they are asked for.
 fn settings(data: &Path, address: SocketAddr) -> String {
@@ -132,13 +212,16 @@ fn version_in_srvr(answer: &str) -> Option<String> {
 
 /// A small machine that starts quickly, and a server that need not survive a power cut: nothing is forced
 /// to the disk, and the transaction log, 64 MiB of zeros by default, starts with 1 MiB.
-const JAVA_OPTIONS: [&str; 12] = [
+const JAVA_OPTIONS: [&str; 14] = [
     "-Xmx256m",
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
     "-Xshare:auto",
     "-XX:-UsePerfData",
     "-Djava.awt.headless=true",
+    // Nodes with a TTL, and a look every second whether one of them, or an empty container, is to go.
+    "-Dzookeeper.extendedTypesEnabled=true",
+    "-Dznode.container.checkIntervalMs=1000",
     "-Dzookeeper.forceSync=no",
     "-Dzookeeper.preAllocSize=1024",
     "-Dzookeeper.jmx.log4j.disable=true",

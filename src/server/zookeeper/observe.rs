@@ -11,16 +11,19 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{join_all, try_join, try_join_all};
-use tokio::sync::Mutex;
-use zookeeper_client::{Client, Error};
+use tokio::{sync::Mutex, time::timeout};
+use zookeeper_client::{Client, Error, SessionState};
 
 use crate::clock::{LessonClock, Slot};
-use crate::log::{Observed, Znode, ZnodeTree};
+use crate::log::{Member, Observed, Role, Znode, ZnodeTree};
 use crate::server::observe::{Look, ObserveError, Observer, within};
-use crate::server::zookeeper::four_letters::{ask, read_dump, read_mntr, read_wchp};
+use crate::server::zookeeper::four_letters::{ask, read_cons, read_dump, read_mntr, read_srvr, read_wchp};
 
 /// The longest session that the lab's server grants, in lesson time.
 pub(super) const SESSION: Duration = Duration::from_secs(60);
+
+/// How long a member of an ensemble has to tell what it holds, in real time.
+const ANSWERS_WITHIN: Duration = Duration::from_millis(700);
 
 /// Of so many ephemeral siblings the data is read; of the rest only what `dump` tells, the owner.
 const WITH_DATA: usize = 50;
@@ -46,7 +49,11 @@ impl From<io::Error> for ObserveError {
 #[derive(Debug)]
 pub(crate) struct ZookeeperObserver {
     server: SocketAddr,
+    /// Whether it is a member of an ensemble.
+    member: bool,
     client: Mutex<Option<Session>>,
+    /// What it was seen to hold last: while it serves nobody it cannot be asked, and holds it still.
+    seen: Mutex<BTreeMap<String, Znode>>,
 }
 
 /// Only for `Debug`, which the client lacks.
@@ -59,15 +66,15 @@ impl std::fmt::Debug for Session {
 }
 
 impl ZookeeperObserver {
-    pub fn new(server: SocketAddr) -> Self {
-        Self { server, client: Mutex::new(None) }
+    pub fn new(server: SocketAddr, member: bool) -> Self {
+        Self { server, member, client: Mutex::new(None), seen: Mutex::default() }
     }
 
     /// The session, opened where there is none.
     pub async fn connect(&self) -> Result<Client, Error> {
         let mut slot = self.client.lock().await;
         if let Some(Session(client)) = &*slot
-            && !client.state().is_terminated()
+            && client.state() == SessionState::SyncConnected
         {
             return Ok(client.clone());
         }
@@ -88,6 +95,29 @@ impl ZookeeperObserver {
     }
 
     pub(super) async fn look(&self) -> Result<ZnodeTree, ObserveError> {
+        if !self.member {
+            return self.look_into().await;
+        }
+        let Some((role, zxid)) = read_srvr(&ask(self.server, "srvr").await?) else {
+            return Ok(self.as_seen(Role::Looking, 0).await);
+        };
+        // One that has just lost its leader, or its followers, may not know it yet.
+        let Ok(Ok(mut tree)) = timeout(ANSWERS_WITHIN, self.look_into()).await else {
+            return Ok(self.as_seen(role, zxid).await);
+        };
+        let own = self.client.lock().await.as_ref().map(|Session(client)| client.session_id().0);
+        let mut sessions = read_cons(&ask(self.server, "cons").await?);
+        sessions.retain(|session| Some(*session) != own);
+        tree.member = Some(Member { role, zxid, sessions });
+        Ok(tree)
+    }
+
+    async fn as_seen(&self, role: Role, zxid: i64) -> ZnodeTree {
+        let member = Some(Member { role, zxid, sessions: Vec::new() });
+        ZnodeTree { nodes: self.seen.lock().await.clone(), member, ..ZnodeTree::default() }
+    }
+
+    async fn look_into(&self) -> Result<ZnodeTree, ObserveError> {
         // Owners first: a node that comes after `dump` is asked for its owner; one that went is not listed.
         let owners = read_dump(&ask(self.server, "dump").await?);
         let nodes = async { self.nodes(&owners).await.map_err(ObserveError::from) };
@@ -97,7 +127,10 @@ impl ZookeeperObserver {
             node.watchers = watched.remove(path).unwrap_or_default();
         }
         watched.retain(|path, _| path != "/" && !is_reserved(path));
-        Ok(ZnodeTree { nodes, watched_absent: watched })
+        if self.member {
+            self.seen.lock().await.clone_from(&nodes);
+        }
+        Ok(ZnodeTree { nodes, watched_absent: watched, member: None })
     }
 }
 
@@ -108,6 +141,17 @@ impl Observer for ZookeeperObserver {
 
     fn metric<'a>(&'a self, name: &'a str) -> Look<'a, Option<i64>> {
         async move { Ok(read_mntr(&within(ask(self.server, "mntr")).await?, name)) }.boxed()
+    }
+
+    fn field<'a>(&'a self, name: &'a str) -> Look<'a, Option<String>> {
+        async move {
+            if name != "role" {
+                return Ok(self.metric(name).await?.map(|value| value.to_string()));
+            }
+            let role = read_srvr(&within(ask(self.server, "srvr")).await?);
+            Ok(role.map(|(role, _)| role.name().to_owned()))
+        }
+        .boxed()
     }
 
     fn metric_names(&self) -> &'static str {

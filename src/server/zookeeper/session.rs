@@ -5,7 +5,9 @@ use std::{sync::Arc, time::Duration};
 use futures::{FutureExt, future::BoxFuture};
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
-use zookeeper_client::{Acls, Client, CreateMode, Error, OneshotWatcher, Stat};
+use zookeeper_client::{
+    Acls, Client, CreateMode, CreateOptions, Error, MultiWriteResult, OneshotWatcher, SessionState, Stat,
+};
 
 use crate::{
     log::{Command, Reply, product::zookeeper::Call},
@@ -14,6 +16,10 @@ use crate::{
 
 struct Session {
     client: Client,
+    address: String,
+    timeout: Duration,
+    /// Whether the client wants to hear what becomes of its session.
+    listens: bool,
     notify: Notify,
     /// How to ask each watch that has not fired yet whether it has by now.
     watches: Vec<mpsc::UnboundedSender<oneshot::Sender<()>>>,
@@ -24,9 +30,15 @@ pub(crate) async fn connect(
     timeout: Duration,
     notify: Notify,
 ) -> Result<Box<dyn Connection>, String> {
-    let client = Client::connector().with_session_timeout(timeout).connect(&server.address).await;
-    let client = client.map_err(|error| error.to_string())?;
-    Ok(Box::new(Session { client, notify, watches: Vec::new() }))
+    let (address, listens) = (server.address.clone(), server.listens);
+    let client = open(&address, timeout).await.map_err(|error| error.to_string())?;
+    let session = Session { client, address, timeout, listens, notify, watches: Vec::new() };
+    session.follow();
+    Ok(Box::new(session))
+}
+
+async fn open(address: &str, timeout: Duration) -> Result<Client, Error> {
+    Client::connector().with_session_timeout(timeout).connect(address).await
 }
 
 impl Connection for Session {
@@ -53,8 +65,16 @@ impl Connection for Session {
             if self.watches.is_empty() {
                 return;
             }
-            // Its outcome does not matter: an error means that no more will come on this session either.
-            let _ = self.client.check_stat("/").await;
+            // While it has no server, nothing more comes.
+            if self.client.state() != SessionState::SyncConnected {
+                return;
+            }
+            let mut states = self.client.state_watcher();
+            tokio::select! {
+                // Its outcome does not matter: an error means that no more will come on this session either.
+                _ = self.client.check_stat("/") => {}
+                _ = states.changed() => return,
+            }
             for watch in &self.watches {
                 let (answer, answered) = oneshot::channel();
                 if watch.send(answer).is_ok() {
@@ -73,9 +93,11 @@ impl Connection for Session {
                 let parents = path.match_indices('/').map(|(at, _)| &path[..at]);
                 for path in parents.chain([path.as_str()]).filter(|path| !path.is_empty()) {
                     let path = path.to_owned();
-                    let (ephemeral, sequential, data) = (false, false, String::new());
                     // Whether it was there before does not matter.
-                    self.call(&Call::Create { ephemeral, sequential, path, data }).await;
+                    let _ = self
+                        .client
+                        .create(&path, &[], &CreateMode::Persistent.with_acls(Acls::anyone_all()))
+                        .await;
                 }
             }
             self.delete_all().await
@@ -86,27 +108,87 @@ impl Connection for Session {
 
 impl Session {
     async fn call(&mut self, call: &Call) -> Reply {
-        self.try_call(call).await.unwrap_or_else(|error| failed(&error))
+        self.try_call(call).await.unwrap_or_else(|error| match error {
+            Error::SessionExpired if self.listens => {
+                Reply::Error { code: "SessionExpired".to_owned(), text: String::new() }
+            }
+            error => failed(&error),
+        })
+    }
+
+    /// Reports what becomes of the session, until it has ended.
+    fn follow(&self) {
+        if !self.listens {
+            return;
+        }
+        let (mut states, notify) = (self.client.state_watcher(), Arc::clone(&self.notify));
+        tokio::spawn(async move {
+            let tell = |what: &str| notify("session".to_owned(), what.to_owned());
+            let mut connected = true;
+            loop {
+                match states.changed().await {
+                    SessionState::Disconnected => tell("Suspended"),
+                    SessionState::SyncConnected => {
+                        // It was lost and found again between two looks.
+                        if connected {
+                            tell("Suspended");
+                        }
+                        tell("Reconnected");
+                    }
+                    SessionState::Expired => return tell("Expired"),
+                    _ => return,
+                }
+                connected = states.peek_state() == SessionState::SyncConnected;
+            }
+        });
     }
 
     async fn try_call(&mut self, call: &Call) -> Result<Reply, Error> {
         let value = match call {
-            Call::Create { ephemeral, sequential, path, data } => {
-                let mode = match (ephemeral, sequential) {
-                    (false, false) => CreateMode::Persistent,
-                    (false, true) => CreateMode::PersistentSequential,
-                    (true, false) => CreateMode::Ephemeral,
-                    (true, true) => CreateMode::EphemeralSequential,
-                };
-                let options = mode.with_acls(Acls::anyone_all());
-                let (_, sequence) = self.client.create(path, data.as_bytes(), &options).await?;
+            Call::Create { sequential, path, data, .. } => {
+                let (_, sequence) = self.client.create(path, data.as_bytes(), &options(call)).await?;
                 if *sequential { format!("{path}{sequence}").into() } else { path.clone().into() }
             }
-            Call::Delete { path } => {
-                self.client.delete(path, None).await?;
+            Call::Delete { path, version } => {
+                self.client.delete(path, *version).await?;
                 "OK".into()
             }
-            Call::Exists { watch: false, path } => stat_json(self.client.check_stat(path).await?),
+            Call::Connect => {
+                self.client = open(&self.address, self.timeout).await?;
+                self.watches.clear();
+                self.follow();
+                "OK".into()
+            }
+            Call::Multi { calls } => {
+                let mut multi = self.client.new_multi_writer();
+                for call in calls {
+                    match call {
+                        Call::Create { path, data, .. } => {
+                            multi.add_create(path, data.as_bytes(), &options(call))?;
+                        }
+                        Call::Delete { path, version } => multi.add_delete(path, *version)?,
+                        Call::Set { path, data, version } => {
+                            multi.add_set_data(path, data.as_bytes(), *version)?;
+                        }
+                        // The others are refused before.
+                        other => multi.add_check_version(other.path(), checked(other))?,
+                    }
+                }
+                let results = multi.commit().await?.into_iter().map(|result| match result {
+                    MultiWriteResult::Create { path, .. } => path.into(),
+                    MultiWriteResult::SetData { stat } => stat_json(Some(stat)),
+                    _ => "OK".into(),
+                });
+                results.collect::<Vec<serde_json::Value>>().into()
+            }
+            Call::Sync { path } => {
+                self.client.sync(path).await?;
+                "OK".into()
+            }
+            // A check alone is a look at the stat.
+            Call::Check { path, .. } | Call::Exists { watch: false, path } => {
+                stat_json(self.client.check_stat(path).await?)
+            }
             Call::Exists { watch: true, path } => {
                 let (stat, watcher) = self.client.check_and_watch_stat(path).await?;
                 self.watch(watcher);
@@ -172,9 +254,36 @@ impl Session {
             found.push(path);
         }
         for path in found.into_iter().skip(1).rev() {
-            value(self.call(&Call::Delete { path }).await)?;
+            value(self.call(&Call::Delete { path, version: None }).await)?;
         }
         Ok(())
+    }
+}
+
+/// How a `create` is to be made.
+fn options(create: &Call) -> CreateOptions<'static> {
+    let Call::Create { ephemeral, sequential, container, ttl, .. } = create else {
+        return CreateMode::Persistent.with_acls(Acls::anyone_all());
+    };
+    let mode = match (ephemeral, sequential) {
+        _ if *container => CreateMode::Container,
+        (false, false) => CreateMode::Persistent,
+        (false, true) => CreateMode::PersistentSequential,
+        (true, false) => CreateMode::Ephemeral,
+        (true, true) => CreateMode::EphemeralSequential,
+    };
+    let options = mode.with_acls(Acls::anyone_all());
+    match ttl {
+        Some(ttl) => options.with_ttl(Duration::from_millis(*ttl)),
+        None => options,
+    }
+}
+
+/// The version that a `check` asks for; -1 is any.
+fn checked(check: &Call) -> i32 {
+    match check {
+        Call::Check { version, .. } => version.unwrap_or(-1),
+        _ => -1,
     }
 }
 
@@ -186,7 +295,14 @@ fn stat_json(stat: Option<Stat>) -> serde_json::Value {
     stat.map_or(serde_json::Value::Null, |stat| {
         json!({
             "czxid": stat.czxid,
+            "mzxid": stat.mzxid,
+            "pzxid": stat.pzxid,
+            "ctime": stat.ctime,
+            "mtime": stat.mtime,
             "version": stat.version,
+            "cversion": stat.cversion,
+            "aversion": stat.aversion,
+            "length": stat.data_length,
             "children": stat.num_children,
             "owner": stat.ephemeral_owner,
         })

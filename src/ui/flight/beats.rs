@@ -64,7 +64,7 @@ pub(crate) fn compose(log: &Log, base: &World, to: usize, begin: LessonTime, wai
 impl<'a> Composer<'a> {
     fn new(log: &'a Log, base: &'a World, begin: LessonTime, wait: Duration) -> Self {
         let role = |server: &'a ServerWorld| server.observed.as_ref().and_then(Observed::role);
-        let masters = base.servers.iter().filter(|server| role(server) == Some(&Role::Master));
+        let masters = base.servers.iter().filter(|server| role(server).is_some_and(Role::leads));
         let mut composer = Self {
             log,
             wait,
@@ -330,7 +330,7 @@ impl<'a> Composer<'a> {
     fn role(&mut self, index: usize, server: &str, role: Option<&Role>) -> Option<Duration> {
         let was = self.masters.iter().any(|master| master == server);
         match role {
-            Some(Role::Master) if !was => {
+            Some(role) if role.leads() && !was => {
                 self.masters.push(server.to_owned());
                 predecessor(self.log, index, server)?;
                 self.rest();
@@ -340,7 +340,7 @@ impl<'a> Composer<'a> {
                 self.first = (index + 1, self.flight.hops.len());
                 Some(self.time.1)
             }
-            Some(Role::Replica { .. }) => {
+            Some(role) if !role.leads() => {
                 self.masters.retain(|master| master != server);
                 None
             }
@@ -363,8 +363,10 @@ pub fn predecessor<'a>(log: &'a Log, event: usize, server: &str) -> Option<&'a s
     for event in log.events()[..event.min(log.len())].iter().rev() {
         let EventKind::State(state) = &event.kind else { continue };
         match state.observed.role() {
-            Some(Role::Master) if state.server != server && before.is_none() => before = Some(&*state.server),
-            Some(Role::Replica { .. }) if state.server == server => was_replica = true,
+            Some(role) if role.leads() && state.server != server && before.is_none() => {
+                before = Some(&*state.server);
+            }
+            Some(role) if !role.leads() && state.server == server => was_replica = true,
             _ => {}
         }
         if was_replica && before.is_some() {

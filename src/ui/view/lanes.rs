@@ -2,10 +2,7 @@
 //! decides who gets which rows and must not know how a lane is drawn.
 
 use super::{band, in_flight, lane, plot::Plot, prelude::*, truth};
-use crate::{
-    log::{self, Observed},
-    world::ServerWorld,
-};
+use crate::{log::Observed, world::ServerWorld};
 
 /// The narrowest and the widest that names may be.
 pub const NAMES: (usize, usize) = (3, 12);
@@ -293,8 +290,8 @@ pub fn draw_without_axis(
 fn is_master(scene: &Scene<'_>, name: &str) -> bool {
     let role = |server: &ServerWorld| server.observed.as_ref().and_then(Observed::role).cloned();
     let servers = &scene.world.servers;
-    let mut masters = servers.iter().filter(|server| role(server) == Some(log::Role::Master));
-    servers.iter().any(|server| matches!(role(server), Some(log::Role::Replica { .. })))
+    let mut masters = servers.iter().filter(|server| role(server).is_some_and(|role| role.leads()));
+    servers.iter().any(|server| role(server).is_some_and(|role| !role.leads()))
         && masters.any(|server| server.info.name == name)
 }
 

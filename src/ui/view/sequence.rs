@@ -13,10 +13,7 @@ use marks::{draw_fault, draw_gap, draw_link, label_lifeline};
 use window::TIME;
 
 use super::{cells, lane, prelude::*, wire};
-use crate::{
-    log::Role as ServerRole,
-    ui::chart::sequence::{Look, Row, RowKind, Who},
-};
+use crate::ui::chart::sequence::{Look, Row, RowKind, Who};
 
 pub(crate) use layout::{View, event_at};
 pub(crate) use window::reach as aside_reach;
@@ -246,11 +243,8 @@ fn own_words(scene: &Scene<'_>, row: &Row) -> Words {
 
 fn role_words(scene: &Scene<'_>, row: &Row) -> String {
     let Some(EventKind::State(state)) = scene.event(row.event) else { return String::new() };
-    let role = match state.observed.role() {
-        Some(ServerRole::Replica { of }) => words::REPLICA_OF.with(scene.lang, &[of]),
-        _ => words::MASTER.get(scene.lang).to_owned(),
-    };
-    words::BECOMES.with(scene.lang, &[&role])
+    let role = state.observed.role().map(|role| words::role(role, scene.lang));
+    words::BECOMES.with(scene.lang, &[&role.unwrap_or_default()])
 }
 
 /// The ground of rows in which two hold one lock.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{prelude::*, selection};
 use crate::{
-    log::{self, Observed},
+    log::Observed,
     ui::words::fault,
     world::{Change, ServerWorld},
 };
@@ -15,6 +15,8 @@ type Changes = BTreeMap<String, Change>;
 static NO_CHANGES: Changes = Changes::new();
 /// So many of those that are not there any more are named.
 const GONE: usize = 3;
+/// So many of the sessions that are connected to a server are named.
+const MEMBER_SESSIONS: usize = 4;
 
 pub(crate) struct ServerPane<'v, 'a> {
     pub scene: &'v Scene<'a>,
@@ -89,12 +91,10 @@ impl<'a> ServerPane<'_, 'a> {
         if server.died.is_none() {
             let role = match server.observed.as_ref().and_then(Observed::role) {
                 None => String::new(),
-                Some(log::Role::Master) => format!(" · {}", words::MASTER.get(scene.lang)),
-                Some(log::Role::Replica { of }) => {
-                    format!(" · {}", words::REPLICA_OF.with(scene.lang, &[of]))
-                }
+                Some(role) => format!(" · {}", words::role(role, scene.lang)),
             };
             spans.push(Span::styled(role, scene.style(Role::Chrome)));
+            spans.extend(self.member());
         }
         if server.frozen {
             let words = format!(" ▮ {}", words::FROZEN.get(scene.lang));
@@ -105,6 +105,20 @@ impl<'a> ServerPane<'_, 'a> {
             spans.push(Span::styled(words, scene.style(Role::Danger)));
         }
         Line::from(spans)
+    }
+
+    /// Of a member of an ensemble: its last transaction, and who is connected to it.
+    fn member(&self) -> Vec<Span<'a>> {
+        let Some(Observed::Zookeeper(tree)) = &self.server.observed else { return Vec::new() };
+        let Some(member) = &tree.member else { return Vec::new() };
+        let zxid = format!(" · zxid {:#x}", member.zxid);
+        let mut spans = vec![Span::styled(zxid, self.scene.style(Role::Chrome))];
+        let known =
+            member.sessions.iter().filter(|session| self.scene.world.session_owner(**session).is_some());
+        for session in known.take(MEMBER_SESSIONS) {
+            spans.extend([Span::raw(" "), self.scene.session(*session)]);
+        }
+        spans
     }
 
     fn lines(&self) -> Vec<Line<'a>> {

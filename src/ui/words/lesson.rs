@@ -1,7 +1,7 @@
 //! Words of the lesson screen.
 
 use crate::{
-    log::{Belief, Excess, Limit},
+    log::{Belief, Excess, Limit, Role},
     text::{Lang, Words},
     verdict::Outcome,
 };
@@ -92,8 +92,22 @@ pub const EXPIRED: Words = Words::new("{}: TTL over, gone", "{}：TTL 到期，�
 pub const BECOMES: Words = Words::new("now {}", "角色变为：{}");
 
 pub const FROZEN: Words = Words::new("frozen", "冻结");
-pub const MASTER: Words = Words::new("master", "主节点");
-pub const REPLICA_OF: Words = Words::new("replica of {}", "{} 的从节点");
+const MASTER: Words = Words::new("master", "主节点");
+const REPLICA_OF: Words = Words::new("replica of {}", "{} 的从节点");
+const LEADER: Words = Words::new("leader", "Leader");
+const FOLLOWER: Words = Words::new("follower", "Follower");
+const LOOKING: Words = Words::new("serves nobody: no leader", "无 Leader，不提供服务");
+
+/// What a server says that it is to others.
+pub fn role(role: &Role, lang: Lang) -> String {
+    match role {
+        Role::Master => MASTER.get(lang).to_owned(),
+        Role::Replica { of } => REPLICA_OF.with(lang, &[of]),
+        Role::Leader => LEADER.get(lang).to_owned(),
+        Role::Follower => FOLLOWER.get(lang).to_owned(),
+        Role::Looking => LOOKING.get(lang).to_owned(),
+    }
+}
 
 pub const EXPECTED: Words = Words::new("expected", "预期");
 pub const OBSERVED: Words = Words::new("observed", "实际");

@@ -15,7 +15,7 @@ pub(crate) const NEAR_MILLIS: i64 = 100;
 
 /// What a server notes for itself of a znode: it differs from one server to the next and means nothing to the
 /// lesson.
-const BOOKKEEPING: [&str; 2] = ["czxid", "owner"];
+const BOOKKEEPING: [&str; 6] = ["czxid", "mzxid", "pzxid", "ctime", "mtime", "owner"];
 
 /// A move: one command with its reply, or one notification that was taken from the queue.
 #[derive(Debug, Clone, PartialEq)]

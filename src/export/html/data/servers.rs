@@ -103,8 +103,8 @@ pub(crate) fn states(source: &Source<'_>) -> Vec<Value> {
 
 fn listed(world: &World, observed: &Observed) -> (Option<String>, Vec<Value>) {
     let role = observed.role().map(|role| match role {
-        Role::Master => "master".to_owned(),
         Role::Replica { of } => format!("replica of {of}"),
+        role => role.name().to_owned(),
     });
     let rows = observed.entries().into_iter().map(|(name, entry)| {
         if let Entry::Key(key) = entry {

@@ -141,7 +141,7 @@ impl Processes {
         let Some(operation) = stepper.next_operation().cloned() else {
             return Ok(StepFootprint::everything());
         };
-        let server = operation.on.as_deref().unwrap_or(&director.harness.server);
+        let server = director.harness.server_of(actor, operation.on.as_deref());
         match stepper.foresee(director.clock.now(), server) {
             Some(Ok(Request::Command(Wire { command: Command::Local { name, .. }, .. }))) => {
                 let client = &self.scenario.actors[actor.0 as usize].actor.client;

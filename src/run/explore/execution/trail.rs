@@ -69,7 +69,9 @@ fn reply(event: &Event) -> Option<(ActorId, &str, Reply)> {
     let EventKind::Replied { actor, label, reply, .. } = &event.kind else { return None };
     let mut reply = reply.clone();
     if let Reply::Value(serde_json::Value::Object(fields)) = &mut reply {
-        fields.remove("czxid");
+        for numbered in ["czxid", "mzxid", "pzxid", "ctime", "mtime"] {
+            fields.remove(numbered);
+        }
     }
     Some((*actor, label, reply))
 }
