@@ -147,10 +147,10 @@ programs:
 fn clocks_that_cannot_be_set_are_named_with_their_place() {
     let good = lesson("masters\nparams:\n  ahead: 4s", CLOCKS, &["A.set1 == 'OK'"], CLOCK_STORY);
     for (from, to, why) in [
-        ("redis3: -4s", "redis9: -4s", "unknown server `redis9`"),
+        ("redis3: -4s", "redis9: -4s", "unknown server or client `redis9`"),
         ("redis3: -4s", "redis3: soon", "`soon` is not a duration"),
         ("redis3: -4s", "redis3: true", "`true` is not a duration"),
-        ("{ redis2: '${ahead}', redis3: -4s }", "{}", "no server's clock is set"),
+        ("{ redis2: '${ahead}', redis3: -4s }", "{}", "nobody's clock is set"),
         ("${ahead}", "${behind}", "behind"),
     ] {
         let error = refused(&["check"], &good.replacen(from, to, 1));

@@ -50,11 +50,15 @@ fn without_members(text: &str) -> String {
 }
 
 #[test]
-fn every_carried_failure_is_explained_in_both_languages() {
+fn what_came_between_is_told_of_every_carried_failure_in_both_languages() {
     let mut told = String::new();
     for (scenario, _, breach, why) in carried_failures() {
         let (lesson, never) = (&scenario.loaded.lesson.id, &scenario.invariants[breach.invariant].never);
-        let why = why.unwrap_or_else(|| panic!("{lesson} {}: {never} is not explained", scenario.variant));
+        let Some(why) = why else {
+            writeln!(told, "{lesson} {}: {never}: nothing came between two moves", scenario.variant)
+                .expect("a text");
+            continue;
+        };
         let (en, zh) = (without_members(&why.text.en), without_members(&why.text.zh));
         writeln!(told, "{lesson} {}: {never}: {:?}\n  {en}\n  {zh}", scenario.variant, why.kind)
             .expect("a text");
