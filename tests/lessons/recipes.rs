@@ -181,6 +181,7 @@ fn readers_share_and_a_writer_is_alone() {
             story: "      - pass: { for: 20s, moving: [A, B, W] }\n",
             claims: &[
                 "value('order').list == ['r', 'r', 'w']",
+                "exclusive: lock",
                 "holders('lock') == 2",
                 "W.wake.what == 'free' and not exists('lock')",
                 "W.left == ['mode', 'r', 'r:W', '1']",
@@ -318,6 +319,7 @@ fn curators_locks_queue_and_find_their_node_again() {
                 story: "      - move: [A.create, B.create, W.create, C.create]
       - pass: { for: 4s, moving: [A, B, W, C] }\n",
                 claims: &[
+                    "exclusive: lock",
                     "holders('lock') == 2",
                     // Nobody reads while it writes: who came later waits for it.
                     "W.wake.what == 'NodeDeleted' and C.wake.what == 'NodeDeleted'",
