@@ -77,16 +77,16 @@ struct Reader<'s> {
 /// the stack is needed.
 type Written = Result<String, Box<Text>>;
 
-fn too_deep() -> Box<Text> {
-    Box::new(both!("it is nested deeper than {DEEPEST} levels", "嵌套超过 {DEEPEST} 层"))
+fn too_deep() -> Text {
+    both!("it is nested deeper than {DEEPEST} levels", "嵌套超过 {DEEPEST} 层")
 }
 
-fn doubled() -> Box<Text> {
-    Box::new(both!("unexpected `||`: write `or`", "意外的 `||`：请写 `or`"))
+fn doubled() -> Text {
+    both!("unexpected `||`: write `or`", "意外的 `||`：请写 `or`")
 }
 
-fn empty_subscript() -> Box<Text> {
-    Box::new(both!("a subscript is empty", "下标是空的"))
+fn empty_subscript() -> Text {
+    both!("a subscript is empty", "下标是空的")
 }
 
 fn assigned() -> Text {
@@ -137,12 +137,12 @@ impl<'s> Reader<'s> {
         }
     }
 
-    fn no_value(&self) -> Box<Text> {
-        Box::new(self.unexpected(&both!("a value", "值")))
+    fn no_value(&self) -> Text {
+        self.unexpected(&both!("a value", "值"))
     }
 
-    fn no_index(&self) -> Box<Text> {
-        Box::new(self.unexpected(&both!("a name or an index", "名字或下标")))
+    fn no_index(&self) -> Text {
+        self.unexpected(&both!("a name or an index", "名字或下标"))
     }
 
     fn operator(&mut self) -> Result<(), Text> {
@@ -159,7 +159,7 @@ impl<'s> Reader<'s> {
     fn deeper(&mut self, inner: impl FnOnce(&mut Self) -> Written) -> Written {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(too_deep());
+            return Err(too_deep().into());
         }
         let written = inner(self);
         self.depth -= 1;
@@ -243,7 +243,7 @@ impl<'s> Reader<'s> {
             if self.eat("|") {
                 self.operator()?;
                 if self.peek() == Some("|") {
-                    return Err(doubled());
+                    return Err(doubled().into());
                 }
                 let name = self.dotted_name()?;
                 check_filter(&name)?;
@@ -327,7 +327,7 @@ impl<'s> Reader<'s> {
             if self.eat(".") {
                 self.operator()?;
                 let Some((Kind::Name | Kind::Number, name)) = self.tokens.get(self.at) else {
-                    return Err(self.no_index());
+                    return Err(self.no_index().into());
                 };
                 self.at += 1;
                 written = format!("{written}.{name}");
@@ -359,7 +359,7 @@ impl<'s> Reader<'s> {
         }
         if part == 0 {
             let [Some(index), ..] = parts else {
-                return Err(empty_subscript());
+                return Err(empty_subscript().into());
             };
             return Ok(format!("{written}[{index}]"));
         }
@@ -383,7 +383,7 @@ impl<'s> Reader<'s> {
 
     fn value(&mut self) -> Written {
         let Some((kind, token)) = self.tokens.get(self.at).copied() else {
-            return Err(self.no_value());
+            return Err(self.no_value().into());
         };
         match (kind, token) {
             (Kind::Text, _) => {
@@ -398,7 +398,7 @@ impl<'s> Reader<'s> {
                 }
                 Ok(written)
             }
-            (Kind::Name, "not" | "and" | "or" | "if" | "else" | "is" | "in") => Err(self.no_value()),
+            (Kind::Name, "not" | "and" | "or" | "if" | "else" | "is" | "in") => Err(self.no_value().into()),
             (Kind::Name | Kind::Number, _) => {
                 self.at += 1;
                 Ok(token.to_owned())
@@ -406,7 +406,7 @@ impl<'s> Reader<'s> {
             (_, "(") => self.list(")", true, Self::expression),
             (_, "[") => self.list("]", false, Self::expression),
             (_, "{") => self.list("}", false, Self::pair),
-            _ => Err(self.no_value()),
+            _ => Err(self.no_value().into()),
         }
     }
 
