@@ -176,7 +176,6 @@ const IN_REDIS: &[Change] = &[
     ("args: [\"${token}\"] }", "args: [] }", "args: []", "reads `ARGV[1]`", "要读 `ARGV[1]`"),
     ("    - read: { redis: GET stock }", "    - redis: GET stock", "- redis: GET stock", "label of its own", "自己的名字"),
     ("  - never: { overlap: lock }", "  - never: { exclusive: lock }", "exclusive: lock }", "breaks nothing", "没有违反什么"),
-    ("    goal: { en: Let two hold it., zh: 让两个客户端持有锁。 }\n", "", "- never:", "missing field `goal`", "缺少字段 `goal`"),
     ("    a: { en: Because., zh: 因为如此。 }", "    answer: { en: Because., zh: 因为如此。 }", "answer:", "unknown field `answer`", "没有名为 `answer` 的字段"),
 ];
 

@@ -379,6 +379,12 @@ impl Draft<'_> {
             Some(product) => server_of(product, named.as_deref(), self.compiler.lab, &path)?,
             None => named,
         };
+        // Whoever copes with `ERR` may want to show a command that is wrong.
+        if let PlannedVerb::Redis(words) = &verb
+            && !allow.iter().any(|code| code == "ERR")
+        {
+            self.settled.check_form(words, &path.key("redis"))?;
+        }
         check_codes(&operation.allow, &path.key("allow"))?;
         let until = operation.until.as_ref().map(|s| self.expr(s, &path.key("until"))).transpose()?;
         let every = operation.every.as_ref().map(|s| self.duration(s, &path.key("every"))).transpose()?;

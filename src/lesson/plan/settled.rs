@@ -98,6 +98,11 @@ impl Settled {
             let from = from.into_iter().map(|name| (name, path.clone()));
             self.relied_on.extend(from);
         }
+        Ok(())
+    }
+
+    /// Checks how a Redis command is written, as far as its words are known.
+    pub(crate) fn check_form(&self, words: &[Template], path: &Path) -> Result<(), Mistake> {
         let stays = |word: &Template| {
             self.text(word).filter(|(_, from)| from.is_disjoint(&self.changed)).map(|(text, _)| text)
         };

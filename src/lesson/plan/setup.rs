@@ -78,6 +78,8 @@ fn verb(product: Product, text: &str, params: &Params, path: &Path) -> Result<Pl
         return Err(Mistake::new(path, both!("an empty Redis command", "空的 Redis 命令")));
     }
     let mut words: Vec<Template> = words.iter().map(|word| template(word)).collect::<Result<_, _>>()?;
-    Settled::new(values(params)).command(&mut words, &path.key("redis"))?;
+    let mut settled = Settled::new(values(params));
+    settled.command(&mut words, &path.key("redis"))?;
+    settled.check_form(&words, &path.key("redis"))?;
     Ok(PlannedVerb::Redis(words))
 }
