@@ -250,11 +250,8 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         lab,
     };
     let program_path = |name: &str| {
-        if variant.programs.contains_key(name) {
-            at.key("programs").key(name)
-        } else {
-            root.key("programs").key(name)
-        }
+        let its = if variant.programs.contains_key(name) { &at } else { &root };
+        its.key("programs").key(name)
     };
     let (plans, clients_path) = own_or(variant.clients.as_ref(), &lesson.clients, "clients", &at);
     let (clients, actors) = clients::plan(plans, &clients_path, &params, &compiler, program_path)?;
