@@ -1,6 +1,7 @@
 //! The lesson clock inside a server or client process: preloaded before libc, it answers "what time is it?" and
 //! "wake me at that time" in lesson time. It must not know why lesson time stops or jumps, it only reads the
-//! page, and it changes nothing else about the process, but for one thing: its forks end with it.
+//! page, and it changes nothing else about the process, but for two things: its forks end with it, and what of its
+//! append-only files is on the disk is noted beside them.
 //!
 //! # How it works
 //! With `LD_PRELOAD`, the dynamic linker finds the functions listed below before libc's of the same names. Each reads
@@ -27,6 +28,7 @@
 //! | `sleeping.rs` | `clock_nanosleep`, `nanosleep`, `sleep`, `usleep` | `DEBUG SLEEP`, `std::thread::sleep` |
 //! | `sleeping.rs` | `syscall` | Rust's `std`: `park_timeout` and `wait_timeout` are futex calls with a deadline |
 //! | `forking.rs` | `fork` | redis-server, which saves in a fork |
+//! | `syncing.rs` | `fdatasync` | redis-server: what a loss of power would leave of its append-only file |
 //! | none | `setitimer`, `alarm`, `timer_settime` | redis-server's watchdog (off), OpenJDK's profiler (processor time) |
 //!
 //! The last ones are left alone. A timer sends its signal at a moment that the kernel must be told beforehand, in
@@ -50,6 +52,7 @@ mod page;
 mod reading;
 mod semaphores;
 mod sleeping;
+mod syncing;
 
 /// Nothing here can panic, but the language wants an answer. (A cdylib built with `panic=abort` has no other.)
 #[panic_handler]

@@ -68,6 +68,9 @@ unsafe extern "C" {
     ) -> *mut c_void;
     pub(crate) fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
     pub(crate) fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
+    pub(crate) fn lseek(fd: c_int, offset: i64, whence: c_int) -> i64;
+    pub(crate) fn readlink(path: *const c_char, into: *mut c_char, room: usize) -> isize;
+    pub(crate) fn write(fd: c_int, bytes: *const c_void, length: usize) -> isize;
     pub(crate) fn sched_yield() -> c_int;
     pub(crate) fn getpid() -> c_int;
     pub(crate) fn getppid() -> c_int;
@@ -112,6 +115,7 @@ impl<F: Copy> Next<F> {
 }
 
 pub(crate) type Fork = unsafe extern "C" fn() -> c_int;
+pub(crate) type Fdatasync = unsafe extern "C" fn(c_int) -> c_int;
 pub(crate) type ClockGettime = unsafe extern "C" fn(c_int, *mut Timespec) -> c_int;
 pub(crate) type CondTimedwait = unsafe extern "C" fn(*mut c_void, *mut c_void, *const Timespec) -> c_int;
 pub(crate) type CondClockwait =
@@ -132,6 +136,7 @@ pub(crate) type Syscall =
     unsafe extern "C" fn(c_long, c_long, c_long, c_long, c_long, c_long, c_long) -> c_long;
 
 pub(crate) static FORK: Next<Fork> = Next::new(c"fork", None);
+pub(crate) static FDATASYNC: Next<Fdatasync> = Next::new(c"fdatasync", None);
 pub(crate) static CLOCK_GETTIME: Next<ClockGettime> = Next::new(c"clock_gettime", None);
 pub(crate) static COND_TIMEDWAIT: Next<CondTimedwait> =
     Next::new(c"pthread_cond_timedwait", Some(CONDVAR_VERSION));

@@ -47,17 +47,21 @@ pub(crate) use crate::server::{connection::Connection, observe::Waiting};
 
 use self::programs::Search;
 use self::timekeeping::Timekeeping;
-use crate::clock::{LessonClock, Slot};
-use crate::lesson::{LabKind, Settings};
+use crate::clock::{LessonClock, LessonTime, Slot};
+use crate::lesson::{Appendonly, LabKind, Settings};
 
 use crate::log::{LinkId, ServerInfo, ServerState};
 use crate::process::{child::log_tail, spawner};
-use crate::server::boot::{Boot, Server, Started};
+use crate::server::boot::{Boot, Server, Started, ready};
 use crate::server::connection::ServerAddress;
 use crate::server::link::Home;
 use crate::server::observe::ObserveError;
 use crate::server::secret::Secret;
-use crate::server::{self, redis::sentinel, zookeeper::archive::Training};
+use crate::server::{
+    self,
+    redis::{persistence::lose_unsynced, sentinel},
+    zookeeper::archive::Training,
+};
 
 /// The hidden subcommand that makes this program a client.
 pub const CLIENT: &str = "__client";
@@ -268,7 +272,7 @@ impl Lab {
         // A number and not the name: a socket's path has no room for what a lesson calls its clients.
         let socket = self.workspace.join(&format!("link-{}.sock", self.links.len()));
         let endpoint = &self.server(server)?.endpoint;
-        let link = Link::lay(id.clone(), endpoint, &socket)
+        let link = Link::lay(id.clone(), endpoint, &socket, &self.clock)
             .await
             .map_err(|source| LabError::Link { link: id.to_string(), source })
             .map_err(limits::named)?;
@@ -289,7 +293,7 @@ impl Lab {
         };
         let members = self.servers.iter().filter(|server| members.contains(&server.info.name.as_str()));
         let servers = members.filter_map(tcp).collect();
-        let (links, home) = Link::lay_to_any(servers, first)
+        let (links, home) = Link::lay_to_any(servers, first, &self.clock)
             .await
             .map_err(|source| LabError::Link { link: client.to_owned(), source })
             .map_err(limits::named)?;
@@ -312,6 +316,20 @@ impl Lab {
 
     pub fn link_states(&self) -> impl Iterator<Item = (&LinkId, LinkState)> {
         self.links.iter().map(|(id, link)| (id, link.state()))
+    }
+
+    /// When the next of what delayed links have arrives.
+    pub fn next_arrival(&self) -> Option<LessonTime> {
+        self.links.values().filter_map(Link::next_arrival).min()
+    }
+
+    /// Lets what is due by now arrive. Says whether there was anything.
+    pub async fn let_through(&self, now: LessonTime) -> bool {
+        let mut any = false;
+        for link in self.links.values() {
+            any |= link.let_through(now).await;
+        }
+        any
     }
 
     /// A link, to hold, cut and release it.
@@ -417,6 +435,30 @@ impl Lab {
         }
     }
 
+    /// Whether its servers write what they hold to files.
+    pub fn is_persistent(&self) -> bool {
+        self.settings.appendonly.is_some_and(|appendonly| appendonly != Appendonly::No)
+    }
+
+    /// Waits until a server has finished what it has begun to bring onto the disk.
+    pub async fn await_sync(&self, name: &str) -> Result<(), LabError> {
+        let server = self.server(name)?;
+        let look = || server.observer.field("aof_pending_bio_fsync");
+        // The first look makes it begin what is due by now.
+        patiently(server, look).await.map_err(|error| unreadable(server, &error))?;
+        ready(&server.process, || async { (look().await.ok()??.as_str() == "0").then_some(()) }).await
+    }
+
+    /// Takes away what a server that has ended had written and not brought onto the disk.
+    pub fn lose_unsynced(&self, name: &str) -> Result<(), LabError> {
+        let dir = self.workspace.join(&format!("{name}-data"));
+        lose_unsynced(&dir).map_err(|source| LabError::Workspace {
+            action: "take what was not on the disk from the files of a server",
+            dir,
+            source,
+        })
+    }
+
     /// Whether a server lives and says that it is a master, or leads an ensemble.
     pub async fn is_master(&self, server: &str) -> Result<bool, LabError> {
         let server = self.server(server)?;
@@ -425,6 +467,13 @@ impl Lab {
             None => patiently(server, || server.observer.field("role")).await.ok().flatten(),
         };
         Ok(matches!(role.as_deref(), Some("master" | "leader")))
+    }
+
+    /// The server that others know by this address, as a redirection names it.
+    pub fn announced(&self, address: &str) -> Option<&str> {
+        let port = address.rsplit_once(':')?.1.parse().ok()?;
+        let server = self.servers.iter().find(|server| server.announced_port == Some(port))?;
+        Some(&server.info.name)
     }
 
     /// The server that a Sentinel at this address (of a client's own link to it) names as master. `None`

@@ -36,6 +36,81 @@ struct OneWay {
     way: Way,
 }
 
+/// A server to kill: `redis`, or `{ server: redis, loses: unsynced }`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Kill {
+    pub server: String,
+    /// What is lost beside what is in its memory.
+    pub loses: Option<Loses>,
+}
+
+/// What is lost with a server beside what is in its memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Loses {
+    /// What it has written to files that are not on the disk yet, as when its machine loses its power.
+    Unsynced,
+}
+
+/// `{ server: redis, loses: unsynced }`
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct KillAndLose {
+    /// The server.
+    server: String,
+    /// `unsynced`: what it has written to files that are not on the disk yet, as when its machine loses its power.
+    loses: Loses,
+}
+
+impl<'de> Deserialize<'de> for Kill {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct KillVisitor;
+        impl<'de> Visitor<'de> for KillVisitor {
+            type Value = Kill;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a server such as redis, or `{ server: redis, loses: unsynced }`")
+            }
+            fn visit_str<E: Error>(self, server: &str) -> Result<Kill, E> {
+                Ok(Kill { server: server.to_owned(), loses: None })
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Kill, A::Error> {
+                let KillAndLose { server, loses } =
+                    KillAndLose::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(Kill { server, loses: Some(loses) })
+            }
+        }
+        deserializer.deserialize_any(KillVisitor)
+    }
+}
+
+impl JsonSchema for Kill {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Kill".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let and_lose = generator.subschema_for::<KillAndLose>();
+        json_schema!({
+            "description": "A server to kill, and what is lost with it.",
+            "anyOf": [{ "type": "string" }, and_lose]
+        })
+    }
+}
+
+/// `delay: { link: A->redis, by: 2s }`: what is sent on links arrives later by so much.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Delay {
+    /// The link, or a list of links.
+    pub link: OneOrMany<String>,
+    /// By how much: a duration or `${…}`.
+    pub by: Param,
+    /// `requests`, what goes along the arrow, or `replies`, what comes back; each of both, where it is left out.
+    #[serde(default)]
+    #[schemars(with = "Option<WayName>")]
+    pub way: Way,
+}
+
 /// For the schema: the names of the ways.
 #[derive(JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -15,7 +15,7 @@ use serde::{
 
 use super::error::{custom, marked};
 use crate::{
-    log::Product,
+    log::{Product, SLOTS},
     text::{Lang, Words, both},
 };
 
@@ -36,6 +36,9 @@ pub enum LabKind {
     /// One Redis master with two replicas and three Sentinels: `master`, `replica1`, `replica2`. `primary` is
     /// whichever of them Sentinel names as master at the moment of asking.
     Sentinel,
+    /// A Redis Cluster of three masters, `node1` to `node3`, with a replica each: `node4` of `node1`, `node5` of
+    /// `node2`, `node6` of `node3`. An operation goes to the master of its key.
+    Cluster,
     /// Five Redis masters that know nothing of each other: `redis1` to `redis5`.
     Masters,
     #[serde(skip)]
@@ -99,6 +102,7 @@ impl Several {
                 product: parts[0].product(),
                 servers: all(|part| part.servers()),
                 sentinels: all(|part| part.sentinels()),
+                replicas: 0,
                 title: Words::new(title(Lang::En), title(Lang::Zh)),
                 jump: topologies().all(|topology| topology.jump),
                 fastest: topologies().map(|topology| topology.fastest).fold(f64::INFINITY, f64::min),
@@ -184,6 +188,9 @@ pub struct Topology {
     pub servers: &'static [&'static str],
     /// The servers' watchers, which hold no keys.
     pub sentinels: &'static [&'static str],
+    /// Of a cluster, how many of its servers are replicas: the last ones, of its masters one after another. 0 where
+    /// there is no cluster.
+    pub replicas: usize,
     pub title: Words,
     /// Whether the lesson clock may jump.
     pub jump: bool,
@@ -196,6 +203,7 @@ const REDIS: Topology = Topology {
     product: Product::Redis,
     servers: &["redis"],
     sentinels: &[],
+    replicas: 0,
     title: Words::new("one Redis server", "一台 Redis"),
     jump: true,
     fastest: 100.0,
@@ -218,11 +226,23 @@ const SENTINEL: Topology = Topology {
     ..REDIS
 };
 
+// Its nodes take one for dead that is silent for 5 s, as Sentinels do, and an election takes its own time: no jump may
+// pass over it.
+const CLUSTER: Topology = Topology {
+    servers: &["node1", "node2", "node3", "node4", "node5", "node6"],
+    replicas: 3,
+    title: Words::new("a Redis Cluster, three masters, three replicas", "Redis Cluster，三主三从"),
+    jump: false,
+    fastest: 8.0,
+    ..REDIS
+};
+
 // ZooKeeper's live clients must ping in time, and they ping in real time slices.
 const ZOOKEEPER: Topology = Topology {
     product: Product::Zookeeper,
     servers: &["zookeeper"],
     sentinels: &[],
+    replicas: 0,
     title: Words::new("one ZooKeeper server", "一台 ZooKeeper"),
     jump: false,
     fastest: 2.0,
@@ -247,9 +267,59 @@ const MARIADB: Topology = Topology {
 /// The name under which a client of Sentinel addresses the master of the moment.
 pub const PRIMARY: &str = "primary";
 
+impl Topology {
+    pub fn is_cluster(&self) -> bool {
+        self.replicas > 0
+    }
+
+    /// How many masters a cluster begins with.
+    fn masters(&self) -> usize {
+        self.servers.len() - self.replicas
+    }
+
+    /// The master that a node begins with as its replica, by number.
+    pub fn master_of(&self, node: usize) -> Option<usize> {
+        node.checked_sub(self.masters()).map(|replica| replica % self.masters())
+    }
+
+    /// The first and the last slot that a node of a cluster begins with.
+    pub fn slots(&self, server: &str) -> Option<(u16, u16)> {
+        let masters = u16::try_from(self.masters()).ok()?;
+        let n = self.servers.iter().take(usize::from(masters)).position(|known| *known == server)?;
+        let first = |n: usize| u16::try_from(n * usize::from(SLOTS) / usize::from(masters)).unwrap_or(SLOTS);
+        Some((first(n), first(n + 1) - 1))
+    }
+
+    /// The node that begins with a slot.
+    pub fn owner(&self, slot: u16) -> &'static str {
+        let owns =
+            |server: &&&str| self.slots(server).is_some_and(|(first, last)| (first..=last).contains(&slot));
+        self.servers.iter().find(owns).copied().unwrap_or(self.servers[0])
+    }
+
+    /// Whether the lab lays a link from one server to another: in a cluster, between those that may follow each other.
+    pub fn has_link(&self, from: &str, to: &str) -> bool {
+        let place = |name: &str| self.servers.iter().position(|known| *known == name);
+        let shard = |n: usize| self.master_of(n).unwrap_or(n);
+        match (place(from), place(to)) {
+            (Some(from), Some(to)) if self.is_cluster() => from != to && shard(from) == shard(to),
+            (Some(from), Some(to)) => from != to && !self.sentinels.is_empty(),
+            (None, Some(_)) => self.sentinels.contains(&from),
+            _ => false,
+        }
+    }
+}
+
 impl LabKind {
-    pub const ALL: [Self; 6] =
-        [Self::Redis, Self::Masters, Self::Sentinel, Self::Zookeeper, Self::Ensemble, Self::Mariadb];
+    pub const ALL: [Self; 7] = [
+        Self::Redis,
+        Self::Masters,
+        Self::Sentinel,
+        Self::Cluster,
+        Self::Zookeeper,
+        Self::Ensemble,
+        Self::Mariadb,
+    ];
 
     pub fn topology(self) -> &'static Topology {
         match self {
@@ -258,6 +328,7 @@ impl LabKind {
             Self::Ensemble => &ENSEMBLE,
             Self::Mariadb => &MARIADB,
             Self::Sentinel => &SENTINEL,
+            Self::Cluster => &CLUSTER,
             Self::Masters => &MASTERS,
             Self::Several(several) => &several.0.topology,
         }
@@ -310,20 +381,34 @@ impl LabKind {
         self == Self::Ensemble
     }
 
+    /// The part that is a cluster.
+    pub fn cluster(self) -> Option<&'static Topology> {
+        self.parts().iter().map(|part| part.topology()).find(|topology| topology.is_cluster())
+    }
+
+    pub fn is_cluster(self) -> bool {
+        self.cluster().is_some()
+    }
+
+    /// Whether it lays a link from one server to another.
+    pub fn has_link(self, from: &str, to: &str) -> bool {
+        self.parts().iter().any(|part| part.topology().has_link(from, to))
+    }
+
     /// Whether its servers hold the same, which one of them is written to.
     pub fn is_replicated(self) -> bool {
-        self.has_sentinels() || self.is_ensemble()
+        self.has_sentinels() || self.is_ensemble() || self.is_cluster()
     }
 
     /// Whether what its servers hold can be read as a whole and put back.
     pub fn can_be_restored(self) -> bool {
-        self.parts().len() == 1 && self.product() == Product::Redis && !self.has_sentinels()
+        self.parts().len() == 1 && self.product() == Product::Redis && !self.is_replicated()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::LabKind;
+    use super::{CLUSTER, LabKind};
 
     #[test]
     fn labs_of_several_products_are_put_together_from_their_kinds() {
@@ -340,5 +425,15 @@ mod tests {
         assert_eq!(read(r#"["redis"]"#).expect("one"), LabKind::Redis);
         assert!(read(r#"["redis", "sentinel"]"#).expect_err("both are Redis").to_string().contains("Redis"));
         assert!(read(r#"["redis", "rediss"]"#).is_err());
+    }
+
+    #[test]
+    fn the_masters_of_a_cluster_share_all_slots() {
+        let slots: Vec<_> = CLUSTER.servers.iter().map(|server| CLUSTER.slots(server)).collect();
+        assert_eq!(slots[..3], [Some((0, 5460)), Some((5461, 10921)), Some((10922, 16383))]);
+        assert_eq!(slots[3..], [None; 3]);
+        assert_eq!([0, 5461, 16383].map(|slot| CLUSTER.owner(slot)), ["node1", "node2", "node3"]);
+        assert!(CLUSTER.has_link("node4", "node1") && CLUSTER.has_link("node1", "node4"));
+        assert!(!CLUSTER.has_link("node5", "node1") && !CLUSTER.has_link("node1", "node1"));
     }
 }

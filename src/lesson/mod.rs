@@ -26,7 +26,7 @@ pub(crate) mod testing;
 pub use duration::{parse_millis, parse_signed_millis};
 pub use error::{LessonError, Mistake, Path, Segment};
 pub use explore::{Explore, ExploreExpect, Failing, MOST_MOVES, MOVES, MayFail};
-pub use fault::{Hold, Skew};
+pub use fault::{Delay, Hold, Kill, Loses, Skew};
 pub use invariant::{Invariant, Never};
 pub use lab_kind::{LabKind, PRIMARY, Topology};
 pub use library::Library;

@@ -13,7 +13,7 @@ use serde::{
 
 use super::error::custom;
 use super::{
-    fault::{Hold, Skew},
+    fault::{Delay, Hold, Kill, Skew},
     question::Ask,
 };
 use crate::text::{Text, both};
@@ -49,8 +49,8 @@ pub enum Beat {
     Crash(String),
     /// `await: { that: "role('replica1') == 'master'", within: 30s }`: time passes until a claim holds.
     Await(Await),
-    /// `kill: master`: SIGKILL to a server.
-    Kill(String),
+    /// `kill: master`: SIGKILL to a server; or `kill: { server: redis, loses: unsynced }`.
+    Kill(Kill),
     /// `restart: redis3`: a killed server is started again, with what it had on its disk.
     Restart(String),
     /// `drop: replica1->master`: what the link held is lost, and the link is cut.
@@ -63,6 +63,8 @@ pub enum Beat {
     Cut(Vec<String>),
     /// `hold: A->redis`, or `hold: { link: A->redis, way: replies }`: what is sent is kept.
     Hold(Hold),
+    /// `delay: { link: A->redis, by: 2s }`: what is sent arrives later.
+    Delay(Delay),
     /// `release: A->redis`: what was held is passed on, or a cut link is mended.
     Release(Vec<String>),
     /// `skew: { redis2: 30s }`: a server's clock goes wrong by so much.
@@ -119,7 +121,8 @@ impl<'de> Deserialize<'de> for MoveRef {
     }
 }
 
-pub(crate) struct OneOrMany<T>(pub Vec<T>);
+#[derive(Debug, Clone, PartialEq)]
+pub struct OneOrMany<T>(pub Vec<T>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -171,7 +174,7 @@ impl<'de> Deserialize<'de> for PassOrDuration {
 
 const VERBS: &[&str] = &[
     "say", "ask", "move", "send", "each", "together", "finish", "pass", "await", "crash", "kill", "restart",
-    "freeze", "thaw", "cut", "hold", "release", "drop", "skew", "only",
+    "freeze", "thaw", "cut", "hold", "delay", "release", "drop", "skew", "only",
 ];
 
 impl<'de> Deserialize<'de> for StoryItem {
@@ -205,6 +208,7 @@ impl<'de> Deserialize<'de> for StoryItem {
                         "thaw" => Beat::Thaw(map.next_value()?),
                         "cut" => Beat::Cut(map.next_value::<OneOrMany<_>>()?.0),
                         "hold" => Beat::Hold(map.next_value()?),
+                        "delay" => Beat::Delay(map.next_value()?),
                         "skew" => Beat::Skew(map.next_value()?),
                         "release" => Beat::Release(map.next_value::<OneOrMany<_>>()?.0),
                         "only" => {
@@ -241,6 +245,8 @@ impl JsonSchema for StoryItem {
         let pass = generator.subschema_for::<Pass>();
         let until = generator.subschema_for::<Await>();
         let hold = generator.subschema_for::<Hold>();
+        let kill = generator.subschema_for::<Kill>();
+        let delay = generator.subschema_for::<Delay>();
         let skew = generator.subschema_for::<Skew>();
         let names = json_schema!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] });
         json_schema!({
@@ -255,9 +261,9 @@ impl JsonSchema for StoryItem {
                 "move": names, "send": names, "each": names, "together": names, "finish": names,
                 "pass": { "anyOf": [{ "type": ["string", "integer"] }, pass] },
                 "await": until,
-                "kill": { "type": "string" }, "restart": { "type": "string" },
+                "kill": kill, "restart": { "type": "string" },
                 "crash": { "type": "string" }, "freeze": { "type": "string" }, "thaw": { "type": "string" },
-                "cut": names, "hold": hold, "release": names, "drop": names,
+                "cut": names, "hold": hold, "delay": delay, "release": names, "drop": names,
                 "skew": skew,
                 "only": names
             }

@@ -25,12 +25,21 @@ pub enum Fault {
         #[serde(default, skip_serializing_if = "Way::is_both")]
         way: Way,
     },
+    /// Everything that is sent on a link arrives later by so much.
+    Delay {
+        link: LinkId,
+        #[serde(default, skip_serializing_if = "Way::is_both")]
+        way: Way,
+        by_ms: u64,
+    },
     /// A link works again; what was held is passed on.
     Release { link: LinkId },
     /// What a link held was thrown away, and the link was cut.
     Drop { link: LinkId },
     /// SIGKILL to a server.
     KillServer { server: String },
+    /// The machine of a server lost its power: SIGKILL, and of its files only what was on the disk is left.
+    LosePower { server: String },
     /// SIGSTOP to a server.
     FreezeServer { server: String },
     /// SIGCONT to a server.
@@ -65,6 +74,8 @@ pub enum Condition {
     Restarted,
     Cut,
     Held(Way),
+    /// What travels this way arrives so many milliseconds later.
+    Delayed(Way, u64),
     Open,
     /// Its clock is so many milliseconds ahead.
     Ahead(i64),
@@ -86,10 +97,13 @@ impl Fault {
             | Self::Freeze { client }
             | Self::Thaw { client }
             | Self::SkewClient { client, .. } => Target::Client(client),
-            Self::Cut { link } | Self::Hold { link, .. } | Self::Release { link } | Self::Drop { link } => {
-                Target::Link(link)
-            }
+            Self::Cut { link }
+            | Self::Hold { link, .. }
+            | Self::Delay { link, .. }
+            | Self::Release { link }
+            | Self::Drop { link } => Target::Link(link),
             Self::KillServer { server }
+            | Self::LosePower { server }
             | Self::FreezeServer { server }
             | Self::ThawServer { server }
             | Self::RestartServer { server }
@@ -99,12 +113,13 @@ impl Fault {
 
     pub fn leaves(&self) -> Condition {
         match self {
-            Self::Crash { .. } | Self::KillServer { .. } => Condition::Dead,
+            Self::Crash { .. } | Self::KillServer { .. } | Self::LosePower { .. } => Condition::Dead,
             Self::Freeze { .. } | Self::FreezeServer { .. } => Condition::Frozen,
             Self::Thaw { .. } | Self::ThawServer { .. } => Condition::Running,
             Self::RestartServer { .. } => Condition::Restarted,
             Self::Cut { .. } | Self::Drop { .. } => Condition::Cut,
             Self::Hold { way, .. } => Condition::Held(*way),
+            Self::Delay { way, by_ms, .. } => Condition::Delayed(*way, *by_ms),
             Self::Release { .. } => Condition::Open,
             Self::Skew { ahead_ms, .. } | Self::SkewClient { ahead_ms, .. } => Condition::Ahead(*ahead_ms),
         }
@@ -151,9 +166,10 @@ impl fmt::Display for Fault {
             Self::Thaw { .. } | Self::ThawServer { .. } => "thaw",
             Self::Cut { .. } => "cut",
             Self::Hold { .. } => "hold",
+            Self::Delay { .. } => "delay",
             Self::Release { .. } => "release",
             Self::Drop { .. } => "drop",
-            Self::KillServer { .. } => "kill",
+            Self::KillServer { .. } | Self::LosePower { .. } => "kill",
             Self::RestartServer { .. } => "restart",
             Self::Skew { .. } | Self::SkewClient { .. } => "skew",
         };

@@ -25,7 +25,7 @@ pub use link::LinkId;
 pub use lock::{ANY, Excess, Limit, LockInfo, stands_for};
 pub use product::{
     Access, Command, Entry, Observed, Product, ServerState,
-    redis::{KeyState, KeyValue, Keyspace, Role},
+    redis::{ClusterNode, KeyState, KeyValue, Keyspace, Role, SLOTS, slot},
     zookeeper::{Member, Znode, ZnodeTree},
 };
 pub use reply::Reply;

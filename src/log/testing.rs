@@ -96,7 +96,7 @@ pub fn holds(server: &str, lock: Option<(&str, Option<LessonTime>)>) -> EventKin
     let key = lock.map(|(value, expires_at)| {
         ("lock".to_owned(), KeyState { value: KeyValue::String(value.to_owned()), expires_at })
     });
-    let observed = Observed::Redis(Keyspace { keys: key.into_iter().collect(), role: None });
+    let observed = Observed::Redis(Keyspace { keys: key.into_iter().collect(), ..Keyspace::default() });
     EventKind::State(ServerState { server: server.to_owned(), observed })
 }
 

@@ -4,6 +4,7 @@
 //! after [`Link::hold`] has returned does not pass until [`Link::release`]; what is held is kept in order,
 //! a first piece in the relay and the rest in the sockets' own buffers, as a slow network would.
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -18,11 +19,18 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::clock::{LessonClock, LessonTime};
 use crate::log::{LinkId, Way};
 use crate::server::boot::Endpoint;
 
 /// What one read takes at most, in bytes. Small, because a crowd has two buffers for each of its members.
 const PIECE: usize = 4096;
+
+/// How many pieces a delayed link takes in for each way of a connection; more wait where they are sent.
+const MOST_DELAYED: usize = 1024;
+
+/// How long, in real time, pieces that are due may take to arrive: a frozen server may have no room for them.
+const ARRIVES_WITHIN: Duration = Duration::from_secs(1);
 
 /// The pause after a connection could not be accepted, which is when file descriptors run out.
 const AFTER_REFUSAL: Duration = Duration::from_millis(10);
@@ -39,6 +47,8 @@ pub enum LinkState {
     Open,
     /// Keeps it, this way; connections stay.
     Held(Way),
+    /// Passes what travels this way on after so much lesson time.
+    Delayed(Way, Duration),
     /// Has no connections and refuses new ones.
     Cut,
 }
@@ -50,6 +60,8 @@ struct Orders {
     state: LinkState,
     /// Connections of an earlier generation are to close without passing anything on.
     generation: u64,
+    /// What was due until this moment may arrive.
+    arrived: LessonTime,
 }
 
 /// How many connections hold something, for each way.
@@ -75,6 +87,7 @@ pub struct Link {
     address: LinkAddress,
     orders: watch::Sender<Orders>,
     holding: watch::Sender<Holding>,
+    due: watch::Sender<Vec<LessonTime>>,
     /// The task that lets connections in, shared by the links of one front: it ends with the last of them.
     _acceptor: Arc<JoinSet<()>>,
 }
@@ -85,8 +98,14 @@ pub(crate) type Visitor = (LinkId, IpAddr);
 impl Link {
     /// Lays a link to a server. Its listening end is the Unix socket `socket` where the server has one,
     /// else a free port of the loopback interface.
-    pub(crate) async fn lay(id: LinkId, server: &Endpoint, socket: &Path) -> io::Result<Self> {
-        let (orders, holding, wire) = Wire::new();
+    pub(crate) async fn lay(
+        id: LinkId,
+        server: &Endpoint,
+        socket: &Path,
+        clock: &LessonClock,
+    ) -> io::Result<Self> {
+        let (orders, wire) = Wire::new(clock);
+        let (holding, due) = (wire.holding.clone(), wire.due.clone());
         let mut acceptor = JoinSet::new();
         let address = match server {
             Endpoint::Unix(server) => {
@@ -101,7 +120,7 @@ impl Link {
                 LinkAddress::Tcp(address)
             }
         };
-        Ok(Self { id, address, orders, holding, _acceptor: Arc::new(acceptor) })
+        Ok(Self { id, address, orders, holding, due, _acceptor: Arc::new(acceptor) })
     }
 
     /// Lays one link for each visitor behind one listening end: servers must agree on each other's
@@ -111,22 +130,24 @@ impl Link {
         listener: TcpListener,
         server: SocketAddr,
         visitors: &[Visitor],
+        clock: &LessonClock,
     ) -> io::Result<Vec<Self>> {
         let address = listener.local_addr()?;
         let (mut wires, mut parts) = (Vec::new(), Vec::new());
         for (id, from) in visitors {
-            let (orders, holding, wire) = Wire::new();
+            let (orders, wire) = Wire::new(clock);
+            parts.push((id.clone(), orders, wire.holding.clone(), wire.due.clone()));
             wires.push((*from, wire));
-            parts.push((id.clone(), orders, holding));
         }
         let mut acceptor = JoinSet::new();
         acceptor.spawn(accept_tcp(listener, server, wires));
         let acceptor = Arc::new(acceptor);
-        let link = |(id, orders, holding)| Self {
+        let link = |(id, orders, holding, due)| Self {
             id,
             address: LinkAddress::Tcp(address),
             orders,
             holding,
+            due,
             _acceptor: Arc::clone(&acceptor),
         };
         Ok(parts.into_iter().map(link).collect())
@@ -138,24 +159,26 @@ impl Link {
     pub(crate) async fn lay_to_any(
         servers: Vec<(LinkId, SocketAddr)>,
         first: usize,
+        clock: &LessonClock,
     ) -> io::Result<(Vec<Self>, Home)> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let (mut wires, mut parts) = (Vec::new(), Vec::new());
         for (id, server) in servers {
-            let (orders, holding, wire) = Wire::new();
+            let (orders, wire) = Wire::new(clock);
+            parts.push((id, orders, wire.holding.clone(), wire.due.clone()));
             wires.push((server, wire));
-            parts.push((id, orders, holding));
         }
         let home = Home { at: Arc::new(AtomicUsize::new(first % wires.len().max(1))), of: wires.len() };
         let mut acceptor = JoinSet::new();
         acceptor.spawn(accept_for_any(listener, wires.into(), home.clone()));
         let acceptor = Arc::new(acceptor);
-        let link = |(id, orders, holding)| Self {
+        let link = |(id, orders, holding, due)| Self {
             id,
             address: LinkAddress::Tcp(address),
             orders,
             holding,
+            due,
             _acceptor: Arc::clone(&acceptor),
         };
         Ok((parts.into_iter().map(link).collect(), home))
@@ -181,7 +204,47 @@ impl Link {
         self.orders.send_modify(|orders| orders.state = LinkState::Held(way));
     }
 
-    /// Passes on what was held, in order, and everything after it. A link that was cut takes connections
+    /// Passes everything that is sent this way from now on after so much lesson time, in order.
+    pub fn delay(&self, way: Way, by: Duration) {
+        self.orders.send_modify(|orders| orders.state = LinkState::Delayed(way, by));
+    }
+
+    /// When the next of what is delayed arrives.
+    pub fn next_arrival(&self) -> Option<LessonTime> {
+        self.due.borrow().iter().min().copied()
+    }
+
+    /// Lets what is due by now arrive. Says whether there was anything, which then has left the link.
+    pub async fn let_through(&self, now: LessonTime) -> bool {
+        let due = |all: &Vec<LessonTime>| all.iter().any(|due| *due <= now);
+        if !due(&self.due.borrow()) {
+            return false;
+        }
+        self.orders.send_modify(|orders| orders.arrived = now);
+        let mut waiting = self.due.subscribe();
+        // A server without room for it gets it later; the connection keeps its order.
+        let _ = tokio::time::timeout(ARRIVES_WITHIN, waiting.wait_for(|all| !due(all))).await;
+        true
+    }
+
+    /// How many of its connections hold something, either way.
+    pub fn in_transit(&self) -> usize {
+        let holding = self.holding.borrow();
+        holding.to_server + holding.to_client
+    }
+
+    /// Resolves when so many do.
+    pub fn carries(&self, connections: usize) -> impl Future<Output = ()> + use<> {
+        let mut holding = self.holding.subscribe();
+        async move {
+            let enough = |now: &Holding| now.to_server + now.to_client >= connections;
+            if holding.wait_for(enough).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    /// Passes on what was held or delayed, in order, and everything after it. A link that was cut takes connections
     /// again.
     pub fn release(&self) {
         self.orders.send_modify(|orders| orders.state = LinkState::Open);
@@ -241,15 +304,49 @@ impl Drop for Link {
 struct Wire {
     orders: watch::Receiver<Orders>,
     holding: watch::Sender<Holding>,
+    clock: LessonClock,
+    /// When each of the pieces that are delayed arrives.
+    due: watch::Sender<Vec<LessonTime>>,
 }
 
 impl Wire {
-    /// A wire with its controls: the orders' giver, and the counter of what is held.
-    fn new() -> (watch::Sender<Orders>, watch::Sender<Holding>, Self) {
-        let orders = watch::Sender::new(Orders { state: LinkState::Open, generation: 0 });
-        let holding = watch::Sender::new(Holding::default());
-        let wire = Self { orders: orders.subscribe(), holding: holding.clone() };
-        (orders, holding, wire)
+    /// A wire, and the giver of its orders.
+    fn new(clock: &LessonClock) -> (watch::Sender<Orders>, Self) {
+        let arrived = LessonTime::ZERO;
+        let orders = watch::Sender::new(Orders { state: LinkState::Open, generation: 0, arrived });
+        let wire = Self {
+            orders: orders.subscribe(),
+            holding: watch::Sender::new(Holding::default()),
+            clock: clock.clone(),
+            due: watch::Sender::new(Vec::new()),
+        };
+        (orders, wire)
+    }
+
+    /// When a piece arrives that is sent this way now, where that is later.
+    fn due(&self, way: Way) -> Option<Due> {
+        let LinkState::Delayed(delayed, by) = self.orders.borrow().state else { return None };
+        delayed.covers(way).then(|| {
+            let at = self.clock.now() + by;
+            self.due.send_modify(|all| all.push(at));
+            Due { at, all: self.due.clone() }
+        })
+    }
+}
+
+/// When a delayed piece arrives, noted in its link for as long as it has not.
+struct Due {
+    at: LessonTime,
+    all: watch::Sender<Vec<LessonTime>>,
+}
+
+impl Drop for Due {
+    fn drop(&mut self) {
+        self.all.send_modify(|all| {
+            if let Some(n) = all.iter().position(|at| *at == self.at) {
+                all.swap_remove(n);
+            }
+        });
     }
 }
 
@@ -365,7 +462,7 @@ struct Severed;
 impl Connection {
     /// Lets a client in, or not.
     fn admit(wire: &Wire) -> Option<Self> {
-        let Orders { state, generation } = *wire.orders.borrow();
+        let Orders { state, generation, .. } = *wire.orders.borrow();
         (state != LinkState::Cut).then(|| Self { wire: wire.clone(), generation, home: None })
     }
 
@@ -396,27 +493,48 @@ impl Connection {
         way: Way,
     ) -> Result<(), Severed> {
         let mut piece = [0; PIECE];
+        let mut taken: VecDeque<(Option<Due>, Vec<u8>)> = VecDeque::new();
+        let mut speaks = true;
         loop {
-            let length = from.read(&mut piece).await.map_err(|_| Severed)?;
-            // Looked at after the read: what was sent after an order was given is never passed on against
-            // it, however the tasks were scheduled.
-            self.allowed(way).await?;
-            if length == 0 {
-                // A client that goes does so for good, be its server frozen.
-                if let (Way::Requests, Some((home, at))) = (way, &self.home) {
-                    home.leave(*at);
+            // What is not delayed is passed on before more is read.
+            let first = taken.front().map(|(due, _)| due.as_ref().map(|due| due.at));
+            let reads = match first {
+                None => true,
+                Some(due) => speaks && due.is_some() && taken.len() < MOST_DELAYED,
+            };
+            tokio::select! {
+                biased;
+                // Looked at after the read: what was sent after an order was given is never passed on against
+                // it, however the tasks were scheduled.
+                passes = self.allowed(way, first.flatten()), if first.is_some() => {
+                    passes?;
+                    let Some((_due, piece)) = taken.pop_front() else { continue };
+                    if piece.is_empty() {
+                        // A client that goes does so for good, be its server frozen.
+                        if let (Way::Requests, Some((home, at))) = (way, &self.home) {
+                            home.leave(*at);
+                        }
+                        // One end has finished speaking, and may still listen.
+                        return to.shutdown().await.map_err(|_| Severed);
+                    }
+                    to.write_all(&piece).await.map_err(|_| Severed)?;
                 }
-                // One end has finished speaking, and may still listen.
-                return to.shutdown().await.map_err(|_| Severed);
+                length = from.read(&mut piece), if reads => {
+                    let length = length.map_err(|_| Severed)?;
+                    speaks = length > 0;
+                    taken.push_back((self.wire.due(way), piece[..length].to_vec()));
+                }
             }
-            to.write_all(&piece[..length]).await.map_err(|_| Severed)?;
         }
     }
 
     /// Resolves when what has been read may be passed on; counts as holding until then.
-    async fn allowed(&self, way: Way) -> Result<(), Severed> {
+    async fn allowed(&self, way: Way, due: Option<LessonTime>) -> Result<(), Severed> {
         let held = |orders: &Orders| match orders.state {
             LinkState::Held(held) => held.covers(way),
+            LinkState::Delayed(delayed, _) => {
+                delayed.covers(way) && due.is_some_and(|due| due > orders.arrived)
+            }
             LinkState::Open | LinkState::Cut => false,
         };
         let mut now = *self.wire.orders.borrow();

@@ -124,11 +124,11 @@ mod tests {
         };
         let search = Search::new(vec![dir.path().into()], elsewhere);
         let served = || LabKind::ALL.map(|lab| search.serves(lab));
-        assert_eq!(served(), [false; 6]);
+        assert_eq!(served(), [false; 7]);
         touch(&dir.path().join("redis-server"), 0o755);
-        assert_eq!(served(), [true, true, false, false, false, false]);
+        assert_eq!(served(), [true, true, false, true, false, false, false]);
         touch(&dir.path().join("redis-sentinel"), 0o755);
-        assert_eq!(served(), [true, true, true, false, false, false]);
+        assert_eq!(served(), [true, true, true, true, false, false, false]);
     }
 
     #[test]

@@ -31,7 +31,7 @@ impl Secret {
             workspace.write(FILE, &secret)?;
         }
         // Servers that have to find each other cannot do so on Unix sockets.
-        Ok(Self { secret, ports: lab.has_sentinels() })
+        Ok(Self { secret, ports: lab.is_replicated() })
     }
 
     pub fn secret(&self) -> &str {

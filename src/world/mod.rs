@@ -62,7 +62,7 @@ pub struct World {
     /// Who takes part, by [`ActorId`].
     pub actors: Vec<ActorWorld>,
     pub servers: Vec<ServerWorld>,
-    /// Links that keep what is sent, and which way.
+    /// Links that keep what is sent, be it for a while, and which way.
     pub holding_links: BTreeMap<LinkId, Way>,
     pub counters: IndexMap<String, i64>,
     /// Every command so far, in the order in which they were sent.
@@ -227,7 +227,9 @@ impl World {
                     server.apply_fault(condition);
                 }
             }
-            (Target::Link(link), Condition::Held(way)) => drop(self.holding_links.insert(link.clone(), way)),
+            (Target::Link(link), Condition::Held(way) | Condition::Delayed(way, _)) => {
+                self.holding_links.insert(link.clone(), way);
+            }
             (Target::Link(link), _) => drop(self.holding_links.remove(link)),
         }
     }

@@ -54,7 +54,7 @@ impl ServerWorld {
             Condition::Frozen => self.frozen = true,
             Condition::Running => self.frozen = false,
             Condition::Ahead(ahead_ms) => self.ahead_ms = ahead_ms,
-            Condition::Cut | Condition::Held(_) | Condition::Open => {}
+            Condition::Cut | Condition::Held(_) | Condition::Delayed(..) | Condition::Open => {}
         }
     }
 

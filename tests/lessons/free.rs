@@ -300,3 +300,18 @@ async fn by_hand_a_release_wakes_a_herd() {
         assert_eq!(broken.iter().any(|(n, _)| *n == 0), herd, "{variant}: {broken:?}");
     }
 }
+
+#[tokio::test]
+async fn a_loss_of_power_takes_what_was_written_within_the_second() {
+    let text = STOCK
+        .replace("lab: redis\n", "lab: redis\nsettings: { appendonly: everysec }\n")
+        .replace("GET stock", "INCR stock");
+    let mut free = Free::begin(planned(&text, "unguarded")).await;
+    let power = Fault::LosePower { server: "redis".to_owned() };
+    assert!(free.outlook.faults.contains(&power));
+    // Time stands still between the choices: what A wrote before the pass is on the disk, and what B wrote after it is not.
+    free.all([moves(0), pass(3_000), moves(1), cause(power)]).await;
+    free.all([cause(Fault::RestartServer { server: "redis".to_owned() }), moves(0)]).await;
+    let replies: Vec<Reply> = [2, 3, 1].map(|number| Reply::Value(number.into())).into();
+    assert_eq!(free.replies(), replies);
+}

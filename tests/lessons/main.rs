@@ -11,6 +11,7 @@ mod texts;
 mod carried;
 mod check;
 mod clock;
+mod cluster;
 mod documents;
 mod explore;
 mod explore_alike;

@@ -736,6 +736,66 @@ programs:
 ";
 
 #[test]
+fn a_loss_of_power_takes_what_was_not_on_the_disk() {
+    let kill = "  - kill: { server: redis, loses: unsynced }\n  - restart: redis\n  - move: A.get\n";
+    for (appendonly, wait, claim) in
+        [("always", "", "A.get == 'A'"), ("everysec", "  - pass: 3s\n", "A.get == 'A'")]
+    {
+        let settings = format!("settings: {{ appendonly: {appendonly} }}\n{PERSISTENCE}");
+        proved(&lesson("redis", &settings, &[claim], &format!("  - move: A.set\n{wait}{kill}")));
+    }
+    let refused = refused(
+        &["check"],
+        &lesson(
+            "zookeeper",
+            "clients: { A: { runs: a } }\nprograms: { a: [ ls: { zk: ls / } ] }\n",
+            &["A.ls != 1"],
+            "  - kill: { server: zookeeper, loses: unsynced }\n",
+        ),
+    );
+    assert!(refused.contains("on the disk"), "{refused}");
+}
+
+#[test]
+fn what_a_delayed_link_has_arrives_later_and_in_order() {
+    let cast = "
+clients:
+  A: { runs: setter }
+  B: { runs: setter }
+programs:
+  setter:
+    - first: { redis: 'SET key ${client}' }
+    - second: { redis: GET key }
+";
+    let story = "
+  - delay: { link: A->redis, by: 2s, way: requests }
+  - move: A.first
+  - pass: 1s
+  - move: B.first
+  - pass: 5s
+  - release: A->redis
+  - delay: { link: B->redis, by: 2s, way: replies }
+  - move: B.second
+  - move: A.second
+  - pass: 3s
+";
+    let events =
+        proved(&lesson("redis", cast, &["A.first == 'OK'", "A.second == 'A'", "B.second == 'A'"], story));
+    let at = |event: &Value| event["at"].as_i64().unwrap_or_else(|| panic!("{event}")) / 1_000_000;
+    let span = |actor: u64, label: &str| {
+        let all = |kind: &str| {
+            let found = of_kind(&events, kind);
+            let one = found.into_iter().find(|event| event["actor"] == actor && event["label"] == label);
+            at(one.expect(label))
+        };
+        all("replied") - all("sent")
+    };
+    assert!((2000..2100).contains(&span(0, "first")), "{}", span(0, "first"));
+    assert!((2000..2100).contains(&span(1, "second")), "{}", span(1, "second"));
+    assert!(span(0, "second") < 100);
+}
+
+#[test]
 fn what_is_written_to_an_append_only_file_survives_a_kill() {
     let story = "  - move: A.set\n  - kill: redis\n  - restart: redis\n  - move: A.get\n";
     for (appendonly, claim) in

@@ -57,6 +57,7 @@ const SUB_COMMANDS: &[(&str, &str)] = &[
         "CACHING GETNAME GETREDIR HELP ID INFO KILL LIST NO-EVICT NO-TOUCH PAUSE SETINFO SETNAME TRACKING TRACKINGINFO \
          UNBLOCK UNPAUSE",
     ),
+    ("CLUSTER", "COUNTKEYSINSLOT GETKEYSINSLOT HELP INFO KEYSLOT LINKS MYID NODES REPLICAS SHARDS SLOTS"),
     ("CONFIG", "GET HELP RESETSTAT SET"),
     ("SCRIPT", "EXISTS FLUSH HELP KILL LOAD SHOW"),
 ];
@@ -108,9 +109,8 @@ const REFUSED: &[(&[&str], Words, Words)] = &[
         ],
         Words::new("it joins servers, which is the lab's to do", "它会把服务器连在一起，那是 lab 的事"),
         Words::new(
-            "`lab: sentinel` has a master, two replicas and three Sentinels; `kill: master` in the story makes them fail \
-             over",
-            "`lab: sentinel` 有一主两从三个哨兵；在剧情里写 `kill: master` 就会触发故障转移",
+            "`lab: sentinel` and `lab: cluster` have replicas; `kill: master` in the story makes one take over",
+            "`lab: sentinel` 和 `lab: cluster` 有从节点；在剧情里写 `kill: master` 就会让从节点接替",
         ),
     ),
     (
@@ -557,6 +557,7 @@ mod tests {
             "CONFIG SET maxmemory ? APPENDONLY yes",
             "config get *",
             "CLIENT SETNAME ?",
+            "cluster keyslot ?",
             "SAVE",
             "EVAL ? ? ?",
             "EVAL ? 1 k a",

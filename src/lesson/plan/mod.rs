@@ -222,7 +222,6 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
     let at = root.key("variants").key(name);
     let params = params(lesson, variant, overrides, &at)?;
     let lab = lesson.lab_of(variant);
-    variant.settings.check(lab, &at.key("settings"))?;
     if !lab.has(lesson.lab.product()) && !lesson.metrics.is_empty() {
         return Err(Mistake::new(
             &at.key("lab"),
@@ -383,6 +382,7 @@ fn check_replacements(
     loaded: &Loaded,
     at: &Path,
 ) -> Result<(), Mistake> {
+    variant.settings.check(loaded.lesson.lab_of(variant), &at.key("settings"))?;
     let mut known = BTreeSet::new();
     for (name, steps) in programs {
         labels_of(steps, name, &mut known);

@@ -10,7 +10,7 @@ use super::{
         duration::parse_written,
         error::{Mistake, Path},
         expr::{Expr, Scope, Template},
-        fault::{Hold, Skew},
+        fault::{Delay, Hold, Kill, Skew},
         model::{Param, Params, Variant},
         parse_signed_millis,
         story::{Beat, MoveRef, StoryItem},
@@ -21,7 +21,7 @@ use super::{
     settled::values,
     template,
 };
-use crate::log::{ActorId, Fault, LinkId};
+use crate::log::{ActorId, Fault, LinkId, Product};
 use crate::text::{Text, both};
 
 /// One line of a story: what happens, and where the lesson says so.
@@ -214,6 +214,10 @@ impl Roster<'_> {
             self.client(from, path)?;
         }
         self.server(&link.to, path)?;
+        if !self.clients.iter().any(|client| client.name == link.from) && !lab.has_link(from, &link.to) {
+            let to = lab.servers().iter().filter(|to| lab.has_link(from, to)).copied();
+            return Err(Mistake::unknown(path, both!("link of {from}", "{from} 的链路"), &link.to, to));
+        }
         Ok(link)
     }
 
@@ -241,14 +245,7 @@ impl Roster<'_> {
         }
         let skew = |(name, ahead): (&String, &Param)| {
             let path = path.key(name);
-            let millis = match ahead {
-                Param::Number(millis) => Ok(*millis),
-                Param::Flag(flag) => Err(both!("`{flag}` is not a duration", "`{flag}` 不是时长")),
-                Param::Word(word) => Template::parse(word)
-                    .and_then(|template| Ok(template.render(&Scope::new(values(self.params)).value())?))
-                    .and_then(|text| parse_signed_millis(&text)),
-            };
-            let ahead_ms = millis.map_err(|error| Mistake::new(&path, error))?;
+            let ahead_ms = self.millis(ahead, &path, parse_signed_millis)?;
             if self.is_server(name) {
                 return Ok(Fault::Skew { server: name.clone(), ahead_ms });
             }
@@ -260,6 +257,38 @@ impl Roster<'_> {
             Err(Mistake::unknown(&path, both!("server or client", "服务器或客户端"), name, known))
         };
         servers.iter().map(skew).collect()
+    }
+
+    fn delay(&self, Delay { link, by, way }: &Delay, path: &Path) -> Result<Vec<Fault>, Mistake> {
+        let at = path.key("by");
+        let by_ms = self.millis(by, &at, super::super::parse_millis)?;
+        if by_ms == 0 {
+            return Err(Mistake::new(&at, both!("a delay of nothing", "延迟为零"))
+                .help(both!("`release: LINK` ends a delay", "`release: LINK` 可以结束延迟")));
+        }
+        let by_ms = u64::try_from(by_ms).unwrap_or_default();
+        let delay = |name: &String| {
+            let link = self.link(name, &path.key("link"))?;
+            Ok(Fault::Delay { link, way: *way, by_ms })
+        };
+        link.0.iter().map(delay).collect()
+    }
+
+    /// A duration that is known when the lesson is planned.
+    fn millis(
+        &self,
+        duration: &Param,
+        path: &Path,
+        parse: fn(&str) -> Result<i64, Text>,
+    ) -> Result<i64, Mistake> {
+        let millis = match duration {
+            Param::Number(millis) => parse(&millis.to_string()),
+            Param::Flag(flag) => Err(both!("`{flag}` is not a duration", "`{flag}` 不是时长")),
+            Param::Word(word) => Template::parse(word)
+                .and_then(|template| Ok(template.render(&Scope::new(values(self.params)).value())?))
+                .and_then(|text| parse(&text)),
+        };
+        millis.map_err(|error| Mistake::new(path, error))
     }
 
     /// A client or a server, told by what each is called: `client` or `server` of the fault.
@@ -367,7 +396,20 @@ pub(crate) fn plan(
                     moving: roster.everybody(&until.moving, &path)?,
                 }));
             }
-            Beat::Kill(name) => push(one(Fault::KillServer { server: server(name, "kill")? })),
+            Beat::Kill(Kill { server: name, loses: None }) => {
+                push(one(Fault::KillServer { server: server(name, "kill")? }));
+            }
+            Beat::Kill(Kill { server: name, loses: Some(_) }) => {
+                let path = path.key("kill");
+                if roster.lab.part_of(name).product() != Product::Redis {
+                    let message = both!(
+                        "only of Redis' servers is it known what is on the disk",
+                        "只有 Redis 服务器能知道哪些数据已经落盘"
+                    );
+                    return Err(Mistake::new(&path.key("loses"), message).help(format!("`kill: {name}`")));
+                }
+                push(one(Fault::LosePower { server: roster.server(name, &path.key("server"))? }));
+            }
             Beat::Restart(name) => push(one(Fault::RestartServer { server: server(name, "restart")? })),
             Beat::Freeze(name) if roster.is_server(name) => {
                 push(one(Fault::FreezeServer { server: name.clone() }));
@@ -384,6 +426,7 @@ pub(crate) fn plan(
             Beat::Hold(Hold { links: names, way }) => {
                 push(links(names, "hold", &|link| Fault::Hold { link, way: *way })?);
             }
+            Beat::Delay(delay) => push(Act::Faults(roster.delay(delay, &path.key("delay"))?)),
             Beat::Skew(skew) => push(Act::Faults(roster.skew(skew, &path.key("skew"))?)),
         }
     }

@@ -146,6 +146,15 @@ impl Command {
         }
     }
 
+    /// The key by which a client of a cluster finds the node that it goes to.
+    pub fn first_key(&self) -> Option<&str> {
+        match self {
+            Self::Redis(words) => redis::first_key(words),
+            Self::Script { keys, .. } => keys.first().map(String::as_str),
+            Self::Zookeeper(_) | Self::Sql(_) | Self::Local { .. } => None,
+        }
+    }
+
     /// What it does to what it names, and whether the server says in its reply what that is really called. `None` where
     /// that depends on more than itself (Redis' commands, scripts) or it goes to no server.
     pub fn access(&self) -> Option<(&str, Access, bool)> {

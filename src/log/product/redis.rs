@@ -35,6 +35,75 @@ pub(super) fn waits(words: &[String]) -> Duration {
     seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).unwrap_or_default()
 }
 
+/// How many slots the keys of a cluster are spread over.
+pub const SLOTS: u16 = 16384;
+
+/// The slot of a key: of its hash tag, what stands between the first `{` and the first `}` after it, where there is
+/// something ("Redis cluster specification", hash tags).
+pub fn slot(key: &str) -> u16 {
+    let tag = key.split_once('{').and_then(|(_, rest)| rest.split_once('}')).map(|(tag, _)| tag);
+    let hashed = tag.filter(|tag| !tag.is_empty()).unwrap_or(key);
+    // CRC-16/XMODEM.
+    let step = |crc: u16, byte: &u8| {
+        (0..8).fold(crc ^ (u16::from(*byte) << 8), |crc, _| {
+            (crc << 1) ^ if crc & 0x8000 == 0 { 0 } else { 0x1021 }
+        })
+    };
+    hashed.as_bytes().iter().fold(0, step) % SLOTS
+}
+
+/// Commands whose first word is no key.
+const KEYLESS: &str = "ASKING CLIENT CLUSTER COMMAND CONFIG ECHO FLUSHALL FLUSHDB FUNCTION HELLO INFO KEYS LATENCY LOLWUT \
+    PING PSUBSCRIBE PUBLISH PUBSUB SCAN SCRIPT SELECT SLOWLOG SUBSCRIBE SWAPDB WAIT WAITAOF";
+
+/// The first key of a command, as far as a client of a cluster must know it to find the node: a wrong guess is
+/// redirected by that node.
+pub(super) fn first_key(words: &[String]) -> Option<&str> {
+    let name = words.first()?.to_ascii_uppercase();
+    let place = match name.as_str() {
+        keyless if KEYLESS.split_ascii_whitespace().any(|known| known == keyless) => return None,
+        "EVAL" | "EVALSHA" | "EVAL_RO" | "EVALSHA_RO" | "FCALL" | "FCALL_RO" => 3,
+        "BITOP" | "MEMORY" | "OBJECT" | "XGROUP" | "XINFO" => 2,
+        "XREAD" | "XREADGROUP" => words.iter().position(|word| word.eq_ignore_ascii_case("STREAMS"))? + 1,
+        _ => 1,
+    };
+    words.get(place).map(String::as_str)
+}
+
+/// What a node of a cluster says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClusterNode {
+    /// The slots that it serves: first and last of each range.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slots: Vec<(u16, u16)>,
+    /// The epoch of its slots; of a replica, that of its master's.
+    pub config_epoch: u64,
+    /// The greatest epoch that it has heard of.
+    pub current_epoch: u64,
+    /// Whether it takes writes: not while it hears of too few masters.
+    pub ok: bool,
+}
+
+impl ClusterNode {
+    /// Reads `CLUSTER NODES` and `CLUSTER INFO`.
+    pub(crate) fn read(nodes: &str, info: &str) -> Option<Self> {
+        let field = |name: &str| info.lines().find_map(|line| line.trim().strip_prefix(name));
+        let mut words = nodes.lines().find(|line| line.contains("myself"))?.split_ascii_whitespace();
+        let config_epoch = words.nth(6)?.parse().ok()?;
+        // A slot on its way to or from another node stands in brackets.
+        let slots = words.skip(1).filter_map(|range| {
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            Some((first.parse().ok()?, last.parse().ok()?))
+        });
+        Some(Self {
+            slots: slots.collect(),
+            config_epoch,
+            current_epoch: field("cluster_current_epoch:")?.parse().ok()?,
+            ok: field("cluster_state:")? == "ok",
+        })
+    }
+}
+
 /// The keys of a Redis server, by name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Keyspace {
@@ -42,6 +111,9 @@ pub struct Keyspace {
     /// Whether it is a master or a replica, where the lab has several servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
+    /// What it says of the cluster that it is in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterNode>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,7 +190,7 @@ impl KeyValue {
 
 #[cfg(test)]
 mod tests {
-    use super::KeyValue;
+    use super::*;
 
     #[test]
     fn the_holder_of_a_hash_is_a_field_and_its_value_how_often() {
@@ -129,5 +201,40 @@ mod tests {
         assert_eq!(hash(&[("mode", "r"), ("r:A", "1")]).holder(), Some(("r:A", Some("1"))));
         assert_eq!((hash(&[]).holder(), KeyValue::List(Vec::new()).holder()), (None, None));
         assert_eq!(KeyValue::String("A-1".into()).holder(), Some(("A-1", None)));
+    }
+
+    #[test]
+    fn a_key_has_the_slot_of_its_tag() {
+        // From the cluster specification, and `redis-cli CLUSTER KEYSLOT`.
+        assert_eq!([slot("123456789"), slot("lock"), slot("")], [12739, 8718, 0]);
+        assert_eq!(slot("{user1000}.following"), slot("user1000"));
+        assert_eq!(slot("foo{}{bar}"), slot("foo{}{bar}"));
+        assert_ne!(slot("foo{}{bar}"), slot("bar"), "an empty tag is none");
+        assert_eq!(slot("foo{{bar}}zap"), slot("{bar"));
+    }
+
+    #[test]
+    fn the_key_of_a_command_is_found() {
+        let key = |command: &str| {
+            let words: Vec<String> = command.split(' ').map(str::to_owned).collect();
+            first_key(&words).map(str::to_owned)
+        };
+        assert_eq!(key("set lock A NX").as_deref(), Some("lock"));
+        assert_eq!(key("EVAL return 1 lock").as_deref(), Some("lock"));
+        assert_eq!(key("XREAD COUNT 1 STREAMS s 0").as_deref(), Some("s"));
+        assert_eq!((key("INFO replication"), key("TIME")), (None, None));
+    }
+
+    #[test]
+    fn a_node_tells_its_slots_and_epochs() {
+        let nodes = "07c3 127.0.0.1:30004@31004,node4 slave e7d1 0 1426238317239 4 connected\n\
+            e7d1 127.0.0.1:30001@31001 myself,master - 0 0 1 connected 0-5460 5462 [5461->-07c3]\n";
+        let info = "cluster_state:ok\r\ncluster_current_epoch:6\r\n";
+        let read = ClusterNode::read(nodes, info).expect("a node");
+        assert_eq!(
+            (read.slots, read.config_epoch, read.current_epoch),
+            (vec![(0, 5460), (5462, 5462)], 1, 6)
+        );
+        assert!(read.ok);
     }
 }

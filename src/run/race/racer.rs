@@ -19,6 +19,7 @@ use crate::{
         director::Director,
         harness::Harness,
         recorder::Recorder,
+        redirects::Redirects,
         setup::{self, Connections},
         start_order::StartOrder,
         stops,
@@ -173,6 +174,7 @@ impl Racer {
     pub(crate) async fn reset(&mut self, seed: u64, rate: Rate, path: &Path) -> Result<(), EngineError> {
         self.director.actors = Actors::new(&self.scenario, seed);
         self.director.pending.clear();
+        self.director.redirects = Redirects::default();
         self.director.unsubscribe(path).await?;
         self.reset_servers(path).await?;
         let Harness { lab, server, .. } = &self.director.harness;

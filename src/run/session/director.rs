@@ -22,7 +22,7 @@ use crate::{
         parse_millis,
         plan::{Act, TextPlan},
     },
-    log::{ActorId, Condition, EventKind, Fault, Log, ServerState, Stop, Target, Way},
+    log::{ActorId, Condition, EventKind, Fault, LinkId, Log, ServerState, Stop, Target, Way},
     program::Actors,
     text::Text,
     verdict::Watch,
@@ -46,6 +46,7 @@ pub(crate) struct Director {
     pub(crate) pending: super::pending::PendingOperations,
     /// The numbers that servers gave to actors' connections.
     pub(crate) sessions: HashMap<(ActorId, String), i64>,
+    pub(crate) redirects: super::redirects::Redirects,
     pub(crate) questions: super::questions::Questions,
     seen: Vec<ServerState>,
     metrics: HashMap<String, i64>,
@@ -80,6 +81,7 @@ impl Director {
             invariants,
             pending: super::pending::PendingOperations::default(),
             sessions: HashMap::new(),
+            redirects: super::redirects::Redirects::default(),
             questions: super::questions::Questions::default(),
             seen: Vec::new(),
             metrics: HashMap::new(),
@@ -282,10 +284,21 @@ impl Director {
         fault: &Fault,
         path: &Path,
     ) -> Result<Result<(), String>, EngineError> {
-        if let (Target::Link(link), Condition::Held(Way::Replies)) = (fault.target(), fault.leaves())
-            && self.harness.ask_to_reach(link).await?
-        {
-            self.handle_until(|response| matches!(response, Response::Reached), path).await?;
+        // Connecting needs replies: whoever has not connected yet does so while there are any, and what is sent to a
+        // frozen server then waits in its socket.
+        let soon_silent = match (fault.target(), fault.leaves()) {
+            (Target::Link(link), Condition::Held(Way::Replies) | Condition::Delayed(..)) => {
+                vec![link.clone()]
+            }
+            (Target::Server(server), Condition::Frozen) => {
+                self.harness.clients.iter().map(|client| LinkId::new(&client.name, server)).collect()
+            }
+            _ => Vec::new(),
+        };
+        for link in soon_silent {
+            if self.harness.ask_to_reach(&link).await? {
+                self.handle_until(|response| matches!(response, Response::Reached), path).await?;
+            }
         }
         self.harness.inject(fault).await
     }

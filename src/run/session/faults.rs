@@ -1,5 +1,7 @@
 //! Injecting faults: processes are signalled, links cut and held, clocks set.
 
+use std::time::Duration;
+
 use super::{
     EngineError,
     harness::{Client, ClientState, Harness},
@@ -9,6 +11,9 @@ use crate::{
     lab::{Link, LinkState},
     log::{ActorId, Condition, Fault, LinkId, Target, Way},
 };
+
+/// By how much free play delays a link.
+const DELAY_MS: u64 = 2_000;
 
 /// How far free play sets a server's clock ahead or back.
 const JUMP_MS: i64 = 30_000;
@@ -60,6 +65,7 @@ impl Harness {
                 }
             }
             Fault::KillServer { server }
+            | Fault::LosePower { server }
             | Fault::FreezeServer { server }
             | Fault::ThawServer { server }
             | Fault::RestartServer { server } => return self.inject_into_server(fault, server).await,
@@ -76,17 +82,21 @@ impl Harness {
             Fault::SkewClient { .. } => {}
             Fault::Cut { link }
             | Fault::Hold { link, .. }
+            | Fault::Delay { link, .. }
             | Fault::Release { link }
             | Fault::Drop { link } => {
                 let Some(link) = self.lab.link_control(link) else {
                     return Ok(Err(format!("there is no link `{link}`")));
                 };
                 match fault {
-                    Fault::Drop { .. } if !matches!(link.state(), LinkState::Held(_)) => {
+                    Fault::Drop { .. }
+                        if !matches!(link.state(), LinkState::Held(_) | LinkState::Delayed(..)) =>
+                    {
                         return Ok(Err(format!("the link `{}` holds nothing", link.id())));
                     }
                     Fault::Cut { .. } | Fault::Drop { .. } => link.cut(),
                     Fault::Hold { way, .. } => link.hold(*way),
+                    Fault::Delay { way, by_ms, .. } => link.delay(*way, Duration::from_millis(*by_ms)),
                     _ => link.release(),
                 }
             }
@@ -116,8 +126,9 @@ impl Harness {
                     let hold = |way| Fault::Hold { link: link(), way };
                     faults.push(Fault::Cut { link: link() });
                     faults.extend([Way::Both, Way::Requests, Way::Replies].map(hold));
+                    faults.push(Fault::Delay { link: link(), way: Way::Both, by_ms: DELAY_MS });
                 }
-                LinkState::Held(_) => {
+                LinkState::Held(_) | LinkState::Delayed(..) => {
                     faults.extend([Fault::Release { link: link() }, Fault::Drop { link: link() }]);
                 }
                 LinkState::Cut => faults.push(Fault::Release { link: link() }),
@@ -138,6 +149,9 @@ impl Harness {
             return vec![Fault::RestartServer { server: name() }];
         }
         let mut faults = vec![Fault::KillServer { server: name() }];
+        if self.lab.is_persistent() {
+            faults.push(Fault::LosePower { server: name() });
+        }
         faults.push(if self.frozen.contains(server) {
             Fault::ThawServer { server: name() }
         } else {
@@ -181,9 +195,21 @@ impl Harness {
                 process.thaw()?;
                 self.frozen.remove(server);
             }
+            Fault::LosePower { .. } if self.lab.wall_clock().is_some() => {
+                return Ok(Err(format!(
+                    "it is not known what `{server}` has on its disk: this run is on the machine's own clock"
+                )));
+            }
             _ => {
+                let loses = matches!(fault, Fault::LosePower { .. });
+                if loses && !frozen {
+                    self.lab.await_sync(server).await?;
+                }
                 process.kill()?;
                 process.exited().await;
+                if loses {
+                    self.lab.lose_unsynced(server)?;
+                }
                 self.frozen.remove(server);
             }
         }
@@ -202,7 +228,7 @@ impl Harness {
         hit && self.refuses_at_once(server)
     }
 
-    /// Before replies are held: has the client connect where it has not yet, as connecting needs replies too. Whether there
+    /// Before no reply comes any more: has the client connect where it has not yet, as connecting needs replies too. Whether there
     /// is a [`Response::Reached`] to wait for.
     pub(crate) async fn ask_to_reach(&mut self, link: &LinkId) -> Result<bool, EngineError> {
         let Some(n) = self.clients.iter().position(|known| known.name == link.from) else { return Ok(false) };

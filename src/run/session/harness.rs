@@ -1,7 +1,7 @@
 //! The lab and the client processes of one run: sends operations, brings back what clients report.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{HashMap, HashSet, VecDeque},
     time::Duration,
 };
 
@@ -61,6 +61,8 @@ pub(crate) struct Harness {
     /// The server that operations without `on` go to.
     pub(crate) server: String,
     sentinels: &'static [&'static str],
+    /// What clients send by themselves: requests that were redirected.
+    pub(crate) outbox: VecDeque<(ActorId, Request)>,
     pub(crate) frozen: HashSet<String>,
     /// By server: how far its clock is ahead, in milliseconds.
     pub(crate) skews: HashMap<String, i64>,
@@ -142,6 +144,7 @@ impl Harness {
             homes,
             server,
             sentinels: scenario.lab().sentinels(),
+            outbox: VecDeque::new(),
             frozen: HashSet::new(),
             skews: HashMap::new(),
         };
@@ -182,8 +185,17 @@ impl Harness {
         matches!(self.lab.health().look(), Some(ProcessProblem::Stopped { .. }))
     }
 
+    /// Sends what clients send by themselves.
+    pub(crate) async fn flush(&mut self) -> Result<(), EngineError> {
+        while let Some((actor, request)) = self.outbox.pop_front() {
+            self.send(actor, &request).await?;
+        }
+        Ok(())
+    }
+
     /// The next thing that a client reports. Ends with an error when a server of the lab dies meanwhile.
     pub(crate) async fn next(&mut self) -> Result<Arrived, EngineError> {
+        self.flush().await?;
         tokio::select! {
             arrived = self.arrivals.recv() => match arrived {
                 Some(Arrived::Gone(n)) if self.clients[n].state != ClientState::Killed => Err(self.gone(n).await),
@@ -253,7 +265,7 @@ impl Harness {
             None | Some(LinkState::Open) => !self.frozen.contains(server),
             // The link itself reports that, even if its server is frozen.
             Some(LinkState::Cut) => self.refuses_at_once(server),
-            Some(LinkState::Held(_)) => false,
+            Some(LinkState::Held(_) | LinkState::Delayed(..)) => false,
         };
         client.state == ClientState::Running && passes
     }
@@ -291,6 +303,13 @@ impl Harness {
         !kept && well.len() * 2 > names.len() && well.iter().any(|name| state(name) == Some(LinkState::Open))
     }
 
+    /// Whether what an actor sends to a server, or its replies, take time.
+    pub(crate) fn is_delayed(&self, actor: ActorId, server: &str) -> bool {
+        let client = &self.clients[self.homes[actor.0 as usize]];
+        let link = self.lab.link_control(&LinkId::new(&client.name, server));
+        link.is_some_and(|link| matches!(link.state(), LinkState::Delayed(..)))
+    }
+
     /// Whether an actor's process is frozen.
     pub(crate) fn stands_still(&self, actor: ActorId) -> bool {
         self.clients[self.homes[actor.0 as usize]].state == ClientState::Frozen
@@ -307,7 +326,7 @@ impl Harness {
         for sentinel in self.sentinels {
             let open = |harness: &Self, server: &str| {
                 let link = harness.lab.link_control(&LinkId::new(&client, server));
-                link.is_some_and(|link| link.state() == LinkState::Open)
+                link.is_some_and(|link| matches!(link.state(), LinkState::Open | LinkState::Delayed(..)))
             };
             if !open(self, sentinel) {
                 continue;
@@ -316,7 +335,7 @@ impl Harness {
             let Some(server) = self.lab.primary(&address).await.map(str::to_owned) else { continue };
             // As "Guidelines for Redis clients with support for Redis Sentinel" has it: a Sentinel may not have
             // heard of a failover yet, so whoever it names is asked whether it is a master.
-            if open(self, &server) && self.reachable(actor, &server) && self.lab.is_master(&server).await? {
+            if open(self, &server) && !self.frozen.contains(&server) && self.lab.is_master(&server).await? {
                 return Ok(Some(server));
             }
         }

@@ -15,6 +15,7 @@ pub(crate) mod pacing;
 pub(crate) mod pending;
 pub(crate) mod questions;
 pub(crate) mod recorder;
+pub(crate) mod redirects;
 pub(crate) mod replay;
 pub(crate) mod setup;
 pub(crate) mod start_order;

@@ -1,12 +1,12 @@
 //! Moves: an actor's next operation is sent, its reply comes back, and the actor goes on to the next.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use super::{EngineError, director::Director, harness::Arrived, pending::PendingOperation};
 use crate::{
     client::protocol::{Request, Response, Wire},
     lesson::{Mistake, PRIMARY, Path, plan::Turn},
-    log::{ActorId, EventKind, OpId, Reply, product::mariadb::WAITS_FOR_ROWS},
+    log::{ActorId, EventKind, OpId, Product, Reply, product::mariadb::WAITS_FOR_ROWS},
     program::{Actors, Cause, Failure, Notification, Output, State},
 };
 
@@ -102,14 +102,21 @@ impl Director {
             named => self.harness.server_of(actor, named).to_owned(),
         };
         let sent = self.step_actors(path, |actors, output| actors[actor].send(&server, output))?;
-        let Some(wire) = sent.flatten() else { return Ok(None) };
+        let Some(mut wire) = sent.flatten() else { return Ok(None) };
+        if operation.on.is_none()
+            && self.scenario.lab().is_cluster()
+            && wire.command.product() == Some(Product::Redis)
+        {
+            wire.server = self.node_of(actor, &wire.command);
+        }
         self.pending.next += 1;
         let op = OpId(self.pending.next);
         self.recorder.record(self.actors[actor].sent(op, &operation, &wire));
         let limit = self.scenario.settings().lock_wait_timeout;
         let limit = limit.map_or(WAITS_FOR_ROWS, |limit| Duration::from_secs(limit.count().into()));
         self.pending.begin(op, actor, &wire, self.clock.now(), limit);
-        let wire = Wire { server: self.harness.connection_to(actor, &server), ..wire };
+        self.may_be_redirected(op, actor, &operation, &wire);
+        let wire = Wire { server: self.harness.connection_to(actor, &wire.server), ..wire };
         self.harness.send(actor, &Request::Do { op, actor, wire }).await?;
         Ok(Some(op))
     }
@@ -164,10 +171,15 @@ impl Director {
     pub(crate) fn done(&mut self, op: OpId, reply: &Reply, path: &Path) -> Result<(), EngineError> {
         let Some(PendingOperation { actor, .. }) = self.pending.by_op.remove(&op) else { return Ok(()) };
         let State::InFlight { operation } = self.actors[actor].state() else { return Ok(()) };
+        let operation = Arc::clone(operation);
+        let reply = &self.name_node(reply);
         let (label, place) = (operation.label.clone(), operation.path.clone());
         self.recorder.record(EventKind::Replied { op, actor, label, reply: reply.clone() });
         let room = self.recorder.has_room();
         room.map_err(|error| self.mistake(place.as_ref().unwrap_or(path), error))?;
+        if self.redirect(op, actor, &operation, reply) {
+            return Ok(());
+        }
         self.step_actors(path, |actors, output| actors[actor].reply(reply, output)).map(drop)
     }
 

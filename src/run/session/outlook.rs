@@ -49,6 +49,11 @@ impl Director {
             State::Ready(operation) | State::InFlight { operation } | State::Taking { operation, .. } => {
                 let server = self.harness.server_of(home, operation.on.as_deref());
                 let (server, wire) = match actor.foresee(self.clock.now(), server) {
+                    Some(Ok(Request::Command(wire)))
+                        if operation.on.is_none() && self.scenario.lab().is_cluster() =>
+                    {
+                        (self.node_of(home, &wire.command), wire.command.to_string())
+                    }
                     Some(Ok(Request::Command(wire))) => (wire.server, wire.command.to_string()),
                     Some(Ok(Request::Notification(from, _))) => (String::new(), from.join(", ")),
                     Some(Err(why)) => (String::new(), why),

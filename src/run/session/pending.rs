@@ -5,11 +5,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{EngineError, director::Director, harness::Arrived, supervision::ANSWERS_WITHIN};
+use super::{
+    EngineError,
+    director::Director,
+    harness::{Arrived, ClientState},
+    supervision::ANSWERS_WITHIN,
+};
 use crate::{
     client::protocol::{Response, Wire},
     clock::LessonTime,
-    lab::Waiting,
+    lab::{LinkState, Waiting},
     lesson::{Mistake, Path},
     log::{ActorId, Command, EventKind, Fault, OpId, Reply},
     program::State,
@@ -110,12 +115,17 @@ impl PendingOperations {
 impl Director {
     /// Waits until an operation is over, or is known to wait for another actor, or cannot be answered because
     /// a link is cut or held or the client is frozen.
-    pub(crate) async fn await_reply(&mut self, op: OpId, path: &Path) -> Result<(), EngineError> {
+    pub(crate) async fn await_reply(&mut self, mut op: OpId, path: &Path) -> Result<(), EngineError> {
         let mut silent = Instant::now();
+        op = self.redirects.follow(op);
+        self.harness.flush().await?;
         while let Some(PendingOperation { actor, server, may_wait, waits_inside, waits, .. }) =
             self.pending.by_op.get(&op).cloned()
             && !self.pending.woken.contains_key(&op)
         {
+            if self.harness.is_delayed(actor, &server) {
+                return self.await_delayed(path).await;
+            }
             if !self.harness.reachable(actor, &server) {
                 self.await_server(op, (actor, &server), path).await?;
                 break;
@@ -159,6 +169,8 @@ impl Director {
                 }
                 arrived => self.handle(arrived, path)?,
             }
+            op = self.redirects.follow(op);
+            self.harness.flush().await?;
         }
         self.take_woken(|_| true, path)
     }
@@ -336,6 +348,44 @@ impl Director {
             }
         }
         Ok(())
+    }
+
+    /// Waits until whatever was sent over delayed links is answered or on its way: what arrives at a server is answered
+    /// before time goes on.
+    pub(crate) async fn await_delayed(&mut self, path: &Path) -> Result<(), EngineError> {
+        while let Some(settled) = self.unsettled()? {
+            tokio::pin!(settled);
+            tokio::select! {
+                () = &mut settled => {}
+                arrived = self.harness.next_within(2 * ANSWERS_WITHIN) => self.handle(arrived?, path)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A delayed link that carries less than its client waits for: resolves when it carries as much.
+    fn unsettled(&self) -> Result<Option<impl Future<Output = ()> + use<>>, EngineError> {
+        for (id, state) in self.harness.lab.link_states() {
+            if !matches!(state, LinkState::Delayed(..)) {
+                continue;
+            }
+            let waits = self.pending.by_op.values().filter(|pending| {
+                let client = &self.harness.clients[self.harness.homes[pending.actor.0 as usize]];
+                client.name == id.from
+                    && client.state == ClientState::Running
+                    && pending.server == id.to
+                    && pending.waits.is_zero()
+                    && !pending.waits_inside
+            });
+            let waits = waits.count();
+            if let Some(link) = self.harness.lab.link_control(id)
+                && link.in_transit() < waits
+                && self.harness.answers(&id.to)?
+            {
+                return Ok(Some(link.carries(waits)));
+            }
+        }
+        Ok(None)
     }
 
     /// The mistake of an operation that its server does not answer although it runs and nothing holds the reply.

@@ -10,7 +10,7 @@ use crate::{
     client::protocol::Wire,
     lab::{Connection, Lab},
     lesson::{Mistake, Path, Scenario},
-    log::Reply,
+    log::{Reply, slot},
     program::command,
 };
 
@@ -89,7 +89,15 @@ pub(crate) fn wires(scenario: &Scenario, first: &str) -> impl Iterator<Item = Re
     let names = scenario.scope.value();
     scenario.setup.iter().map(move |setup| {
         let server = setup.on.clone().unwrap_or_else(|| first.to_owned());
-        command::fill_in(&setup.verb, server, &names)
+        let mut wire = command::fill_in(&setup.verb, server, &names)?;
+        if let Some(wire) = &mut wire
+            && setup.on.is_none()
+            && let Some(cluster) = scenario.lab().cluster()
+            && let Some(key) = wire.command.first_key()
+        {
+            cluster.owner(slot(key)).clone_into(&mut wire.server);
+        }
+        Ok(wire)
     })
 }
 

@@ -14,10 +14,11 @@ pub(crate) const KEEPER: &str = "lockstep";
 /// What a lesson may do. Commands that start processes, reach other servers, load code or change the server's own
 /// files are in Redis' category `@dangerous`, together with harmless ones, which are given back by name.
 const RIGHTS: &str = "~* -@all +@read +@write +@keyspace +@connection +@transaction +@scripting +@pubsub +@blocking \
-    +time +lolwut -@admin -@dangerous -script|debug -client|reply -asking \
+    +time +lolwut -@admin -@dangerous -script|debug -client|reply \
     +info +keys +sort +sort_ro +restore +flushall +flushdb +swapdb +role +save +lastsave \
     +config|get +config|set +config|resetstat +config|help +client|list +client|kill +client|pause +client|unpause \
-    +client|unblock +client|no-evict +slowlog +latency +memory +pubsub +xinfo +xgroup";
+    +client|unblock +cluster|info +cluster|keyslot +cluster|countkeysinslot +cluster|getkeysinslot +cluster|myid \
+    +cluster|nodes +cluster|replicas +cluster|shards +cluster|slots +cluster|links +cluster|help +client|no-evict +slowlog +latency +memory +pubsub +xinfo +xgroup";
 
 const CHANNELS: &str = "&*";
 

@@ -6,12 +6,12 @@ use std::path::Path;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
-use crate::lesson::{Appendonly, Settings};
 use crate::log::Product;
 use crate::process::error::LabError;
 use crate::server::boot::{Boot, Endpoint, Launch, Server, ready};
 use crate::server::redis::access::users;
-use crate::server::redis::observe::{Known, RedisObserver};
+use crate::server::redis::observe::{Asked, RedisObserver};
+use crate::server::redis::persistence::persistence;
 use crate::server::redis::programs::SERVER;
 
 /// The configuration file of a server, which nobody but its owner may read: it has a secret in it.
@@ -34,15 +34,6 @@ fn configuration(
     )
 }
 
-/// Without rewrites of the append-only file, which the server would start a process for.
-fn persistence(settings: &Settings) -> &'static str {
-    match settings.appendonly.unwrap_or(Appendonly::No) {
-        Appendonly::Always => "appendonly yes\nappendfsync always\nauto-aof-rewrite-percentage 0\n",
-        Appendonly::Everysec => "appendonly yes\nappendfsync everysec\nauto-aof-rewrite-percentage 0\n",
-        Appendonly::No => "appendonly no\n",
-    }
-}
-
 /// Starts a server with a directory and a configuration file of its own, so that what is written
 /// into them (`CONFIG REWRITE`, an append-only file) outlives a restart.
 pub(crate) async fn start(
@@ -50,14 +41,14 @@ pub(crate) async fn start(
     name: &str,
     port: Option<SocketAddr>,
     extra: &str,
-    known: Option<&Known>,
+    asked: Option<Asked>,
 ) -> Result<Server, LabError> {
     let socket = boot.workspace.join(&format!("{name}.sock"));
     let data = boot.workspace.make_dir(&format!("{name}-data"))?;
     let config = configuration(boot, &socket, &data, port, extra);
     let config = boot.workspace.write(&format!("{name}.conf"), &config)?;
     let arguments = vec![config.into()];
-    let observer = RedisObserver::new(&socket, boot.secret.password(), known.cloned());
+    let observer = RedisObserver::new(&socket, boot.secret.password(), asked);
     let program = (SERVER.find)(boot.search)?;
     let started = boot.start(name, &program, &arguments)?;
     let process = &started.0;

@@ -1,10 +1,12 @@
-//! Redis: servers on Unix sockets in the workspace, independent of each other or with Sentinels.
+//! Redis: servers on Unix sockets in the workspace, independent of each other, with Sentinels or as a cluster.
 
 pub(crate) mod access;
 pub(crate) mod boot;
 pub(crate) mod client;
+pub(crate) mod cluster;
 pub(crate) mod connection;
 pub(crate) mod observe;
+pub(crate) mod persistence;
 pub(crate) mod programs;
 pub(crate) mod replicated;
 pub(crate) mod resp;
@@ -18,15 +20,18 @@ use futures::future::try_join_all;
 use crate::lesson::Topology;
 use crate::process::LabError;
 use crate::server::boot::{Boot, Started};
+use observe::Asked;
 
 /// Starts all servers of a topology at once.
 pub(crate) async fn start(boot: &Boot<'_>, topology: &Topology) -> Result<Started, LabError> {
     if !topology.sentinels.is_empty() {
         return replicated::start(boot, topology).await;
     }
-    let nobody = Arc::default();
+    if topology.is_cluster() {
+        return cluster::start(boot, topology).await;
+    }
     // The only server of a lab is not asked for its role.
-    let known = (topology.servers.len() > 1).then_some(&nobody);
-    let starts = topology.servers.iter().map(|name| boot::start(boot, name, None, "", known));
+    let asked = (topology.servers.len() > 1).then(|| Asked { known: Arc::default(), cluster: false });
+    let starts = topology.servers.iter().map(|name| boot::start(boot, name, None, "", asked.clone()));
     Ok(try_join_all(starts).await?.into())
 }

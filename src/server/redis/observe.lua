@@ -25,8 +25,10 @@ for _, name in ipairs(names) do
   if #seen == keys then break end
   -- SCAN may name a key twice.
   if name ~= last then
-    local kind, value = redis.call('TYPE', name).ok, ''
-    if left <= 0 then value = kind == 'string' and '…' or { '…', '…' }
+    -- A node of a cluster tells nothing of a key whose slot is another's by now.
+    local kind, value = redis.pcall('TYPE', name).ok or 'moved', ''
+    if kind == 'moved' then
+    elseif left <= 0 then value = kind == 'string' and '…' or { '…', '…' }
     elseif kind == 'string' then value = redis.call('GETRANGE', name, 0, bytes - 1)
     elseif kind == 'hash' then value = redis.call('HSCAN', name, '0', 'COUNT', elements)[2]
     elseif kind == 'list' then value = redis.call('LRANGE', name, 0, elements - 1)
@@ -34,7 +36,7 @@ for _, name in ipairs(names) do
     elseif kind == 'stream' then value = redis.call('XRANGE', name, '-', '+', 'COUNT', elements)
     elseif kind == 'zset' then value = redis.call('ZRANGE', name, 0, elements - 1, 'WITHSCORES')
     end
-    seen[#seen + 1] = { short(name), kind, redis.call('PEXPIRETIME', name), short(value) }
+    seen[#seen + 1] = { short(name), kind, kind == 'moved' and -1 or redis.call('PEXPIRETIME', name), short(value) }
   end
   last = name
 end

@@ -17,7 +17,7 @@ use redis::{
 use tokio::sync::Mutex;
 
 use crate::clock::{LessonClock, Slot};
-use crate::log::{KeyState, KeyValue, Keyspace, Observed, Role};
+use crate::log::{ClusterNode, KeyState, KeyValue, Keyspace, Observed, Role};
 use crate::server::observe::{Look, ObserveError, Observer, Waiting, within};
 
 const LOOK: &str = include_str!("observe.lua");
@@ -34,6 +34,14 @@ const BYTES: usize = 1024;
 /// Ports that servers are known by to each other, and the servers' names.
 pub(crate) type Known = Arc<HashMap<u16, String>>;
 
+/// What is asked of a server beside its keys, where the lab has several.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub known: Known,
+    /// Whether it is a node of a cluster.
+    pub cluster: bool,
+}
+
 impl From<RedisError> for ObserveError {
     fn from(error: RedisError) -> Self {
         let why = error.to_string();
@@ -46,24 +54,23 @@ impl From<RedisError> for ObserveError {
 pub(crate) struct RedisObserver {
     socket: PathBuf,
     password: Option<String>,
-    /// The names of the servers by port, where it is to be asked for its role too.
-    known: Option<Known>,
+    asked: Option<Asked>,
     connection: Mutex<Option<MultiplexedConnection>>,
 }
 
 impl RedisObserver {
-    pub fn new(socket: &Path, password: Option<&str>, known: Option<Known>) -> Self {
+    pub fn new(socket: &Path, password: Option<&str>, asked: Option<Asked>) -> Self {
         Self {
             socket: socket.to_path_buf(),
             password: password.map(str::to_owned),
-            known,
+            asked,
             connection: Mutex::new(None),
         }
     }
 
     /// What `ROLE` answers. Scripts may not ask it, so it is a second look.
     async fn role(&self) -> Result<Option<Role>, ObserveError> {
-        let Some(known) = &self.known else { return Ok(None) };
+        let Some(Asked { known, .. }) = &self.asked else { return Ok(None) };
         let answer: Vec<Value> = self.ask(&redis::cmd("ROLE")).await?;
         Ok(Some(match answer.as_slice() {
             [kind, _, Value::Int(port), ..] if text(kind) == "slave" => Role::Replica {
@@ -74,6 +81,19 @@ impl RedisObserver {
             },
             _ => Role::Master,
         }))
+    }
+
+    fn in_cluster(&self) -> bool {
+        self.asked.as_ref().is_some_and(|asked| asked.cluster)
+    }
+
+    async fn cluster(&self) -> Result<Option<ClusterNode>, ObserveError> {
+        if !self.in_cluster() {
+            return Ok(None);
+        }
+        let nodes: String = self.ask(redis::cmd("CLUSTER").arg("NODES")).await?;
+        let info: String = self.ask(redis::cmd("CLUSTER").arg("INFO")).await?;
+        Ok(ClusterNode::read(&nodes, &info))
     }
 
     pub async fn info(&self, field: &str) -> Result<Option<String>, ObserveError> {
@@ -118,6 +138,10 @@ impl RedisObserver {
         let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
         // For people who look at `CLIENT LIST`.
         redis::cmd("CLIENT").arg("SETNAME").arg("lockstep-observer").exec_async(&mut connection).await?;
+        if self.in_cluster() {
+            // A replica shows its keys to those only that ask for what may be old.
+            redis::cmd("READONLY").exec_async(&mut connection).await?;
+        }
         Ok(slot.insert(connection).clone())
     }
 }
@@ -134,7 +158,8 @@ impl Observer for RedisObserver {
                 (name, KeyState { value: key_value(kind, &value), expires_at })
             });
             let keys = keys.collect();
-            Ok(Observed::Redis(Keyspace { keys, role: self.role().await? }))
+            let (role, cluster) = (self.role().await?, self.cluster().await?);
+            Ok(Observed::Redis(Keyspace { keys, role, cluster }))
         }
         .boxed()
     }

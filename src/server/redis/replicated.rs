@@ -8,7 +8,8 @@
 
 use std::collections::HashMap;
 use std::fmt::Write;
-use std::net::{IpAddr, Ipv4Addr};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use futures::future::try_join_all;
@@ -22,6 +23,7 @@ use crate::server::boot::{Boot, Endpoint, Started, free_port, on_free_ports, rea
 use crate::server::link::{Link, Visitor};
 use crate::server::redis::access::KEEPER;
 use crate::server::redis::boot::start as start_member;
+use crate::server::redis::observe::{Asked, Known};
 use crate::server::redis::sentinel;
 
 /// How fast the lesson clock runs until the Sentinels have found each other: they greet every 2 s.
@@ -35,12 +37,28 @@ pub(crate) async fn start(boot: &Boot<'_>, topology: &Topology) -> Result<Starte
     on_free_ports(|| start_once(boot, topology)).await
 }
 
-async fn start_once(boot: &Boot<'_>, topology: &Topology) -> Result<Started, LabError> {
-    let unlinked = |source| LabError::Link { link: "master".to_owned(), source };
-    let names = topology.servers;
-    let secret = boot.secret.secret();
+/// A Redis server that others know by the port of its front.
+pub(super) struct Member {
+    name: &'static str,
+    own: SocketAddr,
+    pub(super) announced: SocketAddr,
+    /// What its configuration has beside what every server's has.
+    pub(super) config: String,
+    known: Known,
+}
+
+fn unlinked(source: io::Error) -> LabError {
+    LabError::Link { link: "the servers'".to_owned(), source }
+}
+
+/// The servers of a topology, with their fronts laid and nothing started yet.
+pub(super) async fn members(
+    boot: &Boot<'_>,
+    topology: &Topology,
+    started: &mut Started,
+) -> Result<Vec<Member>, LabError> {
     let mut fronts = Vec::new();
-    for name in names {
+    for name in topology.servers {
         let front = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(unlinked)?;
         let announced = front.local_addr().map_err(unlinked)?;
         fronts.push((*name, front, announced));
@@ -48,39 +66,57 @@ async fn start_once(boot: &Boot<'_>, topology: &Topology) -> Result<Started, Lab
     let known: HashMap<u16, String> =
         fronts.iter().map(|(name, _, announced)| (announced.port(), (*name).to_owned())).collect();
     let known = Arc::new(known);
-    let master = fronts[0].2;
-    let mut started = Started::default();
     let mut members = Vec::new();
     for (name, front, announced) in fronts {
         let own = free_port().map_err(unlinked)?;
         let visitors = visitors(topology, name);
-        started.links.extend(Link::lay_front(front, own, &visitors).map_err(unlinked)?);
-        let mut extra = format!(
-            "masteruser {KEEPER}\nmasterauth {}\nbind-source-addr {}\nreplica-announce-ip 127.0.0.1\nreplica-announce-port {}\n\
+        started.links.extend(Link::lay_front(front, own, &visitors, boot.clock).map_err(unlinked)?);
+        let config = format!(
+            "masteruser {KEEPER}\nmasterauth {}\nbind-source-addr {}\n\
              repl-diskless-sync yes\nrepl-diskless-sync-delay 0\n",
-            secret,
+            boot.secret.secret(),
             source(topology, name),
-            announced.port(),
         );
-        if name == names[1] {
+        members.push(Member { name, own, announced, config, known: Arc::clone(&known) });
+    }
+    Ok(members)
+}
+
+/// Starts them all.
+pub(super) async fn run(
+    boot: &Boot<'_>,
+    members: &[Member],
+    cluster: bool,
+    started: &mut Started,
+) -> Result<(), LabError> {
+    let starts = members.iter().map(|Member { name, own, config, known, .. }| {
+        let asked = Asked { known: Arc::clone(known), cluster };
+        start_member(boot, name, Some(*own), config, Some(asked))
+    });
+    started.servers = try_join_all(starts).await?;
+    for (server, member) in started.servers.iter_mut().zip(members) {
+        server.announced_port = Some(member.announced.port());
+    }
+    Ok(())
+}
+
+async fn start_once(boot: &Boot<'_>, topology: &Topology) -> Result<Started, LabError> {
+    let mut started = Started::default();
+    let mut all = members(boot, topology, &mut started).await?;
+    let master = all[0].announced;
+    for (n, Member { announced, config, .. }) in all.iter_mut().enumerate() {
+        let port = announced.port();
+        // Writing to a string cannot fail.
+        let _ = write!(config, "replica-announce-ip 127.0.0.1\nreplica-announce-port {port}\n");
+        if n == 1 {
             // Sentinel prefers the smaller number, so that lessons know beforehand whom it will choose.
-            extra.push_str("replica-priority 50\n");
+            config.push_str("replica-priority 50\n");
         }
-        if announced != master {
-            // Writing to a string cannot fail.
-            let _ = writeln!(extra, "replicaof 127.0.0.1 {}", master.port());
+        if n > 0 {
+            let _ = writeln!(config, "replicaof 127.0.0.1 {}", master.port());
         }
-        members.push((name, own, extra));
     }
-    let known = &known;
-    started.servers = try_join_all(
-        members.iter().map(|(name, own, extra)| start_member(boot, name, Some(*own), extra, Some(known))),
-    )
-    .await?;
-    for server in &mut started.servers {
-        server.announced_port =
-            known.iter().find(|(_, name)| **name == server.info.name).map(|(port, _)| *port);
-    }
+    run(boot, &all, false, &mut started).await?;
     let quorum = topology.sentinels.len() / 2 + 1;
     boot.clock.set_rate(Rate::from_factor(BOOT_RATE).unwrap_or(Rate::NORMAL))?;
     started.helpers = try_join_all(topology.sentinels.iter().map(|name| async move {
@@ -129,7 +165,7 @@ async fn know_each_other(boot: &Boot<'_>, started: &Started) -> Result<(), LabEr
 fn visitors(topology: &Topology, server: &str) -> Vec<Visitor> {
     let others = topology.servers.iter().chain(topology.sentinels);
     others
-        .filter(|name| **name != server)
+        .filter(|name| topology.has_link(name, server))
         .map(|name| (LinkId::new(name, server), source(topology, name)))
         .collect()
 }

@@ -300,7 +300,7 @@ impl<'a> Composer<'a> {
 
     fn fault(&mut self, fault: &Fault) {
         match (fault.target(), fault.leaves()) {
-            (Target::Link(link), Condition::Held(way)) => {
+            (Target::Link(link), Condition::Held(way) | Condition::Delayed(way, _)) => {
                 self.held.push((link.clone(), way));
                 // Commands that are on their way already have arrived.
                 let open = self.open.values_mut().filter(|open| open.link == *link && !open.held);
@@ -355,8 +355,8 @@ fn share(n: usize, of: usize) -> f64 {
     share.min(1.0)
 }
 
-/// The server from which another took over being the master with an event: the one that was seen as a master
-/// last. None where the server was no replica before: it has not taken over from anybody.
+/// The server from which another took over being the master with an event: the one that it followed. None where it was
+/// no replica before: it has not taken over from anybody.
 pub fn predecessor<'a>(log: &'a Log, event: usize, server: &str) -> Option<&'a str> {
     let mut was_replica = false;
     let mut before = None;
@@ -366,6 +366,8 @@ pub fn predecessor<'a>(log: &'a Log, event: usize, server: &str) -> Option<&'a s
             Some(role) if role.leads() && state.server != server && before.is_none() => {
                 before = Some(&*state.server);
             }
+            // Of several masters, the one that it followed.
+            Some(Role::Replica { of }) if state.server == server => return Some(of),
             Some(role) if !role.leads() && state.server == server => was_replica = true,
             _ => {}
         }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{prelude::*, selection};
 use crate::{
-    log::Observed,
+    log::{ClusterNode, Keyspace, Observed},
+    text::Lang,
     ui::words::fault,
     world::{Change, ServerWorld},
 };
@@ -95,6 +96,13 @@ impl<'a> ServerPane<'_, 'a> {
             };
             spans.push(Span::styled(role, scene.style(Role::Chrome)));
             spans.extend(self.member());
+            if let Some(Observed::Redis(Keyspace { cluster: Some(node), .. })) = &server.observed {
+                spans.push(Span::styled(cluster_node(scene.lang, node), scene.style(Role::Chrome)));
+                if !node.ok {
+                    let words = format!(" ▮ {}", words::CLUSTER_DOWN.get(scene.lang));
+                    spans.push(Span::styled(words, scene.style(Role::Danger)));
+                }
+            }
         }
         if server.frozen {
             let words = format!(" ▮ {}", words::FROZEN.get(scene.lang));
@@ -149,6 +157,17 @@ impl<'a> ServerPane<'_, 'a> {
         }
         lines
     }
+}
+
+/// The slots and epochs of a node of a cluster.
+fn cluster_node(lang: Lang, node: &ClusterNode) -> String {
+    let ranges: Vec<String> = node.slots.iter().map(|(first, last)| format!("{first}-{last}")).collect();
+    let slots = match ranges.as_slice() {
+        [] => String::new(),
+        ranges => format!(" · {}", words::SLOTS.with(lang, &[&ranges.join(" ")])),
+    };
+    let epochs = [node.config_epoch.to_string(), node.current_epoch.to_string()];
+    format!("{slots} · {}", words::EPOCHS.with(lang, &[&epochs[0], &epochs[1]]))
 }
 
 /// The pane's title: product and version where there is one server.

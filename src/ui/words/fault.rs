@@ -48,6 +48,19 @@ fn row(fault: &Fault) -> Row {
             words("link holds replies", "链路挂起回复"),
             words("hold replies on {}", "挂起 {} 的回复"),
         ),
+        Fault::Delay { way, .. } => {
+            let to_do = match way {
+                Way::Both => words("delay everything on {} by {}", "{} 的双向数据延迟 {}"),
+                Way::Requests => words("delay requests on {} by {}", "{} 的请求延迟 {}"),
+                Way::Replies => words("delay replies on {} by {}", "{} 的回复延迟 {}"),
+            };
+            let done = match way {
+                Way::Both => words("link delayed by {}", "链路延迟 {}"),
+                Way::Requests => words("link delays requests by {}", "链路的请求延迟 {}"),
+                Way::Replies => words("link delays replies by {}", "链路的回复延迟 {}"),
+            };
+            row(CLOCK, "", done, to_do)
+        }
         Fault::Release { .. } => {
             row(RELEASED, "", words("link released", "链路恢复"), words("release {}", "恢复 {}"))
         }
@@ -58,6 +71,15 @@ fn row(fault: &Fault) -> Row {
             words("cut {} and lose what it holds", "切断 {}，丢弃挂起的数据"),
         ),
         Fault::KillServer { .. } => row(KILLED, "SIGKILL", DEAD, words("kill server {}", "杀掉服务器 {}")),
+        Fault::LosePower { .. } => row(
+            KILLED,
+            "POWER",
+            words("lost power", "断电"),
+            words(
+                "cut the power of {}: what is not on its disk is lost",
+                "让 {} 断电：没有落盘的数据全部丢失",
+            ),
+        ),
         Fault::FreezeServer { .. } => {
             row(STOPPED, "SIGSTOP", FROZEN, words("freeze server {}", "冻结服务器 {}"))
         }
@@ -107,6 +129,14 @@ fn amount(ahead_ms: i64) -> String {
     time::amount(ahead_ms.unsigned_abs())
 }
 
+/// How far a fault sets a clock wrong or delays a link.
+fn extent(fault: &Fault) -> String {
+    match fault {
+        Fault::Delay { by_ms, .. } => time::amount(*by_ms),
+        other => amount(other.ahead_ms().unwrap_or_default()),
+    }
+}
+
 /// A fault in a few words: `▮ A->redis link held`.
 pub fn words(lang: Lang, fault: &Fault) -> String {
     format!("{} {} {}", glyph(fault), fault.target(), done(lang, fault))
@@ -114,12 +144,12 @@ pub fn words(lang: Lang, fault: &Fault) -> String {
 
 /// What has happened to a fault's target: `link held`.
 pub fn done(lang: Lang, fault: &Fault) -> String {
-    row(fault).done.with(lang, &[&amount(fault.ahead_ms().unwrap_or_default())])
+    row(fault).done.with(lang, &[&extent(fault)])
 }
 
 /// A fault as something to do: `freeze A`.
 pub fn to_do(lang: Lang, fault: &Fault) -> String {
-    row(fault).to_do.with(lang, &[&fault.target().to_string(), &amount(fault.ahead_ms().unwrap_or_default())])
+    row(fault).to_do.with(lang, &[&fault.target().to_string(), &extent(fault)])
 }
 
 /// How wrong a clock is, in words: `clock 30 s ahead`.

@@ -54,8 +54,9 @@ impl Pair<'_, '_> {
             let there = others.find(|other| other.key == set.key && other.server == set.server);
             let granted =
                 there.or_else(|| theirs.iter().rev().find(|other| other.key == set.key)).or(theirs.last())?;
-            if there.is_some() && granted.sent < set.sent && set.replied < granted.replied {
-                // The second to believe had asked first, and its reply was long on its way.
+            if granted.key == set.key && granted.sent < set.sent && set.replied < granted.replied {
+                // The second to believe had asked first, and its reply was long on its way, or its server stood still
+                // and was replaced meanwhile.
                 let places = [granted.sent, set.sent, granted.replied];
                 let text = words::granted(self.case, Kind::LateReply, set.sent, (set, granted));
                 return Some(Why::new(Kind::LateReply, places, text));

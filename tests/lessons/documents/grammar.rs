@@ -62,6 +62,7 @@ fn every_field_is_told() {
         ("Await", "## Story", "field of `await`"),
         ("Take", "### Notifications", "field of `take`"),
         ("OneWay", "## Faults", "field of `hold`"),
+        ("Delay", "## Faults", "field of `delay`"),
         ("Ask", "## Questions", "field of `ask`"),
         ("Choice", "## Questions", "field of a choice"),
         ("Claim", "## Claims", "field"),

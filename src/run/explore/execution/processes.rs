@@ -153,7 +153,7 @@ impl Processes {
             Some(Ok(Request::Command(wire)))
                 if wire.command.product() == Some(Product::Redis) && !wire.command.listens() =>
             {
-                let replicated = self.scenario.lab().has_sentinels();
+                let replicated = self.scenario.lab().is_replicated();
                 // There time runs while a move is made, so waiting for replicas comes to its end.
                 if !(replicated && wire.command.is_redis("WAIT")) {
                     let name = operation_name(&self.scenario, actor, &operation.label);

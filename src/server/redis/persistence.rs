@@ -1,0 +1,58 @@
+//! What a Redis server writes to files, and what of that outlives a loss of power.
+
+use std::{fs, io, path::Path};
+
+use crate::lesson::{Appendonly, Settings};
+
+/// The lines of a server's configuration: without rewrites of the append-only file, which the server would start a
+/// process for.
+pub(crate) fn persistence(settings: &Settings) -> &'static str {
+    match settings.appendonly.unwrap_or(Appendonly::No) {
+        Appendonly::Always => "appendonly yes\nappendfsync always\nauto-aof-rewrite-percentage 0\n",
+        Appendonly::Everysec => "appendonly yes\nappendfsync everysec\nauto-aof-rewrite-percentage 0\n",
+        Appendonly::No => "appendonly no\n",
+    }
+}
+
+/// Cuts the append-only files in a server's directory to what was on the disk: the preloaded library has noted that beside
+/// each of them (`preload/syncing.rs`).
+pub(crate) fn lose_unsynced(data: &Path) -> io::Result<()> {
+    let files = match fs::read_dir(data.join("appendonlydir")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        files => files?,
+    };
+    for file in files {
+        let path = file?.path();
+        if !path.to_string_lossy().ends_with(".incr.aof") {
+            continue;
+        }
+        let mut note = path.clone().into_os_string();
+        note.push(".synced");
+        let synced = fs::read(note).ok().and_then(|bytes| Some(u64::from_le_bytes(bytes.try_into().ok()?)));
+        let file = fs::File::options().write(true).open(&path)?;
+        file.set_len(file.metadata()?.len().min(synced.unwrap_or(0)))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_on_the_disk_is_gone() {
+        let data = tempfile::tempdir().unwrap();
+        lose_unsynced(data.path()).unwrap();
+        let dir = data.path().join("appendonlydir");
+        fs::create_dir(&dir).unwrap();
+        for name in ["a.1.incr.aof", "b.1.incr.aof", "a.1.base.rdb"] {
+            fs::write(dir.join(name), "twelve bytes").unwrap();
+        }
+        fs::write(dir.join("a.1.incr.aof.synced"), 6_u64.to_le_bytes()).unwrap();
+        lose_unsynced(data.path()).unwrap();
+        let read = |name: &str| fs::read_to_string(dir.join(name)).unwrap();
+        assert_eq!(read("a.1.incr.aof"), "twelve");
+        assert_eq!(read("b.1.incr.aof"), "", "never synced");
+        assert_eq!(read("a.1.base.rdb"), "twelve bytes", "synced before it had this name");
+    }
+}
