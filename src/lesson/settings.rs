@@ -201,11 +201,6 @@ mod tests {
             ("settings: { dir: / }\n", "", "`dir`"),
             ("settings: { lock_wait_timeout: 1500ms }\n", "", "whole seconds"),
             ("settings: { lock_wait_timeout: 3s }\n", "", "a setting of MariaDB"),
-            (
-                "",
-                "    lab: zookeeper\n    settings: { appendonly: no }\n",
-                "`appendonly` is a setting of Redis, and this lab has no server of it",
-            ),
         ] {
             let checked = from_text("tried.yaml", &lesson(own, variant)).and_then(|loaded| loaded.check());
             let message = checked.expect_err(why).to_string();

@@ -259,12 +259,6 @@ fn every_mistake_has_its_line_and_says_what_is_right() {
             &["an empty text"],
         ),
         (
-            "    goal: { en: Let two clients hold the lock., zh: 让两个客户端同时持有锁。 }\n",
-            "",
-            "- never: { overlap: lock }",
-            &["missing field `goal`"],
-        ),
-        (
             "says: { en: Two clients hold the lock., zh: 两个客户端同时持有锁。 }",
             "says: { en: \"${leese} is over.\", zh: 两个客户端同时持有锁。 }",
             "says: { en: Two clients hold the lock.",

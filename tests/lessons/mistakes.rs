@@ -270,7 +270,6 @@ const BAD: &[&str] = &[
     "local x == 1",
     "if 1 != 2 then return 1 end",
     "return 1 return 2",
-    "for i in 1, 3 do end",
     "for i = 1, 3 end",
     "local t = {1, 2 return t",
     "return redis.call('GET' KEYS[1])",

@@ -194,7 +194,7 @@ fn an_operation_goes_to_a_server_of_its_own_product() {
     assert!(without.err.contains("no server of this lab is MariaDB"), "{}", without.err);
     let twice = run(&["check"], &BOTH.replace("[redis, mariadb]", "[redis, masters]"));
     assert_exit(2, &twice);
-    assert!(twice.err.contains("tried.yaml:10:6: lab") && twice.err.contains("has two"), "{}", twice.err);
+    assert!(twice.err.contains("tried.yaml:10:6:") && twice.err.contains("has two"), "{}", twice.err);
 }
 
 #[test]

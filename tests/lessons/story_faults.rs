@@ -465,10 +465,10 @@ fn a_hold_that_cannot_be_is_named_with_its_place() {
     let story = "  - hold: { link: A->redis, way: replies }\n  - move: A.set\n";
     let good = lesson("redis", ONE_WAY, &["exists('key')"], story);
     for (from, to, why) in [
-        ("way: replies", "way: back", "unknown variant `back`, expected one of"),
+        ("way: replies", "way: back", "`way` cannot be `back`"),
         ("way: replies", "ways: replies", "unknown field `ways`"),
         ("{ link: A->redis, way: replies }", "[]", "an empty list"),
-        ("{ link: A->redis, way: replies }", "7", "a link such as A->redis"),
+        ("{ link: A->redis, way: replies }", "7", "takes a text or a list or fields below it"),
         ("link: A->redis", "link: A->postgres", "unknown server `postgres`"),
         ("link: A->redis", "link: redis->A", "unknown server `A`"),
     ] {
@@ -650,7 +650,7 @@ fn a_variant_is_checked_against_its_own_servers() {
         ("lab: masters", "lab: sentinel", "unknown server"),
         ("lab: masters", "lab: zookeeper", "unknown server `redis3`"),
         ("- redis: SET key 5", "- zk: create /key 5", "no server of this lab is ZooKeeper"),
-        ("lab: masters", "lab: mysql", "unknown variant `mysql`"),
+        ("lab: masters", "lab: mysql", "`lab` cannot be `mysql`"),
         ("        on: redis3\n", "        on: redis7\n", "unknown server `redis7`"),
         ("        on: redis3\n", "        on: redis\n", "unknown server `redis`"),
         ("kill: redis5", "kill: redis", "unknown server `redis`"),
@@ -717,7 +717,7 @@ fn what_a_story_cannot_do_to_servers_is_said_with_its_place() {
         ("  - kill: redis6\n", "unknown server `redis6`"),
         ("  - drop: A->redis1\n", "holds nothing"),
         ("  - await: { that: exists('lock') == false, within: 1s }\n", "did not come true within 1000 ms"),
-        ("  - await: { that: role('redis9') == 'master', within: 1s }\n", "no server is called `redis9`"),
+        ("  - await: { that: role('redis9') == 'master', within: 1s }\n", "unknown server `redis9`"),
     ] {
         let error = refused(&["run"], &five(to));
         assert!(error.contains(why), "{to}: {error}");

@@ -18,7 +18,7 @@ const FOLDERS: &[(&str, &str)] = &[
     ("world", "clock lesson log text"),
     ("verdict", "clock lesson log text world"),
     ("process", "clock"),
-    ("server", "clock lesson log process text"),
+    ("server", "clock files lesson log process text"),
     ("client", "log server"),
     ("lab", "clock lesson log process server text"),
     ("recording", "clock files lesson log printable"),

@@ -53,7 +53,13 @@ fn by_default_a_failure_stands_above_its_own_fix() {
         "unlock-someone-elses-lock: get-compare-del, owner-check",
         "watchdog: no-renewal, watchdog",
         "master-failover: replication-lag, wait",
+        "cluster-is-not-safer: replication-lag, wait",
+        "fencing-token: no-token, token",
+        "semaphore: counter, owner",
+        "wait-without-spinning: holder-dies, as-long-as-the-lease",
         "zk-herd: herd, predecessor",
+        "zk-leader-failover: majority-lost, leader-dies",
+        "db-pessimistic: autocommit, for-update",
     ];
     assert_eq!(pairs, expected);
 }

@@ -142,7 +142,7 @@ fn long(n: usize) -> Vec<String> {
 
 /// Runs on a stack smaller than that of any thread of Lockstep, in a build without optimization.
 fn on_a_small_stack(test: impl FnOnce() + Send + 'static) {
-    let thread = std::thread::Builder::new().stack_size(1 << 20).spawn(test);
+    let thread = std::thread::Builder::new().stack_size(3 << 19).spawn(test);
     thread.expect("a thread").join().expect("no panic and no overflow");
 }
 

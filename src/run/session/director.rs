@@ -290,7 +290,7 @@ impl Director {
             (Target::Link(link), Condition::Held(Way::Replies) | Condition::Delayed(..)) => {
                 vec![link.clone()]
             }
-            (Target::Server(server), Condition::Frozen) => {
+            (Target::Server(server), Condition::Frozen) if self.scenario.lab().is_cluster() => {
                 self.harness.clients.iter().map(|client| LinkId::new(&client.name, server)).collect()
             }
             _ => Vec::new(),

@@ -311,7 +311,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn no_log_makes_it_panic(moves in proptest::collection::vec((0..4_u32, 0..12_u8, 0..3_i64), 0..24)) {
-        for never in [OVERLAP, "deleted_by_another('lock') > 0", "herd() > 1", "moves('move') > 3"] {
+        for never in [OVERLAP, "deleted_by_another('lock') > 0", "herd() > 1", "moves('acquire') > 3"] {
             let mut run = Run::new(never);
             let mut seconds = 0;
             for (actor, what, number) in &moves {
