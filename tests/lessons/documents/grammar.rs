@@ -155,6 +155,21 @@ fn with(lesson: &str, fragment: &str) -> String {
     whole.into_values().collect::<Vec<_>>().join("\n")
 }
 
+/// A client for each program of a fragment, where it has programs of its own and none that the frame's clients run.
+fn clients_of(fragment: &str) -> String {
+    let programs = fragment.lines().skip_while(|line| *line != "programs:").skip(1);
+    let programs = programs.take_while(|line| line.starts_with(' '));
+    let names = programs.filter_map(|line| line.strip_prefix("  ")?.split_once(':'));
+    let names: Vec<&str> =
+        names.map(|(name, _)| name).filter(|name| !name.starts_with([' ', '#', '-'])).collect();
+    if names.is_empty() || names.contains(&"worker") {
+        return String::new();
+    }
+    let clients: Vec<String> =
+        names.iter().enumerate().map(|(n, name)| format!("  P{n}: {{ runs: {name} }}")).collect();
+    format!("clients:\n{}", clients.join("\n"))
+}
+
 /// Whether a block is a whole lesson.
 fn is_whole(block: &str) -> bool {
     block.starts_with("format:") && block.contains("\nid:")
@@ -169,6 +184,7 @@ summary: { en: Holds what is missing., zh: 补上缺的部分。 }
 intro: { en: Nothing happens., zh: 什么也没发生。 }
 minutes: 1
 lab: redis
+params: { lease: 3s }
 clients:
   A: { runs: worker }
   B: { runs: worker }
@@ -202,7 +218,8 @@ fn every_example_is_right() {
                 check_recipes(&Source::new(path, block.clone())).map(drop)
             } else {
                 fragments += 1;
-                from_text(path, &with(FRAME, &block)).and_then(|loaded| loaded.check())
+                from_text(path, &with(&with(FRAME, &clients_of(&block)), &block))
+                    .and_then(|loaded| loaded.check())
             };
             checked.unwrap_or_else(|error| panic!("{error}\n{block}"));
         }
