@@ -16,6 +16,7 @@ fn main() {
     println!("cargo::rerun-if-changed=preload");
     // What the binary carries: a file that comes or goes is seen only if it is asked for.
     println!("cargo::rerun-if-changed=lessons");
+    println!("cargo::rerun-if-changed=kata");
     println!("cargo::rerun-if-changed=assets/recordings");
 
     let library = PathBuf::from(required("OUT_DIR")).join("lesson_clock.so");

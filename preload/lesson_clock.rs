@@ -29,6 +29,7 @@
 //! | `sleeping.rs` | `syscall` | Rust's `std`: `park_timeout` and `wait_timeout` are futex calls with a deadline |
 //! | `forking.rs` | `fork` | redis-server, which saves in a fork |
 //! | `syncing.rs` | `fdatasync` | redis-server: what a loss of power would leave of its append-only file |
+//! | `vdso.rs` | the vDSO's `clock_gettime` | Go: etcd. Its waits are the kernel's, and it looks at the clock after each |
 //! | none | `setitimer`, `alarm`, `timer_settime` | redis-server's watchdog (off), OpenJDK's profiler (processor time) |
 //!
 //! The last ones are left alone. A timer sends its signal at a moment that the kernel must be told beforehand, in
@@ -53,6 +54,7 @@ mod reading;
 mod semaphores;
 mod sleeping;
 mod syncing;
+mod vdso;
 
 /// Nothing here can panic, but the language wants an answer. (A cdylib built with `panic=abort` has no other.)
 #[panic_handler]

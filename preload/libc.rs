@@ -1,6 +1,7 @@
 //! libc as the lesson clock needs it: numbers and types of its headers, and its own functions behind ours. Knows
 //! nothing of lesson time.
 
+use crate::vdso;
 use core::{
     ffi::{CStr, c_char, c_int, c_long, c_ulong, c_void},
     marker::PhantomData,
@@ -25,6 +26,8 @@ pub(crate) const ENOSYS: c_int = 38;
 pub(crate) const ETIMEDOUT: c_int = 110;
 pub(crate) const O_RDONLY_CLOEXEC: c_int = 0o2_000_000;
 pub(crate) const PROT_READ: c_int = 1;
+pub(crate) const PROT_WRITE: c_int = 2;
+pub(crate) const PROT_EXEC: c_int = 4;
 pub(crate) const MAP_SHARED: c_int = 1;
 pub(crate) const RTLD_NEXT: *mut c_void = ptr::without_provenance_mut(usize::MAX);
 /// glibc keeps older, incompatible condition variables under the same names, so ours must ask for today's.
@@ -66,6 +69,7 @@ unsafe extern "C" {
         fd: c_int,
         offset: i64,
     ) -> *mut c_void;
+    pub(crate) fn munmap(at: *mut c_void, size: usize) -> c_int;
     pub(crate) fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
     pub(crate) fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
     pub(crate) fn lseek(fd: c_int, offset: i64, whence: c_int) -> i64;
@@ -171,6 +175,9 @@ pub(crate) fn missing() -> c_int {
 
 /// The real reading of a clock that always exists, in nanoseconds.
 pub(crate) fn real(clock: c_int) -> i64 {
+    if vdso::CHANGED.load(Ordering::Relaxed) {
+        return vdso::real(clock);
+    }
     let mut time = Timespec { seconds: 0, nanos: 0 };
     if let Some(clock_gettime) = CLOCK_GETTIME.get() {
         // SAFETY: `time` is ours.

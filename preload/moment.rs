@@ -3,6 +3,7 @@
 use crate::{
     libc::*,
     page::{self, Line, SLOTS},
+    vdso,
 };
 use core::{
     ffi::{CStr, c_char, c_int},
@@ -41,6 +42,11 @@ extern "C" fn map_page() {
                         SKEW_AT.store(page::skew_at(slot), Ordering::Release);
                     }
                     PAGE.store(mapped.cast(), Ordering::Release);
+                    // A process without the page is seen to be on the real clock.
+                    if !getenv(VDSO_NAME.as_ptr()).is_null() && !vdso::change() {
+                        PAGE.store(ptr::null_mut(), Ordering::Release);
+                        munmap(mapped, page::PAGE_BYTES);
+                    }
                 }
             }
         }
@@ -50,8 +56,10 @@ extern "C" fn map_page() {
 
 pub(crate) const PAGE_NAME: &CStr = c"LESSON_CLOCK";
 pub(crate) const SLOT_NAME: &CStr = c"LESSON_CLOCK_SLOT";
+pub(crate) const VDSO_NAME: &CStr = c"LESSON_CLOCK_VDSO";
 // The page's own names have no terminating zero, which `getenv` wants.
 const _: () = assert!(same(PAGE_NAME.to_bytes(), page::PAGE_VARIABLE.as_bytes()));
+const _: () = assert!(same(VDSO_NAME.to_bytes(), page::VDSO_VARIABLE.as_bytes()));
 const _: () = assert!(same(SLOT_NAME.to_bytes(), page::SLOT_VARIABLE.as_bytes()));
 
 pub(crate) const fn same(one: &[u8], other: &[u8]) -> bool {
@@ -121,7 +129,7 @@ impl Page {
     /// anchor: lesson time never goes back, not even between processes.
     ///
     /// The loads are relaxed, with fences: no others are promised to work on memory that may only be read.
-    fn look(self) -> Option<Moment> {
+    pub(crate) fn look(self) -> Option<Moment> {
         let sequence = self.field(page::SEQUENCE);
         let before = sequence.load(Ordering::Relaxed);
         if before & 1 != 0 {

@@ -30,6 +30,8 @@ const SKEWS: usize = 64;
 pub const PAGE_VARIABLE: &str = "LESSON_CLOCK";
 /// The variable that gives a process its slot; without it the process has no skew.
 pub const SLOT_VARIABLE: &str = "LESSON_CLOCK_SLOT";
+/// The variable that tells a process to have its vDSO read the page, too: for programs that ask for the time past libc.
+pub const VDSO_VARIABLE: &str = "LESSON_CLOCK_VDSO";
 
 /// One thousandth of real speed, the unit of [`Line::rate`].
 pub const PER_MILLE: i64 = 1000;

@@ -202,6 +202,17 @@ impl Output {
     }
 }
 
+/// Writes a file that nobody but the user may read: whoever looks sees what was there before, or all of it.
+pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    // Temporary files are the user's alone, and stay so.
+    let mut file = NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.persist(path)?;
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use std::{io::Write as _, os::unix::fs::symlink, path::Path};

@@ -4,6 +4,7 @@
 //! servers of a [`lab`] on the lesson [`clock`], everything that happens is appended to the [`log`], and a [`world`]
 //! folded from the log is what the [`ui`] draws, what an [`export`] writes and what the [`verdict`] judges.
 
+pub mod bench;
 pub mod cli;
 pub mod client;
 pub mod clock;
@@ -20,6 +21,7 @@ pub mod recording;
 pub mod run;
 pub(crate) mod server;
 pub mod signals;
+pub mod teach;
 pub mod text;
 pub mod ui;
 pub mod verdict;

@@ -52,3 +52,10 @@ impl Signals {
         .await
     }
 }
+
+/// Whether there is a process with this number.
+pub fn lives(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    // It is sent nothing: the system only says whether something could be sent.
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
+}

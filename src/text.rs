@@ -20,6 +20,14 @@ pub enum Lang {
 }
 
 impl Lang {
+    /// What stands between a word and what it is about.
+    pub fn colon(self) -> &'static str {
+        match self {
+            Self::En => ": ",
+            Self::Zh => "：",
+        }
+    }
+
     pub fn other(self) -> Self {
         match self {
             Self::En => Self::Zh,

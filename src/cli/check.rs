@@ -39,6 +39,7 @@ pub(crate) fn check(global: &Global, files: &[PathBuf], strict: bool) -> Result<
             loaded.check()?;
             if strict {
                 loaded.source.check_languages(false)?;
+                loaded.check_sentences()?;
             }
             Ok(loaded)
         });

@@ -20,7 +20,9 @@ use super::{
 };
 use crate::{
     lesson::{Scenario, error::from_custom},
-    run::explore::{self, Bounds, ExploreError, Explored, MOST_MOVES, MOVES, MayFail, Progress},
+    run::explore::{
+        self, Bounds, ExploreError, Explored, MOST_FAULTS, MOST_MOVES, MOVES, MayFail, Progress, Stuck,
+    },
     text::{Lang, Text},
     verdict::why,
 };
@@ -33,17 +35,27 @@ pub struct ExploreArgs {
     /// Cuts an order after so many moves; 24 where nothing else is said
     #[arg(long, value_name = "N", value_parser = moves)]
     moves: Option<usize>,
-    /// At most one fault in each order, at any point: `crash`, `freeze`, or of one client only: `freeze:A`; may be
-    /// given several times
+    /// A fault that orders may have, at any point: `crash`, `freeze`, `lost-reply`, or of one client only `freeze:A`; `cut`
+    /// or `cut:A->redis`, `restart` or `restart:redis`, `skew:redis=30s`; may be given several times
     #[arg(long, value_name = "FAULT", value_parser = fault)]
     fault: Vec<MayFail>,
+    /// How many faults an order has at most
+    #[arg(long, value_name = "N", value_parser = few, default_value_t = 1)]
+    faults: usize,
+    /// How often in an order time may pass although somebody could move
+    #[arg(long, value_name = "N", value_parser = few, default_value_t = 0)]
+    slow: usize,
     /// What must not be so after any move, beside what the lesson has: `sold > stock`
     #[arg(long, value_name = "EXPRESSION")]
     never: Option<String>,
     /// Leaves no order out, also where it is sure to come to the same as another
     #[arg(long)]
     no_prune: bool,
-    /// Exit code 1 if any order violates, or if any was cut and `--moves` does not say where
+    /// Exit code 1 if any order does not end with everybody at the end of their program, those apart whom a fault killed; or if
+    /// any was cut and `--moves` does not say where
+    #[arg(long)]
+    expect_ends: bool,
+    /// Exit code 1 if any order violates, if any never ends, or if any was cut and `--moves` does not say where
     #[arg(long)]
     expect_none: bool,
 }
@@ -57,6 +69,11 @@ fn moves(word: &str) -> Result<usize, String> {
         return Ok(moves);
     }
     Err(format!("from 1 to {MOST_MOVES}"))
+}
+
+fn few(word: &str) -> Result<usize, String> {
+    let number = word.parse().map_err(|_| format!("`{word}` is not a number"))?;
+    if number <= MOST_FAULTS { Ok(number) } else { Err(format!("at most {MOST_FAULTS}")) }
 }
 
 fn fault(word: &str) -> Result<MayFail, String> {
@@ -98,7 +115,12 @@ pub(crate) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
             bar.finish_and_clear();
             let found = found.map_err(|error| failure(scenario, error))?;
             let unknown = args.moves.is_none() && found.cut > 0 && found.violations == 0;
-            if args.expect_none && (found.violations > 0 || unknown) {
+            let waits = |stuck| matches!(stuck, Stuck::LostWakeup | Stuck::Deadlock);
+            // Who says after how many moves an order is cut, is content with what goes on until then.
+            let stuck = args.moves.is_none() && found.stuck.iter().any(|kind| waits(kind.stuck));
+            if args.expect_none && (found.violations > 0 || unknown || stuck)
+                || args.expect_ends && (!found.stuck.is_empty() || args.moves.is_none() && found.cut > 0)
+            {
                 code = NOT_SHOWN;
             }
             if global.json {
@@ -137,6 +159,8 @@ fn bounds(scenario: &Scenario, args: &ExploreArgs) -> Result<Bounds, Failure> {
     Ok(Bounds {
         moves: args.moves.unwrap_or(MOVES),
         faults: args.fault.clone(),
+        most_faults: args.faults,
+        slow: args.slow,
         never,
         prune: !args.no_prune,
         confirmed_within: Some(CONFIRMED_WITHIN),
@@ -154,6 +178,7 @@ async fn unheard() -> &'static str {
 fn failure(scenario: &Scenario, error: ExploreError) -> Failure {
     match error {
         ExploreError::Engine(error) => error.into(),
+        ExploreError::Lab(why) | ExploreError::Fault(why) => Failure::usage(why),
         other => Failure::usage(format!("{} · {}: {other}", scenario.loaded.lesson.id, scenario.variant)),
     }
 }
@@ -171,10 +196,15 @@ fn bar(lang: Lang) -> ProgressBar {
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share from 0 to 1")]
 fn show(bar: &ProgressBar, progress: &Progress, lang: Lang) {
-    if progress.tried == 0 {
+    if progress.tried == 0 && progress.states == 0 {
         return;
     }
     bar.set_position((progress.done.clamp(0.0, 1.0) * 1000.0) as u64);
+    if progress.states > 0 {
+        let figures = [progress.states.to_string(), format!("{:.0}", progress.rate())];
+        bar.set_message(words::EXPLORING_STATES.with(lang, &figures.each_ref().map(String::as_str)));
+        return;
+    }
     let left = match progress.left() {
         Some(left) => humantime::format_duration(Duration::from_secs(left.as_secs())).to_string(),
         None => "?".to_owned(),
@@ -201,9 +231,25 @@ fn json_line(scenario: &Scenario, found: &Explored, moves: usize) -> Value {
     let outcomes = found.outcomes.iter().map(|seen| {
         json!({ "outcome": seen.outcome.to_string(), "count": number(seen.orders), "first": seen.first })
     });
-    let broken = found.broken.iter();
-    let broken =
-        broken.map(|(invariant, orders)| json!({ "invariant": invariant, "count": number(*orders) }));
+    let broken = found.broken.iter().map(|(invariant, orders)| {
+        let known = found.each.iter().find(|known| known.name == *invariant);
+        let shortest = known.and_then(|known| known.shortest.as_ref());
+        let after = known.and_then(|known| known.unavoidable.as_ref()).zip(shortest);
+        json!({
+            "invariant": invariant,
+            "count": number(*orders),
+            "shortest": shortest.map(|shortest| &shortest.moves),
+            "choices": shortest.map(|shortest| &shortest.choices),
+            "why": known.and_then(|known| known.why.as_ref()),
+            "unavoidable": after.map(|(known, order)| {
+                json!({ "after": order.moves.get(known.step), "before": known.before })
+            }),
+        })
+    });
+    let stuck = found
+        .stuck
+        .iter()
+        .map(|kind| json!({ "kind": kind.stuck, "count": number(kind.orders), "first": kind.first }));
     json!({
         "lesson": scenario.loaded.lesson.id,
         "variant": scenario.variant,
@@ -212,9 +258,12 @@ fn json_line(scenario: &Scenario, found: &Explored, moves: usize) -> Value {
         "orders": number(found.orders()),
         "interleavings": found.tried,
         "pruned": number(found.pruned),
+        "states": found.states,
+        "transitions": found.transitions,
         "cut": number(found.cut),
         "violations": number(found.violations),
         "broken": broken.collect::<Vec<_>>(),
+        "stuck": stuck.collect::<Vec<_>>(),
         "shortest": found.shortest.as_ref().map(|shortest| &shortest.moves),
         "why": found.shortest.as_ref().and_then(|shortest| why::first(scenario, &shortest.log)),
         "choices": found.shortest.as_ref().map(|shortest| &shortest.choices),
@@ -226,21 +275,22 @@ fn json_line(scenario: &Scenario, found: &Explored, moves: usize) -> Value {
 
 #[expect(clippy::cast_precision_loss, reason = "for people to read")]
 fn summary(scenario: &Scenario, found: &Explored, lang: Lang) -> String {
-    let seconds = found.searching.as_secs_f64();
-    let mut lines = vec![words::EXPLORED.with(
-        lang,
-        &[
-            &scenario.loaded.lesson.id,
-            &scenario.variant,
-            &found.tried.to_string(),
-            &format!("{seconds:.2}"),
-            &format!("{:.0}", found.tried as f64 / seconds.max(0.001)),
-            &found.pruned.to_string(),
-            &found.orders().to_string(),
-            &found.violations.to_string(),
-            &found.cut.to_string(),
-        ],
-    )];
+    let spent = found.searching.as_secs_f64();
+    let a_second = |count: u64| format!("{:.0}", count as f64 / spent.max(0.001));
+    let (lesson, variant) = (&scenario.loaded.lesson.id, &scenario.variant);
+    let (orders, seconds) = (found.orders().to_string(), format!("{spent:.2}"));
+    let (violations, cut) = (found.violations.to_string(), found.cut.to_string());
+    let mut lines = vec![if found.states > 0 {
+        let (states, steps) = (found.states.to_string(), found.transitions.to_string());
+        let rate = a_second(found.transitions);
+        let values = [lesson, variant, &orders, &states, &steps, &seconds, &rate, &violations, &cut];
+        words::EXPLORED_STATES.with(lang, &values.map(String::as_str))
+    } else {
+        let (tried, pruned) = (found.tried.to_string(), found.pruned.to_string());
+        let rate = a_second(found.tried);
+        let values = [lesson, variant, &tried, &seconds, &rate, &pruned, &orders, &violations, &cut];
+        words::EXPLORED.with(lang, &values.map(String::as_str))
+    }];
     if !found.complete {
         lines.push(format!("    {}", words::INCOMPLETE.get(lang)));
     } else if found.orders() == 1 {
@@ -249,19 +299,20 @@ fn summary(scenario: &Scenario, found: &Explored, lang: Lang) -> String {
     for seen in &found.outcomes {
         lines.push(format!("    {:>8}  {}", seen.orders, seen.outcome));
     }
+    // Each has its own shortest order; of one alone it stands at the margin.
+    let indent = if found.broken.len() > 1 { "      " } else { "    " };
     for (invariant, orders) in &found.broken {
         lines.push(format!("    {}", words::BROKEN.with(lang, &[&orders.to_string(), invariant])));
-    }
-    if let Some(shortest) = &found.shortest {
+        let Some(known) = found.each.iter().find(|known| known.name == *invariant) else { continue };
+        let Some(shortest) = &known.shortest else { continue };
         let order = if shortest.moves.is_empty() {
             words::BEFORE_ALL.get(lang).to_owned()
         } else {
             shortest.moves.join(" → ")
         };
-        lines.push(format!("    {}", words::SHORTEST.with(lang, &[&order])));
-        if let Some(why) = why::first(scenario, &shortest.log) {
-            lines.push(format!("    {}", why.text.get(lang)));
-        }
+        lines.push(format!("{indent}{}", words::SHORTEST.with(lang, &[&order])));
+        lines.extend(known.why.as_ref().map(|why| format!("{indent}{}", why.get(lang))));
     }
+    lines.extend(found.stuck.iter().map(|kind| format!("    {}", kind.text().get(lang))));
     lines.join("\n")
 }

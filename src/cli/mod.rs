@@ -1,6 +1,7 @@
 //! The command line: what the user may type, and which exit code answers. It must not know how lessons run
 //! or look.
 
+pub(crate) mod bench_locks;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod config;
@@ -9,15 +10,19 @@ pub(crate) mod eval;
 pub(crate) mod explore;
 pub(crate) mod export;
 pub(crate) mod interrupt;
+pub(crate) mod interview;
+pub(crate) mod kata;
 pub(crate) mod list;
 pub(crate) mod meter;
 pub(crate) mod new;
+pub(crate) mod notes;
 pub(crate) mod output;
 pub(crate) mod play;
 pub(crate) mod print;
 pub(crate) mod progress;
 pub(crate) mod race;
 pub(crate) mod run;
+pub(crate) mod teach;
 pub(crate) mod words;
 
 use std::{
@@ -39,8 +44,11 @@ use crate::{
         limits::{self, room_for_threads},
     },
     lesson::{
-        LessonError, Library, Loaded, Params, Scenario, error::nearest, library::load_file,
-        plan::param_from_word, schema,
+        LessonError, Library, Loaded, Params, Scenario,
+        error::nearest,
+        library::{carried, load_file},
+        plan::param_from_word,
+        schema,
     },
     recording::{RecordingError, carried::NotCarried},
     run::session::EngineError,
@@ -150,13 +158,24 @@ enum Command {
     Race(race::RaceArgs),
     /// Tries every order in which the clients can move, and says how many of them break the lock
     Explore(explore::ExploreArgs),
+    /// Measures locks against each other: the same contended work through each, on the machine's own clock
+    BenchLocks(bench_locks::BenchArgs),
     /// Turns a run into a picture: svg, html that plays, a terminal recording, a sequence diagram, data
     Export(export::ExportArgs),
+    /// Asks what interviewers ask, and remembers what you knew; or writes the questions for Anki or for printing
+    Interview(interview::InterviewArgs),
+    /// Exercises: you write the lock, and every order of moves judges it
+    Kata(kata::KataArgs),
+    /// Shows what an author wrote to teachers, beside the lesson that is being played
+    Notes(notes::NotesArgs),
+    /// Opens a lesson before a class: phones vote on its questions and on what comes next
+    Teach(teach::TeachArgs),
     /// Checks lesson files without running them
     Check {
         /// Lessons: names, or paths of files [default: every lesson that Lockstep knows]
         files: Vec<PathBuf>,
-        /// Wants every text in both languages, as those of the carried lessons are
+        /// Wants every text in both languages, and a sentence beside each invariant that is an expression, as the carried
+        /// lessons have them
         #[arg(long)]
         strict: bool,
     },
@@ -299,14 +318,21 @@ pub fn main() -> ExitCode {
 
 fn answer(command: Option<Command>, global: &Global) -> Result<u8, Failure> {
     match command {
-        None => play::play(global, None, None),
-        Some(Command::Play { lesson }) => play::play(global, Some(&lesson), None),
-        Some(Command::Compare(args)) => play::play(global, Some(&args.lesson), Some(&args)),
+        None => play::play(global, None, None, None, || Ok(None)),
+        Some(Command::Play { lesson }) => play::play(global, Some(&lesson), None, None, || Ok(None)),
+        Some(Command::Compare(args)) => {
+            play::play(global, Some(&args.lesson), Some(&args), None, || Ok(None))
+        }
+        Some(Command::Teach(args)) => teach::teach(global, &args),
+        Some(Command::Interview(args)) => interview::interview(global, &args),
+        Some(Command::Kata(args)) => kata::kata(global, &args),
+        Some(Command::Notes(args)) => notes::notes(global, &args),
         Some(Command::List) => list::list(global),
         Some(Command::Run(args)) => run::run(global, &args),
         Some(Command::Eval(args)) => eval::eval(global, &args),
         Some(Command::Race(args)) => race::race(global, &args),
         Some(Command::Explore(args)) => explore::explore(global, &args),
+        Some(Command::BenchLocks(args)) => bench_locks::bench_locks(global, &args),
         Some(Command::Export(args)) => export::export(global, &args),
         Some(Command::Check { files, strict }) => check::check(global, &files, strict),
         Some(Command::Doctor { install, yes }) => doctor::doctor(global, install, yes),
@@ -359,6 +385,15 @@ impl Global {
 
     /// A lesson by its name, or by the path of its file.
     fn lesson(&self, name: &str) -> Result<Arc<Loaded>, Failure> {
+        if self.lessons.is_none()
+            && let Some(lesson) = carried(name)
+        {
+            return Ok(lesson);
+        }
+        // No id has a dot or a slash.
+        if name.contains(['.', '/']) && is_path(name) {
+            return Ok(load_file(Path::new(name))?);
+        }
         let library = self.library()?;
         if let Some(lesson) = library.find(name) {
             return Ok(lesson.clone());

@@ -11,10 +11,14 @@ use crate::{
     run::{LessonChoice, session::EngineError},
     text::Lang,
     ui::{
-        app::{self, AppOptions, Ended, terminal},
+        app::{self, App, AppOptions, Ended, terminal},
         state::{
-            catalogue::{Catalogue, CatalogueEntry, CatalogueInvariant},
+            catalogue::{Catalogue, CatalogueEntry, CatalogueInvariant, Proof},
+            classroom::Class,
+            interview::Beginning,
+            playing,
             progress::Store,
+            reviews::ReviewStore,
         },
         theme::Theme,
     },
@@ -53,11 +57,14 @@ fn compared(
     Ok(names)
 }
 
-/// Opens the screen, with a lesson, with two variants of it, or with the catalogue.
+/// Opens the screen: with a lesson, with two variants of it, with the interview (about that lesson), or with the
+/// catalogue. `class` brings a class before it, after everything that can be wrong with it was looked at.
 pub(crate) fn play(
     global: &Global,
     lesson: Option<&str>,
     compare: Option<&CompareArgs>,
+    interview: Option<Beginning>,
+    class: impl FnOnce() -> Result<Option<Class>, Failure>,
 ) -> Result<u8, Failure> {
     let mut library = global.library()?;
     let mut recorded = recordings(lesson, compare)?;
@@ -79,13 +86,16 @@ pub(crate) fn play(
             let variant = global.variant_of(&loaded);
             // Its author wants the first mistake on the command line, not on a screen.
             let scenario = Scenario::plan(&loaded, &variant, &global.overrides())?;
-            if global.recorded {
+            if global.recorded && interview.is_none() {
                 carried::check(&scenario)?;
             }
             wanted = vec![scenario.lab()];
             let id = loaded.lesson.id.clone();
-            library.lessons.retain(|known| known.lesson.id != id);
-            library.lessons.push(loaded);
+            // A file of that id stands in the carried lesson's place.
+            match library.lessons.iter_mut().find(|known| known.lesson.id == id) {
+                Some(known) => *known = loaded,
+                None => library.lessons.push(loaded),
+            }
             Some(LessonChoice { id, variant })
         }
     };
@@ -104,7 +114,7 @@ pub(crate) fn play(
     let _ = std::thread::Builder::new().spawn(|| crate::lab::sweep(&crate::lab::workspace_root()));
     // A recording needs no server.
     let needed = if compare.is_some() { 2 } else { 1 };
-    if recorded.len() < needed && !global.recorded {
+    if recorded.len() < needed && !global.recorded && interview.is_none() {
         offer_to_install(&options, &wanted, global.lang())?;
     }
     let entries = entries(global, &library, &options);
@@ -117,23 +127,35 @@ pub(crate) fn play(
         recorded: global.recorded,
     };
     let (progress, trouble) = Store::open();
+    let (reviews, unreviewed) = ReviewStore::open();
+    // What was chosen on the screen the last time, where neither the command line nor the configuration says it.
+    let kept = &progress.progress().screen;
+    let theme = kept.theme.as_deref().and_then(|name| name.parse().ok());
     let app_options = AppOptions {
-        lang: global.lang(),
-        open,
+        lang: global.lang.or(global.chosen.lang).or(kept.lang).unwrap_or_else(Lang::from_env),
+        open: open.filter(|_| interview.is_none()),
         compare,
+        interview,
         speed: global.speed(),
-        theme: Theme::from_env(global.theme()),
+        theme: Theme::from_env(global.theme.or(global.chosen.theme).or(theme).unwrap_or_default()),
         questions: global.questions(),
-        progress,
-        trouble,
+        progress: progress.clone(),
+        reviews,
+        board: playing::path(),
+        trouble: trouble.or(unreviewed),
         outdated,
         keys: global.chosen.keys.clone(),
         reduced_motion: global.reduced_motion || global.chosen.reduced_motion.unwrap_or(false),
         mistakes: global.chosen.summary(),
     };
+    let class = class()?;
     let ended = super::block_on(async {
         let mut screen = terminal::TerminalGuard::take()?;
-        app::run(&mut *screen.terminal, terminal::input()?, Catalogue::new(entries), runs, app_options)
+        let mut app = App::new(Catalogue::new(entries), runs, &app_options);
+        if let Some(class) = class {
+            app = app.with_class(class);
+        }
+        app::run_app(&mut *screen.terminal, terminal::input()?, &mut app)
             .await
             .map_err(|error| Failure::usage(error.to_string()))
     })?;
@@ -173,9 +195,10 @@ fn entries(global: &Global, library: &Library, options: &LabOptions) -> Vec<Cata
 /// A lesson's entry, with the figures of its parameters filled into its texts.
 pub(crate) fn entry(loaded: &Arc<Loaded>, overrides: &Params, live: bool) -> CatalogueEntry {
     let mut entry = CatalogueEntry::from(&loaded.lesson);
-    for variant in &mut entry.variants {
+    for (n, variant) in entry.variants.iter_mut().enumerate() {
         match Scenario::plan(loaded, &variant.name, overrides)
             .or_else(|_| Scenario::plan(loaded, &variant.name, &Params::new()))
+            .map(Arc::new)
         {
             Ok(scenario) => {
                 variant.title = scenario.fill(&variant.title);
@@ -185,6 +208,13 @@ pub(crate) fn entry(loaded: &Arc<Loaded>, overrides: &Params, live: bool) -> Cat
                 variant.invariants = invariants
                     .map(|plan| CatalogueInvariant { says: plan.says.clone(), goal: plan.goal.clone() })
                     .collect();
+                variant.scenario = Some(Arc::clone(&scenario));
+                for (card, proof) in entry.interview.iter().zip(&mut entry.proofs) {
+                    if let Some(shown) = card.shown.as_ref().filter(|shown| shown.variant == variant.name) {
+                        let item = shown.at.as_ref().and_then(|at| scenario.step_of(at));
+                        *proof = Some(Proof { variant: n, item });
+                    }
+                }
                 entry.intro = scenario.fill(&entry.intro);
                 entry.summary = scenario.fill(&entry.summary);
                 // One variant tells for all: looking at each would cost more than the first picture may.

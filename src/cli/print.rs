@@ -105,6 +105,14 @@ pub(crate) fn ask(question: &str, usual: bool) -> io::Result<Option<bool>> {
     Ok(Some(yes))
 }
 
+/// Waits until whoever reads this presses Enter.
+pub(crate) fn wait_for_enter(words: &str) -> io::Result<()> {
+    let mut err = io::stderr();
+    write!(err, "{} ", printable::lines(words))?;
+    err.flush()?;
+    io::stdin().lock().read_line(&mut String::new()).map(drop)
+}
+
 /// Help, the version, or what is wrong with the arguments.
 pub(crate) fn usage(said: &clap::Error) -> Result<u8, Failure> {
     // Escape sequences of an argument could not be told from those of clap's colours: then there are no colours.

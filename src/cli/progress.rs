@@ -66,7 +66,7 @@ pub(crate) fn progress(global: &Global, reset: bool, yes: bool) -> Result<u8, Fa
     Ok(OK)
 }
 
-fn words_of(trouble: &Trouble, lang: Lang) -> String {
+pub(crate) fn words_of(trouble: &Trouble, lang: Lang) -> String {
     match trouble {
         Trouble::Damaged(aside) => words::DAMAGED.with(lang, &[&aside.display().to_string()]),
         Trouble::Newer(path) => words::NEWER.with(lang, &[&path.display().to_string()]),

@@ -1,16 +1,18 @@
 //! `lockstep run`: lessons without a screen.
 
 use std::{
+    num::NonZero,
     path::{Path, PathBuf},
     sync::Arc,
     time::Instant,
 };
 
 use clap::Args;
+use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 
 use super::{
-    Failure, Global, NOT_SHOWN, OK,
+    Failure, Global, NOT_SHOWN, OK, USAGE,
     interrupt::{self, interrupted},
     millis, output, print, words,
 };
@@ -51,6 +53,9 @@ pub struct RunArgs {
     /// Runs each variant so many times, and says how often all its claims held
     #[arg(long, value_name = "N", conflicts_with = "record", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeat: Option<u32>,
+    /// Runs so many at the same time; where nothing is said as many as there are processors, or one with --record
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
+    jobs: Option<u8>,
     /// With --json: every event of the run
     #[arg(long, requires = "json")]
     events: bool,
@@ -65,15 +70,7 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
         let why = "a recorded run is the same each time; leave one of `--recorded` and `--repeat` away";
         return Err(Failure::usage(why));
     }
-    let lessons: Vec<Arc<Loaded>> = if args.all {
-        let library = global.library()?;
-        if let Some(broken) = library.broken.into_iter().next() {
-            return Err(broken.into());
-        }
-        library.lessons
-    } else {
-        args.lessons.iter().map(|name| global.lesson(name)).collect::<Result<_, _>>()?
-    };
+    let lessons = lessons(global, args)?;
     // Every mistake that can be found without a server is found before the first server starts.
     let mut scenarios = Vec::new();
     for loaded in &lessons {
@@ -85,25 +82,46 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
         None => vec![None; scenarios.len()],
         Some(path) => recording_files(global, path, &scenarios, args.force)?.into_iter().map(Some).collect(),
     };
+    let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
+    let jobs = args.jobs.map_or_else(|| if args.record.is_some() { 1 } else { cores() }, usize::from);
     super::block_on(async {
-        let mut code = OK;
-        for (scenario, file) in scenarios.iter().zip(files) {
-            if args.stale && file.as_ref().is_some_and(|file| is_fresh(file, scenario)) {
-                continue;
-            }
-            let times = args.repeat.unwrap_or(1);
-            let mut held = 0;
-            for n in 1..=times {
+        let lang = global.lang();
+        let (mut ran, mut as_promised) = (0_usize, 0);
+        let mut unexpected = Vec::new();
+        let times = args.repeat.unwrap_or(1);
+        let is_wanted = |file: &Option<PathBuf>, scenario: &Scenario| {
+            !args.stale || !file.as_ref().is_some_and(|file| is_fresh(file, scenario))
+        };
+        let wanted = scenarios.iter().zip(&files).filter(|(scenario, file)| is_wanted(file, scenario));
+        let runs = wanted.flat_map(|(scenario, file)| (1..=times).map(move |n| (scenario, file, n)));
+        let mut reports = stream::iter(runs)
+            .map(async |(scenario, file, n)| {
                 // What every order comes to is the same each time.
-                let report = report(global, scenario, &options, n == 1).await?;
-                if let Some(file) = &file {
+                (scenario, file, n, report(global, scenario, &options, n == 1).await)
+            })
+            .buffered(jobs);
+        let several = scenarios.len() > 1 || times > 1;
+        let (mut held, mut failed) = (0, None);
+        while let Some((scenario, file, n, report)) = reports.next().await {
+            let report = match report {
+                Ok(report) => Some(report),
+                // A story that could not go on says nothing about the others.
+                Err(failure) if several && failure.code == USAGE => {
+                    print::complain(failure.message.get(lang));
+                    failed = Some(failure);
+                    None
+                }
+                Err(failure) => return Err(failure),
+            };
+            if let Some(report) = report {
+                if let Some(file) = file {
                     recording::write(file, scenario, &report.log)?;
                 }
                 let holds = report.verdict.outcome != Outcome::NotShown;
                 held += u32::from(holds);
                 if let Some(why) = report.wall_clock.as_ref().filter(|why| why.is_news()) {
                     let why = Text { en: why.to_string(), zh: why.chinese() };
-                    print::complain(&words::ON_WALL_CLOCK.with(global.lang(), &[why.get(global.lang())]));
+                    print::complain(&words::ON_WALL_CLOCK.with(lang, &[why.get(lang)]));
                 }
                 if global.json {
                     let mut line = json_line(scenario, &report, args.events);
@@ -111,20 +129,50 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
                         line["repetition"] = n.into();
                     }
                     print::json(&line)?;
-                } else if n == 1 || !holds {
-                    print::line(&summary(scenario, &report, global.lang()))?;
+                } else {
+                    let report = summary(scenario, &report, lang);
+                    if n == 1 || !holds {
+                        print::line(&report)?;
+                    }
+                    if !holds {
+                        unexpected.push(report);
+                    }
                 }
             }
-            if held < times {
-                code = NOT_SHOWN;
+            if n < times {
+                continue;
             }
+            ran += 1;
+            let held = std::mem::take(&mut held);
+            as_promised += usize::from(held == times);
             if args.repeat.is_some() && !global.json {
-                let held = words::HELD.with(global.lang(), &[&held.to_string(), &times.to_string()]);
+                let held = words::HELD.with(lang, &[&held.to_string(), &times.to_string()]);
                 print::line(&format!("    {held}"))?;
             }
         }
-        Ok(code)
+        if ran > 1 && !global.json {
+            print::line(&format!(
+                "\n{}",
+                words::AS_PROMISED.with(lang, &[&as_promised.to_string(), &ran.to_string()])
+            ))?;
+            // Once more at the end: what came before has scrolled away.
+            for report in &unexpected {
+                print::line(report)?;
+            }
+        }
+        failed.map_or(Ok(if as_promised == ran { OK } else { NOT_SHOWN }), Err)
     })
+}
+
+fn lessons(global: &Global, args: &RunArgs) -> Result<Vec<Arc<Loaded>>, Failure> {
+    if !args.all {
+        return args.lessons.iter().map(|name| global.lesson(name)).collect();
+    }
+    let library = global.library()?;
+    match library.broken.into_iter().next() {
+        Some(broken) => Err(broken.into()),
+        None => Ok(library.lessons),
+    }
 }
 
 /// One run: on real servers, or the carried one where that is asked for. `proves`: what every order must come to, too.
@@ -236,9 +284,9 @@ fn summary(scenario: &Scenario, report: &RunReport, lang: Lang) -> String {
         match &claim.says {
             Some(says) => {
                 lines.push(format!("    {mark} {}", says.get(lang)));
-                lines.push(format!("        {}: {observed}{expected}", claim.claim));
+                lines.push(format!("        {}{}{observed}{expected}", claim.claim, lang.colon()));
             }
-            None => lines.push(format!("    {mark} {}: {observed}{expected}", claim.claim)),
+            None => lines.push(format!("    {mark} {}{}{observed}{expected}", claim.claim, lang.colon())),
         }
         let evidence = evidence(&report.log, &claim.claim, &claim.evidence, EVIDENCE);
         lines.extend(evidence.iter().map(|text| format!("        ↳ {}", text.get(lang))));

@@ -18,6 +18,11 @@ pub const RAN: Words = Words::new(
 );
 /// Repetitions: how many held, of how many.
 pub const HELD: Words = Words::new("{} of {} repetitions held", "{} 次成立，共重复 {} 次");
+/// Variants: how many came out as their lesson says, of how many that were run.
+pub const AS_PROMISED: Words = Words::new(
+    "{} of {} variants came out as their lesson promises",
+    "{} 个方案与课程所述一致，共运行 {} 个",
+);
 pub const NOT_EXPLORED: Words = Words::new(
     "explore: not proved here; trying every order needs real servers whose clock stands still",
     "explore：本次没有证明；穷举执行顺序需要真实的服务器和可以停住的时钟",
@@ -31,7 +36,7 @@ pub const EXPECTED: Words = Words::new(", expected {}", "，预期 {}");
 /// Races: lesson, variant, how many, of how many clients, real time.
 pub const RACED: Words = Words::new(
     "{} · {}: {} races of {} clients at once, in {} s",
-    "{} · {}：{} 次竞跑，每次 {} 个客户端同时跑，用时 {} 秒",
+    "{} · {}：{} 次并发竞争，每次 {} 个客户端同时跑，用时 {} 秒",
 );
 /// Races under way: lesson, variant, how many, of how many, how many in a second, time left.
 pub const RACING: Words =
@@ -42,7 +47,7 @@ pub const RACES_CUT: Words = Words::new(
 );
 pub const NO_FAULTS_RACED: Words = Words::new(
     "Only the programs are raced. The faults of the story (crashes, pauses, cuts) are left out.",
-    "这里只让各客户端的程序竞跑，不含剧情里的故障（崩溃、停顿、断网等）。",
+    "这里只让各客户端的程序并发执行，不含剧情里的故障（崩溃、停顿、断网等）。",
 );
 /// Orders of moves: lesson, variant, tried, real time, rate, left out, violations, cut.
 pub const EXPLORED: Words = Words::new(
@@ -50,6 +55,48 @@ pub const EXPLORED: Words = Words::new(
      violate and {} were cut at the bound",
     "{} · {}：试了 {} 种顺序，用时 {} 秒（每秒 {} 种），另有 {} 种结果必然相同、不必再试；总共 {} 种顺序，其中 {} 种出错，{} 种到步数上限为止",
 );
+pub const EXPLORED_STATES: Words = Words::new(
+    "{} · {}: {} orders through {} states and {} steps between them, in {} s ({} steps a second); of these orders {} \
+     violate and {} were cut at the bound",
+    "{} · {}：共 {} 种顺序，经过 {} 个状态、{} 条转移，用时 {} 秒（每秒 {} 条转移）；其中 {} 种出错，{} 种到步数上限为止",
+);
+pub const EXPLORING_STATES: Words = Words::new("{} states, {} a second", "{} 个状态，每秒 {} 个");
+// Exercises.
+pub const NO_EXERCISE: Words = Words::new(
+    "there is no exercise `{}`; `lockstep kata` lists them",
+    "没有名为 `{}` 的练习；`lockstep kata` 会列出全部练习",
+);
+pub const NO_EXERCISE_BUT: Words =
+    Words::new("there is no exercise `{}`; did you mean `{}`?", "没有名为 `{}` 的练习，是不是 `{}`？");
+pub const KATA_NAMELESS: Words = Words::new(
+    "{} does not say which exercise it answers; write `kata: NAME` into it",
+    "{} 没有写明是哪个练习的答案；请加上 `kata: 名字`",
+);
+pub const KATA_BEGIN: Words = Words::new(
+    "`lockstep kata start DIR` writes a file for each; `lockstep kata DIR` judges a file whenever you save it.",
+    "`lockstep kata start 目录` 为每个练习写出一个文件；`lockstep kata 目录` 会在你每次保存时判定。",
+);
+pub const KATA_WRITTEN: Words = Words::new("{} is written", "已写好 {}");
+pub const KATA_KEPT: Words = Words::new("{} is there already and stays as it is", "{} 已经存在，保持不变");
+pub const KATA_READS: Words = Words::new("may read", "可以读");
+pub const KATA_SETS: Words = Words::new("must set", "必须设置");
+pub const KATA_USES: Words = Words::new("may use", "可以用");
+pub const KATA_KEYS: Words = Words::new("on the keys", "可以操作的键");
+pub const KATA_JUDGED: Words = Words::new("Judged in every order of moves:", "按所有执行顺序判定：");
+/// How many orders, how many milliseconds.
+pub const KATA_HELD: Words = Words::new("orders: {}, {} ms", "{} 种顺序，{} 毫秒");
+pub const KATA_SOLVED: Words = Words::new("Solved: {}", "已解决：{}");
+pub const KATA_RIGHT: Words = Words::new("✓ holds in every round", "✓ 每一轮都成立");
+/// A known answer, the round in which it must fail, the one in which it did.
+pub const KATA_MISJUDGED: Words = Words::new(
+    "{}: must fail in `{}` (`-`: in none), and failed in `{}`",
+    "{}：应在 `{}` 轮失败（`-` 表示都不失败），实际失败于 `{}`",
+);
+pub const KATA_NO_FILES: Words = Words::new(
+    "no exercise's file is in {}; `lockstep kata start {}` writes them",
+    "{} 里没有练习文件；`lockstep kata start {}` 会写出它们",
+);
+pub const KATA_NO_EDITOR: Words = Words::new("the editor `{}` failed: {}", "编辑器 `{}` 出错：{}");
 pub const ONE_ORDER: Words = Words::new(
     "there is only this one order: never could two clients move at once, so nothing was tried out against each other",
     "只有这一种顺序：从来没有两个客户端可以同时走下一步，所以什么先后都没有试到",
@@ -133,6 +180,16 @@ pub const NEWER: Words = Words::new(
 );
 pub const UNKEPT: Words = Words::new("progress cannot be kept: {}", "学习进度无法保存：{}");
 
+pub const NOTHING_DUE: Words = Words::new("Nothing is due now.", "现在没有要复习的题。");
+pub const NO_CARDS: Words = Words::new(
+    "there is no such question; take a filter away, or see `lockstep interview --json`",
+    "没有这样的题目；请去掉一个筛选条件，或用 `lockstep interview --json` 查看全部",
+);
+pub const NO_NOTES: Words = Words::new("{} has no notes for teachers.", "{} 没有教师备注。");
+pub const NOTES_NEED_TERMINAL: Words = Words::new(
+    "following a lesson needs a terminal; with `--json` it prints a line for every step",
+    "跟随课程需要终端；加上 `--json` 则每一步输出一行",
+);
 pub const TITLED: Words = Words::new("{}: {}", "{}：{}");
 pub const VARIANT: Words = Words::new("    · {}: {}", "    · {}：{}");
 pub const GOOD: Words = Words::new("{}: good, {} with {} variants", "{}：没有错误，{}，{} 个方案");
@@ -196,4 +253,129 @@ pub const NO_PICTURE: Words = Words::new("{} was not written: {}", "无法写入
 pub const SHOWS_NOT: Words = Words::new(
     "a claim does not hold in this run, and what was exported says so",
     "这次运行没有证实全部结论，导出的内容里已经标明",
+);
+
+/// What is measured: clients, hand-overs, work, rest.
+pub const BENCH: Words = Words::new(
+    "{} clients, {} hand-overs through each lock, {} of work under it, {} between two turns. Measured on the machine's own \
+     clock, here and now.",
+    "{} 个客户端抢同一把锁，每种锁交接 {} 次，持锁干活 {}，两次之间歇 {}。用的是机器的真实时钟，就在这台机器上现测。",
+);
+/// Under way: the lock, grants, of how many, which lock, of how many.
+pub const BENCHING: Words =
+    Words::new("{}: {} of {} turns (lock {} of {})", "{}：第 {}/{} 次加锁（第 {}/{} 种锁）");
+pub const BENCH_STARTS: Words =
+    Words::new("{}: starting servers (lock {} of {})", "{}：正在启动服务器（第 {}/{} 种锁）");
+pub const BENCH_LOCK: Words = Words::new("lock", "锁");
+pub const BENCH_COLUMNS: [Words; 9] = [
+    Words::new("per second", "次/秒"),
+    Words::new("median", "中位数"),
+    Words::new("p99", "p99"),
+    Words::new("longest wait", "最长等待"),
+    Words::new("requests", "请求"),
+    Words::new("notices", "通知"),
+    Words::new("fairness", "公平性"),
+    Words::new("CPU", "CPU"),
+    Words::new("memory", "内存"),
+];
+pub const BENCH_LEGEND: Words = Words::new(
+    "per second: hand-overs. median, p99: how long one takes, from the beginning of the release until the next client knows \
+     that it holds the lock. longest wait: of one client for one turn. requests, notices, CPU (of the servers): for each \
+     hand-over. fairness: Jain's index of the clients' turns, 1 where all have as many. memory: of the servers.",
+    "次/秒：每秒交接次数。中位数、p99：一次交接的耗时，从开始释放算起，到下一个客户端知道自己拿到锁为止。最长等待：一个客户端等一次锁最久等了多久。请求、通知、CPU（服务器）：平均每次交接。公平性：各客户端拿锁次数的 Jain 指数，次数都一样就是 1。内存：服务器占用。",
+);
+pub const BENCH_CHARTS: [Words; 3] = [
+    Words::new("hand-overs a second (more is better)", "每秒交接次数（越多越好）"),
+    Words::new("time of a hand-over in ms, median (less is better)", "交接耗时的中位数，毫秒（越短越好）"),
+    Words::new("requests and notices a hand-over (less is better)", "每次交接的请求数与通知数（越少越好）"),
+];
+pub const BENCH_EXCLUSIVE: Words = Words::new(
+    "Never were two clients inside at the same time: a counter beside the locks has watched.",
+    "从来没有两个客户端同时在锁里：锁之外另有一个计数器在旁边看着。",
+);
+/// The lock, how often.
+pub const BENCH_OVERLAP: Words = Words::new(
+    "✗ {}: {} times a client came in while another one held the lock",
+    "✗ {}：有 {} 次，别人还持有锁，又有客户端进来了",
+);
+/// The lock, how many hand-overs, of how many.
+pub const BENCH_SHORT: Words = Words::new(
+    "{}: {} of {} hand-overs in the time there was; --at-most gives more",
+    "{}：时间用完，只测了 {}/{} 次交接；可用 --at-most 延长",
+);
+pub const BENCH_FAILED: Words = Words::new("{}: not measured: {}", "{}：没有测成：{}");
+pub const BENCH_LEAVES_OUT: Words = Words::new(
+    "Not measured: a network between client and server, disks that every write must reach, distance between data centres. \
+     All servers are on this machine, and a lock that needs more round trips loses more where each takes a millisecond.",
+    "没有测：客户端与服务器之间的网络、每次写入都要落盘的磁盘、机房之间的距离。所有服务器都在这台机器上；往返次数多的锁，一旦每次往返要花一毫秒，会慢得更多。",
+);
+pub const BENCH_FAULTS: Words = Words::new(
+    "The same four faults through each, as recorded; `lockstep play which-lock` opens every cell:",
+    "同样的四种故障放到每种锁上（取自录像；用 `lockstep play which-lock` 可打开每一格）：",
+);
+/// Before the first write: servers, name.
+pub const BENCH_WRITES: Words = Words::new(
+    "This writes to {}.\nEverything that it writes is named {} and is removed afterwards; nothing else is touched. Go on?",
+    "将写入 {}。\n写入的内容都以 {} 命名，结束后删除，不动其他任何东西。继续吗？",
+);
+pub const BENCH_UNASKED: Words = Words::new(
+    "nobody is there to allow writing to {}; add --yes to allow it",
+    "没有终端可以确认是否写入 {}；加上 --yes 表示允许",
+);
+pub const BENCH_REFUSED: Words = Words::new("nothing was written", "什么也没有写入");
+/// Servers, name, why.
+pub const BENCH_LEFT: Words = Words::new(
+    "{}: what is named {} could not be removed: {}; remove it yourself",
+    "{}：名为 {} 的内容没能删除：{}；请手动删除",
+);
+pub const BENCH_ADDRESS: Words = Words::new("{}: {}", "{}：{}");
+/// The locks that cannot be measured there.
+pub const BENCH_NOT_THERE: Words = Words::new(
+    "no address of servers for {} is given (Redlock needs --redis three times or more); leave it away, or give --redis, \
+     --zookeeper or --sql",
+    "没有给出 {} 所需服务器的地址（Redlock 至少要写三次 --redis）；请去掉它，或写出 --redis、--zookeeper、--sql",
+);
+
+/// An exam's order of moves: which, of how many, lesson, variant.
+pub const EXAM_ORDER: Words = Words::new("{}/{}  {} · {}", "{}/{}  {} · {}");
+pub const EXAM_NEVER: Words = Words::new("    What must never be: {}", "    绝不能发生：{}");
+pub const EXAM_SAFE: Words = Words::new("    Is this order safe?", "    这个顺序安全吗？");
+pub const EXAM_RIGHT: Words = Words::new("✓ Right.", "✓ 答对了。");
+pub const EXAM_WRONG: Words = Words::new("✗ Wrong.", "✗ 答错了。");
+pub const EXAM_WAS_SAFE: Words = Words::new(
+    "It is safe: carried out just now, it broke nothing.",
+    "它是安全的：刚刚真实执行过，什么也没违反。",
+);
+pub const EXAM_WAS_NOT: Words = Words::new("It is not safe.", "它不安全。");
+pub const EXAM_OVER: Words = Words::new("{} of {} right.", "答对 {} 题，共 {} 题。");
+pub const EXAM_NEEDS_TERMINAL: Words = Words::new(
+    "an exam needs a terminal to answer at; with `--json` it prints questions and answers",
+    "考试需要终端来作答；加上 `--json` 则直接输出题目和答案",
+);
+
+/// Where phones join, and where the stage is.
+pub const TEACH_JOIN: Words = Words::new(
+    "The class joins at {} (J on the screen shows it).\nA second projector can show {}.",
+    "学生从 {} 加入（在界面上按 J 显示）。\n第二块投影可以打开 {}。",
+);
+/// The link, and the file that it is written to.
+pub const TEACH_LINK: Words = Words::new(
+    "Your own page, for your phone. Whoever has this link controls the lesson: keep it off the projector.\n  {}\nUntil the class ends it also stands in {}",
+    "您自己的页面，用手机打开。拿到这个链接就能控制课程，请不要投影出来。\n  {}\n下课之前也保存在 {}",
+);
+pub const TEACH_BEGIN: Words = Words::new("Press Enter to begin.", "按回车键开始。");
+pub const TEACH_MEANS: Words = Words::new(
+    "With --bind {} everybody in this machine's network who can reach it and has the code sees the lesson and can vote.\n     Nothing is stored, and nobody is asked for a name. The connection is not encrypted (no TLS).",
+    "使用 --bind {} 后，同一网络中能连到本机并有口令的人都能看到课程并投票。\n不保存任何数据，也不询问姓名。连接不加密（没有 TLS）。",
+);
+pub const TEACH_ASK: Words = Words::new("Serve the pages there?", "在这个地址提供页面吗？");
+pub const TEACH_REFUSED: Words = Words::new(
+    "nothing was served; without --bind only this machine can open the pages, and --yes does not ask",
+    "没有提供页面；不加 --bind 时只有本机能打开，加上 --yes 则不再询问",
+);
+/// Which, why.
+pub const NO_FOLDER: Words = Words::new("cannot make the directory {}: {}", "无法创建目录 {}：{}");
+pub const NOT_KEPT: Words = Words::new(
+    "the pages of the class could not be written; those that are there are whole",
+    "班级页面没能写完；已写出的页面是完整的",
 );

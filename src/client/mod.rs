@@ -4,6 +4,7 @@
 //! It must not know lessons, stories or locks: what to send comes in over a pipe, what came back goes out.
 //! That is what makes a SIGKILL or a SIGSTOP of it real.
 
+pub(crate) mod flock;
 pub(crate) mod local;
 pub(crate) mod process;
 pub mod protocol;

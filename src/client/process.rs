@@ -11,11 +11,12 @@ use tokio::{
 };
 
 use super::{
+    flock::Files,
     local::{LocalLocks, ok},
     protocol::{Request, Response, ServerAddress, Wire},
 };
 use crate::{
-    log::{ActorId, Command, OpId, Reply},
+    log::{ActorId, Command, FILES, OpId, Reply},
     server::{
         connect,
         connection::{Breaks, Connection},
@@ -45,8 +46,13 @@ pub fn client_main() -> ExitCode {
 async fn serve() -> std::io::Result<()> {
     let (responses, outgoing) = mpsc::unbounded_channel();
     let writer = tokio::spawn(write(outgoing));
-    let mut process =
-        Process { actors: HashMap::new(), breaks: HashMap::new(), locks: LocalLocks::default(), responses };
+    let mut process = Process {
+        actors: HashMap::new(),
+        breaks: HashMap::new(),
+        locks: LocalLocks::default(),
+        files: None,
+        responses,
+    };
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     while let Some(line) = lines.next_line().await? {
         match serde_json::from_str(&line) {
@@ -78,16 +84,24 @@ struct Process {
     actors: HashMap<ActorId, Connections>,
     breaks: HashMap<String, Breaks>,
     locks: LocalLocks,
+    files: Option<Files>,
     responses: mpsc::UnboundedSender<Response>,
 }
 
 impl Process {
     async fn handle(&mut self, request: Request) {
         match request {
-            Request::Join { actors, servers, session_timeout } => {
+            Request::Join { actors, servers, session_timeout, files } => {
                 let timeout = Duration::from_millis(session_timeout);
+                self.files = files.map(Files::new);
                 let response = match self.join(&actors, &servers, timeout).await {
-                    Ok(sessions) => Response::Joined { sessions },
+                    Ok(mut sessions) => {
+                        // The kernel knows who locks a file by the number of the process.
+                        let process = i64::from(std::process::id());
+                        let locking = actors.iter().filter(|_| self.files.is_some());
+                        sessions.extend(locking.map(|actor| (*actor, FILES.to_owned(), process)));
+                        Response::Joined { sessions }
+                    }
                     Err(why) => Response::JoinFailed { why },
                 };
                 self.respond(response);
@@ -161,6 +175,13 @@ impl Process {
     fn carry_out(&mut self, op: OpId, actor: ActorId, wire: Wire) {
         if let Command::Local { lock, name } = &wire.command {
             return self.local(op, actor, *lock, name);
+        }
+        if let (Command::Flock { call, path }, Some(files)) = (&wire.command, &mut self.files) {
+            let responses = self.responses.clone();
+            return files.carry_out(*call, path, move |reply| {
+                // The receiver ends with the process.
+                let _ = responses.send(Response::Done { op, reply });
+            });
         }
         let Wire { server, command, script } = wire;
         let Some(connection) = self.actors.get(&actor).and_then(|all| all.get(&server)).map(Arc::clone)

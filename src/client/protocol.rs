@@ -1,6 +1,8 @@
 //! What Lockstep and its client processes say to each other: JSON, one message per line, requests on the
 //! client's standard input and responses on its standard output.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use crate::log::{ActorId, Command, OpId, Reply};
@@ -16,6 +18,8 @@ pub enum Request {
         servers: Vec<ServerAddress>,
         /// The timeout that sessions ask for, in milliseconds of lesson time.
         session_timeout: u64,
+        /// The directory of the files that it locks, where it locks any.
+        files: Option<PathBuf>,
     },
     /// Carry out an operation. Answered by [`Response::Done`], perhaps after a [`Response::Blocked`].
     Do { op: OpId, actor: ActorId, wire: Wire },
@@ -33,7 +37,7 @@ pub enum Request {
 /// One command for one server, with all values filled in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wire {
-    /// The server that it goes to; `local` for a mutex of the process.
+    /// The server that it goes to; `local` for a mutex of the process, `files` for a lock of a file.
     pub server: String,
     pub command: Command,
     /// The text of a script, which a log does not repeat.

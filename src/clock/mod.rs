@@ -21,6 +21,7 @@ pub(crate) mod rate;
 pub(crate) mod time;
 pub(crate) mod writer;
 
+pub(crate) use self::page::VDSO_VARIABLE;
 pub use self::{rate::Rate, time::LessonTime};
 
 use self::{

@@ -1,8 +1,8 @@
 //! The run as a terminal recording (asciicast v2): what the playground writes to a terminal while it plays the lesson,
 //! each frame as what differs from the one before.
 //!
-//! Time passes as it does while the lesson plays: waits at the lesson's speed up to a limit, and after each step as
-//! long as it takes to read what was said.
+//! Time passes as it does while the lesson plays: messages travel, waits take a moment, and after each step there is
+//! time to read what was said. A recording that would be too long for its viewers goes faster.
 
 use std::time::Duration;
 
@@ -23,6 +23,7 @@ use crate::{
     log::{Event, EventKind, Step, Steps, Stop},
     text::Lang,
     ui::{
+        flight::{Flight, Tempo},
         state::{reading, screen::Motion},
         view,
     },
@@ -34,8 +35,13 @@ pub const MARK: &str = "\"command\":\"lockstep export\"";
 const FRAME: Duration = Duration::from_millis(100);
 /// Shorter waits are not drawn out.
 const NOTICEABLE: Duration = Duration::from_millis(50);
-/// The longest that a wait is drawn out.
-const LONGEST: Duration = Duration::from_secs(6);
+/// The longest that a wait is drawn out, and that a step takes.
+const LONGEST: Duration = Duration::from_secs(3);
+const TEMPO: Tempo = Tempo { wait: Duration::from_secs(2), longest: LONGEST, messages: true };
+/// How soon something happens.
+const START: Duration = Duration::from_millis(3500);
+/// How long a recording is at most.
+const WHOLE: Duration = Duration::from_secs(45);
 const MOVE: Duration = Duration::from_millis(900);
 const PASSED: Duration = Duration::from_millis(600);
 const VERDICT: Duration = Duration::from_secs(8);
@@ -47,7 +53,8 @@ pub fn recording(run: &Finished, moment: Found, look: &Look) -> String {
     let start = run.log.opening();
     recorder.frame(
         Found { position: start, display: run.log.time_at(start), end: false },
-        reading::of(run.entry.intro.get(look.lang), look.lang).div_f64(look.speed),
+        reading::of(run.entry.intro.get(look.lang), look.lang).div_f64(look.speed).min(START),
+        None,
     );
     for step in Steps::of(&run.log).all() {
         if step.position > moment.position {
@@ -61,10 +68,10 @@ pub fn recording(run: &Finished, moment: Found, look: &Look) -> String {
     }
     if recorder.position < moment.position || recorder.display < moment.display {
         recorder.glide(moment);
-        recorder.frame(moment, MOVE);
+        recorder.frame(moment, MOVE, None);
     }
     if moment.end {
-        recorder.frame(moment, VERDICT);
+        recorder.frame(moment, VERDICT, None);
     }
     recorder.finish()
 }
@@ -77,7 +84,8 @@ struct Recorder<'a> {
     position: usize,
     display: LessonTime,
     clock: Duration,
-    lines: Vec<String>,
+    /// When, which kind, what.
+    events: Vec<(Duration, &'static str, String)>,
 }
 
 impl<'a> Recorder<'a> {
@@ -90,20 +98,18 @@ impl<'a> Recorder<'a> {
             position: 0,
             display: LessonTime::ZERO,
             clock: Duration::ZERO,
-            lines: Vec::new(),
+            events: Vec::new(),
         }
     }
 
-    fn event(&mut self, code: &str, data: &str) {
-        // Whole milliseconds: the same recording on every machine.
-        let seconds = f64::from(u32::try_from(self.clock.as_millis()).unwrap_or(u32::MAX)) / 1000.0;
-        self.lines.push(json!([seconds, code, data]).to_string());
+    fn event(&mut self, code: &'static str, data: &str) {
+        self.events.push((self.clock, code, data.to_owned()));
     }
 
     /// Draws a moment and looks at it for a while.
-    fn frame(&mut self, moment: Found, lasts: Duration) {
+    fn frame(&mut self, moment: Found, lasts: Duration, flight: Option<(&Flight, Duration)>) {
         let motion = if moment.end { Motion::Paused } else { Motion::Playing };
-        let mut next = self.renderer.draw(moment, motion);
+        let mut next = self.renderer.draw(moment, motion, flight);
         view::empty_covered_cells(&mut next);
         if let Some(bytes) = difference(self.before.as_ref(), &next) {
             self.event("o", &bytes);
@@ -117,10 +123,19 @@ impl<'a> Recorder<'a> {
     fn step(&mut self, step: &Step) {
         let from = self.position;
         let found = Found { position: step.position, display: step.at, end: false };
-        self.glide(found);
+        let flight =
+            Flight::between(&self.run.log, self.renderer.world(), step.position, self.display, TEMPO);
+        let lasts = flight.lasts.min(LONGEST).div_f64(self.look.speed);
+        let frames = u32::try_from(lasts.as_millis() / FRAME.as_millis()).unwrap_or(u32::MAX);
+        for frame in 0..frames {
+            let shown = flight.lasts.mul_f64(f64::from(frame) / f64::from(frames));
+            let moment =
+                Found { position: flight.position(shown), display: flight.display(shown), end: false };
+            self.frame(moment, lasts / frames, Some((&flight, shown)));
+        }
         let events = &self.run.log.events()[from..step.position];
         let lasts = dwell(events, self.look.lang).div_f64(self.look.speed);
-        self.frame(found, lasts);
+        self.frame(found, lasts, None);
     }
 
     /// Lets the time shown pass up to a moment.
@@ -136,7 +151,7 @@ impl<'a> Recorder<'a> {
             let display = from + passes.mul_f64(share);
             let over = self.run.log.events().partition_point(|event| event.at <= display);
             let position = over.clamp(self.position, moment.position);
-            self.frame(Found { position, display, end: false }, lasts / frames);
+            self.frame(Found { position, display, end: false }, lasts / frames, None);
         }
     }
 
@@ -151,7 +166,13 @@ impl<'a> Recorder<'a> {
             "command": "lockstep export",
             "env": { "TERM": "xterm-256color" },
         });
-        format!("{header}\n{}\n", self.lines.join("\n"))
+        let pace = (WHOLE.as_secs_f64() / self.clock.as_secs_f64().max(1e-9)).min(1.0);
+        let line = |(at, code, data): &(Duration, &str, String)| {
+            // Whole milliseconds: the same recording on every machine.
+            let millis = u32::try_from(at.mul_f64(pace).as_millis()).unwrap_or(u32::MAX);
+            json!([f64::from(millis) / 1000.0, code, data]).to_string()
+        };
+        format!("{header}\n{}\n", self.events.iter().map(line).collect::<Vec<_>>().join("\n"))
     }
 }
 

@@ -43,6 +43,8 @@ struct Diagram<'a> {
     /// The first and the last participant, for notes over all.
     ends: (String, String),
     servers: Vec<String>,
+    /// Who holds which lock: their lifelines are drawn broad.
+    holders: Vec<(ActorId, String)>,
     /// Whether a ground of overlap is begun.
     alarmed: bool,
 }
@@ -83,6 +85,7 @@ impl<'a> Diagram<'a> {
             lines,
             ends: (ids.first().cloned().unwrap_or_default(), ids.last().cloned().unwrap_or_default()),
             servers,
+            holders: Vec::new(),
             alarmed: false,
         }
     }
@@ -124,11 +127,42 @@ impl<'a> Diagram<'a> {
             self.alarmed = false;
         }
         self.tell(index, event.at, &event.kind);
+        self.activate(&event.kind);
         if let Some((lock, excess)) = lasting.filter(|_| !self.alarmed) {
             self.line(&format!("rect {OVERLAP}"));
             self.alarmed = true;
             let (lock, words) = (self.log.lock_title(&lock, self.lang), words::clash(self.lang, excess));
             self.note_over_all(&escape(&format!("{lock}: {words}")));
+        }
+    }
+
+    /// A participant is active as long as somebody in it believes to hold a lock.
+    fn activate(&mut self, kind: &EventKind) {
+        let active = |diagram: &Self, participant: &str| {
+            diagram.holders.iter().any(|(holder, _)| diagram.crowds.participant(*holder) == participant)
+        };
+        let change: Vec<(ActorId, String, bool)> = match kind {
+            EventKind::Believes { actor, lock, belief } => vec![(*actor, lock.clone(), belief.holds())],
+            EventKind::Fault(fault) if let Some(client) = fault.killed_client() => {
+                let dies =
+                    |actor: ActorId| self.world.actor(actor).is_some_and(|actor| actor.who.client == client);
+                let held = self.holders.iter().filter(|(holder, _)| dies(*holder));
+                held.map(|(holder, lock)| (*holder, lock.clone(), false)).collect()
+            }
+            _ => return,
+        };
+        for (actor, lock, holds) in change {
+            let participant = self.crowds.participant(actor);
+            let before = active(self, &participant);
+            self.holders.retain(|(holder, held)| (*holder, held) != (actor, &lock));
+            if holds {
+                self.holders.push((actor, lock));
+            }
+            match (before, active(self, &participant)) {
+                (false, true) => self.line(&format!("activate {participant}")),
+                (true, false) => self.line(&format!("deactivate {participant}")),
+                _ => {}
+            }
         }
     }
 
@@ -140,15 +174,15 @@ impl<'a> Diagram<'a> {
                 self.note_over_all(&wrapped(said));
             }
             EventKind::Asked { q, .. } => {
-                let words = format!("{}: {}", words::PREDICTION.get(lang), q.get(lang));
+                let words = format!("{}{}{}", words::PREDICTION.get(lang), lang.colon(), q.get(lang));
                 self.note_over_all(&wrapped(&words));
             }
-            EventKind::Decided { item, right } => self.tell_decision(*item, right),
+            EventKind::Decided { item, right, .. } => self.tell_decision(*item, right),
             EventKind::Fault(fault) => self.tell_fault(fault),
             EventKind::ServerDied { server, why } => {
                 let over = self.server(server).unwrap_or_else(|| self.ends.1.clone());
                 let first = why.lines().next().unwrap_or_default();
-                let words = format!("✝ {}: {first}", words::SERVER_DIED.get(lang));
+                let words = format!("✗ {}: {first}", words::SERVER_DIED.get(lang));
                 self.note(&over, &escape(&shorten(&words)));
             }
             EventKind::Stop { stop: Stop::Passed, .. } => {

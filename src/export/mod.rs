@@ -2,6 +2,7 @@
 //! page that plays, a sequence diagram, the data. Pure functions of a log, its verdict and the lesson's texts; they
 //! must not know how the run was made, nor touch a file.
 
+pub mod cards;
 pub(crate) mod cast;
 pub(crate) mod crowd;
 pub(crate) mod html;
@@ -11,6 +12,7 @@ pub(crate) mod moment;
 pub(crate) mod screen;
 pub(crate) mod svg;
 
+pub use html::class::{Kept, class_index, class_page};
 pub use moment::Moment;
 pub use screen::Look;
 

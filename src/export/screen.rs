@@ -1,15 +1,20 @@
 //! The lesson screen of a finished run at a moment, as the playground would draw it.
 
+use std::time::Duration;
+
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{Finished, moment::Found};
 use crate::{
+    lesson::plan::listing::Listing,
     log::Log,
     text::Lang,
     ui::{
         chart::{Chart, Detail, sequence::Sequence},
+        flight::{Flight, InFlight},
         keys::{Pane, map::KeyMap},
         state::{
+            catalogue::CatalogueVariant,
             predicting::Predictions,
             screen::{Form, Lens, Motion, Overlay, RunPhase, Scrolls},
         },
@@ -68,6 +73,7 @@ pub struct Renderer<'a> {
     world: World,
     chart: Chart,
     sequence: Sequence,
+    listings: Vec<Listing>,
     /// Pictures name the keys that everybody has.
     keys: KeyMap,
 }
@@ -82,15 +88,22 @@ impl<'a> Renderer<'a> {
             world: World::default(),
             chart: Chart::new(Detail::fitting(look.size.0)),
             sequence: Sequence::default(),
+            listings: run.entry.variants.get(run.variant).map_or_else(Vec::new, CatalogueVariant::listings),
             keys: KeyMap::default(),
         }
     }
 
-    /// The screen at a moment that is not before the last one.
-    pub fn draw(&mut self, moment: Found, motion: Motion) -> Buffer {
+    /// The world at the moment that was drawn last.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// The screen at a moment that is not before the last one, in the middle of a flight or between two.
+    pub fn draw(&mut self, moment: Found, motion: Motion, flight: Option<(&Flight, Duration)>) -> Buffer {
         let known = self.log.len();
-        self.log.extend(self.run.log.events()[known..moment.position.max(known)].to_vec());
-        self.world.seek(&self.log, self.log.len());
+        let wanted = flight.map_or(moment.position, |(flight, _)| flight.range().end);
+        self.log.extend(self.run.log.events()[known..wanted.max(known)].to_vec());
+        self.world.seek(&self.log, moment.position);
         self.chart.advance(&self.log);
         self.sequence.advance(&self.log);
         let scrolls = Scrolls::default();
@@ -103,14 +116,17 @@ impl<'a> Renderer<'a> {
                 display: moment.display,
                 theme: self.theme,
                 lang: self.look.lang,
-                // A picture stands still: what was under way has arrived.
-                flight: None,
+                // Where none is given the picture stands still: what was under way has arrived.
+                flight: flight.map(|_| InFlight { flight, forward: true }),
                 expanded: false,
+                whole: moment.end,
+                seen: self.log.len(),
                 sequence: &self.sequence,
                 keys: &self.keys,
                 selected: None,
             },
             form: if self.look.presenting { Form::Presenting } else { Form::Panes },
+            presented: None,
             entry: &self.run.entry,
             variant: self.run.variant,
             free: None,
@@ -121,8 +137,15 @@ impl<'a> Renderer<'a> {
             scrolls: &scrolls,
             lens: self.look.lens,
             aside: None,
+            proof: false,
             single: None,
             predictions: &predictions,
+            next: None,
+            tip: None,
+            listings: &self.listings,
+            program: false,
+            rows: 0,
+            class: None,
         };
         let area = Rect::new(0, 0, self.look.size.0, self.look.size.1);
         let mut buffer = Buffer::empty(area);

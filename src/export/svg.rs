@@ -7,6 +7,6 @@ use crate::ui::{state::screen::Motion, view::svg};
 pub const MARK: &str = svg::FONTS;
 
 pub fn picture(run: &Finished, moment: Found, look: &Look) -> String {
-    let buffer = Renderer::new(run, look).draw(moment, Motion::Paused);
+    let buffer = Renderer::new(run, look).draw(moment, Motion::Paused, None);
     svg::titled(&buffer, run.title().get(look.lang))
 }

@@ -35,6 +35,7 @@ pub use crate::process::{
     programs,
     spawner::own_binary,
     sweep::{Swept, sweep},
+    usage::{Meters, Usage},
     version::Version,
     wall_clock::WallClock,
     workspace::{Workspace, root as workspace_root},
@@ -50,10 +51,11 @@ use self::timekeeping::Timekeeping;
 use crate::clock::{LessonClock, LessonTime, Slot};
 use crate::lesson::{Appendonly, LabKind, Settings};
 
-use crate::log::{LinkId, ServerInfo, ServerState};
+use crate::log::{FILES, LinkId, ServerInfo, ServerState};
 use crate::process::{child::log_tail, spawner};
 use crate::server::boot::{Boot, Server, Started, ready};
 use crate::server::connection::ServerAddress;
+use crate::server::files::FileLocks;
 use crate::server::link::Home;
 use crate::server::observe::ObserveError;
 use crate::server::secret::Secret;
@@ -109,6 +111,8 @@ pub struct Lab {
     servers: Vec<Server>,
     /// Sentinels: they run and have links, and hold nothing that a lesson looks at.
     helpers: Vec<Server>,
+    /// The files that clients lock, where they lock any.
+    files: Option<FileLocks>,
     /// What makes the next lab's start faster.
     _training: Option<Training>,
     health: ProcessHealth,
@@ -187,6 +191,7 @@ impl Lab {
             settings: settings.clone(),
             servers,
             helpers,
+            files: None,
             _training: training,
             health,
             search: options.search.clone(),
@@ -224,9 +229,38 @@ impl Lab {
         self.health = other.health();
     }
 
+    /// Makes a directory for files that clients lock.
+    pub(crate) fn make_files(&mut self) -> Result<PathBuf, LabError> {
+        let dir = self.workspace.make_dir(FILES)?;
+        self.files = Some(FileLocks { dir: dir.clone(), clients: Vec::new() });
+        Ok(dir)
+    }
+
+    /// How a log names the files that clients lock, beside the servers.
+    pub(crate) fn files_info(&self) -> Option<ServerInfo> {
+        self.files.as_ref().map(FileLocks::info)
+    }
+
+    /// These processes are the ones that lock files.
+    pub(crate) fn know_clients(&mut self, processes: Vec<i64>) {
+        if let Some(files) = &mut self.files {
+            files.clients = processes;
+        }
+    }
+
+    fn file_waiters(&self) -> Result<Vec<i64>, LabError> {
+        let waiting = self.files.as_ref().map_or(Ok(Vec::new()), FileLocks::waiting);
+        waiting.map_err(|error| unreadable_files(&error))
+    }
+
     /// As people may reach them from outside.
     pub fn servers(&self) -> Vec<ServerInfo> {
         self.servers.iter().map(|server| server.info.clone()).collect()
+    }
+
+    /// What the processes of all servers cost.
+    pub fn meters(&self) -> Meters {
+        Meters(self.everybody().map(|server| server.process.state.pid()).collect())
     }
 
     /// Where a server is reached without any link.
@@ -305,9 +339,17 @@ impl Lab {
 
     /// The server of an ensemble that a client is connected to, or tries next.
     pub(crate) fn home(&self, client: &str) -> Option<&str> {
-        let home = self.client_homes.get(client)?;
-        let ensemble = self.kind.parts().iter().find(|part| part.is_ensemble())?;
-        ensemble.servers().get(home.at()).copied()
+        self.homes(client).next()
+    }
+
+    /// The servers of an ensemble in the order in which a client turns to them.
+    pub(crate) fn homes(&self, client: &str) -> impl Iterator<Item = &str> {
+        let ensemble = self.kind.parts().iter().find(|part| part.is_ensemble());
+        let at = self.client_homes.get(client).map(Home::at);
+        let servers = ensemble
+            .zip(at)
+            .map(|(part, at)| part.servers().iter().cycle().skip(at).take(part.servers().len()));
+        servers.into_iter().flatten().copied()
     }
 
     pub fn kind(&self) -> LabKind {
@@ -376,7 +418,9 @@ impl Lab {
                 },
             }
         });
-        join_all(looks).await.into_iter().filter_map(Result::transpose).collect()
+        let files =
+            self.files.as_ref().map(|files| files.observe().map_err(|error| unreadable_files(&error)));
+        join_all(looks).await.into_iter().filter_map(Result::transpose).chain(files).collect()
     }
 
     /// A counter of a server's, by the name that the server gives it: a field of Redis' `INFO`, a line of
@@ -395,13 +439,28 @@ impl Lab {
 
     /// Who waits inside a server for an answer.
     pub(crate) async fn waiting(&self, server: &str) -> Result<Waiting, LabError> {
+        if server == FILES {
+            return self.file_waiters().map(Waiting::Sessions);
+        }
         let server = self.server(server)?;
         let waiting = patiently(server, || server.observer.waiting()).await;
         waiting.map_err(|error| unreadable(server, &error))
     }
 
+    /// Whether a server holds a key.
+    pub(crate) async fn holds(&self, server: &str, key: &str) -> Result<bool, LabError> {
+        let server = self.server(server)?;
+        let look = || server.observer.observe(&self.clock, server.slot.as_ref());
+        let observed = patiently(server, look).await.map_err(|error| unreadable(server, &error))?;
+        Ok(observed.entry(key).is_some())
+    }
+
     /// Whether a server has noticed the end of all these sessions.
     pub(crate) async fn have_ended(&self, server: &str, sessions: &[i64]) -> Result<bool, LabError> {
+        // The kernel has let go of a process's locks when the process is gone.
+        if server == FILES {
+            return Ok(true);
+        }
         let server = self.server(server)?;
         let ended = patiently(server, || server.observer.has_ended(sessions)).await;
         ended.map_err(|error| unreadable(server, &error))
@@ -442,6 +501,9 @@ impl Lab {
 
     /// Waits until a server has finished what it has begun to bring onto the disk.
     pub async fn await_sync(&self, name: &str) -> Result<(), LabError> {
+        if !self.is_persistent() {
+            return Ok(());
+        }
         let server = self.server(name)?;
         let look = || server.observer.field("aof_pending_bio_fsync");
         // The first look makes it begin what is due by now.
@@ -539,6 +601,11 @@ where
             looked => return looked,
         }
     }
+}
+
+fn unreadable_files(error: &io::Error) -> LabError {
+    let why = format!("{error}. Who has locked a file is read from /proc/locks, which Linux has");
+    LabError::Unreadable { server: FILES.to_owned(), why, log: String::new() }
 }
 
 fn unreadable(server: &Server, error: &ObserveError) -> LabError {

@@ -34,7 +34,7 @@ const MOST_EXPRESSIONS: usize = 100;
 const COMPILING: usize = 500;
 const COMPILING_A_BYTE: usize = 25;
 
-const OWN_FILTERS: [&str; 4] = ["duration", "duration_zh", "suffix", "by_suffix"];
+const OWN_FILTERS: [&str; 5] = ["duration", "duration_zh", "suffix", "by_suffix", "before"];
 
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = bounds::environment();
@@ -45,6 +45,7 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
         names.sort_by_key(|name| suffix(name));
         names
     });
+    environment.add_filter("before", |names: Value, node: &str| before(&names, node));
     environment
 });
 
@@ -67,6 +68,14 @@ fn duration(millis: i64, [ms, s, min]: [&str; 3]) -> String {
 /// Recipes and Solutions, "Locks").
 fn suffix(name: &str) -> Option<i64> {
     name.get(name.len().checked_sub(10)?..)?.parse().ok()
+}
+
+/// The filter `before`: the name whose number is the greatest below that of `node`, its predecessor in the queue.
+fn before(names: &Value, node: &str) -> Result<Option<Value>, minijinja::Error> {
+    let mine = suffix(node);
+    let numbered = names.try_iter()?.filter_map(|name| Some((suffix(name.as_str()?)?, name)));
+    let ahead = numbered.filter(|(number, _)| Some(*number) < mine);
+    Ok(ahead.max_by_key(|(number, _)| *number).map(|(_, name)| name))
 }
 
 #[derive(Clone)]
@@ -216,6 +225,15 @@ impl Template {
         self.parts.iter().map(part).collect()
     }
 
+    /// As its author wrote it, with what is known of its `${…}` filled in.
+    pub(crate) fn filled(&self, known: impl Fn(&Expr) -> Option<String>) -> String {
+        let part = |part: &Part| match part {
+            Part::Text(text) => text.clone(),
+            Part::Expr(expr) => known(expr).unwrap_or_else(|| format!("${{{}}}", expr.source)),
+        };
+        self.parts.iter().map(part).collect()
+    }
+
     pub fn names(&self) -> BTreeSet<String> {
         let exprs = self.parts.iter().filter_map(|part| match part {
             Part::Expr(expr) => Some(expr.names()),
@@ -276,7 +294,7 @@ fn closing_brace(text: &str) -> Option<usize> {
 
 /// A JSON value, such as a reply, for use in expressions.
 pub fn json_value(json: &serde_json::Value) -> Value {
-    Value::from(minijinja::value::Serde(json.clone()))
+    Value::from(minijinja::value::Serde(json))
 }
 
 /// Splits a command into words as `redis-cli` does: at white space outside quotes. `${…}` is never split.

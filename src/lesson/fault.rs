@@ -14,14 +14,14 @@ use serde::{
 };
 
 use super::{model::Param, story::OneOrMany};
-use crate::log::Way;
+use crate::log::Direction;
 
 /// Links to hold: `A->redis`, a list of them, or `{ link: A->redis, way: replies }`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hold {
     pub links: Vec<String>,
     /// What is kept of what travels on them.
-    pub way: Way,
+    pub way: Direction,
 }
 
 /// `{ link: A->redis, way: replies }`
@@ -33,7 +33,7 @@ struct OneWay {
     /// `requests`, what goes along the arrow, or `replies`, what comes back; both, where it is left out.
     #[serde(default)]
     #[schemars(with = "Option<WayName>")]
-    way: Way,
+    way: Direction,
 }
 
 /// A server to kill: `redis`, or `{ server: redis, loses: unsynced }`.
@@ -108,7 +108,7 @@ pub struct Delay {
     /// `requests`, what goes along the arrow, or `replies`, what comes back; each of both, where it is left out.
     #[serde(default)]
     #[schemars(with = "Option<WayName>")]
-    pub way: Way,
+    pub way: Direction,
 }
 
 /// For the schema: the names of the ways.
@@ -147,12 +147,12 @@ impl<'de> Visitor<'de> for HoldVisitor {
     }
 
     fn visit_str<E: Error>(self, link: &str) -> Result<Hold, E> {
-        Ok(Hold { links: vec![link.to_owned()], way: Way::Both })
+        Ok(Hold { links: vec![link.to_owned()], way: Direction::Both })
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Hold, A::Error> {
         let OneOrMany(links) = OneOrMany::deserialize(SeqAccessDeserializer::new(seq))?;
-        Ok(Hold { links, way: Way::Both })
+        Ok(Hold { links, way: Direction::Both })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Hold, A::Error> {

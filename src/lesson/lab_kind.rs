@@ -15,8 +15,8 @@ use serde::{
 
 use super::error::{custom, marked};
 use crate::{
-    log::{Product, SLOTS},
-    text::{Lang, Words, both},
+    log::{Product, SLOTS, is_server_called},
+    text::{Lang, Text, Words, both},
 };
 
 /// The servers that a lesson runs on, by the name that its `lab:` gives.
@@ -33,8 +33,11 @@ pub enum LabKind {
     Ensemble,
     /// One MariaDB server, named `mariadb`.
     Mariadb,
-    /// One Redis master with two replicas and three Sentinels: `master`, `replica1`, `replica2`. `primary` is
-    /// whichever of them Sentinel names as master at the moment of asking.
+    /// One etcd server, named `etcd`.
+    Etcd,
+    /// One Redis master with two replicas and three Sentinels: `node1`, which is the master at first, `node2` and `node3`.
+    /// `primary` is whichever of them Sentinel names as master at the moment of asking. Their former names `master`,
+    /// `replica1` and `replica2` mean the same.
     Sentinel,
     /// A Redis Cluster of three masters, `node1` to `node3`, with a replica each: `node4` of `node1`, `node5` of
     /// `node2`, `node6` of `node3`. An operation goes to the master of its key.
@@ -218,7 +221,7 @@ const MASTERS: Topology = Topology {
 // Sentinel takes a jump of 2 s for a broken clock and stops acting (TILT), and a server that is silent for 5 s for a
 // dead one: a machine that is busy for half a second must not look like it.
 const SENTINEL: Topology = Topology {
-    servers: &["master", "replica1", "replica2"],
+    servers: &["node1", "node2", "node3"],
     sentinels: &["sentinel1", "sentinel2", "sentinel3"],
     title: Words::new("a Redis master, two replicas, three Sentinels", "Redis 一主两从，三个哨兵"),
     jump: false,
@@ -261,6 +264,16 @@ const MARIADB: Topology = Topology {
     servers: &["mariadb"],
     title: Words::new("one MariaDB server", "一台 MariaDB"),
     fastest: 10.0,
+    ..REDIS
+};
+
+// A Go program's waits end in real time, and only then does it look at the clock: it cannot follow a jump at once.
+const ETCD: Topology = Topology {
+    product: Product::Etcd,
+    servers: &["etcd"],
+    title: Words::new("one etcd server", "一台 etcd"),
+    jump: false,
+    fastest: 8.0,
     ..REDIS
 };
 
@@ -311,7 +324,7 @@ impl Topology {
 }
 
 impl LabKind {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Redis,
         Self::Masters,
         Self::Sentinel,
@@ -319,6 +332,7 @@ impl LabKind {
         Self::Zookeeper,
         Self::Ensemble,
         Self::Mariadb,
+        Self::Etcd,
     ];
 
     pub fn topology(self) -> &'static Topology {
@@ -327,6 +341,7 @@ impl LabKind {
             Self::Zookeeper => &ZOOKEEPER,
             Self::Ensemble => &ENSEMBLE,
             Self::Mariadb => &MARIADB,
+            Self::Etcd => &ETCD,
             Self::Sentinel => &SENTINEL,
             Self::Cluster => &CLUSTER,
             Self::Masters => &MASTERS,
@@ -371,6 +386,13 @@ impl LabKind {
         self.topology().sentinels
     }
 
+    /// The server or the Sentinel that a lesson names, by the name that it has now.
+    pub fn server_named(self, name: &str) -> Option<&'static str> {
+        let former = self.has_sentinels();
+        let mut all = self.servers().iter().chain(self.sentinels()).copied();
+        all.find(|server| *server == name || (former && is_server_called(server, name)))
+    }
+
     pub fn has_sentinels(self) -> bool {
         !self.sentinels().is_empty()
     }
@@ -400,6 +422,17 @@ impl LabKind {
         self.has_sentinels() || self.is_ensemble() || self.is_cluster()
     }
 
+    /// Why orders of moves cannot be tried on it one after another, where they cannot.
+    pub fn unexplorable(self) -> Option<Text> {
+        self.parts().iter().any(|part| part.is_ensemble()).then(|| {
+            both!(
+                "an ensemble cannot be explored: its sessions and elections cannot be put back, and three servers would \
+                 have to be started anew for each order. Explore the lesson with `lab: zookeeper`, or let its clients race",
+                "集群版 ZooKeeper（ensemble）无法穷举：会话和选举没法复原，每种顺序都要重新启动三台服务器。请改用 `lab: zookeeper` 穷举，或者让客户端并发竞争"
+            )
+        })
+    }
+
     /// Whether what its servers hold can be read as a whole and put back.
     pub fn can_be_restored(self) -> bool {
         self.parts().len() == 1 && self.product() == Product::Redis && !self.is_replicated()
@@ -409,6 +442,17 @@ impl LabKind {
 #[cfg(test)]
 mod tests {
     use super::{CLUSTER, LabKind};
+
+    #[test]
+    fn servers_of_sentinel_answer_to_their_former_names() {
+        let named = |name| LabKind::Sentinel.server_named(name);
+        assert_eq!(
+            ["master", "replica1", "replica2", "node1"].map(named),
+            ["node1", "node2", "node3", "node1"].map(Some)
+        );
+        assert_eq!([named("sentinel2"), named("node4")], [Some("sentinel2"), None]);
+        assert_eq!(LabKind::Cluster.server_named("master"), None, "nodes of a cluster were always called so");
+    }
 
     #[test]
     fn labs_of_several_products_are_put_together_from_their_kinds() {

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use include_dir::{Dir, include_dir};
+use include_dir::{Dir, File, include_dir};
 
 use super::{
     Lesson, LessonError, Loaded, Recipes, Source,
@@ -16,16 +16,52 @@ use super::{
 use crate::text::both;
 
 static CARRIED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/lessons");
+static EXERCISES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/kata");
 
-/// The order of the catalogue within a track: the core six first, as the course takes them; others follow
-/// by name.
-const CORE: [&str; 6] = [
+/// The order of the catalogue within a track, in which people learn; others follow by name.
+const ORDER: &[&str] = &[
     "oversell",
+    "file-lock",
     "setnx-without-expire",
     "unlock-someone-elses-lock",
     "watchdog",
-    "master-failover",
+    "reentrancy",
+    "lost-reply",
+    "fencing-token",
+    "restart-without-persistence",
+    "segmented-lock",
+    "failover",
+    "failover-mitigations",
+    "cluster-is-not-safer",
+    "redlock",
+    "redlock-restarted-node",
+    "redlock-clock-jump",
+    "redlock-late-validity",
+    "wait-without-spinning",
+    "redisson-lock",
+    "fair-lock",
+    "multi-lock",
+    "read-write-lock",
+    "semaphore",
+    "permit-expirable-semaphore",
+    "countdown-latch",
+    "spin-lock",
+    "znode-types",
+    "zk-persistent-deadlock",
     "zk-herd",
+    "zk-notified-is-not-granted",
+    "zk-session-expiry",
+    "zk-lost-create-reply",
+    "curator-mutex",
+    "curator-semaphore-mutex",
+    "curator-read-write",
+    "curator-multi-lock",
+    "zk-leader-failover",
+    "db-pessimistic",
+    "db-optimistic",
+    "db-aba",
+    "etcd-lease",
+    "which-lock",
 ];
 
 /// The recipes file's name: it is no lesson.
@@ -48,14 +84,13 @@ impl Library {
             Recipes::default()
         }));
         for file in CARRIED.files() {
-            let name = file.path().display().to_string();
-            if file.path().extension().is_none_or(|ending| ending != "yaml") || name == RECIPES {
+            if file.path().extension().is_none_or(|ending| ending != "yaml")
+                || file.path() == FilePath::new(RECIPES)
+            {
                 continue;
             }
-            let text = file.contents_utf8().unwrap_or_default();
-            let source = Source::new(format!("lessons/{name}"), text);
-            match source.lesson() {
-                Ok(lesson) => library.add(source, lesson, &recipes),
+            match read_carried(file) {
+                Ok((source, lesson)) => library.add(source, lesson, &recipes),
                 Err(error) => library.broken.push(error),
             }
         }
@@ -96,8 +131,11 @@ impl Library {
         Ok(library)
     }
 
+    /// A lesson by its id, or by one that it had before.
     pub fn find(&self, id: &str) -> Option<&Arc<Loaded>> {
-        self.lessons.iter().find(|loaded| loaded.lesson.id == id)
+        let known = |is: &dyn Fn(&Lesson) -> bool| self.lessons.iter().find(|loaded| is(&loaded.lesson));
+        known(&|lesson| lesson.id == id)
+            .or_else(|| known(&|lesson| lesson.formerly.iter().any(|former| former == id)))
     }
 
     pub fn ids(&self) -> impl Iterator<Item = &str> {
@@ -105,6 +143,10 @@ impl Library {
     }
 
     fn add(&mut self, source: Source, lesson: Lesson, recipes: &Arc<Recipes>) {
+        // Its solution would be told.
+        if lesson.kata.is_some() {
+            return;
+        }
         self.lessons.retain(|known| known.lesson.id != lesson.id);
         self.lessons.push(Arc::new(Loaded { lesson, source, recipes: Arc::clone(recipes) }));
     }
@@ -112,9 +154,23 @@ impl Library {
     fn sort(&mut self) {
         self.lessons.sort_by_key(|loaded| {
             let Lesson { track, id, .. } = &loaded.lesson;
-            (*track, CORE.iter().position(|core| core == id).unwrap_or(CORE.len()), id.clone())
+            (*track, ORDER.iter().position(|known| known == id).unwrap_or(ORDER.len()), id.clone())
         });
     }
+}
+
+fn read_carried(file: &File<'_>) -> Result<(Source, Lesson), LessonError> {
+    let source =
+        Source::new(format!("lessons/{}", file.path().display()), file.contents_utf8().unwrap_or_default());
+    let lesson = source.lesson()?;
+    Ok((source, lesson))
+}
+
+/// One of the lessons carried in the binary, without reading the others: its file is named after its id.
+pub fn carried(id: &str) -> Option<Arc<Loaded>> {
+    let (source, lesson) = read_carried(CARRIED.get_file(format!("{id}.yaml"))?).ok()?;
+    let recipes = Arc::new(carried_recipes().ok()?);
+    (lesson.id == id).then(|| Arc::new(Loaded { lesson, source, recipes }))
 }
 
 /// A lesson from its text, with the recipes carried in the binary. `file` is what its mistakes are named by.
@@ -122,7 +178,17 @@ pub fn from_text(file: &str, text: &str) -> Result<Arc<Loaded>, LessonError> {
     let source = Source::new(file, text);
     let lesson = source.lesson()?;
     let recipes = Arc::new(carried_recipes()?);
-    Ok(Arc::new(Loaded { lesson, source, recipes }))
+    Loaded { lesson, source, recipes }.solved().map(Arc::new)
+}
+
+/// The exercises carried in the binary, in the order in which they are to be done, which is that of their files.
+pub fn exercises() -> Result<Vec<Arc<Loaded>>, LessonError> {
+    let mut files: Vec<&File<'_>> = EXERCISES.files().collect();
+    files.sort_by_key(|file| file.path());
+    let load = |file: &File<'_>| {
+        from_text(&format!("kata/{}", file.path().display()), file.contents_utf8().unwrap_or_default())
+    };
+    files.into_iter().map(load).collect()
 }
 
 /// Loads one lesson file, with the recipes carried in the binary and those beside the file.
@@ -131,7 +197,7 @@ pub fn load_file(path: &FilePath) -> Result<Arc<Loaded>, LessonError> {
     let lesson = source.lesson()?;
     let mut recipes = carried_recipes()?;
     extend(&mut recipes, &path.with_file_name(RECIPES))?;
-    Ok(Arc::new(Loaded { lesson, source, recipes: Arc::new(recipes) }))
+    Loaded { lesson, source, recipes: Arc::new(recipes) }.solved().map(Arc::new)
 }
 
 /// Adds a user's own recipes, where there are any.
@@ -145,11 +211,11 @@ fn extend(recipes: &mut Recipes, own: &FilePath) -> Result<(), LessonError> {
 }
 
 pub fn carried_recipes() -> Result<Recipes, LessonError> {
-    let text = CARRIED.get_file(RECIPES).and_then(include_dir::File::contents_utf8).unwrap_or_default();
+    let text = CARRIED.get_file(RECIPES).and_then(File::contents_utf8).unwrap_or_default();
     Source::new(format!("lessons/{RECIPES}"), text).recipes()
 }
 
-fn yaml_files(directory: &FilePath) -> Result<Vec<PathBuf>, LessonError> {
+pub(crate) fn yaml_files(directory: &FilePath) -> Result<Vec<PathBuf>, LessonError> {
     let shown = directory.display().to_string();
     let entries = fs::read_dir(directory).map_err(|error| {
         let help =

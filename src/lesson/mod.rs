@@ -7,6 +7,7 @@ pub(crate) mod explore;
 pub mod expr;
 pub(crate) mod fault;
 pub(crate) mod invariant;
+pub mod kata;
 pub(crate) mod lab_kind;
 pub mod library;
 pub(crate) mod load;
@@ -20,19 +21,21 @@ pub(crate) mod script;
 pub(crate) mod settings;
 pub(crate) mod step;
 pub(crate) mod story;
+pub(crate) mod table;
 #[cfg(test)]
 pub(crate) mod testing;
 
 pub use duration::{parse_millis, parse_signed_millis};
 pub use error::{LessonError, Mistake, Path, Segment};
-pub use explore::{Explore, ExploreExpect, Failing, MOST_MOVES, MOVES, MayFail};
+pub use explore::{Ends, Explore, ExploreExpect, Failing, MOST_FAULTS, MOST_MOVES, MOVES, MayFail};
 pub use fault::{Delay, Hold, Kill, Loses, Skew};
 pub use invariant::{Invariant, Never};
 pub use lab_kind::{LabKind, PRIMARY, Topology};
 pub use library::Library;
 pub use load::{LARGEST, Source};
 pub use model::{
-    Card, Claim, Client, Count, Expect, FORMAT, Lesson, Param, Params, Recipe, Recipes, Track, Variant,
+    Card, Claim, Client, Count, Expect, FORMAT, FollowUp, Lesson, Param, Params, Recipe, Recipes, Shown,
+    Track, Variant,
 };
 pub use plan::{Loaded, Scenario};
 pub use question::{Ask, Choice, Right};
@@ -41,3 +44,9 @@ pub use script::script_calls;
 pub use settings::{Appendonly, Isolation, Millis, Settings};
 pub use step::{DEFAULT_AT_MOST, KEYWORDS, Operation, Setup, Step, Verb};
 pub use story::{Beat, MoveRef, Pass, StoryItem};
+pub use table::Table;
+
+/// Whether a word is one of those in a list that is separated by white space.
+pub(crate) fn has_word(list: &str, word: &str) -> bool {
+    list.split_ascii_whitespace().any(|listed| listed == word)
+}

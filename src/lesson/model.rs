@@ -8,10 +8,12 @@ use super::{
     LabKind,
     explore::Explore,
     invariant::Invariant,
+    kata::Kata,
     lab_kind::OneOrSeveral,
     settings::Settings,
     step::{Setup, Step},
-    story::StoryItem,
+    story::{MoveRef, StoryItem},
+    table::Table,
 };
 use crate::text::Text;
 
@@ -36,6 +38,18 @@ pub struct Lesson {
     pub intro: Text,
     /// How long a learner needs, in minutes.
     pub minutes: u32,
+    /// Whether interviewers like to ask about it.
+    #[serde(default)]
+    pub starred: bool,
+    /// Lessons that a learner should have played before, by their ids.
+    #[serde(default)]
+    pub after: Vec<String>,
+    /// Former ids, which still open it.
+    #[serde(default)]
+    pub formerly: Vec<String>,
+    /// For the teacher: what to ask the class, where to stop, how long it takes.
+    #[serde(default)]
+    pub notes: Option<Text>,
     /// The servers that it runs on: one kind, or a list of kinds of different products. A variant may have its own.
     #[schemars(with = "OneOrSeveral")]
     pub lab: LabKind,
@@ -70,8 +84,14 @@ pub struct Lesson {
     /// holders than `locks` says, which is one where it says nothing.
     #[serde(default)]
     pub invariants: Option<Vec<Invariant>>,
+    /// An exercise: what of this lesson the learner writes. The variants are the rounds in which it is judged.
+    #[serde(default)]
+    pub kata: Option<Kata>,
     /// The ways to do it, the failure first.
     pub variants: IndexMap<String, Variant>,
+    /// The variants as the cells of a table.
+    #[serde(default)]
+    pub table: Option<Table>,
     /// Questions that interviewers ask, with answers.
     #[serde(default)]
     pub interview: Vec<Card>,
@@ -280,13 +300,44 @@ impl Claim {
 }
 
 /// A question that interviewers ask.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Card {
     /// The question.
     pub q: Text,
+    /// The answer, as one would speak it.
+    pub a: Text,
+    /// What a good interviewer asks next.
+    #[serde(default)]
+    pub follow_up: Option<FollowUp>,
+    /// The articles in which it is asked, such as `S3`.
+    #[serde(default)]
+    pub from: Vec<String>,
+    /// The step of a variant that shows it.
+    #[serde(default)]
+    pub shown: Option<Shown>,
+}
+
+/// A question that follows an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FollowUp {
+    /// The question.
+    pub q: Text,
     /// The answer.
     pub a: Text,
+}
+
+/// The step of a variant that shows what an answer says.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Shown {
+    /// The variant.
+    pub variant: String,
+    /// The move of its story, such as `A.release`; its end, where it is left out.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub at: Option<MoveRef>,
 }
 
 /// What `lessons/recipes.yaml` holds: programs and scripts that lessons use by name, so that each lock is

@@ -14,6 +14,9 @@ pub struct Ask {
     /// Two to four answers.
     #[schemars(length(min = 2, max = 4))]
     pub choices: Vec<Choice>,
+    /// Why it comes as it does, for everybody, whatever they chose.
+    #[serde(default)]
+    pub why: Option<Text>,
     /// Decided after so many further steps; narrations and questions do not count.
     #[serde(default = "next_step")]
     #[schemars(range(min = 1))]
@@ -34,7 +37,7 @@ pub struct Choice {
     /// left out.
     #[serde(default)]
     pub right: Option<Right>,
-    /// Why it is wrong, for whom chose it wrongly. Only a choice with `right: true` goes without.
+    /// Why it is wrong and yet seemed right, for whom chose it wrongly. Only a choice with `right: true` goes without.
     #[serde(default)]
     pub why: Option<Text>,
 }

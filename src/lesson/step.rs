@@ -85,6 +85,8 @@ pub enum Verb {
     Call(Product, String),
     /// `lock NAME` or `unlock NAME`: a mutex inside the client's own process.
     Local(String),
+    /// A file that is locked with `flock(2)`, as `flock(1)` takes it.
+    Flock(String),
     /// Time passes: work, a pause.
     Wait(String),
     /// Takes a notification from the queue, or waits for one.
@@ -161,8 +163,14 @@ struct RawOperation {
     zk: Option<String>,
     /// One SQL statement.
     sql: Option<String>,
+    /// An etcd request: `grant 5`, `create lock/${self} A ${lease}`, `keepalive ${lease}`, `before lock/ ${revision}`,
+    /// `watch KEY REVISION`, `put-if KEY REVISION OTHER VALUE`.
+    etcd: Option<String>,
     /// A mutex inside the client's own process: `lock NAME` or `unlock NAME`.
     local: Option<String>,
+    /// A file of the lab that is locked with `flock(2)`, for clients that are one process each: `FILE` or `MACHINE/FILE`
+    /// waits for it, `-n FILE` fails with `EWOULDBLOCK` where somebody has locked it, `-u FILE` unlocks it.
+    flock: Option<String>,
     /// Time passes: a duration.
     wait: Option<String>,
     /// Takes a notification, or waits for one: `any`, a path or a channel, or `{ from: CHANNEL, within: 30s }`.
@@ -189,8 +197,23 @@ impl TryFrom<RawOperation> for Operation {
     type Error = Text;
 
     fn try_from(raw: RawOperation) -> Result<Self, Text> {
-        let RawOperation { redis, script, keys, args, zk, sql, local, wait, take, on, until, every, allow } =
-            raw;
+        let RawOperation {
+            redis,
+            script,
+            keys,
+            args,
+            zk,
+            sql,
+            etcd,
+            local,
+            flock,
+            wait,
+            take,
+            on,
+            until,
+            every,
+            allow,
+        } = raw;
         if script.is_none() && !(keys.is_empty() && args.is_empty()) {
             return Err(both!(
                 "`keys` and `args` belong to a `script`",
@@ -208,7 +231,9 @@ impl TryFrom<RawOperation> for Operation {
             script.map(|name| Verb::Script { name, keys, args }),
             zk.map(|call| Verb::Call(Product::Zookeeper, call)),
             sql.map(|statement| Verb::Call(Product::Mariadb, statement)),
+            etcd.map(|call| Verb::Call(Product::Etcd, call)),
             local.map(Verb::Local),
+            flock.map(Verb::Flock),
             wait.map(Verb::Wait),
             take.map(Verb::Take),
         ];
@@ -216,13 +241,13 @@ impl TryFrom<RawOperation> for Operation {
         match (verbs.next(), verbs.next()) {
             (Some(verb), None) => Ok(Self { verb, on, until, every, allow }),
             (None, _) => Err(both!(
-                "an operation needs one of: redis, script, zk, sql, local, wait, take",
-                "操作要有以下之一：redis、script、zk、sql、local、wait、take"
+                "an operation needs one of: redis, script, zk, sql, etcd, local, flock, wait, take",
+                "操作要有以下之一：redis、script、zk、sql、etcd、local、flock、wait、take"
             )),
             (Some(_), Some(_)) => Err(both!(
-                "an operation is one wire command: give only one of redis, script, zk, sql, local, wait, take, and \
+                "an operation is one wire command: give only one of redis, script, zk, sql, etcd, local, flock, wait, take, and \
                      write the other as a step of its own",
-                "一个操作只发一条命令：redis、script、zk、sql、local、wait、take 只写一个，另一个另写一步"
+                "一个操作只发一条命令：redis、script、zk、sql、etcd、local、flock、wait、take 只写一个，另一个另写一步"
             )),
         }
     }
@@ -241,6 +266,9 @@ pub struct Setup {
     /// An SQL statement.
     #[serde(default)]
     pub sql: Option<String>,
+    /// An etcd request.
+    #[serde(default)]
+    pub etcd: Option<String>,
     /// The server that it is sent to; the lab's first where it is left out.
     #[serde(default)]
     pub on: Option<String>,
@@ -249,22 +277,28 @@ pub struct Setup {
 impl Setup {
     /// The product that it is for, and the command.
     pub(crate) fn command(&self) -> Result<(Product, &str), Text> {
-        let given =
-            [(Product::Redis, &self.redis), (Product::Zookeeper, &self.zk), (Product::Mariadb, &self.sql)];
+        let given = [
+            (Product::Redis, &self.redis),
+            (Product::Zookeeper, &self.zk),
+            (Product::Mariadb, &self.sql),
+            (Product::Etcd, &self.etcd),
+        ];
         let mut given = given.iter().filter_map(|(product, text)| Some((*product, text.as_deref()?)));
         match (given.next(), given.next()) {
             (Some(one), None) => Ok(one),
             _ => Err(both!(
-                "a setup command is one of `redis: …`, `zk: …` and `sql: …`",
-                "setup 的每条命令是 `redis: …`、`zk: …`、`sql: …` 之一"
+                "a setup command is one of `redis: …`, `zk: …`, `sql: …` and `etcd: …`",
+                "setup 的每条命令是 `redis: …`、`zk: …`、`sql: …`、`etcd: …` 之一"
             )),
         }
     }
 }
 
 /// The fields of an operation, which stand inside it.
-pub(crate) const FIELDS: [&str; 12] =
-    ["redis", "script", "keys", "args", "zk", "sql", "local", "take", "on", "until", "every", "allow"];
+pub(crate) const FIELDS: [&str; 14] = [
+    "redis", "script", "keys", "args", "zk", "sql", "etcd", "local", "flock", "take", "on", "until", "every",
+    "allow",
+];
 
 /// The words that begin a step and so cannot be labels.
 pub const KEYWORDS: [&str; 16] = [

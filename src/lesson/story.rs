@@ -23,6 +23,8 @@ pub struct StoryItem {
     pub beat: Beat,
     /// The variants in which it happens; every one where the list is empty.
     pub only: Vec<String>,
+    /// For the teacher, at this step.
+    pub notes: Option<Text>,
 }
 
 /// What happens at one item of a story.
@@ -47,13 +49,13 @@ pub enum Beat {
     Pass(Pass),
     /// `crash: A`: SIGKILL.
     Crash(String),
-    /// `await: { that: "role('replica1') == 'master'", within: 30s }`: time passes until a claim holds.
+    /// `await: { that: "role('node2') == 'master'", within: 30s }`: time passes until a claim holds.
     Await(Await),
     /// `kill: master`: SIGKILL to a server; or `kill: { server: redis, loses: unsynced }`.
     Kill(Kill),
     /// `restart: redis3`: a killed server is started again, with what it had on its disk.
     Restart(String),
-    /// `drop: replica1->master`: what the link held is lost, and the link is cut.
+    /// `drop: node2->node1`: what the link held is lost, and the link is cut.
     Drop(Vec<String>),
     /// `freeze: A`: SIGSTOP, as a long GC pause. A client or a server.
     Freeze(String),
@@ -174,7 +176,7 @@ impl<'de> Deserialize<'de> for PassOrDuration {
 
 const VERBS: &[&str] = &[
     "say", "ask", "move", "send", "each", "together", "finish", "pass", "await", "crash", "kill", "restart",
-    "freeze", "thaw", "cut", "hold", "delay", "release", "drop", "skew", "only",
+    "freeze", "thaw", "cut", "hold", "delay", "release", "drop", "skew", "only", "notes",
 ];
 
 impl<'de> Deserialize<'de> for StoryItem {
@@ -188,7 +190,7 @@ impl<'de> Deserialize<'de> for StoryItem {
                 )
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<StoryItem, A::Error> {
-                let (mut beat, mut only) = (None, Vec::new());
+                let (mut beat, mut only, mut notes) = (None, Vec::new(), None);
                 while let Some(key) = map.next_key::<String>()? {
                     let next = match key.as_str() {
                         "say" => Beat::Say(map.next_value()?),
@@ -215,6 +217,10 @@ impl<'de> Deserialize<'de> for StoryItem {
                             only = map.next_value::<OneOrMany<String>>()?.0;
                             continue;
                         }
+                        "notes" => {
+                            notes = Some(map.next_value()?);
+                            continue;
+                        }
                         other => return Err(A::Error::unknown_field(other, VERBS)),
                     };
                     if beat.replace(next).is_some() {
@@ -227,7 +233,7 @@ impl<'de> Deserialize<'de> for StoryItem {
                 let beat = beat.ok_or_else(|| {
                     custom(&both!("an item of the story in which nothing happens", "剧情里有一条什么也没做"))
                 })?;
-                Ok(StoryItem { beat, only })
+                Ok(StoryItem { beat, only, notes })
             }
         }
         deserializer.deserialize_map(ItemVisitor)
@@ -250,13 +256,14 @@ impl JsonSchema for StoryItem {
         let skew = generator.subschema_for::<Skew>();
         let names = json_schema!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] });
         json_schema!({
-            "description": "One item of the story: one of the words below, and perhaps `only`.",
+            "description": "One item of the story: one of the words below, and perhaps `only` and `notes`.",
             "type": "object",
             "additionalProperties": false,
             "minProperties": 1,
-            "maxProperties": 2,
+            "maxProperties": 3,
             "properties": {
                 "say": text,
+                "notes": text,
                 "ask": ask,
                 "move": names, "send": names, "each": names, "together": names, "finish": names,
                 "pass": { "anyOf": [{ "type": ["string", "integer"] }, pass] },

@@ -55,6 +55,15 @@ pub struct ServerInfo {
     pub password: Option<String>,
 }
 
+/// What the servers of a lab with Sentinels were called before their names said nothing of roles that change.
+const FORMER_NAMES: [(&str, &str); 3] = [("master", "node1"), ("replica1", "node2"), ("replica2", "node3")];
+
+/// Whether a server is the one that a lesson names. Lessons and recordings may be older than the other.
+pub fn is_server_called(server: &str, name: &str) -> bool {
+    let pairs = [(name, server), (server, name)];
+    server == name || pairs.iter().any(|pair| FORMER_NAMES.contains(pair))
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Belief {
@@ -163,6 +172,9 @@ pub enum EventKind {
         item: usize,
         /// The right choices: indices into the question's.
         right: Vec<usize>,
+        /// Why it came so, whatever was chosen.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<Text>,
     },
     /// Somebody who is not the story chose what happens next: the learner, or whoever tries all orders. What it led to
     /// follows, up to the next stop.
@@ -257,7 +269,7 @@ pub enum EventKind {
         /// What it could not cope with.
         why: String,
     },
-    /// Where no story is followed: what must never be so is so.
+    /// What must never be so is so.
     Breached {
         /// Which of the variant's invariants, from 0.
         invariant: usize,

@@ -22,14 +22,14 @@ pub enum Fault {
     Hold {
         link: LinkId,
         /// Which way; what travels the other way still passes.
-        #[serde(default, skip_serializing_if = "Way::is_both")]
-        way: Way,
+        #[serde(default, skip_serializing_if = "Direction::is_both")]
+        way: Direction,
     },
     /// Everything that is sent on a link arrives later by so much.
     Delay {
         link: LinkId,
-        #[serde(default, skip_serializing_if = "Way::is_both")]
-        way: Way,
+        #[serde(default, skip_serializing_if = "Direction::is_both")]
+        way: Direction,
         by_ms: u64,
     },
     /// A link works again; what was held is passed on.
@@ -73,9 +73,9 @@ pub enum Condition {
     /// It runs again, with what it had on its disk.
     Restarted,
     Cut,
-    Held(Way),
+    Held(Direction),
     /// What travels this way arrives so many milliseconds later.
-    Delayed(Way, u64),
+    Delayed(Direction, u64),
     Open,
     /// Its clock is so many milliseconds ahead.
     Ahead(i64),
@@ -180,7 +180,7 @@ impl fmt::Display for Fault {
 /// A way along a link.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Way {
+pub enum Direction {
     #[default]
     Both,
     /// Along the link's arrow: what a client sends to a server.
@@ -189,7 +189,7 @@ pub enum Way {
     Replies,
 }
 
-impl Way {
+impl Direction {
     /// Whether it is no single one.
     pub fn is_both(&self) -> bool {
         *self == Self::Both

@@ -18,13 +18,16 @@ pub mod testing;
 
 use crate::text::Lang;
 
-pub use event::{Actor, ActorId, AskedChoice, Belief, Choice, Event, EventKind, OpId, ServerInfo, Stop};
-pub use fault::{Condition, Fault, Target, Way};
+pub use event::{
+    Actor, ActorId, AskedChoice, Belief, Choice, Event, EventKind, OpId, ServerInfo, Stop, is_server_called,
+};
+pub use fault::{Condition, Direction, Fault, Target};
 pub use history::HistoryEntry;
 pub use link::LinkId;
 pub use lock::{ANY, Excess, Limit, LockInfo, stands_for};
 pub use product::{
     Access, Command, Entry, Observed, Product, ServerState,
+    files::{FILES, Flock},
     redis::{ClusterNode, KeyState, KeyValue, Keyspace, Role, SLOTS, slot},
     zookeeper::{Member, Znode, ZnodeTree},
 };

@@ -38,6 +38,35 @@ impl fmt::Display for Reply {
     }
 }
 
+/// A znode's stat as `zkCli.sh` names its fields, those first by which a lock is understood. What has not changed since its
+/// creation is left out.
+fn stat(fields: &serde_json::Map<String, serde_json::Value>) -> String {
+    const FIELDS: [(&str, &str, bool); 11] = [
+        ("owner", "ephemeralOwner", true),
+        ("version", "dataVersion", false),
+        ("children", "numChildren", false),
+        ("czxid", "cZxid", true),
+        ("mzxid", "mZxid", true),
+        ("pzxid", "pZxid", true),
+        ("cversion", "cversion", false),
+        ("aversion", "aclVersion", false),
+        ("length", "dataLength", false),
+        ("ctime", "ctime", false),
+        ("mtime", "mtime", false),
+    ];
+    let created = |field: &str| match field {
+        "mzxid" | "pzxid" => fields.get("czxid"),
+        "mtime" => fields.get("ctime"),
+        _ => None,
+    };
+    let known = FIELDS.iter().filter_map(|(field, name, hex)| {
+        let value = fields.get(*field).filter(|value| created(field) != Some(value))?;
+        let number = value.as_i64().filter(|_| *hex).map(|number| format!("{number:#x}"));
+        Some(format!("{name}={}", number.unwrap_or_else(|| value.to_string())))
+    });
+    format!("{{{}}}", known.collect::<Vec<_>>().join(", "))
+}
+
 fn shown(value: &serde_json::Value) -> String {
     use serde_json::Value;
     match value {
@@ -46,6 +75,7 @@ fn shown(value: &serde_json::Value) -> String {
         Value::String(text) if matches!(text.as_str(), "OK" | "QUEUED" | "PONG") => text.clone(),
         Value::String(text) => format!("\"{text}\""),
         Value::Array(items) => format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(", ")),
+        Value::Object(map) if map.contains_key("czxid") => stat(map),
         Value::Object(map) => {
             let fields = map.iter().map(|(key, item)| format!("{key}: {}", shown(item)));
             format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))

@@ -22,7 +22,7 @@ use crate::process::{error::LabError, exit::Exit, group, spawner, workspace::Wor
 const REAPED_WITHIN: Duration = Duration::from_secs(5);
 
 /// As `nice` has it.
-const LOWEST_PRIORITY: i32 = 19;
+const BACKGROUND_PRIORITY: i32 = 10;
 
 /// How long the killed forks of a process that has ended are waited for. Real time, and many times what it takes.
 const FORKS_GONE_WITHIN: Duration = Duration::from_secs(1);
@@ -251,7 +251,7 @@ impl Process {
     /// Lets everybody else go first from now on.
     pub(crate) fn in_background(&self) {
         // Where that is refused, it is only in others' way.
-        let _ = setpriority_pgrp(Some(self.state.pid), LOWEST_PRIORITY);
+        let _ = setpriority_pgrp(Some(self.state.pid), BACKGROUND_PRIORITY);
     }
 
     fn refused(&self, signal: &'static str, why: &dyn std::fmt::Display) -> LabError {

@@ -17,6 +17,7 @@ pub(crate) mod living;
 pub mod programs;
 pub(crate) mod spawner;
 pub(crate) mod sweep;
+pub(crate) mod usage;
 pub(crate) mod version;
 pub(crate) mod wall_clock;
 pub(crate) mod workspace;

@@ -2,13 +2,16 @@
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use super::interpreter::{After, Interpreter};
+use super::{
+    interpreter::{After, Interpreter},
+    live::LiveNames,
+};
 use crate::{
     client::protocol::Wire,
     clock::LessonTime,
     lesson::{
         Path, parse_signed_millis,
-        plan::{ActorPlan, PlannedOperation, PlannedVerb, TakePlan},
+        plan::{ActorPlan, PlannedOperation, PlannedVerb, Program, TakePlan},
     },
     log::{ActorId, EventKind, OpId, Reply},
 };
@@ -112,6 +115,35 @@ impl Actor {
 
     pub(crate) fn state(&self) -> &State {
         &self.state
+    }
+
+    pub(crate) fn program(&self) -> &Arc<Program> {
+        &self.interpreter.program
+    }
+
+    /// The same, as another actor of the same program would be there.
+    pub(crate) fn with_id(&self, id: ActorId) -> Self {
+        Self { id, ..self.clone() }
+    }
+
+    /// All that decides what it does next, as a text: two actors of one text go on alike. `bounded`: with how many rounds are
+    /// left of loops that end by a condition.
+    pub(crate) fn local_state(&self, live: &LiveNames, bounded: bool) -> String {
+        let until = |until: &Option<LessonTime>| until.map(LessonTime::as_nanos);
+        let state = match &self.state {
+            State::Finished => return "finished".to_owned(),
+            State::Dead => return "dead".to_owned(),
+            State::Ready(operation) => format!("ready {:p}", Arc::as_ptr(operation)),
+            State::InFlight { operation } => format!("sent {:p}", Arc::as_ptr(operation)),
+            State::Taking { operation, from, until: end } => {
+                format!("takes {:p} {from:?} {:?}", Arc::as_ptr(operation), until(end))
+            }
+            State::Waiting { until: end, again, .. } => {
+                let again = again.as_ref().map(Arc::as_ptr);
+                format!("waits {} {again:?}", end.as_nanos())
+            }
+        };
+        format!("{state} {} {:?}", self.interpreter.local_state(live, bounded), self.notifications)
     }
 
     pub(crate) fn is_ready(&self) -> bool {
@@ -280,6 +312,13 @@ impl Actor {
     pub(crate) fn put_off(&mut self, by: Duration) {
         if let State::Waiting { until, .. } | State::Taking { until: Some(until), .. } = &mut self.state {
             *until += by;
+        }
+    }
+
+    pub(crate) fn bring_forward(&mut self, by: Duration) {
+        if let State::Waiting { until, .. } | State::Taking { until: Some(until), .. } = &mut self.state {
+            let by = i64::try_from(by.as_nanos()).unwrap_or(i64::MAX);
+            *until = LessonTime::from_nanos(until.as_nanos().saturating_sub(by));
         }
     }
 

@@ -25,6 +25,16 @@ impl Actors {
         self.ids().try_for_each(|actor| self[actor].advance(output))
     }
 
+    /// These, each at the place of its number.
+    pub(crate) fn of(actors: Vec<Arc<Actor>>) -> Self {
+        Self(actors)
+    }
+
+    /// One of them, shared with all copies in which it has not moved since.
+    pub(crate) fn shared(&self, actor: ActorId) -> &Arc<Actor> {
+        &self.0[actor.0 as usize]
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
@@ -75,6 +85,15 @@ impl Actors {
         for actor in self.ids() {
             if self[actor].waits_until().is_some_and(|until| until > after) {
                 self[actor].put_off(by);
+            }
+        }
+    }
+
+    /// Has all waits end sooner by as much.
+    pub(crate) fn bring_forward(&mut self, by: Duration) {
+        for actor in self.ids() {
+            if self[actor].waits_until().is_some() {
+                self[actor].bring_forward(by);
             }
         }
     }

@@ -5,7 +5,7 @@ use minijinja::Value;
 use crate::{
     client::protocol::Wire,
     lesson::{expr::Template, plan::PlannedVerb},
-    log::Command,
+    log::{Command, FILES, product::files},
 };
 
 pub(crate) fn fill_in(verb: &PlannedVerb, server: String, names: &Value) -> Result<Option<Wire>, String> {
@@ -18,13 +18,22 @@ pub(crate) fn fill_in(verb: &PlannedVerb, server: String, names: &Value) -> Resu
         }
         PlannedVerb::Call(call) => call.fill_in(names)?,
         PlannedVerb::Local { lock, name } => Command::Local { lock: *lock, name: name.render(names)? },
+        PlannedVerb::Flock { call, path } => {
+            let path = path.render(names)?;
+            files::check(&path)?;
+            Command::Flock { call: *call, path }
+        }
         PlannedVerb::Wait(_) | PlannedVerb::Take(_) => return Ok(None),
     };
     let script = match verb {
         PlannedVerb::Script { source, .. } => Some(source.to_string()),
         _ => None,
     };
-    let server = if command.product().is_some() { server } else { LOCAL.to_owned() };
+    let server = match command {
+        Command::Flock { .. } => FILES.to_owned(),
+        Command::Local { .. } => LOCAL.to_owned(),
+        _ => server,
+    };
     Ok(Some(Wire { server, command, script }))
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use minijinja::Value;
 
-use super::command;
+use super::{command, live::LiveNames};
 use crate::{
     client::protocol::Wire,
     clock::LessonTime,
@@ -22,7 +22,7 @@ const MOST_STATEMENTS: usize = 100_000;
 /// A program under way: the place in it, and its variables.
 #[derive(Debug, Clone)]
 pub(crate) struct Interpreter {
-    program: Arc<Program>,
+    pub(super) program: Arc<Program>,
     at: usize,
     scope: Scope,
     repeats: Vec<i64>,
@@ -85,6 +85,25 @@ impl Interpreter {
         interpreter.scope.set_outermost("reply", Value::from(()));
         interpreter.scope.set_outermost("error", Value::from(()));
         interpreter
+    }
+
+    /// The place in the program, and all values that may still be read. The time is told anew before anything is.
+    /// `bounded`: with how many rounds are left of a loop that ends by its condition, too.
+    pub(super) fn local_state(&self, live: &LiveNames, bounded: bool) -> String {
+        let reads = |name: &str| name != "now" && live.is_live(self.at, name);
+        let tokens = live.is_live(self.at, "token").then_some(&self.tokens);
+        let values = self.scope.described(reads);
+        let program = Arc::as_ptr(&self.program);
+        let around =
+            self.program.instructions[..self.at].iter().filter_map(|instruction| match instruction {
+                Instruction::RepeatNext { condition, exit } if *exit > self.at => Some(condition.is_some()),
+                _ => None,
+            });
+        let around: Vec<bool> = around.collect();
+        let counts = |n: usize| bounded || around.get(n) != Some(&true);
+        let left = self.repeats.iter().enumerate().map(|(n, left)| counts(n).then_some(*left));
+        let left: Vec<_> = left.collect();
+        format!("{program:p} {} {left:?} {} {tokens:?} {values}", self.at, self.ahead_ms)
     }
 
     /// Tells the actor the time: the name `now`, until it is told another. It is that of its client's clock, which may be
@@ -207,7 +226,7 @@ impl Interpreter {
                 let value = value.eval(self.scope.value())?;
                 self.scope.set(name, value);
             }
-            Instruction::Enter { with } => {
+            Instruction::Enter { with, .. } => {
                 let names = self.scope.value();
                 let values = with
                     .iter()

@@ -8,9 +8,11 @@ mod actor;
 mod actors;
 pub(crate) mod command;
 mod interpreter;
+mod live;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use actor::{Actor, Cause, Failure, Notification, Output, Request, State};
 pub(crate) use actors::{Actors, actor_id};
+pub(crate) use live::LiveNames;

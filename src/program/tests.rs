@@ -133,7 +133,7 @@ const TAKE: &str = "
       then: [count: late]
     - any: { take: any }";
 
-fn told(about: &str) -> Notification {
+fn notification(about: &str) -> Notification {
     Notification { server: "redis".into(), about: about.into(), what: "free".into() }
 }
 
@@ -150,7 +150,7 @@ fn a_notification_is_waited_for_no_longer_than_it_says() {
     let a = actor_id(0);
     let mut actors = waiting(100);
     assert_eq!(actors[a].waits_until(), Some(LessonTime::from_millis(101)));
-    actors[a].notify(told("other"), &mut at(50)).expect("kept");
+    actors[a].notify(notification("other"), &mut at(50)).expect("kept");
     let mut woken = at(101);
     actors[a].wake(&mut woken).expect("woken");
     assert!(matches!(
@@ -158,7 +158,7 @@ fn a_notification_is_waited_for_no_longer_than_it_says() {
         [EventKind::Waited { in_vain: true, .. }, EventKind::Counted { .. }]
     ));
     // What was kept is taken by who asks for it, and not what its client is told of its session.
-    actors[a].notify(told("session"), &mut at(102)).expect("kept");
+    actors[a].notify(notification("session"), &mut at(102)).expect("kept");
     let mut taken = at(103);
     actors[a].send("redis", &mut taken).expect("taken");
     assert!(matches!(&taken.events[0], EventKind::Took { about, .. } if about == "other"));
@@ -166,7 +166,7 @@ fn a_notification_is_waited_for_no_longer_than_it_says() {
     let mut actors = waiting(-1);
     assert_eq!(actors[a].waits_until(), None, "a key without expiry");
     let mut taken = at(9000);
-    actors[a].notify(told("ch"), &mut taken).expect("taken");
+    actors[a].notify(notification("ch"), &mut taken).expect("taken");
     let kinds: Vec<_> = taken.events.iter().map(|kind| kind.answers().is_some()).collect();
     assert_eq!(kinds, [false, true], "told, and taken: {:?}", taken.events);
 }

@@ -41,15 +41,6 @@ fn name_of(lesson: &str, variant: &str) -> String {
     format!("{lesson}.{variant}.jsonl.gz")
 }
 
-/// The fingerprint that a recording with a former fingerprint would have today, if it is of a carried lesson as it is
-/// now.
-pub(crate) fn renewed_fingerprint(header: &Header) -> Option<String> {
-    let name = name_of(&header.lesson, &header.variant);
-    let carried = first(CARRIED.get_file(&name)?.contents(), Path::new(&name)).ok()?;
-    let same = header.fingerprint.is_some() && header.fingerprint == carried.former_fingerprint;
-    carried.fingerprint.filter(|_| same)
-}
-
 /// Whether a recording of this very scenario is carried. Reads its first line only.
 pub fn check(scenario: &Scenario) -> Result<(), NotCarried> {
     find(scenario).map(drop)

@@ -29,6 +29,7 @@ use crate::{
     lesson::{Params, Scenario},
     log::{ActorId, Event, EventKind, Log},
     printable,
+    verdict::with_breaches,
 };
 use bounds::{Lines, MOST_BYTES, MOST_LINES, Spent, Stopped};
 
@@ -52,10 +53,6 @@ pub struct Header {
     /// [`Scenario::fingerprint`] of what was run. Recordings made before there was one have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
-    /// What the fingerprint of the same lesson was while it was made of Rust's debug output. Carried recordings have
-    /// it, so that users' recordings from that time are known for what they are.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub former_fingerprint: Option<String>,
 }
 
 impl Header {
@@ -85,6 +82,10 @@ impl Recording {
         }
         self.note_releases(scenario);
         self.note_locks(scenario);
+        if let Some(events) = with_breaches(scenario, &self.log) {
+            self.log = Log::new();
+            self.log.extend(events);
+        }
         Ok(())
     }
 
@@ -148,17 +149,36 @@ fn plain<'a>(mut file: impl BufRead + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
     Ok(Box::new(file))
 }
 
+impl Recording {
+    /// A finished run, as it would be written and read again.
+    pub fn of(scenario: &Scenario, log: &Log) -> Self {
+        let mut recorded = Log::new();
+        recorded.extend(log.events().iter().cloned().map(|mut event| {
+            if let EventKind::LabReady { clock, .. } = &mut event.kind {
+                *clock = ClockKind::Recorded;
+            }
+            event
+        }));
+        Self { header: Header::of(scenario), log: recorded }
+    }
+}
+
+impl Header {
+    fn of(scenario: &Scenario) -> Self {
+        Self {
+            lockstep_recording: VERSION,
+            lesson: scenario.loaded.lesson.id.clone(),
+            variant: scenario.variant.clone(),
+            params: scenario.overrides.clone(),
+            program: env!("CARGO_PKG_VERSION").to_owned(),
+            fingerprint: Some(scenario.fingerprint()),
+        }
+    }
+}
+
 /// Writes a finished run, compressed where the file's name ends in `.gz`. The file is whole or not there at all.
 pub fn write(path: &Path, scenario: &Scenario, log: &Log) -> Result<(), RecordingError> {
-    let header = Header {
-        lockstep_recording: VERSION,
-        lesson: scenario.loaded.lesson.id.clone(),
-        variant: scenario.variant.clone(),
-        params: scenario.overrides.clone(),
-        program: env!("CARGO_PKG_VERSION").to_owned(),
-        fingerprint: Some(scenario.fingerprint()),
-        former_fingerprint: None,
-    };
+    let header = Header::of(scenario);
     let text = lines(&header, log);
     let text = text.map_err(|bound| RecordingError::TooLong { path: path.to_owned(), bound })?;
     let packed = path.extension().is_some_and(|ending| ending == "gz");
@@ -199,11 +219,7 @@ pub fn read(path: &Path) -> Result<Recording, RecordingError> {
         return Err(RecordingError::TooLarge { path: path.to_owned(), line: 1, bound: Bound::Bytes });
     }
     let text = plain(BufReader::<io::Take<File>>::new(packed.take(MOST_BYTES))).map_err(file)?;
-    let mut recording = parse(text, path)?;
-    if let Some(fingerprint) = carried::renewed_fingerprint(&recording.header) {
-        recording.header.fingerprint = Some(fingerprint);
-    }
-    Ok(recording)
+    parse(text, path)
 }
 
 fn header(first: &str, path: &Path) -> Result<Header, RecordingError> {

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, ops::ControlFlow};
 use tokio::sync::{mpsc, watch};
 
 use super::{
-    explore::{Bounds, ExploreError, Explored, Progress, explore},
+    explore::{Bounds, ExploreError, Explored, Progress, estimated_time, explore},
     race::{self, Invariant, LockFate, MOST_RACES, Outcome, Race, RaceInfo, racer::Racer},
     session::{EngineError, story::span},
 };
@@ -18,7 +18,7 @@ use crate::{
     },
     log::Log,
     text::Text,
-    verdict::{self, why},
+    verdict,
 };
 
 /// So many updates may wait to be taken in; then the next race waits. Their logs are in memory.
@@ -47,8 +47,8 @@ pub enum BatchUpdate {
     /// The servers answer and the racing clients stand by.
     Ready(RaceInfo),
     Raced(Race),
-    /// How far the search is, about ten times a second.
-    Progress(Progress),
+    /// How far the search is, about ten times a second, and the shortest order so far that breaks something, in words.
+    Progress(Progress, Vec<String>),
     /// The search has come to its end, or was stopped. Nothing else follows.
     Found(Box<Finding>),
     /// Nothing can follow: what happened, why, and what to do.
@@ -190,7 +190,8 @@ pub fn search(scenario: Scenario, options: LabOptions, bounds: Bounds) -> Batch 
     tokio::spawn(Box::pin(async move {
         let report = |progress: &Progress| {
             // Where there is no room, the next one says more.
-            let _ = updates.try_send(BatchUpdate::Progress(*progress));
+            let shortest = progress.shortest.iter().map(|pick| pick.words(&scenario)).collect();
+            let _ = updates.try_send(BatchUpdate::Progress(progress.clone(), shortest));
             if wanted.borrow().stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let found = tokio::select! {
@@ -199,11 +200,7 @@ pub fn search(scenario: Scenario, options: LabOptions, bounds: Bounds) -> Batch 
         };
         let last = match found {
             Ok(explored) => BatchUpdate::Found(Box::new(Finding {
-                why: explored
-                    .shortest
-                    .as_ref()
-                    .and_then(|shortest| why::first(&scenario, &shortest.log))
-                    .map(|why| why.text),
+                why: explored.why.clone(),
                 invariants: race::invariants(&scenario),
                 explored,
             })),
@@ -221,13 +218,16 @@ pub fn search(scenario: Scenario, options: LabOptions, bounds: Bounds) -> Batch 
 fn error_text(error: &ExploreError) -> Text {
     match error {
         ExploreError::Engine(error) => error.text(),
-        ExploreError::TooMany { orders, rate, days } => Text {
+        ExploreError::Lab(why) => why.clone(),
+        ExploreError::TooMany { orders, rate, seconds } => Text {
             en: format!(
-                "about {orders:.1e} orders at {rate:.0} a second would take {days:.1} days; choose fewer moves, fewer \
-                 clients, or no fault"
+                "about {orders:.1e} orders at {rate:.0} a second would take {}; choose fewer moves, fewer clients, or \
+                 no fault",
+                estimated_time(*seconds).en
             ),
             zh: format!(
-                "大约有 {orders:.1e} 种顺序，每秒 {rate:.0} 种，要跑 {days:.1} 天；请减少步数或客户端数，或者不加故障"
+                "大约有 {orders:.1e} 种顺序，每秒 {rate:.0} 种，要跑 {}；请减少步数或客户端数，或者不加故障",
+                estimated_time(*seconds).zh
             ),
         },
         other => other.to_string().into(),

@@ -1,7 +1,9 @@
 //! Runs: a story or free play, races, every order; live on real servers or from a recording.
 
 pub mod batch;
+pub mod exam;
 pub mod explore;
+pub mod kata;
 pub(crate) mod open;
 pub(crate) mod proof;
 pub mod race;

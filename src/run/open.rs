@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     lab::LabOptions,
-    lesson::{Loaded, Params, Scenario},
+    lesson::{Loaded, Params, Scenario, plan::ScriptLine},
     log::Log,
     recording::{
         Recording,
@@ -19,13 +19,13 @@ use crate::{
         session::{self, Session, Update},
     },
     text::{Text, Words},
-    verdict::why,
+    verdict::{self, why},
 };
 
 /// Races are asked for where only recordings are wanted.
 const RECORDED_NOT_RACED: Words = Words::new(
     "a race needs real servers, and `--recorded` asks for none; start Lockstep without it",
-    "竞跑需要真实的服务器，而 `--recorded` 表示只用录像；请去掉它重新启动",
+    "并发竞争需要真实的服务器，而 `--recorded` 表示只用录像；请去掉它重新启动",
 );
 /// A search is asked for where only recordings are wanted, or where the clock cannot be stopped.
 const NOT_EXPLORED_HERE: Words = Words::new(
@@ -52,8 +52,23 @@ pub trait Runs {
     /// Tries every order of a variant within these bounds: at once, whatever may still fail.
     fn explore(&self, lesson: &LessonChoice, bounds: &Bounds) -> Batch;
 
+    /// What its author wrote to teachers: about the lesson, and at each step of the variant's story.
+    fn script(&self, _: &LessonChoice) -> (Option<Text>, Vec<ScriptLine>) {
+        Default::default()
+    }
+
     /// Why a run of a variant went wrong, where its log says so.
     fn why(&self, lesson: &LessonChoice, log: &Log) -> Option<Text>;
+
+    /// What a recording of a variant that the program carries has, if there is one.
+    fn recorded(&self, _lesson: &LessonChoice) -> Option<Log> {
+        None
+    }
+
+    /// What such a recording says of the figure that its lesson's table is of, in milliseconds.
+    fn figure(&self, _lesson: &LessonChoice) -> Option<u64> {
+        None
+    }
 
     /// Starts a live run in which everything that was done in `past` is done again before anything else
     /// ([`branch`](crate::run::session::branch)): at once, whatever may still fail.
@@ -96,6 +111,21 @@ impl Runs for ChosenRuns {
             Ok(scenario) => batch::search(scenario, self.options.clone(), bounds.clone()),
             Err(message) => Batch::failed(message, Control::default()),
         }
+    }
+
+    fn recorded(&self, choice: &LessonChoice) -> Option<Log> {
+        Some(carried::open(&self.scenario(choice).ok()?).ok()?.log)
+    }
+
+    fn figure(&self, choice: &LessonChoice) -> Option<u64> {
+        figure(&self.scenario(choice).ok()?)
+    }
+
+    fn script(&self, choice: &LessonChoice) -> (Option<Text>, Vec<ScriptLine>) {
+        let scenario = self.scenario(choice).ok();
+        scenario.map_or_else(Default::default, |scenario| {
+            (scenario.loaded.lesson.notes.as_ref().map(|notes| scenario.fill(notes)), scenario.script())
+        })
     }
 
     fn why(&self, choice: &LessonChoice, log: &Log) -> Option<Text> {
@@ -153,6 +183,13 @@ impl ChosenRuns {
         }
         Ok(session::open(scenario, self.options.clone(), self.seed))
     }
+}
+
+/// The figure of a cell of its lesson's table, as the carried recording has it.
+pub(crate) fn figure(scenario: &Scenario) -> Option<u64> {
+    let expr = scenario.expression(&scenario.loaded.lesson.table.as_ref()?.figure).ok()?;
+    let log = carried::open(scenario).ok()?.log;
+    verdict::value(scenario, &log, &expr).ok()?.json.as_u64()
 }
 
 /// A run that could not even begin.

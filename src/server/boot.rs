@@ -203,7 +203,9 @@ where
     let mut tries = 1;
     loop {
         match start().await {
-            Err(LabError::Boot { log, .. }) if tries < TRIES && log.contains("Address already in use") => {
+            Err(LabError::Boot { log, .. })
+                if tries < TRIES && log.to_ascii_lowercase().contains("address already in use") =>
+            {
                 tries += 1;
             }
             result => return result,

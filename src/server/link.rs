@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::clock::{LessonClock, LessonTime};
-use crate::log::{LinkId, Way};
+use crate::log::{Direction, LinkId};
 use crate::server::boot::Endpoint;
 
 /// What one read takes at most, in bytes. Small, because a crowd has two buffers for each of its members.
@@ -46,9 +46,9 @@ pub type LinkAddress = Endpoint;
 pub enum LinkState {
     Open,
     /// Keeps it, this way; connections stay.
-    Held(Way),
+    Held(Direction),
     /// Passes what travels this way on after so much lesson time.
-    Delayed(Way, Duration),
+    Delayed(Direction, Duration),
     /// Has no connections and refuses new ones.
     Cut,
 }
@@ -72,10 +72,10 @@ struct Holding {
 }
 
 impl Holding {
-    fn of(&mut self, way: Way) -> &mut usize {
+    fn of(&mut self, way: Direction) -> &mut usize {
         match way {
-            Way::Replies => &mut self.to_client,
-            Way::Requests | Way::Both => &mut self.to_server,
+            Direction::Replies => &mut self.to_client,
+            Direction::Requests | Direction::Both => &mut self.to_server,
         }
     }
 }
@@ -88,8 +88,8 @@ pub struct Link {
     orders: watch::Sender<Orders>,
     holding: watch::Sender<Holding>,
     due: watch::Sender<Vec<LessonTime>>,
-    /// The task that lets connections in, shared by the links of one front: it ends with the last of them.
-    _acceptor: Arc<JoinSet<()>>,
+    /// The task that lets connections in, shared by the links behind one listening end: it ends with the last of them.
+    acceptor: Arc<JoinSet<()>>,
 }
 
 /// One end of a front: the link, and the loopback address that its client connects from.
@@ -104,23 +104,23 @@ impl Link {
         socket: &Path,
         clock: &LessonClock,
     ) -> io::Result<Self> {
-        let (orders, wire) = Wire::new(clock);
-        let (holding, due) = (wire.holding.clone(), wire.due.clone());
         let mut acceptor = JoinSet::new();
-        let address = match server {
+        let mut link = match server {
             Endpoint::Unix(server) => {
                 let listener = UnixListener::bind(socket)?;
+                let (link, wire) = Self::new(id, LinkAddress::Unix(socket.to_path_buf()), clock);
                 acceptor.spawn(accept_unix(listener, server.clone(), wire));
-                LinkAddress::Unix(socket.to_path_buf())
+                link
             }
             Endpoint::Tcp(server) => {
                 let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-                let address = listener.local_addr()?;
+                let (link, wire) = Self::new(id, LinkAddress::Tcp(listener.local_addr()?), clock);
                 acceptor.spawn(accept_tcp(listener, *server, vec![(Ipv4Addr::LOCALHOST.into(), wire)]));
-                LinkAddress::Tcp(address)
+                link
             }
         };
-        Ok(Self { id, address, orders, holding, due, _acceptor: Arc::new(acceptor) })
+        link.acceptor = Arc::new(acceptor);
+        Ok(link)
     }
 
     /// Lays one link for each visitor behind one listening end: servers must agree on each other's
@@ -133,24 +133,11 @@ impl Link {
         clock: &LessonClock,
     ) -> io::Result<Vec<Self>> {
         let address = listener.local_addr()?;
-        let (mut wires, mut parts) = (Vec::new(), Vec::new());
-        for (id, from) in visitors {
-            let (orders, wire) = Wire::new(clock);
-            parts.push((id.clone(), orders, wire.holding.clone(), wire.due.clone()));
-            wires.push((*from, wire));
-        }
+        let ends = visitors.iter().cloned();
         let mut acceptor = JoinSet::new();
+        let (links, wires) = Self::several(ends, &LinkAddress::Tcp(address), clock);
         acceptor.spawn(accept_tcp(listener, server, wires));
-        let acceptor = Arc::new(acceptor);
-        let link = |(id, orders, holding, due)| Self {
-            id,
-            address: LinkAddress::Tcp(address),
-            orders,
-            holding,
-            due,
-            _acceptor: Arc::clone(&acceptor),
-        };
-        Ok(parts.into_iter().map(link).collect())
+        Ok(Self::behind(links, acceptor))
     }
 
     /// Lays a client's links to the servers of an ensemble behind one listening end: whoever connects reaches the server
@@ -163,25 +150,40 @@ impl Link {
     ) -> io::Result<(Vec<Self>, Home)> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
-        let (mut wires, mut parts) = (Vec::new(), Vec::new());
-        for (id, server) in servers {
-            let (orders, wire) = Wire::new(clock);
-            parts.push((id, orders, wire.holding.clone(), wire.due.clone()));
-            wires.push((server, wire));
-        }
+        let (links, wires) = Self::several(servers, &LinkAddress::Tcp(address), clock);
         let home = Home { at: Arc::new(AtomicUsize::new(first % wires.len().max(1))), of: wires.len() };
         let mut acceptor = JoinSet::new();
         acceptor.spawn(accept_for_any(listener, wires.into(), home.clone()));
-        let acceptor = Arc::new(acceptor);
-        let link = |(id, orders, holding, due)| Self {
-            id,
-            address: LinkAddress::Tcp(address),
-            orders,
-            holding,
-            due,
-            _acceptor: Arc::clone(&acceptor),
+        Ok((Self::behind(links, acceptor), home))
+    }
+
+    /// Links with one address, and the wire of each with what it is told apart by.
+    fn several<K>(
+        ends: impl IntoIterator<Item = (LinkId, K)>,
+        address: &LinkAddress,
+        clock: &LessonClock,
+    ) -> (Vec<Self>, Vec<(K, Wire)>) {
+        let link = |(id, key)| {
+            let (link, wire) = Self::new(id, address.clone(), clock);
+            (link, (key, wire))
         };
-        Ok((parts.into_iter().map(link).collect(), home))
+        ends.into_iter().map(link).unzip()
+    }
+
+    /// Links that live as long as what lets their connections in.
+    fn behind(mut links: Vec<Self>, acceptor: JoinSet<()>) -> Vec<Self> {
+        let acceptor = Arc::new(acceptor);
+        for link in &mut links {
+            link.acceptor = Arc::clone(&acceptor);
+        }
+        links
+    }
+
+    /// A link that nobody lets connections into yet, and its wire.
+    fn new(id: LinkId, address: LinkAddress, clock: &LessonClock) -> (Self, Wire) {
+        let (orders, wire) = Wire::new(clock);
+        let (holding, due) = (wire.holding.clone(), wire.due.clone());
+        (Self { id, address, orders, holding, due, acceptor: Arc::default() }, wire)
     }
 
     pub fn id(&self) -> &LinkId {
@@ -200,12 +202,12 @@ impl Link {
 
     /// Keeps everything that is sent this way from now on; what travels the other way still passes. A link
     /// that was cut comes back to life, held.
-    pub fn hold(&self, way: Way) {
+    pub fn hold(&self, way: Direction) {
         self.orders.send_modify(|orders| orders.state = LinkState::Held(way));
     }
 
     /// Passes everything that is sent this way from now on after so much lesson time, in order.
-    pub fn delay(&self, way: Way, by: Duration) {
+    pub fn delay(&self, way: Direction, by: Duration) {
         self.orders.send_modify(|orders| orders.state = LinkState::Delayed(way, by));
     }
 
@@ -269,16 +271,16 @@ impl Link {
 
     /// Resolves when something is held that way. The server has then done what the held reply tells of:
     /// with this, losing a reply needs no guess about how long the server takes.
-    pub async fn holds(&self, way: Way) {
+    pub async fn holds(&self, way: Direction) {
         self.holds_on(1, way).await;
     }
 
     /// As [`Link::holds`], when so many of its connections hold something.
-    pub fn holds_on(&self, connections: usize, way: Way) -> impl Future<Output = ()> + use<> {
+    pub fn holds_on(&self, connections: usize, way: Direction) -> impl Future<Output = ()> + use<> {
         let mut holding = self.holding.subscribe();
         let holds = move |now: &Holding| {
             let to = |one, number| if way.covers(one) { number } else { 0 };
-            to(Way::Requests, now.to_server).max(to(Way::Replies, now.to_client)) >= connections
+            to(Direction::Requests, now.to_server).max(to(Direction::Replies, now.to_client)) >= connections
         };
         async move {
             if holding.wait_for(holds).await.is_err() {
@@ -324,7 +326,7 @@ impl Wire {
     }
 
     /// When a piece arrives that is sent this way now, where that is later.
-    fn due(&self, way: Way) -> Option<Due> {
+    fn due(&self, way: Direction) -> Option<Due> {
         let LinkState::Delayed(delayed, by) = self.orders.borrow().state else { return None };
         delayed.covers(way).then(|| {
             let at = self.clock.now() + by;
@@ -474,8 +476,8 @@ impl Connection {
     ) {
         let passed = async {
             tokio::try_join!(
-                self.pump(client_reads, server_writes, Way::Requests),
-                self.pump(server_reads, client_writes, Way::Replies),
+                self.pump(client_reads, server_writes, Direction::Requests),
+                self.pump(server_reads, client_writes, Direction::Replies),
             )
         };
         // Whichever way it ends, both connections close here.
@@ -490,7 +492,7 @@ impl Connection {
         &self,
         mut from: impl AsyncRead + Unpin,
         mut to: impl AsyncWrite + Unpin,
-        way: Way,
+        way: Direction,
     ) -> Result<(), Severed> {
         let mut piece = [0; PIECE];
         let mut taken: VecDeque<(Option<Due>, Vec<u8>)> = VecDeque::new();
@@ -511,7 +513,7 @@ impl Connection {
                     let Some((_due, piece)) = taken.pop_front() else { continue };
                     if piece.is_empty() {
                         // A client that goes does so for good, be its server frozen.
-                        if let (Way::Requests, Some((home, at))) = (way, &self.home) {
+                        if let (Direction::Requests, Some((home, at))) = (way, &self.home) {
                             home.leave(*at);
                         }
                         // One end has finished speaking, and may still listen.
@@ -529,7 +531,7 @@ impl Connection {
     }
 
     /// Resolves when what has been read may be passed on; counts as holding until then.
-    async fn allowed(&self, way: Way, due: Option<LessonTime>) -> Result<(), Severed> {
+    async fn allowed(&self, way: Direction, due: Option<LessonTime>) -> Result<(), Severed> {
         let held = |orders: &Orders| match orders.state {
             LinkState::Held(held) => held.covers(way),
             LinkState::Delayed(delayed, _) => {
@@ -558,11 +560,11 @@ impl Connection {
 /// Counts one connection as holding something for as long as it lives.
 struct Counted<'a> {
     holding: &'a watch::Sender<Holding>,
-    way: Way,
+    way: Direction,
 }
 
 impl<'a> Counted<'a> {
-    fn new(holding: &'a watch::Sender<Holding>, way: Way) -> Self {
+    fn new(holding: &'a watch::Sender<Holding>, way: Direction) -> Self {
         holding.send_modify(|holding| *holding.of(way) += 1);
         Self { holding, way }
     }

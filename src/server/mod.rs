@@ -6,6 +6,8 @@
 
 pub(crate) mod boot;
 pub(crate) mod connection;
+pub(crate) mod etcd;
+pub(crate) mod files;
 pub(crate) mod link;
 pub(crate) mod mariadb;
 pub(crate) mod observe;
@@ -27,12 +29,13 @@ use connection::{Connection, Notify, ServerAddress};
 use program::Program;
 
 /// Every program that some lab needs.
-pub(crate) const PROGRAMS: [(Product, &Program); 5] = [
+pub(crate) const PROGRAMS: [(Product, &Program); 6] = [
     (Product::Redis, &redis::programs::SERVER),
     (Product::Redis, &redis::programs::SENTINEL),
     (Product::Zookeeper, &zookeeper::programs::JAVA),
     (Product::Zookeeper, &zookeeper::programs::ZOOKEEPER),
     (Product::Mariadb, &mariadb::programs::SERVER),
+    (Product::Etcd, &etcd::programs::SERVER),
 ];
 
 /// Starts the servers of a lab and comes back when they answer.
@@ -54,6 +57,7 @@ async fn start_part(boot: &Boot<'_>, lab: LabKind) -> Result<Started, LabError> 
         Product::Redis => redis::start(boot, lab.topology()).await,
         Product::Zookeeper => zookeeper::start(boot, lab.topology()).await,
         Product::Mariadb => mariadb::start(boot).await,
+        Product::Etcd => etcd::start(boot).await,
     }
 }
 
@@ -69,6 +73,7 @@ pub(crate) async fn connect(
         Product::Redis => redis::client::connect(server, eager, notify).await,
         Product::Zookeeper => zookeeper::session::connect(server, timeout, notify).await,
         Product::Mariadb => mariadb::connection::connect(server).await,
+        Product::Etcd => etcd::connection::connect(server, eager).await,
     };
     connected.map_err(|error| format!("cannot connect to {} at {}: {error}", server.name, server.address))
 }
@@ -118,17 +123,22 @@ mod tests {
     fn a_lab_is_served_where_all_its_programs_are() {
         let dir = tempfile::tempdir().unwrap();
         let elsewhere = |name: &str| {
-            [JAVA.variable, ZOOKEEPER.variable, mariadb::programs::SERVER.variable]
-                .contains(&name)
-                .then(|| "/nonexistent".into())
+            [
+                JAVA.variable,
+                ZOOKEEPER.variable,
+                mariadb::programs::SERVER.variable,
+                etcd::programs::SERVER.variable,
+            ]
+            .contains(&name)
+            .then(|| "/nonexistent".into())
         };
         let search = Search::new(vec![dir.path().into()], elsewhere);
         let served = || LabKind::ALL.map(|lab| search.serves(lab));
-        assert_eq!(served(), [false; 7]);
+        assert_eq!(served(), [false; 8]);
         touch(&dir.path().join("redis-server"), 0o755);
-        assert_eq!(served(), [true, true, false, true, false, false, false]);
+        assert_eq!(served(), [true, true, false, true, false, false, false, false]);
         touch(&dir.path().join("redis-sentinel"), 0o755);
-        assert_eq!(served(), [true, true, true, true, false, false, false]);
+        assert_eq!(served(), [true, true, true, true, false, false, false, false]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::{
 use super::key_history::KeyHistory;
 use crate::{
     lesson::Scenario,
-    log::{ActorId, Entry, Event, EventKind, KeyState, KeyValue, Log, Observed},
+    log::{ActorId, Entry, Event, EventKind, KeyState, KeyValue, Log, Observed, is_server_called},
     world::{Life, World},
 };
 
@@ -122,8 +122,9 @@ impl Facts {
     /// after its last.
     pub(crate) fn key(&self, name: &str, server: Option<&str>) -> Option<&KeyState> {
         let servers = self.world.servers.iter();
-        let mut alive = servers
-            .filter(|known| known.died.is_none() && server.is_none_or(|wanted| known.info.name == wanted));
+        let mut alive = servers.filter(|known| {
+            known.died.is_none() && server.is_none_or(|wanted| is_server_called(&known.info.name, wanted))
+        });
         let key = alive.find_map(|server| match &server.observed {
             Some(Observed::Redis(keyspace)) => keyspace.keys.get(name),
             _ => None,
@@ -196,7 +197,7 @@ impl Facts {
         let mut found = None;
         for (n, event) in self.log.events().iter().enumerate() {
             let EventKind::State(state) = &event.kind else { continue };
-            if server.is_some_and(|server| server != state.server) {
+            if server.is_some_and(|server| !is_server_called(&state.server, server)) {
                 continue;
             }
             let now = about(&state.observed);

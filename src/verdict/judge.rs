@@ -17,12 +17,6 @@ use crate::{
     world::{Overlap, World},
 };
 
-/// Whether an expression is true of what has happened so far.
-pub fn holds(scenario: &Scenario, log: &Log, that: &Expr) -> Result<bool, String> {
-    let facts = Arc::new(Facts::new(scenario, log));
-    Ok(that.eval(facts.names(scenario))?.is_true())
-}
-
 /// Whether an expression is true of what has happened so far; it is not where it asks for what has not happened yet.
 pub fn is_so(scenario: &Scenario, log: &Log, that: &Expr) -> Result<bool, String> {
     let facts = Arc::new(Facts::new(scenario, log));
@@ -214,7 +208,7 @@ fn describe(world: &World, overlap: &Overlap) -> Text {
     let name = |actor: &ActorId| Some(world.actor(*actor)?.who.name.as_str());
     let names: Vec<&str> = overlap.holders.iter().filter_map(name).collect();
     let from = overlap.from;
-    let to = overlap.to.map_or_else(|| Text::new("the end", "结束"), |to| to.to_string().into());
+    let to = overlap.apart.map_or_else(|| Text::new("the end", "结束"), |to| to.to_string().into());
     Text::new(
         format!("{} at once, from {from} to {}", names.join(" and "), to.en),
         format!("{} 同时持有，从 {from} 到 {}", names.join("、"), to.zh),

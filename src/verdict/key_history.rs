@@ -19,21 +19,21 @@ struct Setting {
 }
 
 /// Somebody deleted a key while another's setting of it was answered: its own, or the other's?
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct PendingDeletion {
     deletion: Effect,
     other: Setting,
 }
 
 /// Who was told of one change of a path.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Herd {
     what: String,
     members: BTreeSet<ActorId>,
     events: Vec<usize>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct KeyHistory {
     effects: Effects,
     /// By actor: the client that it lives in.
@@ -164,6 +164,18 @@ impl KeyHistory {
         asked
             .find(|known| known.key == key && known.value == value && !known.refused)
             .map(|known| (known.actor, known.sent))
+    }
+
+    /// All that the answers about a key will ever depend on, as a text, where each command is answered before the next is
+    /// sent: who set it last on each server, whose values the servers hold, how often another's was meddled with.
+    pub(crate) fn described(&self, key: &str, held: &[&str]) -> String {
+        let settings = || self.settings.get(key).into_iter().flatten();
+        let last: BTreeMap<_, _> = settings().map(|set| (&set.effect.server, set.effect.actor)).collect();
+        let newest = settings().last().map(|set| &set.effect.server);
+        let authors: Vec<_> =
+            held.iter().map(|value| self.author(key, value).map(|(actor, _)| actor)).collect();
+        let foreign = [Access::Deleted, Access::Expiry].map(|access| self.foreign(key, access).len());
+        format!("{key} {last:?} {newest:?} {authors:?} {foreign:?}")
     }
 
     /// The notifications that one change sent to the most clients.

@@ -47,8 +47,9 @@ pub mod why;
 
 pub use decide::{Undecided, decide};
 pub use evidence::evidence;
-pub use judge::{Found, holds, is_so, judge, value};
+pub use judge::{Found, is_so, judge, value};
 pub use watch::{Breach, Watch, breaches};
+pub(crate) use watch::{recorded, with_breaches};
 
 #[cfg(test)]
 mod tests;

@@ -207,6 +207,7 @@ impl Facts {
             "value" => match (state, self.entry(key)) {
                 (Some(key), _) => key_value(&key.value),
                 (None, Some(Entry::Row(row))) => json_value(&row.value()),
+                (None, Some(Entry::Pair(pair))) => pair.value.as_str().into(),
                 _ => Value::from(()),
             },
             "exists" => (state.is_some() || (server.is_none() && self.entry(key).is_some())).into(),

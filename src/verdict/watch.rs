@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{facts::Facts, judge::counted};
+use super::{facts::Facts, judge::counted, why};
 use crate::{
     lesson::{
         Scenario,
@@ -159,6 +159,46 @@ impl Watch {
 /// Every invariant that a log breaks, with its first breach, in the order in which they were broken.
 pub fn breaches(scenario: &Scenario, log: &Log) -> Result<Vec<Breach>, String> {
     Watch::new(scenario).look(scenario, log)
+}
+
+/// A breach as it is recorded.
+pub(crate) fn recorded(scenario: &Scenario, log: &Log, breach: Breach) -> EventKind {
+    EventKind::Breached {
+        invariant: breach.invariant,
+        says: scenario.invariants[breach.invariant].says.clone(),
+        why: why::explain(scenario, log, &breach).map(|why| why.text),
+        evidence: breach.evidence,
+    }
+}
+
+/// The events of a story that was recorded before stories recorded what they break, with that in them: each breach before
+/// the stop at which it is found. `None` where there is nothing to add.
+pub(crate) fn with_breaches(scenario: &Scenario, log: &Log) -> Option<Vec<Event>> {
+    let known = |event: &Event| matches!(event.kind, EventKind::Breached { .. });
+    let mut found = breaches(scenario, log).ok().filter(|found| !found.is_empty())?;
+    if log.events().iter().any(known) {
+        return None;
+    }
+    let mut events: Vec<Event> = Vec::with_capacity(log.len() + found.len());
+    // Where each event has come to be: breaches stand before some.
+    let mut places = Vec::with_capacity(log.len());
+    for (n, event) in log.events().iter().enumerate() {
+        while matches!(event.kind, EventKind::Stop { .. })
+            && let Some(breach) = found.first().filter(|breach| breach.at <= n)
+        {
+            let mut kind = recorded(scenario, log, breach.clone());
+            if let EventKind::Breached { evidence, .. } = &mut kind {
+                for proof in evidence {
+                    *proof = places.get(*proof).copied().unwrap_or(*proof);
+                }
+            }
+            events.push(Event { at: event.at, kind });
+            found.remove(0);
+        }
+        places.push(events.len());
+        events.push(event.clone());
+    }
+    Some(events)
 }
 
 fn untraced(scenario: &Scenario, log: &Log, end: usize) -> Facts {

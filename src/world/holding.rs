@@ -32,8 +32,10 @@ pub struct Overlap {
     pub from: LessonTime,
     /// Until when; `None` while it lasts.
     pub to: Option<LessonTime>,
-    /// Everybody who held it at some time of the stretch.
+    /// Those who held it when the stretch began.
     pub holders: Vec<ActorId>,
+    /// Until when all of these held it; `None` while they do.
+    pub apart: Option<LessonTime>,
     /// When they were most.
     pub excess: Excess,
     /// The index of the event that began it.
@@ -138,6 +140,34 @@ impl Holding {
         lock.map(|lock| (lock.limit, lock.against_newest())).unwrap_or_default()
     }
 
+    /// Who holds which lock now, and whether it is shared.
+    pub(crate) fn holders_of_all(&self) -> impl Iterator<Item = (ActorId, &str, bool)> {
+        let locks = self.locks.iter();
+        locks.flat_map(|(name, lock)| {
+            lock.now.iter().map(|holder| (holder.actor, name.as_str(), holder.shares))
+        })
+    }
+
+    /// The locks that anybody ever held.
+    pub(crate) fn ever_held(&self) -> impl Iterator<Item = &str> {
+        self.locks.iter().filter(|(_, lock)| !lock.most.is_empty()).map(|(name, _)| name.as_str())
+    }
+
+    /// Puts others in the holders' place, as if it had always been they, and says who is dead.
+    pub(crate) fn replace_holders<'a>(
+        &mut self,
+        holders: impl Iterator<Item = (ActorId, &'a str, bool)>,
+        dead: impl Iterator<Item = ActorId>,
+    ) {
+        self.locks.values_mut().for_each(|lock| lock.now.clear());
+        for (actor, name, shares) in holders {
+            let limit = self.limit(name);
+            let lock = self.locks.entry(name.to_owned()).or_insert_with(|| Lock { limit, ..Lock::default() });
+            lock.now.push(Holder { actor, since: 0, shares });
+        }
+        self.dead = dead.collect();
+    }
+
     /// Whether anybody ever held any lock.
     pub fn ever(&self) -> bool {
         !self.locks.is_empty()
@@ -227,16 +257,18 @@ impl Holding {
         let holders = lock.now.iter().map(|holder| holder.actor);
         match (lasting, lock.excess()) {
             (Some(overlap), Some(excess)) => {
-                for holder in holders {
-                    if !overlap.holders.contains(&holder) {
-                        overlap.holders.push(holder);
-                    }
+                let holders: Vec<ActorId> = holders.collect();
+                if !overlap.holders.iter().all(|holder| holders.contains(holder)) {
+                    overlap.apart.get_or_insert(at);
                 }
                 if excess.holders > overlap.excess.holders {
                     overlap.excess = excess;
                 }
             }
-            (Some(overlap), None) => (overlap.to, overlap.end) = (Some(at), Some(index)),
+            (Some(overlap), None) => {
+                (overlap.to, overlap.end) = (Some(at), Some(index));
+                overlap.apart.get_or_insert(at);
+            }
             (None, Some(excess)) => {
                 let mut holders: Vec<ActorId> = holders.collect();
                 holders.sort_unstable();
@@ -245,6 +277,7 @@ impl Holding {
                     from: at,
                     to: None,
                     holders,
+                    apart: None,
                     excess,
                     event: index,
                     end: None,
@@ -333,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overlap_lasts_while_two_hold_and_knows_all_who_did() {
+    fn an_overlap_lasts_while_two_hold_and_knows_who_began_it_and_how_long_they_did() {
         let (holding, _) =
             after([holds(2), holds(0), asks_for_release(2), holds(1), holds(2), asks_for_release(0)]);
         let [first, second] = holding.overlaps() else { panic!("{:?}", holding.overlaps()) };
@@ -341,7 +374,8 @@ mod tests {
         assert_eq!(first.to, Some(LessonTime::from_millis(3000)));
         assert_eq!(first.holders, [ActorId(0), ActorId(2)]);
         assert_eq!((second.event, second.end), (4, None));
-        assert_eq!(second.holders, [0, 1, 2].map(ActorId));
+        assert_eq!(second.holders, [0, 1].map(ActorId));
+        assert_eq!((second.apart, second.to), (Some(LessonTime::from_millis(6000)), None));
         assert_eq!(second.evidence, [2, 4]);
         assert_eq!(holding.most("lock"), [2, 4, 5], "three at one time");
         assert_eq!(holding.worst().map(|excess| excess.holders), Some(2), "two now");

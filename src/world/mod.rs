@@ -18,7 +18,10 @@ use indexmap::IndexMap;
 
 use crate::{
     clock::{ClockKind, LessonTime},
-    log::{ActorId, AskedChoice, Condition, Event, EventKind, Fault, LinkId, Log, OpId, Target, Way},
+    log::{
+        ActorId, AskedChoice, Condition, Direction, Event, EventKind, Fault, LinkId, Log, OpId, Target,
+        is_server_called,
+    },
     text::Text,
 };
 
@@ -39,6 +42,8 @@ pub struct Question {
     pub choices: Vec<AskedChoice>,
     /// The right ones, by index, once that is known.
     pub right: Option<Vec<usize>>,
+    /// Why these are right, as far as the lesson says so.
+    pub why: Option<Text>,
 }
 
 /// What must never be so, and was found to be so.
@@ -63,7 +68,7 @@ pub struct World {
     pub actors: Vec<ActorWorld>,
     pub servers: Vec<ServerWorld>,
     /// Links that keep what is sent, be it for a while, and which way.
-    pub holding_links: BTreeMap<LinkId, Way>,
+    pub holding_links: BTreeMap<LinkId, Direction>,
     pub counters: IndexMap<String, i64>,
     /// Every command so far, in the order in which they were sent.
     pub exchanges: Vec<Exchange>,
@@ -114,7 +119,7 @@ impl World {
     }
 
     pub fn server(&self, name: &str) -> Option<&ServerWorld> {
-        self.servers.iter().find(|known| known.info.name == name)
+        self.servers.iter().find(|known| is_server_called(&known.info.name, name))
     }
 
     fn server_mut(&mut self, name: &str) -> Option<&mut ServerWorld> {
@@ -153,11 +158,13 @@ impl World {
                     q: q.clone(),
                     choices: choices.clone(),
                     right: None,
+                    why: None,
                 });
             }
-            EventKind::Decided { item, right } => {
+            EventKind::Decided { item, right, why } => {
                 if let Some(n) = self.questions.iter().rposition(|asked| asked.item == *item) {
                     self.questions[n].right = Some(right.clone());
+                    self.questions[n].why.clone_from(why);
                     self.question = Some(n);
                 }
             }

@@ -1,11 +1,15 @@
 //! The lessons that the program carries, planned with their own figures.
 
+use std::sync::LazyLock;
+
 use lockstep::lesson::{Library, Params, Scenario};
+
+/// Read once: reading all lessons takes longer than most tests.
+static LIBRARY: LazyLock<Library> = LazyLock::new(Library::carried);
 
 /// Every variant of every lesson.
 pub fn all_carried() -> Vec<Scenario> {
-    let lessons = Library::carried().lessons;
-    let variants = lessons.iter().flat_map(|loaded| {
+    let variants = LIBRARY.lessons.iter().flat_map(|loaded| {
         let names = loaded.lesson.variants.keys();
         names.map(|variant| Scenario::plan(loaded, variant, &Params::new()).expect("it is good"))
     });
@@ -14,7 +18,6 @@ pub fn all_carried() -> Vec<Scenario> {
 
 /// One of them.
 pub fn carried(lesson: &str, variant: &str) -> Scenario {
-    let library = Library::carried();
-    let loaded = library.find(lesson).expect("a carried lesson");
+    let loaded = LIBRARY.find(lesson).expect("a carried lesson");
     Scenario::plan(loaded, variant, &Params::new()).expect("it is good")
 }

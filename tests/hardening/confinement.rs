@@ -521,7 +521,7 @@ async fn nothing_listens_off_loopback_and_redis_ports_want_the_secret() {
         ask(&mut as_a_lesson(&lab, &info.name), &["PTTL", "lock"]).expect("an answer");
     }
     // Sentinels believe what is said here, and would follow it out of the lab.
-    let mut stranger = as_a_lesson(&lab, "master");
+    let mut stranger = as_a_lesson(&lab, "node1");
     for words in [
         &["PUBLISH", "__sentinel__:hello", "x"][..],
         &["EVAL", "return redis.call('PUBLISH', '__sentinel__:hello', 'x')", "0"],

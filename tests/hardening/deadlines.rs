@@ -292,7 +292,7 @@ fn scenarios() -> Vec<Scenario> {
         all.retain(|scenario| only.as_ref().is_none_or(|only| *only == scenario.loaded.lesson.id));
         return all;
     }
-    [("unlock-someone-elses-lock", "blind-del"), ("zk-herd", "herd"), ("master-failover", "replication-lag")]
+    [("unlock-someone-elses-lock", "blind-del"), ("zk-herd", "herd"), ("failover", "replication-lag")]
         .map(|(lesson, variant)| carried(lesson, variant))
         .into()
 }
@@ -428,12 +428,12 @@ impl Running {
 
 const COMMANDS: &[&[&str]] = &[
     &["run", "zk-herd"],
-    &["run", "master-failover"],
+    &["run", "failover"],
     &["run", "watchdog"],
     &["race", "zk-herd", "-n", "100000"],
     &["race", "oversell", "-n", "100000"],
-    &["explore", "zk-herd", "--variant", "herd"],
-    &["explore", "master-failover", "--variant", "replication-lag"],
+    &["explore", "zk-herd", "--variant", "herd", "--set", "clients=3"],
+    &["explore", "failover", "--variant", "replication-lag"],
     &["explore", "unlock-someone-elses-lock", "--moves", "40", "--fault", "freeze", "--no-prune"],
     &["export", "zk-herd", "--variant", "herd", "--format", "json"],
 ];

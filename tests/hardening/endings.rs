@@ -23,7 +23,8 @@ impl Running {
     fn in_mid_lesson(args: &[&str]) -> Self {
         let place = Place::new();
         place.write("lesson.yaml", NEW_LESSON.replace(LONG, "- work: 600s"));
-        let mut command = place.command(&[&["run", "lesson.yaml", "--wall-clock"], args].concat());
+        let mut command =
+            place.command(&[&["run", "lesson.yaml", "--wall-clock", "--jobs", "1"], args].concat());
         let child = Started::new(command.stdout(Stdio::null()).stderr(Stdio::null()));
         let running = Self { place, child };
         running.until("the server and two clients run", |running| {
@@ -68,7 +69,7 @@ fn an_asked_for_end_leaves_neither_processes_nor_files() {
 fn said_when_the_server_is_killed(lesson: &str) -> String {
     let place = Place::new();
     place.write("lesson.yaml", lesson);
-    let mut command = place.command(&["run", "lesson.yaml", "--wall-clock"]);
+    let mut command = place.command(&["run", "lesson.yaml", "--wall-clock", "--jobs", "1"]);
     let child = Started::new(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
     let mut running = Running { place, child };
     let server = |running: &Running| -> Option<i32> {

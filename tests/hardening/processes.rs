@@ -1,7 +1,7 @@
 //! No process and no directory outlives Lockstep, forks of servers included.
 
 use std::{
-    io::{Read, Write},
+    io::{BufRead as _, BufReader, Write as _},
     os::unix::net::UnixStream,
     path::PathBuf,
     process::{Command, Stdio},
@@ -51,23 +51,29 @@ fn socket(place: &Place, server: &str) -> Option<PathBuf> {
     labs.map(|lab| lab.join(format!("{server}.sock"))).find(|socket| socket.exists())
 }
 
-/// What a server answers to commands, sent from outside by who may do everything.
-fn ask(place: &Place, server: &str, commands: &str) -> Option<String> {
-    let socket = socket(place, server)?;
-    let secret = std::fs::read_to_string(socket.with_file_name("secret")).ok()?;
-    let mut stream = UnixStream::connect(socket).ok()?;
-    stream.set_read_timeout(Some(Duration::from_secs(10))).ok()?;
+/// What a server answers to commands, sent from outside by who may do everything; or why it does not.
+fn ask(place: &Place, server: &str, commands: &str) -> Result<String, String> {
+    let socket = socket(place, server).ok_or("there is no socket yet")?;
+    let secret =
+        std::fs::read_to_string(socket.with_file_name("secret")).map_err(|error| error.to_string())?;
     // A fork keeps the connection open, so its end tells nothing.
     let last = "-- all answered --";
-    write!(stream, "AUTH lockstep {secret}\r\n{}\r\nECHO \"{last}\"\r\n", commands.replace('\n', "\r\n"))
-        .ok()?;
-    let (mut answer, mut bytes) = (String::new(), [0; 4096]);
-    while !answer.contains(last) {
-        let count = stream.read(&mut bytes).ok().filter(|count| *count > 0)?;
-        answer.push_str(&String::from_utf8_lossy(&bytes[..count]));
-    }
+    let asked = UnixStream::connect(socket).and_then(|mut stream| {
+        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+        let commands = commands.replace('\n', "\r\n");
+        write!(stream, "AUTH lockstep {secret}\r\n{commands}\r\nECHO \"{last}\"\r\n")?;
+        let mut answer = String::new();
+        let mut lines = BufReader::new(stream);
+        while !answer.contains(last) {
+            if lines.read_line(&mut answer)? == 0 {
+                return Err(std::io::Error::other(format!("it hung up after {answer:?}")));
+            }
+        }
+        Ok(answer)
+    });
+    let answer = asked.map_err(|error| error.to_string())?;
     // The first is the answer to `AUTH`.
-    answer.strip_prefix("+OK\r\n").map(str::to_owned)
+    answer.strip_prefix("+OK\r\n").map(str::to_owned).ok_or(answer)
 }
 
 /// Whether a fork of a Redis server runs: they name themselves `redis-rdb-bgsave` and `redis-rdb-to-slaves`.
@@ -81,8 +87,9 @@ fn forks(place: &Place) -> usize {
 fn save_slowly(place: &Place, server: &str) {
     let commands =
         "CONFIG SET rdb-key-save-delay 9000000\nMSET k1 1 k2 2 k3 3 k4 4 k5 5 k6 6 k7 7 k8 8 k9 9\nBGSAVE";
-    let answer = ask(place, server, commands).unwrap_or_default();
-    assert!(answer.contains("Background saving started"), "{answer}");
+    let answer = ask(place, server, commands);
+    let began = answer.as_ref().is_ok_and(|answer| answer.contains("Background saving started"));
+    assert!(began, "{answer:?}");
     until_forked(place);
 }
 
@@ -90,13 +97,13 @@ fn save_slowly(place: &Place, server: &str) {
 #[track_caller]
 fn sync_slowly(place: &Place) {
     let commands = "CONFIG SET rdb-key-save-delay 9000000\nMSET k1 1 k2 2 k3 3 k4 4 k5 5 k6 6 k7 7 k8 8 k9 9";
-    let answer = ask(place, "master", commands).unwrap_or_default();
-    assert!(answer.starts_with("+OK\r\n+OK\r\n+OK"), "{answer}");
-    let known = ask(place, "replica1", "CONFIG GET replicaof").unwrap_or_default();
+    let answer = ask(place, "node1", commands);
+    assert!(answer.as_ref().is_ok_and(|answer| answer.starts_with("+OK\r\n+OK\r\n+OK")), "{answer:?}");
+    let known = ask(place, "node2", "CONFIG GET replicaof").unwrap_or_default();
     let master = known.lines().find(|line| line.starts_with("127.")).expect("it follows a master");
     // As its own master it gets a history of its own, with which it can only take over everything.
     let commands = format!("REPLICAOF NO ONE\nSET other 1\nREPLICAOF {master}");
-    ask(place, "replica1", &commands).expect("it answers");
+    ask(place, "node2", &commands).expect("it answers");
     until_forked(place);
 }
 
@@ -165,10 +172,10 @@ fn a_fork_that_outlives_sigkill_is_ended_by_the_next_start() {
     let place = Place::new();
     let lesson = NEW_LESSON.replace("- work: 5s", "- work: 600s");
     place.write("lesson.yaml", lesson);
-    let mut running = start(&mut place.command(&["run", "lesson.yaml", "--wall-clock"]));
+    let mut running = start(&mut place.command(&["run", "lesson.yaml", "--wall-clock", "--jobs", "1"]));
     eventually(
         "the server answers",
-        || ask(&place, "redis", "PING").is_some_and(|answer| answer.starts_with("+PONG")),
+        || ask(&place, "redis", "PING").is_ok_and(|answer| answer.starts_with("+PONG")),
         || format!("{:?}", place.processes()),
     );
     save_slowly(&place, "redis");
@@ -279,7 +286,7 @@ fn a_headless_search_that_is_interrupted_leaves_nothing() {
         &["explore", "unlock-someone-elses-lock", "--moves", "40", "--no-prune"],
         &["explore", "zk-herd", "--set", "clients=3"],
         &["race", "oversell", "-n", "100000"],
-        &["run", "master-failover"],
+        &["run", "failover"],
     ];
     let times = if campaign() { 25 } else { 1 };
     for n in 0..times {
@@ -309,7 +316,7 @@ fn killed_at_any_moment_nothing_is_left_after_the_next_start() {
     let headless: [&[&str]; 6] = [
         &["run", "oversell"],
         &["run", "zk-herd"],
-        &["run", "master-failover"],
+        &["run", "failover"],
         &["race", "unlock-someone-elses-lock", "-n", "100000"],
         &["explore", "unlock-someone-elses-lock", "--moves", "40", "--no-prune"],
         &["explore", "zk-herd", "--set", "clients=3"],
@@ -326,7 +333,7 @@ fn killed_at_any_moment_nothing_is_left_after_the_next_start() {
                 "a save in the background".to_owned()
             }
             0 => {
-                let mut terminal = played(&place, "master-failover");
+                let mut terminal = played(&place, "failover");
                 sync_slowly(&place);
                 processes += place.processes().len();
                 terminal.signal(Signal::KILL);
@@ -334,7 +341,7 @@ fn killed_at_any_moment_nothing_is_left_after_the_next_start() {
                 "a full synchronisation".to_owned()
             }
             1..=3 => {
-                let lesson = ["oversell", "zk-herd", "master-failover"][n % 3];
+                let lesson = ["oversell", "zk-herd", "failover"][n % 3];
                 let mut terminal = Terminal::start(&place, &["play", lesson]);
                 let moment = moment(&mut random, 1500);
                 processes += place.processes().len();

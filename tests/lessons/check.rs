@@ -91,7 +91,7 @@ fn every_mistake_has_its_line_and_says_what_is_right() {
             "expect: shown",
             "explore: { expect: none, faults: [explode] }\n    expect: shown",
             "expect: shown",
-            &["`explode` cannot be explored", "freeze:CLIENT"],
+            &["`explode` cannot be explored", "freeze:A"],
         ),
         (
             "expect: shown",

@@ -1,22 +1,16 @@
 //! A Redis Cluster: a failover that loses a lock, an old master that says OK, and clients that are redirected.
 
-use lockstep::{
-    lesson::{Params, Scenario, library::from_text},
-    log::{EventKind, Reply},
-};
+use lockstep::log::{EventKind, Reply};
 use redis::{ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo};
 
-use crate::{free_support::Free, place::Place};
+use crate::{
+    free_support::Free,
+    place::Place,
+    texts::{HEAD, planned},
+};
 
 /// `lock:1` is on `node1`, whose replica is `node4`.
 const LESSON: &str = "
-format: 1
-id: tried
-track: redis
-title: { en: Tried, zh: 试 }
-summary: { en: Tried, zh: 试 }
-intro: { en: Tried, zh: 试 }
-minutes: 1
 lab: cluster
 clients:
   A: { runs: worker }
@@ -88,7 +82,7 @@ variants:
 #[test]
 fn a_failover_loses_a_lock_and_a_thawed_master_grants_another() {
     let place = Place::new();
-    place.write("tried.yaml", LESSON);
+    place.write("tried.yaml", [HEAD, LESSON].concat());
     let answer = place.run(&["run", "tried.yaml"]);
     assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
     place.assert_nothing_left();
@@ -97,23 +91,22 @@ fn a_failover_loses_a_lock_and_a_thawed_master_grants_another() {
 /// Says something to a node as the lab itself does: whoever moves slots is not in any lesson.
 async fn tell(address: &str, password: &str, command: &str) -> String {
     let who = RedisConnectionInfo::default().set_username("lockstep").set_password(password);
-    let address = ConnectionAddr::Unix(address.into()).into_connection_info().unwrap();
-    let client = redis::Client::open(address.set_redis_settings(who)).unwrap();
-    let mut connection = client.get_multiplexed_async_connection().await.unwrap();
+    let address = ConnectionAddr::Unix(address.into()).into_connection_info().expect("an address");
+    let client = redis::Client::open(address.set_redis_settings(who)).expect("a client");
+    let mut connection = client.get_multiplexed_async_connection().await.expect("a connection");
     let words: Vec<&str> = command.split(' ').collect();
-    redis::cmd(words[0]).arg(&words[1..]).query_async(&mut connection).await.unwrap()
+    redis::cmd(words[0]).arg(&words[1..]).query_async(&mut connection).await.expect("a reply")
 }
 
 #[tokio::test]
 async fn a_client_asks_where_a_slot_is_on_its_way_to() {
-    let loaded = from_text("tried.yaml", LESSON).unwrap();
-    let mut free = Free::begin(Scenario::plan(&loaded, "lost", &Params::new()).unwrap()).await;
+    let mut free = Free::begin(planned(&[HEAD, LESSON].concat(), "lost")).await;
     let servers = free.log.events().iter().find_map(|event| match &event.kind {
         EventKind::LabReady { servers, .. } => Some(servers.clone()),
         _ => None,
     });
-    let servers = servers.unwrap();
-    let node = |n: usize| (servers[n].address.clone(), servers[n].password.clone().unwrap());
+    let servers = servers.expect("a lab");
+    let node = |n: usize| (servers[n].address.clone(), servers[n].password.clone().expect("a password"));
     let ((first, secret), (second, _)) = (node(0), node(1));
     let ids = [tell(&first, &secret, "CLUSTER MYID").await, tell(&second, &secret, "CLUSTER MYID").await];
     tell(&second, &secret, &format!("CLUSTER SETSLOT 3430 IMPORTING {}", ids[0])).await;

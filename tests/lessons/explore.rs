@@ -54,7 +54,13 @@ fn both(text: &str, args: &[&str]) -> (serde_json::Value, serde_json::Value) {
         assert!(matches!(answer.code, Some(0 | 1)), "{}", answer.err);
         answer.json().remove(0)
     };
-    let (pruned, all) = (report(args), report(&[args, &["--no-prune"]].concat()));
+    let (mut pruned, mut all) = (report(args), report(&[args, &["--no-prune"]].concat()));
+    // From where on something could not be avoided is known of states only, and said where nothing else explains it.
+    for broken in
+        [&mut pruned, &mut all].into_iter().filter_map(|found| found["broken"].as_array_mut()).flatten()
+    {
+        (broken["unavoidable"], broken["why"]) = (serde_json::Value::Null, serde_json::Value::Null);
+    }
     assert_eq!(all["pruned"], 0, "{all}");
     assert_eq!(
         pruned["interleavings"].as_u64().zip(pruned["pruned"].as_u64()).map(|(tried, rest)| tried + rest),
@@ -192,7 +198,7 @@ fn transactions_and_local_locks_and_watches_can_be_explored() {
 
     let place = Place::new();
     let args =
-        ["explore", "zk-herd", "--variant", "predecessor", "--set", "clients=3", "--moves", "5", "--json"];
+        ["explore", "zk-herd", "--variant", "predecessor", "--set", "clients=3", "--moves", "4", "--json"];
     let answer = place.run(&args);
     assert_eq!(answer.code, Some(0), "{}", answer.err);
     let herd = answer.json().remove(0);
@@ -209,7 +215,7 @@ fn a_bound_cuts_orders_and_what_takes_more_than_a_day_is_refused() {
     assert_eq!(all["cut"], 27 - 3, "{all}");
 
     let many = lesson(&["A", "B", "C", "D", "E"], &steps(8));
-    let answer = explored(&many, &["--moves", "40"]);
+    let answer = explored(&many, &["--moves", "40", "--no-prune"]);
     assert_eq!(answer.code, Some(2), "{}", answer.out);
     assert!(answer.err.contains("days") && answer.err.contains("--moves"), "{}", answer.err);
 }
@@ -273,7 +279,7 @@ fn on_sentinel_every_order_is_carried_out_and_the_fixed_variant_keeps_the_lock()
     let place = Place::new();
     let answer = place.run(&[
         "explore",
-        "master-failover",
+        "failover-mitigations",
         "--variant",
         "min-replicas",
         "--expect-none",

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lockstep::{
     lesson::LabKind,
-    log::{ActorId, Belief, Choice, Event, EventKind, Fault, LinkId, Reply, Way, outlook::Blocked},
+    log::{ActorId, Belief, Choice, Direction, Event, EventKind, Fault, LinkId, Reply, outlook::Blocked},
     run::session::{self, Command, Update},
     world::World,
 };
@@ -83,7 +83,7 @@ async fn only_faults_that_can_be_caused_are_at_hand_and_each_works() {
     assert!(!has(&free, &freeze) && has(&free, &thaw));
     free.all([Choice::Inject(thaw)]).await;
     // A held reply: the server has done what was asked, and nobody knows.
-    let hold = Fault::Hold { link: link(), way: Way::Replies };
+    let hold = Fault::Hold { link: link(), way: Direction::Replies };
     assert!(has(&free, &hold) && !has(&free, &Fault::Release { link: link() }));
     free.all([Choice::Inject(hold)]).await;
     free.moves([0]).await;
@@ -161,23 +161,23 @@ async fn zookeeper_and_sentinel_are_played_too() {
     let able = free.outlook.able().count();
     assert!(able > 1, "{able}");
     free.moves([0, 1, 0, 1]).await;
-    let mut free = Free::begin(carried("master-failover", "replication-lag")).await;
+    let mut free = Free::begin(carried("failover", "replication-lag")).await;
     assert!(
         free.outlook
             .faults
             .iter()
-            .any(|fault| matches!(fault, Fault::KillServer { server } if server == "master"))
+            .any(|fault| matches!(fault, Fault::KillServer { server } if server == "node1"))
     );
     assert!(
         free.outlook
             .faults
             .iter()
-            .any(|fault| matches!(fault, Fault::Cut { link } if *link == LinkId::new("master", "replica1"))),
+            .any(|fault| matches!(fault, Fault::Cut { link } if *link == LinkId::new("node1", "node2"))),
         "{:?}",
         free.outlook.faults
     );
     free.moves([0]).await;
-    assert_eq!(LabKind::Sentinel.servers()[0], "master");
+    assert_eq!(LabKind::Sentinel.servers()[0], "node1");
 }
 
 /// Plays a variant freely and says what was broken.
@@ -205,7 +205,7 @@ fn record_for_the_picture(free: &Free) {
 
 #[tokio::test]
 async fn a_client_that_finds_no_master_ends_and_the_play_goes_on() {
-    let mut free = Free::begin(carried("master-failover", "replication-lag")).await;
+    let mut free = Free::begin(carried("failover", "replication-lag")).await;
     let cut = |sentinel: &str| cause(Fault::Cut { link: LinkId::new("A", sentinel) });
     free.all(["sentinel1", "sentinel2", "sentinel3"].map(cut)).await;
     free.moves([0, 1]).await;
@@ -269,17 +269,17 @@ async fn by_hand_a_lease_ends_before_the_work() {
 
 #[tokio::test]
 async fn by_hand_a_failover_loses_a_lock() {
-    let mut free = Free::begin(carried("master-failover", "replication-lag")).await;
+    let mut free = Free::begin(carried("failover", "replication-lag")).await;
     let hold = |replica: &str| {
-        let link = LinkId::new(replica, "master");
-        cause(Fault::Hold { link, way: Way::Both })
+        let link = LinkId::new(replica, "node1");
+        cause(Fault::Hold { link, way: Direction::Both })
     };
-    let kill = cause(Fault::KillServer { server: "master".into() });
-    free.all([hold("replica1"), hold("replica2"), moves(0), kill]).await;
+    let kill = cause(Fault::KillServer { server: "node1".into() });
+    free.all([hold("node2"), hold("node3"), moves(0), kill]).await;
     // Whoever asks finds the new master once there is one.
     free.all([moves(1)]).await;
     let broken = breaches(&free.log);
-    assert!(broken[0].0 == 0 && broken[0].1.contains("master was killed"), "{broken:?}");
+    assert!(broken[0].0 == 0 && broken[0].1.contains("node1 was killed"), "{broken:?}");
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use lockstep::{
     lesson::Scenario,
-    log::{Choice, Event, EventKind, Fault, HistoryEntry, LinkId, Log, Reply, Way, outlook::Blocked},
+    log::{Choice, Direction, Event, EventKind, Fault, HistoryEntry, LinkId, Log, Reply, outlook::Blocked},
     run::session::{self, Command, Update},
     text::Text,
     verdict::compare::Difference,
@@ -66,7 +66,7 @@ async fn again(scenario: &Scenario, first: &Free) -> Free {
     second
 }
 
-fn hold(link: &str, way: Way) -> Choice {
+fn hold(link: &str, way: Direction) -> Choice {
     let link = link.parse().expect("a link");
     cause(Fault::Hold { link, way })
 }
@@ -83,7 +83,7 @@ async fn crashes_frozen_processes_held_links_and_time_are_had_again() {
     first
         .all([
             moves(0),
-            hold("B->redis", Way::Replies),
+            hold("B->redis", Direction::Replies),
             moves(1),
             pass(2_500),
             freeze("A"),

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use lockstep::lab::doctor::{self, ClockProof, ProgramStatus};
 use lockstep::lab::{Lab, LabError, LabOptions, LinkAddress, LinkState, ProcessProblem, programs, sweep};
 use lockstep::lesson::LabKind;
-use lockstep::log::{KeyValue, LinkId, Observed, ServerState, Way};
+use lockstep::log::{Direction, KeyValue, LinkId, Observed, ServerState};
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, ConnectionAddr, IntoConnectionInfo};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -22,8 +22,9 @@ use zookeeper_client::{Acls, Client, CreateMode};
 
 use crate::place::LOCKSTEP;
 
-/// Longer than anything here takes; only so that a failure is a failure and not a hang.
-const SOON: Duration = Duration::from_secs(30);
+/// Longer than anything here takes; only so that a failure is a failure and not a hang. In an election a ZooKeeper that
+/// heard nobody asks again after up to a minute (`FastLeaderElection`).
+const SOON: Duration = Duration::from_secs(100);
 
 pub async fn lab(kind: LabKind) -> Lab {
     let begun = Instant::now();
@@ -124,24 +125,24 @@ async fn a_link_holds_loses_and_refuses() {
     let get = redis::cmd("GET").arg("key").to_owned();
 
     // A late packet: sent, and not there until the link lets it through. B's link is another one.
-    link.hold(Way::Requests);
+    link.hold(Direction::Requests);
     let late = {
         let (mut a, set) = (a.clone(), set("late"));
         tokio::spawn(async move { set.query_async::<String>(&mut a).await })
     };
-    soon(link.holds(Way::Requests)).await;
+    soon(link.holds(Direction::Requests)).await;
     assert_eq!(get.query_async::<Option<String>>(&mut b).await.unwrap(), None);
     link.release();
     assert_eq!(soon(late).await.unwrap().unwrap(), "OK");
     assert_eq!(get.query_async::<String>(&mut b).await.unwrap(), "late");
 
     // A lost reply: the server has done it, and A will never know.
-    link.hold(Way::Replies);
+    link.hold(Direction::Replies);
     let lost = {
         let (mut a, set) = (a.clone(), set("done"));
         tokio::spawn(async move { set.query_async::<String>(&mut a).await })
     };
-    soon(link.holds(Way::Replies)).await;
+    soon(link.holds(Direction::Replies)).await;
     assert_eq!(get.query_async::<String>(&mut b).await.unwrap(), "done");
     link.discard();
     soon(lost).await.unwrap().unwrap_err();
@@ -164,13 +165,13 @@ async fn what_a_link_holds_keeps_its_order() {
     let LinkAddress::Unix(socket) = lab.link("A", "redis").await.unwrap() else { panic!() };
     let mut raw = tokio::net::UnixStream::connect(socket).await.unwrap();
     let link = lab.link_control(&LinkId::new("A", "redis")).unwrap();
-    link.hold(Way::Both);
+    link.hold(Direction::Both);
     let mut expected = String::new();
     for n in 0..100 {
         soon(raw.write_all(format!("ECHO {n}\r\n").as_bytes())).await.unwrap();
         write!(expected, "${}\r\n{n}\r\n", n.to_string().len()).unwrap();
     }
-    soon(link.holds(Way::Requests)).await;
+    soon(link.holds(Direction::Requests)).await;
     link.release();
     let mut answer = vec![0; expected.len()];
     soon(raw.read_exact(&mut answer)).await.unwrap();

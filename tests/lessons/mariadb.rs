@@ -1,15 +1,11 @@
 //! MariaDB on the lesson clock: its transactions, what becomes of their locks, and how long others wait for them.
 
-use crate::place::{Answer, Place};
+use crate::{
+    place::{Answer, Place},
+    texts::HEAD,
+};
 
-const HEAD: &str = "
-format: 1
-id: tried
-track: database
-title: { en: Tried, zh: 试 }
-summary: { en: Tried, zh: 试 }
-intro: { en: Tried, zh: 试 }
-minutes: 1
+const LAB: &str = "
 lab: mariadb
 setup:
   - sql: CREATE TABLE good (id INT PRIMARY KEY, stock INT, version INT)
@@ -21,7 +17,7 @@ clients:
 
 fn run(programs: &str) -> Answer {
     let place = Place::new();
-    place.write("tried.yaml", format!("{HEAD}{programs}"));
+    place.write("tried.yaml", format!("{HEAD}{LAB}{programs}"));
     let answer = place.run(&["run", "tried.yaml"]);
     place.assert_nothing_left();
     answer

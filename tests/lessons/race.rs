@@ -132,7 +132,7 @@ fn a_story_with_faults_is_raced_without_them_and_says_so() {
     assert_eq!(answer.code, Some(0), "{}", answer.err);
     assert!(answer.out.contains("Only the programs are raced"), "{}", answer.out);
     let chinese = place.run(&[&args[..], &["--lang", "zh"]].concat());
-    assert!(chinese.out.contains("竞跑"), "{}", chinese.out);
+    assert!(chinese.out.contains("并发竞争"), "{}", chinese.out);
 }
 
 #[test]

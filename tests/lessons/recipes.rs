@@ -122,7 +122,7 @@ fn the_fair_lock_is_given_in_the_order_of_asking() {
           with: { key: lock, owner: "${self}", lease: 5000 }
       late:
         - wait: 1500ms
-        - try: { script: fair_lock, keys: [lock, "redisson_lock_queue:{lock}", "redisson_lock_timeout:{lock}"], args: [L, 5000, 1000] }
+        - try: { script: fair_lock, keys: [lock, "redisson_lock_queue:{lock}", "redisson_lock_timeout:{lock}"], args: [L, 5000, 1000, "${now}"] }
 "#;
     proved("redis", SETUP, &[
         Tried {

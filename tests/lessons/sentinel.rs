@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use lockstep::clock::Rate;
 use lockstep::lab::{Lab, LinkAddress};
 use lockstep::lesson::LabKind;
-use lockstep::log::{Keyspace, LinkId, Observed, Role, Way};
+use lockstep::log::{Direction, Keyspace, LinkId, Observed, Role};
 use redis::{ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo};
 
 use crate::lab::lab;
@@ -49,12 +49,12 @@ async fn becomes(lab: &Lab, server: &str, wanted: impl Fn(&Keyspace) -> bool) {
 async fn fail_over(lab: &mut Lab) -> String {
     let sentinel = lab.link("A", "sentinel1").await.unwrap();
     let (begun, lesson) = (Instant::now(), lab.clock().now());
-    lab.process("master").unwrap().kill().unwrap();
+    lab.process("node1").unwrap().kill().unwrap();
     lab.clock().set_rate(Rate::from_factor(10.0).unwrap()).unwrap();
     let chosen = tokio::time::timeout(SOON, async {
         loop {
             match lab.primary(&sentinel).await {
-                Some(name) if name != "master" => return name.to_owned(),
+                Some(name) if name != "node1" => return name.to_owned(),
                 _ => tokio::time::sleep(Duration::from_millis(5)).await,
             }
         }
@@ -73,16 +73,16 @@ async fn fail_over(lab: &mut Lab) -> String {
 async fn replicas_follow_and_sentinel_promotes_one() {
     let mut lab = lab(LabKind::Sentinel).await;
     let sentinel = lab.link("A", "sentinel2").await.unwrap();
-    assert_eq!(lab.primary(&sentinel).await, Some("master"));
+    assert_eq!(lab.primary(&sentinel).await, Some("node1"));
     let names: Vec<String> = lab.servers().into_iter().map(|info| info.name).collect();
-    assert_eq!(names, ["master", "replica1", "replica2"]);
-    run(&mut lab, "master", "SET lock A").await;
-    for replica in ["replica1", "replica2"] {
+    assert_eq!(names, ["node1", "node2", "node3"]);
+    run(&mut lab, "node1", "SET lock A").await;
+    for replica in ["node2", "node3"] {
         becomes(&lab, replica, |seen| seen.keys.contains_key("lock")).await;
-        let of = "master".to_owned();
+        let of = "node1".to_owned();
         assert_eq!(keyspace(&lab, replica).await.role, Some(Role::Replica { of }));
     }
-    assert_eq!(keyspace(&lab, "master").await.role, Some(Role::Master));
+    assert_eq!(keyspace(&lab, "node1").await.role, Some(Role::Master));
     let chosen = fail_over(&mut lab).await;
     becomes(&lab, &chosen, |seen| seen.role == Some(Role::Master)).await;
     assert!(keyspace(&lab, &chosen).await.keys.contains_key("lock"));
@@ -106,10 +106,10 @@ async fn no_sentinel_begins_a_lesson_in_tilt() {
 #[tokio::test]
 async fn what_replication_links_hold_is_lost_with_the_master() {
     let mut lab = lab(LabKind::Sentinel).await;
-    for replica in ["replica1", "replica2"] {
-        lab.link_control(&LinkId::new(replica, "master")).unwrap().hold(Way::Both);
+    for replica in ["node2", "node3"] {
+        lab.link_control(&LinkId::new(replica, "node1")).unwrap().hold(Direction::Both);
     }
-    run(&mut lab, "master", "SET lock A").await;
+    run(&mut lab, "node1", "SET lock A").await;
     let chosen = fail_over(&mut lab).await;
     becomes(&lab, &chosen, |seen| seen.role == Some(Role::Master)).await;
     assert!(keyspace(&lab, &chosen).await.keys.is_empty());

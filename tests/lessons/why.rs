@@ -55,8 +55,7 @@ fn what_came_between_is_told_of_every_carried_failure_in_both_languages() {
     for (scenario, _, breach, why) in carried_failures() {
         let (lesson, never) = (&scenario.loaded.lesson.id, &scenario.invariants[breach.invariant].never);
         let Some(why) = why else {
-            writeln!(told, "{lesson} {}: {never}: nothing came between two moves", scenario.variant)
-                .expect("a text");
+            writeln!(told, "{lesson} {}: {never}: no cause is known", scenario.variant).expect("a text");
             continue;
         };
         let (en, zh) = (without_members(&why.text.en), without_members(&why.text.zh));

@@ -7,10 +7,12 @@ use lockstep::{
     text::{Lang, Text},
     ui::{
         app::Mode,
-        theme::{Role, Theme, text::width},
+        theme::{Theme, text::width},
     },
     verdict::{ClaimResult, Outcome, Verdict},
 };
+
+use ratatui::style::Color;
 
 use crate::{
     staged::{self, Script},
@@ -89,7 +91,7 @@ fn both_runs_are_made_one_after_the_other_and_then_compared() {
     stand.events(script.events[10..].to_vec());
     stand.update(Update::Verdict(verdict(Outcome::Shown)));
     assert_eq!(opened(&stand), ["blind-del", "script"]);
-    assert!(stand.shows("BEFORE: FAILURE SHOWN"), "{:#?}", stand.rows());
+    assert!(stand.shows("BEFORE: FAILED AS PREDICTED"), "{:#?}", stand.rows());
     assert!(!stand.shows("≠"), "nothing is said before both are over");
     finish(&mut stand, staged::owner_check(ClockKind::Controlled), Outcome::Prevented);
     assert!(stand.shows("AFTER: FAILURE PREVENTED"), "{:#?}", stand.rows());
@@ -152,12 +154,8 @@ fn the_overlap_is_loud_in_one_half_and_its_absence_is_said_in_the_other() {
             assert!(before[0].contains(loud), "{:#?}", stand.rows());
             assert!(after[0].contains(calm) && !after[0].contains(loud), "{:#?}", stand.rows());
             let buffer = stand.buffer();
-            let danger = Theme::default().style(Role::Danger).fg;
-            let red = |y: u16| {
-                (0..size.0)
-                    .filter(|x| buffer[(*x, y)].symbol() == "█" && buffer[(*x, y)].style().fg == danger)
-                    .count()
-            };
+            let ground = Color::Indexed(Theme::default().palette.clash);
+            let red = |y: u16| (0..size.0).filter(|x| buffer[(*x, y)].bg == ground).count();
             let above = u16::try_from(before.len()).expect("a few rows");
             let below = u16::try_from(after.len()).expect("a few rows");
             assert!((1..=above).map(red).sum::<usize>() > 0, "{:#?}", stand.rows());
@@ -308,7 +306,7 @@ fn a_lesson_is_left_for_the_comparison_and_found_again() {
     stand.ended();
     stand.key(KeyCode::Right);
     let lesson = stand.rows();
-    assert!(stand.shows("FAILURE SHOWN"), "{lesson:#?}");
+    assert!(stand.shows("FAILED AS PREDICTED"), "{lesson:#?}");
     stand.press('b');
     // What has just been seen to its end is not run again.
     assert_eq!(opened(&stand), ["blind-del", "script"]);

@@ -42,9 +42,14 @@ fn found(broken: bool, complete: bool) -> BatchUpdate {
     let explored = Explored {
         tried: 1_200,
         pruned: 65_432,
+        states: 0,
+        transitions: 0,
         cut: 0,
         violations: if broken { 12 } else { 0 },
         broken: broken.then(|| ("overlap: lock".to_owned(), 12)).into_iter().collect(),
+        each: Vec::new(),
+        stuck: Vec::new(),
+        why: None,
         outcomes,
         shortest: broken.then_some(shortest),
         complete,
@@ -68,13 +73,17 @@ fn found(broken: bool, complete: bool) -> BatchUpdate {
 fn searching(lang: Lang, size: (u16, u16)) -> Stand {
     let mut stand = Stand::catalogue(lang, size);
     stand.press('X');
-    stand.batch_update(BatchUpdate::Progress(Progress {
+    let progress = Progress {
         tried: 600,
+        states: 0,
         pruned: 30_000,
         violations: 3,
+        shortest: Vec::new(),
         done: 0.5,
         wall: Duration::from_secs(2),
-    }));
+    };
+    let shortest = ["A.", "B.", "", "crash A", "B."].map(str::to_owned).into();
+    stand.batch_update(BatchUpdate::Progress(progress, shortest));
     stand
 }
 
@@ -107,6 +116,19 @@ fn pictures() {
 }
 
 #[test]
+fn the_shortest_so_far_is_shown_while_the_search_goes_on() {
+    for (lang, title) in [(Lang::En, "The shortest so far that goes wrong"), (Lang::Zh, "目前最短的出错顺序")]
+    {
+        let stand = searching(lang, (80, 24));
+        assert!(stand.shows(title), "{:#?}", stand.rows());
+        // A, B, time passes, A is killed, B.
+        for lane in ["A  ●  ·  ·  crash  ·", "B  ·  ■  ·  ·      ■", "·  ·  ◷  ·      ·"] {
+            assert!(stand.shows(lane), "{lane}: {:#?}", stand.rows());
+        }
+    }
+}
+
+#[test]
 fn a_variant_is_explored_from_the_catalogue_from_its_variants_and_from_its_lesson() {
     let explored = |stand: &Stand| -> Vec<String> {
         let explored = stand.runs.explored.borrow();
@@ -120,14 +142,14 @@ fn the_search_says_how_far_it_is_and_what_it_found() {
     for (lang, tried, pace, broken, within) in [
         (
             Lang::En,
-            "600 orders tried, 30,000 left out",
+            "600 tried, 30,000 more equivalent",
             "of about 1,200, 300/s, 2s left",
             "✗ 3 orders go wrong",
             "Orders of up to 24 moves, without a fault",
         ),
         (
             Lang::Zh,
-            "已试 600 种顺序，略去 30,000 种",
+            "已试 600 种，另有等价 30,000 种",
             "约 1,200 种要试，每秒 300 种，还需 2s",
             "✗ 3 种顺序出错",
             "每种顺序最多 24 步，不加故障",
@@ -234,6 +256,8 @@ fn what_is_searched_can_be_changed() {
     for (fault, words) in [
         (Some(Failing::Crash), "at most one crash"),
         (Some(Failing::Freeze), "at most one freeze"),
+        (Some(Failing::LostReply), "at most one lost reply"),
+        (Some(Failing::Restart), "at most one restart"),
         (None, "without a fault"),
     ] {
         stand.press('f');

@@ -3,7 +3,7 @@
 use crossterm::event::KeyCode;
 use lockstep::{
     clock::ClockKind,
-    log::{EventKind, Fault, LinkId, ServerInfo, Stop, Way},
+    log::{Direction, EventKind, Fault, LinkId, ServerInfo, Stop},
     text::Lang,
 };
 
@@ -46,7 +46,7 @@ fn faults() -> Script {
     for fault in [
         Fault::KillServer { server: server("redis1") },
         Fault::FreezeServer { server: server("redis2") },
-        Fault::Hold { link: link(), way: Way::Replies },
+        Fault::Hold { link: link(), way: Direction::Replies },
         Fault::Skew { server: server("redis4"), ahead_ms: 30_000 },
         Fault::Skew { server: server("redis5"), ahead_ms: -1_250 },
         Fault::RestartServer { server: server("redis1") },

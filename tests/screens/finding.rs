@@ -259,7 +259,7 @@ fn the_palette_is_on_every_screen_and_goes_away_again() {
             [Stand::catalogue(lang, (80, 24)), Stand::fresh(lang, (80, 24)), in_lesson(lang, (80, 24))]
         {
             let before = stand.rows();
-            for open in ["", "?", "i"] {
+            for open in ["", "?"] {
                 stand.keys(open);
                 chord(&mut stand, 'p');
                 let title = if lang == Lang::En { " Commands " } else { " 命令 " };
@@ -367,8 +367,69 @@ fn tracks_show_how_far_one_has_come() {
     let mut stand = Stand::catalogue(Lang::En, (80, 24));
     stand.app = App::new(catalogue(), FakeRuns::default(), &options);
     stand.app.resize(stand.area);
-    assert!(stand.shows("▰▱▱ 1/3"), "{:#?}", stand.rows());
-    assert!(stand.shows("▱ 0/1"), "{:#?}", stand.rows());
+    assert!(stand.shows("▰▰▱▱▱▱▱▱ 3/9"), "{:#?}", stand.rows());
+    assert!(stand.shows("▱▱▱ 0/3"), "{:#?}", stand.rows());
+}
+
+#[test]
+fn what_came_of_a_variant_is_marked_once_it_is_known_and_a_lesson_goes_on_where_it_was_left() {
+    let done = lockstep::ui::state::progress::Record { finished: true, ..Default::default() };
+    let mut store = lockstep::ui::state::progress::Store::default();
+    store.note("unlock", "blind-del", done).expect("noted");
+    let options = AppOptions { progress: store, ..AppOptions::default() };
+    let mut stand = Stand::catalogue(Lang::En, (120, 40));
+    stand.app = App::new(catalogue(), stand.runs.clone(), &options);
+    stand.app.resize(stand.area);
+    stand.keys("jjj");
+    for words in
+        ["✗ 1. blind DEL  shows the failure", "· 2. GET, compare, DEL", "· 3. compare-and-delete script"]
+    {
+        assert!(stand.shows(words), "{words}: {:#?}", stand.rows());
+    }
+    assert!(!stand.shows("prevents it"), "{:#?}", stand.rows());
+    let opened = |stand: &Stand| {
+        let opened = stand.runs.opened.borrow();
+        opened.last().map(|(choice, _)| format!("{}/{}", choice.id, choice.variant)).expect("a lesson")
+    };
+    stand.key(KeyCode::Enter);
+    assert_eq!(opened(&stand), "unlock/get-del", "the first that is not finished");
+    stand.press('v');
+    stand.press('q');
+    stand.key(KeyCode::Enter);
+    assert_eq!(opened(&stand), "unlock/script", "the one that was opened last");
+    stand.press('v');
+    assert_eq!(opened(&stand), "watchdog/blind-del", "behind the last variant comes the next lesson");
+    stand.press('V');
+    assert_eq!(opened(&stand), "unlock/script");
+}
+
+#[test]
+fn the_timelines_are_given_rows_which_is_kept() {
+    let wire =
+        |stand: &Stand| stand.rows().iter().position(|row| row.contains("On the wire")).expect("a pane");
+    for size in [(80, 24), (120, 40), (200, 60)] {
+        let mut stand = in_lesson(Lang::En, size);
+        stand.key(KeyCode::Left);
+        let before = wire(&stand);
+        stand.press('{');
+        assert!((1..=2).contains(&(before - wire(&stand))), "{:#?}", stand.rows());
+        for key in ['}', '{'] {
+            for _ in 0..40 {
+                stand.press(key);
+            }
+            assert!(stand.shows("Who believes what") && stand.shows("On the wire"), "{:#?}", stand.rows());
+            stand.assert_whole();
+        }
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let store = || lockstep::ui::state::progress::Store::at(dir.path().join("progress.json")).0;
+    let options = AppOptions { progress: store(), ..AppOptions::default() };
+    let mut stand = Stand::catalogue(Lang::En, (120, 40));
+    stand.app = App::new(catalogue(), stand.runs.clone(), &options);
+    stand.app.resize(stand.area);
+    stand.key(KeyCode::Enter);
+    stand.keys("}}{");
+    assert_eq!(store().progress().screen.rows, 2);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Free play on the screen: what stands there, what keys and clicks ask of the run, how branches begin and are walked.
 
+use std::sync::Arc;
+
 use crossterm::event::KeyCode;
 use lockstep::{
     clock::{ClockKind, LessonTime},
@@ -7,13 +9,17 @@ use lockstep::{
         ActorId, Choice, Event, EventKind, Fault, OpId, Reply, Stop,
         outlook::{ActorOutlook, Blocked, Next, Outlook, Timer},
     },
-    run::session::{Command, Update},
+    run::{
+        LessonChoice,
+        session::{Command, Update},
+    },
     text::{Lang, Text},
+    ui::app::{App, AppOptions},
 };
 
 use crate::{
-    staged,
-    stand::{LANGS, SIZES, Stand},
+    scenarios, staged,
+    stand::{LANGS, SIZES, Stand, catalogue},
 };
 
 fn next(label: &str, wire: &str) -> Next {
@@ -91,6 +97,35 @@ fn who_can_move_what_that_sends_and_who_cannot_is_told_on_every_screen() {
             }
         }
     }
+}
+
+#[test]
+fn choices_stand_in_the_program_where_each_client_is() {
+    let scenario = scenarios::carried("unlock-someone-elses-lock", "blind-del");
+    let mut events = staged::misdelete(ClockKind::Controlled).events;
+    let replied = events.iter().position(|event| matches!(event.kind, EventKind::Replied { .. }));
+    events.truncate(replied.expect("a reply") + 1);
+    let mut lessons = catalogue();
+    let unlock = lessons.entries.iter_mut().find(|entry| entry.id == "unlock").expect("a lesson");
+    unlock.variants[0].scenario = Some(Arc::new(scenario));
+    let open = Some(LessonChoice { id: "unlock".into(), variant: "blind-del".into() });
+    let mut stand = Stand::catalogue(Lang::En, (200, 60));
+    let options = AppOptions { open, reduced_motion: true, ..AppOptions::default() };
+    stand.app = App::new(lessons, stand.runs.clone(), &options);
+    stand.app.resize(stand.area);
+    stand.events(events);
+    stand.update(Update::Stepped { ended: false });
+    stand.press('x');
+    stand.press('f');
+    stand.update(Update::Outlook(outlook()));
+    let rows = stand.rows();
+    let written = " ● A  DEL lock";
+    let place = rows.iter().rposition(|row| row.contains(written)).unwrap_or_else(|| panic!("{rows:#?}"));
+    let column = rows[place].split(written).next().map_or(0, |before| before.chars().count());
+    assert!(rows[..place].iter().any(|row| row.contains("● A  release  DEL lock")), "{rows:#?}");
+    stand.commands();
+    stand.click(u16::try_from(column + 4).expect("on the screen"), u16::try_from(place).expect("a row"));
+    assert_eq!(chosen(&mut stand), [moves(0)], "{rows:#?}");
 }
 
 #[test]

@@ -21,11 +21,12 @@ const FOLDERS: &[(&str, &str)] = &[
     ("server", "clock files lesson log process text"),
     ("client", "log server"),
     ("lab", "clock lesson log process server text"),
-    ("recording", "clock files lesson log printable"),
+    ("bench", "lab lesson server text"),
+    ("recording", "clock files lesson log printable verdict"),
     ("program", "client clock lesson log"),
     ("run/session", "client clock lab lesson log program text verdict"),
     ("run/race", "clock lab lesson log program run/session text world"),
-    ("run/explore", "client clock lab lesson log program run/race run/session verdict world"),
+    ("run/explore", "client clock lab lesson log program run/race run/session text verdict world"),
     ("run", "lab lesson log recording run/explore run/race run/session text verdict"),
     ("ui/theme", "clock log printable"),
     ("ui/keys", "text ui/theme"),
@@ -45,18 +46,19 @@ const FOLDERS: &[(&str, &str)] = &[
     (
         "ui/app",
         "lesson log run run/race run/session signals text ui/chart ui/keys ui/state \
-         ui/theme ui/view ui/words",
+         ui/theme ui/view ui/words world",
     ),
     (
         "export",
-        "clock lesson log printable text ui/chart ui/keys ui/state ui/theme ui/view ui/words \
+        "clock lesson log printable text ui/chart ui/flight ui/keys ui/state ui/theme ui/view ui/words \
          verdict world",
     ),
+    ("teach", "clock export log printable text ui/state ui/theme"),
     ("config", "files lesson text ui/keys ui/state ui/theme ui/words"),
     (
         "cli",
-        "config export files lab lesson log printable recording run run/explore run/race \
-         run/session signals text ui/app ui/state ui/theme ui/view verdict",
+        "bench config export files lab lesson log printable recording run run/explore run/race \
+         run/session signals teach text ui/app ui/state ui/theme ui/view verdict",
     ),
 ];
 

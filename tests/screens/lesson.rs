@@ -143,11 +143,12 @@ fn two_holders_are_red_and_in_words() {
     }
     assert!(stand.shows("2 HOLDERS AT ONCE"), "{:#?}", stand.rows());
     let buffer = stand.buffer();
-    let danger = Theme::default().style(Role::Danger);
+    let ground = Color::Indexed(Theme::default().palette.clash);
+    let clients = [0, 1].map(|n| Theme::default().client(n).fg);
     let red = |y: u16| {
-        (0..120)
-            .filter(|x| buffer[(*x, y)].symbol() == glyphs::CLASH && buffer[(*x, y)].style().fg == danger.fg)
-            .count()
+        let cells = (0..120).map(|x| &buffer[(x, y)]);
+        let bars = cells.filter(|cell| cell.symbol() == glyphs::CLASHING && cell.bg == ground);
+        bars.filter(|cell| clients.contains(&cell.style().fg)).count()
     };
     // Two lanes, and bars of several rows where there is so much room.
     let rows = (0..40).filter(|y| red(*y) > 0).count();
@@ -261,7 +262,7 @@ fn every_theme_tells_of_the_failure_at_every_size_in_both_languages() {
                 });
                 assert!(red.count() > 10, "{theme:?} {lang} {size:?}");
                 // The bars themselves are seen: a solid block in reverse would be a blank.
-                let (clash, style) = theme.clash();
+                let (clash, style) = theme.clashing(theme.client(0));
                 let clash = if theme.glyphs == Glyphs::Ascii { glyphs::ascii(clash) } else { clash };
                 let bars = buffer.content.iter().filter(|cell| {
                     cell.symbol() == clash
@@ -296,7 +297,7 @@ fn a_lease_is_seen_to_drain_on_the_servers_lane() {
     let levels: Vec<usize> =
         lease.chars().filter_map(|c| glyphs::LEASE.iter().position(|level| level.starts_with(c))).collect();
     let drains = levels.windows(2).take_while(|pair| pair[1] <= pair[0]).count();
-    assert!(drains >= 8 && levels[drains] < 7, "{levels:?}");
+    assert!(drains >= 7 && levels[drains] < 7, "{levels:?}");
 }
 
 #[test]
@@ -327,7 +328,7 @@ fn every_screen_of_a_recording_says_that_it_is_one() {
                 let rows = stand.rows();
                 assert!(rows[0].trim_end().ends_with(words), "{size:?} {rows:#?}");
             };
-            for key in ['l', 'h', 'h', ' ', ' ', '?', '?', 'i', 'i', 'N', '\t'] {
+            for key in ['l', 'h', 'h', ' ', ' ', '?', '?', 'N', '\t'] {
                 stand.press(key);
                 marked(&stand);
             }
@@ -398,7 +399,7 @@ fn a_crowd_is_one_band_with_counts() {
 }
 
 /// The script up to its question.
-fn up_to_question() -> staged::Script {
+pub fn up_to_question() -> staged::Script {
     let mut script = staged::question();
     let asked = script
         .events
@@ -409,7 +410,7 @@ fn up_to_question() -> staged::Script {
 }
 
 /// What the script has after its question, up to the end of the next step.
-fn after_question() -> Vec<lockstep::log::Event> {
+pub fn after_question() -> Vec<lockstep::log::Event> {
     let all = staged::question().events;
     let begin = up_to_question().events.len();
     all[begin..all.len() - 2].to_vec()
@@ -465,7 +466,11 @@ fn a_question_is_seen_whole_answered_and_decided_at_every_size() {
             stand.press('L');
             let verdict = stand.rows().concat();
             assert!(
-                verdict.contains(if lang == Lang::En { "FAILURE SHOWN" } else { "故障已重现" }),
+                verdict.contains(if lang == Lang::En {
+                    "FAILED AS PREDICTED"
+                } else {
+                    "故障如预期重现"
+                }),
                 "{verdict}"
             );
         }
@@ -484,6 +489,7 @@ fn skipped_and_passed_over_questions_let_the_lesson_go_on() {
     stand.update(Update::Stepped { ended: false });
     stand.press('x');
     assert!(stand.shows("What happened: -9") && !stand.shows("You said"), "{:#?}", stand.rows());
+    assert!(stand.shows("→ Redis runs one command at a time"), "why, for everybody: {:#?}", stand.rows());
 
     // Turned off: the run passes over the question by itself, and so does the playhead.
     let mut stand = Stand::fresh(Lang::En, (120, 40));
@@ -585,21 +591,24 @@ fn playing_watches_dwells_and_holds_in_mid_step() {
 fn the_verdict_says_what_was_expected_and_observed_and_not_shown_is_loud() {
     let mut stand = Stand::lesson(staged::misdelete(ClockKind::Controlled), Lang::En, (120, 40));
     stand.ended();
-    assert!(stand.shows("→ verdict") && !stand.shows("FAILURE SHOWN"), "{:#?}", stand.rows());
+    assert!(stand.shows("→ verdict") && !stand.shows("FAILED AS PREDICTED"), "{:#?}", stand.rows());
     stand.key(KeyCode::Right);
+    assert!(stand.shows("overlap: lock") && !stand.shows("expected two"), "{:#?}", stand.rows());
+    stand.key(KeyCode::Enter);
     for words in [
-        "FAILURE SHOWN",
+        "FAILED AS PREDICTED  2/2",
+        "A and ■ B held lock at the same time",
         "overlap: lock",
         "expected two holders at once",
         "observed 1",
-        "Take away",
+        "Takeaway",
         "v: next variant",
         "i: 2 interview",
     ] {
         assert!(stand.shows(words), "{words}: {:#?}", stand.rows());
     }
     stand.key(KeyCode::Left);
-    assert!(!stand.shows("FAILURE SHOWN"), "the verdict belongs to the end");
+    assert!(!stand.shows("FAILED AS PREDICTED"), "the verdict belongs to the end");
     stand.key(KeyCode::End);
     stand.update(Update::Verdict(Verdict { outcome: Outcome::NotShown, claims: vec![] }));
     assert!(stand.shows("NOT SHOWN"), "{:#?}", stand.rows());
@@ -694,7 +703,7 @@ async fn the_loop_plays_a_lesson_from_the_catalogue_to_the_verdict() {
         tell(Update::Verdict(Verdict { outcome: Outcome::Shown, claims: vec![] }));
         eyes.see("→ verdict").await;
         keyboard.key(KeyCode::Right);
-        eyes.see("FAILURE SHOWN").await;
+        eyes.see("FAILED AS PREDICTED").await;
         // Nothing moves: not a single picture more, however long one waits.
         let pictures = eyes.pictures();
         tokio::task::yield_now().await;

@@ -8,6 +8,7 @@ mod event_loop;
 mod staged;
 mod stand;
 
+mod classroom;
 mod compare;
 mod exploration;
 mod faults;
@@ -15,8 +16,10 @@ mod finding;
 mod free;
 mod free_picture;
 mod imports;
+mod interview;
 mod keys;
 mod lesson;
+mod moment;
 mod motion;
 mod races;
 mod readable;

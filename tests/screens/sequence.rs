@@ -4,7 +4,7 @@
 use crossterm::event::KeyCode;
 use lockstep::{
     clock::ClockKind,
-    log::{ActorId, EventKind, Fault, LinkId, Reply, Stop, Way},
+    log::{ActorId, Direction, EventKind, Fault, LinkId, Reply, Stop},
     text::Lang,
     ui::{
         app::Mode,
@@ -49,7 +49,7 @@ fn faults() -> Script {
     };
     let link = || LinkId::new("A", "redis");
     s.key("stock", Some("1"), None);
-    fault(&mut s, Fault::Hold { link: link(), way: Way::Both });
+    fault(&mut s, Fault::Hold { link: link(), way: Direction::Both });
     let op = s.sent(0, "acquire", "SET lock a-7f3c NX PX 3000");
     s.pass(700);
     s.stop(Stop::Passed);

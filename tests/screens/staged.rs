@@ -363,7 +363,11 @@ pub fn question() -> Script {
         ),
     );
     s.call(0, "buy", "DECR stock", json!(-9));
-    s.add(EventKind::Decided { item, right: vec![1] });
+    let why = Text::new(
+        "Redis runs one command at a time, and DECR does not know that zero is special.",
+        "Redis 一次只执行一条命令，而 DECR 并不知道零有什么特别。",
+    );
+    s.add(EventKind::Decided { item, right: vec![1], why: Some(why) });
     s.stop(Stop::Move);
     s.say("Sold out, and more.", "卖光了，还不止。");
     s

@@ -10,7 +10,7 @@ use std::{
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use lockstep::{
     clock::ClockKind,
-    lesson::{Card, Expect, LabKind, Track},
+    lesson::{Card, Expect, FollowUp, LabKind, Track},
     log::{Event as Happened, Log},
     run::{
         LessonChoice, Runs,
@@ -20,8 +20,15 @@ use lockstep::{
     },
     text::{Lang, Text},
     ui::{
-        app::{App, AppOptions, Message, Mode},
-        state::catalogue::{Catalogue, CatalogueEntry, CatalogueInvariant, CatalogueVariant},
+        app::{App, AppOptions, Heard, Message, Mode},
+        state::{
+            catalogue::{Catalogue, CatalogueEntry, CatalogueInvariant, CatalogueVariant, Proof},
+            classroom::{
+                Class,
+                protocol::{self, ClassroomServer, Joining, Tally},
+            },
+            progress::Store,
+        },
         theme::{Theme, text::width},
         view::svg,
     },
@@ -66,6 +73,7 @@ pub fn entry(id: &str, track: Track, title: Text) -> CatalogueEntry {
             "只删除仍属于自己的锁：用一个脚本原子地比较令牌再删除。",
         ),
         beats: 11,
+        scenario: None,
     };
     CatalogueEntry {
         id: id.into(),
@@ -83,22 +91,35 @@ pub fn entry(id: &str, track: Track, title: Text) -> CatalogueEntry {
              释放锁就是删除这个键。来看看删除得太晚会发生什么。",
         ),
         minutes: 6,
+        starred: id == "unlock",
         lab: LabKind::Redis,
         variants: vec![
             variant("blind-del", text("blind DEL", "直接 DEL"), Expect::Shown),
             variant("get-del", text("GET, compare, DEL", "先 GET 比较再 DEL"), Expect::Shown),
             variant("script", text("compare-and-delete script", "脚本比较并删除"), Expect::Prevented),
         ],
+        table: None,
         interview: vec![
             Card {
                 q: text("Why is GET, compare, DEL not enough?", "为什么先 GET 比较再 DEL 还不够？"),
                 a: text("The lease may end between GET and DEL.", "GET 与 DEL 之间租约可能到期。"),
+                follow_up: Some(FollowUp {
+                    q: text("Which command does both in one step?", "哪条命令能一步完成？"),
+                    a: text(
+                        "`DELEX lock IFEQ token`, since Redis 8.4.",
+                        "Redis 8.4 起的 `DELEX lock IFEQ token`。",
+                    ),
+                }),
+                from: vec!["S3".into(), "S7".into()],
+                ..Card::default()
             },
             Card {
                 q: text("What should the token be?", "令牌应该用什么？"),
                 a: text("Unique per acquisition, never a user id.", "每次加锁都唯一，不能用用户 ID。"),
+                ..Card::default()
             },
         ],
+        proofs: vec![Some(Proof { variant: 2, item: Some(3) }), None],
         served: true,
         recorded: false,
         broken: None,
@@ -234,7 +255,11 @@ impl Stand {
     fn with(lang: Lang, size: (u16, u16), open: bool, (theme, reduced_motion): (Theme, bool)) -> Self {
         let runs = FakeRuns::default();
         let open = open.then(|| LessonChoice { id: "unlock".into(), variant: "blind-del".into() });
-        let options = AppOptions { lang, open, theme, reduced_motion, ..AppOptions::default() };
+        // Nobody here is new to the keys.
+        let mut progress = Store::default();
+        let tried = ["step", "compare", "free"].map(str::to_owned);
+        progress.change(|progress| progress.tried.extend(tried.clone())).expect("nothing is written");
+        let options = AppOptions { lang, open, theme, reduced_motion, progress, ..AppOptions::default() };
         let mut stand = Self {
             app: App::new(catalogue(), runs.clone(), &options),
             runs,
@@ -297,6 +322,25 @@ impl Stand {
         stand.update(Update::Stepped { ended: false });
         stand.press('x');
         stand
+    }
+
+    /// A class before the screen, and the other end: what it is shown, and where its votes come from.
+    pub fn with_class(self) -> (Self, ClassroomServer) {
+        let url = "http://192.168.1.23:5625/K7PM2X".to_owned();
+        let joining = Joining { url, code: "K7PM2X".to_owned(), loopback: false };
+        let (room, server) = protocol::open(joining);
+        let app = self.app.with_class(Class::new(room, None));
+        (Self { app, ..self }, server)
+    }
+
+    /// So many phones are there, and have voted so.
+    pub fn tally(&mut self, joined: usize, poll: Option<u64>, votes: &[usize]) {
+        let tally = Tally { joined, stages: 0, poll, votes: votes.to_vec() };
+        self.hear(Heard::Tally(tally));
+    }
+
+    pub fn hear(&mut self, heard: Heard) {
+        self.app.handle(Message::Class(heard), self.now);
     }
 
     /// What the newest run was asked since this was asked last.
@@ -401,8 +445,9 @@ impl Stand {
         }
         // The second column of a wide character belongs to it: whatever else stands there is not seen.
         let mut cells = buffer.content.windows(2);
-        let cut = cells.any(|pair| width(pair[0].symbol()) > 1 && pair[1].symbol() != " ");
-        assert!(!cut, "{:?} {:#?}", self.area, self.rows());
+        let cut = cells.position(|pair| width(pair[0].symbol()) > 1 && pair[1].symbol() != " ");
+        let place = cut.map(|n| (buffer.pos_of(n), &buffer.content[n..n + 2]));
+        assert!(place.is_none(), "{:?} {place:?} {:#?}", self.area, self.rows());
     }
 }
 

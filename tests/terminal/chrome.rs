@@ -11,13 +11,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// Longer than any page needs; only a browser that hangs is stopped by it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A browser with one page.
+/// A browser with one page, or one for each of several people.
 pub struct Chrome {
     child: Child,
     to: ChildStdin,
@@ -80,23 +81,59 @@ impl Chrome {
             requests: Vec::new(),
             _profile: profile,
         };
-        let target = chrome.call("Target.createTarget", &json!({"url": "about:blank"}));
-        let attached =
-            chrome.call("Target.attachToTarget", &json!({"targetId": target["targetId"], "flatten": true}));
-        attached["sessionId"].as_str().expect("a session").clone_into(&mut chrome.session);
-        for domain in ["Page", "Runtime", "Log", "Network"] {
-            chrome.call(&format!("{domain}.enable"), &json!({}));
-        }
+        chrome.open_page(&json!({"url": "about:blank"}));
         let scheme = if light { "light" } else { "dark" };
         chrome.call(
             "Emulation.setEmulatedMedia",
-            &json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]}),
+            &json!({"features": [
+                {"name": "prefers-color-scheme", "value": scheme},
+                // Most looks are at what stands still in the end.
+                {"name": "prefers-reduced-motion", "value": "reduce"},
+            ]}),
         );
         chrome.call(
             "Emulation.setDeviceMetricsOverride",
             &json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}),
         );
         chrome
+    }
+
+    fn open_page(&mut self, target: &Value) {
+        let target = self.call("Target.createTarget", target);
+        let attached =
+            self.call("Target.attachToTarget", &json!({"targetId": target["targetId"], "flatten": true}));
+        attached["sessionId"].as_str().expect("a session").clone_into(&mut self.session);
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            self.call(&format!("{domain}.enable"), &json!({}));
+        }
+    }
+
+    /// A page of somebody else's, with cookies of their own. Whose page is looked at is said with [`Self::turn_to`].
+    pub fn person(&mut self) -> Person {
+        self.session.clear();
+        let context = self.call("Target.createBrowserContext", &json!({}));
+        self.open_page(&json!({"url": "about:blank", "browserContextId": context["browserContextId"]}));
+        Person(self.session.clone())
+    }
+
+    pub fn turn_to(&mut self, person: &Person) {
+        self.session.clone_from(&person.0);
+    }
+
+    /// Sets what the page's user has and wants.
+    pub fn as_on(&mut self, (width, height): (u32, u32), theme: &str, lang: &str) {
+        let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 700});
+        self.call("Emulation.setDeviceMetricsOverride", &size);
+        let features = json!([{"name": "prefers-color-scheme", "value": theme}]);
+        self.call("Emulation.setEmulatedMedia", &json!({"features": features}));
+        let agent = json!({"userAgent": "a test", "acceptLanguage": lang});
+        self.call("Emulation.setUserAgentOverride", &agent);
+    }
+
+    /// From now on pages may move what moves.
+    pub fn allow_motion(&mut self) {
+        let features = json!([{"name": "prefers-reduced-motion", "value": "no-preference"}]);
+        self.call("Emulation.setEmulatedMedia", &json!({"features": features}));
     }
 
     /// Sends a command and waits for its answer.
@@ -141,9 +178,20 @@ impl Chrome {
     pub fn open(&mut self, file: &Path, fragment: &str) {
         // From a page to the same one with another fragment nothing would be loaded.
         self.call("Page.navigate", &json!({"url": "about:blank"}));
-        let url = format!("file://{}{fragment}", file.display());
+        self.visit(&format!("file://{}{fragment}", file.display()));
+    }
+
+    /// Opens an address, and waits until it is loaded.
+    pub fn visit(&mut self, url: &str) {
         self.call("Page.navigate", &json!({"url": url}));
         self.wait_for(&format!("document.readyState === 'complete' && location.href === {}", json!(url)));
+    }
+
+    /// Writes what is seen of the page as a PNG.
+    pub fn draw(&mut self, file: &Path) {
+        let picture = self.call("Page.captureScreenshot", &json!({"format": "png"}));
+        let picture = BASE64.decode(picture["data"].as_str().expect("a picture")).expect("base64");
+        std::fs::write(file, picture).expect("a picture is written");
     }
 
     /// The value of an expression in the page.
@@ -208,6 +256,9 @@ impl Chrome {
         }
     }
 }
+
+/// Whose page it is.
+pub struct Person(String);
 
 impl Drop for Chrome {
     fn drop(&mut self) {

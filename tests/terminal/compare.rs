@@ -49,17 +49,47 @@ fn by_default_a_failure_stands_above_its_own_fix() {
         .collect();
     let expected = [
         "oversell: check-then-decrement, redis-lock",
+        "file-lock: in-memory, flock",
         "setnx-without-expire: two-commands, set-nx-px",
         "unlock-someone-elses-lock: get-compare-del, owner-check",
         "watchdog: no-renewal, watchdog",
-        "master-failover: replication-lag, wait",
-        "cluster-is-not-safer: replication-lag, wait",
+        "reentrancy: by-value, count",
+        "lost-reply: resend, read-back",
         "fencing-token: no-token, token",
-        "semaphore: counter, owner",
+        "restart-without-persistence: crash, crash-everysec",
+        "segmented-lock: one-lock, segments",
+        "failover: replication-lag, replicated",
+        "failover-mitigations: nobody-asks, wait",
+        "cluster-is-not-safer: replication-lag, wait",
+        "redlock: one-master, majority",
+        "redlock-restarted-node: in-memory, always",
+        "redlock-clock-jump: one-clock, all-five",
+        "redlock-late-validity: votes-only, checked",
         "wait-without-spinning: holder-dies, as-long-as-the-lease",
+        "redisson-lock: own-lease, watched",
+        "fair-lock: barging, queue",
+        "multi-lock: one-by-one, all-or-none",
+        "read-write-lock: no-read-lock, read-lock",
+        "semaphore: counter, owner",
+        "permit-expirable-semaphore: one-expiry, own-deadlines",
+        "countdown-latch: workers-set, main-sets",
+        "spin-lock: fixed, backoff",
+        "znode-types: overwrite, with-version",
+        "zk-persistent-deadlock: persistent, ephemeral",
         "zk-herd: herd, predecessor",
+        "zk-notified-is-not-granted: believe-it, look-again",
+        "zk-session-expiry: frozen, czxid",
+        "zk-lost-create-reply: create-again, new-session",
+        "curator-mutex: each-time, counted",
+        "curator-semaphore-mutex: by-thread, by-lease",
+        "curator-read-write: is-anybody-writing, is-a-writer-before-me",
+        "curator-multi-lock: without-time, with-time",
         "zk-leader-failover: majority-lost, leader-dies",
         "db-pessimistic: autocommit, for-update",
+        "db-optimistic: lost-update, version",
+        "db-aba: by-value, by-version",
+        "etcd-lease: plain-key, lease",
+        "which-lock: redis-polling-freeze, mariadb-for-update-freeze",
     ];
     assert_eq!(pairs, expected);
 }
@@ -121,7 +151,7 @@ fn a_lesson_is_compared_on_real_servers_and_stepped_through() {
         "AFTER  Compare and delete in one script",
         "2 HOLDERS AT ONCE",
         "✓ never two holders",
-        "BEFORE: FAILURE SHOWN",
+        "BEFORE: FAILED AS PREDICTED",
         "AFTER: FAILURE PREVENTED",
     ] {
         assert!(end.has(words), "{words}: {end}");
@@ -194,7 +224,7 @@ fn without_servers_recordings_are_compared() {
     let screen = terminal.wait_for("AFTER: FAILURE PREVENTED");
     let recorded = screen.rows().iter().filter(|row| row.contains("RECORDED")).count();
     assert_eq!(recorded, 2, "{screen}");
-    assert!(screen.has("BEFORE: FAILURE SHOWN") && screen.has("AFTER: FAILURE PREVENTED"), "{screen}");
+    assert!(screen.has("BEFORE: FAILED AS PREDICTED") && screen.has("AFTER: FAILURE PREVENTED"), "{screen}");
     terminal.press("Q");
     assert_eq!(terminal.ended(), 0);
 }

@@ -7,14 +7,19 @@ mod place;
 mod pty;
 
 mod chrome;
+mod story;
 
 mod carried;
+mod classroom;
 mod compare;
 mod explore;
 mod export_html;
 mod finding;
 mod free;
+mod interview;
+mod kata;
 mod pictures;
 mod program;
 mod race;
 mod recordings;
+mod teach;

@@ -24,7 +24,7 @@ pub(crate) fn variables(theme: ThemeName) -> String {
     )
 }
 
-fn of(name: ThemeName) -> String {
+pub(crate) fn of(name: ThemeName) -> String {
     let theme = Theme::new(name, Environment::default());
     let area = Rect::new(0, 0, 1, 1);
     let mut plain = Buffer::empty(area);
@@ -33,7 +33,9 @@ fn of(name: ThemeName) -> String {
     theme.finish(&mut plain);
     let (ground, text) = (plain.content[0].bg, plain.content[0].fg);
     let scheme = if name == ThemeName::Light { "light" } else { "dark" };
-    let mut css = format!("color-scheme: {scheme};");
+    // Text in a client's colour must be readable on the ground: on a light one it is darkened.
+    let share = if name == ThemeName::Light { 62 } else { 100 };
+    let mut css = format!("color-scheme: {scheme}; --ink: {share}%;");
     let mut variable = |name: &str, colour: Option<Color>| {
         // Writing to a String cannot fail.
         let _ = write!(css, " --{name}: {};", hex(colour.unwrap_or(text), "#808080"));

@@ -5,6 +5,8 @@ pub(crate) mod lanes;
 pub(crate) mod servers;
 pub(crate) mod wire;
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use super::super::{Finished, Look, crowd::Crowds, moment::Found};
@@ -14,9 +16,10 @@ use crate::{
     text::Text,
     ui::{
         chart::{Chart, Detail},
+        state::catalogue::{CatalogueEntry, CatalogueVariant},
         words::{self, fault},
     },
-    verdict::evidence,
+    verdict::{Verdict, evidence},
     world::{Holding, World},
 };
 
@@ -43,14 +46,34 @@ impl Source<'_> {
     }
 }
 
-pub(crate) fn of(run: &Finished, moment: Found, look: &Look) -> Value {
-    let mut log = Log::new();
-    log.extend(run.log.events()[..moment.position].to_vec());
+/// What a page shows: a run that is over, or one that goes on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shown<'a> {
+    pub(crate) entry: &'a CatalogueEntry,
+    pub(crate) variant: Option<&'a CatalogueVariant>,
+    pub(crate) log: &'a Log,
+    /// Shown at the end, and there only.
+    pub(crate) verdict: Option<&'a Verdict>,
+}
+
+impl<'a> From<&'a Finished> for Shown<'a> {
+    fn from(run: &'a Finished) -> Self {
+        Self { entry: &run.entry, variant: run.variant(), log: &run.log, verdict: Some(&run.verdict) }
+    }
+}
+
+pub(crate) fn of(run: Shown<'_>, moment: Found, look: &Look) -> Value {
+    let log = if moment.position < run.log.len() {
+        Cow::Owned(run.log.prefix(moment.position))
+    } else {
+        Cow::Borrowed(run.log)
+    };
+    let log = log.as_ref();
     let mut chart = Chart::new(Detail::Wires);
-    chart.advance(&log);
-    let world = World::fold(&log, log.len());
-    let source = Source { log: &log, chart: &chart, world: &world, crowds: Crowds::new(&log, log.len()) };
-    let variant = run.variant();
+    chart.advance(log);
+    let world = World::fold(log, log.len());
+    let source = Source { log, chart: &chart, world: &world, crowds: Crowds::new(log, log.len()) };
+    let variant = run.variant;
     json!({
         "lang": look.lang,
         "speed": look.speed,
@@ -70,7 +93,7 @@ pub(crate) fn of(run: &Finished, moment: Found, look: &Look) -> Value {
         "faults": faults(&source),
         "story": story(&source, look.questions),
         "wire": wire::rows(&source),
-        "verdict": moment.end.then(|| verdict(run)),
+        "verdict": run.verdict.filter(|_| moment.end).map(|found| verdict(run.log, found)),
     })
 }
 
@@ -147,7 +170,7 @@ fn faults(source: &Source<'_>) -> Vec<Value> {
             EventKind::Fault(fault) => (fault::glyph(fault), Text::from_fn(|lang| fault::words(lang, fault))),
             EventKind::ServerDied { server, why } => {
                 let why = shorten(why.lines().next().unwrap_or_default());
-                ("✝", Text::from_fn(|lang| format!("{server}: {} {why}", words::SERVER_DIED.get(lang))))
+                ("✗", Text::from_fn(|lang| format!("{server}: {} {why}", words::SERVER_DIED.get(lang))))
             }
             _ => continue,
         };
@@ -166,8 +189,8 @@ fn story(source: &Source<'_>, questions: bool) -> Vec<Value> {
             EventKind::Asked { item, q, choices } if questions => {
                 story.push(json!({"e": n, "item": item, "asks": q, "choices": choices}));
             }
-            EventKind::Decided { item, right } if questions => {
-                story.push(json!({"e": n, "item": item, "right": right}));
+            EventKind::Decided { item, right, why } if questions => {
+                story.push(json!({"e": n, "item": item, "right": right, "why": why}));
             }
             _ => {}
         }
@@ -175,10 +198,10 @@ fn story(source: &Source<'_>, questions: bool) -> Vec<Value> {
     story
 }
 
-fn verdict(run: &Finished) -> Value {
+fn verdict(log: &Log, verdict: &Verdict) -> Value {
     // Each event by itself, because each leads to its own place.
-    let line = |claim: &str, event| evidence(&run.log, claim, &[event], 1).into_iter().next();
-    let claims = run.verdict.claims.iter().map(|claim| {
+    let line = |claim: &str, event| evidence(log, claim, &[event], 1).into_iter().next();
+    let claims = verdict.claims.iter().map(|claim| {
         let events = claim.evidence.iter().take(EVIDENCE);
         let events: Vec<_> = events.filter_map(|event| Some((*event, line(&claim.claim, *event)?))).collect();
         json!({
@@ -186,7 +209,7 @@ fn verdict(run: &Finished) -> Value {
             "holds": claim.holds, "evidence": events, "more": claim.evidence.len().saturating_sub(EVIDENCE),
         })
     });
-    let outcome = run.verdict.outcome;
+    let outcome = verdict.outcome;
     let says = Text::from_fn(|lang| words::outcome(outcome).get(lang).to_owned());
     json!({"outcome": outcome, "says": says, "claims": claims.collect::<Vec<_>>()})
 }

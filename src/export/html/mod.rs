@@ -4,8 +4,12 @@
 //! Whatever a lesson or a server says is data: it reaches the page inside a JSON block in which no `<` is left, and the
 //! script writes it as text, never as markup.
 
+pub(crate) mod class;
 pub(crate) mod colours;
 pub(crate) mod data;
+pub(crate) mod preview;
+
+use serde_json::Value;
 
 use super::{Finished, Look, moment::Found};
 use crate::printable;
@@ -14,24 +18,28 @@ use crate::printable;
 pub const MARK: &str = "<meta name=\"generator\" content=\"Lockstep\">";
 
 const PAGE: &str = include_str!("page.html");
-const STYLE: &str = include_str!("player.css");
+// What the pages of a class are drawn with, too.
+pub(crate) const STYLE: &str = include_str!("player.css");
+pub(crate) const WORDS: &str = include_str!("words.js");
+pub(crate) const TIMELINE: &str = include_str!("timeline.js");
 /// Parts of one script, in order: each uses what stands before it.
-const SCRIPT: [&str; 4] = [
-    include_str!("words.js"),
-    include_str!("timeline.js"),
-    include_str!("story.js"),
-    include_str!("player.js"),
-];
+const SCRIPT: [&str; 5] =
+    [WORDS, TIMELINE, include_str!("votes.js"), include_str!("story.js"), include_str!("player.js")];
 
 pub fn page(run: &Finished, moment: Found, look: &Look) -> String {
-    let mut data = data::of(run, moment, look);
+    page_of(run, data::of(run.into(), moment, look), look)
+}
+
+fn page_of(run: &Finished, mut data: Value, look: &Look) -> String {
     printable::value(&mut data);
+    let preview = preview::tags(run, &data, look.lang);
     let data = data.to_string().replace('<', "\\u003c");
     let title = run.title();
-    let style = format!("{}\n{STYLE}", colours::variables(look.theme));
+    let style = format!("{}\n{STYLE}{}", colours::variables(look.theme), include_str!("votes.css"));
     let parts = [
         ("{lang}", look.lang.to_string()),
         ("{title}", escape(title.get(look.lang))),
+        ("{preview}", preview),
         ("{style}", style),
         ("{script}", format!("(() => {{\n\"use strict\";\n{}}})();", SCRIPT.concat())),
         // Last, so that nothing in it is taken for a part.

@@ -1,4 +1,7 @@
 // Moving through the run: steps, playing, the mouse and the keyboard.
+const STILL = matchMedia("(prefers-reduced-motion: reduce)");
+let speed = 1, playing = false, due = 0;
+let glide = null; // { from, to, since, lasts, target }
 /** The time that a place on the axis stands for. */
 function timeAt(column) {
   let low = 0, high = run.ticks.length;
@@ -15,6 +18,7 @@ function timeAt(column) {
 /** Goes to a stop, at once. */
 function go(index) {
   glide = null;
+  fly(null);
   step = Math.min(last, Math.max(0, index));
   const stop = stops[step];
   position = stop.p;
@@ -36,13 +40,21 @@ function settle() {
   $("home").disabled = $("back").disabled = step === 0;
   $("forward").disabled = $("end").disabled = step === last;
   document.body.dataset.step = step;
+  address();
+}
+/** The address names the step, so that it can be passed on. A frame without an address of its own goes without. */
+function address() {
+  const place = step === 0 ? "" : step === last ? "step=end" : `step=${stops[step].n ?? step}`;
+  const hash = [EMBED ? "embed" : "", place].filter(Boolean).join("&");
+  try { history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search); } catch { /* as it was */ }
 }
 /** Goes to the next stop, in motion where time passes. */
 function forward() {
   if (glide) { go(glide.target); return; }
   if (step === last) return;
   const from = stops[step], to = stops[step + 1], lasts = Math.min(3000, Math.max(350, (to.at - from.at) / 1000)) / speed;
-  if (STILL.matches || to.x - from.x < 2) { go(step + 1); return; }
+  const sends = run.wire.some((entry) => [entry.e, entry.r].some((event) => event >= from.p && event < to.p));
+  if (STILL.matches || (to.x - from.x < 2 && !sends)) { go(step + 1); return; }
   glide = { from: x, to: to.x, since: performance.now(), lasts, target: step + 1 };
   requestAnimationFrame(frame);
 }
@@ -60,6 +72,7 @@ function frame(time) {
   position = Math.min(stops[glide.target].p, Math.max(stops[step].p, over));
   now = Math.min(stops[glide.target].at, Math.max(stops[step].at, at));
   draw();
+  fly(share, stops[step].p, stops[glide.target].p);
   requestAnimationFrame(frame);
 }
 /** How long a stop is looked at while playing: as long as its words take to read. */
@@ -94,6 +107,25 @@ function buttons() {
     $(id).setAttribute("aria-label", words);
   }
 }
+/** The scrubber with what is to be found where, and the speeds. */
+function controls() {
+  stops.forEach((stop, n) => {
+    const before = n ? stops[n - 1].p : 0, within = (entry) => entry.e >= before && entry.e < stop.p && !stop.verdict;
+    const mark = run.clashes.some(within) ? ["v", "▲"] : run.faults.some(within) ? ["f", "✝"]
+      : stop.kind === "question" && !stop.verdict ? ["q", "?"] : null;
+    if (!mark) return;
+    const element = make("span", ...mark);
+    element.style.left = `${(n / Math.max(1, last)) * 100}%`;
+    $("marks").append(element);
+  });
+  $("scrub").max = last;
+  for (const factor of new Set([0.25, 0.5, 1, 2, 4, 10, speed].sort((a, b) => a - b))) {
+    const option = make("option", "", `${factor}×`);
+    option.value = factor;
+    option.selected = factor === speed;
+    $("speed").append(option);
+  }
+}
 const DO = {
   home: () => { pause(); go(0); }, end: () => { pause(); go(last); },
   back: () => { pause(); go(step - 1); }, forward: () => { pause(); forward(); },
@@ -124,13 +156,20 @@ function turn() {
   speak();
 }
 
-build();
+document.body.classList.toggle("embed", EMBED);
+// A caption that scrolls is reached by the keyboard.
+if (EMBED) $("story").querySelector("div").tabIndex = 0;
+load(JSON.parse($("run").textContent), wire);
+lang = run.lang;
+speed = run.speed;
+controls();
 for (const id of Object.keys(DO)) $(id).addEventListener("click", DO[id]);
 $("language").addEventListener("click", turn);
 $("speed").addEventListener("change", (event) => { speed = Number(event.target.value); });
 $("scrub").addEventListener("input", (event) => { pause(); go(Number(event.target.value)); });
 $("chart").addEventListener("click", (event) => {
-  const column = (event.clientX - $("chart").getBoundingClientRect().left - offset()) / COLUMN;
+  const zoom = Number($("chart").style.zoom) || 1;
+  const column = ((event.clientX - $("chart").getBoundingClientRect().left) / zoom - offset()) / COLUMN;
   if (event.target.closest(".label")) return;
   const far = run.steps.map((stop) => Math.abs(stop.x - column));
   const near = far.indexOf(Math.min(...far));
@@ -148,14 +187,21 @@ document.addEventListener("keydown", (event) => {
   } else if (event.key === "l" || event.key === "L") turn();
   else if (/^[1-9]$/.test(event.key)) $("story").querySelectorAll(".choices button")[Number(event.key) - 1]?.click();
 });
-addEventListener("resize", () => draw());
-/** `#step=7` and `#step=end` name a moment. */
+addEventListener("resize", () => { fit(); draw(); });
+/** `#step=7` and `#step=end` name a moment, after `#embed&` too. */
 function fragment() {
-  const named = /^#step=(\d+)$/.exec(location.hash);
-  if (location.hash === "#step=end") go(last);
+  const named = /[#&]step=(\d+|end)$/.exec(location.hash);
+  if (named?.[1] === "end") go(last);
   else if (named) go(run.steps.findLastIndex((stop) => stop.n !== null && stop.n <= Number(named[1])));
 }
-addEventListener("hashchange", fragment);
+addEventListener("hashchange", () => {
+  // How the page is laid out is decided when it is loaded.
+  if (/^#embed\b/.test(location.hash) !== EMBED) location.reload();
+  else fragment();
+});
+const named = location.hash;
+fit();
 go(0);
 speak();
+if (named) history.replaceState(null, "", named);
 fragment();

@@ -1,4 +1,6 @@
-// What is told at a stop, and what the servers held then.
+// What is told at a stop, what went over the wire, and what the servers held then.
+const answers = new Map();
+let lit = -1;
 /** What is told at a stop: words, a question, a decision, the verdict. */
 function drawStory() {
   const stop = stops[step], title = $("story").querySelector("h2"), box = $("story").querySelector("div");
@@ -53,6 +55,9 @@ function decision(told) {
     parts[1].className = "wrong";
     if (asked.choices[chosen].why) parts.push(prose(text(asked.choices[chosen].why)));
   }
+  const votes = run.votes && run.votes[told.item];
+  if (votes && votes.some((count) => count > 0)) parts.push(bars(asked.choices.map((choice) => choice.says), votes, told.right, chosen));
+  if (told.why) parts.push(prose(text(told.why)));
   return parts;
 }
 function verdict() {
@@ -127,4 +132,38 @@ function more(entry, left) {
   if (left === null) return make("td", "forever", say("forever"));
   return left > 0 ? make("td", "", `TTL ${(Math.ceil(left / 1e5) / 10).toFixed(1)}s`) : make("td", "gone", say("gone"));
 }
-
+function wire() {
+  const rows = [...run.wire.map((entry) => [entry.e, entry]), ...run.faults.map((entry) => [entry.e, { ...entry, fault: true }])];
+  rows.sort((one, other) => one[0] - other[0]).forEach(([event, entry]) => $("wire").querySelector("ol").append(wireRow(event, entry)));
+}
+function wireRow(event, entry) {
+  const item = make("li"), says = make("span", "says");
+  item.dataset.event = event;
+  if (entry.r !== undefined) item.dataset.reply = entry.r;
+  item.append(make("time", "", when(entry.at)));
+  if (entry.fault) {
+    item.className = "fault";
+    item.append(make("span", "who", entry.glyph), says);
+    retold.push(() => { says.textContent = text(entry.says).replace(/^\S+ /, ""); });
+  } else {
+    const many = entry.count > 1 ? ` ×${entry.count}` : "";
+    item.append(colour(make("span", "who", `${GLYPHS[entry.client % 8]} ${entry.who}${many}`), entry.client), says);
+    says.append(make("span", "", entry.says));
+    if (entry.kind === "notified") item.className = "notified";
+    else {
+      const arrow = make("span", "arrow", " → "), flight = make("span", "arrow");
+      says.append(arrow, flight);
+      retold.push(() => { flight.textContent = say("flight"); });
+      if (entry.r !== undefined) {
+        says.append(appears(entry.r, make("span", `reply ${entry.kind}`, entry.reply)));
+        replaced.push([entry.r, flight]);
+      }
+    }
+  }
+  item.addEventListener("click", () => { pause(); light(event); go(stops.findIndex((stop) => stop.p > event)); });
+  return appears(event, item);
+}
+drawn.push(drawServers, () => {
+  const list = $("wire").querySelector("ol");
+  list.scrollTop = list.scrollHeight;
+});

@@ -1,4 +1,11 @@
-// The timeline and the wire log: built once; a moment is a clip and what appears.
+// The timeline of a run: built when the run is loaded; a moment is a clip and what appears. The exported page and the
+// stage of a class use it.
+let run, stops, last, total, width;
+let step = 0, position = 0, x = 0, now = 0;
+let COLUMN = 8; // pixels; the length `--u` of the style
+const EMBED = /^#embed\b/.test(location.hash);
+const columns = (n) => `calc(var(--u) * ${n})`;
+const HELD = new Set(["holding", "sharing"]);
 // What appears with an event: shown while the event is among the first `position`.
 let parts = [], shown = 0;
 const appears = (event, element) => { element.hidden = true; parts.push([event, element]); return element; };
@@ -7,13 +14,15 @@ function reveal() {
   while (shown > 0 && parts[shown - 1][0] >= position) parts[--shown][1].hidden = true;
 }
 
-const clips = [], labels = [];
-const width = Math.max(...stops.map((stop) => stop.x), ...run.ticks.map((tick) => tick[0])) + 46;
+let clips = [], labels = [];
+// What a reply takes the place of; what has to be said anew in the other language; what else a moment draws.
+let replaced = [], hid = 0, retold = [];
+const drawn = [];
 function row(name, title, client) {
   const element = make("div", `row ${name}`), label = make("div", "label"), track = make("div", "track");
-  track.style.width = `${width * COLUMN}px`;
+  track.style.width = columns(width);
   label.append(make("span", "", title), make("small"));
-  if (client !== undefined) colour(label, client).firstChild.style.color = "var(--c)";
+  if (client !== undefined) colour(label, client).firstChild.classList.add("ink");
   element.append(label, track);
   $("chart").append(element);
   return { element, label, track };
@@ -25,8 +34,8 @@ function clip(track) {
   return element;
 }
 function place(element, from, to) {
-  element.style.left = `${from * COLUMN}px`;
-  element.style.width = `${Math.max(1, (to ?? width) - from) * COLUMN}px`;
+  element.style.left = columns(from);
+  element.style.width = columns(Math.max(1, (to ?? width) - from));
   return element;
 }
 function backdrop(track) {
@@ -38,9 +47,9 @@ function marks(track, list, client, draw) {
   list.forEach((mark, n) => {
     const element = colour(make("div", "mark"), client);
     element.dataset.glyph = GLYPHS[client % 8];
-    element.style.left = `${mark.x * COLUMN}px`;
+    element.style.left = columns(mark.x);
     const next = list.slice(n + 1).find((other) => other.x > mark.x);
-    element.style.maxWidth = `${((next ? next.x : width) - mark.x) * COLUMN - 4}px`;
+    element.style.maxWidth = `calc(${columns((next ? next.x : width) - mark.x)} - 4px)`;
     draw(element, mark);
     track.append(appears(mark.e, element));
   });
@@ -69,6 +78,7 @@ function lane(data) {
     mark.append(sent, appears(entry.r, done));
     replaced.push([entry.r, sent]);
   });
+  element.dataset.who = data.name;
   labels.push(() => {
     const beliefs = data.bars.filter((bar) => bar.e < position && (bar.end === null || bar.end >= position));
     label.lastChild.textContent = beliefs.map((bar) => say(bar.kind)).join(", ");
@@ -78,8 +88,6 @@ function lane(data) {
     return beliefs.some((bar) => HELD.has(bar.kind));
   });
 }
-// What a reply takes the place of.
-const replaced = [];
 function band(data) {
   const { element, label, track } = row("band", `${GLYPHS[data.client % 8]} ${data.name} ×${data.size}`, data.client);
   backdrop(track);
@@ -103,13 +111,26 @@ function band(data) {
     element.setAttribute("aria-label", `${data.name}: ${label.lastChild.textContent}`);
     return false;
   });
-  data.sample.forEach(lane);
+  // An article has no room for single members.
+  if (!EMBED) data.sample.forEach(lane);
 }
 function truth(data) {
-  const { label, track } = row("truth", data.server);
+  const { element, label, track } = row("truth", data.server);
+  element.dataset.server = data.server;
   label.lastChild.textContent = data.lock || "";
   backdrop(track);
-  const bars = clip(track);
+  const bars = clip(track), states = run.states.filter((state) => state.server === data.server);
+  states.forEach((state, n) => {
+    if (!state.died || states[n - 1]?.died) return;
+    const again = states.slice(n + 1).find((later) => !later.died);
+    bars.append(appears(state.e, place(make("div", "bar dead"), state.x, again?.x)));
+  });
+  labels.push(() => {
+    const died = states.findLast((state) => state.e < position)?.died;
+    label.classList.toggle("dead", Boolean(died));
+    label.lastChild.textContent = died ? `✝ ${say("dead")}` : data.lock || "";
+    return false;
+  });
   for (const span of data.spans) {
     const bar = colour(appears(span.e, place(make("div", span.value ? "bar value" : "bar"), span.a, span.b)), span.client);
     const name = make("div", "name");
@@ -135,78 +156,75 @@ function axis() {
   for (const stop of run.steps) {
     if (stop.x < free) continue;
     const tick = make("div", "when", when(stop.at));
-    tick.style.left = `${stop.x * COLUMN}px`;
+    tick.style.left = columns(stop.x);
     track.append(appears(stop.p - 1, tick));
-    free = stop.x + 12;
+    free = stop.x + 12 * Math.max(1, 8 / COLUMN);
   }
 }
-function build() {
+/** Draws another run in place of the one before, and more that appears with its events. */
+function load(data, more) {
+  run = data;
+  stops = run.steps.slice();
+  if (run.verdict) stops.push({ ...stops[stops.length - 1], verdict: true });
+  last = stops.length - 1;
+  total = run.steps.reduce((most, stop) => Math.max(most, stop.n || 0), 0);
+  width = Math.max(...stops.map((stop) => stop.x), ...run.ticks.map((tick) => tick[0])) + 46;
+  parts = []; clips = []; labels = []; replaced = []; retold = [];
+  shown = hid = 0;
+  $("chart").replaceChildren();
   run.lanes.forEach(lane);
   run.bands.forEach(band);
   run.truths.forEach(truth);
   axis();
   for (const fault of run.faults) {
     const strike = make("div", "strike");
-    strike.style.left = `${offset() + fault.x * COLUMN}px`;
+    strike.style.left = `calc(var(--label) + ${columns(fault.x)})`;
     $("chart").append(appears(fault.e, strike));
   }
-  const head = make("div");
-  head.id = "head";
-  $("chart").append(head);
-  const rows = [...run.wire.map((entry) => [entry.e, entry]), ...run.faults.map((entry) => [entry.e, { ...entry, fault: true }])];
-  rows.sort((one, other) => one[0] - other[0]).forEach(([event, entry]) => $("wire").querySelector("ol").append(wireRow(event, entry)));
+  for (const id of ["head", "flight"]) {
+    const element = make("div");
+    element.id = id;
+    element.setAttribute("aria-hidden", "true");
+    $("chart").append(element);
+  }
+  if (more) more();
   parts.sort((one, other) => one[0] - other[0]);
   replaced.sort((one, other) => one[0] - other[0]);
-  const around = $("marks");
-  stops.forEach((stop, n) => {
-    const before = n ? stops[n - 1].p : 0, within = (entry) => entry.e >= before && entry.e < stop.p && !stop.verdict;
-    const mark = run.clashes.some(within) ? ["v", "▲"] : run.faults.some(within) ? ["f", "✝"]
-      : stop.kind === "question" && !stop.verdict ? ["q", "?"] : null;
-    if (!mark) return;
-    const element = make("span", ...mark);
-    element.style.left = `${(n / Math.max(1, last)) * 100}%`;
-    around.append(element);
-  });
-  $("scrub").max = last;
-  for (const factor of new Set([0.25, 0.5, 1, 2, 4, 10, speed].sort((a, b) => a - b))) {
-    const option = make("option", "", `${factor}×`);
-    option.value = factor;
-    option.selected = factor === speed;
-    $("speed").append(option);
-  }
 }
 const offset = () => $("chart").querySelector(".label").offsetWidth;
-function wireRow(event, entry) {
-  const item = make("li"), says = make("span", "says");
-  item.dataset.event = event;
-  if (entry.r !== undefined) item.dataset.reply = entry.r;
-  item.append(make("time", "", when(entry.at)));
-  if (entry.fault) {
-    item.className = "fault";
-    item.append(make("span", "who", entry.glyph), says);
-    retold.push(() => { says.textContent = text(entry.says).replace(/^\S+ /, ""); });
-  } else {
-    const many = entry.count > 1 ? ` ×${entry.count}` : "";
-    item.append(colour(make("span", "who", `${GLYPHS[entry.client % 8]} ${entry.who}${many}`), entry.client), says);
-    says.append(make("span", "", entry.says));
-    if (entry.kind === "notified") item.className = "notified";
-    else {
-      const arrow = make("span", "arrow", " → "), flight = make("span", "arrow");
-      says.append(arrow, flight);
-      retold.push(() => { flight.textContent = say("flight"); });
-      if (entry.r !== undefined) {
-        says.append(appears(entry.r, make("span", `reply ${entry.kind}`, entry.reply)));
-        replaced.push([entry.r, flight]);
-      }
-    }
-  }
-  item.addEventListener("click", () => { pause(); light(event); go(stops.findIndex((stop) => stop.p > event)); });
-  return appears(event, item);
+/** A run that nearly fits the page fits it. In an article all of it does, whatever its length. */
+function fit() {
+  const box = $("scroll"), style = $("chart").style;
+  style.zoom = 1;
+  const zoom = EMBED ? Math.max(0.45, Math.min(1, box.clientHeight / $("chart").offsetHeight)) : 1;
+  const room = (box.clientWidth / zoom - offset()) / width;
+  COLUMN = EMBED ? Math.min(14 / zoom, room) : room < 5 ? 8 : Math.min(14, room);
+  style.setProperty("--u", `${COLUMN}px`);
+  style.zoom = zoom;
 }
-// What has to be said anew in the other language.
-const retold = [];
+/** Messages on their way: from a client to a server in the first half of a glide, the reply in the second. */
+function fly(share, from, to) {
+  const box = $("flight");
+  box.replaceChildren();
+  if (share === null) return;
+  const middle = (row) => row.offsetTop + row.offsetHeight / 2;
+  for (const entry of run.wire) {
+    const asks = entry.e >= from && entry.e < to && entry.kind !== "notified", told = entry.kind === "notified" && entry.e >= from && entry.e < to;
+    const back = entry.r !== undefined && entry.r >= from && entry.r < to;
+    if (!asks && !told && !back) continue;
+    const client = document.querySelector(`[data-who="${CSS.escape(entry.who)}"]`);
+    const server = document.querySelector(`[data-server="${CSS.escape(entry.server)}"]`);
+    if (!client || !server) continue;
+    const [a, b] = [middle(client), middle(server)];
+    const there = asks && (share < 0.5 || !back), part = asks && back ? (share * 2) % 1 : share;
+    const dot = colour(make("i", there ? "" : entry.kind), entry.client);
+    dot.style.top = `${there ? a + (b - a) * part : b + (a - b) * part}px`;
+    dot.style.left = `calc(var(--label) + ${columns(x)})`;
+    dot.textContent = there ? entry.says : entry.kind === "notified" ? "↯" : entry.reply;
+    box.append(dot);
+  }
+}
 
-let hid = 0;
 function swap() {
   while (hid < replaced.length && replaced[hid][0] < position) replaced[hid++][1].hidden = true;
   while (hid > 0 && replaced[hid - 1][0] >= position) replaced[--hid][1].hidden = false;
@@ -216,18 +234,15 @@ function swap() {
 function draw() {
   reveal();
   swap();
-  const right = (x + 1) * COLUMN;
-  for (const element of clips) element.style.width = `${right}px`;
+  for (const element of clips) element.style.width = columns(x + 1);
   const from = offset();
-  $("head").style.left = `${from + x * COLUMN}px`;
+  $("head").style.left = `calc(var(--label) + ${columns(x)})`;
   $("clock").textContent = when(now);
   for (const label of labels) label();
   const words = text(run.alarms.findLast(([event]) => event < position)?.[1]), alarm = $("alarm");
   alarm.hidden = !words;
   if (alarm.textContent !== words) alarm.textContent = words;
-  drawServers();
-  const list = $("wire").querySelector("ol");
-  list.scrollTop = list.scrollHeight;
+  for (const part of drawn) part();
   follow(from);
 }
 function follow(from) {

@@ -1,10 +1,6 @@
-// The run, the words in both languages, and what every part of the page uses. Everything that a lesson or a server
-// says is written as text, never as markup.
-const run = JSON.parse(document.getElementById("run").textContent);
-const COLUMN = 8; // pixels
+// Words in both languages, and what every page is made of: that of an exported run, and those of a class, which phones
+// of 2018 read, too (ES2017). Everything that a lesson or a server says is written as text, never as markup.
 const GLYPHS = ["●", "■", "▲", "◆", "▼", "★", "◇", "○"];
-const STILL = matchMedia("(prefers-reduced-motion: reduce)");
-const HELD = new Set(["holding", "sharing"]);
 const SAYS = {
   story: ["Story", "讲解"], intro: ["Before you start", "课前须知"], question: ["Your prediction", "先猜一猜"],
   verdict: ["Verdict", "结论"], lanes: ["Who believes what", "各方眼中的锁"],
@@ -16,22 +12,16 @@ const SAYS = {
   forward: ["One step forward (→)", "前进一步 (→)"], end: ["To the end (End)", "到结尾 (End)"],
   scrub: ["Where in the run", "播放位置"], speed: ["Speed", "速度"], step: ["step {}/{}", "第 {}/{} 步"],
   recorded: ["RECORDED", "录像"], wall: ["WALL CLOCK", "真实时钟"], controlled: ["RECORDED", "录像"],
-  expected: ["expected", "预期"], observed: ["observed", "实际"], takeaway: ["Take away", "要点"],
+  expected: ["expected", "预期"], observed: ["observed", "实际"], takeaway: ["Takeaway", "要点"],
   happened: ["What happened: {}", "实际是：{}"],
   right: ["You were right: {}", "猜对了：{}"], wrong: ["You said: {}. What happened: {}", "你猜的是：{}。实际是：{}"],
   nothing: ["nothing yet", "暂无"], empty: ["empty", "空"], died: ["this server has died", "该服务器已退出"],
   forever: ["no expiry", "永不过期"], gone: ["gone (TTL over)", "已过期（TTL 到期）"],
   more: ["{} more", "还有 {} 个"], watching: ["{} watching", "{} 个监听"], flight: ["in flight", "未返回"],
-  notified: ["notified", "已通知"],
+  notified: ["notified", "已通知"], yours: ["your choice", "你的选择"],
 };
 
-let lang = run.lang, step = 0, position = 0, x = 0, now = 0, speed = run.speed, playing = false, due = 0, lit = -1;
-let glide = null; // { from, to, since, lasts, target }
-const answers = new Map();
-const stops = run.steps.slice();
-if (run.verdict) stops.push({ ...stops[stops.length - 1], verdict: true });
-const last = stops.length - 1;
-const total = run.steps.reduce((most, stop) => Math.max(most, stop.n || 0), 0);
+let lang = "en";
 
 const $ = (id) => document.getElementById(id);
 const say = (key, ...values) => {

@@ -1,6 +1,9 @@
 //! The names that an expression can use, and their values.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use minijinja::{
     Value,
@@ -45,6 +48,15 @@ impl Scope {
 
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.frames.iter().rev().find_map(|frame| frame.get(name))
+    }
+
+    /// Some names and their values, frame by frame.
+    pub(crate) fn described(&self, wanted: impl Fn(&str) -> bool) -> String {
+        let frames = self.frames.iter().map(|frame| {
+            let named = frame.iter().filter(|(name, _)| wanted(name));
+            format!("{:?}", named.collect::<BTreeMap<_, _>>())
+        });
+        frames.collect::<Vec<_>>().join(" ")
     }
 
     /// The scope as the value that expressions are evaluated against. Cheap: frames are shared.

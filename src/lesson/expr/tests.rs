@@ -78,6 +78,11 @@ fn filters_and_slices_make_what_authors_expect() {
         ("${1500|duration_zh}，${120000|duration_zh}", "1.5 秒，2 分钟"),
         ("${'/l/guid-n-0000000012'|suffix}", "12"),
         ("${['b-0000000003', 'c-0000000001']|by_suffix|join(' ')}", "c-0000000001 b-0000000003"),
+        (
+            "${['a-0000000001', 'b-0000000004', 'x', 'c-0000000003']|before('/l/b-0000000004')}",
+            "c-0000000003",
+        ),
+        ("${['a-0000000001', 'b-0000000004']|before('/l/a-0000000001') is none}", "True"),
         // Backwards is backwards, and nothing stays nothing.
         ("${[1, 2, 3][::-1]} ${'abc'[::-1]} ${[][::-1]} ${1 if [][::-1] else 0}", "[3, 2, 1] cba [] 0"),
     ] {

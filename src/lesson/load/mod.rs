@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 use self::shape::Shape;
 use super::{
     error::{LessonError, Mistake, Path, Spot, from_custom},
+    kata::Answer,
     model::{FORMAT, Lesson, Recipes},
 };
 use crate::{
@@ -31,12 +32,29 @@ pub struct Source {
     /// The file, as the user knows it.
     pub file: String,
     text: Arc<str>,
+    /// Parts of the lesson that stand in another file, by their paths.
+    elsewhere: Option<Arc<(Vec<Path>, Source)>>,
 }
 
 impl Source {
     /// A text that was read already, such as a lesson carried in the binary.
     pub fn new(file: impl Into<String>, text: impl Into<Arc<str>>) -> Self {
-        Self { file: file.into(), text: text.into() }
+        Self { file: file.into(), text: text.into(), elsewhere: None }
+    }
+
+    /// The same file, some parts of which stand in another.
+    pub fn with_parts_of(&self, other: &Self, parts: Vec<Path>) -> Self {
+        Self { elsewhere: Some(Arc::new((parts, other.clone()))), ..self.clone() }
+    }
+
+    /// Whether it is a lesson rather than an answer to one: every lesson says its format.
+    pub fn is_lesson(&self) -> bool {
+        self.text.lines().any(|line| line.starts_with("format:"))
+    }
+
+    /// Parses a learner's answer to an exercise.
+    pub fn answer(&self) -> Result<Answer, LessonError> {
+        self.parse(|_: &Answer| FORMAT)
     }
 
     /// Reads a regular file of UTF-8 that is no larger than [`LARGEST`].
@@ -148,6 +166,11 @@ impl Source {
 
     /// Gives a mistake its line and column.
     pub fn place(&self, mistake: &Mistake) -> LessonError {
+        if let Some((parts, other)) = self.elsewhere.as_deref()
+            && parts.iter().any(|part| mistake.path.segments().starts_with(part.segments()))
+        {
+            return other.place(mistake);
+        }
         let place = locate::locate(&self.text, &mistake.path, mistake.spot == Spot::Key);
         let place = place.map(|place| match mistake.spot {
             Spot::Within(below, beside) => self.within(place, (below, beside)),

@@ -115,6 +115,13 @@ impl PlannedCall {
         (self.product.traits().command)(&self.name, &self.flags, operands)
     }
 
+    /// As its author wrote it: its name, flags and operands, or its text where that is of a language of its own.
+    pub(crate) fn written(&self, operand: impl Fn(&Template) -> String) -> String {
+        let name = Some(&self.name).filter(|_| !self.product.traits().calls.is_empty());
+        let words = name.into_iter().chain(&self.flags).cloned().chain(self.operands.iter().map(operand));
+        words.collect::<Vec<_>>().join(" ")
+    }
+
     /// What tells it from other calls: its name, whether it has each flag, each operand.
     pub(crate) fn fingerprint(&self) -> serde_json::Value {
         // What calls have got since is said only where it is given: recordings outlive that.

@@ -103,6 +103,17 @@ pub(crate) fn plan(
                 )));
             }
         };
+        if threads.len() > 1 && threads.iter().any(|(_, program)| program.locks_files) {
+            let message = both!(
+                "a client that locks files is one process with one thread: the kernel tells who has locked a file by its \
+                 process",
+                "锁文件的客户端只能有一个线程：内核是按进程记录谁锁了文件的"
+            );
+            return Err(Mistake::new(&path, message).help(both!(
+                "write `processes` in place of `threads` or `crowd`",
+                "把 `threads` 或 `crowd` 换成 `processes`"
+            )));
+        }
         let mut index = 0_u32;
         if count == Some(0) || crowd == Some(0) {
             processes.push(ClientPlan {

@@ -5,7 +5,14 @@
 //! command, its sub-command and the parameters that it sets. Scripts can only be looked at by the server; its ACL
 //! (`crate::lab`) says the same of them.
 
-use super::super::error::{ALIKE, Mistake, Path, Spot, did_you_mean, nearest};
+pub(crate) mod forms;
+
+pub(crate) use forms::check_form;
+
+use super::super::{
+    error::{ALIKE, Mistake, Path, did_you_mean, nearest},
+    has_word,
+};
 use crate::text::{Text, Words, both};
 
 /// Commands that may have any arguments, each with its number of words as Redis' `COMMAND INFO` counts them: the command
@@ -169,91 +176,6 @@ const REFUSED: &[(&[&str], Words, Words)] = &[
     ),
 ];
 
-/// How the commands of locks are written, for whoever got one wrong.
-const FORMS: &str = "
-    GET key
-    SET key value [NX | XX] [GET] [EX seconds | PX milliseconds | KEEPTTL]
-    SETNX key value
-    SETEX key seconds value
-    PSETEX key milliseconds value
-    GETSET key value
-    GETDEL key
-    DEL key [key …]
-    UNLINK key [key …]
-    EXISTS key [key …]
-    INCR key
-    DECR key
-    INCRBY key increment
-    DECRBY key decrement
-    MSET key value [key value …]
-    MGET key [key …]
-    APPEND key value
-    EXPIRE key seconds [NX | XX | GT | LT]
-    PEXPIRE key milliseconds [NX | XX | GT | LT]
-    PERSIST key
-    TTL key
-    PTTL key
-    HSET key field value [field value …]
-    HSETNX key field value
-    HGET key field
-    HGETALL key
-    HDEL key field [field …]
-    HEXISTS key field
-    HINCRBY key field increment
-    LPUSH key value [value …]
-    RPUSH key value [value …]
-    LPOP key [count]
-    RPOP key [count]
-    LRANGE key start stop
-    LREM key count value
-    BLPOP key [key …] seconds
-    BRPOP key [key …] seconds
-    SADD key member [member …]
-    SREM key member [member …]
-    SISMEMBER key member
-    ZADD key score member [score member …]
-    ZREM key member [member …]
-    ZRANGE key start stop
-    ZSCORE key member
-    ZRANK key member
-    XADD key id field value [field value …]
-    PUBLISH channel message
-    SUBSCRIBE channel [channel …]
-    EVAL script numkeys [key …] [argument …]
-    EVALSHA sha1 numkeys [key …] [argument …]
-    WAIT replicas milliseconds
-    WATCH key [key …]
-";
-
-/// The options of commands, from which word on: groups of which one may be there, `:n` where a number follows and `:w`
-/// where any word does.
-const OPTIONS: &[(&str, usize, &str)] = &[
-    ("SET", 3, "NX|XX|IFEQ:w|IFNE:w|IFDEQ:w|IFDNE:w GET EX:n|PX:n|EXAT:n|PXAT:n|KEEPTTL"),
-    ("GETEX", 2, "EX:n|PX:n|EXAT:n|PXAT:n|PERSIST"),
-    ("EXPIRE", 3, "NX XX GT LT"),
-    ("PEXPIRE", 3, "NX XX GT LT"),
-    ("EXPIREAT", 3, "NX XX GT LT"),
-    ("PEXPIREAT", 3, "NX XX GT LT"),
-    ("COPY", 3, "DB:n REPLACE"),
-];
-
-/// Which words of commands are whole numbers.
-const NUMBERS: &str = "
-    SETEX:2 PSETEX:2 EXPIRE:2 PEXPIRE:2 EXPIREAT:2 PEXPIREAT:2 INCRBY:2 DECRBY:2 HINCRBY:3 LRANGE:2 LRANGE:3
-    LREM:2 LTRIM:2 LTRIM:3 WAIT:1 WAIT:2 SELECT:1
-";
-
-/// Which word of a command says how many keys follow it.
-const NUMKEYS: &str = "
-    EVAL:2 EVAL_RO:2 EVALSHA:2 EVALSHA_RO:2 FCALL:2 FCALL_RO:2 ZINTER:1 ZUNION:1 ZDIFF:1 SINTERCARD:1 ZINTERCARD:1
-    LMPOP:1 ZMPOP:1 BLMPOP:2 BZMPOP:2 ZINTERSTORE:2 ZUNIONSTORE:2 ZDIFFSTORE:2
-";
-
-/// From which word on a command takes pairs.
-const PAIRS: &str = "
-    MSET:1 MSETNX:1 HSET:2 HMSET:2
-";
-
 /// The commands with their numbers of words, for a test that compares them with a server's own.
 pub fn arities() -> impl Iterator<Item = (&'static str, i64)> {
     COMMANDS.split_ascii_whitespace().filter_map(|entry| {
@@ -306,7 +228,7 @@ pub(crate) fn check(
     else {
         return Ok(());
     };
-    if !listed(known, &sub) {
+    if !has_word(known, &sub) {
         return Err(refused(&format!("{name} {sub}"), path));
     }
     if (name.as_str(), sub.as_str()) == ("CONFIG", "SET") {
@@ -314,7 +236,7 @@ pub(crate) fn check(
             let parameter =
                 word(n, &both!("which parameter this sets", "这设置的是哪个参数"))?.unwrap_or_default();
             let parameter = parameter.to_ascii_lowercase();
-            if !listed(PARAMETERS, &parameter) {
+            if !has_word(PARAMETERS, &parameter) {
                 let message = both!(
                     "a lesson may not set the server's parameter `{parameter}`",
                     "课程不能设置服务器参数 `{parameter}`"
@@ -349,88 +271,6 @@ fn arity(name: &str) -> Option<i64> {
     arities().find_map(|(known, arity)| (known == name).then_some(arity))
 }
 
-/// Checks what follows a command that may be sent: how many words, options, numbers. `words` are those that are known
-/// before anything runs.
-pub(crate) fn check_form(words: &[Option<String>], path: &Path) -> Result<(), Mistake> {
-    let Some(Some(name)) = words.first() else { return Ok(()) };
-    let name = name.to_ascii_uppercase();
-    let mut forms = FORMS.lines().map(str::trim);
-    let form = forms.find(|form| form.split(' ').next() == Some(name.as_str()));
-    let wrong = |message: Text| {
-        let mistake = Mistake::new(path, message);
-        Err(match form {
-            Some(form) => mistake.help(both!("write `{form}`", "请写 `{form}`")),
-            None => mistake,
-        })
-    };
-    let given = words.len() - 1;
-    let plural = |count: usize| if count == 1 { "" } else { "s" };
-    if let Some(arity) = arity(&name) {
-        let least = usize::try_from(arity.unsigned_abs()).unwrap_or(usize::MAX) - 1;
-        let s = plural(least);
-        if arity > 0 && given != least {
-            return wrong(both!(
-                "`{name}` takes {least} argument{s}, and here are {given}",
-                "`{name}` 要 {least} 个参数，这里有 {given} 个"
-            ));
-        }
-        if given < least {
-            return wrong(both!(
-                "`{name}` takes at least {least} argument{s}, and here are {given}",
-                "`{name}` 至少要 {least} 个参数，这里有 {given} 个"
-            ));
-        }
-    }
-    let of = |table: &'static str| {
-        let entries = table.split_ascii_whitespace().filter_map(|entry| entry.split_once(':'));
-        let own = entries.filter(|(command, _)| *command == name);
-        own.filter_map(|(_, at)| at.parse::<usize>().ok()).collect::<Vec<_>>()
-    };
-    for at in of(NUMBERS) {
-        if let Some(Some(word)) = words.get(at)
-            && word.parse::<i64>().is_err()
-        {
-            return wrong(not_a_number(&name, word));
-        }
-    }
-    for at in of(NUMKEYS) {
-        let Some(Some(word)) = words.get(at) else { continue };
-        let follow = words.len() - at - 1;
-        match word.parse::<usize>() {
-            Err(_) => {
-                return wrong(both!(
-                    "`{name}` wants the number of keys here, and `{word}` is none",
-                    "`{name}` 在这里要写键的个数，`{word}` 不是数字"
-                ));
-            }
-            Ok(keys) if keys > follow => {
-                return wrong(both!(
-                    "`{name}` says that {keys} keys follow, and there are {follow} words",
-                    "`{name}` 声明后面有 {keys} 个键，实际只有 {follow} 个词"
-                ));
-            }
-            Ok(_) => {}
-        }
-    }
-    for from in of(PAIRS) {
-        if (words.len() - from) % 2 == 1 {
-            return wrong(both!(
-                "`{name}` takes pairs: one word is left over",
-                "`{name}` 的参数要成对，这里多出一个"
-            ));
-        }
-    }
-    if let ("EVAL" | "EVAL_RO", Some(Some(source))) = (name.as_str(), words.get(1)) {
-        let lua = super::scripts::check(source, path)
-            .map_err(|mistake| Mistake { spot: Spot::Value, ..mistake })?;
-        if let Some(keys) = words.get(2).and_then(|word| word.as_ref()?.parse().ok()) {
-            let given = (keys, words.len().saturating_sub(3 + keys));
-            super::scripts::check_given(("EVAL", source), &lua, given, path)?;
-        }
-    }
-    check_options(&name, words).or_else(wrong)
-}
-
 /// Checks a `redis.call` of a script: the server refuses what a lesson may not send, and what it does not know.
 pub(crate) fn check_in_script(words: &[Option<String>], is_open: bool, path: &Path) -> Result<(), Mistake> {
     let Some(Some(name)) = words.first() else { return Ok(()) };
@@ -442,73 +282,6 @@ pub(crate) fn check_in_script(words: &[Option<String>], is_open: bool, path: &Pa
         return Err(refused(&name, path));
     }
     if is_open { Ok(()) } else { check_form(words, path) }
-}
-
-fn not_a_number(name: &str, word: &str) -> Text {
-    both!(
-        "`{name}` wants a whole number here, and `{word}` is none",
-        "`{name}` 在这里要整数，`{word}` 不是整数"
-    )
-}
-
-fn check_options(name: &str, words: &[Option<String>]) -> Result<(), Text> {
-    let Some((_, from, groups)) = OPTIONS.iter().find(|(command, ..)| *command == name) else {
-        return Ok(());
-    };
-    let groups: Vec<Vec<&str>> = groups.split(' ').map(|group| group.split('|').collect()).collect();
-    let mut chosen = vec![None; groups.len()];
-    let mut rest = words.iter().skip(*from);
-    while let Some(word) = rest.next() {
-        // What is known only when it is sent may be any option.
-        let Some(word) = word else { return Ok(()) };
-        let option = word.to_ascii_uppercase();
-        let is_it = |known: &&str| known.split(':').next() == Some(option.as_str());
-        let found = groups
-            .iter()
-            .enumerate()
-            .find_map(|(n, group)| Some((n, *group.iter().find(|known| is_it(known))?)));
-        let Some((group, known)) = found else {
-            let all = groups.iter().flatten().map(|known| known.split(':').next().unwrap_or_default());
-            let all: Vec<&str> = all.collect();
-            let help = nearest(&option, all.iter().copied(), ALIKE).map_or_else(
-                || {
-                    let all = all.join(", ");
-                    both!("there are {all}", "可用的有 {all}")
-                },
-                did_you_mean,
-            );
-            return Err(both!(
-                "`{name}` has no option `{word}`; {help}",
-                "`{name}` 没有选项 `{word}`；{help}",
-                help
-            ));
-        };
-        if let Some(first) = chosen[group].replace(option.clone()) {
-            return Err(both!(
-                "`{name}` takes only one of `{first}` and `{option}`",
-                "`{name}` 的 `{first}` 和 `{option}` 只能用一个"
-            ));
-        }
-        let Some((_, kind)) = known.split_once(':') else { continue };
-        match rest.next() {
-            None => return Err(both!("`{option}` wants a value after it", "`{option}` 后面要有一个值")),
-            Some(Some(value)) if kind == "n" && value.parse::<i64>().is_ok_and(|value| value <= 0) => {
-                return Err(both!(
-                    "`{option} {value}` is no time to live",
-                    "`{option} {value}` 不是有效的过期时间"
-                ));
-            }
-            Some(Some(value)) if kind == "n" && value.parse::<i64>().is_err() => {
-                return Err(not_a_number(&option, value));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-fn listed(list: &str, word: &str) -> bool {
-    list.split_ascii_whitespace().any(|listed| listed == word)
 }
 
 fn refused(command: &str, path: &Path) -> Mistake {

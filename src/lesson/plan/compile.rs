@@ -10,6 +10,7 @@ use super::{
         duration::parse_written,
         error::{Mistake, Path, did_you_mean, nearest},
         expr::{Expr, Template, split_words},
+        kata::Hole,
         model::{Count, Params, Recipes},
         step::{Operation, Step, Take, Verb},
     },
@@ -20,7 +21,10 @@ use super::{
     setup::server_of,
     template,
 };
-use crate::{log::Product, text::both};
+use crate::{
+    log::{Flock, Product, product::files},
+    text::both,
+};
 
 /// How deep `use` may nest.
 const DEEPEST: usize = 8;
@@ -37,6 +41,8 @@ pub(crate) struct Compiler<'a> {
     pub params: &'a Params,
     /// The locks of which the lesson says how many may hold them.
     pub counted: &'a [String],
+    /// The programs that a learner writes.
+    pub holes: Option<&'a IndexMap<String, Hole>>,
     pub lab: LabKind,
 }
 
@@ -280,13 +286,19 @@ impl Draft<'_> {
             );
         }
         let compiler = self.compiler;
+        if let Some(steps) = compiler.programs.get(program)
+            && compiler.holes.is_some_and(|holes| holes.contains_key(program))
+            && with.is_empty()
+        {
+            return self.fill_hole(program, steps);
+        }
         let values: Vec<(String, Template)> = with
             .iter()
             .map(|(name, source)| Ok((name.clone(), self.template(source, &path.key("with").key(name))?)))
             .collect::<Result<_, Mistake>>()?;
         let names: BTreeSet<String> = with.keys().cloned().collect();
         let outside = self.settled.enter(&values, !compiler.programs.contains_key(program));
-        self.push(Instruction::Enter { with: values });
+        self.push(Instruction::Enter { program: program.to_owned(), with: values });
         self.depth += 1;
         let before = (self.known.clone(), self.name.clone(), self.in_recipe);
         let labelled = std::mem::take(&mut self.labelled);
@@ -333,6 +345,17 @@ impl Draft<'_> {
         Ok(())
     }
 
+    /// What a learner wrote stands as if it were written here: what it sets is the answer.
+    fn fill_hole(&mut self, program: &str, steps: &[Step]) -> Result<(), Mistake> {
+        let name = std::mem::replace(&mut self.name, program.to_owned());
+        let labelled = std::mem::take(&mut self.labelled);
+        self.depth += 1;
+        self.steps(steps, &Path::root().key("programs").key(program))?;
+        self.depth -= 1;
+        (self.name, self.labelled) = (name, labelled);
+        Ok(())
+    }
+
     /// Two operations of one label cannot be told apart in stories and claims. `work` and `wait` are no names that an
     /// author gave.
     fn label_is_new(&mut self, label: &str, path: &Path) -> Result<(), Mistake> {
@@ -373,7 +396,7 @@ impl Draft<'_> {
         let product = match &operation.verb {
             Verb::Redis(_) | Verb::Script { .. } => Some(Product::Redis),
             Verb::Call(product, _) => Some(*product),
-            Verb::Local(_) | Verb::Wait(_) | Verb::Take(_) => None,
+            Verb::Local(_) | Verb::Flock(_) | Verb::Wait(_) | Verb::Take(_) => None,
         };
         let on = match product {
             Some(product) => server_of(product, named.as_deref(), self.compiler.lab, &path)?,
@@ -417,8 +440,10 @@ impl Draft<'_> {
                 "去掉 `on`：第一个客户端连 zk1，第二个连 zk2，第三个连 zk3，依次类推"
             )));
         }
-        if lab.servers().contains(&on.as_str()) || (on == PRIMARY && !lab.sentinels().is_empty()) {
-            return Ok(on);
+        match lab.server_named(&on) {
+            Some(server) if lab.servers().contains(&server) => return Ok(server.to_owned()),
+            None if on == PRIMARY && lab.has_sentinels() => return Ok(on),
+            _ => {}
         }
         let primary = Some(PRIMARY).filter(|_| !lab.sentinels().is_empty());
         let known = lab.servers().iter().copied().chain(primary);
@@ -505,6 +530,7 @@ impl Draft<'_> {
                 };
                 Ok(PlannedVerb::Local { lock, name: self.template(name, &path)? })
             }
+            Verb::Flock(text) => self.flock(text, &path.key("flock")),
             Verb::Wait(duration) => Ok(PlannedVerb::Wait(self.duration(duration, path)?)),
             Verb::Take(Take { from, within }) => {
                 let path = path.key("take");
@@ -530,13 +556,36 @@ impl Draft<'_> {
             }
         }
     }
+
+    /// `FILE`, `-n FILE` or `-u FILE`.
+    fn flock(&mut self, text: &str, path: &Path) -> Result<PlannedVerb, Mistake> {
+        let (call, file) = match text.split_whitespace().collect::<Vec<_>>()[..] {
+            ["-n", file] => (Flock::Try, file),
+            ["-u", file] => (Flock::Unlock, file),
+            [file] => (Flock::Lock, file),
+            _ => {
+                return Err(Mistake::new(path, both!("`{text}` is not known", "不认识 `{text}`"))
+                            .help(both!(
+                                "write `FILE`, to lock it and wait, `-n FILE`, to fail where it is locked, or `-u FILE`, to \
+                                 unlock it",
+                                "请写 `文件`（加锁，要等就等）、`-n 文件`（已被锁就失败）或 `-u 文件`（解锁）"
+                            )));
+            }
+        };
+        let file = self.template(file, path)?;
+        if file.is_literal() {
+            files::check(&file.to_string()).map_err(|why| Mistake::new(path, why))?;
+        }
+        self.program.locks_files = true;
+        Ok(PlannedVerb::Flock { call, path: file })
+    }
 }
 
 /// Error codes that servers answer with, beside those of an author's own scripts.
 const CODES: &str = "
     Lost ERR WRONGTYPE NOSCRIPT NOREPLICAS READONLY LOADING MASTERDOWN OOM EXECABORT MOVED ASK TRYAGAIN CROSSSLOT
     CLUSTERDOWN BUSY BUSYKEY BUSYGROUP NOGROUP MISCONF NOPERM NodeExists NoNode NotEmpty BadVersion
-    NoChildrenForEphemerals SessionExpired ConnectionLoss QuotaExceeded
+    EWOULDBLOCK KeyExists LeaseNotFound LeaseExists NoChildrenForEphemerals SessionExpired ConnectionLoss QuotaExceeded
 ";
 
 /// A code that is nearly a known one is misspelt.

@@ -74,7 +74,7 @@ fn instruction(instruction: &Instruction) -> Value {
         Instruction::Jump { to } => json!(["jump", to]),
         Instruction::RepeatBegin { bound } => json!(["repeat", bound]),
         Instruction::RepeatNext { condition, exit } => json!(["again", condition, exit]),
-        Instruction::Enter { with } => json!(["enter", with]),
+        Instruction::Enter { program: _, with } => json!(["enter", with]),
         Instruction::Leave => json!(["leave"]),
         Instruction::Stop => json!(["stop"]),
     }
@@ -86,6 +86,7 @@ fn verb(verb: &PlannedVerb) -> Value {
         PlannedVerb::Script { name, source, keys, args } => json!(["script", name, **source, keys, args]),
         PlannedVerb::Call(call) => call.fingerprint(),
         PlannedVerb::Local { lock, name } => json!(["local", lock, name]),
+        PlannedVerb::Flock { call, path } => json!(["flock", call, path]),
         PlannedVerb::Wait(duration) => json!(["wait", duration]),
         PlannedVerb::Take(TakePlan { from, within: None }) if from.len() == 1 => json!(["take", from[0]]),
         PlannedVerb::Take(TakePlan { from, within }) => json!(["take", from, within]),

@@ -198,7 +198,10 @@ fn filled(text: &Text, path: &Path, roster: &Roster<'_>) -> Result<Text, Mistake
 /// What is said of an expression, where the author says nothing.
 pub(crate) fn so(expr: Expr) -> InvariantPlan {
     let source = expr.source();
-    let says = Text::new(format!("`{source}` is so."), format!("`{source}` 成立。"));
+    let says = Text::new(
+        format!("What must never be is so: `{source}`."),
+        format!("出现了绝不允许的情况：`{source}`。"),
+    );
     let goal = Text::new(format!("Bring it about that `{source}`."), format!("让 `{source}` 成立。"));
     InvariantPlan { never: NeverPlan::That(expr), says, goal }
 }

@@ -2,13 +2,16 @@
 //! happens, what must be observed. Names are checked here. It must not know how any of it is carried out.
 
 pub(crate) mod call;
+pub(crate) mod cards;
 pub(crate) mod claims;
 pub(crate) mod clients;
 pub(crate) mod commands;
 pub(crate) mod compile;
 pub(crate) mod fingerprint;
 pub(crate) mod invariants;
+pub mod listing;
 pub(crate) mod locks;
+pub(crate) mod notes;
 pub(crate) mod program;
 pub(crate) mod question;
 pub(crate) mod references;
@@ -24,6 +27,7 @@ pub use clients::{ActorPlan, ClientPlan};
 pub use commands::arities;
 pub(crate) use invariants::so;
 pub use invariants::{InvariantPlan, NeverPlan};
+pub use notes::ScriptLine;
 pub use program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program, TakePlan};
 pub use question::{AskPlan, ChoicePlan, RightPlan};
 pub use scripts::check_recipes;
@@ -36,10 +40,11 @@ use std::{collections::BTreeSet, ops::RangeInclusive, sync::Arc};
 use indexmap::IndexMap;
 
 use super::{
-    Expect, Explore, LabKind, Lesson, LessonError, MOST_MOVES, Param, Params, Recipes, Settings, Source,
-    Variant,
+    Expect, Explore, Failing, LabKind, Lesson, LessonError, MOST_FAULTS, MOST_MOVES, Param, Params, Recipes,
+    Settings, Source, Variant,
     error::{Mistake, Path},
     expr::{Scope, Template, within_allowance},
+    invariant::{Invariant, Never},
 };
 use crate::{
     log::LockInfo,
@@ -91,6 +96,11 @@ impl Scenario {
         &self.loaded.lesson.variants[&self.variant]
     }
 
+    /// Whether somebody locks files.
+    pub fn locks_files(&self) -> bool {
+        self.actors.iter().any(|plan| plan.program.locks_files)
+    }
+
     pub fn lab(&self) -> LabKind {
         self.loaded.lesson.lab_of(self.variant())
     }
@@ -120,8 +130,41 @@ impl Loaded {
             let names = self.lesson.variants.keys();
             let scenarios: Vec<Scenario> =
                 names.map(|name| Scenario::plan(self, name, &Params::new())).collect::<Result<_, _>>()?;
-            locks::check_used(&self.lesson, &scenarios).map_err(|mistake| self.source.place(&mistake))
+            locks::check_used(&self.lesson, &scenarios)
+                .and_then(|()| cards::check(&self.lesson, &scenarios))
+                .and_then(|()| super::table::check(&self.lesson, &scenarios))
+                .map_err(|mistake| self.source.place(&mistake))?;
+            self.check_kata()
         })
+    }
+}
+
+impl Loaded {
+    /// Whether each invariant that is an expression is also said in a sentence, which is what learners are shown.
+    ///
+    /// # Errors
+    /// The first that is not, and its place.
+    pub fn check_sentences(&self) -> Result<(), LessonError> {
+        let root = Path::root();
+        let own = self.lesson.variants.iter().filter_map(|(name, variant)| {
+            Some((variant.invariants.as_ref()?, root.key("variants").key(name).key("invariants")))
+        });
+        let shared = self.lesson.invariants.iter().map(|shared| (shared, root.key("invariants")));
+        for (invariants, path) in shared.chain(own) {
+            let unsaid = |known: &Invariant| matches!(known.never, Never::That(_)) && known.says.is_none();
+            if let Some(n) = invariants.iter().position(unsaid) {
+                let message = both!(
+                    "this invariant is an expression and says nothing",
+                    "这个不变式是表达式，却没有说明"
+                );
+                let mistake = Mistake::new(&path.index(n), message).help(both!(
+                    "`--strict` wants `says: {{ en: …, zh: … }}` beside it: what learners read when it is broken",
+                    "`--strict` 要求写上 `says: {{ en: …, zh: … }}`：它被违反时学员看到的就是这句话"
+                ));
+                return Err(self.source.place(&mistake));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -246,6 +289,7 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         recipes: &loaded.recipes,
         params: &params,
         counted: &counted,
+        holes: lesson.kata.as_ref().map(|kata| &kata.programs),
         lab,
     };
     let program_path = |name: &str| {
@@ -284,7 +328,7 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
     let claims = claims::plan(&variant.claims, &at.key("claims"), &vocabulary)?;
     let invariants = invariants::plan(lesson, (name, variant), &roster, &vocabulary)?;
     if let Some(explore) = &variant.explore {
-        check_explore(explore, &at.key("explore"), &clients, invariants.is_empty())?;
+        check_explore(explore, &at.key("explore"), (lab, &clients), invariants.is_empty())?;
     }
     let story = story::plan(story, &story_path, &roster, &vocabulary, name)?;
     for (field, text) in [("title", &variant.title), ("lesson", &variant.lesson)] {
@@ -309,24 +353,40 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
 fn check_explore(
     explore: &Explore,
     path: &Path,
-    clients: &[ClientPlan],
+    (lab, clients): (LabKind, &[ClientPlan]),
     nothing_is_never: bool,
 ) -> Result<(), Mistake> {
+    if let Some(why) = lab.unexplorable() {
+        return Err(Mistake::new(path, why));
+    }
     if let Some(moves) = explore.moves.filter(|moves| !(1..=MOST_MOVES).contains(moves)) {
         let message = both!("{moves} is out of bounds", "{moves} 超出范围");
         return Err(Mistake::new(&path.key("moves"), message)
             .help(both!("from 1 to {MOST_MOVES}", "应在 1 到 {MOST_MOVES} 之间")));
     }
+    for (key, given) in [("most_faults", explore.most_faults), ("slow", explore.slow)] {
+        if let Some(given) = given.filter(|given| *given > MOST_FAULTS) {
+            let message = both!("{given} is out of bounds", "{given} 超出范围");
+            return Err(Mistake::new(&path.key(key), message)
+                .help(both!("{MOST_FAULTS} at most", "最多 {MOST_FAULTS}")));
+        }
+    }
     for (n, fault) in explore.faults.iter().enumerate() {
-        let Some(name) = &fault.client else { continue };
-        if !clients.iter().any(|client| client.name == *name) {
-            let known = clients.iter().map(|client| client.name.as_str());
-            return Err(Mistake::unknown(
-                &path.key("faults").index(n),
-                both!("client", "客户端"),
-                name,
-                known,
-            ));
+        let at = path.key("faults").index(n);
+        let known = clients.iter().map(|client| client.name.as_str());
+        if let Some(name) = fault.client.as_ref().filter(|name| known.clone().all(|known| known != *name)) {
+            return Err(Mistake::unknown(&at, both!("client", "客户端"), name, known));
+        }
+        let known = lab.servers().iter().copied();
+        if let Some(name) = fault.server.as_ref().filter(|name| known.clone().all(|known| known != *name)) {
+            return Err(Mistake::unknown(&at, both!("server", "服务器"), name, known));
+        }
+        if !(matches!(fault.how, Failing::Crash | Failing::Freeze) || lab.can_be_restored()) {
+            let message = both!(
+                "no order on these servers may have this fault: only `crash` and `freeze`",
+                "这种服务器上的顺序不能有这个故障，只能是 `crash` 和 `freeze`"
+            );
+            return Err(Mistake::new(&at, message));
         }
     }
     if nothing_is_never {

@@ -12,7 +12,7 @@ use super::{
 };
 #[cfg(doc)]
 use crate::log::ANY;
-use crate::log::Belief;
+use crate::log::{Belief, Flock};
 
 #[derive(Debug, Clone)]
 pub enum Instruction {
@@ -48,8 +48,9 @@ pub enum Instruction {
         condition: Option<Expr>,
         exit: usize,
     },
-    /// Open a frame of parameters.
+    /// Open a frame of parameters: from here on to its [`Instruction::Leave`] these are the steps of a program or recipe.
     Enter {
+        program: String,
         with: Vec<(String, Template)>,
     },
     Leave,
@@ -89,6 +90,11 @@ pub enum PlannedVerb {
         lock: bool,
         name: Template,
     },
+    /// A file is locked or unlocked.
+    Flock {
+        call: Flock,
+        path: Template,
+    },
     Wait(Template),
     /// A notification is taken.
     Take(TakePlan),
@@ -112,6 +118,8 @@ pub struct Program {
     pub locks: BTreeSet<String>,
     /// Whether it subscribes to channels, or waits for what becomes of its session.
     pub listens: bool,
+    /// Whether it locks files.
+    pub locks_files: bool,
 }
 
 impl Program {

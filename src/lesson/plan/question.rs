@@ -16,6 +16,8 @@ pub struct AskPlan {
     pub q: TextPlan,
     /// Two to four answers.
     pub choices: Vec<ChoicePlan>,
+    /// Why it comes as it does, whatever was chosen.
+    pub why: Option<TextPlan>,
     /// Decided after so many further steps; narrations and questions do not count.
     pub after: u32,
 }
@@ -78,7 +80,8 @@ pub(crate) fn plan(
         .enumerate()
         .map(|(n, choice)| plan_choice(choice, &choices_path.index(n), roster, vocabulary))
         .collect::<Result<_, _>>()?;
-    Ok(AskPlan { q, choices, after: ask.after })
+    let why = ask.why.as_ref().map(|why| roster.text(why, &path.key("why"))).transpose()?;
+    Ok(AskPlan { q, choices, why, after: ask.after })
 }
 
 fn plan_choice(

@@ -12,7 +12,7 @@ use super::{
     super::{expr::Template, script::script_calls},
     program::{Instruction, PlannedVerb},
 };
-use crate::log::{Belief, stands_for};
+use crate::log::{Belief, Flock, stands_for};
 
 /// Notes in each operation of a program the locks that it releases.
 pub(crate) fn mark(instructions: &mut [Instruction], counted: &[String]) {
@@ -70,7 +70,7 @@ fn does(verb: &PlannedVerb, commands: &[&str]) -> bool {
         }
         PlannedVerb::Script { source, .. } => script_calls(source).iter().any(|(name, _)| is_one(name)),
         PlannedVerb::Call(call) => call.releases,
-        PlannedVerb::Local { lock: false, .. } => true,
+        PlannedVerb::Local { lock: false, .. } | PlannedVerb::Flock { call: Flock::Unlock, .. } => true,
         _ => false,
     }
 }

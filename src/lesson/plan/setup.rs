@@ -28,14 +28,14 @@ pub(crate) fn plan(
     params: &Params,
     path: &Path,
 ) -> Result<PlannedSetup, Mistake> {
-    if let Some(on) = &setup.on
-        && !lab.servers().contains(&on.as_str())
-    {
+    let on = setup.on.as_deref().map(|on| {
+        let server = lab.server_named(on).filter(|server| lab.servers().contains(server));
         let known = lab.servers().iter().copied();
-        return Err(Mistake::unknown(&path.key("on"), both!("server", "服务器"), on, known));
-    }
+        server.ok_or_else(|| Mistake::unknown(&path.key("on"), both!("server", "服务器"), on, known))
+    });
+    let on = on.transpose()?;
     let (product, text) = setup.command().map_err(|error| Mistake::new(path, error))?;
-    let on = server_of(product, setup.on.as_deref(), lab, path)?;
+    let on = server_of(product, on, lab, path)?;
     Ok(PlannedSetup { verb: verb(product, text, params, path)?, on })
 }
 

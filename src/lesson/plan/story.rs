@@ -30,6 +30,8 @@ pub struct Line {
     pub act: Act,
     /// Which step of the variant this is: what the learner counts.
     pub item: usize,
+    /// For the teacher.
+    pub notes: Option<TextPlan>,
     pub path: Path,
 }
 
@@ -204,16 +206,19 @@ impl Roster<'_> {
     }
 
     fn link(&self, name: &str, path: &Path) -> Result<LinkId, Mistake> {
-        let link: LinkId = name.parse().map_err(|_: String| {
+        let mut link: LinkId = name.parse().map_err(|_: String| {
             Mistake::new(path, both!("`{name}` is not a link", "`{name}` 不是链路"))
                 .help(both!("write CLIENT->SERVER: A->redis", "请写成 客户端->服务器：A->redis"))
         })?;
-        let (lab, from) = (self.lab, link.from.as_str());
+        let lab = self.lab;
         // Servers have links to each other where the lab lays them.
-        if !lab.servers().contains(&from) && !lab.sentinels().contains(&from) {
-            self.client(from, path)?;
+        if self.is_server(&link.from) {
+            link.from = self.server(&link.from, path)?;
+        } else {
+            self.client(&link.from, path)?;
         }
-        self.server(&link.to, path)?;
+        link.to = self.server(&link.to, path)?;
+        let from = link.from.as_str();
         if !self.clients.iter().any(|client| client.name == link.from) && !lab.has_link(from, &link.to) {
             let to = lab.servers().iter().filter(|to| lab.has_link(from, to)).copied();
             return Err(Mistake::unknown(path, both!("link of {from}", "{from} 的链路"), &link.to, to));
@@ -223,10 +228,10 @@ impl Roster<'_> {
 
     pub(crate) fn server(&self, name: &str, path: &Path) -> Result<String, Mistake> {
         let lab = self.lab;
-        let known = lab.servers().iter().chain(lab.sentinels()).copied();
-        if known.clone().any(|known| known == name) {
-            return Ok(name.to_owned());
+        if let Some(server) = lab.server_named(name) {
+            return Ok(server.to_owned());
         }
+        let known = lab.servers().iter().chain(lab.sentinels()).copied();
         let mistake = Mistake::unknown(path, both!("server", "服务器"), name, known);
         Err(if self.clients.iter().any(|client| client.name == name) {
             mistake.help(both!(
@@ -247,7 +252,7 @@ impl Roster<'_> {
             let path = path.key(name);
             let ahead_ms = self.millis(ahead, &path, parse_signed_millis)?;
             if self.is_server(name) {
-                return Ok(Fault::Skew { server: name.clone(), ahead_ms });
+                return Ok(Fault::Skew { server: self.server(name, &path)?, ahead_ms });
             }
             if self.clients.iter().any(|client| client.name == *name) {
                 return Ok(Fault::SkewClient { client: name.clone(), ahead_ms });
@@ -293,9 +298,8 @@ impl Roster<'_> {
 
     /// A client or a server, told by what each is called: `client` or `server` of the fault.
     fn is_server(&self, name: &str) -> bool {
-        let lab = self.lab;
         let client = self.clients.iter().any(|client| client.name == name);
-        !client && (lab.servers().contains(&name) || lab.sentinels().contains(&name))
+        !client && self.lab.server_named(name).is_some()
     }
 
     fn duration(&self, source: &str, path: &Path) -> Result<Template, Mistake> {
@@ -326,6 +330,15 @@ impl Roster<'_> {
 /// The longest that a story waits for something, in milliseconds of lesson time: it looks every 200 ms.
 const LONGEST_AWAIT_MS: i64 = 24 * 60 * 60 * 1000;
 
+/// Whether an item is of this variant.
+fn happens(only: &[String], variant: &str, path: &Path, roster: &Roster<'_>) -> Result<bool, Mistake> {
+    if let Some(unknown) = only.iter().find(|name| !roster.variants.contains_key(*name)) {
+        let known = roster.variants.keys().map(String::as_str);
+        return Err(Mistake::unknown(&path.key("only"), both!("variant", "变体"), unknown, known));
+    }
+    Ok(only.is_empty() || only.iter().any(|name| name == variant))
+}
+
 pub(crate) fn plan(
     items: &[StoryItem],
     path: &Path,
@@ -334,17 +347,14 @@ pub(crate) fn plan(
     variant: &str,
 ) -> Result<Vec<Line>, Mistake> {
     let mut story = Vec::new();
-    for (index, StoryItem { beat, only }) in items.iter().enumerate() {
+    for (index, StoryItem { beat, only, notes }) in items.iter().enumerate() {
         let path = path.index(index);
-        if let Some(unknown) = only.iter().find(|name| !roster.variants.contains_key(*name)) {
-            let known = roster.variants.keys().map(String::as_str);
-            return Err(Mistake::unknown(&path.key("only"), both!("variant", "变体"), unknown, known));
-        }
-        if !only.is_empty() && !only.iter().any(|name| name == variant) {
+        if !happens(only, variant, &path, roster)? {
             continue;
         }
+        let first = story.len();
         let mut push = |act| {
-            story.push(Line { act, item: story.len(), path: path.clone() });
+            story.push(Line { act, item: story.len(), notes: None, path: path.clone() });
         };
         let one = |fault| Act::Faults(vec![fault]);
         let client = |name: &str, word: &str| roster.client(name, &path.key(word));
@@ -428,6 +438,9 @@ pub(crate) fn plan(
             }
             Beat::Delay(delay) => push(Act::Faults(roster.delay(delay, &path.key("delay"))?)),
             Beat::Skew(skew) => push(Act::Faults(roster.skew(skew, &path.key("skew"))?)),
+        }
+        if let (Some(notes), Some(line)) = (notes, story.get_mut(first)) {
+            line.notes = Some(roster.text(notes, &path.key("notes"))?);
         }
     }
     question::check_decided(&story)?;

@@ -221,14 +221,53 @@ pub struct Row {
     pub waiting: Vec<i64>,
 }
 
+/// A column and what it holds: `stock=1`
+fn column((name, value): (&String, &Json)) -> String {
+    match value {
+        Json::String(text) => format!("{name}={text}"),
+        other => format!("{name}={other}"),
+    }
+}
+
+/// Whether a row, as [`Row::text`] has it, holds all that was read of it.
+pub(crate) fn tells(row: &str, read: &str) -> bool {
+    read.split(' ').all(|read| row.split(' ').any(|column| column == read))
+}
+
+/// Whether a statement is about the table of a row.
+pub(super) fn names(statement: &str, row: &str) -> bool {
+    let table = row.split('/').next().map(str::to_uppercase);
+    table.is_some_and(|table| words(statement).contains(&table))
+}
+
+/// The row that a query has read, where it was one of those that are known by name and text, and what it read of it.
+pub(crate) fn read<'a>(
+    statement: &str,
+    reply: &Json,
+    known: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Option<(String, String)> {
+    let [Json::Object(columns)] = reply.as_array()?.as_slice() else { return None };
+    let text = columns.iter().map(column).collect::<Vec<_>>().join(" ");
+    let words = words(statement);
+    let condition = words.iter().skip_while(|word| *word != "WHERE");
+    let condition: Vec<&str> = condition.map(String::as_str).collect();
+    let has = |row: &str, name: &String| row.split(' ').any(|word| word.split('=').next() == Some(name));
+    let rows =
+        known.filter(|(name, row)| names(statement, name) && columns.keys().all(|name| has(row, name)));
+    let rows: Vec<(&str, &str)> = rows.filter(|_| words[0] == "SELECT").collect();
+    let by_key =
+        |(name, _): &&(&str, &str)| name.rsplit('/').next().is_some_and(|key| condition.contains(&key));
+    let found = rows.iter().find(by_key).or_else(|| {
+        let mut alike = rows.iter().filter(|(_, row)| tells(row, &text));
+        alike.next().filter(|_| alike.next().is_none())
+    });
+    found.map(|(name, _)| ((*name).to_owned(), text))
+}
+
 impl Row {
     /// `stock=1 version=0`
     pub(super) fn text(&self) -> String {
-        let column = |(name, value): &(String, Json)| match value {
-            Json::String(text) => format!("{name}={text}"),
-            other => format!("{name}={other}"),
-        };
-        self.columns.iter().map(column).collect::<Vec<_>>().join(" ")
+        self.columns.iter().map(|(name, value)| column((name, value))).collect::<Vec<_>>().join(" ")
     }
 
     /// Its columns by name.
@@ -246,6 +285,8 @@ impl Tables {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::{TRAITS, check, limits_waits, waits};
 
     #[test]
@@ -299,6 +340,27 @@ mod tests {
         let limit = |statement: &str| limits_waits(statement).map(|limit| limit.as_secs());
         assert_eq!(limit("SET autocommit = 0, innodb_lock_wait_timeout = 3"), Some(3));
         assert_eq!(limit("SELECT innodb_lock_wait_timeout FROM t LIMIT 3"), None);
+    }
+
+    #[test]
+    fn a_query_tells_which_row_it_has_read() {
+        let known = [("good/1", "sku=100 stock=1"), ("good/2", "sku=200 stock=1"), ("ord/1", "buyer=A")];
+        let read = |statement: &str, reply: serde_json::Value| {
+            super::read(statement, &reply, known.into_iter()).map(|(row, read)| format!("{row} {read}"))
+        };
+        let outdated = read("SELECT stock FROM good WHERE id = 1", json!([{"stock": 5}]));
+        assert_eq!(outdated.as_deref(), Some("good/1 stock=5"), "by its primary key, whatever it holds now");
+        let only =
+            read("SELECT sku, stock FROM good WHERE sku = 200 FOR UPDATE", json!([{"sku": 200, "stock": 1}]));
+        assert_eq!(only.as_deref(), Some("good/2 sku=200 stock=1"));
+        for (statement, reply) in [
+            ("SELECT stock FROM good WHERE sku = 100", json!([{"stock": 1}])),
+            ("SELECT count(*) FROM good WHERE id = 1", json!([{"count(*)": 1}])),
+            ("SELECT stock FROM good", json!([{"stock": 1}, {"stock": 1}])),
+            ("UPDATE good SET stock = 0 WHERE id = 1", json!(1)),
+        ] {
+            assert_eq!(read(statement, reply), None, "{statement}");
+        }
     }
 
     #[test]

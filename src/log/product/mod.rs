@@ -1,6 +1,8 @@
 //! The products of servers that labs are made of: what is sent to them and what they hold, as data. A file for each;
 //! what everybody may ask of any of them stands here.
 
+pub(crate) mod etcd;
+pub(crate) mod files;
 pub(crate) mod mariadb;
 pub(crate) mod redis;
 pub(crate) mod text;
@@ -13,6 +15,8 @@ use serde::{Deserialize, Serialize};
 use crate::text::Text;
 
 use self::{
+    etcd::{EtcdCall, EtcdKey, EtcdKeys},
+    files::{Flock, LockedFile, LockedFiles},
     mariadb::{Row, Tables},
     redis::{KeyState, Keyspace, Role},
     text::Quoted,
@@ -26,6 +30,7 @@ pub enum Product {
     Redis,
     Zookeeper,
     Mariadb,
+    Etcd,
 }
 
 /// Makes a command of a call's name, flags and operands.
@@ -55,6 +60,7 @@ impl Product {
             Self::Redis => &redis::TRAITS,
             Self::Zookeeper => &zookeeper::TRAITS,
             Self::Mariadb => &mariadb::TRAITS,
+            Self::Etcd => &etcd::TRAITS,
         }
     }
 }
@@ -72,10 +78,16 @@ pub enum Command {
     Zookeeper(Call),
     /// One statement.
     Sql(String),
+    Etcd(EtcdCall),
     /// A mutex of the client's process is locked or unlocked.
     Local {
         lock: bool,
         name: String,
+    },
+    /// A file is locked or unlocked with `flock(2)`.
+    Flock {
+        call: Flock,
+        path: String,
     },
 }
 
@@ -94,13 +106,14 @@ pub enum Access {
 }
 
 impl Command {
-    /// The product whose servers it is for; `None` for a mutex of the process.
+    /// The product whose servers it is for; `None` for a mutex of the process and a lock of a file.
     pub fn product(&self) -> Option<Product> {
         match self {
             Self::Redis(_) | Self::Script { .. } => Some(Product::Redis),
             Self::Zookeeper(_) => Some(Product::Zookeeper),
             Self::Sql(_) => Some(Product::Mariadb),
-            Self::Local { .. } => None,
+            Self::Etcd(_) => Some(Product::Etcd),
+            Self::Local { .. } | Self::Flock { .. } => None,
         }
     }
 
@@ -133,6 +146,14 @@ impl Command {
         }
     }
 
+    /// The key whose deletion it waits for.
+    pub fn awaits_deletion(&self) -> Option<&str> {
+        match self {
+            Self::Etcd(EtcdCall::Watch { key, .. }) => Some(key),
+            _ => None,
+        }
+    }
+
     /// Whether it changes what its connection listens to.
     pub fn listens(&self) -> bool {
         self.redis_words().first().is_some_and(|name| name.to_ascii_uppercase().ends_with("SUBSCRIBE"))
@@ -151,7 +172,9 @@ impl Command {
         match self {
             Self::Redis(words) => redis::first_key(words),
             Self::Script { keys, .. } => keys.first().map(String::as_str),
-            Self::Zookeeper(_) | Self::Sql(_) | Self::Local { .. } => None,
+            Self::Zookeeper(_) | Self::Sql(_) | Self::Etcd(_) | Self::Local { .. } | Self::Flock { .. } => {
+                None
+            }
         }
     }
 
@@ -160,7 +183,10 @@ impl Command {
     pub fn access(&self) -> Option<(&str, Access, bool)> {
         match self {
             Self::Zookeeper(call) => call.access(),
-            Self::Redis(_) | Self::Script { .. } | Self::Sql(_) | Self::Local { .. } => None,
+            Self::Etcd(call) => call.access(),
+            Self::Redis(_) | Self::Script { .. } | Self::Sql(_) | Self::Local { .. } | Self::Flock { .. } => {
+                None
+            }
         }
     }
 
@@ -172,6 +198,8 @@ impl Command {
             Self::Redis(_) if self.is_redis("EXEC") || self.is_redis("DISCARD") => Some(("MULTI", false)),
             Self::Sql(statement) => mariadb::leaves(statement),
             Self::Local { lock, name } => Some((name, *lock)),
+            Self::Flock { call, path } => Some((path, *call != Flock::Unlock)),
+            Self::Etcd(call) => call.leaves(),
             Self::Redis(_) | Self::Script { .. } | Self::Zookeeper(_) => None,
         }
     }
@@ -183,9 +211,18 @@ impl Command {
             Self::Script { keys, args, .. } => (keys, args),
             Self::Zookeeper(call) => (slice::from_ref(call.path()), call.data()),
             Self::Sql(statement) => (slice::from_ref(statement), &[]),
-            Self::Local { name, .. } => (slice::from_ref(name), &[]),
+            Self::Etcd(call) => call.words(),
+            Self::Local { name, .. } | Self::Flock { path: name, .. } => (slice::from_ref(name), &[]),
         };
         first.iter().chain(second).map(String::as_str)
+    }
+
+    /// Whether it is about a key, or about the table of a row.
+    pub fn names(&self, name: &str) -> bool {
+        match self {
+            Self::Sql(statement) => mariadb::names(statement, name),
+            _ => self.arguments().any(|word| word == name),
+        }
     }
 
     /// In few words, `DECR stock`: what it is, and what it is about.
@@ -194,8 +231,9 @@ impl Command {
             Self::Redis(words) => words.iter().take(2).map(String::as_str).collect::<Vec<_>>().join(" "),
             Self::Script { name, .. } => format!("EVAL {name}"),
             Self::Zookeeper(call) => call.brief(),
+            Self::Etcd(call) => call.brief(),
             Self::Sql(statement) => statement.split_whitespace().take(2).collect::<Vec<_>>().join(" "),
-            Self::Local { .. } => self.to_string(),
+            Self::Local { .. } | Self::Flock { .. } => self.to_string(),
         }
     }
 }
@@ -220,9 +258,11 @@ impl fmt::Display for Command {
                 quoted(f, args.iter())
             }
             Self::Zookeeper(call) => call.fmt(f),
+            Self::Etcd(call) => call.fmt(f),
             Self::Sql(statement) => f.write_str(statement),
             Self::Local { lock: true, name } => write!(f, "lock {name}"),
             Self::Local { lock: false, name } => write!(f, "unlock {name}"),
+            Self::Flock { call, path } => write!(f, "flock {}{path}", call.option()),
         }
     }
 }
@@ -268,6 +308,8 @@ pub enum Observed {
     Redis(Keyspace),
     Zookeeper(ZnodeTree),
     Mariadb(Tables),
+    Etcd(EtcdKeys),
+    Files(LockedFiles),
 }
 
 /// One thing that a server holds under a name.
@@ -276,6 +318,8 @@ pub enum Entry<'a> {
     Key(&'a KeyState),
     Node(&'a Znode),
     Row(&'a Row),
+    Pair(&'a EtcdKey),
+    File(&'a LockedFile),
 }
 
 impl Observed {
@@ -291,6 +335,8 @@ impl Observed {
             Self::Redis(space) => named(&space.keys, Entry::Key),
             Self::Zookeeper(tree) => named(&tree.nodes, Entry::Node),
             Self::Mariadb(tables) => named(&tables.rows, Entry::Row),
+            Self::Etcd(store) => named(&store.keys, Entry::Pair),
+            Self::Files(locked) => named(&locked.files, Entry::File),
         }
     }
 
@@ -299,6 +345,8 @@ impl Observed {
             Self::Redis(space) => space.keys.get(name).map(Entry::Key),
             Self::Zookeeper(tree) => tree.nodes.get(name).map(Entry::Node),
             Self::Mariadb(tables) => tables.rows.get(name).map(Entry::Row),
+            Self::Etcd(store) => store.keys.get(name).map(Entry::Pair),
+            Self::Files(locked) => locked.files.get(name).map(Entry::File),
         }
     }
 
@@ -307,7 +355,7 @@ impl Observed {
         match self {
             Self::Redis(space) => space.role.as_ref(),
             Self::Zookeeper(tree) => tree.member.as_ref().map(|member| &member.role),
-            Self::Mariadb(_) => None,
+            Self::Mariadb(_) | Self::Etcd(_) | Self::Files(_) => None,
         }
     }
 
@@ -317,13 +365,15 @@ impl Observed {
             Self::Redis(_) => BTreeMap::new(),
             Self::Zookeeper(tree) => tree.owned(),
             Self::Mariadb(tables) => tables.owned(),
+            Self::Etcd(store) => store.owned(),
+            Self::Files(locked) => locked.owned(),
         }
     }
 
     /// What is not there and is watched all the same, with the sessions that watch it.
     pub fn watched_absent(&self) -> impl Iterator<Item = (&str, &[i64])> {
         let watched = match self {
-            Self::Redis(_) | Self::Mariadb(_) => None,
+            Self::Redis(_) | Self::Mariadb(_) | Self::Etcd(_) | Self::Files(_) => None,
             Self::Zookeeper(tree) => Some(&tree.watched_absent),
         };
         watched.into_iter().flatten().map(|(path, sessions)| (path.as_str(), sessions.as_slice()))
@@ -334,9 +384,10 @@ impl<'a> Entry<'a> {
     /// What it holds, as text; nothing where that is more than a text.
     pub fn text(self) -> Cow<'a, str> {
         match self {
-            Self::Key(_) => "".into(),
+            Self::Key(_) | Self::File(_) => "".into(),
             Self::Node(node) => (&node.data).into(),
             Self::Row(row) => row.text().into(),
+            Self::Pair(pair) => (&pair.value).into(),
         }
     }
 
@@ -346,15 +397,18 @@ impl<'a> Entry<'a> {
             Self::Key(_) => None,
             Self::Node(node) => node.owner,
             Self::Row(row) => row.owner,
+            Self::Pair(pair) => pair.lease,
+            Self::File(file) => file.holder,
         }
     }
 
     /// The sessions that watch it or wait for it.
     pub fn watchers(self) -> &'a [i64] {
         match self {
-            Self::Key(_) => &[],
+            Self::Key(_) | Self::Pair(_) => &[],
             Self::Node(node) => &node.watchers,
             Self::Row(row) => &row.waiting,
+            Self::File(file) => &file.waiting,
         }
     }
 }

@@ -3,10 +3,12 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use super::ExploreError;
 use crate::{
     lesson::Scenario,
-    log::{ActorId, Choice, Fault},
+    log::{ActorId, Choice, Direction, Fault, LinkId},
     run::race::Outcome,
 };
 
@@ -23,19 +25,69 @@ pub enum Pick {
     Crash(usize),
     /// The client of this number is stopped.
     Freeze(usize),
+    /// So many milliseconds pass although somebody could move: a key ends.
+    Pass(u64),
+    /// An actor makes its next move on the server of this number, and the reply is lost.
+    LoseReply(ActorId, usize),
+    /// The link of this client to this server is cut.
+    Cut(usize, usize),
+    /// It works again.
+    Mend(usize, usize),
+    /// The server of this number is killed and started again.
+    Restart(usize),
+    /// The clock of this server is set ahead by so many milliseconds.
+    Skew(usize, i64),
 }
 
 impl Pick {
-    /// The same as a choice, which names clients.
-    pub(crate) fn choice(self, scenario: &Scenario) -> Choice {
-        let client = |n: usize| scenario.clients[n].name.clone();
-        match self {
-            Self::Move(actor) => Choice::Move { actor },
-            Self::Timer => Choice::Timer,
-            Self::Thaw(n) => Choice::Inject(Fault::Thaw { client: client(n) }),
-            Self::Crash(n) => Choice::Inject(Fault::Crash { client: client(n) }),
-            Self::Freeze(n) => Choice::Inject(Fault::Freeze { client: client(n) }),
+    /// Whose step it is, `A.`; a fault in words; nothing for time that passes. What a client would do is known only to who
+    /// carries it out.
+    pub(crate) fn words(self, scenario: &Scenario) -> String {
+        let name = |actor: ActorId| &scenario.actors[actor.0 as usize].actor.name;
+        match (self, self.choices(scenario).last()) {
+            (Self::LoseReply(actor, _), _) => format!("{}.(lost)", name(actor)),
+            (_, Some(Choice::Move { actor })) => format!("{}.", name(*actor)),
+            (_, Some(Choice::Inject(fault))) => fault.to_string(),
+            _ => String::new(),
         }
+    }
+
+    /// Whether nothing happens in it but that time passes.
+    pub(crate) fn is_time(self) -> bool {
+        matches!(self, Self::Timer | Self::Pass(_))
+    }
+
+    /// The same as choices, which name clients and servers: one, or several that are made at once.
+    pub(crate) fn choices(self, scenario: &Scenario) -> Vec<Choice> {
+        let client = |n: usize| scenario.clients[n].name.clone();
+        let server = |n: usize| scenario.lab().servers()[n].to_owned();
+        let link = |n: usize, to: usize| LinkId::new(&client(n), &server(to));
+        let faults = match self {
+            Self::Move(actor) => return vec![Choice::Move { actor }],
+            Self::Timer => return vec![Choice::Timer],
+            Self::Pass(millis) => return vec![Choice::Pass { millis }],
+            Self::LoseReply(actor, to) => {
+                let client = &scenario.actors[actor.0 as usize].actor.client;
+                let link = || LinkId::new(client, &server(to));
+                let hold = Fault::Hold { link: link(), way: Direction::Replies };
+                return vec![
+                    Choice::Inject(hold),
+                    Choice::Move { actor },
+                    Choice::Inject(Fault::Drop { link: link() }),
+                    Choice::Inject(Fault::Release { link: link() }),
+                ];
+            }
+            Self::Thaw(n) => vec![Fault::Thaw { client: client(n) }],
+            Self::Crash(n) => vec![Fault::Crash { client: client(n) }],
+            Self::Freeze(n) => vec![Fault::Freeze { client: client(n) }],
+            Self::Cut(n, to) => vec![Fault::Cut { link: link(n, to) }],
+            Self::Mend(n, to) => vec![Fault::Release { link: link(n, to) }],
+            Self::Restart(n) => {
+                vec![Fault::KillServer { server: server(n) }, Fault::RestartServer { server: server(n) }]
+            }
+            Self::Skew(n, ahead_ms) => vec![Fault::Skew { server: server(n), ahead_ms }],
+        };
+        faults.into_iter().map(Choice::Inject).collect()
     }
 }
 
@@ -95,6 +147,20 @@ pub struct Broken {
     pub ways: Vec<Vec<usize>>,
 }
 
+/// Why an order does not end with everybody at the end of their program, other than those whom a fault killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stuck {
+    /// A program met what it does not handle.
+    GaveUp,
+    /// Somebody waits for a notification that nobody is left to bring about.
+    LostWakeup,
+    /// Somebody waits for what no continuation ever brings about.
+    Deadlock,
+    /// Time passes, and everything comes to be as it was: they can go on so for ever, although other orders end.
+    Livelock,
+}
+
 /// How an order ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ending {
@@ -102,6 +168,8 @@ pub struct Ending {
     pub outcome: Arc<Outcome>,
     /// Whether somebody could still have moved when the bound was reached.
     pub cut: bool,
+    /// Where it is over, whether anybody did not get to the end.
+    pub stuck: Option<Stuck>,
     /// What it broke, each invariant once.
     pub broken: Vec<Broken>,
 }

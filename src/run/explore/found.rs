@@ -1,14 +1,15 @@
 //! What was found, in the lesson's names, and the shortest violation carried out again with client processes.
 
-use std::{sync::Arc, time::Duration};
+use std::{cmp::Ordering, sync::Arc, time::Duration};
 
-use super::{ExploreError, Pick, workers::Searched};
+use super::{ExploreError, Pick, Stuck, search::is_shorter, workers::Searched};
 use crate::{
     lab::LabOptions,
     lesson::Scenario,
     log::{Choice, Log},
     run::race::{Outcome, racer::Racer},
-    verdict,
+    text::{Text, both},
+    verdict::{self, why},
 };
 
 #[derive(Debug, Clone)]
@@ -16,16 +17,25 @@ pub struct Explored {
     pub tried: u64,
     /// Orders that were not, because they are sure to come to the same as one that was.
     pub pruned: u128,
+    /// Where orders were counted by states: how many states there are, and the steps between them.
+    pub states: u64,
+    pub transitions: u64,
     /// Orders of both that were cut at the bound.
     pub cut: u128,
     /// Orders of both that broke something.
     pub violations: u128,
     /// What was broken, and by how many orders.
     pub broken: Vec<(String, u128)>,
+    /// The same, with the shortest order of each; where the search was stopped, as far as there was time to confirm it.
+    pub each: Vec<BrokenInvariant>,
+    /// Orders that do not end with everybody at the end of their program.
+    pub stuck: Vec<StuckOrders>,
     /// What came of the orders, the most frequent first.
     pub outcomes: Vec<OutcomeSeen>,
     /// The shortest way to break something.
     pub shortest: Option<CarriedOut>,
+    /// Why that breaks it, as far as it is known.
+    pub why: Option<Text>,
     /// Whether the search came to its end, rather than being stopped.
     pub complete: bool,
     /// Real time, starting and ending the servers included.
@@ -48,6 +58,80 @@ pub struct OutcomeSeen {
     pub violates: bool,
 }
 
+/// An invariant that was broken.
+#[derive(Debug, Clone)]
+pub struct BrokenInvariant {
+    /// Its number among those of the scenario.
+    pub invariant: usize,
+    /// As the lesson writes it.
+    pub name: String,
+    pub orders: u128,
+    /// Its shortest order, confirmed.
+    pub shortest: Option<CarriedOut>,
+    /// Why that order breaks it, or from where on it cannot but break it.
+    pub why: Option<Text>,
+    pub unavoidable: Option<Unavoidable>,
+    /// What is to be confirmed.
+    pub(crate) choices: Vec<Choice>,
+}
+
+/// From where on an order that breaks an invariant cannot but break it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Unavoidable {
+    /// After which of its moves.
+    pub step: usize,
+    /// Which share of the orders broke it that go on from before this move.
+    pub before: f64,
+}
+
+impl Unavoidable {
+    /// The move, and what could still come of the orders before it.
+    fn text(&self, order: &CarriedOut) -> Option<Text> {
+        let made = order.moves.get(self.step)?;
+        let share = match self.before {
+            few if few < 0.01 => "< 1%".to_owned(),
+            share => format!("{:.0}%", (share * 100.0).min(99.0).floor()),
+        };
+        Some(both!(
+            "After {made} it could no longer be avoided: of the orders that go on from before it {share} go wrong, of those \
+             after it all.",
+            "{made} 之后就无法避免了：在它之前，接下去的顺序有 {share} 会出错；在它之后，全部都会出错。"
+        ))
+    }
+}
+
+impl StuckOrders {
+    pub fn text(&self) -> Text {
+        let orders = self.orders;
+        match self.stuck {
+            Stuck::GaveUp => both!(
+                "{orders} end early: a program met a reply that it does not handle",
+                "{orders} 种提前结束：程序遇到了它没有处理的回复"
+            ),
+            Stuck::LostWakeup => both!(
+                "{orders} never end: somebody waits for a notification that nobody will bring about (lost wake-up)",
+                "{orders} 种永远不结束：有人在等一个再也不会来的通知（丢失唤醒）"
+            ),
+            Stuck::Deadlock => both!(
+                "{orders} never end, whatever happens next: somebody waits for what nobody will bring about (deadlock)",
+                "{orders} 种无论接下来怎么走都不会结束：有人在等永远不会发生的事（死锁）"
+            ),
+            Stuck::Livelock => both!(
+                "{orders} go round: time passes, and everything comes to be as it was (livelock)",
+                "{orders} 种原地打转：时间在走，一切又回到原样（活锁）"
+            ),
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct StuckOrders {
+    pub stuck: Stuck,
+    pub orders: u128,
+    /// The first of them.
+    pub first: Vec<Choice>,
+}
+
 /// An order that was carried out with client processes.
 #[derive(Debug, Clone)]
 pub struct CarriedOut {
@@ -58,13 +142,11 @@ pub struct CarriedOut {
     pub log: Log,
 }
 
-/// What the search found, in the lesson's names; and the shortest order that breaks something, which is to be confirmed.
-pub(crate) fn report(
-    scenario: &Scenario,
-    (found, complete, wall): Searched,
-) -> (Explored, Option<Vec<Choice>>) {
+/// What the search found, in the lesson's names. The orders of `each` are yet to be confirmed, the shortest first.
+pub(crate) fn report(scenario: &Scenario, (found, complete, wall): Searched) -> Explored {
     let name = |n: usize| scenario.invariants[n].never.to_string();
-    let choices = |order: &[Pick]| order.iter().map(|pick| pick.choice(scenario)).collect();
+    let choices =
+        |order: &[Pick]| -> Vec<Choice> { order.iter().flat_map(|pick| pick.choices(scenario)).collect() };
     let mut outcomes: Vec<OutcomeSeen> = found
         .outcomes
         .into_iter()
@@ -76,34 +158,84 @@ pub(crate) fn report(
         })
         .collect();
     outcomes.sort_by_key(|seen| std::cmp::Reverse(seen.orders));
-    let explored = Explored {
+    let mut shortest: Vec<_> = found.shortest_of.into_iter().collect();
+    let order = |one: &Vec<Pick>, other: &Vec<Pick>| match (is_shorter(one, other), is_shorter(other, one)) {
+        (true, _) => Ordering::Less,
+        (_, true) => Ordering::Greater,
+        _ => Ordering::Equal,
+    };
+    shortest.sort_by(|(_, one), (_, other)| order(one, other));
+    let each = shortest.into_iter().map(|(invariant, order)| BrokenInvariant {
+        invariant,
+        name: name(invariant),
+        why: None,
+        orders: found.by_invariant.get(&invariant).copied().unwrap_or(0),
+        shortest: None,
+        unavoidable: found
+            .unavoidable
+            .get(&invariant)
+            .map(|(step, before)| Unavoidable { step: *step, before: *before }),
+        choices: choices(&order),
+    });
+    let stuck = found.stuck.into_iter();
+    Explored {
+        each: each.collect(),
+        stuck: stuck
+            .map(|(stuck, (orders, first))| StuckOrders { stuck, orders, first: choices(&first) })
+            .collect(),
         tried: found.tried,
         pruned: found.orders.saturating_sub(u128::from(found.tried)),
+        states: found.states,
+        transitions: found.transitions,
         cut: found.cut,
         violations: found.violations,
         broken: found.by_invariant.into_iter().map(|(n, orders)| (name(n), orders)).collect(),
         outcomes,
         shortest: None,
+        why: None,
         complete,
         wall,
         searching: wall,
-    };
-    (explored, found.shortest.map(|order| choices(&order)))
+    }
 }
 
-/// The shortest order carried out again, with client processes. It must break something there, too.
+/// The shortest orders carried out again, with client processes. Each must break its invariant there, too.
 pub(crate) async fn confirmed(
     scenario: &Scenario,
     options: &LabOptions,
-    choices: Vec<Choice>,
-) -> Result<CarriedOut, ExploreError> {
+    mut each: Vec<BrokenInvariant>,
+) -> Result<Vec<BrokenInvariant>, ExploreError> {
     let mut racer = Racer::set_up(scenario, options).await?;
-    let carried = racer.carry_out(choices).await;
-    racer.tear_down().await;
-    let shortest = carried?;
-    let breaches = verdict::breaches(scenario, &shortest.log).map_err(ExploreError::Invariant)?;
-    if !breaches.is_empty() {
-        return Ok(shortest);
+    let mut done: Result<(), ExploreError> = Ok(());
+    for n in 0..each.len() {
+        let same = each[..n].iter().position(|known| known.choices == each[n].choices);
+        let carried = match same.and_then(|same| each[same].shortest.clone()) {
+            Some(known) => Ok(known),
+            None => racer.carry_out(each[n].choices.clone()).await,
+        };
+        match carried.map_err(ExploreError::from).and_then(|carried| {
+            let breaches = verdict::breaches(scenario, &carried.log).map_err(ExploreError::Invariant)?;
+            let broke = breaches.iter().any(|breach| breach.invariant == each[n].invariant);
+            if broke { Ok(carried) } else { Err(not_confirmed(&carried)) }
+        }) {
+            Ok(carried) => {
+                let breaches = verdict::breaches(scenario, &carried.log).unwrap_or_default();
+                let breach = breaches.iter().find(|breach| breach.invariant == each[n].invariant);
+                let known = breach.and_then(|breach| why::explain(scenario, &carried.log, breach));
+                let unavoidable = || each[n].unavoidable.as_ref().and_then(|known| known.text(&carried));
+                each[n].why = known.map(|why| why.text).or_else(unavoidable);
+                each[n].shortest = Some(carried);
+            }
+            Err(error) => {
+                done = Err(error);
+                break;
+            }
+        }
     }
-    Err(ExploreError::NotConfirmed { order: shortest.moves.join(" → ") })
+    racer.tear_down().await;
+    done.map(|()| each)
+}
+
+fn not_confirmed(carried: &CarriedOut) -> ExploreError {
+    ExploreError::NotConfirmed { order: carried.moves.join(" → ") }
 }

@@ -4,7 +4,8 @@
 //! | file | idea |
 //! |---|---|
 //! | `explorer.rs` | what can be explored: nodes, steps, what a step touched |
-//! | `search.rs` | depth first, one order of each trace |
+//! | `states.rs` | every state once; orders are counted as paths through them |
+//! | `search.rs` | depth first, one order of each trace: where states cannot be told apart or not be put back |
 //! | `trace.rs` | equivalent orders: how many, and the first of them |
 //! | `workers.rs` | several searches at once |
 //! | `progress.rs` | how far they are |
@@ -14,7 +15,9 @@ pub(crate) mod execution;
 pub(crate) mod explorer;
 pub(crate) mod found;
 pub(crate) mod progress;
+pub(crate) mod recurrence;
 pub(crate) mod search;
+pub(crate) mod states;
 pub(crate) mod trace;
 pub(crate) mod workers;
 
@@ -23,31 +26,41 @@ mod tests;
 
 use std::{ops::ControlFlow, time::Duration};
 
-pub(crate) use explorer::{Broken, Ending, Explorer, Pick, StepFootprint};
-pub use found::{CarriedOut, Explored, OutcomeSeen};
+pub(crate) use execution::carry_out::carry_out;
+pub(crate) use explorer::{Broken, Ending, Explorer, StepFootprint};
+pub use explorer::{Pick, Stuck};
+pub use found::{BrokenInvariant, CarriedOut, Explored, OutcomeSeen, StuckOrders, Unavoidable};
 pub use progress::Progress;
 
-pub use crate::lesson::{Failing, MOST_MOVES, MOVES, MayFail};
+pub use crate::lesson::{Failing, MOST_FAULTS, MOST_MOVES, MOVES, MayFail};
 
 use crate::{
     lab::LabOptions,
     lesson::{Scenario, expr::Expr, plan::so},
     run::session::EngineError,
+    text::{Text, both},
 };
 
 /// What is looked for, and how far.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each can be switched off by itself")]
 pub struct Bounds {
     /// An order is cut after so many moves; [`MOST_MOVES`] at most.
     pub moves: usize,
-    /// The faults that an order may have one of.
+    /// The faults that an order may have.
     pub faults: Vec<MayFail>,
+    /// How many of them, at most.
+    pub most_faults: usize,
+    /// How often time may pass although somebody could move.
+    pub slow: usize,
     /// What must not be so after any step, beside what the lesson has.
     pub never: Option<Expr>,
     /// Whether only one order of each trace is carried out.
     pub prune: bool,
     /// Whether the beginning that orders share is carried out once.
     pub share: bool,
+    /// Whether clients that nothing tells apart stand for each other where orders are counted by states.
+    pub symmetry: bool,
     /// Whether programs run in Lockstep's own process where that is enough.
     pub in_process: bool,
     /// How many search at once, each on a lab of its own.
@@ -64,9 +77,12 @@ impl Default for Bounds {
         Self {
             moves: MOVES,
             faults: Vec::new(),
+            most_faults: 1,
+            slow: 0,
             never: None,
             prune: true,
             share: true,
+            symmetry: true,
             in_process: true,
             workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             confirmed_within: None,
@@ -87,21 +103,39 @@ pub enum ExploreError {
          {second}"
     )]
     Strayed { operation: String, first: String, second: String },
+    #[error("{}", .0.en)]
+    Lab(Text),
     #[error("{0}")]
     Invariant(String),
     #[error(
-        "about {orders:.1e} orders at {rate:.0} a second would take {days:.0} days; lower --moves, --set fewer clients, \
-         or leave --fault and --no-prune away"
+        "about {orders:.1e} orders at {rate:.0} a second would take {}; lower --moves, --set fewer clients, or leave \
+         --fault and --no-prune away",
+        estimated_time(*.seconds).en
     )]
-    TooMany { orders: f64, rate: f64, days: f64 },
+    TooMany { orders: f64, rate: f64, seconds: f64 },
     #[error("--fault: there is no client `{name}`; there are {known}")]
     NoClient { name: String, known: String },
+    #[error("--fault: there is no server `{name}`; there are {known}")]
+    NoServer { name: String, known: String },
+    /// A fault that orders of this variant cannot have.
+    #[error("--fault: {}", .0.en)]
+    Fault(Text),
     /// What was found in process did not happen with client processes, which must not be.
     #[error(
         "the order {order} broke an invariant when it was explored, and did not when it was carried out again with \
          client processes: one of the two is wrong, so nothing is claimed"
     )]
     NotConfirmed { order: String },
+}
+
+/// An estimated time, in days or minutes.
+pub(crate) fn estimated_time(seconds: f64) -> Text {
+    let (days, minutes) = (seconds / 86_400.0, (seconds / 60.0).ceil());
+    if days >= 1.0 {
+        both!("{days:.0} days", "{days:.0} 天")
+    } else {
+        both!("{minutes:.0} min", "{minutes:.0} 分钟")
+    }
 }
 
 /// Tries all orders. `watch` is told about ten times a second how far it is, and ends the search by breaking: what was
@@ -112,19 +146,27 @@ pub async fn explore(
     bounds: &Bounds,
     watch: &(dyn Fn(&Progress) -> ControlFlow<()> + Sync),
 ) -> Result<Explored, ExploreError> {
+    if let Some(why) = scenario.lab().unexplorable() {
+        return Err(ExploreError::Lab(why));
+    }
     let began = std::time::Instant::now();
     let scenario = &with_never(scenario, bounds);
     let found = Box::pin(workers::run(scenario, options, bounds, watch)).await?;
-    let (mut explored, shortest) = found::report(scenario, found);
-    if let Some(order) = shortest {
-        let confirmed = Box::pin(found::confirmed(scenario, options, order));
-        explored.shortest = match bounds.confirmed_within {
+    let mut explored = found::report(scenario, found);
+    if !explored.each.is_empty() {
+        let each = explored.each.clone();
+        let confirmed = Box::pin(found::confirmed(scenario, options, each));
+        let confirmed = match bounds.confirmed_within {
             // Nothing is claimed that was not confirmed.
             Some(within) if !explored.complete => {
                 tokio::time::timeout(within, confirmed).await.ok().transpose()?
             }
             _ => Some(confirmed.await?),
         };
+        explored.each = confirmed.unwrap_or_default();
+        explored.shortest = explored.each.first().and_then(|broken| broken.shortest.clone());
+        explored.why = explored.each.first().and_then(|broken| broken.why.clone());
+        explored.each.sort_by_key(|broken| broken.invariant);
     }
     explored.wall = began.elapsed();
     Ok(explored)

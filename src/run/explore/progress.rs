@@ -2,13 +2,19 @@
 
 use std::time::Duration;
 
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+use super::Pick;
+
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Progress {
     pub tried: u64,
+    /// Where states are searched: how many were gone on from.
+    pub states: u64,
     /// Orders that were not, because they are sure to come to the same as one that was.
     pub pruned: u128,
     /// Orders of both that broke an invariant.
     pub violations: u128,
+    /// The shortest way to break one so far, not confirmed yet; empty while there is none.
+    pub shortest: Vec<Pick>,
     /// Which part of the whole is done, from 0 to 1; an estimate.
     pub done: f64,
     /// Real time since the search began.
@@ -18,7 +24,7 @@ pub struct Progress {
 impl Progress {
     #[expect(clippy::cast_precision_loss, reason = "for people to read")]
     pub fn rate(&self) -> f64 {
-        self.tried as f64 / self.wall.as_secs_f64().max(0.001)
+        self.tried.max(self.states) as f64 / self.wall.as_secs_f64().max(0.001)
     }
 
     /// Orders that will have been carried out at the end, about.

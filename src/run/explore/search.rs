@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
 
 use super::{
     ExploreError,
-    explorer::{Ending, Explorer, Pick, StepFootprint},
+    explorer::{Ending, Explorer, Pick, StepFootprint, Stuck},
     trace::{self, Taken},
 };
 use crate::run::race::Outcome;
@@ -49,6 +49,16 @@ pub struct Found {
     pub outcomes: BTreeMap<Arc<Outcome>, Seen>,
     /// The shortest way to break an invariant, the first of several.
     pub shortest: Option<Vec<Pick>>,
+    /// The same for each invariant that any broke.
+    pub shortest_of: BTreeMap<usize, Vec<Pick>>,
+    /// Where states were searched, by invariant: after which step of its shortest order it could no longer be avoided, and which
+    /// share of the orders from there broke it before that step.
+    pub unavoidable: BTreeMap<usize, (usize, f64)>,
+    /// Orders that get nobody, or not everybody, to the end: how many, and the first of them.
+    pub stuck: BTreeMap<Stuck, (u128, Vec<Pick>)>,
+    /// Where states were searched: how many, and the steps between them.
+    pub states: u64,
+    pub transitions: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,10 +73,13 @@ impl Found {
     fn take(&mut self, steps: &[Taken], ending: &Ending, prune: bool) {
         let orders = if prune { trace::extensions(steps) } else { 1 };
         let violates = !ending.broken.is_empty();
-        for way in ending.broken.iter().flat_map(|broken| &broken.ways) {
-            self.offer_way(steps, way);
+        for broken in &ending.broken {
+            for way in &broken.ways {
+                self.offer_way(broken.invariant, steps, way);
+            }
         }
-        let first = steps.iter().map(|(pick, _)| *pick).collect();
+        let first: Vec<Pick> = steps.iter().map(|(pick, _)| *pick).collect();
+        let stuck = ending.stuck.map(|stuck| (stuck, (orders, first.clone())));
         self.add(Self {
             tried: 1,
             orders,
@@ -74,26 +87,29 @@ impl Found {
             violations: if violates { orders } else { 0 },
             by_invariant: ending.broken.iter().map(|broken| (broken.invariant, orders)).collect(),
             outcomes: [(Arc::clone(&ending.outcome), Seen { orders, first, violates })].into(),
-            shortest: None,
+            stuck: stuck.into_iter().collect(),
+            ..Self::default()
         });
     }
 
-    fn offer_way(&mut self, steps: &[Taken], way: &[usize]) {
+    fn offer_way(&mut self, invariant: usize, steps: &[Taken], way: &[usize]) {
         let needed = trace::needed(steps, way);
         let longer = |known: &Vec<Pick>| {
             let picks = needed.iter().map(|n| &steps[*n].0);
             (moves(picks), needed.len()) > (moves(known), known.len())
         };
-        if !self.shortest.as_ref().is_some_and(longer) {
-            self.offer(trace::first_order(steps, needed));
+        if !self.shortest_of.get(&invariant).is_some_and(longer) {
+            self.offer(invariant, trace::first_order(steps, needed));
         }
     }
 
-    fn offer(&mut self, order: Vec<Pick>) {
-        let shorter =
-            |known: &Vec<Pick>| (moves(&order), order.len(), &order) < (moves(known), known.len(), known);
-        if self.shortest.as_ref().is_none_or(shorter) {
-            self.shortest = Some(order);
+    /// An order that breaks an invariant.
+    pub(crate) fn offer(&mut self, invariant: usize, order: Vec<Pick>) {
+        if self.shortest.as_ref().is_none_or(|known| is_shorter(&order, known)) {
+            self.shortest = Some(order.clone());
+        }
+        if self.shortest_of.get(&invariant).is_none_or(|known| is_shorter(&order, known)) {
+            self.shortest_of.insert(invariant, order);
         }
     }
 
@@ -107,8 +123,12 @@ impl Found {
             let count = self.by_invariant.entry(invariant).or_default();
             *count = count.saturating_add(orders);
         }
-        if let Some(order) = later.shortest {
-            self.offer(order);
+        for (invariant, order) in later.shortest_of {
+            self.offer(invariant, order);
+        }
+        for (stuck, (orders, first)) in later.stuck {
+            let add = |known: &mut (u128, _)| known.0 = known.0.saturating_add(orders);
+            self.stuck.entry(stuck).and_modify(add).or_insert((orders, first));
         }
         for (outcome, seen) in later.outcomes {
             let add = |known: &mut Seen| known.orders = known.orders.saturating_add(seen.orders);
@@ -117,19 +137,26 @@ impl Found {
     }
 }
 
+/// Whether an order is shorter than another, or comes before one that is as long.
+pub fn is_shorter(order: &[Pick], known: &[Pick]) -> bool {
+    (moves(order), order.len(), order) < (moves(known), known.len(), known)
+}
+
 /// How long an order is: that time passes is no move.
 fn moves<'p>(order: impl IntoIterator<Item = &'p Pick>) -> usize {
-    order.into_iter().filter(|pick| **pick != Pick::Timer).count()
+    order.into_iter().filter(|pick| !pick.is_time()).count()
 }
 
 /// An end of the search, as it is told to who counts along.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct End {
     /// Orders that the one which ended here stands for; none where only sleeping steps were left.
     pub orders: u128,
     pub violates: bool,
     /// Which part of the whole ends here.
     pub share: f64,
+    /// The shortest way to break something, where this is shorter than all before it.
+    pub shorter: Option<Vec<Pick>>,
 }
 
 /// Where somebody else wants the search to stop.
@@ -167,14 +194,16 @@ impl<G: Explorer, T: FnMut(End) -> Flow> DepthFirst<'_, G, T> {
         if picks.is_empty() {
             let ending = self.explorer.ending(node)?;
             let before = self.found.orders;
+            let violates = !ending.broken.is_empty();
+            let known = self.found.shortest.clone().filter(|_| violates);
             self.found.take(&self.steps, &ending, self.prune);
             let orders = self.found.orders.saturating_sub(before);
-            let violates = !ending.broken.is_empty();
-            return Ok((self.tell)(End { orders, violates, share }));
+            let shorter = self.found.shortest.clone().filter(|_| violates && known != self.found.shortest);
+            return Ok((self.tell)(End { orders, violates, share, shorter }));
         }
         let awake = awake(&picks, &sleep);
         if awake.is_empty() {
-            return Ok((self.tell)(End { orders: 0, violates: false, share }));
+            return Ok((self.tell)(End { orders: 0, violates: false, share, shorter: None }));
         }
         let part = share / parts(awake.len());
         for pick in awake {

@@ -193,6 +193,7 @@ impl Explorer for Model {
         Ok(Ending {
             outcome: Arc::new(outcome),
             cut: node.moves >= self.moves && !self.able(node).is_empty(),
+            stuck: None,
             broken: broken.into_iter().collect(),
         })
     }

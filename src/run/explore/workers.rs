@@ -14,6 +14,7 @@ use std::{
 use super::{
     Bounds, ExploreError, Failing, MOST_MOVES, MayFail, Progress,
     search::{self, End, Found, Subtree},
+    states,
 };
 use crate::{
     lab::{Chart, LabOptions},
@@ -25,6 +26,7 @@ use crate::{
         explore::execution::{InProcess, OnServers, Processes, Rules},
         session::{EngineError, supervision::or_death},
     },
+    text::both,
 };
 
 /// Subtrees for each worker: many, so that no worker waits long for another at the end.
@@ -65,6 +67,13 @@ pub(crate) async fn run(
     let options = &LabOptions { controlled_only: true, ..options.clone() };
     let rules = rules(scenario, bounds)?;
     if needs_processes(scenario) || !bounds.in_process {
+        if rules.need_restorable_servers() {
+            return Err(ExploreError::Fault(both!(
+                "an order may have no fault but `crash` and `freeze` where it is carried out with client processes: on other \
+                 servers than Redis, and with operations that wait inside their server",
+                "需要客户端进程来执行的顺序（非 Redis 的服务器，或者会在服务器内部等待的操作），其中的故障只能是 `crash` 和 `freeze`"
+            )));
+        }
         // One lab is many processes already.
         let bounds = Bounds { workers: 1, ..bounds.clone() };
         let explorer = Processes::open(scenario, options, &rules).await?;
@@ -73,9 +82,19 @@ pub(crate) async fn run(
     }
     let mut explorers = Vec::new();
     for _ in 0..bounds.workers.max(1) {
-        explorers.push(InProcess::open(scenario, options, &rules, bounds).await?);
+        let explorer = InProcess::open(scenario, options, &rules, bounds).await?;
+        let alone = by_states(bounds) && explorer.has_states();
+        explorers.push(explorer);
+        if alone {
+            break;
+        }
     }
     run_on(explorers, bounds, DESCENTS, watch).await
+}
+
+/// Whether orders are to be counted by their states where they can be.
+fn by_states(bounds: &Bounds) -> bool {
+    bounds.prune && bounds.share
 }
 
 /// Whether what the clients do cannot be put back, but only be gone through again.
@@ -83,7 +102,7 @@ fn needs_processes(scenario: &Scenario) -> bool {
     let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
     let kept = |instruction: &Instruction| match instruction {
         Instruction::Operate(operation) => match &operation.verb {
-            PlannedVerb::Local { .. } | PlannedVerb::Take(_) => true,
+            PlannedVerb::Local { .. } | PlannedVerb::Flock { .. } | PlannedVerb::Take(_) => true,
             // Whoever waits inside the server cannot be put back there.
             PlannedVerb::Redis(words) => {
                 // Which command it is, is known before anything is sent.
@@ -169,7 +188,7 @@ async fn run_supervised<G: OnServers>(
                 Err(_) => break (Err(thread_failed(&PANICKED)), Vec::new()),
             },
             _ = ticks.tick() => {
-                let mut now = *lock(&progress);
+                let mut now = lock(&progress).clone();
                 now.wall = began.elapsed();
                 if watch(&now).is_break() {
                     asked.get_or_insert_with(Instant::now);
@@ -196,7 +215,7 @@ async fn run_supervised<G: OnServers>(
         return (Err(error.into()), explorers);
     }
     let result = result.map(|(found, complete)| {
-        let mut last = *lock(&progress);
+        let mut last = lock(&progress).clone();
         last.wall = began.elapsed();
         // It has ended: there is nothing left to stop.
         let _ = watch(&last);
@@ -216,12 +235,27 @@ struct Work {
 impl Work {
     /// Everything that blocks. The explorers come back, so that their servers can be ended.
     fn all<G: OnServers>(&self, mut explorers: Vec<G>) -> (Result<(Found, bool), ExploreError>, Vec<G>) {
+        if by_states(&self.bounds)
+            && let Some(result) = self.by_states(&mut explorers[0])
+        {
+            return (result, explorers);
+        }
         let size = self.estimate(&mut explorers[0]);
         match size.and_then(|size| self.split(&mut explorers[0], &size)) {
             Ok(subtrees) => self.search(&subtrees, explorers),
             Err(_) if self.stopped() => (Ok((Found::default(), false)), explorers),
             Err(error) => (Err(error), explorers),
         }
+    }
+
+    fn by_states<G: OnServers>(&self, explorer: &mut G) -> Option<Result<(Found, bool), ExploreError>> {
+        let mut space = explorer.states()?;
+        let mut report = |progress: &Progress| {
+            lock(&self.progress).clone_from(progress);
+            if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let found = states::search(&mut space, &self.bounds, self.began, &mut report);
+        Some(if self.stopped() && found.is_err() { Ok((Found::default(), false)) } else { found })
     }
 
     fn estimate<G: OnServers>(&self, explorer: &mut G) -> Result<search::Size, ExploreError> {
@@ -313,6 +347,11 @@ impl Work {
         let mut report = |end: End| {
             let mut progress = lock(&self.progress);
             progress.done += end.share;
+            if let Some(order) = end.shorter
+                && (progress.shortest.is_empty() || search::is_shorter(&order, &progress.shortest))
+            {
+                progress.shortest = order;
+            }
             if end.orders > 0 {
                 progress.tried += 1;
                 progress.pruned = progress.pruned.saturating_add(end.orders - 1);
@@ -355,34 +394,71 @@ fn affordable(size: &search::Size, took: Duration, bounds: &Bounds) -> Result<()
     if seconds <= bounds.longest.as_secs_f64() {
         return Ok(());
     }
-    Err(ExploreError::TooMany { orders: size.ends, rate: size.ends / seconds, days: seconds / 86_400.0 })
+    Err(ExploreError::TooMany { orders: size.ends, rate: size.ends / seconds, seconds })
+}
+
+/// Whether `setup` leaves more than keys, or puts them on the disk: a server that is started again would differ from what is
+/// known of its keys.
+fn setup_changes_the_server(scenario: &Scenario) -> bool {
+    scenario.setup.iter().any(|setup| match &setup.verb {
+        PlannedVerb::Redis(words) => {
+            let name = words.first().and_then(|word| word.render(&minijinja::Value::UNDEFINED).ok());
+            let changes = ["CONFIG", "SCRIPT", "FUNCTION", "SAVE", "BGSAVE"];
+            name.is_none_or(|name| changes.contains(&name.to_ascii_uppercase().as_str()))
+        }
+        _ => false,
+    })
 }
 
 /// Which steps an order may have.
 pub(crate) fn rules(scenario: &Scenario, bounds: &Bounds) -> Result<Rules, ExploreError> {
-    let names = || scenario.clients.iter().map(|client| client.name.as_str());
-    for fault in &bounds.faults {
-        if let Some(name) = &fault.client
-            && !names().any(|known| known == name)
-        {
-            return Err(ExploreError::NoClient {
-                name: name.clone(),
-                known: names().collect::<Vec<_>>().join(", "),
-            });
+    let clients: Vec<&str> = scenario.clients.iter().map(|client| client.name.as_str()).collect();
+    let servers = scenario.lab().servers();
+    let mut rules = Rules {
+        moves: bounds.moves.min(MOST_MOVES),
+        faults: bounds.most_faults,
+        slow: bounds.slow,
+        ..Rules::default()
+    };
+    for MayFail { how, client, server } in &bounds.faults {
+        if let Some(name) = client.as_ref().filter(|name| !clients.contains(&name.as_str())) {
+            return Err(ExploreError::NoClient { name: name.clone(), known: clients.join(", ") });
+        }
+        if let Some(name) = server.as_ref().filter(|name| !servers.contains(&name.as_str())) {
+            return Err(ExploreError::NoServer { name: name.clone(), known: servers.join(", ") });
+        }
+        let meant = |wanted: &Option<String>, name: &str| wanted.as_ref().is_none_or(|wanted| wanted == name);
+        let all = (0..clients.len()).filter(|n| meant(client, clients[*n])).collect::<Vec<_>>();
+        let of_servers = (0..servers.len()).filter(|n| meant(server, servers[*n]));
+        match how {
+            Failing::Crash => rules.crash.extend(all),
+            Failing::Freeze => rules.freeze.extend(all),
+            Failing::LostReply => rules.lose_reply.extend(all),
+            Failing::Cut => {
+                rules
+                    .cut
+                    .extend(of_servers.flat_map(|server| all.iter().map(move |client| (*client, server))));
+            }
+            Failing::Restart => rules.restart.extend(of_servers),
+            Failing::Skew(ahead) => rules.skew.extend(of_servers.map(|server| (server, *ahead))),
         }
     }
-    let may = |how: Failing| {
-        let hits = |fault: &MayFail, name: &str| {
-            fault.how == how && fault.client.as_ref().is_none_or(|client| client == name)
-        };
-        let may = names().enumerate().filter(|(_, name)| bounds.faults.iter().any(|fault| hits(fault, name)));
-        may.map(|(n, _)| n).collect()
-    };
-    Ok(Rules {
-        moves: bounds.moves.min(MOST_MOVES),
-        crash: may(Failing::Crash),
-        freeze: may(Failing::Freeze),
-    })
+    // A fault that is named twice is one.
+    for numbers in [&mut rules.crash, &mut rules.freeze, &mut rules.lose_reply, &mut rules.restart] {
+        numbers.sort_unstable();
+        numbers.dedup();
+    }
+    rules.cut.sort_unstable();
+    rules.cut.dedup();
+    rules.skew.sort_unstable();
+    rules.skew.dedup();
+    if !rules.restart.is_empty() && setup_changes_the_server(scenario) {
+        return Err(ExploreError::Fault(both!(
+            "`restart`: `setup` changes the server itself, and what it changed would not be there any more",
+            "`restart`：`setup` 改动了服务器本身，重启后这些改动就没有了"
+        )));
+    }
+    Ok(rules)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -14,7 +14,7 @@ use crate::{
         expr::Mentions,
         plan::{Condition, NeverPlan},
     },
-    log::{KeyValue, Log, Observed},
+    log::{KeyValue, Log, Observed, is_server_called},
     world::{Holding, Life, World},
 };
 
@@ -73,6 +73,10 @@ impl Asked {
             counters: counted.cloned().collect(),
             values: claims.iter().flat_map(|claim| claim.keys_of("value")).collect(),
         }
+    }
+
+    pub(crate) fn counters(&self) -> impl Iterator<Item = &String> {
+        self.counters.iter()
     }
 
     /// An outcome without the final values, given who held which lock and how far a counter came.
@@ -161,7 +165,8 @@ impl fmt::Display for Outcome {
 /// What the first server that has it holds under a name, or this server does.
 fn value(world: &World, key: &str, server: Option<&str>) -> Option<String> {
     let servers = world.servers.iter();
-    let mut asked = servers.filter(|known| server.is_none_or(|name| known.info.name == name));
+    let mut asked =
+        servers.filter(|known| server.is_none_or(|name| is_server_called(&known.info.name, name)));
     asked.find_map(|server| {
         let keyspace = match server.observed.as_ref()? {
             Observed::Redis(keyspace) => keyspace,

@@ -22,7 +22,7 @@ use crate::{
         parse_millis,
         plan::{Act, TextPlan},
     },
-    log::{ActorId, Condition, EventKind, Fault, LinkId, Log, ServerState, Stop, Target, Way},
+    log::{ActorId, Condition, Direction, EventKind, Fault, LinkId, Log, ServerState, Stop, Target},
     program::Actors,
     text::Text,
     verdict::Watch,
@@ -93,11 +93,12 @@ impl Director {
 
     async fn open(&mut self, sessions: super::harness::Sessions) -> Result<(), EngineError> {
         self.clock.begin();
+        let lab = &self.harness.lab;
         self.recorder.record(EventKind::LabReady {
             lesson: self.scenario.loaded.lesson.id.clone(),
             variant: self.scenario.variant.clone(),
             clock: self.clock.kind(),
-            servers: self.harness.lab.servers(),
+            servers: lab.servers().into_iter().chain(lab.files_info()).collect(),
             actors: self.scenario.actors.iter().map(|plan| plan.actor.clone()).collect(),
             locks: self.scenario.locks.clone(),
         });
@@ -205,6 +206,8 @@ impl Director {
         if line.act.is_step() {
             self.decide()?;
         }
+        // What cannot be evaluated is for the verdict to say.
+        let _ = self.check_invariants();
         self.line += 1;
         self.recorder.record(EventKind::Stop { item: line.item, stop });
         if self.ended() {
@@ -287,7 +290,7 @@ impl Director {
         // Connecting needs replies: whoever has not connected yet does so while there are any, and what is sent to a
         // frozen server then waits in its socket.
         let soon_silent = match (fault.target(), fault.leaves()) {
-            (Target::Link(link), Condition::Held(Way::Replies) | Condition::Delayed(..)) => {
+            (Target::Link(link), Condition::Held(Direction::Replies) | Condition::Delayed(..)) => {
                 vec![link.clone()]
             }
             (Target::Server(server), Condition::Frozen) if self.scenario.lab().is_cluster() => {

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     client::protocol::Request,
     lab::{Link, LinkState},
-    log::{ActorId, Condition, Fault, LinkId, Target, Way},
+    log::{ActorId, Condition, Direction, Fault, LinkId, Target},
 };
 
 /// By how much free play delays a link.
@@ -125,8 +125,8 @@ impl Harness {
                 LinkState::Open => {
                     let hold = |way| Fault::Hold { link: link(), way };
                     faults.push(Fault::Cut { link: link() });
-                    faults.extend([Way::Both, Way::Requests, Way::Replies].map(hold));
-                    faults.push(Fault::Delay { link: link(), way: Way::Both, by_ms: DELAY_MS });
+                    faults.extend([Direction::Both, Direction::Requests, Direction::Replies].map(hold));
+                    faults.push(Fault::Delay { link: link(), way: Direction::Both, by_ms: DELAY_MS });
                 }
                 LinkState::Held(_) | LinkState::Delayed(..) => {
                     faults.extend([Fault::Release { link: link() }, Fault::Drop { link: link() }]);
@@ -252,9 +252,9 @@ impl Harness {
     ) -> Result<Option<impl Future<Output = ()> + use<>>, EngineError> {
         let client = &self.clients[self.homes[actor.0 as usize]];
         let link = self.lab.link_control(&LinkId::new(&client.name, server));
-        let only_replies = |link: &&Link| link.state() == LinkState::Held(Way::Replies);
+        let only_replies = |link: &&Link| link.state() == LinkState::Held(Direction::Replies);
         let Some(link) = link.filter(only_replies) else { return Ok(None) };
         let acts = client.state == ClientState::Running && self.answers(server)?;
-        Ok(acts.then(|| link.holds_on(replies, Way::Replies)))
+        Ok(acts.then(|| link.holds_on(replies, Direction::Replies)))
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     lesson::Path,
     log::{Choice, EventKind, Stop, outlook::Outlook},
     text::Text,
-    verdict::why,
+    verdict,
 };
 
 impl Director {
@@ -60,7 +60,7 @@ impl Director {
         self.clock.set_rate(Rate::PAUSED)?;
         self.settle(&path).await?;
         self.observe().await?;
-        self.check_invariants(&path)?;
+        self.check_invariants().map_err(|error| self.mistake(&path, error))?;
         let item = self.next_item();
         self.recorder.record(EventKind::Stop { item, stop });
         self.recorder.publish();
@@ -68,17 +68,10 @@ impl Director {
     }
 
     /// Records the invariants that have been broken.
-    fn check_invariants(&mut self, path: &Path) -> Result<(), EngineError> {
-        let found = self.invariants.look(&self.scenario, &self.recorder.log);
-        for breach in found.map_err(|error| self.mistake(path, error))? {
-            let invariant = &self.scenario.invariants[breach.invariant];
-            let why = why::explain(&self.scenario, &self.recorder.log, &breach);
-            self.recorder.record(EventKind::Breached {
-                invariant: breach.invariant,
-                says: invariant.says.clone(),
-                why: why.map(|why| why.text),
-                evidence: breach.evidence,
-            });
+    pub(crate) fn check_invariants(&mut self) -> Result<(), String> {
+        for breach in self.invariants.look(&self.scenario, &self.recorder.log)? {
+            let breached = verdict::recorded(&self.scenario, &self.recorder.log, breach);
+            self.recorder.record(breached);
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ use crate::{
     client::protocol::{Request, Response, ServerAddress},
     lab::{Lab, LabOptions, Link, LinkState, Process, ProcessProblem},
     lesson::{Millis, Scenario},
-    log::{ActorId, LinkId, Product, ServerInfo, ServerState},
+    log::{ActorId, FILES, LinkId, Product, ServerInfo, ServerState},
     program::actor_id,
 };
 
@@ -85,6 +85,7 @@ impl Harness {
     /// Starts the clients in a lab.
     async fn enter(scenario: &Scenario, mut lab: Lab) -> Result<(Self, Sessions), EngineError> {
         let servers: Vec<ServerInfo> = lab.servers();
+        let files = scenario.locks_files().then(|| lab.make_files()).transpose()?;
         let server = servers.first().map(|info| info.name.clone()).unwrap_or_default();
         let (sender, arrivals) = mpsc::unbounded_channel();
         let settings = scenario.settings();
@@ -134,7 +135,9 @@ impl Harness {
             });
             let mut client = Client { name: plan.name.clone(), process, stdin, state: ClientState::Running };
             let actors = plan.actors.clone().map(actor_id).collect();
-            client.send(&Request::Join { actors, servers: addresses, session_timeout }).await?;
+            client
+                .send(&Request::Join { actors, servers: addresses, session_timeout, files: files.clone() })
+                .await?;
             clients.push(client);
         }
         let mut harness = Self {
@@ -149,7 +152,10 @@ impl Harness {
             skews: HashMap::new(),
         };
         let joined = harness.joined().await;
-        harness.explained(joined).await.map(|sessions| (harness, sessions))
+        let sessions = harness.explained(joined).await?;
+        let locking = sessions.iter().filter(|(_, server, _)| server == FILES);
+        harness.lab.know_clients(locking.map(|(.., process)| *process).collect());
+        Ok((harness, sessions))
     }
 
     async fn joined(&mut self) -> Result<Sessions, EngineError> {
@@ -275,12 +281,14 @@ impl Harness {
         self.lab.kind().part_of(server).product().traits().refuses_at_once
     }
 
-    /// The server that an actor's operation goes to: of an ensemble, the one that its client is connected to.
+    /// The server that an actor's operation goes to: of an ensemble, the one that its client is connected to, or comes to
+    /// where that one is dead.
     pub(crate) fn server_of<'a>(&'a self, actor: ActorId, on: Option<&'a str>) -> &'a str {
         let named = on.unwrap_or(&self.server);
         let client = &self.clients[self.homes[actor.0 as usize]].name;
         let member = self.lab.kind().part_of(named).is_ensemble();
-        self.lab.home(client).filter(|_| member).unwrap_or(named)
+        let alive = |server: &&str| self.lab.process(server).is_ok_and(|process| process.ended().is_none());
+        self.lab.homes(client).filter(|_| member).find(alive).unwrap_or(named)
     }
 
     /// The name under which an actor's client knows its connection to a server: it has one to all of an ensemble.
@@ -347,7 +355,7 @@ impl Harness {
         let kind = self.lab.kind();
         self.lab.servers().iter().all(|server| {
             let part = kind.part_of(&server.name);
-            if part.product() == Product::Mariadb {
+            if matches!(part.product(), Product::Mariadb | Product::Etcd) {
                 return true;
             }
             if part.is_ensemble() {
@@ -360,7 +368,7 @@ impl Harness {
 
     /// Whether a server can be asked something.
     pub(crate) fn answers(&self, server: &str) -> Result<bool, EngineError> {
-        Ok(self.lab.process(server)?.ended().is_none() && !self.frozen.contains(server))
+        Ok(server == FILES || self.lab.process(server)?.ended().is_none() && !self.frozen.contains(server))
     }
 
     /// What the servers hold now.

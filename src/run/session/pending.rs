@@ -16,7 +16,7 @@ use crate::{
     clock::LessonTime,
     lab::{LinkState, Waiting},
     lesson::{Mistake, Path},
-    log::{ActorId, Command, EventKind, Fault, OpId, Reply},
+    log::{ActorId, Command, EventKind, FILES, Fault, OpId, Reply},
     program::State,
 };
 
@@ -49,6 +49,8 @@ pub(crate) struct PendingOperation {
     waits: Duration,
     /// When the server ends a wait by itself, in lesson time.
     ends: Option<LessonTime>,
+    /// The key that is there as long as it waits.
+    awaits_deletion: Option<String>,
     /// Whether others may go on while it waits inside its server.
     may_wait: bool,
     /// Whether it waits for another actor inside its client.
@@ -76,6 +78,7 @@ impl PendingOperations {
             server,
             waits,
             ends: ends.map(|ends| now + ends),
+            awaits_deletion: wire.command.awaits_deletion().map(str::to_owned),
             may_wait: false,
             is_local: false,
             waits_inside: false,
@@ -234,7 +237,11 @@ impl Director {
                 if pending.ends.is_some_and(|ends| ends <= now) {
                     return Ok(true);
                 }
-                expected.entry(pending.server.clone()).or_default().push(pending.actor);
+                match &pending.awaits_deletion {
+                    Some(key) if self.harness.lab.holds(&pending.server, key).await? => {}
+                    Some(_) => return Ok(true),
+                    None => expected.entry(pending.server.clone()).or_default().push(pending.actor),
+                }
             }
         }
         for (server, actors) in expected {
@@ -258,18 +265,24 @@ impl Director {
 
     /// Whether an operation waits inside its server; the first time it is written down.
     async fn waits_inside(&mut self, op: OpId) -> Result<bool, EngineError> {
-        let Some(PendingOperation { actor, server, waits_inside, .. }) = self.pending.by_op.get(&op).cloned()
+        let Some(PendingOperation { actor, server, waits_inside, awaits_deletion, .. }) =
+            self.pending.by_op.get(&op).cloned()
         else {
             return Ok(false);
         };
-        if self.harness.lab.process(&server).is_err() || !self.harness.answers(&server)? {
+        if (server != FILES && self.harness.lab.process(&server).is_err())
+            || !self.harness.answers(&server)?
+        {
             return Ok(false);
         }
         let known =
             self.pending.inside().filter(|(other, pending)| *other != op && pending.server == server).count();
-        let waits = match self.harness.lab.waiting(&server).await? {
-            Waiting::Number(number) => number > known,
-            Waiting::Sessions(sessions) => self.is_one_of(actor, &server, &sessions),
+        let waits = match awaits_deletion {
+            Some(key) => self.harness.lab.holds(&server, &key).await?,
+            None => match self.harness.lab.waiting(&server).await? {
+                Waiting::Number(number) => number > known,
+                Waiting::Sessions(sessions) => self.is_one_of(actor, &server, &sessions),
+            },
         };
         if waits
             && !waits_inside

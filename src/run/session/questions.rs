@@ -4,7 +4,7 @@ use super::{EngineError, director::Director};
 use crate::{
     lesson::{
         Path,
-        plan::{AskPlan, ChoicePlan},
+        plan::{AskPlan, ChoicePlan, RightPlan, TextPlan},
     },
     log::{AskedChoice, EventKind},
     verdict,
@@ -56,8 +56,17 @@ impl Director {
                 };
                 self.mistake(&path, why.message)
             })?;
-            self.recorder.record(EventKind::Decided { item: open.item, right });
+            let why = reason(&open.ask);
+            let why = why.map(|why| self.fill(why, &self.names(), &open.path)).transpose()?;
+            self.recorder.record(EventKind::Decided { item: open.item, right, why });
         }
         Ok(())
     }
+}
+
+/// Why it comes as it does. Where the question does not say it, a choice that is always right may: nobody else ever
+/// reads what such a choice says.
+fn reason(ask: &AskPlan) -> Option<&TextPlan> {
+    let mut always = ask.choices.iter().filter(|choice| matches!(choice.right, RightPlan::Always));
+    ask.why.as_ref().or_else(|| always.find_map(|choice| choice.why.as_ref()))
 }

@@ -80,7 +80,7 @@ impl Director {
         loop {
             self.settle_waits(path).await?;
             self.observe().await?;
-            let holds = verdict::holds(&self.scenario, &self.recorder.log, &plan.that);
+            let holds = verdict::is_so(&self.scenario, &self.recorder.log, &plan.that);
             if holds.map_err(|error| self.mistake(&path.key("that"), error))? {
                 return Ok(());
             }
@@ -113,7 +113,7 @@ impl Director {
             self.move_ready(moving, path).await?;
             let timer = self.next_timer().filter(|(_, due)| *due <= target);
             let next = timer.map_or(target, |(_, due)| due);
-            if !self.run_clock_until(surely_after(next), moving, path).await? {
+            if !self.run_clock_until(surely_after(next), Some(moving), path).await? {
                 continue;
             }
             let Some((actor, _)) = timer else { break };
@@ -189,14 +189,15 @@ impl Director {
 
     /// Lets the clock run or jump until a moment, and handles what arrives meanwhile.
     pub(crate) async fn run_clock_to(&mut self, target: LessonTime, path: &Path) -> Result<(), EngineError> {
-        self.run_clock_until(target, &[], path).await.map(drop)
+        self.run_clock_until(target, None, path).await.map(drop)
     }
 
-    /// As [`Director::run_clock_to`], but `false` as soon as one of `moving` can make a move: before the moment has come.
+    /// As [`Director::run_clock_to`], but, where there is a list of who moves, `false` as soon as one of them can make a move
+    /// or what arrived has begun a wait that ends sooner.
     async fn run_clock_until(
         &mut self,
         target: LessonTime,
-        moving: &[ActorId],
+        moving: Option<&[ActorId]>,
         path: &Path,
     ) -> Result<bool, EngineError> {
         self.must_be_affordable(target, path)?;
@@ -212,7 +213,8 @@ impl Director {
             // Nothing passes over what arrives meanwhile.
             let arrival = self.harness.lab.next_arrival();
             let left = arrival.map_or(target, |due| next_milli(due).min(target)).since(now);
-            if moving.iter().any(|actor| self.can_move(*actor)) {
+            let sooner = || self.next_timer().is_some_and(|(_, due)| surely_after(due) < target);
+            if moving.is_some_and(|moving| sooner() || moving.iter().any(|actor| self.can_move(*actor))) {
                 return Ok(false);
             }
             let tempo = *self.tempo.borrow_and_update();

@@ -41,16 +41,16 @@ mod tests {
 
     #[test]
     fn what_was_not_on_the_disk_is_gone() {
-        let data = tempfile::tempdir().unwrap();
-        lose_unsynced(data.path()).unwrap();
+        let data = tempfile::tempdir().expect("a directory");
+        lose_unsynced(data.path()).expect("it is cut");
         let dir = data.path().join("appendonlydir");
-        fs::create_dir(&dir).unwrap();
+        fs::create_dir(&dir).expect("made");
         for name in ["a.1.incr.aof", "b.1.incr.aof", "a.1.base.rdb"] {
-            fs::write(dir.join(name), "twelve bytes").unwrap();
+            fs::write(dir.join(name), "twelve bytes").expect("written");
         }
-        fs::write(dir.join("a.1.incr.aof.synced"), 6_u64.to_le_bytes()).unwrap();
-        lose_unsynced(data.path()).unwrap();
-        let read = |name: &str| fs::read_to_string(dir.join(name)).unwrap();
+        fs::write(dir.join("a.1.incr.aof.synced"), 6_u64.to_le_bytes()).expect("written");
+        lose_unsynced(data.path()).expect("it is cut");
+        let read = |name: &str| fs::read_to_string(dir.join(name)).expect("there");
         assert_eq!(read("a.1.incr.aof"), "twelve");
         assert_eq!(read("b.1.incr.aof"), "", "never synced");
         assert_eq!(read("a.1.base.rdb"), "twelve bytes", "synced before it had this name");

@@ -74,7 +74,7 @@ impl<R: Runs> App<R> {
                 self.catalogue_focus = CatalogueFocus::Variants(self.found_variant());
             }
             (Action::Open, CatalogueFocus::Variants(variant)) => self.open(self.selected, variant),
-            (Action::Open, _) => self.open(self.selected, 0),
+            (Action::Open, _) => self.open(self.selected, self.resumed()),
             (Action::Move(_) | Action::End(_), _) => self.choose(lines(action)),
             (Action::Page(_), _) => self.scroll_description(lines(action)),
             (Action::Compare, _) => self.compare(self.selected, None),
@@ -84,6 +84,17 @@ impl<R: Runs> App<R> {
             }
             _ => {}
         }
+    }
+
+    /// Where the chosen lesson was left: the variant that was opened last, or the first after it that is not finished.
+    fn resumed(&self) -> usize {
+        let Some(entry) = self.catalogue.entries.get(self.selected) else { return 0 };
+        let (progress, count) = (self.progress.progress(), entry.variants.len());
+        let last = progress.last.get(&entry.id);
+        let last = entry.variants.iter().position(|variant| Some(&variant.name) == last).unwrap_or(0);
+        let mut from_there = (last..count).chain(0..last);
+        let is_left = |n: &usize| !progress.is_finished(&entry.id, &entry.variants[*n].name);
+        from_there.find(is_left).unwrap_or(0)
     }
 
     fn has_variants(&self) -> bool {

@@ -6,18 +6,25 @@
 //! real loop.
 
 pub(crate) mod browse;
+pub mod classroom;
+pub mod follow;
+pub mod kata;
 pub(crate) mod mouse;
 pub(crate) mod palette;
 pub(crate) mod synchronized;
 pub mod terminal;
 pub(crate) mod update;
 
-pub use crate::ui::app::update::{App, Listened, Message, Mode};
+pub use crate::ui::app::{
+    classroom::Heard,
+    update::{App, Listened, Message, Mode, interview::today},
+};
 
 use crate::run::{LessonChoice, Runs};
 use crate::ui::state::screen::Mistakes;
 use std::{
     io,
+    path::PathBuf,
     task::Poll,
     time::{Duration, Instant},
 };
@@ -25,6 +32,7 @@ use std::{
 use crossterm::event::Event;
 use futures::{Stream, StreamExt as _, future::OptionFuture};
 use ratatui::{Terminal, backend::Backend, layout::Rect};
+use tokio::sync::mpsc;
 
 use crate::{
     signals::Signals,
@@ -33,7 +41,9 @@ use crate::{
         keys::KeyMap,
         state::{
             catalogue::Catalogue,
+            interview::Beginning,
             progress::{Store, Trouble},
+            reviews::ReviewStore,
         },
         theme::Theme,
         view,
@@ -53,6 +63,11 @@ pub struct AppOptions {
     pub questions: bool,
     pub reduced_motion: bool,
     pub progress: Store,
+    pub reviews: ReviewStore,
+    /// The interview is opened at once, in place of the catalogue.
+    pub interview: Option<Beginning>,
+    /// Where the step that is on the screen is written, for the teacher's notes.
+    pub board: Option<PathBuf>,
     /// What is wrong with it: told on the first screen.
     pub trouble: Option<Trouble>,
     pub keys: KeyMap,
@@ -72,6 +87,9 @@ impl Default for AppOptions {
             theme: Theme::default(),
             questions: true,
             progress: Store::default(),
+            reviews: ReviewStore::default(),
+            interview: None,
+            board: None,
             trouble: None,
             keys: KeyMap::default(),
             reduced_motion: false,
@@ -108,7 +126,7 @@ const SHORTEST: Duration = Duration::from_millis(16);
 /// Runs the program until the learner leaves, the terminal goes away or a signal comes.
 pub async fn run<B, I, R>(
     terminal: &mut Terminal<B>,
-    mut input: I,
+    input: I,
     catalogue: Catalogue,
     runs: R,
     options: AppOptions,
@@ -118,15 +136,43 @@ where
     I: Stream<Item = io::Result<Event>> + Unpin,
     R: Runs,
 {
+    run_app(terminal, input, &mut App::new(catalogue, runs, &options)).await
+}
+
+/// The same with a program that is there already, such as one with a class before its screen.
+pub async fn run_app<B, I, R>(
+    terminal: &mut Terminal<B>,
+    mut input: I,
+    app: &mut App<R>,
+) -> Result<Ended, AppError>
+where
+    B: Backend,
+    I: Stream<Item = io::Result<Event>> + Unpin,
+    R: Runs,
+{
+    let ended = follow_messages(terminal, &mut input, app).await;
+    app.keep_last();
+    ended
+}
+
+async fn follow_messages<B, I, R>(
+    terminal: &mut Terminal<B>,
+    input: &mut I,
+    app: &mut App<R>,
+) -> Result<Ended, AppError>
+where
+    B: Backend,
+    I: Stream<Item = io::Result<Event>> + Unpin,
+    R: Runs,
+{
     let mut signals = Signals::listen().map_err(AppError::Signals)?;
-    let mut app = App::new(catalogue, runs, &options);
     let mut drawn: Option<Instant> = None;
     let mut changed = true;
     loop {
         let now = Instant::now();
         let may_draw = drawn.is_none_or(|drawn| now >= drawn + SHORTEST);
         if changed && may_draw {
-            draw(terminal, &mut app)?;
+            draw(terminal, app)?;
             drawn = Some(now);
             changed = false;
         }
@@ -141,13 +187,13 @@ where
                 Some(event) => Message::Input(event.map_err(AppError::Input)?),
                 None => return Ok(Ended::InputOver),
             },
-            update = next_update(&mut app) => update,
+            update = next_update(app) => update,
             () = tokio::time::sleep_until(wake.unwrap_or(now).into()), if wake.is_some() => Message::Tick,
         };
         changed |= app.handle(message, Instant::now());
         // Whatever else has come is taken in before the next picture.
         for _ in 0..DRAIN {
-            let Some(message) = pending(&mut input, &mut app).await? else { break };
+            let Some(message) = pending(input, app).await? else { break };
             changed |= app.handle(message, Instant::now());
         }
         if matches!(app.mode(), Mode::Ending) {
@@ -169,10 +215,19 @@ fn draw<B: Backend, R: Runs>(terminal: &mut Terminal<B>, app: &mut App<R>) -> Re
     drawn.map(drop).map_err(|error| AppError::Draw(error.to_string()))
 }
 
-/// The next update of a live run or of many; never, while there are none.
+/// The next update of a live run or of many, or of a class; never, while there are none.
 async fn next_update<R: Runs>(app: &mut App<R>) -> Message {
-    let Listened { session, batch } = app.listened();
+    let Listened { session, batch, room } = app.listened();
+    let (tally, remote) = room.map(|room| (&mut room.tally, &mut room.remote)).unzip();
+    let tally = tally.map(async |tally| match tally.changed().await {
+        Ok(()) => Heard::Tally(tally.borrow().clone()),
+        Err(_) => Heard::Gone,
+    });
     tokio::select! {
+        Some(heard) = OptionFuture::from(tally) => Message::Class(heard),
+        Some(asked) = OptionFuture::from(remote.map(mpsc::Receiver::recv)) => {
+            Message::Class(asked.map_or(Heard::Gone, Heard::Remote))
+        }
         Some(update) = OptionFuture::from(session.map(|session| session.updates.recv())) => Message::Run(update),
         Some(update) = OptionFuture::from(batch.map(|batch| batch.updates.recv())) => Message::Batch(update),
         else => std::future::pending().await,

@@ -8,7 +8,7 @@ use super::{App, update::Mode};
 use crate::{
     run::Runs,
     ui::{
-        keys::{Action, Pane},
+        keys::Action,
         state::screen::Overlay,
         view::{Hit, Screen},
     },
@@ -69,8 +69,8 @@ impl<R: Runs> App<R> {
                 lesson.selected = None;
                 lesson.run.seek(position);
             }
-            Hit::Choice(choice) => {
-                lesson.focus = Pane::Story;
+            Hit::Choice(pane, choice) => {
+                lesson.focus = pane;
                 let free = lesson.run.free.is_some();
                 self.act(if free { Action::MoveActor(choice) } else { Action::Answer(choice) }, now);
             }
@@ -87,18 +87,20 @@ impl<R: Runs> App<R> {
 
     fn wheel(&mut self, at: (u16, u16), by: i32) {
         match self.overlay {
-            Overlay::Nothing => {}
+            Overlay::Nothing | Overlay::Joining => {}
             Overlay::Palette | Overlay::Branches(_) => {
                 return self.act(Action::Move(by.signum()), Instant::now());
             }
-            Overlay::Help(_) | Overlay::Cards(_) => return self.scroll_overlay(by),
+            Overlay::Help(_) => return self.scroll_overlay(by),
         }
         match (&self.mode, self.hit(at)) {
+            _ if self.interviewing().is_some() => self.act(Action::Move(by.signum()), Instant::now()),
             (Mode::Browsing | Mode::Outcomes(_), _) => {
                 self.act(Action::Move(by.signum()), Instant::now());
             }
-            (Mode::Learning(_), Hit::Pane(pane) | Hit::Event(pane, _)) => self.scroll_pane(pane, by),
-            (Mode::Learning(_), Hit::Choice(_)) => self.scroll_pane(Pane::Story, by),
+            (Mode::Learning(_), Hit::Pane(pane) | Hit::Event(pane, _) | Hit::Choice(pane, _)) => {
+                self.scroll_pane(pane, by);
+            }
             _ => {}
         }
     }

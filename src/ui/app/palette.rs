@@ -132,12 +132,16 @@ impl<R: Runs> App<R> {
             Mode::Browsing | Mode::Ending => self.selected,
         });
         match (action, &self.mode) {
-            (Action::Cards, _) => entry.is_some_and(|entry| !entry.interview.is_empty()),
+            (Action::Cards, Mode::Browsing) => true,
+            (Action::Cards, _) => {
+                self.interview.is_some() || entry.is_some_and(|entry| !entry.interview.is_empty())
+            }
             (Action::Open | Action::Variants(true), Mode::Browsing) => {
                 entry.is_some_and(|entry| entry.broken.is_none() && !entry.variants.is_empty())
             }
             (Action::Variant(_) | Action::Compare, _) => entry.is_some_and(|entry| entry.variants.len() > 1),
-            (Action::MoveActor(_), _) => false,
+            (Action::Vote, Mode::Learning(lesson)) => lesson.run.free.is_some(),
+            (Action::MoveActor(_) | Action::Vote, _) => false,
             (Action::Branches, Mode::Learning(lesson)) => !lesson.branches.is_empty(),
             (Action::Answer(choice), Mode::Learning(lesson)) => choice < lesson.run.choices(),
             (Action::Skip, Mode::Learning(lesson)) => lesson.run.choices() > 0,
@@ -162,7 +166,9 @@ impl<R: Runs> App<R> {
             let marks = found.marks.get(&0).cloned().unwrap_or_default();
             let other = found.marks.iter().find(|(at, _)| **at > 0);
             let other = other.map(|(at, marks)| (candidates[*at].text.to_owned(), marks.clone()));
-            listed.push((found.score, Listed { command, marks, other }));
+            // What is typed in full is meant, whatever else it is a part of.
+            let exact = candidates.iter().any(|candidate| candidate.text == self.palette.typed.trim());
+            listed.push((if exact { u32::MAX } else { found.score }, Listed { command, marks, other }));
         }
         // Of equals the shorter: more of it was typed. With nothing typed all stay where they are.
         if !self.palette.typed.trim().is_empty() {
@@ -198,8 +204,9 @@ impl<R: Runs> App<R> {
     pub(crate) fn places(&self) -> Vec<Place> {
         match self.overlay {
             Overlay::Palette => vec![Place::Field, Place::Everywhere],
-            Overlay::Help(_) | Overlay::Cards(_) => vec![Place::Page, Place::Everywhere],
+            Overlay::Help(_) => vec![Place::Page, Place::Everywhere],
             Overlay::Branches(_) => vec![Place::Branches, Place::Free, Place::Everywhere],
+            Overlay::Joining => vec![Place::Class, Place::Everywhere],
             Overlay::Nothing => match (&self.mode, self.catalogue_focus) {
                 (Mode::Browsing, CatalogueFocus::Search) => vec![Place::Field, Place::Everywhere],
                 _ => self.places_below(),
@@ -209,6 +216,10 @@ impl<R: Runs> App<R> {
 
     /// The places of the screen itself: whatever lies over it, and though somebody types.
     fn places_below(&self) -> Vec<Place> {
-        self.screen().map_or_else(Vec::new, |screen| screen.places())
+        let mut places = self.screen().map_or_else(Vec::new, |screen| screen.places());
+        if self.class.is_some() {
+            places.insert(places.len().saturating_sub(1), Place::Class);
+        }
+        places
     }
 }

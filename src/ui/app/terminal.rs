@@ -8,7 +8,13 @@
     reason = "screens are drawn here, and no cell of them acts on a terminal"
 )]
 
-use std::{io, mem::ManuallyDrop, panic};
+use std::{
+    io,
+    mem::ManuallyDrop,
+    panic,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use crossterm::{
     event::{DisableMouseCapture, EnableMouseCapture, Event},
@@ -20,6 +26,7 @@ use ratatui::{Terminal, TerminalOptions, Viewport, backend::CrosstermBackend, la
 use tokio::sync::mpsc;
 
 use super::synchronized::Synchronized;
+use crate::ui::state::classroom::protocol;
 
 pub type RealTerminal = Terminal<Synchronized<CrosstermBackend<io::Stdout>>>;
 
@@ -40,6 +47,10 @@ impl TerminalGuard {
         execute!(io::stdout(), EnterAlternateScreen)?;
         let hook = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
+            // A panic of the server of the class' pages ends none of the lesson: the screen stays.
+            if std::thread::current().name() == Some(protocol::THREAD) {
+                return;
+            }
             // In the middle of a picture the terminal would wait for its end before it shows the message.
             let _ = execute!(io::stdout(), EndSynchronizedUpdate);
             // `try_init` has set a hook that gives the screen back; the mouse goes back before it.
@@ -86,4 +97,86 @@ pub fn input() -> io::Result<impl Stream<Item = io::Result<Event>> + Unpin> {
         }
     })?;
     Ok(futures::stream::poll_fn(move |context| events.poll_recv(context)))
+}
+
+/// As [`input`], and nothing is read while the gate is closed.
+pub fn gated_input() -> io::Result<(impl Stream<Item = io::Result<Event>> + Unpin, InputGate)> {
+    let (tell, mut events) = mpsc::unbounded_channel();
+    let gate = InputGate::default();
+    let shared = Arc::clone(&gate.0);
+    std::thread::Builder::new().name("input".to_owned()).spawn(move || {
+        loop {
+            shared.begin_reading();
+            // Read without anything being there it would take a key that is the other program's.
+            let event = match crossterm::event::poll(LOOK) {
+                Ok(false) => None,
+                Ok(true) => Some(crossterm::event::read()),
+                Err(error) => Some(Err(error)),
+            };
+            shared.end_reading();
+            let last = matches!(event, Some(Err(_)));
+            if event.is_some_and(|event| tell.send(event).is_err()) || last {
+                return;
+            }
+        }
+    })?;
+    Ok((futures::stream::poll_fn(move |context| events.poll_recv(context)), gate))
+}
+
+/// How long the terminal is looked at before another program may have it.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Keeps the terminal's input from being read while another program has the terminal.
+#[derive(Debug, Clone, Default)]
+pub struct InputGate(Arc<Gate>);
+
+#[derive(Debug, Default)]
+struct Gate {
+    state: Mutex<GateState>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct GateState {
+    closed: bool,
+    reading: bool,
+}
+
+/// The gate is closed until this is dropped.
+#[derive(Debug)]
+pub struct ClosedGate<'a>(&'a Gate);
+
+impl InputGate {
+    /// Closes the gate, once what is being read has been read.
+    pub fn close(&self) -> ClosedGate<'_> {
+        self.0.update(|state| state.closed = true);
+        drop(self.0.wait_while(|state| state.reading));
+        ClosedGate(&self.0)
+    }
+}
+
+impl Drop for ClosedGate<'_> {
+    fn drop(&mut self) {
+        self.0.update(|state| state.closed = false);
+    }
+}
+
+impl Gate {
+    fn begin_reading(&self) {
+        self.wait_while(|state| state.closed).reading = true;
+    }
+
+    fn end_reading(&self) {
+        self.update(|state| state.reading = false);
+    }
+
+    fn update(&self, change: impl FnOnce(&mut GateState)) {
+        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        self.changed.notify_all();
+    }
+
+    fn wait_while(&self, wanted: impl Fn(&GateState) -> bool) -> MutexGuard<'_, GateState> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        self.changed.wait_while(state, |state| wanted(state)).unwrap_or_else(PoisonError::into_inner)
+    }
 }

@@ -4,6 +4,7 @@
 
 pub(crate) mod compare;
 pub(crate) mod free;
+pub(crate) mod interview;
 pub(crate) mod learn;
 pub(crate) mod outcomes;
 pub(crate) mod show;
@@ -13,17 +14,27 @@ use std::time::{Duration, Instant};
 use crossterm::event::{Event, KeyEventKind};
 use ratatui::layout::Rect;
 
-use super::AppOptions;
+use super::{
+    AppOptions,
+    classroom::{Heard, Shown},
+};
+use crate::lesson::{Expect, plan::listing::Listing};
 use crate::run::{LessonChoice, Runs};
 use crate::ui::{
     keys::{Action, Chord, KeyMap, Place},
     state::{
         branches::Branches,
         browse::{CatalogueFocus, Search},
-        catalogue::Catalogue,
+        catalogue::{Catalogue, CatalogueVariant},
+        classroom::{Class, ClassRun, protocol::Classroom},
+        fingerprint::Fingerprints,
+        interview::Interview,
         learning::Learning,
         palette::Palette,
-        progress::{Record, Store},
+        playing::{Board, Playing, Script},
+        preview::Preview,
+        progress::{Progress, Record, Store},
+        reviews::ReviewStore,
     },
 };
 use compare::ComparisonScreen;
@@ -49,6 +60,9 @@ pub(crate) const SPEEDS: [f64; 6] = [0.25, 0.5, 1.0, 2.0, 4.0, 10.0];
 const FRAME: Duration = Duration::from_millis(33);
 /// Lines of a page, whatever the pane's height: small enough to keep the place.
 pub(crate) const PAGE: i32 = 5;
+/// How many rows the timelines get or lose at a time, and at most.
+pub(crate) const ROWS: i16 = 2;
+pub(crate) const MOST_ROWS: i16 = 30;
 
 #[derive(Debug)]
 pub enum Message {
@@ -57,6 +71,7 @@ pub enum Message {
     Run(Option<Update>),
     /// Many runs; `None` when they are gone.
     Batch(Option<BatchUpdate>),
+    Class(Heard),
     Tick,
 }
 
@@ -64,6 +79,7 @@ pub enum Message {
 pub struct Listened<'a> {
     pub session: Option<&'a mut Session>,
     pub batch: Option<&'a mut Batch>,
+    pub room: Option<&'a mut Classroom>,
 }
 
 #[derive(Debug)]
@@ -88,10 +104,15 @@ pub struct Lesson {
     pub(crate) selected: Option<usize>,
     /// How many clients are left out at the left of the sequence, if the learner says so.
     pub(crate) aside: Option<u16>,
+    /// Whether the verdict shows what proves it.
+    pub(crate) proof: bool,
     /// Where it is one run of many, and not of the story.
     single: Option<Single>,
+    /// What the clients run.
+    pub(crate) listings: Vec<Listing>,
     /// The runs of free play, of which `run` is one.
     pub(crate) branches: Branches,
+    pub(crate) class: ClassRun,
 }
 
 impl Lesson {
@@ -105,8 +126,11 @@ impl Lesson {
             scrolls: Scrolls::default(),
             selected: None,
             aside: None,
+            proof: false,
             single: None,
+            listings: Vec::new(),
             branches: Branches::default(),
+            class: ClassRun::default(),
         }
     }
 
@@ -137,13 +161,34 @@ pub struct App<R> {
     reduced_motion: bool,
     /// How the log is looked at, in every lesson.
     lens: Lens,
+    /// Whether programs are shown where there is no room for them beside the wire.
+    program: bool,
+    /// How many rows more the timelines have than by themselves.
+    rows: i16,
+    /// The failure of the chosen lesson, in the catalogue.
+    pub(crate) preview: Option<Preview>,
+    /// Of which variant it was asked for, whether there is one or not.
+    previewed: Option<LessonChoice>,
+    pub(crate) fingerprints: Fingerprints,
     /// Told at the bottom of the screen until the next key.
-    notice: Option<Notice>,
-    progress: Store,
+    pub(crate) notice: Option<Notice>,
+    pub(crate) progress: Store,
+    reviews: ReviewStore,
+    board: Board,
+    /// Whoever is before the screen, and what was told them last.
+    pub(crate) class: Option<Box<Class>>,
+    pub(crate) shown_to_class: Option<Shown>,
+    /// When presenting began.
+    presenting: Option<Instant>,
+    /// It lies over everything else, but for what a card has opened.
+    pub(crate) interview: Option<Interview>,
+    /// When the last message came: in seconds since 1970, and for stopwatches.
+    pub(crate) moment: (i64, Instant),
 }
 
 impl<R: Runs> App<R> {
     pub fn new(catalogue: Catalogue, runs: R, options: &AppOptions) -> Self {
+        let kept = &options.progress.progress().screen;
         let mut app = Self {
             catalogue,
             runs,
@@ -162,14 +207,29 @@ impl<R: Runs> App<R> {
             form: Form::default(),
             questions: options.questions,
             reduced_motion: options.reduced_motion,
-            lens: Lens::default(),
+            lens: if kept.sequence { Lens::Sequence } else { Lens::Timeline },
+            program: kept.program,
+            rows: kept.rows.clamp(-MOST_ROWS, MOST_ROWS),
+            fingerprints: Fingerprints::new(Instant::now()),
+            preview: None,
+            previewed: None,
             notice: match &options.trouble {
                 Some(trouble) => Some(Notice::Progress(trouble.clone())),
                 None if options.outdated => Some(Notice::Outdated),
                 None => options.mistakes.clone().map(Notice::Config),
             },
             progress: options.progress.clone(),
+            reviews: options.reviews.clone(),
+            board: Board::new(options.board.clone()),
+            class: None,
+            shown_to_class: None,
+            presenting: None,
+            interview: None,
+            moment: (interview::today(), Instant::now()),
         };
+        if let Some(beginning) = &options.interview {
+            app.begin_interview(beginning, Instant::now());
+        }
         if let (Some(choice), Some(names)) = (&options.open, &options.compare)
             && app.compare_named(choice, names)
         {
@@ -180,6 +240,7 @@ impl<R: Runs> App<R> {
         {
             app.open(entry, variant);
         }
+        app.look_ahead(Instant::now());
         app
     }
 
@@ -205,7 +266,8 @@ impl<R: Runs> App<R> {
     }
 
     pub fn listened(&mut self) -> Listened<'_> {
-        let mut listened = Listened::default();
+        let room = self.class.as_mut().and_then(|class| class.room.as_mut());
+        let mut listened = Listened { room, ..Listened::default() };
         match &mut self.mode {
             Mode::Learning(lesson) => {
                 listened.session = lesson.run.session.as_mut();
@@ -221,19 +283,55 @@ impl<R: Runs> App<R> {
 
     /// When to wake up although nothing happens: never, while nothing moves.
     pub fn wake(&self, now: Instant) -> Option<Instant> {
+        let class = self.class.as_ref().and_then(|class| class.wake(now));
+        class.into_iter().chain(self.wake_for_mode(now)).min()
+    }
+
+    fn wake_for_mode(&self, now: Instant) -> Option<Instant> {
+        let round = self.interviewing().and_then(|interview| interview.round.as_ref());
+        if let Some(round) = round.filter(|round| round.mock && round.card().is_some()) {
+            return Some(next_second(round.clock(now).0, now));
+        }
         match &self.mode {
             Mode::Learning(lesson) if lesson.run.playback.is_moving() => Some(now + FRAME),
-            Mode::Learning(lesson) => lesson.run.due(),
+            Mode::Learning(lesson) => {
+                let clock = self.presented().map(|presented| next_second(presented, now));
+                [lesson.run.due(), clock].into_iter().flatten().min()
+            }
             Mode::Comparing(comparison) => comparison.comparing.next,
-            Mode::Browsing | Mode::Outcomes(_) | Mode::Ending => None,
+            Mode::Browsing => {
+                let preview = self.preview.as_ref().and_then(Preview::due);
+                preview.into_iter().chain(self.fingerprint_due()).min()
+            }
+            Mode::Outcomes(_) | Mode::Ending => None,
         }
+    }
+
+    /// How long a lesson has been presented, while it is.
+    pub(crate) fn presented(&self) -> Option<Duration> {
+        let since = self.presenting.filter(|_| self.form == Form::Presenting)?;
+        Some(self.moment.1.saturating_duration_since(since))
     }
 
     /// Takes in a message; `true` when the picture may have changed.
     pub fn handle(&mut self, message: Message, now: Instant) -> bool {
+        self.moment = (interview::today(), now);
         let changed = self.take(message, now);
+        self.run_ballot(now);
         self.note_progress();
+        self.look_ahead(now);
+        self.tell_followers();
+        self.tell_class(now);
         changed
+    }
+
+    /// Says which step is on the screen, for the teacher's notes.
+    fn tell_followers(&mut self) {
+        match &self.mode {
+            Mode::Learning(lesson) => self.board.step(lesson.run.playback.steps_over()),
+            _ if self.board.is_empty() => {}
+            _ => self.board.announce(None),
+        }
     }
 
     fn note_progress(&mut self) {
@@ -262,13 +360,81 @@ impl<R: Runs> App<R> {
         }
     }
 
+    /// In the catalogue, tells the failure of the chosen lesson from its recording.
+    fn look_ahead(&mut self, now: Instant) {
+        if !matches!(self.mode, Mode::Browsing) {
+            (self.preview, self.previewed) = (None, None);
+            return;
+        }
+        let choice = self.failure_of(self.selected);
+        if self.previewed != choice {
+            let log = choice.as_ref().and_then(|choice| self.runs.recorded(choice));
+            self.preview = log.map(|log| Preview::new(log, self.reduced_motion, now));
+            self.previewed = choice;
+            self.look_at_table();
+        }
+        // One at a time, while nobody types.
+        if self.fingerprint_due().is_some_and(|due| now >= due) {
+            let choice = self.failure_of(self.fingerprints.made.len());
+            let log = choice.and_then(|choice| self.runs.recorded(&choice));
+            self.fingerprints.add(log.as_ref(), now);
+        }
+    }
+
+    /// Asks the recordings for the figures of the chosen lesson's table, once.
+    fn look_at_table(&mut self) {
+        let count = match self.catalogue.entries.get(self.selected) {
+            Some(entry) if entry.table.as_ref().is_some_and(|table| table.figures.is_empty()) => {
+                entry.variants.len()
+            }
+            _ => return,
+        };
+        let choices = (0..count).map(|variant| self.choice(self.selected, variant));
+        let figures = choices.map(|choice| self.runs.figure(&choice?)).collect();
+        if let Some(table) = &mut self.catalogue.entries[self.selected].table {
+            table.figures = figures;
+        }
+    }
+
+    /// When the next fingerprint is to be made: while the catalogue is seen.
+    fn fingerprint_due(&self) -> Option<Instant> {
+        self.fingerprints.due(self.catalogue.entries.len()).filter(|_| self.interviewing().is_none())
+    }
+
+    /// The first variant of a lesson that fails.
+    fn failure_of(&self, entry: usize) -> Option<LessonChoice> {
+        let fails = |variant: &CatalogueVariant| variant.expect == Expect::Shown;
+        let variant = self.catalogue.entries.get(entry)?.variants.iter().position(fails)?;
+        self.choice(entry, variant)
+    }
+
+    /// Keeps something beyond this run of the program.
+    pub(crate) fn keep(&mut self, change: impl Fn(&mut Progress)) {
+        if let Err(trouble) = self.progress.change(change) {
+            self.notice = Some(Notice::Progress(trouble));
+        }
+    }
+
+    pub(crate) fn has_tried(&mut self, action: &'static str) {
+        if !self.progress.progress().tried.contains(action) {
+            self.keep(|progress| {
+                progress.tried.insert(action.to_owned());
+            });
+        }
+    }
+
     fn take(&mut self, message: Message, now: Instant) -> bool {
         match message {
             Message::Tick => {
                 match &mut self.mode {
                     Mode::Learning(lesson) => lesson.run.tick(self.lang, now),
                     Mode::Comparing(comparison) => comparison.comparing.tick(now),
-                    Mode::Browsing | Mode::Outcomes(_) | Mode::Ending => {}
+                    Mode::Browsing => {
+                        if let Some(preview) = &mut self.preview {
+                            preview.tick(now);
+                        }
+                    }
+                    Mode::Outcomes(_) | Mode::Ending => {}
                 }
                 true
             }
@@ -278,6 +444,10 @@ impl<R: Runs> App<R> {
                     Mode::Comparing(comparison) => comparison.comparing.receive(update, &self.runs),
                     Mode::Browsing | Mode::Outcomes(_) | Mode::Ending => {}
                 }
+                true
+            }
+            Message::Class(heard) => {
+                self.hear(heard, now);
                 true
             }
             Message::Batch(update) => {
@@ -325,7 +495,10 @@ impl<R: Runs> App<R> {
         }
         self.notice = None;
         match (action, self.overlay) {
-            (Action::Quit, _) => self.mode = Mode::Ending,
+            (Action::Quit, _) => {
+                self.keep_last();
+                self.mode = Mode::Ending;
+            }
             (Action::Language, _) => self.set_lang(self.lang.other()),
             (Action::SetLang(lang), _) => self.set_lang(lang),
             (Action::Questions, _) => self.toggle_questions(),
@@ -337,23 +510,31 @@ impl<R: Runs> App<R> {
                 self.palette = Palette::default();
                 self.overlay = if before == Overlay::Palette { Overlay::Nothing } else { Overlay::Palette };
             }
-            (Action::Help, Overlay::Help(_)) | (Action::Cards, Overlay::Cards(_)) => {
-                self.overlay = Overlay::Nothing;
-            }
+            (Action::Help | Action::Close, Overlay::Help(_))
+            | (Action::Close | Action::Join, Overlay::Joining)
+            | (Action::Close | Action::Branches, Overlay::Branches(_)) => self.overlay = Overlay::Nothing,
+            (Action::Join, _) if self.class.is_some() => self.overlay = Overlay::Joining,
             (Action::Help, _) => self.overlay = Overlay::Help(0),
-            (Action::Cards, _) => self.overlay = Overlay::Cards(0),
+            (Action::Cards, _) => {
+                self.overlay = Overlay::Nothing;
+                self.interview(now);
+            }
             (action, Overlay::Palette) => self.command(action, now),
             (Action::Open, Overlay::Branches(row)) => self.switch_branch(row),
             (Action::Move(_) | Action::Page(_), Overlay::Branches(row)) => {
                 self.choose_branch(row, lines(action));
             }
-            (Action::Close, Overlay::Help(_) | Overlay::Cards(_) | Overlay::Branches(_))
-            | (Action::Branches, Overlay::Branches(_)) => self.overlay = Overlay::Nothing,
-            (action, Overlay::Help(_) | Overlay::Cards(_)) => self.scroll_overlay(lines(action)),
-            (_, Overlay::Branches(_)) => {}
+            (action, Overlay::Help(_)) => self.scroll_overlay(lines(action)),
+            (_, Overlay::Branches(_) | Overlay::Joining) => {}
+            (Action::Vote, Overlay::Nothing) => self.vote(now),
+            (action, Overlay::Nothing) if self.interviewing().is_some() => self.act_in_interview(action, now),
             (action, Overlay::Nothing) => match self.mode {
                 Mode::Browsing => self.browse(action),
-                Mode::Learning(_) => self.learn(action, now),
+                Mode::Learning(_) => {
+                    if !self.toggle_proof(action) {
+                        self.learn(action, now);
+                    }
+                }
                 Mode::Comparing(_) => self.act_in_comparison(action, now),
                 Mode::Outcomes(_) => self.act_in_outcomes(action, now),
                 Mode::Ending => {}
@@ -371,11 +552,13 @@ impl<R: Runs> App<R> {
 
     fn set_theme(&mut self, name: ThemeName) {
         self.theme = self.theme.named(name);
+        self.keep(|progress| progress.screen.theme = Some(name.name().to_owned()));
         self.notice = Some(Notice::Theme(name));
     }
 
     fn set_lang(&mut self, lang: Lang) {
         self.lang = lang;
+        self.keep(|progress| progress.screen.lang = Some(lang));
         if let Some(search) = &self.search {
             self.search = Some(Search::new(search.typed.clone(), search.before, &self.catalogue, lang));
         }
@@ -402,26 +585,63 @@ impl<R: Runs> App<R> {
         Some(LessonChoice { id: lesson.id.clone(), variant: variant.name.clone() })
     }
 
+    pub(crate) fn listings(&self, entry: usize, variant: usize) -> Vec<Listing> {
+        let variant = self.catalogue.entries.get(entry).and_then(|entry| entry.variants.get(variant));
+        variant.map_or_else(Vec::new, CatalogueVariant::listings)
+    }
+
     pub(crate) fn open(&mut self, entry: usize, variant: usize) {
         let Some(choice) = self.choice(entry, variant) else { return };
+        if let Some(interview) = &mut self.interview {
+            interview.away = true;
+        }
+        self.keep_last();
+        self.give_up_ballot();
         // The lab before goes down first: two labs at once help nobody.
         self.mode = Mode::Browsing;
         let session = self.runs.open(&choice);
+        self.keep(|progress| {
+            progress.last.insert(choice.id.clone(), choice.variant.clone());
+        });
+        self.announce(entry, variant, &choice);
         self.selected = entry;
         self.leave_catalogue();
         let mut run = Learning::new(choice, session, self.speed, self.questions);
         run.playback.reduced_motion = self.reduced_motion;
         run.catch_up(self.lang);
-        self.mode = Mode::Learning(Box::new(Lesson::new(entry, variant, run)));
+        let mut lesson = Lesson::new(entry, variant, run);
+        lesson.listings = self.listings(entry, variant);
+        self.mode = Mode::Learning(Box::new(lesson));
         self.adapt();
+    }
+
+    pub(crate) fn announce(&mut self, entry: usize, variant: usize, choice: &LessonChoice) {
+        if !self.board.is_there() && self.class.is_none() {
+            return;
+        }
+        let Some(entry) = self.catalogue.entries.get(entry) else { return };
+        let Some(variant) = entry.variants.get(variant) else { return };
+        let titles = (entry.title.clone(), variant.title.clone());
+        let (notes, lines) = self.runs.script(choice);
+        let script = Script { notes, lines };
+        let playing = Playing::new((&choice.id, &choice.variant), titles, script, self.moment.0);
+        if let Some(class) = &mut self.class {
+            class.playing = Some(playing.clone());
+        }
+        self.board.announce(Some(playing));
     }
 
     pub(crate) fn scroll_overlay(&mut self, by: i32) {
         let reach = self.screen().map_or(0, |screen| screen.overlay_reach(self.overlay, self.size));
-        if let Overlay::Help(scroll) | Overlay::Cards(scroll) = &mut self.overlay {
+        if let Overlay::Help(scroll) = &mut self.overlay {
             *scroll = scrolled(*scroll, by, reach);
         }
     }
+}
+
+/// When a clock that shows whole seconds changes next.
+fn next_second(shown: Duration, now: Instant) -> Instant {
+    now + Duration::from_secs(1).saturating_sub(Duration::from_nanos(shown.subsec_nanos().into()))
 }
 
 /// By how many lines an action moves, or scrolls; 0 where it does neither.

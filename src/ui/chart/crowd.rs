@@ -126,10 +126,4 @@ impl Band {
         }
         self.levels.push(Level { x, event, ..level });
     }
-
-    /// The level at a column, as far as the first `position` events tell.
-    pub fn level(&self, x: u32, position: usize) -> Level {
-        let known = self.levels.partition_point(|level| level.event < position && level.x <= x);
-        known.checked_sub(1).map_or_else(Level::default, |n| self.levels[n])
-    }
 }

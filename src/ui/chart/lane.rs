@@ -3,7 +3,7 @@
 use super::Detail;
 use crate::{
     clock::LessonTime,
-    log::{Actor, Belief, Condition, EventKind, Log, Reply, Target},
+    log::{Actor, Belief, Command, Condition, EventKind, Log, Reply, Target},
     ui::{
         theme::{glyphs, text, time},
         words::fault,
@@ -12,6 +12,8 @@ use crate::{
 
 const COMMAND_COLUMNS: usize = 26;
 const REPLY_COLUMNS: usize = 12;
+/// So many of the newest bars are looked at for those that last.
+const RECENT: usize = 16;
 
 /// A tick on a lane: an event, and the reply to it where there is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,21 +28,34 @@ pub struct Mark {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BarKind {
     Belief(Belief),
+    /// It has read a key and acts on what it read.
+    Saw,
+    /// It acted when that was so no more: something was sold that was not there.
+    Oversold,
     Frozen,
     Dead,
 }
 
+/// Where it begins, and where it has ended: columns and events.
+type Stretch = ((u32, usize), Option<(u32, usize)>);
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bar {
     pub kind: BarKind,
-    /// The lock; empty for what the process as a whole is.
+    /// The lock, or the key that was read; empty for what the process as a whole is.
     pub lock: String,
+    /// What was read.
+    pub value: String,
     /// Its first column, and the event that began it.
     pub from: (u32, usize),
     /// The column after its last, and the event that ended it.
     pub to: Option<(u32, usize)>,
     /// Where it ceased to hold the lock, and the event by which it did: it may believe so for longer.
     pub left: Option<(u32, usize)>,
+    /// Stretches in which no server says so any more, once one did. The last may last.
+    pub bare: Vec<Stretch>,
+    backed: bool,
+    pub hidden: bool,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -51,6 +66,8 @@ pub struct Lane {
     pub marks: Vec<Mark>,
     /// Bars, in the order in which they began.
     pub bars: Vec<Bar>,
+    /// The locks that it wants and has not asked for yet: nothing is seen of that before its first request.
+    wanted: Vec<String>,
     /// The first column at which the next tick may stand without covering the one before.
     pub(crate) end: u32,
 }
@@ -78,8 +95,8 @@ impl Lane {
     /// Keeps the next tick off the words of one of them.
     fn make_room(&mut self, mark: usize, log: &Log, detail: Detail) {
         let mark = self.marks[mark];
-        // The tick itself, and a space on each side of the words.
-        let words = text::width(&mark.text(log, detail, usize::MAX)) + 3;
+        // The tick itself, and a space on each side of the words, which are cut where they are long.
+        let words = text::width(&mark.text(log, detail, usize::MAX, 0)) + 3;
         self.end = self.end.max(mark.x + u32::try_from(words).unwrap_or_default());
     }
 
@@ -106,12 +123,24 @@ impl Lane {
     }
 
     fn begin(&mut self, kind: BarKind, lock: &str, from: (u32, usize)) {
-        self.bars.push(Bar { kind, lock: lock.to_owned(), from, to: None, left: None });
+        self.bars.push(Bar {
+            kind,
+            lock: lock.to_owned(),
+            value: String::new(),
+            from,
+            to: None,
+            left: None,
+            bare: Vec::new(),
+            backed: false,
+            hidden: false,
+        });
     }
 
     /// Begins and ends bars; gives what was believed before.
     pub(crate) fn believe(&mut self, lock: &str, belief: Belief, here: (u32, usize)) -> Belief {
-        let open = self.bars.iter_mut().rev().find(|bar| bar.to.is_none() && bar.lock == lock);
+        let believes = |bar: &&mut Bar| matches!(bar.kind, BarKind::Belief(_));
+        let mut open = self.bars.iter_mut().rev().filter(believes);
+        let open = open.find(|bar| bar.to.is_none() && bar.lock == lock);
         let before = match open {
             Some(Bar { kind: BarKind::Belief(before), left: None, .. }) if *before == belief => {
                 return belief;
@@ -120,12 +149,19 @@ impl Lane {
                 bar.to = Some(here);
                 match bar.kind {
                     BarKind::Belief(before) => before,
-                    BarKind::Frozen | BarKind::Dead => Belief::Nothing,
+                    _ => Belief::Nothing,
                 }
             }
             None => Belief::Nothing,
         };
-        if belief != Belief::Nothing {
+        self.wanted.retain(|wanted| wanted != lock);
+        if belief == Belief::Waiting && self.marks.is_empty() && self.band.is_none() {
+            self.wanted.push(lock.to_owned());
+        } else if belief != Belief::Nothing {
+            // The command that took the lock has read, too: one bar says both.
+            if let Some(bar) = self.saw().filter(|bar| belief.holds() && bar.from.1 + 1 == here.1) {
+                bar.hidden = true;
+            }
             self.begin(BarKind::Belief(belief), lock, here);
         }
         before
@@ -136,6 +172,81 @@ impl Lane {
         let lasting = |bar: &&mut Bar| bar.to.is_none() && bar.lock == lock;
         if let Some(bar) = self.bars.iter_mut().rev().find(lasting) {
             bar.left = Some(here);
+        }
+    }
+
+    fn saw(&mut self) -> Option<&mut Bar> {
+        self.bars.iter_mut().rev().take(RECENT).find(|bar| bar.kind == BarKind::Saw && bar.to.is_none())
+    }
+
+    /// It has read a key. Of whoever holds a lock that is not drawn: it has a bar already, which says more.
+    pub(crate) fn see(&mut self, key: &str, value: &str, current: bool, here: (u32, usize)) {
+        if self.band.is_some() {
+            return;
+        }
+        let holds = |bar: &Bar| matches!(bar.kind, BarKind::Belief(belief) if belief.holds());
+        let hidden = self.bars.iter().rev().take(RECENT).any(|bar| bar.to.is_none() && holds(bar));
+        self.act(here);
+        self.begin(BarKind::Saw, key, here);
+        if let Some(bar) = self.bars.last_mut() {
+            (bar.value, bar.backed, bar.hidden) = (value.to_owned(), true, hidden);
+            // A transaction may be shown what has been over for long.
+            bar.bare.extend((!current).then_some((here, None)));
+        }
+    }
+
+    /// It acts on what it saw; gives the key, if that was so no more.
+    pub(crate) fn act(&mut self, here: (u32, usize)) -> Option<String> {
+        let bar = self.saw()?;
+        bar.to = Some(here);
+        let (from, to) = bar.bare.last_mut().filter(|(_, to)| to.is_none())?;
+        *to = Some(here);
+        // What its own command has changed was right when it was sent.
+        let outdated = bar.left.is_none_or(|(_, sent)| from.1 < sent);
+        outdated.then(|| bar.lock.clone())
+    }
+
+    /// It sends a command: for what it wants, or to what it saw, perhaps.
+    pub(crate) fn send(&mut self, command: &Command, here: (u32, usize)) {
+        for lock in std::mem::take(&mut self.wanted) {
+            self.begin(BarKind::Belief(Belief::Waiting), &lock, here);
+        }
+        if let Some(bar) = self.saw().filter(|bar| command.names(&bar.lock)) {
+            bar.left = Some(here);
+        }
+    }
+
+    pub(crate) fn oversell(&mut self, key: &str, value: String, here: (u32, usize)) {
+        self.begin(BarKind::Oversold, key, here);
+        if let Some(bar) = self.bars.last_mut() {
+            bar.value = value;
+        }
+    }
+
+    pub(crate) fn seen(&self) -> String {
+        let saw = self.bars.iter().rev().take(RECENT).find(|bar| bar.kind == BarKind::Saw);
+        saw.map_or_else(String::new, |bar| bar.value.clone())
+    }
+
+    /// A server has been looked at: whether any of them says that this actor has what it believes to hold.
+    pub(crate) fn compare(
+        &mut self,
+        has: impl Fn(&str) -> bool,
+        is: impl Fn(&str, &str) -> bool,
+        here: (u32, usize),
+    ) {
+        let holds = |bar: &&mut Bar| match bar.kind {
+            BarKind::Belief(belief) => belief.holds(),
+            kind => kind == BarKind::Saw,
+        };
+        for bar in self.bars.iter_mut().rev().take(RECENT).filter(|bar| bar.to.is_none()).filter(holds) {
+            let has = if bar.kind == BarKind::Saw { is(&bar.lock, &bar.value) } else { has(&bar.lock) };
+            match bar.bare.last_mut() {
+                Some((_, to @ None)) if has => *to = Some(here),
+                Some((_, None)) => {}
+                _ if !has && bar.backed => bar.bare.push((here, None)),
+                _ => bar.backed |= has,
+            }
         }
     }
 
@@ -166,14 +277,30 @@ impl Lane {
 }
 
 impl Mark {
-    /// What the tick says to somebody who has seen the first `position` events.
-    pub fn text(&self, log: &Log, detail: Detail, position: usize) -> String {
-        let words = self.words(log, self.event, (detail, position));
-        match self.note.filter(|note| *note < position) {
+    /// What the tick says to somebody who has seen the first `position` events: whole, if there is room for that. Of
+    /// what has to be cut the reply stays longest: it decides more than the end of a command does.
+    pub fn text(&self, log: &Log, detail: Detail, position: usize, room: usize) -> String {
+        let whole = self.fitted(log, (detail, position), (usize::MAX, usize::MAX));
+        if text::width(&whole) <= room {
+            return whole;
+        }
+        let usual = self.fitted(log, (detail, position), (COMMAND_COLUMNS, REPLY_COLUMNS));
+        let missing = text::width(&usual).saturating_sub(room);
+        let Some(command) = COMMAND_COLUMNS.checked_sub(missing).filter(|left| *left > 3 && room > 0) else {
+            return usual;
+        };
+        let fitted = self.fitted(log, (detail, position), (command, REPLY_COLUMNS));
+        // A short command had nothing to give.
+        if text::width(&fitted) <= room { fitted } else { usual }
+    }
+
+    fn fitted(&self, log: &Log, seen: (Detail, usize), most: (usize, usize)) -> String {
+        let words = self.words(log, self.event, seen, most);
+        match self.note.filter(|note| *note < seen.1) {
             Some(note) if let Some(until) = Self::again(log, note) => {
                 format!("{words} · {} {until}", glyphs::AGAIN)
             }
-            Some(note) => format!("{words} · {}", self.words(log, note, (detail, position))),
+            Some(note) => format!("{words} · {}", self.words(log, note, seen, most)),
             None => words,
         }
     }
@@ -187,7 +314,14 @@ impl Mark {
         }
     }
 
-    fn words(&self, log: &Log, event: usize, (detail, position): (Detail, usize)) -> String {
+    /// The words for an event, with a command and a reply in so many columns.
+    fn words(
+        &self,
+        log: &Log,
+        event: usize,
+        (detail, position): (Detail, usize),
+        (command_columns, reply_columns): (usize, usize),
+    ) -> String {
         let Some(event) = log.events().get(event) else { return String::new() };
         match &event.kind {
             EventKind::Sent { label, command, .. } => {
@@ -197,16 +331,16 @@ impl Mark {
                 };
                 let reply = self.reply(log, position).map(ToString::to_string);
                 let reply = reply.as_deref().unwrap_or("…");
-                format!("{} → {}", text::fit(&command, COMMAND_COLUMNS), text::fit(reply, REPLY_COLUMNS))
+                format!("{} → {}", text::fit(&command, command_columns), text::fit(reply, reply_columns))
             }
-            EventKind::Notified { what, .. } => format!("↯ {}", text::fit(what, COMMAND_COLUMNS)),
-            EventKind::Took { label, .. } => format!("↯ {}", text::fit(label, COMMAND_COLUMNS)),
+            EventKind::Notified { what, .. } => format!("↯ {}", text::fit(what, command_columns)),
+            EventKind::Took { label, .. } => format!("↯ {}", text::fit(label, command_columns)),
             EventKind::Counted { counter, by, .. } => {
-                format!("{} {by:+}", text::fit(counter, COMMAND_COLUMNS))
+                format!("{} {by:+}", text::fit(counter, command_columns))
             }
             EventKind::Waits { label, until, .. } => {
                 let duration = time::stretch(until.since(event.at));
-                format!("{} {duration}", text::fit(label, COMMAND_COLUMNS))
+                format!("{} {duration}", text::fit(label, command_columns))
             }
             EventKind::GaveUp { .. } => "✗ error".to_owned(),
             EventKind::Fault(fault) => match fault.target() {
@@ -215,7 +349,7 @@ impl Mark {
                 }
                 Target::Client(_) => fault::mark(fault),
                 Target::Link(link) => {
-                    format!("{} {}", fault::glyph(fault), text::fit(&link.to_string(), COMMAND_COLUMNS))
+                    format!("{} {}", fault::glyph(fault), text::fit(&link.to_string(), command_columns))
                 }
                 // Servers have no lanes of clients.
                 Target::Server(_) => String::new(),

@@ -15,13 +15,16 @@ pub use axis::stretch;
 pub use crowd::{Band, Level, Run};
 pub use lane::{Bar, BarKind, Lane, Mark};
 pub use pair::Pair;
-pub use truth::{About, Lease, Owner, Span, Truth, is_lock_key};
+pub use truth::{About, Lease, Owner, Span, Truth, Turn, is_lock_key};
 
 use std::{collections::HashMap, time::Duration};
 
 use crate::{
     clock::LessonTime,
-    log::{ActorId, Belief, Condition, Event, EventKind, Fault, Log, OpId, Stop, Target},
+    log::{
+        ActorId, Belief, Command, Condition, Event, EventKind, Fault, Log, OpId, Reply, Stop, Target,
+        product::mariadb,
+    },
     world::{Holding, Overlap},
 };
 use axis::Compression;
@@ -98,6 +101,10 @@ pub struct Chart {
     pub truths: Vec<Truth>,
     pub wire: Vec<WireRow>,
     pub clashes: Vec<Clash>,
+    /// Since when more of a key's value was counted than it had, and by which counter.
+    pub oversold: Option<(Clash, String)>,
+    /// Since when something else is so that must never be, and the event that says what.
+    pub broken: Option<(Clash, usize)>,
     pub beats: Vec<Beat>,
     /// The column of every event; never falls.
     columns: Vec<u32>,
@@ -115,6 +122,7 @@ struct FoldState {
     burst: Burst,
     in_flight: HashMap<OpId, Flight>,
     holding: Holding,
+    sessions: HashMap<i64, ActorId>,
     /// The first fault of the step under way.
     fault: Option<usize>,
     left_story: bool,
@@ -188,8 +196,11 @@ impl Chart {
             self.mark(log, index, actor, x);
         }
         match &event.kind {
-            EventKind::Sent { op, actor, .. } => {
+            EventKind::Sent { op, actor, command, .. } => {
                 let lane = actor.0 as usize;
+                if let Some(lane) = self.lanes.get_mut(lane) {
+                    lane.send(command, (x, index));
+                }
                 let mark = self.lanes.get(lane).map_or(0, |lane| lane.marks.len().saturating_sub(1));
                 let row = self.wire.len();
                 self.state.in_flight.insert(*op, Flight { lane, mark, row });
@@ -198,17 +209,37 @@ impl Chart {
             EventKind::Replied { op, .. } => {
                 if let Some(flight) = self.state.in_flight.remove(op) {
                     self.wire[flight.row].replied = Some(index);
+                    let read = self.read(log, self.wire[flight.row].event, index);
                     if let Some(lane) = self.lanes.get_mut(flight.lane) {
                         lane.reply(flight.mark, index, log, self.detail);
+                        if let Some((key, value, current)) = read {
+                            lane.see(&key, &value, current, (x, index));
+                        }
                     }
                 }
             }
             EventKind::Notified { .. } => self.notify(log, index),
+            EventKind::Counted { actor, counter, by } if *by > 0 => {
+                self.counted(*actor, counter, (x, index));
+            }
+            EventKind::Finished { actor } => {
+                if let Some(lane) = self.lanes.get_mut(actor.0 as usize) {
+                    lane.act((x, index));
+                }
+            }
             EventKind::Believes { actor, lock, belief } => self.believe(*actor, lock, *belief, (x, index)),
             EventKind::State(state) => {
                 if let Some(truth) = self.truth(&state.server) {
+                    let known = truth.turns.len();
                     truth.observe(log, index, x, &state.observed);
+                    if truth.turns.len() > known {
+                        self.wire.push(WireRow::new(index));
+                    }
                 }
+                self.compare((x, index));
+            }
+            EventKind::Session { actor, session, .. } => {
+                self.state.sessions.insert(*session, *actor);
             }
             EventKind::Fault(fault) => {
                 self.state.fault.get_or_insert(index);
@@ -219,6 +250,7 @@ impl Chart {
                 }
                 if let Some(truth) = fault.killed_server().and_then(|server| self.truth(server)) {
                     truth.end(x, index);
+                    self.compare((x, index));
                 }
             }
             EventKind::GaveUp { actor, .. } => {
@@ -232,10 +264,12 @@ impl Chart {
                 if let Some(truth) = self.truth(server) {
                     truth.end(x, index);
                 }
+                self.compare((x, index));
             }
             EventKind::Stop { item, stop } => {
                 let clashing = |clash: &Clash| clash.to.is_none_or(|(_, event)| event > self.state.step);
-                let clash = self.clashes.iter().rev().any(clashing);
+                let begun = |clash: &Clash| clash.from.1 > self.state.step;
+                let clash = self.lasting().any(begun) || self.clashes.iter().rev().any(clashing);
                 // Whoever has left the story takes steps of their own, one after another.
                 let after = self.beats.last().map_or(0, |beat| beat.item + 1);
                 let item = if self.state.left_story { after } else { *item };
@@ -252,9 +286,29 @@ impl Chart {
                     band.stop();
                 }
             }
+            EventKind::Breached { .. } => self.breach((x, index)),
             EventKind::Chose(_) => self.state.left_story = true,
             _ => {}
         }
+    }
+
+    /// Something is so that must never be. Too many holders, or too much sold, says it already.
+    fn breach(&mut self, here: (u32, usize)) {
+        if self.alarms().next().is_none() {
+            let clash = Clash { lock: String::new(), from: here, to: None };
+            self.broken = Some((clash, here.1));
+        }
+    }
+
+    /// What is wrong from its moment on, whatever happens then.
+    pub fn lasting(&self) -> impl Iterator<Item = &Clash> {
+        let oversold = self.oversold.iter().map(|(clash, _)| clash);
+        oversold.chain(self.broken.iter().map(|(clash, _)| clash))
+    }
+
+    /// Every stretch in which something is wrong.
+    pub fn alarms(&self) -> impl Iterator<Item = &Clash> {
+        self.clashes.iter().chain(self.lasting())
     }
 
     /// The lane of the server that a fault is marked on.
@@ -264,6 +318,89 @@ impl Chart {
             Target::Server(server) => self.truth(server),
             Target::Link(link) => self.truth(&link.from),
         }
+    }
+
+    /// The key or row that a client has read, what it read, and whether a server is seen to hold that.
+    fn read(&self, log: &Log, sent: usize, replied: usize) -> Option<(String, String, bool)> {
+        let EventKind::Sent { command, .. } = &log.events()[sent].kind else { return None };
+        let EventKind::Replied { reply: Reply::Value(value), .. } = &log.events()[replied].kind else {
+            return None;
+        };
+        let mut values = self.truths.iter().flat_map(Truth::values);
+        if let Command::Sql(statement) = command {
+            let (row, read) = mariadb::read(statement, value, values)?;
+            let current = self.tells(&row, &read);
+            return Some((row, read, current));
+        }
+        let key = command.redis_words().get(1).filter(|_| command.is_redis("GET"))?;
+        let value = value.as_str()?;
+        values.any(|held| held == (key, value)).then(|| (key.clone(), value.to_owned(), true))
+    }
+
+    /// Whether a server holds under a name what was read of it.
+    fn tells(&self, name: &str, read: &str) -> bool {
+        let mut values = self.truths.iter().flat_map(Truth::values);
+        values.any(|(known, held)| known == name && mariadb::tells(held, read))
+    }
+
+    /// Somebody has counted what came of what it read: too much, if that was so no more.
+    fn counted(&mut self, actor: ActorId, counter: &str, here: (u32, usize)) {
+        let Some(lane) = self.lanes.get_mut(actor.0 as usize) else { return };
+        let Some(key) = lane.act(here) else { return };
+        let value = lane.seen();
+        lane.oversell(&key, value, here);
+        let clash = Clash { lock: key, from: here, to: None };
+        self.oversold.get_or_insert((clash, counter.to_owned()));
+    }
+
+    /// Compares what clients believe with what servers were seen to hold. Crowds have no bars of their own.
+    fn compare(&mut self, here: (u32, usize)) {
+        let open: Vec<(&str, ActorId)> = self
+            .truths
+            .iter()
+            .flat_map(Truth::held)
+            .filter_map(|(lock, owner)| match owner {
+                Owner::Actor(actor) => Some((lock, actor)),
+                Owner::Session(session) => Some((lock, *self.state.sessions.get(&session)?)),
+            })
+            .collect();
+        let named =
+            |lock: &str| self.truths.iter().any(|truth| truth.locks.iter().any(|known| known == lock));
+        for (n, lane) in self.lanes.iter_mut().enumerate().filter(|(_, lane)| lane.band.is_none()) {
+            let its = |actor: &ActorId| actor.0 as usize == n;
+            // A lesson's lock may have another name than the key: then any that its owner has will do.
+            let has = |lock: &str| {
+                let same = |name: &str| name == lock || !named(lock);
+                open.iter().any(|(name, actor)| its(actor) && same(name))
+            };
+            let values = self.truths.iter().flat_map(Truth::values);
+            let values: Vec<(&str, &str)> = values.collect();
+            let is = |key: &str, read: &str| {
+                values.iter().any(|(known, held)| *known == key && mariadb::tells(held, read))
+            };
+            lane.compare(has, is, here);
+        }
+    }
+
+    /// The same of the last step in which anything crossed the wire: nothing is over because somebody speaks.
+    pub fn moved_since(&self, log: &Log, position: usize) -> usize {
+        let before = self.beats.partition_point(|beat| beat.position < position);
+        let begins = self.beats[..before].iter().rev().map(|beat| beat.position).chain([0]);
+        let mut end = position;
+        for begin in begins {
+            let step = log.events().get(begin..end).unwrap_or_default();
+            if step.iter().any(|event| ticking(&event.kind).is_some()) {
+                return begin;
+            }
+            end = begin;
+        }
+        0
+    }
+
+    /// The position at which the step began that the playhead stands in or right behind.
+    pub fn step_begun(&self, position: usize) -> usize {
+        let before = self.beats.partition_point(|beat| beat.position < position);
+        before.checked_sub(1).map_or(0, |beat| self.beats[beat].position)
     }
 
     fn truth(&mut self, server: &str) -> Option<&mut Truth> {

@@ -4,12 +4,17 @@ use std::collections::BTreeMap;
 
 use crate::{
     clock::LessonTime,
-    log::{ActorId, Command, EventKind, Fault, KeyState, KeyValue, Log, Observed, OpId, Reply},
+    log::{
+        ActorId, Command, Entry, EventKind, Fault, KeyState, KeyValue, Keyspace, Log, Observed, OpId, Reply,
+        Role,
+    },
     ui::{theme::text, words::fault},
 };
 
 /// How far back the command is looked for that wrote a key.
 const LOOK_BACK: usize = 400;
+/// So many of the newest spans are looked at for those that last.
+const OPEN: usize = 32;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum About {
@@ -24,11 +29,26 @@ pub struct Span {
     pub lock: String,
     pub owner: Option<Owner>,
     /// What the lock's key holds, where it is a key.
-    pub token: String,
+    pub token: Token,
     /// Its first column, and the event that began it.
     pub from: (u32, usize),
     /// The column after its last, and the event that ended it.
     pub to: Option<(u32, usize)>,
+}
+
+/// What tells one owner of a key from another.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Token {
+    pub holder: String,
+    /// How often it holds the lock, where that is counted and more than once.
+    pub times: Option<String>,
+}
+
+impl Token {
+    fn of(value: &KeyValue) -> Self {
+        let Some((holder, times)) = value.holder() else { return Self::default() };
+        Self { holder: holder.to_owned(), times: times.filter(|times| *times != "1").map(str::to_owned) }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +68,16 @@ pub struct Lease {
     pub to: LessonTime,
 }
 
+/// What a server has come to be to the others, by their own decision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Turn {
+    Role(Role),
+    /// A master of a cluster has learnt of a newer epoch: an election is held.
+    Epoch(u64),
+    /// Whether a node's cluster serves anybody.
+    Serves(bool),
+}
+
 #[derive(Debug, Clone, Default)]
 pub struct Truth {
     pub server: String,
@@ -58,6 +88,10 @@ pub struct Truth {
     /// The first column at which the next fault may stand without covering the one before.
     pub(crate) fault_room: u32,
     leases: BTreeMap<String, Vec<Lease>>,
+    /// What it came to be, at which column and by which event.
+    pub turns: Vec<(u32, usize, Turn)>,
+    role: Option<Role>,
+    cluster: Option<(u64, bool)>,
 }
 
 /// Whether a key looks like a lock: it has a TTL, or its name says so.
@@ -77,6 +111,22 @@ impl Truth {
         known.checked_sub(1).map(|n| leases[n])
     }
 
+    /// The locks that are held now, and by whom.
+    pub(crate) fn held(&self) -> impl Iterator<Item = (&str, Owner)> {
+        let open = self.spans.iter().rev().take(OPEN).filter(|span| span.to.is_none());
+        open.filter(|span| span.about == About::Lock)
+            .filter_map(|span| Some((span.lock.as_str(), span.owner?)))
+    }
+
+    /// The keys that are no locks, and rows, locked or not, with what they hold now.
+    pub(crate) fn values(&self) -> impl Iterator<Item = (&str, &str)> {
+        let open = self.spans.iter().rev().take(OPEN).filter(|span| span.to.is_none());
+        let is_row =
+            |span: &Span| matches!(span.owner, Some(Owner::Session(_))) && !span.token.holder.is_empty();
+        open.filter(move |span| span.about == About::Value || is_row(span))
+            .map(|span| (span.lock.as_str(), span.token.holder.as_str()))
+    }
+
     pub(crate) fn fault(&mut self, fault: &Fault, here: (u32, usize)) {
         self.faults.push(here);
         // The glyph, and a space on each side of the words.
@@ -90,16 +140,37 @@ impl Truth {
         }
     }
 
+    /// Notes what has become of it in its group since it was seen last.
+    fn turn(&mut self, here: (u32, usize), observed: &Observed) {
+        let role = observed.role();
+        let before = std::mem::replace(&mut self.role, role.cloned());
+        let mut turns = Vec::new();
+        turns.extend(role.filter(|role| before.as_ref().is_some_and(|before| before != *role)).cloned());
+        let mut turns: Vec<Turn> = turns.into_iter().map(Turn::Role).collect();
+        if let Observed::Redis(Keyspace { cluster: Some(node), .. }) = observed {
+            let before = self.cluster.replace((node.current_epoch, node.ok));
+            if let Some((epoch, served)) = before {
+                let votes = node.current_epoch > epoch && turns.is_empty();
+                if votes && role.is_some_and(Role::leads) {
+                    turns.push(Turn::Epoch(node.current_epoch));
+                }
+                turns.extend((node.ok != served).then_some(Turn::Serves(node.ok)));
+            }
+        }
+        self.turns.extend(turns.into_iter().map(|turn| (here.0, here.1, turn)));
+    }
+
     pub(crate) fn observe(&mut self, log: &Log, event: usize, x: u32, observed: &Observed) {
+        self.turn((x, event), observed);
         let mut values: Vec<&String> = Vec::new();
-        let held: BTreeMap<String, (Option<Owner>, String)> = match observed {
+        let held: BTreeMap<String, (Option<Owner>, Token)> = match observed {
             Observed::Redis(space) => {
                 let at = log.events()[event].at;
                 for (name, key) in &space.keys {
                     self.renew(name, key, event, at);
                 }
                 let shown = space.keys.iter().filter_map(|(name, key)| {
-                    let token = token(&key.value);
+                    let token = Token::of(&key.value);
                     if is_lock_key(name, key) {
                         return Some((name.clone(), (self.writer(log, event, name, &token), token)));
                     }
@@ -108,9 +179,19 @@ impl Truth {
                 });
                 shown.collect()
             }
+            Observed::Mariadb(tables) => {
+                let shown = tables.rows.iter().map(|(name, row)| {
+                    if row.owner.is_none() {
+                        values.push(name);
+                    }
+                    let token = Token { holder: Entry::Row(row).text().into_owned(), times: None };
+                    (name.clone(), (row.owner.map(Owner::Session), token))
+                });
+                shown.collect()
+            }
             other => {
                 let owned = other.owned().into_iter();
-                owned.map(|(lock, owner)| (lock, (Some(Owner::Session(owner)), String::new()))).collect()
+                owned.map(|(lock, owner)| (lock, (Some(Owner::Session(owner)), Token::default()))).collect()
             }
         };
         for span in self.spans.iter_mut().filter(|span| span.to.is_none()) {
@@ -125,10 +206,13 @@ impl Truth {
             if self.spans.iter().rev().any(|span| span.to.is_none() && span.lock == lock) {
                 continue;
             }
-            if !self.locks.contains(&lock) {
+            let about = if values.contains(&&lock) { About::Value } else { About::Lock };
+            // A table may have many rows: those count that are locked or change.
+            let stands = about == About::Value && matches!(observed, Observed::Mariadb(_));
+            let stands = stands && !self.spans.iter().any(|span| span.lock == lock);
+            if !stands && !self.locks.contains(&lock) {
                 self.locks.push(lock.clone());
             }
-            let about = if values.contains(&&lock) { About::Value } else { About::Lock };
             self.spans.push(Span { about, lock, owner, token, from: (x, event), to: None });
         }
     }
@@ -143,14 +227,13 @@ impl Truth {
 
     /// Whose command wrote the key: while its value stays, whoever it was; else the newest command that names
     /// both the key and the value and was not refused.
-    fn writer(&self, log: &Log, event: usize, name: &str, token: &str) -> Option<Owner> {
+    fn writer(&self, log: &Log, event: usize, name: &str, token: &Token) -> Option<Owner> {
         let open = self.spans.iter().rev().find(|span| span.to.is_none() && span.lock == name);
         if let Some(span) = open
-            && span.token == token
+            && span.token == *token
         {
             return span.owner;
         }
-        let holder = token.split(" ×").next().unwrap_or_default();
         let mut replies: Vec<(OpId, &Reply)> = Vec::new();
         let start = event.saturating_sub(LOOK_BACK);
         log.events()[start..event].iter().rev().find_map(|event| match &event.kind {
@@ -162,19 +245,10 @@ impl Truth {
                 let names = |text: &str| command.arguments().any(|word| word.contains(text));
                 let reply = replies.iter().find(|(of, _)| of == op);
                 let refused = reply.is_some_and(|(_, reply)| is_refusal(reply, command));
-                (!refused && names(name) && names(holder)).then_some(Owner::Actor(*actor))
+                (!refused && names(name) && names(&token.holder)).then_some(Owner::Actor(*actor))
             }
             _ => None,
         })
-    }
-}
-
-/// What tells one owner of a key from another.
-fn token(value: &KeyValue) -> String {
-    match value.holder() {
-        Some((holder, None | Some("1"))) => holder.to_owned(),
-        Some((holder, Some(times))) => format!("{holder} ×{times}"),
-        None => String::new(),
     }
 }
 

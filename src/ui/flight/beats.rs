@@ -5,7 +5,9 @@ use std::{collections::HashMap, time::Duration};
 use super::{Flight, HALF, Hop, Load, MESSAGE, NOTICEABLE, Wait};
 use crate::{
     clock::LessonTime,
-    log::{ActorId, Condition, EventKind, Fault, LinkId, Log, Observed, OpId, Reply, Role, Target, Way},
+    log::{
+        ActorId, Condition, Direction, EventKind, Fault, LinkId, Log, Observed, OpId, Reply, Role, Target,
+    },
     world::{ServerWorld, World},
 };
 
@@ -46,7 +48,7 @@ struct Composer<'a> {
     /// Its first event and its first hop.
     first: (usize, usize),
     now: LessonTime,
-    held: Vec<(LinkId, Way)>,
+    held: Vec<(LinkId, Direction)>,
     open: HashMap<OpId, Open>,
     masters: Vec<String>,
 }
@@ -100,8 +102,8 @@ impl<'a> Composer<'a> {
         let open = Open {
             sent,
             link,
-            held: matches!(way, Some(Way::Both | Way::Requests)),
-            reply_held: way == Some(Way::Replies),
+            held: matches!(way, Some(Direction::Both | Direction::Requests)),
+            reply_held: way == Some(Direction::Replies),
         };
         self.open.insert(*op, open);
         self.open.get(op)
@@ -304,7 +306,7 @@ impl<'a> Composer<'a> {
                 self.held.push((link.clone(), way));
                 // Commands that are on their way already have arrived.
                 let open = self.open.values_mut().filter(|open| open.link == *link && !open.held);
-                open.for_each(|open| open.reply_held = way != Way::Requests);
+                open.for_each(|open| open.reply_held = way != Direction::Requests);
             }
             (Target::Link(link), Condition::Cut) => self.held.retain(|(held, _)| held != link),
             (Target::Link(link), Condition::Open) => {

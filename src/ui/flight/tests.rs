@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::{Flight, Hop, LONGEST, Load, MESSAGE, Tempo};
 use crate::{
     log::{
-        EventKind, Fault, Keyspace, LinkId, Log, Observed, Reply, Role, ServerState, Way,
+        Direction, EventKind, Fault, Keyspace, LinkId, Log, Observed, Reply, Role, ServerState,
         testing::{LogBuilder, actor, crowd, notified, ready, waited},
     },
     world::World,
@@ -117,7 +117,7 @@ fn a_crowd_that_asks_one_after_another_is_a_swarm() {
 #[test]
 fn a_held_command_stops_half_way_until_it_is_released() {
     let mut story = begun();
-    story.add(EventKind::Fault(Fault::Hold { link: link(), way: Way::Both }));
+    story.add(EventKind::Fault(Fault::Hold { link: link(), way: Direction::Both }));
     let from = story.len();
     let sent = get(&mut story, 0);
     story.stop();
@@ -144,7 +144,7 @@ fn what_is_lost_breaks_half_way() {
     assert!(up.breaks && up.way == (0.0, 0.5), "{up:?}");
 
     let mut story = begun();
-    story.add(EventKind::Fault(Fault::Hold { link: link(), way: Way::Both }));
+    story.add(EventKind::Fault(Fault::Hold { link: link(), way: Direction::Both }));
     let sent = get(&mut story, 0);
     let from = story.len();
     story.add(EventKind::Fault(Fault::Drop { link: link() }));
@@ -223,7 +223,9 @@ fn log_of(steps: &[Step]) -> Log {
                 };
             }
             Step::Notified(actor) => drop(notify(&mut story, actor)),
-            Step::Hold => drop(story.add(EventKind::Fault(Fault::Hold { link: link(), way: Way::Both }))),
+            Step::Hold => {
+                story.add(EventKind::Fault(Fault::Hold { link: link(), way: Direction::Both }));
+            }
             Step::Release => drop(story.add(EventKind::Fault(Fault::Release { link: link() }))),
             Step::Wait(millis) => {
                 story.pass(Duration::from_millis(millis));

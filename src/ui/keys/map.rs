@@ -213,7 +213,8 @@ mod tests {
             if let Some((more, _)) = row.fold {
                 assert!(TABLE[n + 1..=n + more].iter().all(|next| next.places == row.places), "{}", row.id);
             }
-            let home = |place| row.places.contains(place) || row.places.contains(&Place::Everywhere);
+            let everywhere = [Place::Everywhere, Place::Class].iter().any(|place| row.places.contains(place));
+            let home = |place| row.places.contains(place) || everywhere;
             assert!(row.hints.iter().all(|hint| home(&hint.place)), "{}", row.id);
         }
     }

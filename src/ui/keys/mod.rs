@@ -22,6 +22,11 @@ pub enum Action {
     Language,
     Help,
     Cards,
+    /// How well an answer was known, by index.
+    Grade(usize),
+    /// The step that shows what an answer says.
+    Proof,
+    Mock,
     Open,
     /// Up or down by so many lines.
     Move(i32),
@@ -37,6 +42,8 @@ pub enum Action {
     /// A run of the variant after or before.
     Variant(bool),
     Focus,
+    /// The clients' programs, or what they stood in place of.
+    Program,
     /// The answer to a question, by index.
     Answer(usize),
     Skip,
@@ -50,6 +57,10 @@ pub enum Action {
     /// In free play: what can be chosen now, by its place.
     Choose(usize),
     Branches,
+    /// How a class joins.
+    Join,
+    /// A vote of the class on the next move, or its end.
+    Vote,
     Compare,
     Difference,
     Race,
@@ -61,10 +72,14 @@ pub enum Action {
     Moves(bool),
     /// Into the races of the chosen outcome, or back to the outcomes.
     Races(bool),
+    /// The shortest order of the next broken invariant, or of the one before.
+    Broken(bool),
     Crowd,
     Lens,
     /// Columns further right, or further left.
     Sideways(bool),
+    /// More rows for the timelines, or fewer.
+    Rows(bool),
     Zoom,
     Present,
     /// The next question, fault or violation of the story, or the one before.
@@ -84,6 +99,10 @@ pub enum Action {
     SetLang(Lang),
     /// The speed at this place of the list of speeds.
     SetSpeed(usize),
+    /// Of an exercise: the file in the user's editor, a hint, the reference solution.
+    Edit,
+    Hint,
+    Solution,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,13 +129,24 @@ pub enum Place {
     Lanes,
     Servers,
     Wire,
+    Program,
     Comparison,
     Races,
     /// One of many races, or of all orders.
     Single,
     Exploration,
-    /// A page over a screen: the help, the interview cards.
+    /// A page over a screen: the help.
     Page,
+    /// What the interview can ask, and what came of a round.
+    Decks,
+    /// A question of the interview.
+    Card,
+    /// The teacher's notes, in a terminal of their own.
+    Notes,
+    /// The exercises.
+    Kata,
+    /// Every screen before which there is a class.
+    Class,
     Everywhere,
     /// A line of typed text: the search, the palette. Characters are typed there; only other keys act.
     Field,
@@ -124,7 +154,7 @@ pub enum Place {
 
 impl Place {
     /// All of them, in the order in which they are written about.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 23] = [
         Self::Lesson,
         Self::Asked,
         Self::Free,
@@ -133,12 +163,18 @@ impl Place {
         Self::Lanes,
         Self::Servers,
         Self::Wire,
+        Self::Program,
         Self::Comparison,
         Self::Races,
         Self::Exploration,
         Self::Single,
         Self::Catalogue,
         Self::Variants,
+        Self::Decks,
+        Self::Card,
+        Self::Notes,
+        Self::Kata,
+        Self::Class,
         Self::Page,
         Self::Everywhere,
         Self::Field,
@@ -148,7 +184,7 @@ impl Place {
     pub const fn meets(self, other: Self) -> bool {
         match (self, other) {
             (Self::Field, other) | (other, Self::Field) => matches!(other, Self::Field),
-            (Self::Everywhere, _) | (_, Self::Everywhere) => true,
+            (Self::Everywhere | Self::Class, _) | (_, Self::Everywhere | Self::Class) => true,
             // Who is in free play is not asked anything.
             (Self::Asked, Self::Free) | (Self::Free, Self::Asked) => false,
             // The panes are those of a lesson and of one run of many.
@@ -165,7 +201,7 @@ impl Place {
     }
 
     const fn is_pane(self) -> bool {
-        matches!(self, Self::Story | Self::Lanes | Self::Servers | Self::Wire)
+        matches!(self, Self::Story | Self::Lanes | Self::Servers | Self::Wire | Self::Program)
     }
 }
 
@@ -177,11 +213,13 @@ pub enum Pane {
     Lanes,
     Servers,
     Wire,
+    /// What the clients run.
+    Program,
 }
 
 impl Pane {
     pub fn next(self) -> Self {
-        [Self::Lanes, Self::Servers, Self::Wire, Self::Story][self as usize]
+        [Self::Lanes, Self::Servers, Self::Wire, Self::Program, Self::Story][self as usize]
     }
 }
 
@@ -192,6 +230,7 @@ impl From<Pane> for Place {
             Pane::Lanes => Self::Lanes,
             Pane::Servers => Self::Servers,
             Pane::Wire => Self::Wire,
+            Pane::Program => Self::Program,
         }
     }
 }

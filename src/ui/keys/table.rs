@@ -3,8 +3,8 @@
 use super::{
     Action, Erase, Hint,
     Place::{
-        self, Asked, Branches, Catalogue, Comparison, Everywhere, Exploration, Field, Free, Lanes, Lesson,
-        Page, Races, Servers, Single, Story, Variants, Wire,
+        self, Asked, Branches, Card, Catalogue, Class, Comparison, Decks, Everywhere, Exploration, Field,
+        Free, Kata, Lanes, Lesson, Notes, Page, Program, Races, Servers, Single, Story, Variants, Wire,
     },
     Row,
 };
@@ -14,6 +14,8 @@ const SCROLLED: &[Place] = &[
     Catalogue,
     Variants,
     Page,
+    Decks,
+    Card,
     Branches,
     Comparison,
     Races,
@@ -22,7 +24,9 @@ const SCROLLED: &[Place] = &[
     Lanes,
     Servers,
     Wire,
+    Program,
     Field,
+    Kata,
 ];
 const STEPPED: &[Place] = &[Lesson, Comparison, Single];
 const PANES: &[Place] = &[Lesson, Single];
@@ -81,10 +85,13 @@ pub const TABLE: &[Row] = &[
     act("previous-variant", Action::Variant(false), &["V"], &[Lesson, Races, Exploration], ("previous variant", "上一个方案")),
     act("restart", Action::Restart, &["r"], &[Lesson, Comparison, Races, Exploration],
         ("start again on a fresh lab", "换一套全新的服务器重来"))
-        .hints(&[hint(Lesson, 14, "restart", "重来"), hint(Comparison, 13, "run again", "重新运行"), hint(Races, 9, "again", "重新竞跑"), hint(Exploration, 9, "again", "重新搜索")]),
+        .hints(&[hint(Lesson, 14, "restart", "重来"), hint(Comparison, 13, "run again", "重新运行"), hint(Races, 9, "again", "重新竞争"), hint(Exploration, 9, "again", "重新搜索")]),
     act("focus", Action::Focus, &["tab", "shift-tab"], PANES,
         ("give the next pane the focus", "焦点移到下一个窗格"))
         .hints(&[hint(Lesson, 10, "pane", "切换窗格"), hint(Single, 8, "pane", "切换窗格")]),
+    act("program", Action::Program, &["c"], PANES,
+        ("the clients' programs: what was just done, what comes next", "客户端的程序：刚执行的一行和下一行"))
+        .hints(&[hint(Lesson, 4, "program", "程序"), hint(Single, 6, "program", "程序")]),
 
     act("lens", Action::Lens, &["w"], PANES, ("timeline or sequence of messages", "时间线或时序图"))
         .hints(&[hint(Lesson, 5, "timeline/sequence", "时间线/时序图"), hint(Single, 6, "timeline/sequence", "时间线/时序图")]),
@@ -97,6 +104,9 @@ pub const TABLE: &[Row] = &[
         ("a crowd member by member, or as one band", "逐个显示群体成员，或合并显示")),
     act("zoom", Action::Zoom, &["z"], PANES, ("the pane with the focus alone, or all", "只看当前窗格，再按恢复"))
         .hints(&[hint(Lesson, 11, "zoom", "放大"), hint(Single, 9, "zoom", "放大")]),
+    act("taller", Action::Rows(true), &["}"], PANES, ("more rows for the timelines; remembered", "时间线多占几行（会记住）"))
+        .fold(1, "more or fewer rows for the timelines; remembered", "时间线多占、少占几行（会记住）"),
+    act("lower", Action::Rows(false), &["{"], PANES, ("fewer rows for the timelines; remembered", "时间线少占几行（会记住）")),
     act("present", Action::Present, &["P"], PANES,
         ("present: large story and timelines only", "演示模式：只留大号讲解和时间线"))
         .hints(&[hint(Lesson, 12, "present", "演示")]),
@@ -139,6 +149,12 @@ pub const TABLE: &[Row] = &[
     act("walk", Action::Open, &["enter"], &[Branches], ("go on with the chosen branch", "切换到所选分支"))
         .hints(&[hint(Branches, 1, "go there", "切换")]),
 
+    // A class, with `lockstep teach`.
+    act("join", Action::Join, &["J"], &[Class], ("how a class joins: QR code, address and code", "班级如何加入：二维码、网址和口令"))
+        .hints(&[hint(Lesson, 3, "join", "加入"), hint(Free, 8, "join", "加入")]),
+    act("vote", Action::Vote, &["C"], &[Class], ("free play: the class votes on what comes next; again, the vote ends at once", "自由模式：全班投票决定下一步；再按一次立即结束投票"))
+        .hints(&[hint(Free, 1, "class votes", "全班投票")]),
+
     // The catalogue.
     act("open", Action::Open, &["enter", "space"], &[Catalogue, Variants],
         ("open what is chosen", "打开所选课程或方案"))
@@ -166,18 +182,18 @@ pub const TABLE: &[Row] = &[
 
     // A variant that is raced many times.
     act("race", Action::Race, &["R"], &[Lesson, Catalogue, Variants],
-        ("race: everybody at once, many times", "竞跑：所有客户端同时跑，反复多次"))
-        .hints(&[hint(Lesson, 5, "race", "竞跑"), hint(Catalogue, 5, "race", "竞跑"), hint(Variants, 4, "race", "竞跑")]),
+        ("race: everybody at once, many times", "并发竞争：所有客户端同时跑，反复多次"))
+        .hints(&[hint(Lesson, 5, "race", "并发竞争"), hint(Catalogue, 5, "race", "并发竞争"), hint(Variants, 4, "race", "并发竞争")]),
     act("open-race", Action::Open, &["enter"], &[Races],
-        ("step through the chosen race, or the first of the chosen outcome", "逐步查看选中的那次竞跑，或该结果的第一次"))
+        ("step through the chosen race, or the first of the chosen outcome", "逐步查看选中的那次并发竞争，或该结果的第一次"))
         .hints(&[hint(Races, 1, "step through", "逐步查看")]),
     act("races", Action::Races(true), &["right", "tab", "l"], &[Races],
-        ("into the races of the chosen outcome", "进入该结果的各次竞跑"))
-        .hints(&[hint(Races, 3, "its races", "各次竞跑")]),
+        ("into the races of the chosen outcome", "进入该结果的各次运行"))
+        .hints(&[hint(Races, 3, "its races", "各次运行")]),
     act("outcomes", Action::Races(false), &["left", "h"], &[Races], ("back to the outcomes", "回到结果列表")),
-    act("more-races", Action::More, &["+", "="], &[Races], ("ten times as many races", "竞跑次数增加到十倍"))
+    act("more-races", Action::More, &["+", "="], &[Races], ("ten times as many races", "并发竞争次数增加到十倍"))
         .hints(&[hint(Races, 4, "10 times more", "再跑十倍")]),
-    act("pause-races", Action::Toggle, &["space"], &[Races], ("pause the races, or go on", "暂停或继续竞跑"))
+    act("pause-races", Action::Toggle, &["space"], &[Races], ("pause the races, or go on", "暂停或继续并发竞争"))
         .hints(&[hint(Races, 4, "pause/go on", "暂停/继续")]),
 
     // Every order of a variant's moves.
@@ -185,8 +201,13 @@ pub const TABLE: &[Row] = &[
         ("explore: every order of moves tried", "穷举：试遍所有执行顺序"))
         .hints(&[hint(Lesson, 5, "every order", "穷举"), hint(Catalogue, 5, "every order", "穷举"), hint(Variants, 4, "every order", "穷举")]),
     act("open-order", Action::Open, &["enter"], &[Exploration],
-        ("step through the shortest order that goes wrong", "逐步查看最短的出错顺序"))
-        .hints(&[hint(Exploration, 1, "step through the shortest", "逐步查看最短的出错顺序")]),
+        ("step through the order that goes wrong", "逐步查看这个出错顺序"))
+        .hints(&[hint(Exploration, 1, "step through it", "逐步查看")]),
+    act("next-broken", Action::Broken(true), &["right", "tab", "l"], &[Exploration],
+        ("what else is broken, with its own shortest order", "下一条被破坏的约束及其最短顺序"))
+        .fold(1, "what else is broken, each with its own shortest order", "在被破坏的各条约束及其最短顺序之间切换")
+        .hints(&[pair(Exploration, 2, "what else is broken", "其他被破坏的约束")]),
+    act("previous-broken", Action::Broken(false), &["left", "h"], &[Exploration], ("back to what is broken before that", "上一条被破坏的约束")),
     act("next-fault", Action::NextFault, &["f"], &[Exploration],
         ("the next fault that an order may have: none, a crash, a freeze", "切换每种顺序允许的故障：无、崩溃、冻结"))
         .hints(&[hint(Exploration, 3, "fault", "故障")]),
@@ -198,11 +219,44 @@ pub const TABLE: &[Row] = &[
         ("leave out orders that are sure to come to the same, or try them all", "略去必定等价的顺序，或逐一试遍"))
         .hints(&[hint(Exploration, 5, "leave out", "略去等价")]),
 
+    // The interview.
+    act("reveal", Action::Open, &["space", "enter", "right"], &[Card], ("show the answer, then what is asked next", "显示答案，再显示追问"))
+        .hints(&[hint(Card, 1, "show", "显示")]),
+    act("grade-1", Action::Grade(0), &["1"], &[Card], ("I did not know it: ask again soon", "没答上来：很快再问"))
+        .fold(3, "how well you knew it: again, hard, good, easy", "答得如何：重来、困难、良好、简单")
+        .hints(&[hint(Card, 2, "again", "重来")]),
+    act("grade-2", Action::Grade(1), &["2"], &[Card], ("I hardly knew it", "勉强答上来"))
+        .hints(&[hint(Card, 3, "hard", "困难")]),
+    act("grade-3", Action::Grade(2), &["3"], &[Card], ("I knew it", "答上来了"))
+        .hints(&[hint(Card, 4, "good", "良好")]),
+    act("grade-4", Action::Grade(3), &["4"], &[Card], ("I knew it without thinking", "不假思索"))
+        .hints(&[hint(Card, 5, "easy", "简单")]),
+    act("proof", Action::Proof, &["o"], &[Card], ("open the step that shows it", "打开能证明它的那一步"))
+        .hints(&[hint(Card, 6, "see it happen", "看它发生")]),
+    act("ask", Action::Open, &["enter", "space"], &[Decks], ("ask me these: what is due, then what is new; once more", "开始提问：先问待复习的，再问新题；或再来一轮"))
+        .hints(&[hint(Decks, 1, "ask me", "开始")]),
+    act("mock", Action::Mock, &["m"], &[Decks], ("a mock interview: ten of these, on a clock", "模拟面试：从中随机问十题，计时"))
+        .hints(&[hint(Decks, 2, "mock interview", "模拟面试")]),
+
+    // The exercises.
+    act("open-failure", Action::Open, &["enter"], &[Kata], ("step through the order that broke your answer", "逐步查看让你的答案出错的顺序"))
+        .hints(&[hint(Kata, 1, "step through it", "逐步查看")]),
+    act("edit", Action::Edit, &["e"], &[Kata], ("change your file in $EDITOR", "用 $EDITOR 修改你的文件"))
+        .hints(&[hint(Kata, 2, "edit", "编辑")]),
+    act("hint", Action::Hint, &["h", "t"], &[Kata], ("a hint, then a stronger one", "提示，再按一次更具体"))
+        .hints(&[hint(Kata, 3, "hint", "提示")]),
+    act("next-exercise", Action::Variant(true), &["n", "right"], &[Kata], ("the next exercise", "下一个练习"))
+        .fold(1, "the next exercise or the one before", "下一个、上一个练习")
+        .hints(&[pair(Kata, 4, "next, previous", "下一个、上一个")]),
+    act("previous-exercise", Action::Variant(false), &["p", "left"], &[Kata], ("the exercise before", "上一个练习")),
+    act("solution", Action::Solution, &["s"], &[Kata], ("the reference solution, and who else does it so", "参考解，以及哪些产品也这样做"))
+        .hints(&[hint(Kata, 5, "solution", "参考解")]),
+
     // Lists and panes.
     act("up", Action::Move(-1), &["up", "k"], SCROLLED, ("up", "向上"))
         .fold(3, "choose a line, or scroll", "选择一行，或滚动")
         .hints(&[pair(Catalogue, 9, "choose", "选择"), pair(Variants, 2, "choose", "选择"),
-            pair(Page, 1, "scroll", "滚动"), pair(Branches, 2, "choose", "选择"), pair(Comparison, 11, "lanes", "滚动时间线"), pair(Field, 2, "choose", "选择"), pair(Races, 2, "choose", "选择"), pair(Exploration, 6, "choose", "选择")]),
+            pair(Page, 1, "scroll", "滚动"), pair(Decks, 3, "choose", "选择"), pair(Card, 8, "scroll", "滚动"), pair(Branches, 2, "choose", "选择"), pair(Comparison, 11, "lanes", "滚动时间线"), pair(Field, 2, "choose", "选择"), pair(Races, 2, "choose", "选择"), pair(Exploration, 6, "choose", "选择")]),
     act("down", Action::Move(1), &["down", "j"], SCROLLED, ("down", "向下")),
     act("page-up", Action::Page(-1), &["pageup"], SCROLLED, ("a page up", "上翻"))
         .hints(&[pair(Catalogue, 8, "read", "翻看"), pair(Comparison, 12, "verdicts", "滚动结论")]),
@@ -216,12 +270,12 @@ pub const TABLE: &[Row] = &[
         ("every command by name", "命令面板：按名字执行任意操作"))
         .hints(&[hint(Catalogue, 6, "commands", "命令"), hint(Lesson, 9, "commands", "命令"), hint(Free, 9, "commands", "命令")]),
     act("interview", Action::Cards, &["i"], &[Everywhere],
-        ("interview questions and answers", "面试题与参考答案"))
-        .hints(&[hint(Lesson, 13, "interview", "面试题")]),
+        ("the interview: questions, then answers; and back from it", "面试：先问后答；再按一次返回"))
+        .hints(&[hint(Lesson, 13, "interview", "面试题"), hint(Catalogue, 7, "interview", "面试")]),
     act("questions", Action::Questions, &["N"], &[Everywhere],
         ("questions on or off, as for presenting", "开启或关闭提问，适合演示")),
     act("language", Action::Language, &["L"], &[Everywhere], ("the other language: 中文", "切换语言：English"))
-        .hints(&[hint(Catalogue, 7, "中文", "English"), hint(Lesson, 8, "中文", "English"), hint(Comparison, 9, "中文", "English"), hint(Races, 8, "中文", "English"), hint(Single, 11, "中文", "English"), hint(Exploration, 10, "中文", "English")]),
+        .hints(&[hint(Catalogue, 0, "中文", "English"), hint(Lesson, 8, "中文", "English"), hint(Comparison, 9, "中文", "English"), hint(Races, 8, "中文", "English"), hint(Single, 11, "中文", "English"), hint(Exploration, 10, "中文", "English"), hint(Notes, 2, "中文", "English"), hint(Kata, 7, "中文", "English")]),
     act("theme", Action::Theme, &["T"], &[Everywhere],
         ("next theme: as the terminal, dark, light, high contrast", "换主题：跟随终端、深色、浅色、高对比度")),
     act("help", Action::Help, &["?", "f1"], &[Everywhere], ("help: the keys, and how to read the lanes", "帮助：按键与图例"))
@@ -229,8 +283,8 @@ pub const TABLE: &[Row] = &[
             hint(Lesson, 6, "help", "帮助"), hint(Free, 7, "help", "帮助"), hint(Comparison, 10, "help", "帮助"), hint(Races, 7, "help", "帮助"), hint(Single, 7, "help", "帮助"), hint(Exploration, 8, "help", "帮助")]),
     act("leave", Action::Close, &["q", "esc"], &[Everywhere],
         ("back to where you came from", "返回上一层"))
-        .hints(&[hint(Catalogue, 5, "quit", "退出"), hint(Variants, 5, "back", "返回"),
-            hint(Lesson, 7, "catalogue", "目录"), hint(Free, 8, "catalogue", "目录"), hint(Comparison, 6, "close", "关闭"), hint(Page, 2, "close", "关闭"), hint(Branches, 3, "close", "关闭"), hint(Races, 5, "back", "返回"), hint(Single, 4, "back to all of them", "回到全部结果"), hint(Exploration, 2, "stop, back", "停止、返回")]),
+        .hints(&[hint(Catalogue, 4, "quit", "退出"), hint(Variants, 5, "back", "返回"),
+            hint(Lesson, 7, "catalogue", "目录"), hint(Free, 8, "catalogue", "目录"), hint(Comparison, 6, "close", "关闭"), hint(Page, 2, "close", "关闭"), hint(Notes, 1, "close", "关闭"), hint(Kata, 6, "quit", "退出"), hint(Decks, 4, "back", "返回"), hint(Card, 7, "back", "返回"), hint(Branches, 3, "close", "关闭"), hint(Races, 5, "back", "返回"), hint(Single, 4, "back to all of them", "回到全部结果"), hint(Exploration, 2, "stop, back", "停止、返回")]),
     act("quit", Action::Quit, &["Q", "ctrl-c"], &[Everywhere], ("quit Lockstep", "退出程序")),
 
     // A line of typed text.

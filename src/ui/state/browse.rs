@@ -37,7 +37,7 @@ pub struct Hit {
 }
 
 impl Search {
-    /// Looks for what was typed in titles, names, variants and summaries of both languages.
+    /// Looks for what was typed in titles, names, variants, summaries and interviewers' questions of both languages.
     pub fn new(typed: String, before: usize, catalogue: &Catalogue, lang: Lang) -> Self {
         let mut query = Query::new(&typed);
         let entries = catalogue.entries.iter().enumerate();
@@ -76,6 +76,10 @@ fn find(query: &mut Query, n: usize, entry: &CatalogueEntry, lang: Lang) -> Opti
     }
     add(Kind::Lesson, entry.summary.get(lang), 5, false);
     add(Kind::Lesson, entry.summary.get(lang.other()), 0, false);
+    for card in &entry.interview {
+        add(Kind::Lesson, card.q.get(lang), 3, false);
+        add(Kind::Lesson, card.q.get(lang.other()), 0, false);
+    }
     let found = query.find(&candidates)?;
     let variant = found.marks.keys().find_map(|at| match kinds[*at] {
         Kind::Variant(n) => Some(n),

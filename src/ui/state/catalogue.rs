@@ -1,7 +1,12 @@
 //! The lessons as the screens need them: texts and names, no programs.
 
+use std::sync::Arc;
+
 use crate::{
-    lesson::{Card, Expect, LabKind, Lesson, Track},
+    lesson::{
+        Card, Expect, LabKind, Lesson, Scenario, Track,
+        plan::listing::{Listing, listings},
+    },
     text::Text,
 };
 
@@ -20,17 +25,55 @@ pub struct CatalogueEntry {
     pub summary: Text,
     pub intro: Text,
     pub minutes: u32,
+    /// Whether interviewers like to ask about it.
+    pub starred: bool,
     /// The servers that it runs on, where a variant has none of its own.
     pub lab: LabKind,
     /// The ways to do it, the failure first.
     pub variants: Vec<CatalogueVariant>,
+    /// The variants as the cells of a table.
+    pub table: Option<Grid>,
     pub interview: Vec<Card>,
+    /// Where each of these answers is shown, if its card says so.
+    pub proofs: Vec<Option<Proof>>,
     /// Whether everything that its servers need is installed here.
     pub served: bool,
     /// Whether it plays from a recording, because its servers are not here or nobody wants them.
     pub recorded: bool,
     /// What is wrong with the lesson's file; such a lesson can be read about and not opened.
     pub broken: Option<String>,
+}
+
+/// Rows and columns of variants, by their places.
+#[derive(Debug, Clone)]
+pub struct Grid {
+    pub columns: Vec<Text>,
+    pub rows: Vec<(Text, Vec<Option<usize>>)>,
+    pub legend: Text,
+    /// What each variant's recording says, in milliseconds; empty before they were looked at.
+    pub figures: Vec<Option<u64>>,
+}
+
+impl Grid {
+    fn of(lesson: &Lesson) -> Option<Self> {
+        let table = lesson.table.as_ref()?;
+        let cells =
+            |row: &str| table.columns.keys().map(|column| table.variant(lesson, row, column)).collect();
+        Some(Self {
+            columns: table.columns.values().cloned().collect(),
+            rows: table.rows.iter().map(|(row, title)| (title.clone(), cells(row))).collect(),
+            legend: table.legend.clone(),
+            figures: Vec::new(),
+        })
+    }
+}
+
+/// The step of a variant that shows what an answer says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Proof {
+    pub variant: usize,
+    /// The place in its story; its end, where none is named.
+    pub item: Option<usize>,
 }
 
 #[derive(Debug, Clone)]
@@ -45,6 +88,8 @@ pub struct CatalogueVariant {
     pub lesson: Text,
     /// How many steps its story has.
     pub beats: usize,
+    /// What its clients run; none where the lesson has not been planned.
+    pub scenario: Option<Arc<Scenario>>,
     /// What must never be so, for free play; none where the lesson has not been planned.
     pub invariants: Vec<CatalogueInvariant>,
 }
@@ -71,6 +116,24 @@ impl Catalogue {
         Some((entry, variant.map_or(Some(0), place)?))
     }
 
+    /// What comes after a variant or before it: behind a lesson's last one the next lesson, behind the last the first.
+    pub fn onward(&self, entry: usize, variant: usize, next: bool) -> (usize, usize) {
+        let count = |entry: usize| {
+            let lesson = self.entries.get(entry).filter(|lesson| lesson.broken.is_none());
+            lesson.map_or(0, |lesson| lesson.variants.len())
+        };
+        match next {
+            true if variant + 1 < count(entry) => return (entry, variant + 1),
+            false if variant > 0 => return (entry, variant - 1),
+            _ => {}
+        }
+        let all = self.entries.len().max(1);
+        let by = if next { 1 } else { all - 1 };
+        let mut others = (1..=all).map(|n| (entry + n * by) % all);
+        let other = others.find(|other| count(*other) > 0).unwrap_or(entry);
+        (other, if next { 0 } else { count(other).saturating_sub(1) })
+    }
+
     /// The variant of a lesson that comes after one, or before it; behind the last comes the first.
     pub fn neighbour(&self, entry: usize, variant: usize, next: bool) -> usize {
         let count = self.entries.get(entry).map_or(1, |entry| entry.variants.len().max(1));
@@ -89,6 +152,7 @@ impl From<&Lesson> for CatalogueEntry {
             lab: lesson.lab_of(variant),
             lesson: variant.lesson.clone(),
             beats: variant.story.as_ref().unwrap_or(&lesson.story).len(),
+            scenario: None,
             invariants: Vec::new(),
         });
         Self {
@@ -98,13 +162,23 @@ impl From<&Lesson> for CatalogueEntry {
             summary: lesson.summary.clone(),
             intro: lesson.intro.clone(),
             minutes: lesson.minutes,
+            starred: lesson.starred,
             lab: lesson.lab,
             variants: variants.collect(),
+            table: Grid::of(lesson),
             interview: lesson.interview.clone(),
+            proofs: vec![None; lesson.interview.len()],
             served: true,
             recorded: false,
             broken: None,
         }
+    }
+}
+
+impl CatalogueVariant {
+    /// What its clients run.
+    pub fn listings(&self) -> Vec<Listing> {
+        self.scenario.as_deref().map_or_else(Vec::new, listings)
     }
 }
 
@@ -129,9 +203,12 @@ impl CatalogueEntry {
             summary: Text::default(),
             intro: Text::default(),
             minutes: 0,
+            starred: false,
             lab: LabKind::Redis,
             variants: Vec::new(),
+            table: None,
             interview: Vec::new(),
+            proofs: Vec::new(),
             served: false,
             recorded: false,
             broken: Some(error.to_owned()),

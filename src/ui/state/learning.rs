@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     clock::ClockKind,
-    log::Log,
+    log::{EventKind, Log},
     run::{
         LessonChoice,
         session::{Command, Session, Update},
@@ -23,6 +23,8 @@ use crate::{
 };
 use free_play::Branching;
 
+/// How long the first violation of a run is looked at before playing goes on.
+const VIOLATION: Duration = Duration::from_millis(1500);
 /// Recorded waits are shown again within these limits.
 const REPLAY: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(3));
 
@@ -55,6 +57,12 @@ enum Engine {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Heading {
+    Step(usize),
+    End,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pace {
     /// Every step is asked for.
     ByHand,
@@ -71,11 +79,16 @@ pub struct Learning {
     pub(crate) session: Option<Session>,
     engine: Engine,
     pace: Pace,
+    /// Whether something was wrong when this was looked at last, and until when playing stands still because of it.
+    violated: bool,
+    stands: Option<Instant>,
     pub(crate) speed: f64,
     pub(crate) predictions: Predictions,
     pub(crate) free: Option<Free>,
     /// While another run is done again on a fresh lab: what has been events of it so far.
     branching: Option<Branching>,
+    /// How far it goes by itself: behind a step, as `EventKind::Stop` counts them, or to the end.
+    heading: Option<Heading>,
     /// What is to be said of a process that somebody outside has stopped, while it stands still.
     pub(crate) silent: Option<Text>,
 }
@@ -94,6 +107,7 @@ impl Learning {
         let mut playback = Playback::new(speed);
         playback.append(log.events().to_vec(), None, Instant::now());
         playback.go_to(0);
+        playback.forget_seen();
         Self::with(choice, playback, Engine::Complete, speed)
     }
 
@@ -104,10 +118,13 @@ impl Learning {
             session: None,
             engine,
             pace: Pace::ByHand,
+            violated: false,
+            stands: None,
             speed,
             predictions: Predictions::new(false),
             free: None,
             branching: None,
+            heading: None,
             silent: None,
         }
     }
@@ -144,6 +161,11 @@ impl Learning {
             (Pace::ByHand, Engine::Held) | (Pace::Frozen { .. }, _) => Motion::Held,
             (Pace::ByHand, _) => Motion::Paused,
         }
+    }
+
+    /// Whether the verdict is on the screen.
+    pub fn shows_verdict(&self) -> bool {
+        matches!(self.phase(), RunPhase::Over(Some(_))) && self.playback.at_frontier()
     }
 
     pub fn choices(&self) -> usize {
@@ -259,6 +281,12 @@ impl Learning {
                     self.start_playing(now);
                 }
             }
+            Pace::Playing { .. } if self.stands.is_some() => {
+                self.stands = None;
+                self.hold();
+                let gliding = self.playback.is_gliding();
+                self.pace = if gliding { Pace::Frozen { playing: true } } else { Pace::ByHand };
+            }
             Pace::ByHand | Pace::Playing { .. } if self.playback.freeze(now) => {
                 let playing = matches!(self.pace, Pace::Playing { .. });
                 self.hold();
@@ -291,6 +319,7 @@ impl Learning {
     pub fn complete(&mut self) -> bool {
         let gliding = self.playback.is_gliding();
         self.playback.complete();
+        self.stands = self.stands.map(|_| Instant::now());
         if let Pace::Frozen { .. } = self.pace {
             self.pace = Pace::ByHand;
         }
@@ -298,9 +327,42 @@ impl Learning {
     }
 
     pub(crate) fn pause(&mut self) {
+        self.heading = None;
+        self.stands = None;
         self.playback.complete();
         self.pace = Pace::ByHand;
         self.hold();
+    }
+
+    /// Goes on by itself until a step of the story is over, or all of it, and asks nothing on the way.
+    pub fn head_for(&mut self, item: Option<usize>) {
+        self.set_questions(false);
+        self.heading = Some(item.map_or(Heading::End, Heading::Step));
+        self.go_on_heading();
+    }
+
+    fn go_on_heading(&mut self) {
+        let Some(heading) = self.heading else { return };
+        self.playback.complete();
+        match &mut self.engine {
+            Engine::Booting { .. } | Engine::Ready => {
+                let last = self.playback.log().events().iter().rev().find_map(|event| match event.kind {
+                    EventKind::Stop { item, .. } => Some(item),
+                    _ => None,
+                });
+                if matches!(heading, Heading::Step(item) if last.is_some_and(|last| last >= item)) {
+                    self.heading = None;
+                } else {
+                    self.ask_for_step(false);
+                }
+            }
+            Engine::Over { shown, .. } => {
+                *shown |= heading == Heading::End;
+                self.heading = None;
+            }
+            Engine::Stepping { .. } => {}
+            Engine::Watching | Engine::Held | Engine::Complete | Engine::Failed(_) => self.heading = None,
+        }
     }
 
     fn hold(&mut self) {
@@ -328,6 +390,16 @@ impl Learning {
     /// While playing: takes the next step if its moment has come.
     fn play(&mut self, now: Instant) {
         let Pace::Playing { next } = self.pace else { return };
+        if let Some(until) = self.stands {
+            if now < until {
+                return;
+            }
+            self.stands = None;
+            self.playback.thaw(now);
+            if self.engine == Engine::Held {
+                self.resume(now);
+            }
+        }
         if self.playback.is_gliding() {
             return;
         }
@@ -357,9 +429,22 @@ impl Learning {
         }
     }
 
+    /// The first violation is an event: playing stands still there, with exactly what is on the screen.
+    fn stand_at_violation(&mut self, now: Instant) {
+        let violated = self.playback.is_violated();
+        let first = violated && !std::mem::replace(&mut self.violated, violated);
+        if first && matches!(self.pace, Pace::Playing { .. }) {
+            self.playback.freeze(now);
+            self.hold();
+            self.stands = Some(now + VIOLATION.div_f64(self.speed));
+        }
+        self.violated = violated;
+    }
+
     pub fn tick(&mut self, lang: Lang, now: Instant) {
         let gliding = self.playback.is_gliding();
         self.playback.tick(now);
+        self.stand_at_violation(now);
         if gliding && !self.playback.is_gliding() {
             self.dwell(lang, now, true);
         }
@@ -368,7 +453,7 @@ impl Learning {
 
     /// When something is due next, if no picture moves before.
     pub fn due(&self) -> Option<Instant> {
-        if let Pace::Playing { next } = self.pace { next } else { None }
+        if let Pace::Playing { next } = self.pace { self.stands.or(next) } else { None }
     }
 
     /// Takes in an update of the live run; `None` when it ended without a word.
@@ -438,6 +523,8 @@ impl Learning {
                 }
             }
         }
+        self.go_on_heading();
+        self.stand_at_violation(now);
         self.play(now);
     }
 

@@ -9,9 +9,10 @@ use crate::{
     run::{
         LessonChoice,
         batch::{Batch, BatchUpdate, Control, Finding},
-        explore::{Bounds, Failing, MOST_MOVES, MayFail, Progress},
-        race::{Kind, MOST_RACES, Outcome, Pace, RaceInfo, RaceOutcomes},
+        explore::{Bounds, CarriedOut, Failing, MOST_MOVES, Progress},
+        race::{Invariant, Kind, MOST_RACES, Outcome, Pace, RaceInfo, RaceOutcomes},
     },
+    text::Text,
 };
 
 /// How many races there are at first.
@@ -37,7 +38,7 @@ impl Default for ExplorationOptions {
 
 impl ExplorationOptions {
     pub fn bounds(self) -> Bounds {
-        let fault = self.fault.map(|how| MayFail { how, client: None });
+        let fault = self.fault.map(Failing::anywhere);
         Bounds {
             moves: self.moves,
             faults: fault.into_iter().collect(),
@@ -55,7 +56,9 @@ impl ExplorationOptions {
         let fault = match self.fault {
             None => Some(Failing::Crash),
             Some(Failing::Crash) => Some(Failing::Freeze),
-            Some(Failing::Freeze) => None,
+            Some(Failing::Freeze) => Some(Failing::LostReply),
+            Some(Failing::LostReply) => Some(Failing::Restart),
+            Some(_) => None,
         };
         Self { fault, ..self }
     }
@@ -91,8 +94,61 @@ impl Races {
 pub struct Exploration {
     pub options: ExplorationOptions,
     pub progress: Progress,
+    /// The shortest order so far that breaks something: who moves (`A.`), and faults.
+    pub shortest: Vec<String>,
     /// Known once it is over, or was stopped.
     pub found: Option<Box<Finding>>,
+    /// Which of the broken invariants is looked at, by place, once the learner goes through them.
+    pub broken: Option<usize>,
+}
+
+/// An order that breaks something.
+#[derive(Debug, Clone, Copy)]
+pub struct BreakingOrder<'a> {
+    pub order: &'a CarriedOut,
+    pub why: Option<&'a Text>,
+    /// What it breaks, in the lesson's words.
+    pub says: Option<&'a Text>,
+    /// Whether no shorter one breaks anything.
+    pub shortest: bool,
+    /// Its place among those that are known, and how many these are.
+    pub place: (usize, usize),
+}
+
+impl Exploration {
+    /// The broken invariant that is looked at, by its shortest order: at first the shortest of all.
+    pub fn breaking(&self) -> Option<BreakingOrder<'_>> {
+        let Finding { explored, invariants, why } = self.found.as_deref()?;
+        let orders = || explored.each.iter().filter_map(|each| Some((each, each.shortest.as_ref()?)));
+        let choices = explored.shortest.as_ref().map(|shortest| &shortest.choices);
+        let first = orders().position(|(_, order)| Some(&order.choices) == choices).unwrap_or(0);
+        let place = self.broken.unwrap_or(first);
+        let Some((broken, order)) = orders().nth(place) else {
+            let order = explored.shortest.as_ref()?;
+            return Some(BreakingOrder {
+                order,
+                why: why.as_ref(),
+                says: None,
+                shortest: true,
+                place: (0, 1),
+            });
+        };
+        let invariant = invariants.iter().find(|known| known.name == broken.name);
+        Some(BreakingOrder {
+            order,
+            why: broken.why.as_ref(),
+            says: invariant.map(|known| &known.says),
+            shortest: Some(&order.choices) == choices,
+            place: (place, orders().count()),
+        })
+    }
+
+    /// Goes on to the next broken invariant, or back.
+    pub fn look_at_next(&mut self, next: bool) {
+        if let Some((place, count)) = self.breaking().map(|breaking| breaking.place) {
+            self.broken = Some((place + if next { 1 } else { count - 1 }) % count);
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -170,9 +226,9 @@ impl Outcomes {
                 }
                 races.kept.add(race);
             }
-            (Some(BatchUpdate::Progress(progress)), Source::Exploration(exploration)) => {
-                self.booting &= progress.tried == 0;
-                exploration.progress = progress;
+            (Some(BatchUpdate::Progress(progress, shortest)), Source::Exploration(exploration)) => {
+                self.booting &= progress.tried == 0 && progress.states == 0;
+                (exploration.progress, exploration.shortest) = (progress, shortest);
             }
             (Some(BatchUpdate::Found(found)), Source::Exploration(exploration)) => {
                 self.batch = None;
@@ -265,8 +321,14 @@ impl Outcomes {
         Pace { done, of: self.control.races, spent }
     }
 
-    /// The outcomes, the most frequent first.
+    /// The outcomes by what they counted; of those that counted the same, the most frequent first.
     pub fn seen(&self) -> Vec<Seen<'_>> {
+        let mut seen = self.by_frequency();
+        seen.sort_by(|a, b| a.outcome.counters.values().cmp(b.outcome.counters.values()));
+        seen
+    }
+
+    fn by_frequency(&self) -> Vec<Seen<'_>> {
         match &self.source {
             Source::Races(races) => {
                 let outcomes = races.kept.outcomes().into_iter();
@@ -292,7 +354,17 @@ impl Outcomes {
     }
 
     pub fn chosen(&self) -> Option<&Outcome> {
-        self.chosen.as_ref().or_else(|| self.seen().first().map(|seen| seen.outcome))
+        self.chosen.as_ref().or_else(|| self.by_frequency().first().map(|seen| seen.outcome))
+    }
+
+    /// What must never be so, in the lesson's words.
+    pub fn invariants(&self) -> &[Invariant] {
+        match &self.source {
+            Source::Races(races) => races.info.as_ref().map_or(&[], |info| &info.invariants),
+            Source::Exploration(exploration) => {
+                exploration.found.as_ref().map_or(&[], |found| &found.invariants)
+            }
+        }
     }
 
     pub fn chosen_races(&self) -> Option<&Kind> {

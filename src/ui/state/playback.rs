@@ -36,6 +36,8 @@ pub struct Playback {
     steps: Steps,
     pub(crate) passes_questions: bool,
     display: LessonTime,
+    /// Up to which event anything was ever shown.
+    seen: usize,
     /// What is being shown on the way to another position.
     animation: Option<Animation>,
     running: Option<Running>,
@@ -65,8 +67,23 @@ impl Playback {
         &self.sequence
     }
 
+    pub fn seen(&self) -> usize {
+        self.seen
+    }
+
+    /// Nothing was shown yet.
+    pub(crate) fn forget_seen(&mut self) {
+        self.seen = self.world.position;
+    }
+
     pub fn display(&self) -> LessonTime {
         self.display
+    }
+
+    /// How many steps of the story the playhead stands behind.
+    pub(crate) fn steps_over(&self) -> usize {
+        // The step that ends here is one of them.
+        self.steps.before(self.world.position + 1).last().map_or(0, |step| step.number)
     }
 
     /// Whether the playhead stands behind everything that happened.
@@ -188,6 +205,7 @@ impl Playback {
     fn jump(&mut self, target: usize) {
         self.animation = None;
         self.world.seek(&self.log, target);
+        self.seen = self.seen.max(self.world.position);
         let time = self.log.time_at(target);
         // A clock that is being watched is not put back.
         self.display = self.running.map_or(time, |running| running.from.max(self.display));
@@ -199,6 +217,7 @@ impl Playback {
         let position = animation.position();
         if animation.forward {
             self.world.seek(&self.log, position.max(self.world.position));
+            self.seen = self.seen.max(self.world.position);
             self.display = self.display.max(animation.display());
         } else {
             if position < self.world.position {
@@ -227,6 +246,12 @@ impl Playback {
         if let Some(animation) = &self.animation {
             self.jump(animation.target());
         }
+    }
+
+    /// Whether something is so at the playhead that must not be, such as too many holders of a lock.
+    pub fn is_violated(&self) -> bool {
+        let lasts = self.chart.lasting().any(|clash| clash.from.1 < self.world.position);
+        lasts || self.world.holding.worst().is_some()
     }
 
     /// Stops an animation in the middle, with exactly what is on the screen; `false` where there is none that can

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::playback::Playback;
 use crate::{
     log::{Event, EventKind, Log, Stop},
-    world::Question,
+    world::{Question, World},
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +15,25 @@ pub enum Answer {
     /// One of its answers, by index.
     Chosen(usize),
     Skipped,
+    /// The learner left it to a class.
+    Class,
+}
+
+/// What a class says to the questions of one run, by the story's items.
+#[derive(Debug, Default)]
+pub struct ClassAnswers {
+    /// How many have joined.
+    pub joined: usize,
+    /// The number of each poll, and how many each choice has.
+    pub(crate) polls: BTreeMap<usize, (u64, Vec<usize>)>,
+}
+
+impl ClassAnswers {
+    /// How many each choice of a question has; nothing where no class was asked or nobody has voted or joined.
+    pub fn votes(&self, item: usize) -> Option<&[usize]> {
+        let (_, votes) = self.polls.get(&item)?;
+        (self.joined > 0 || votes.iter().any(|votes| *votes > 0)).then_some(votes)
+    }
 }
 
 impl Answer {
@@ -40,11 +59,12 @@ pub struct Predictions {
     pub(crate) on: bool,
     /// Whether the learner tried to go on without an answer.
     pub(crate) nudged: bool,
+    pub(crate) class: ClassAnswers,
 }
 
 impl Predictions {
     pub fn new(on: bool) -> Self {
-        Self { answers: BTreeMap::new(), on, nudged: false }
+        Self { answers: BTreeMap::new(), on, nudged: false, class: ClassAnswers::default() }
     }
 
     pub(crate) fn set_on(&mut self, on: bool) {
@@ -65,11 +85,11 @@ impl Predictions {
         for event in log.events() {
             match &event.kind {
                 EventKind::Asked { item, .. } => {
-                    let answer = self.get(*item);
+                    let answer = self.get(*item).filter(|answer| *answer != Answer::Class);
                     score.asked += usize::from(answer.is_some());
                     score.skipped += usize::from(answer == Some(Answer::Skipped));
                 }
-                EventKind::Decided { item, right } => {
+                EventKind::Decided { item, right, .. } => {
                     let hit = matches!(self.get(*item), Some(Answer::Chosen(n)) if right.contains(&n));
                     score.right += usize::from(hit);
                 }
@@ -79,8 +99,13 @@ impl Predictions {
         score
     }
 
+    /// The question that is on the screen: asked or decided.
+    pub(crate) fn question<'a>(&self, world: &'a World) -> Option<&'a Question> {
+        world.questions.get(world.question.filter(|_| self.on)?)
+    }
+
     /// The question at whose stop the playhead stands.
-    fn at_playhead<'a>(&self, playback: &'a Playback) -> Option<&'a Question> {
+    pub(crate) fn at_playhead<'a>(&self, playback: &'a Playback) -> Option<&'a Question> {
         let world = playback.world();
         let last = world.position.checked_sub(1)?;
         let asked = is_question(playback.log().events().get(last)?);
@@ -99,9 +124,17 @@ impl Predictions {
         self.at_playhead(playback).is_some_and(|question| self.get(question.item).is_none())
     }
 
-    /// Whether an answer is missing before the run may go on. Then the screen says so from now on.
+    /// Whether an answer is missing before the run may go on. Then the screen says so from now on. Where a class answers,
+    /// nobody else need.
     pub(crate) fn holds_back(&mut self, playback: &Playback) -> bool {
         let asks = self.asks(playback);
+        if asks
+            && let Some(item) = self.at_playhead(playback).map(|question| question.item)
+            && self.class.votes(item).is_some()
+        {
+            self.answers.insert(item, Answer::Class);
+            return false;
+        }
         self.nudged |= asks;
         asks
     }
@@ -110,7 +143,7 @@ impl Predictions {
         let choices = self.choices(playback);
         let possible = match answer {
             Answer::Chosen(n) => n < choices,
-            Answer::Skipped => choices > 0,
+            Answer::Skipped | Answer::Class => choices > 0,
         };
         if let Some(question) = self.at_playhead(playback).filter(|_| possible) {
             self.answers.insert(question.item, answer);

@@ -1,26 +1,16 @@
 //! What the learner has done so far: kept in a JSON file, so that the catalogue can show it.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs, io,
-    io::Write as _,
     path::{Path, PathBuf},
 };
 
-use etcetera::BaseStrategy as _;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    files::{self, Output, Unwritable},
-    verdict::Outcome,
-};
-
-/// The version of the file that this program reads and writes.
-pub const FORMAT: u32 = 1;
-
-const FILE: &str = "progress.json";
-/// The largest file that is read, in bytes: tens of thousands of variants.
-const LARGEST: u64 = 4 << 20;
+pub use super::kept::Trouble;
+use super::kept::{self, Content, Kept};
+use crate::{text::Lang, verdict::Outcome};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
@@ -35,95 +25,95 @@ pub struct Record {
     pub solved: usize,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
-    format: u32,
     pub lessons: BTreeMap<String, BTreeMap<String, Record>>,
+    /// The variant of each lesson that was opened last.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub last: BTreeMap<String, String>,
+    /// What the learner has done before, by the actions' names: nobody needs a tip about it any more.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub tried: BTreeSet<String>,
+    #[serde(default)]
+    pub screen: ScreenChoices,
 }
 
-impl Default for Progress {
-    fn default() -> Self {
-        Self { format: FORMAT, lessons: BTreeMap::new() }
-    }
+/// How the learner has left the screen.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScreenChoices {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lang: Option<Lang>,
+    /// The theme, by its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub theme: Option<String>,
+    /// Whether lessons are shown as sequences of messages.
+    #[serde(default)]
+    pub sequence: bool,
+    /// Whether the programs stand in the wire's place.
+    #[serde(default)]
+    pub program: bool,
+    /// How many rows more the timelines have than by themselves, or fewer.
+    #[serde(default)]
+    pub rows: i16,
+}
+
+impl Content for Progress {
+    const FILE: &str = "progress.json";
+    const FORMAT: u32 = 1;
 }
 
 impl Progress {
     pub fn of(&self, lesson: &str, variant: &str) -> Option<Record> {
         self.lessons.get(lesson)?.get(variant).copied()
     }
-}
 
-/// Something about the file that the learner should know.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trouble {
-    /// It could not be understood, and was moved to this file.
-    Damaged(PathBuf),
-    /// A newer Lockstep has written it; it is left as it is.
-    Newer(PathBuf),
-    /// It can be neither read nor written: why.
-    Unkept(String),
+    pub fn is_finished(&self, lesson: &str, variant: &str) -> bool {
+        self.of(lesson, variant).is_some_and(|record| record.finished)
+    }
+
+    /// What the learner might try next: the key of an action that has not been used yet.
+    pub fn tip(&self) -> Option<&'static str> {
+        let finished = self.lessons.values().flat_map(BTreeMap::values).any(|record| record.finished);
+        let tips = [("step", true), ("compare", finished), ("free", finished)];
+        let tip = tips.into_iter().find(|(action, ready)| *ready && !self.tried.contains(*action));
+        tip.map(|(action, _)| action)
+    }
 }
 
 #[derive(Debug, Clone, Default)]
-pub struct Store {
-    /// `None` where nothing is kept.
-    path: Option<PathBuf>,
-    progress: Progress,
-}
+pub struct Store(Kept<Progress>);
 
 impl Store {
-    /// The file in the user's state directory (`XDG_STATE_HOME`, or the platform's).
     pub fn path() -> Option<PathBuf> {
-        let dirs = etcetera::choose_base_strategy().ok()?;
-        let state = dirs.state_dir().unwrap_or_else(|| dirs.data_dir());
-        Some(state.join("lockstep").join(FILE))
+        kept::path(Progress::FILE)
     }
 
     /// Opens the user's progress. Whatever is wrong with it is told and stops nobody.
     pub fn open() -> (Self, Option<Trouble>) {
-        Self::path().map_or_else(Default::default, Self::at)
+        let (kept, trouble) = Kept::open();
+        (Self(kept), trouble)
     }
 
     /// The file need not exist.
     pub fn at(path: PathBuf) -> (Self, Option<Trouble>) {
-        match read(&path) {
-            Ok(progress) => (Self { path: Some(path), progress }, None),
-            // What cannot be read or belongs to a newer program is not to be overwritten.
-            Err(trouble @ (Trouble::Newer(_) | Trouble::Unkept(_))) => (Self::default(), Some(trouble)),
-            Err(trouble) => (Self { path: Some(path), ..Self::default() }, Some(trouble)),
-        }
+        let (kept, trouble) = Kept::at(path);
+        (Self(kept), trouble)
     }
 
     pub fn progress(&self) -> &Progress {
-        &self.progress
+        self.0.get()
     }
 
-    /// Notes what was done in a variant. What another Lockstep has written meanwhile is kept.
-    /// An error is reported once: from then on nothing is written any more.
+    /// Notes what was done in a variant.
     pub fn note(&mut self, lesson: &str, variant: &str, record: Record) -> Result<(), Trouble> {
-        if self.progress.of(lesson, variant) == Some(record) {
-            return Ok(());
-        }
-        let mut result = Ok(());
-        if let Some(path) = &self.path {
-            match read(path) {
-                Ok(newest) => self.progress = newest,
-                Err(trouble @ Trouble::Damaged(_)) => result = Err(trouble),
-                Err(trouble) => {
-                    self.path = None;
-                    result = Err(trouble);
-                }
-            }
-        }
-        let variants = self.progress.lessons.entry(lesson.to_owned()).or_default();
-        variants.insert(variant.to_owned(), record);
-        if let Some(path) = &self.path
-            && let Err(error) = write(path, &self.progress)
-        {
-            result = Err(unkept(path, &error));
-            self.path = None;
-        }
-        result
+        self.change(|progress| {
+            let variants = progress.lessons.entry(lesson.to_owned()).or_default();
+            variants.insert(variant.to_owned(), record);
+        })
+    }
+
+    pub fn change(&mut self, change: impl Fn(&mut Progress)) -> Result<(), Trouble> {
+        self.0.change(change)
     }
 
     /// Forgets everything that a file holds, whatever it is.
@@ -133,55 +123,6 @@ impl Store {
             _ => Ok(()),
         }
     }
-}
-
-fn unkept(path: &Path, error: &dyn std::error::Error) -> Trouble {
-    Trouble::Unkept(format!("{}: {error}", path.display()))
-}
-
-/// Reads the file; one that is damaged is set aside.
-fn read(path: &Path) -> Result<Progress, Trouble> {
-    #[derive(Deserialize)]
-    struct Version {
-        format: u32,
-    }
-    let bytes = match files::read(path, LARGEST) {
-        Ok(bytes) => bytes,
-        // A file where a directory is wanted: nothing is there, and writing will say so.
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(Progress::default());
-        }
-        Err(error) => return Err(unkept(path, &error)),
-    };
-    if let Ok(Version { format }) = serde_json::from_slice(&bytes)
-        && format > FORMAT
-    {
-        return Err(Trouble::Newer(path.to_owned()));
-    }
-    match serde_json::from_slice::<Progress>(&bytes) {
-        Ok(progress) if progress.format == FORMAT => Ok(progress),
-        _ => Err(set_aside(path)),
-    }
-}
-
-fn set_aside(path: &Path) -> Trouble {
-    let free = (1..=u32::MAX)
-        .map(|number| path.with_file_name(format!("{FILE}.damaged-{number}")))
-        .find(|aside| aside.symlink_metadata().is_err());
-    let aside = free.unwrap_or_default();
-    match fs::rename(path, &aside) {
-        Ok(()) => Trouble::Damaged(aside),
-        Err(error) => unkept(path, &error),
-    }
-}
-
-/// Writes it, so that a reader sees the old file or the new one.
-fn write(path: &Path, progress: &Progress) -> Result<(), Unwritable> {
-    fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
-    Output::new(path)?.write(|out| {
-        serde_json::to_writer_pretty(&mut *out, progress)?;
-        out.write_all(b"\n")
-    })
 }
 
 #[cfg(test)]
@@ -210,6 +151,24 @@ mod tests {
         Store::forget(&path).expect("removed");
         Store::forget(&path).expect("nothing is there to remove");
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_newcomer_is_told_one_thing_at_a_time_until_it_was_tried() {
+        let mut store = Store::default();
+        assert_eq!(store.progress().tip(), Some("step"));
+        let tried = |store: &mut Store, action: &str| {
+            let change = |progress: &mut super::Progress| progress.tried.extend([action.to_owned()]);
+            store.change(change).expect("nothing is written");
+        };
+        tried(&mut store, "step");
+        assert_eq!(store.progress().tip(), None, "no verdict yet");
+        store.note("oversell", "a", DONE).expect("noted");
+        assert_eq!(store.progress().tip(), Some("compare"));
+        tried(&mut store, "compare");
+        assert_eq!(store.progress().tip(), Some("free"));
+        tried(&mut store, "free");
+        assert_eq!(store.progress().tip(), None);
     }
 
     #[test]

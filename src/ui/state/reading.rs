@@ -12,7 +12,7 @@ const MOVE: Duration = Duration::from_millis(700);
 /// How long the end of a wait is looked at.
 const PASSED: Duration = Duration::from_millis(400);
 /// How long the outcome of a prediction is looked at.
-const DECIDED: Duration = Duration::from_secs(6);
+const DECIDED: Duration = Duration::from_secs(5);
 /// The shortest and the longest time for reading.
 const READING: (f64, f64) = (1.5, 20.0);
 
@@ -22,6 +22,9 @@ pub(crate) fn time(step: &[Event], lang: Lang, (questions, watched): (bool, bool
     let said = step.iter().rev().find_map(|event| match (&event.kind, lang) {
         (EventKind::Say { en, .. }, Lang::En) => Some(of(en, lang)),
         (EventKind::Say { zh, .. }, Lang::Zh) => Some(of(zh, lang)),
+        (EventKind::Decided { why: Some(why), .. }, _) if questions => {
+            Some(DECIDED + of(why.get(lang), lang))
+        }
         (EventKind::Decided { .. }, _) if questions => Some(DECIDED),
         _ => None,
     });

@@ -50,14 +50,15 @@ pub enum Overlay {
     Nothing,
     /// The help, scrolled by so many lines.
     Help(u16),
-    Cards(u16),
     Branches(usize),
     Palette,
+    /// How a class joins.
+    Joining,
 }
 
 /// How far each pane is scrolled; `None` follows the playhead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Scrolls([Option<u16>; 4]);
+pub struct Scrolls([Option<u16>; 5]);
 
 impl Scrolls {
     pub fn get(&self, pane: Pane) -> Option<u16> {

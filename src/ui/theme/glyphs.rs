@@ -5,8 +5,16 @@ use crate::log::Belief;
 /// One glyph per client, in the order in which clients appear; so that no meaning hangs on colour alone.
 const CLIENTS: [&str; 8] = ["●", "■", "▲", "◆", "▼", "★", "◇", "○"];
 
+/// From the ninth client on, its number or a letter, so that no sign stands for two.
+const NUMBERED: [&str; 38] = [
+    "⑨", "⑩", "⑪", "⑫", "⑬", "⑭", "⑮", "⑯", "⑰", "⑱", "⑲", "⑳", "ⓐ", "ⓑ", "ⓒ", "ⓓ", "ⓔ", "ⓕ", "ⓖ", "ⓗ", "ⓘ",
+    "ⓙ", "ⓚ", "ⓛ", "ⓜ", "ⓝ", "ⓞ", "ⓟ", "ⓠ", "ⓡ", "ⓢ", "ⓣ", "ⓤ", "ⓥ", "ⓦ", "ⓧ", "ⓨ", "ⓩ",
+];
+/// The same in ASCII, one after another.
+const NUMBERED_ASCII: &str = "9012345678YZabcdefghijklmnopqrstuvwxyz";
+
 pub const fn client(n: usize) -> &'static str {
-    CLIENTS[n % CLIENTS.len()]
+    if n < CLIENTS.len() { CLIENTS[n] } else { NUMBERED[(n - CLIENTS.len()) % NUMBERED.len()] }
 }
 
 /// What fills a lane while a client believes something.
@@ -24,10 +32,16 @@ pub const HOLDING: &str = "▄";
 pub const SHARING: &str = "▂";
 pub const WAITING: &str = "╱";
 pub const UNSURE: &str = "░";
+/// What it holds no longer and still believes that it holds: an outline, by its corners, its sides and its edges.
+pub const OUTLINE: [&str; 6] = ["┌", "┐", "└", "┘", "┆", "┄"];
 pub const FROZEN: &str = "▒";
 pub const DEAD: &str = "╌";
+/// A bar of several rows, below its edge.
+pub const FULL: &str = "█";
 /// More hold a lock than may.
 pub const CLASH: &str = "█";
+/// The bar of one of them, in its own colour on a red ground.
+pub const CLASHING: &str = "▓";
 /// The same where there are no colours: a solid block would look like one holder, and be blank in reverse.
 pub const CLASH_MONO: &str = "▚";
 /// The same on a thin line.
@@ -44,6 +58,8 @@ pub const LEASE: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "
 pub const LIFELINE: &str = "│";
 /// A lifeline while its client holds: thicker.
 pub const LIFELINE_HOLDING: &str = "┃";
+/// Where two begin to hold one lock, and where they cease to.
+pub const CLASH_EDGE: &str = "┃";
 /// The line that leads from a chosen event to everything else of its moment.
 pub const HAIRLINE: &str = "╎";
 
@@ -51,6 +67,7 @@ pub const KILLED: &str = "✝";
 /// Stopped, or kept back.
 pub const STOPPED: &str = "▮";
 pub const RELEASED: &str = "▶";
+/// Cut off, failed, or ended by itself.
 pub const CUT: &str = "✗";
 pub const CLOCK: &str = "◷";
 /// The same once more, after a wait.
@@ -73,13 +90,16 @@ pub const DIFFERENCE_LINE: &str = "┃";
 pub fn ascii(symbol: &str) -> &'static str {
     match symbol {
         "│" | "┊" | "╎" | "▮" | "┆" | "▏" | "▌" => "|",
-        "─" | "━" | "┄" | "╌" | "┈" | "▱" | "–" | "—" | "═" => "-",
-        "╭" | "╮" | "╰" | "╯" | "┴" | "┬" | "├" | "┤" | "┼" | "╂" | "✓" => "+",
+        "┄" => "'",
+        "─" | "━" | "╌" | "┈" | "▱" | "–" | "—" | "═" => "-",
+        "╭" | "╮" | "╰" | "╯" | "┌" | "┐" | "└" | "┘" | "┴" | "┬" | "├" | "┤" | "┼" | "╂" | "✓" => {
+            "+"
+        }
         "┃" | "█" | "▇" | "▆" | "▅" | "▰" | "■" => "#",
         "▄" | "▀" => "=",
-        "▒" | "▓" => ":",
+        "▒" => ":",
         "╱" => "/",
-        "▚" => "X",
+        "▓" | "▚" => "X",
         "→" | "▶" | "▸" | "»" | "›" => ">",
         "←" | "◀" | "◂" => "<",
         "↑" | "▲" => "^",
@@ -95,13 +115,14 @@ pub fn ascii(symbol: &str) -> &'static str {
         "↯" | "≠" => "!",
         "◷" | "↻" | "⋯" => "~",
         "♛" => "M",
-        _ => "?",
+        _ if symbol.starts_with(|c| ('\u{2800}'..='\u{28ff}').contains(&c)) => ":",
+        _ => NUMBERED.iter().position(|known| *known == symbol).map_or("?", |n| &NUMBERED_ASCII[n..=n]),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CLIENTS, ascii};
+    use super::{CLIENTS, NUMBERED, ascii, client};
 
     #[test]
     fn clients_stay_apart_in_ascii_too() {
@@ -110,5 +131,9 @@ mod tests {
         glyphs.dedup();
         assert_eq!(glyphs.len(), CLIENTS.len());
         assert!(!glyphs.contains(&"?"));
+        let mut more: Vec<_> = (CLIENTS.len()..CLIENTS.len() + NUMBERED.len()).map(client).collect();
+        assert!(more.iter().all(|sign| ascii(sign) != "?" && !CLIENTS.contains(sign)));
+        more.dedup();
+        assert_eq!(more.len(), NUMBERED.len(), "no sign stands for two");
     }
 }

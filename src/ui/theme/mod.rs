@@ -207,6 +207,25 @@ impl Theme {
         }
     }
 
+    /// What fills the bar of one of those who hold one lock together: its own colour, on the ground of danger.
+    pub fn clashing(self, client: Style) -> (&'static str, Style) {
+        match self.ink {
+            Ink::Mono => self.clash(),
+            Ink::Colour => (glyphs::CLASHING, client.bg(Color::Indexed(self.palette.clash))),
+            Ink::Sixteen => (glyphs::CLASHING, client.bg(Color::Red)),
+        }
+    }
+
+    /// The style of words on the ground of danger.
+    pub fn alarming(self) -> Style {
+        let style = self.style(Role::Danger).add_modifier(Modifier::BOLD);
+        match self.ink {
+            Ink::Colour => style.fg(Color::Indexed(231)).bg(Color::Indexed(self.palette.clash)),
+            Ink::Sixteen => style.fg(Color::White).bg(Color::Red),
+            Ink::Mono => style,
+        }
+    }
+
     /// Turns the ground of an area into that of a failure; its ink stays, and so does what is chosen.
     pub fn alarm(self, area: Rect, buf: &mut Buffer) {
         if self.ink != Ink::Colour {

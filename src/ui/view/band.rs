@@ -1,23 +1,16 @@
-//! A crowd's band: how many wait, hold, were notified; what they did together; the level of waiters over time.
+//! A crowd's band: how many wait, hold, were notified; what they did together; and each of them as a dot.
 
 use super::{plot::Plot, prelude::*, selection};
 use crate::{
     log::Belief,
-    ui::{
-        chart::{Band, Clash, Run},
-        flight::{Hop, Load},
-    },
+    ui::chart::{Band, Run},
     world::Life,
 };
 
-/// Rows of a band: counts, runs, level.
-pub const ROWS: u16 = 3;
-const LONGEST_RUN: u32 = 44;
-const LEVELS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
-
-/// The crest of a wave, from its front backward.
-const CREST: [&str; 6] = ["█", "▇", "▆", "▅", "▄", "▃"];
-const WIDEST_WAVE: u16 = 60;
+/// Rows of a band: counts, runs, and two of its members, dot by dot.
+pub const ROWS: u16 = 4;
+/// The dots of a braille cell, column by column from the left, each from the top.
+const BRAILLE: [u32; 8] = [0x01, 0x02, 0x04, 0x40, 0x08, 0x10, 0x20, 0x80];
 
 /// The members worth a lane of their own: who holds, who has been told, then the first of the rest.
 pub fn sample(scene: &Scene<'_>, band: &Band, room: usize) -> Vec<ActorId> {
@@ -72,42 +65,54 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, band: &Band, (y, bottom): (u16, u16)
         draw_runs(scene, plot, band, y + 1, buf);
     }
     if y + 2 < bottom {
-        draw_level(scene, plot, band, y + 2, buf);
-        draw_wave(scene, plot, band, y + 2, buf);
+        draw_members(scene, plot, band, Rect { y: y + 2, height: bottom - y - 2, ..plot.area }, buf);
     }
 }
 
-/// Many members are reached one after another: a wave that goes through the crowd, right of the playhead.
-fn draw_wave(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buffer) {
-    let Some((flight, at)) = scene.flight.and_then(|in_flight| in_flight.flight) else { return };
-    let is_member = |hop: &&Hop| hop.actor.is_some_and(|actor| band.members.binary_search(&actor).is_ok());
-    let hops: Vec<&Hop> = flight.beat(at).iter().filter(is_member).collect();
-    let (Some(first), Some(x)) = (hops.first(), plot.screen(plot.head)) else { return };
-    let room = (plot.area.right() - x).saturating_sub(2).min(WIDEST_WAVE);
-    if hops.len() < CREST.len() || usize::from(room) < CREST.len() {
-        return;
+/// Every member, as one dot or one sign: bright who holds and who has been told something in this step.
+fn draw_members(scene: &Scene<'_>, plot: &Plot, band: &Band, area: Rect, buf: &mut Buffer) {
+    let Some(first) = band.members.first() else { return };
+    let position = scene.world.position;
+    let mut lit = vec![false; band.members.len()];
+    let step =
+        scene.log.events().get(scene.chart.moved_since(scene.log, position)..position).unwrap_or_default();
+    let told = step.iter().filter_map(|event| match event.kind {
+        EventKind::Notified { actor, .. } => band.members.binary_search(&actor).ok(),
+        _ => None,
+    });
+    told.for_each(|member| lit[member] = true);
+    for (member, lit) in band.members.iter().zip(&mut lit) {
+        let actor = scene.world.actor(*member);
+        *lit |= actor.is_some_and(|actor| actor.beliefs.values().any(|belief| belief.holds()));
     }
-    let style = match (first.load, band.members.first()) {
-        (Load::Notice, _) => scene.style(Role::Warning),
-        (_, Some(member)) => scene.actor_style(*member),
-        (_, None) => return,
-    };
-    let reached = hops.iter().filter(|hop| hop.time.1 <= at).count();
-    let front = usize::from(room) * reached / hops.len();
-    for column in 0..usize::from(room) {
-        let (symbol, style) = match (front.checked_sub(column), column.checked_sub(front)) {
-            (Some(behind), _) if behind < CREST.len() => (CREST[behind], style.add_modifier(Modifier::BOLD)),
-            (Some(_), _) => (LEVELS[1], style),
-            (None, Some(ahead)) if ahead <= 2 => (LEVELS[5 - 2 * ahead], style.add_modifier(Modifier::BOLD)),
-            (None, _) => ("·", scene.style(Role::Chrome)),
+    let cells = usize::from(area.width) * usize::from(area.height);
+    // As many in a cell as are needed: one, or the eight dots of braille.
+    let each = if lit.len() <= cells { 1 } else { BRAILLE.len() };
+    let clashes = scene.world.holding.worst().is_some();
+    let bright = if clashes { scene.style(Role::Danger) } else { scene.style(Role::Warning) };
+    let bright = bright.add_modifier(Modifier::BOLD);
+    let faint = scene.actor_style(*first).add_modifier(Modifier::DIM);
+    for (n, members) in lit.chunks(each).take(cells).enumerate() {
+        let any = members.contains(&true);
+        let symbol = match (each, any) {
+            (1, true) => "●".to_owned(),
+            (1, false) => "·".to_owned(),
+            _ => {
+                // Of a cell in which one is bright, only the bright ones are shown.
+                let shown = members.iter().zip(BRAILLE).filter(|(lit, _)| !any || **lit);
+                let dots = shown.fold(0x2800, |dots, (_, dot)| dots | dot);
+                char::from_u32(dots).map(String::from).unwrap_or_default()
+            }
         };
-        let screen = x + 1 + u16::try_from(column).unwrap_or(room);
-        plot.fill((screen, screen + 1), y, symbol, style, buf);
+        let (row, column) = (n / usize::from(area.width), n % usize::from(area.width));
+        let place = [(area.x, column), (area.y, row)];
+        let [x, y] = place.map(|(from, by)| from + u16::try_from(by).unwrap_or_default());
+        plot.fill((x, x + 1), y, &symbol, if any { bright } else { faint }, buf);
     }
 }
 
 fn draw_runs(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buffer) {
-    let first = band.runs.partition_point(|run| run.x + LONGEST_RUN < plot.left);
+    let first = band.runs.partition_point(|run| run.x < plot.left);
     let visible: Vec<_> = band.runs[first..]
         .iter()
         .take_while(|run| run.x < plot.right() && run.first < plot.position && run.x <= plot.head)
@@ -145,29 +150,11 @@ fn covers(scene: &Scene<'_>, band: &Band, run: &Run, event: usize) -> bool {
 
 /// The event of the run that covers a column of the screen.
 pub fn event_at(plot: &Plot, band: &Band, x: u16) -> Option<usize> {
-    let column = plot.left + u32::from(x.checked_sub(plot.area.x)?);
+    let column = plot.column(x);
     let before = band.runs.partition_point(|run| run.x <= column);
     let known = |run: &&Run| run.first < plot.position && run.x <= plot.head;
     let run = band.runs[..before].iter().rev().find(known)?;
     let count = if run.count > 1 { format!(" ×{}", run.count) } else { String::new() };
-    let width = u32::try_from(text::width(&run.what) + text::width(&count)).unwrap_or_default() + 1;
-    (column < run.x + width && run.x >= plot.left).then_some(run.first)
-}
-
-fn draw_level(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buffer) {
-    let Some(first) = band.members.first() else { return };
-    let style = scene.actor_style(*first).add_modifier(Modifier::DIM);
-    for x in plot.left..=plot.head.min(plot.right().saturating_sub(1)) {
-        let level = band.level(x, plot.position);
-        let Some(screen) = plot.screen(x) else { continue };
-        if level.waiting > 0 {
-            let step = (level.waiting * LEVELS.len()).div_ceil(band.members.len()).clamp(1, LEVELS.len());
-            plot.fill((screen, screen + 1), y, LEVELS[step - 1], style, buf);
-        }
-        let clashes = |clash: &Clash| clash.from.0 <= x && clash.to.is_none_or(|(to, _)| x < to);
-        if level.holding > 1 && scene.chart.clashes.iter().any(clashes) {
-            let (symbol, style) = scene.theme.clash();
-            plot.fill((screen, screen + 1), y, symbol, style, buf);
-        }
-    }
+    let width = u16::try_from(text::width(&run.what) + text::width(&count)).unwrap_or_default() + 1;
+    (x < plot.screen(run.x)? + width).then_some(run.first)
 }

@@ -1,13 +1,16 @@
 //! The catalogue: lessons by track on the left, the chosen one on the right.
 
-use super::{lesson::inside, paragraph, prelude::*, strip};
+use super::{lanes, lesson::inside, paragraph, prelude::*, strip, table};
 use crate::{
     lesson::Expect,
+    text::Words,
     ui::{
         keys::Place,
         state::{
             browse::{CatalogueFocus, Search},
             catalogue::{Catalogue, CatalogueEntry, CatalogueVariant},
+            fingerprint::Cell,
+            preview::Preview,
             progress::Progress,
         },
     },
@@ -21,6 +24,10 @@ pub struct CatalogueView<'a> {
     pub focus: CatalogueFocus,
     pub search: Option<&'a Search>,
     pub scroll: u16,
+    /// Its failure, as far as it has been told.
+    pub preview: Option<&'a Preview>,
+    /// Those of the lessons, as far as they have been made.
+    pub fingerprints: &'a [Option<Vec<Cell>>],
     pub context: Context<'a>,
 }
 
@@ -59,8 +66,33 @@ impl<'a> CatalogueView<'a> {
         [head, left, right, foot]
     }
 
+    /// Where the chosen lesson is described, and where its failure is told: nowhere, where there is no room.
+    fn split_for_preview(&self, area: Rect) -> (Rect, Option<(Scene<'a>, Rect)>) {
+        let room = (area.width >= 48 && area.height >= 30).then_some(self.preview).flatten();
+        let Some(preview) = room else { return (area, None) };
+        let scene = Scene {
+            log: &preview.log,
+            world: &preview.world,
+            chart: &preview.chart,
+            sequence: &preview.sequence,
+            selected: None,
+            display: preview.world.now,
+            keys: self.context.keys,
+            flight: None,
+            expanded: false,
+            whole: false,
+            seen: preview.world.position,
+            theme: self.context.theme,
+            lang: self.context.lang,
+        };
+        let height = (lanes::wanted(&scene, inside(area)) + 2).min(area.height * 2 / 5);
+        let [above, below] = Layout::vertical([Constraint::Min(1), Constraint::Length(height)]).areas(area);
+        (above, Some((scene, below)))
+    }
+
     pub fn reach(&self, area: Rect) -> u16 {
         let [_, _, right, _] = Self::areas(area);
+        let (right, _) = self.split_for_preview(right);
         let inner = paragraph::text_area(inside(right));
         let lines = self.selected().map_or(0, |entry| self.description(entry, inner.width).0.len());
         u16::try_from(lines).unwrap_or(u16::MAX).saturating_sub(inner.height)
@@ -102,6 +134,12 @@ impl<'a> CatalogueView<'a> {
     }
 
     fn draw_entry(&self, area: Rect, buf: &mut Buffer) {
+        let (area, preview) = self.split_for_preview(area);
+        if let Some((scene, area)) = preview {
+            let inner =
+                paragraph::pane(self.context, words::PREVIEW.get(self.context.lang), false, area, buf);
+            lanes::draw(&scene, None, inner, buf);
+        }
         let focused = self.variant().is_some();
         let Some(entry) = self.selected() else {
             self.context.theme.pane(false).render(area, buf);
@@ -136,10 +174,10 @@ impl<'a> CatalogueView<'a> {
         lines.push(Line::default());
         let labs: Vec<&str> = entry.labs().into_iter().map(|lab| lab.topology().title.get(lang)).collect();
         let minutes = words::MINUTES.with(lang, &[&entry.minutes.to_string()]);
-        let facts = format!("{}: {} · {minutes}", words::NEEDS.get(lang), labs.join(" + "));
+        let facts = format!("{}{}{} · {minutes}", words::NEEDS.get(lang), lang.colon(), labs.join(" + "));
         lines.extend(plain(&facts, Role::Chrome));
         if entry.recorded {
-            let words = format!("{}: {}", words::RECORDED.get(lang), words::HOW_LIVE.get(lang));
+            let words = format!("{}{}{}", words::RECORDED.get(lang), lang.colon(), words::HOW_LIVE.get(lang));
             lines.extend(plain(&words, Role::Warning));
         } else {
             lines.extend(self.served(entry, columns));
@@ -147,8 +185,14 @@ impl<'a> CatalogueView<'a> {
         lines.push(Line::default());
         lines.push(Line::styled(words::VARIANTS.get(self.context.lang), self.style(Role::Accent)));
         let mut end = 0;
-        for (n, variant) in entry.variants.iter().enumerate() {
-            lines.extend(self.variant_lines(n, variant, columns));
+        if let Some(table) = &entry.table {
+            lines.extend(table::lines(table, &entry.variants, self.variant(), columns, self.context));
+            end = lines.len();
+        }
+        let listed = entry.variants.iter().enumerate().filter(|_| entry.table.is_none());
+        for (n, variant) in listed {
+            let finished = self.progress.is_finished(&entry.id, &variant.name);
+            lines.extend(self.variant_lines(n, variant, finished, columns));
             if let Some(done) = self.done_in(entry, &variant.name) {
                 let words = text::fit(&done, columns.saturating_sub(5)).into_owned();
                 lines.push(Line::styled(format!("     {words}"), self.style(Role::Good)));
@@ -179,8 +223,16 @@ impl<'a> CatalogueView<'a> {
         paragraph::hang(Span::styled(format!("{glyph} "), style), rows)
     }
 
-    fn variant_lines(&self, n: usize, variant: &CatalogueVariant, columns: usize) -> Vec<Line<'static>> {
+    /// A variant, and what came of it for who has seen that.
+    fn variant_lines(
+        &self,
+        n: usize,
+        variant: &CatalogueVariant,
+        finished: bool,
+        columns: usize,
+    ) -> Vec<Line<'static>> {
         let (glyph, role, word) = match variant.expect {
+            _ if !finished => ("·", Role::Chrome, Words::new("", "")),
             Expect::Shown => (glyphs::CUT, Role::Danger, words::FAILS),
             Expect::Prevented => (glyphs::DONE, Role::Good, words::PREVENTS),
         };
@@ -192,7 +244,7 @@ impl<'a> CatalogueView<'a> {
         let line = |(at, row): (usize, String)| {
             let tick = if at == 0 { format!("{glyph} ") } else { "  ".to_owned() };
             let mut spans = vec![Span::styled(tick, self.style(role)), Span::raw(row)];
-            if at == 0 && !alone {
+            if at == 0 && !alone && finished {
                 spans.push(Span::styled(format!("  {word}"), self.style(Role::Chrome)));
             }
             if !chosen {

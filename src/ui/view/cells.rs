@@ -2,7 +2,32 @@
 
 use super::prelude::*;
 
+/// No character before it is wide (Unicode Standard Annex 11).
+const FIRST_WIDE: &str = "\u{1100}";
+
+/// Whether a cell belongs to the wide character before it.
+fn is_second_half(buf: &Buffer, (x, y): (u16, u16)) -> bool {
+    let left = x.checked_sub(1).and_then(|x| buf.cell((x, y)));
+    left.is_some_and(|left| left.symbol() >= FIRST_WIDE && text::width(left.symbol()) > 1)
+}
+
+/// A vertical line over those cells that hold one of these symbols.
+pub fn line(buf: &mut Buffer, (x, rows): (u16, Rect), over: &[&str], symbol: &str, style: Style) {
+    for y in rows.top()..rows.bottom() {
+        let free = !is_second_half(buf, (x, y));
+        if let Some(cell) = buf.cell_mut((x, y)).filter(|cell| free && over.contains(&cell.symbol())) {
+            cell.set_symbol(symbol).set_style(style);
+        }
+    }
+}
+
 pub fn put(buf: &mut Buffer, place: (u16, u16), symbol: &str, style: Style) {
+    // Of a wide character whose second half goes, the first half goes as well.
+    if is_second_half(buf, place)
+        && let Some(left) = buf.cell_mut((place.0 - 1, place.1))
+    {
+        left.set_symbol(" ");
+    }
     if let Some(cell) = buf.cell_mut(place) {
         cell.reset();
         cell.set_symbol(symbol).set_style(style);

@@ -71,7 +71,7 @@ fn reply_words(scene: &Scene<'_>, sent: usize, replied: Option<usize>) -> Words 
         return vec![(words, chrome)];
     };
     let words = match reply {
-        Reply::Lost(why) => format!("✗ {}: {why}", words::LOST.get(scene.lang)),
+        Reply::Lost(why) => format!("✗ {}{}{why}", words::LOST.get(scene.lang), scene.lang.colon()),
         _ => format!("← {reply}"),
     };
     let took = words::ROUND_TRIP.with(scene.lang, &[&brief(replied.at.since(from.at))]);
@@ -108,16 +108,17 @@ pub fn own_words(scene: &Scene<'_>, event: usize) -> (String, Style) {
         }
         EventKind::Believes { lock, belief, .. } => {
             let lock = scene.log.lock_title(lock, scene.lang);
-            (format!("{lock}: {}", words::belief(*belief).get(scene.lang)), Role::Text)
+            (format!("{lock}{}{}", scene.lang.colon(), words::belief(*belief).get(scene.lang)), Role::Text)
         }
         EventKind::Counted { counter, by, .. } => (format!("{counter} {by:+}"), Role::Good),
         EventKind::Fault(fault) => (fault::words(scene.lang, fault), Role::Danger),
         EventKind::GaveUp { why, .. } => {
-            (format!("✗ {}: {why}", words::GAVE_UP.get(scene.lang)), Role::Danger)
+            (format!("✗ {}{}{why}", words::GAVE_UP.get(scene.lang), scene.lang.colon()), Role::Danger)
         }
-        EventKind::ServerDied { server, why } => {
-            (format!("✝ {server}: {} {why}", words::SERVER_DIED.get(scene.lang)), Role::Danger)
-        }
+        EventKind::ServerDied { server, why } => (
+            format!("✗ {server}{}{} {why}", scene.lang.colon(), words::SERVER_DIED.get(scene.lang)),
+            Role::Danger,
+        ),
         EventKind::State(state) => (words::SEEN.with(scene.lang, &[&state.server]), Role::Text),
         _ => (String::new(), Role::Text),
     };

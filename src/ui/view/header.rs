@@ -9,6 +9,9 @@ use crate::{
     },
 };
 
+/// From this width on, there is room for how many have joined.
+const ROOMY: u16 = 100;
+
 /// The left end of a header: a glyph for what is going on, which lesson, which of its variants.
 #[derive(Debug, Clone, Copy)]
 pub struct Title<'a> {
@@ -67,10 +70,10 @@ pub fn draw(view: &LessonView<'_>, area: Rect, buf: &mut Buffer) {
     };
     let title =
         Title { glyph, entry: view.entry, variant: view.variant, what: None, context: view.scene.context() };
-    draw_ends(|room| title.line(room), right(view), area, buf);
+    draw_ends(|room| title.line(room), right(view, area.width), area, buf);
 }
 
-fn right<'a>(view: &LessonView<'a>) -> Vec<Span<'a>> {
+fn right<'a>(view: &LessonView<'a>, width: u16) -> Vec<Span<'a>> {
     let scene = &view.scene;
     let chrome = scene.style(Role::Chrome);
     let mut spans = Vec::new();
@@ -84,6 +87,13 @@ fn right<'a>(view: &LessonView<'a>) -> Vec<Span<'a>> {
     }
     spans.push(Span::styled(time::moment(scene.display), scene.style(Role::Fresh)));
     spans.push(Span::styled(format!("  {}x ", view.speed), chrome));
+    if let Some(class) = view.class.filter(|_| width >= ROOMY) {
+        let words = words::HERE.with(scene.lang, &[&class.tally.joined.to_string()]);
+        spans.push(Span::styled(format!(" {words} "), scene.style(Role::Accent)));
+    }
+    if let Some(presented) = view.presented {
+        spans.push(Span::styled(format!(" {} ", words::stopwatch(presented)), scene.style(Role::Accent)));
+    }
     if !scene.log.is_empty() {
         let (words, role) = match scene.world.clock {
             ClockKind::Controlled => (words::CONTROLLED, Role::Good),

@@ -73,7 +73,7 @@ fn legend(Context { theme, lang, .. }: Context<'_>, width: usize) -> Vec<Line<'s
     let mut lines = prose(words::LEGEND.get(lang), width, theme.style(Role::Accent), theme);
     for (glyph, what) in words::LEGEND_ROWS {
         let (glyph, style) = match *glyph {
-            glyphs::CLASH => theme.clash(),
+            glyphs::CLASHING => theme.clashing(theme.client(0)),
             glyphs::KILLED => (glyphs::KILLED, theme.style(Role::Danger)),
             glyph => (glyph, theme.style(Role::Text)),
         };

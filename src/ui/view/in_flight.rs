@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{plot::Plot, prelude::*};
 use crate::{
-    log::{LinkId, Target, Way},
+    log::{Direction, LinkId, Target},
     ui::flight::{HALF, Hop, Load, predecessor},
 };
 
@@ -212,8 +212,8 @@ fn held(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
         let style = scene.actor_style(*who);
         // A command has come from above and is stopped below, a reply the other way round.
         let (passed, stop) = match way {
-            Way::Both | Way::Requests => (top + 1..here, here + 1),
-            Way::Replies => (here + 1..bottom + 1, here - 1),
+            Direction::Both | Direction::Requests => (top + 1..here, here + 1),
+            Direction::Replies => (here + 1..bottom + 1, here - 1),
         };
         for y in passed {
             thread(x, y, (glyphs::PATH, style), buf);
@@ -244,7 +244,7 @@ fn flash(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, event: usize, buf:
         let lane = scene.chart.lanes.get(actor.0 as usize).filter(|_| its);
         let mark = lane.and_then(|lane| lane.marks.iter().rev().find(|mark| mark.event == event));
         if let (Some(mark), Some(x)) = (mark, x) {
-            let words = mark.text(scene.log, scene.chart.detail, plot.position);
+            let words = mark.text(scene.log, scene.chart.detail, plot.position, 0);
             let width = u16::try_from(text::width(&words) + 2).unwrap_or(u16::MAX);
             for x in x..x.saturating_add(width).min(plot.area.right()) {
                 reverse(x, *y, buf);
@@ -260,6 +260,9 @@ fn promote(scene: &Scene<'_>, places: &Places<'_>, event: usize, progress: f32, 
     let of = |server: &str| places.servers.iter().find(|(name, _)| *name == server);
     let (Some((_, from)), Some((_, to))) = (of(before), of(&state.server)) else { return };
     let here = if from <= to { row(*from, *to, progress) } else { row(*to, *from, 1.0 - progress) };
+    // A server has several rows: its sign stands in the first.
+    let rows = places.servers.iter().map(|(_, y)| *y);
+    let here = rows.filter(|y| *y <= here).max().unwrap_or(here);
     flash_name(places, here, buf);
     put(places.role, here, glyphs::MASTER, scene.style(Role::Accent), buf);
 }

@@ -7,33 +7,57 @@ use crate::{
     world::Life,
 };
 
-/// How far left of the window a tick may stand whose words reach into it.
-const LONGEST: u32 = 64;
 /// How many bars before the visible ones are looked at: those of other locks, which may still last.
 const BEFORE: usize = 32;
 
 /// How many rows a lane may have: one, with ticks written over the bar; two, with ticks above it; three, with air below
 /// it; more, with a thicker bar, to be seen from the last row of a classroom.
-pub const HIGHEST: u16 = 6;
+pub const HIGHEST: u16 = 24;
+/// As many as a lane asks for.
+pub const ROOMY: u16 = 6;
 /// The lowest with ticks above the bar.
 pub const CLEAR: u16 = 2;
 
+/// The rows of the bar in a lane of so many.
+pub const fn bar_rows(height: u16) -> u16 {
+    if height > 3 { height - 2 } else { 1 }
+}
+
+/// The ticks in sight: the column of each, and the column before which its words end.
+fn visible<'a>(scene: &Scene<'a>, plot: &Plot, actor: ActorId) -> Vec<(&'a Mark, u16, u16)> {
+    let Some(lane) = scene.chart.lanes.get(actor.0 as usize) else { return Vec::new() };
+    let first = lane.marks.partition_point(|mark| mark.x < plot.left);
+    let marks = lane.marks[first..]
+        .iter()
+        .take_while(|mark| mark.x < plot.right() && mark.event < plot.position && mark.x <= plot.head);
+    let mut visible: Vec<(&Mark, u16, u16)> = Vec::new();
+    for mark in marks {
+        let Some(x) = plot.screen(mark.x) else { continue };
+        if let Some(before) = visible.last_mut() {
+            before.2 = x;
+        }
+        visible.push((mark, x, plot.area.right()));
+    }
+    visible
+}
+
+fn words(scene: &Scene<'_>, plot: &Plot, (mark, x, limit): (&Mark, u16, u16)) -> String {
+    // Its sign stands before them, and a space before what comes next.
+    let room = limit.saturating_sub(x + 2 + u16::from(limit < plot.area.right()));
+    mark.text(scene.log, scene.chart.detail, plot.position, room.into())
+}
+
 /// The event of the tick that covers a column of the screen in a lane.
 pub fn event_at(scene: &Scene<'_>, plot: &Plot, actor: ActorId, x: u16) -> Option<usize> {
-    let column = plot.left + u32::from(x.checked_sub(plot.area.x)?);
-    let marks = &scene.chart.lanes.get(actor.0 as usize)?.marks;
-    let known = |mark: &&Mark| mark.event < plot.position && mark.x <= plot.head;
-    let before = marks.partition_point(|mark| mark.x <= column);
-    let mark = marks[..before].iter().rev().find(known)?;
-    let words = mark.text(scene.log, scene.chart.detail, plot.position);
-    let width = u32::try_from(text::width(&words)).unwrap_or_default() + 2;
-    (column < mark.x + width && mark.x >= plot.left).then_some(mark.event)
+    let seen = visible(scene, plot, actor).into_iter().rev().find(|(_, from, _)| *from <= x)?;
+    let width = u16::try_from(text::width(&words(scene, plot, seen))).unwrap_or(u16::MAX).saturating_add(2);
+    (x < seen.2.min(seen.1.saturating_add(width))).then_some(seen.0.event)
 }
 
 pub fn draw(scene: &Scene<'_>, plot: &Plot, actor: ActorId, (y, height): (u16, u16), buf: &mut Buffer) {
     let Some(lane) = scene.chart.lanes.get(actor.0 as usize) else { return };
     let bar_y = y + u16::from(height > 1);
-    let bar_height = if height > 3 { height - 2 } else { 1 };
+    let bar_height = bar_rows(height);
     // Bars begin in order, so those that begin right of the window end the search.
     let end = lane.bars.partition_point(|bar| bar.from.0 < plot.right());
     let ended = |bar: &Bar| bar.to.is_some_and(|(x, _)| x < plot.left);
@@ -44,17 +68,102 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, actor: ActorId, (y, height): (u16, u
         misses = if ended(&lane.bars[start]) { misses + 1 } else { 0 };
     }
     for bar in &lane.bars[start..end] {
+        if bar.hidden {
+            continue;
+        }
         draw_bar(scene, plot, bar, (actor, bar_y, bar_height), buf);
+        if height >= CLEAR {
+            name_bar(scene, plot, bar, (actor, bar_y, bar_height), buf);
+        }
     }
-    let first = lane.marks.partition_point(|mark| mark.x + LONGEST < plot.left);
-    let visible: Vec<&Mark> = lane.marks[first..]
-        .iter()
-        .take_while(|mark| mark.x < plot.right() && mark.event < plot.position)
-        .filter(|mark| mark.x <= plot.head)
-        .collect();
-    for (n, mark) in visible.iter().enumerate() {
-        let next = visible.get(n + 1).and_then(|next| plot.screen(next.x));
-        draw_mark(scene, plot, mark, (actor, y, next.unwrap_or(plot.area.right())), buf);
+    let visible = visible(scene, plot, actor);
+    for seen in &visible {
+        draw_mark(scene, plot, *seen, (actor, y), buf);
+    }
+    // Where ticks are written over the bar, it says what it is behind the last of them.
+    let last = lane.bars[start..end].iter().rev().find(|bar| !bar.hidden);
+    if let Some((bar, seen)) = last.filter(|_| height < CLEAR).zip(visible.last())
+        && let Some((_, to)) = plot.stretch(bar.from, bar.to)
+        && let BarKind::Saw | BarKind::Oversold = bar.kind
+    {
+        let said = if bar.kind == BarKind::Saw { words::IN_BAR_SAW } else { words::IN_BAR_OVERSOLD };
+        let said = format!(" {} ", said.with(scene.lang, &[&bar.value]));
+        let after = seen.1 + 4 + u16::try_from(text::width(&words(scene, plot, *seen))).unwrap_or_default();
+        if usize::from(to.saturating_sub(after)) > text::width(&said) {
+            let style = scene.actor_style(actor).add_modifier(Modifier::BOLD);
+            plot.write((after, y), &said, to, style, buf);
+        }
+    }
+}
+
+/// Where one of those who hold a lock together does so, as far as it is in sight.
+fn clashes<'a>(scene: &Scene<'a>, plot: &Plot, bar: &Bar) -> impl Iterator<Item = (u16, u16)> + use<'a> {
+    let (plot, lock) = (*plot, bar.lock.clone());
+    // Where it ceased to hold, by the rule, its bar may go on.
+    let own = plot.stretch(bar.from, bar.left.or(bar.to));
+    let clashes = scene.chart.clashes.iter().filter(move |clash| clash.lock == lock);
+    clashes.filter_map(move |clash| {
+        let (own, (from, to)) = (own?, plot.stretch(clash.from, clash.to)?);
+        Some((from.max(own.0), to.min(own.1))).filter(|(from, to)| from < to)
+    })
+}
+
+/// Says in the bar itself whose it is and what it means, once for each of its looks.
+fn name_bar(
+    scene: &Scene<'_>,
+    plot: &Plot,
+    bar: &Bar,
+    (actor, y, rows): (ActorId, u16, u16),
+    buf: &mut Buffer,
+) {
+    let Some(columns) = plot.stretch(bar.from, bar.to) else { return };
+    let bare = || bar.bare.iter().filter_map(|(from, to)| plot.stretch(*from, *to));
+    let looks = match bar.kind {
+        BarKind::Belief(belief) if belief.holds() => {
+            let loud = || clashes(scene, plot, bar);
+            let first = |from: u16| {
+                let starts = bare().chain(loud()).map(|(start, _)| start).filter(|start| *start > from);
+                starts.min().unwrap_or(columns.1).min(columns.1)
+            };
+            let still = |at: u16| bare().any(|(from, to)| (from..to).contains(&at));
+            let mut looks = vec![(columns.0, first(columns.0), still(columns.0))];
+            looks.extend(
+                bare()
+                    .filter(|(from, _)| *from > columns.0)
+                    .map(|(from, to)| (from, to.min(first(from)), true)),
+            );
+            let loud = loud().filter(|(from, _)| *from > columns.0);
+            looks.extend(loud.map(|(from, to)| (from, to, still(from))));
+            looks
+        }
+        BarKind::Belief(Belief::Waiting) | BarKind::Saw | BarKind::Oversold => {
+            vec![(columns.0, columns.1, false)]
+        }
+        _ => return,
+    };
+    let row = y + rows / 2;
+    for (from, to, still) in looks {
+        let what = match bar.kind {
+            BarKind::Saw => words::IN_BAR_SAW,
+            BarKind::Oversold => words::IN_BAR_OVERSOLD,
+            BarKind::Belief(Belief::Waiting) => words::IN_BAR_WAITS,
+            _ if still => words::IN_BAR_STILL,
+            BarKind::Belief(Belief::Sharing) => words::IN_BAR_SHARED,
+            _ => words::IN_BAR,
+        };
+        let words = format!(
+            " {} {} {} ",
+            scene.glyph(actor),
+            scene.name(actor),
+            what.with(scene.lang, &[&bar.value])
+        );
+        let start = from + 1 + u16::from(to.saturating_sub(from) > 40);
+        if usize::from(to.saturating_sub(start)) > text::width(&words) {
+            let solid = matches!(bar.kind, BarKind::Belief(Belief::Holding)) && !still && rows > 1;
+            let style = scene.actor_style(actor);
+            let style = if solid { style.add_modifier(Modifier::REVERSED) } else { style };
+            plot.write((start, row), &words, to, style.add_modifier(Modifier::BOLD), buf);
+        }
     }
 }
 
@@ -70,6 +179,8 @@ fn draw_bar(
     let (symbol, style) = match bar.kind {
         BarKind::Belief(belief) if belief.holds() => (glyphs::belief(belief), client),
         BarKind::Belief(belief) => (glyphs::belief(belief), client.add_modifier(Modifier::DIM)),
+        BarKind::Saw => (glyphs::WAITING, client),
+        BarKind::Oversold => scene.theme.clashing(client),
         BarKind::Frozen => (glyphs::FROZEN, scene.style(Role::Warning)),
         BarKind::Dead => (glyphs::DEAD, scene.style(Role::Chrome)),
     };
@@ -79,38 +190,60 @@ fn draw_bar(
         let symbol = match bar.kind {
             _ if row == 0 => symbol,
             BarKind::Dead => continue,
-            BarKind::Belief(Belief::Holding) => glyphs::CLASH,
+            BarKind::Belief(Belief::Holding) => glyphs::FULL,
             _ => symbol,
         };
         plot.fill(columns, y + row, symbol, style, buf);
     }
+    if bar.kind == BarKind::Saw {
+        // Outdated: what it goes by is so no more.
+        for (from, to) in bar.bare.iter().filter_map(|(from, to)| plot.stretch(*from, *to)) {
+            for row in 0..rows {
+                let place = (from.max(columns.0), to.min(columns.1));
+                plot.fill(place, y + row, glyphs::UNSURE, scene.style(Role::Warning), buf);
+            }
+        }
+    }
     if !holding {
         return;
     }
+    for (from, to) in bar.bare.iter().filter_map(|(from, to)| plot.stretch(*from, *to)) {
+        outline(plot, (from.max(columns.0), to.min(columns.1)), (y, rows), client, buf);
+    }
     // The failure itself: nothing on the screen is as red as this.
-    let Some(columns) = plot.stretch(bar.from, bar.left.or(bar.to)) else { return };
-    for clash in scene.chart.clashes.iter().filter(|clash| clash.lock == bar.lock) {
-        let Some((from, to)) = plot.stretch(clash.from, clash.to) else { continue };
-        let both = (from.max(columns.0), to.min(columns.1));
-        if both.0 < both.1 {
-            let (symbol, style) = scene.theme.clash();
-            for row in 0..rows {
-                plot.fill(both, y + row, symbol, style, buf);
-            }
+    for both in clashes(scene, plot, bar) {
+        let (symbol, style) = scene.theme.clashing(client);
+        for row in 0..rows {
+            plot.fill(both, y + row, symbol, style, buf);
         }
+    }
+}
+
+/// What a client believes to hold and no server knows of any more: the bar without its body.
+fn outline(plot: &Plot, (from, to): (u16, u16), (y, rows): (u16, u16), style: Style, buf: &mut Buffer) {
+    let [top_left, top_right, bottom_left, bottom_right, side, edge] = glyphs::OUTLINE;
+    for row in 0..rows {
+        let (left, body, right) = match row {
+            _ if rows == 1 => (edge, edge, edge),
+            0 => (top_left, edge, top_right),
+            row if row + 1 == rows => (bottom_left, edge, bottom_right),
+            _ => (side, " ", side),
+        };
+        plot.fill((from, to), y + row, body, style, buf);
+        plot.fill((from, (from + 1).min(to)), y + row, left, style, buf);
+        plot.fill((to.saturating_sub(1).max(from), to), y + row, right, style, buf);
     }
 }
 
 fn draw_mark(
     scene: &Scene<'_>,
     plot: &Plot,
-    mark: &Mark,
-    (actor, y, limit): (ActorId, u16, u16),
+    seen: (&Mark, u16, u16),
+    (actor, y): (ActorId, u16),
     buf: &mut Buffer,
 ) {
+    let (mark, x, limit) = seen;
     let Some(event) = scene.log.events().get(mark.event) else { return };
-    // A tick that has left the window takes its words with it.
-    let Some(x) = plot.screen(mark.x) else { return };
     let client = scene.actor_style(actor);
     let text_style = match &event.kind {
         EventKind::Sent { .. } => match mark.reply(scene.log, plot.position) {
@@ -126,10 +259,11 @@ fn draw_mark(
         let (sent, _) = selection::exchange(scene, event);
         mark.event == sent || mark.note == Some(event)
     });
-    let words = mark.text(scene.log, scene.chart.detail, plot.position);
+    let words = words(scene, plot, seen);
     let tick = format!("{} ", scene.glyph(actor));
     let after = plot.write((x, y), &tick, limit, client.add_modifier(Modifier::BOLD), buf);
-    let after = plot.write((after, y), &words, limit.saturating_sub(1).max(after), text_style, buf);
+    let end = if limit < plot.area.right() { limit.saturating_sub(1).max(after) } else { limit };
+    let after = plot.write((after, y), &words, end, text_style, buf);
     if after < limit {
         plot.write((after, y), " ", limit, Style::new(), buf);
     }
@@ -146,7 +280,7 @@ pub fn name(scene: &Scene<'_>, actor: ActorId, width: usize) -> (String, Style) 
     let (prefix, style) = match life {
         Life::Running => (scene.glyph(actor), style.add_modifier(Modifier::BOLD)),
         Life::Frozen => (glyphs::STOPPED, scene.style(Role::Warning)),
-        Life::Crashed => (glyphs::KILLED, style.add_modifier(Modifier::CROSSED_OUT | Modifier::DIM)),
+        Life::Crashed => (scene.end_sign(actor), style.add_modifier(Modifier::CROSSED_OUT | Modifier::DIM)),
         Life::Finished => (glyphs::DONE, style.add_modifier(Modifier::DIM)),
     };
     let words = format!("{prefix} {}", scene.name(actor));

@@ -1,7 +1,7 @@
 //! The timelines: a lane per actor, a band per crowd, a lane per server below them, time to the right. It
 //! decides who gets which rows and must not know how a lane is drawn.
 
-use super::{band, in_flight, lane, plot::Plot, prelude::*, truth};
+use super::{band, banner, cells, in_flight, lane, plot::Plot, prelude::*, truth};
 use crate::{log::Observed, world::ServerWorld};
 
 /// The narrowest and the widest that names may be.
@@ -68,6 +68,8 @@ struct Division {
     /// How many of them are never scrolled away.
     pinned: usize,
     height: Sizes,
+    /// How many rows a row of a server has.
+    truth: u16,
     lanes: Rect,
     below: Rect,
     /// How many rows of lanes there is no room for.
@@ -80,8 +82,12 @@ fn divide(scene: &Scene<'_>, area: Rect) -> Division {
     let rows = rows(scene, room);
     // Where its members are shown and there is little room, of the band itself only the counts are.
     let band = if scene.expanded && room < 4 * band::ROWS { 1 } else { band::ROWS };
+    // The truth is as tall as the beliefs.
+    let of_servers = |(height, _): Sizes| below * lane::bar_rows(height);
     let mut heights = (1..=lane::HIGHEST).rev().map(|height| (height, band));
-    let height = heights.find(|height| total(&rows, *height) <= room).unwrap_or((1, band));
+    let fits = |height: &Sizes| total(&rows, *height).saturating_add(of_servers(*height)) <= area.height;
+    let height = heights.find(fits).unwrap_or((1, band));
+    let truth = lane::bar_rows(height.0);
     // The truth stands right below the beliefs that it is compared with.
     let lanes = Rect { height: room.min(total(&rows, height)), ..area };
     Division {
@@ -89,23 +95,48 @@ fn divide(scene: &Scene<'_>, area: Rect) -> Division {
         hidden: total(&rows, height).saturating_sub(lanes.height),
         rows,
         height,
+        truth,
         lanes,
-        below: Rect { y: lanes.bottom(), height: below, ..area },
+        below: Rect { y: lanes.bottom(), height: below * truth, ..area },
     }
 }
 
-/// Rows of servers: three, or more where the actors leave room for them.
+/// Rows of servers: three, or more where the actors leave room for them. So that each server has one, the actors' lanes
+/// become as low as they can be.
 fn server_rows(scene: &Scene<'_>, area: Rect) -> u16 {
-    let actors = total(&rows(scene, area.height), (lane::CLEAR, band::ROWS));
-    let most = area.height.saturating_sub(actors + 1).clamp(3, MOST_SERVER_ROWS);
+    let left = |height| area.height.saturating_sub(total(&rows(scene, area.height), (height, band::ROWS)));
+    let most = left(lane::CLEAR).saturating_sub(1).clamp(3, MOST_SERVER_ROWS);
+    let servers = u16::try_from(scene.chart.truths.len()).unwrap_or(u16::MAX).min(MOST_SERVER_ROWS);
+    let most = most.max(servers.min(left(1)));
     u16::try_from(truth::rows(scene).len()).unwrap_or(u16::MAX).min(most)
+}
+
+/// Rows of the servers' lanes for so many rows of the screen. Where there is not room for all, each server has one for
+/// its first lock before any has one for its second.
+fn servers<'a>(scene: &Scene<'a>, room: u16) -> Vec<truth::Row<'a>> {
+    let mut rows = truth::rows(scene);
+    while rows.len() > room.into()
+        && let Some(second) = rows.iter().rposition(|row| !row.is_first())
+    {
+        rows.remove(second);
+    }
+    rows
+}
+
+/// How many lanes there is no room for.
+fn out_of_sight(scene: &Scene<'_>, scroll: Option<u16>, area: Rect) -> usize {
+    let division = divide(scene, area);
+    let room = division.below.height / division.truth;
+    let actors = division.rows.len() - placed(scene, scroll, &division).len();
+    actors + servers(scene, room).len().saturating_sub(room.into())
 }
 
 /// Rows that the lanes can use, with those of the servers and the axis.
 pub fn wanted(scene: &Scene<'_>, area: Rect) -> u16 {
     // Not how many rows the servers need now: a pane that grows with every lock is no calm sight.
-    let servers = u16::try_from(scene.chart.truths.len()).unwrap_or(u16::MAX).clamp(3, MOST_SERVER_ROWS);
-    total(&rows(scene, area.height), (lane::HIGHEST, band::ROWS)).saturating_add(servers + 1)
+    let servers = u16::try_from(scene.chart.truths.len()).unwrap_or(u16::MAX);
+    let servers = (servers.saturating_mul(lane::bar_rows(lane::ROOMY))).clamp(3, MOST_SERVER_ROWS);
+    total(&rows(scene, area.height), (lane::ROOMY, band::ROWS)).saturating_add(servers + 1)
 }
 
 fn above_axis(area: Rect) -> Rect {
@@ -121,7 +152,7 @@ pub fn reach_without_axis(scene: &Scene<'_>, area: Rect) -> u16 {
     divide(scene, area).hidden
 }
 
-fn last_actor(scene: &Scene<'_>) -> Option<ActorId> {
+pub(crate) fn last_actor(scene: &Scene<'_>) -> Option<ActorId> {
     // While clients get ready nobody does anything, whatever they are told.
     let events = scene.log.events().get(scene.log.opening()..scene.world.position)?;
     events.iter().rev().take(64).find_map(|event| event.kind.actor())
@@ -162,6 +193,7 @@ fn placed(scene: &Scene<'_>, scroll: Option<u16>, division: &Division) -> Vec<(R
 
 /// The event whose tick is at a place of the screen.
 pub fn event_at(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, (x, y): (u16, u16)) -> Option<usize> {
+    let area = below_banner(scene, area);
     if !area.contains((x, y).into()) {
         return None;
     }
@@ -204,7 +236,9 @@ pub fn names(scene: &Scene<'_>, area: Rect) -> usize {
         Row::Actor(actor) => text::width(scene.name(actor)) + 2,
         Row::Band(n) => text::width(&scene.chart.bands[n].client),
     });
-    let servers = truth::rows(scene).into_iter().map(|row| text::width(row.name()));
+    // Of several servers one may lead: its sign stands apart from its name.
+    let sign = usize::from(scene.chart.truths.len() > 1);
+    let servers = truth::rows(scene).into_iter().map(|row| text::width(row.name()) + sign);
     rows.chain(servers).max().unwrap_or(0).clamp(NAMES.0, NAMES.1)
 }
 
@@ -215,15 +249,29 @@ pub fn right_of(names: usize, area: Rect) -> Rect {
 
 /// Draws the pane's inside; `scroll` is the learner's, `None` follows who moves.
 pub fn draw(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, buf: &mut Buffer) {
-    if area.is_empty() {
+    let below = below_banner(scene, area);
+    if below.is_empty() {
         return;
     }
-    let above = above_axis(area);
+    if below != area {
+        banner::large(scene, Rect { height: area.height - below.height, ..area }, buf);
+    }
+    let above = above_axis(below);
     let names = names(scene, above);
-    let plot = Plot::new(scene, right_of(names, area));
+    let plot = Plot::new(scene, right_of(names, below));
     let axis = draw_without_axis(scene, &plot, scroll, (names, above), buf);
     plot.axis(scene, axis, buf);
-    warn(scene, &plot, axis, buf);
+    let hidden = out_of_sight(scene, scroll, above);
+    if hidden > 0 {
+        let words = words::MORE_LANES.with(scene.lang, &[&hidden.to_string()]);
+        buf.set_stringn(area.x, axis, words, names, scene.style(Role::Warning));
+    }
+}
+
+/// What is left of the pane's inside for lanes: all of it, but where there is room for a banner in large letters.
+fn below_banner(scene: &Scene<'_>, area: Rect) -> Rect {
+    let banner = banner::rows(scene, area);
+    Rect { y: area.y + banner, height: area.height - banner, ..area }
 }
 
 /// Draws the lanes and those of the servers; gives the row below them.
@@ -234,8 +282,8 @@ pub fn draw_without_axis(
     (names, area): (usize, Rect),
     buf: &mut Buffer,
 ) -> u16 {
-    let servers = truth::rows(scene);
     let division = divide(scene, area);
+    let servers = servers(scene, division.below.height / division.truth);
     let above = Rect { height: division.below.bottom() - area.y, ..plot.area };
     // First, so that everything else stands in front of it.
     plot.playhead(scene, above, buf);
@@ -265,10 +313,11 @@ pub fn draw_without_axis(
         buf.set_stringn(area.x, y, name, names, style);
     }
     places.actors.sort_unstable();
-    for (y, row) in (division.below.top()..division.below.bottom()).zip(&servers) {
+    let step = usize::from(division.truth);
+    for (y, row) in (division.below.top()..division.below.bottom()).step_by(step).zip(&servers) {
         let style = scene.style(Role::Accent);
         buf.set_stringn(area.x, y, text::fit(row.name(), names), names, style);
-        row.draw(scene, plot, y, buf);
+        row.draw(scene, plot, (y, division.truth), buf);
         if places.servers.last().is_none_or(|(name, _)| *name != row.name()) {
             places.servers.push((row.name(), y));
             if is_master(scene, row.name()) {
@@ -276,10 +325,14 @@ pub fn draw_without_axis(
             }
         }
     }
-    for clash in &scene.chart.clashes {
+    for clash in scene.chart.alarms() {
         if let Some((from, to)) = plot.stretch(clash.from, clash.to) {
             let columns = Rect { x: from, width: to - from, ..above };
             scene.theme.alarm(columns, buf);
+            edge(scene, plot, clash.from, above, buf);
+            if let Some(to) = clash.to.filter(|(_, event)| *event < plot.position) {
+                edge(scene, plot, to, above, buf);
+            }
         }
     }
     in_flight::draw(scene, plot, &places, buf);
@@ -295,30 +348,9 @@ fn is_master(scene: &Scene<'_>, name: &str) -> bool {
         && masters.any(|server| server.info.name == name)
 }
 
-/// Too many holders at this very moment: said in words too, for those who do not see red.
-fn warning(scene: &Scene<'_>) -> Option<String> {
-    let worst = scene.world.holding.worst()?;
-    Some(format!(" {} ", words::clash(scene.lang, worst)))
-}
-
-fn warn(scene: &Scene<'_>, plot: &Plot, y: u16, buf: &mut Buffer) {
-    if let Some(words) = warning(scene) {
-        let width = u16::try_from(text::width(&words)).unwrap_or(plot.area.width);
-        let x = plot.area.right().saturating_sub(width).max(plot.area.x);
-        plot.write((x, y), &words, plot.area.right(), loud(scene), buf);
-    }
-}
-
-/// The same on the frame below a pane that has no axis.
-pub fn warn_below(scene: &Scene<'_>, frame: Rect, buf: &mut Buffer) {
-    if let Some(words) = warning(scene) {
-        let room = frame.width.saturating_sub(4);
-        let width = u16::try_from(text::width(&words)).unwrap_or(room).min(room);
-        let place = (frame.right().saturating_sub(width + 2), frame.bottom().saturating_sub(1));
-        buf.set_stringn(place.0, place.1, words, width.into(), loud(scene));
-    }
-}
-
-fn loud(scene: &Scene<'_>) -> Style {
-    scene.style(Role::Danger).add_modifier(Modifier::REVERSED)
+/// The edge of a stretch with too many holders, wherever nothing else stands in its column.
+fn edge(scene: &Scene<'_>, plot: &Plot, (column, _): (u32, usize), rows: Rect, buf: &mut Buffer) {
+    let Some(x) = plot.screen(column) else { return };
+    let style = scene.style(Role::Danger);
+    cells::line(buf, (x, rows), &[" ", glyphs::PLAYHEAD], glyphs::CLASH_EDGE, style);
 }

@@ -9,8 +9,12 @@ use crate::ui::{
 const WIDEST_PAGE: u16 = 96;
 /// From this size on, panes stand beside the story rather than all below it.
 const WIDE: (u16, u16) = (150, 40);
+/// From this width on, there is room beside a verdict.
+const WIDE_VERDICT: u16 = 110;
 /// Rows of the story and the servers beside it, where neither needs more.
 const ABOVE: u16 = 10;
+/// Rows that the timelines, and what is below them, keep however much the learner wants of the other.
+const LEAST: u16 = 5;
 /// Screens lower than this have no row to spare for the scrubber.
 const SCRUBBED: u16 = 20;
 
@@ -23,6 +27,7 @@ pub(crate) struct Areas {
     pub lanes: Rect,
     pub servers: Rect,
     pub wire: Rect,
+    pub program: Rect,
     pub scrubber: Rect,
     pub hints: Rect,
 }
@@ -34,6 +39,7 @@ impl Areas {
             (Pane::Lanes, self.lanes),
             (Pane::Servers, self.servers),
             (Pane::Wire, self.wire),
+            (Pane::Program, self.program),
         ];
         let here = panes.into_iter().find(|(_, area)| area.contains((x, y).into()));
         here.map(|(pane, _)| pane)
@@ -45,6 +51,7 @@ impl Areas {
             Pane::Lanes => &mut self.lanes,
             Pane::Servers => &mut self.servers,
             Pane::Wire => &mut self.wire,
+            Pane::Program => &mut self.program,
         }
     }
 }
@@ -80,12 +87,7 @@ impl LessonView<'_> {
                 [areas.story, areas.lanes] =
                     Layout::vertical([Constraint::Length(story), Constraint::Min(1)]).areas(body);
             }
-            Form::Panes if self.verdict().is_some() && area.width >= 110 => {
-                let [left, right] =
-                    Layout::horizontal([Constraint::Percentage(58), Constraint::Min(1)]).areas(body);
-                areas.story = right;
-                self.stack(&mut areas, left);
-            }
+            Form::Panes if self.verdict().is_some() => self.judged(&mut areas, body),
             Form::Panes if area.width >= WIDE.0 && area.height >= WIDE.1 => self.wide(&mut areas, body),
             Form::Panes => {
                 let story = self.story_share(body);
@@ -105,16 +107,29 @@ impl LessonView<'_> {
 
     fn story_share(&self, body: Rect) -> u16 {
         let usual = if body.height < 34 { 5 } else { 6 };
-        if self.verdict().is_some() {
-            body.height / 2
-        } else if self.free.is_some()
-            || self.predictions.shown(&self.scene).is_some()
-            || self.focus == Pane::Story
-        {
+        if self.free.is_some() || self.predictions.shown(&self.scene).is_some() || self.focus == Pane::Story {
             // Choices are to be seen all at once, and so is the text that somebody reads.
             self.story_height(body).clamp(usual, (body.height * 3 / 5).max(usual))
         } else {
             usual
+        }
+    }
+
+    /// The whole run above, over the whole width, and the verdict on it below; beside that the servers and the wire, where
+    /// there is room, or one of them in its place, where that has the focus.
+    fn judged(&self, areas: &mut Areas, body: Rect) {
+        let lanes = self.resized(self.lanes_height(body).min(body.height / 2), false, body);
+        let [lanes, below] = Layout::vertical([Constraint::Length(lanes), Constraint::Min(1)]).areas(body);
+        areas.lanes = lanes;
+        if body.width >= WIDE_VERDICT {
+            let [story, beside] =
+                Layout::horizontal([Constraint::Percentage(60), Constraint::Min(1)]).areas(below);
+            areas.story = story;
+            let servers = if self.focus == Pane::Servers { 60 } else { 35 };
+            [areas.servers, areas.wire] =
+                Layout::vertical([Constraint::Percentage(servers), Constraint::Min(1)]).areas(beside);
+        } else {
+            *areas.of(if self.focus == Pane::Lanes { Pane::Story } else { self.focus }) = below;
         }
     }
 
@@ -128,23 +143,28 @@ impl LessonView<'_> {
         let below = match self.focus {
             Pane::Story => least,
             Pane::Lanes => (least / 2).max(4).min(least),
-            Pane::Servers | Pane::Wire => (area.height * 3 / 5).max(least),
+            Pane::Servers | Pane::Wire | Pane::Program => (area.height * 3 / 5).max(least),
         };
         // Lanes take no more than they can use.
         let spare = area.height.saturating_sub(self.lanes_height(area));
-        let below = below.max(spare.min(area.height / 2));
+        let below = self.resized(below.max(spare.min(area.height / 2)), true, area);
         let percent = match self.focus {
             Pane::Story | Pane::Lanes => 50,
             Pane::Servers => 60,
-            Pane::Wire => 40,
+            Pane::Wire | Pane::Program => 40,
         };
         let [lanes, below] = Layout::vertical([Constraint::Min(1), Constraint::Length(below)]).areas(area);
-        [areas.servers, areas.wire] =
+        let right;
+        [areas.servers, right] =
             Layout::horizontal([Constraint::Percentage(percent), Constraint::Min(1)]).areas(below);
+        // One in the place of the other; the one with the focus is there.
+        let program = self.focus == Pane::Program || (self.program && self.focus != Pane::Wire);
+        *areas.of(if program { Pane::Program } else { Pane::Wire }) = right;
         areas.lanes = lanes;
     }
 
-    /// The story beside the servers, the timelines below them over the whole width, and below those the wire.
+    /// The story beside the servers, the timelines below them over the whole width, and below those the programs and
+    /// the wire.
     fn wide(&self, areas: &mut Areas, body: Rect) {
         let least = match self.focus {
             Pane::Servers => body.height / 2,
@@ -156,13 +176,24 @@ impl LessonView<'_> {
         [areas.story, areas.servers] =
             Layout::horizontal([Constraint::Percentage(50), Constraint::Min(1)]).areas(above);
         let wire = match self.focus {
-            Pane::Wire => rest.height * 3 / 5,
+            Pane::Wire | Pane::Program => rest.height * 3 / 5,
             _ => (rest.height / 4).max(8),
         };
         let spare = rest.height.saturating_sub(self.lanes_height(rest));
-        let wire = wire.max(spare.min(rest.height / 2)).min(rest.height);
-        [areas.lanes, areas.wire] =
-            Layout::vertical([Constraint::Min(1), Constraint::Length(wire)]).areas(rest);
+        let wire = self.resized(wire.max(spare.min(rest.height / 2)).min(rest.height), true, rest);
+        let below;
+        [areas.lanes, below] = Layout::vertical([Constraint::Min(1), Constraint::Length(wire)]).areas(rest);
+        [areas.program, areas.wire] =
+            Layout::horizontal([Constraint::Percentage(50), Constraint::Min(1)]).areas(below);
+    }
+
+    /// Rows of the timelines, or of what is below them, as the learner wants them: each of the two keeps a few.
+    fn resized(&self, rows: u16, below: bool, area: Rect) -> u16 {
+        if self.rows == 0 {
+            return rows;
+        }
+        let wanted = rows.saturating_add_signed(if below { -self.rows } else { self.rows });
+        wanted.clamp(LEAST, area.height.saturating_sub(LEAST).max(LEAST))
     }
 
     fn lanes_height(&self, area: Rect) -> u16 {

@@ -1,17 +1,22 @@
 //! The lesson screen: it divides the screen into panes and must not know how a pane is drawn.
 
+use std::time::Duration;
+
 use ratatui::style::Stylize as _;
 
 use super::{
-    FreeView, SingleRun, failure, header, lanes, layout::Areas, paragraph, prelude::*, scrubber::Scrubber,
-    sequence, servers, strip, wire,
+    FreeView, SingleRun, banner, failure, header, lanes, layout::Areas, paragraph, prelude::*, program,
+    scrubber::Scrubber, sequence, servers, strip, wire,
 };
 use crate::{
     clock::ClockKind,
+    lesson::plan::listing::Listing,
     ui::{
         keys::{Pane, Place},
         state::{
             catalogue::CatalogueEntry,
+            classroom::Class,
+            comparing,
             predicting::Predictions,
             screen::{Form, Lens, Motion, RunPhase, Scrolls},
         },
@@ -26,8 +31,8 @@ pub enum Hit {
     Event(Pane, usize),
     /// A position of the playhead, on the scrubber.
     Position(usize),
-    /// A choice of the question, from 0 on.
-    Choice(usize),
+    /// A choice of the question or of free play, from 0 on, and the pane that it stands in.
+    Choice(Pane, usize),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -40,14 +45,29 @@ pub struct LessonView<'a> {
     pub speed: f64,
     pub focus: Pane,
     pub form: Form,
+    /// How long has been presented, for whoever stands before a class.
+    pub presented: Option<Duration>,
     pub scrolls: &'a Scrolls,
     pub lens: Lens,
     /// How many clients the sequence leaves out at the left; `None` follows who moves.
     pub aside: Option<u16>,
+    /// Whether the verdict shows its claims' expressions and evidence.
+    pub proof: bool,
     pub predictions: &'a Predictions,
+    /// The lesson that comes next, where this variant is the last of its own.
+    pub next: Option<&'a CatalogueEntry>,
+    /// The action that a newcomer is told of.
+    pub tip: Option<&'static str>,
+    /// What the clients run.
+    pub listings: &'a [Listing],
+    /// Whether that is shown where there is no room for it beside the wire.
+    pub program: bool,
+    /// How many rows the learner has given the timelines, or taken from them.
+    pub rows: i16,
     /// Where it is one run of many, and not of the story.
     pub single: Option<SingleRun<'a>>,
     pub free: Option<FreeView<'a>>,
+    pub class: Option<&'a Class>,
 }
 
 impl<'a> LessonView<'a> {
@@ -101,8 +121,12 @@ impl<'a> LessonView<'a> {
             Pane::Story => over(self.story_pane_lines(areas.story).len(), areas.story),
             Pane::Lanes if self.lens == Lens::Sequence => sequence::layout::reach(&self.scene),
             Pane::Lanes => lanes::reach(&self.scene, inside(areas.lanes)),
-            Pane::Servers => over(self.server_lines(inside(areas.servers).width).len(), areas.servers),
+            Pane::Servers => over(self.server_lines(inside(areas.servers)).len(), areas.servers),
             Pane::Wire => wire::reach(&self.scene, inside(areas.wire).height),
+            Pane::Program => {
+                let inner = inside(areas.program);
+                over(program::lines(self, inner.width).lines.len(), areas.program)
+            }
         }
     }
 
@@ -124,6 +148,10 @@ impl<'a> LessonView<'a> {
         let words = said.unwrap_or(&self.entry.intro).get(self.scene.lang);
         let theme = self.scene.theme;
         let mut lines = paragraph::prose(words, width.into(), theme.style(Role::Text), theme);
+        if let Some(sentence) = banner::sentence(&self.scene) {
+            let style = self.scene.style(Role::Danger);
+            lines.extend(paragraph::plain(&sentence, width.into(), style));
+        }
         if self.form == Form::Presenting && !self.is_fresh() {
             // For the last row of a classroom: bold, and with air between the lines.
             let lines_and_air = lines.into_iter().flat_map(|line| [Line::default(), line.bold()]);
@@ -148,6 +176,16 @@ impl<'a> LessonView<'a> {
             lines.push(line(&format!("{tick} {}. {}", n + 1, variant.title.get(scene.lang)), role));
         }
         lines.push(Line::default());
+        // Before the servers, of which there may be more than rows.
+        let (words, role) = match self.phase {
+            RunPhase::Booting => (words::BOOTING, Role::Warning),
+            RunPhase::Ready | RunPhase::Over(_) => (words::READY, Role::Good),
+            RunPhase::Working => (words::WORKING, Role::Chrome),
+            RunPhase::Failed(failure) => (words::failed(failure.server), Role::Danger),
+        };
+        let key = |id: &str| scene.keys.label(id);
+        let words = words.with(scene.lang, &[&key("step"), &key("play")]);
+        lines.extend(paragraph::plain(&words, width.into(), scene.style(role)));
         for server in &scene.world.servers {
             // A recorded server answers nowhere any more.
             let place = match scene.world.clock {
@@ -162,15 +200,6 @@ impl<'a> LessonView<'a> {
         if let Some(password) = servers.find_map(|server| server.info.password.as_ref()) {
             lines.push(line(&words::PASSWORD.with(scene.lang, &[password]), Role::Chrome));
         }
-        let (words, role) = match self.phase {
-            RunPhase::Booting => (words::BOOTING, Role::Warning),
-            RunPhase::Ready => (words::READY, Role::Good),
-            RunPhase::Working | RunPhase::Over(_) => (words::WORKING, Role::Chrome),
-            RunPhase::Failed(failure) => (words::failed(failure.server), Role::Danger),
-        };
-        let key = |id: &str| scene.keys.label(id);
-        let words = words.with(scene.lang, &[&key("step"), &key("play")]);
-        lines.extend(paragraph::plain(&words, width.into(), scene.style(role)));
         lines
     }
 
@@ -192,14 +221,33 @@ impl<'a> LessonView<'a> {
             self.scrubber(&areas).draw(&self.scene, buf);
         }
         if !areas.hints.is_empty() {
-            let idle = self.free.map_or_else(Vec::new, |free| free.idle());
-            strip::draw(self.scene.context(), self.place(), &idle, areas.hints, buf);
+            let mut idle = self.free.map_or_else(Vec::new, |free| free.idle());
+            if self.class.is_none() {
+                idle.extend(["join", "vote"]);
+            }
+            match self.tip.and_then(|action| self.tip_for(action)) {
+                Some(tip) => strip::tell(self.scene.context(), (self.place(), &idle), &tip, areas.hints, buf),
+                None => strip::draw(self.scene.context(), self.place(), &idle, areas.hints, buf),
+            }
         }
         if let RunPhase::Failed(failure) = self.phase
             && self.at_end()
         {
             failure::draw(&self.scene, failure, area, buf);
         }
+    }
+
+    /// What a newcomer is told of an action, where it can be of use.
+    fn tip_for(&self, action: &str) -> Option<String> {
+        let asked = self.verdict().is_none() && self.predictions.shown(&self.scene).is_some();
+        let words = match action {
+            _ if self.place() != Place::Lesson || asked => return None,
+            "step" => words::TIP_STEP,
+            "compare" if comparing::sides(self.entry, None).is_some() => words::TIP_COMPARE,
+            "free" => words::TIP_FREE,
+            _ => return None,
+        };
+        Some(words.with(self.scene.lang, &[&self.scene.keys.label(action)]))
     }
 
     fn draw_story(&self, area: Rect, buf: &mut Buffer) {
@@ -216,6 +264,14 @@ impl<'a> LessonView<'a> {
             (false, None) => words::STORY,
         };
         let inner = self.frame(Pane::Story, title.get(lang), area, buf);
+        if self.scene.alarm().is_some() {
+            // Its frame is red, its words are not.
+            for place in area.positions().filter(|place| !inner.contains(*place)) {
+                if matches!(buf[place].symbol(), "─" | "│" | "╭" | "╮" | "╰" | "╯") {
+                    buf[place].set_style(self.scene.style(Role::Danger));
+                }
+            }
+        }
         let room = area.width.saturating_sub(16);
         let hint = if chosen {
             let keys: [(&[&str], _); 2] = [(&["go-there"], words::GO_THERE), (&["leave"], words::LET_GO)];
@@ -247,30 +303,34 @@ impl<'a> LessonView<'a> {
                 Lens::Timeline => lanes::draw(scene, self.scrolls.get(Pane::Lanes), inner, buf),
                 Lens::Sequence => {
                     sequence::draw(scene, self.view(), inner, buf);
-                    lanes::warn_below(scene, areas.lanes, buf);
                 }
             }
+            banner::on_frame(scene, title.get(lang), areas.lanes, buf);
             self.draw_counters(areas.lanes, buf);
         }
         if !areas.servers.is_empty() {
             let inner = self.frame(Pane::Servers, &servers::title(scene), areas.servers, buf);
-            let lines = self.server_lines(inner.width);
-            paragraph::draw(&lines, self.scrolls.get(Pane::Servers).unwrap_or(0), inner, buf);
+            let (lines, scroll) = (self.server_lines(inner), self.scrolls.get(Pane::Servers).unwrap_or(0));
+            paragraph::draw_with_more(&lines, scroll, scene.context(), inner, buf);
         }
         if !areas.wire.is_empty() {
             let inner = self.frame(Pane::Wire, words::WIRE.get(lang), areas.wire, buf);
             wire::draw(scene, self.scrolls.get(Pane::Wire), inner, buf);
         }
+        if !areas.program.is_empty() {
+            let inner = self.frame(Pane::Program, words::PROGRAM.get(lang), areas.program, buf);
+            program::draw(self, self.scrolls.get(Pane::Program), inner, buf);
+        }
     }
 
     /// What the servers hold. In the middle of a race nobody has looked.
-    fn server_lines(&self, width: u16) -> Vec<Line<'a>> {
+    fn server_lines(&self, inner: Rect) -> Vec<Line<'a>> {
         let seen = self.scene.world.servers.iter().any(|server| server.observed.is_some());
         if !seen && matches!(self.single, Some(SingleRun::Race(_))) {
             let words = words::NOT_READ.get(self.scene.lang);
             return vec![Line::styled(words, self.scene.style(Role::Chrome))];
         }
-        servers::lines(&self.scene, width)
+        servers::lines(&self.scene, inner)
     }
 
     fn scrubber(&self, areas: &Areas) -> Scrubber {
@@ -283,7 +343,14 @@ impl<'a> LessonView<'a> {
             return Hit::Position(self.scrubber(&areas).position(&self.scene, x));
         }
         match areas.pane(x, y) {
-            Some(Pane::Story) => self.choice(areas.story, (x, y)).map_or(Hit::Pane(Pane::Story), Hit::Choice),
+            Some(pane @ (Pane::Story | Pane::Program)) => {
+                let choice = if pane == Pane::Story {
+                    self.choice(areas.story, (x, y))
+                } else {
+                    program::choice(self, self.scrolls.get(pane), inside(areas.program), y)
+                };
+                choice.map_or(Hit::Pane(pane), |choice| Hit::Choice(pane, choice))
+            }
             Some(pane) => match self.event_at(area, (x, y)) {
                 Some(event) => Hit::Event(pane, event),
                 None => Hit::Pane(pane),

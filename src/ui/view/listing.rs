@@ -5,11 +5,16 @@ use crate::{
     lesson::Track,
     ui::state::{
         browse::{CatalogueFocus, Hit, Search},
-        catalogue::CatalogueEntry,
+        catalogue::{CatalogueEntry, CatalogueVariant},
+        fingerprint::{CELLS, Cell},
     },
 };
 
 const LONGEST_BAR: usize = 8;
+/// Lists as wide as this have room for fingerprints.
+const ROOMY: usize = 42;
+/// Columns of what stands behind them: how long a lesson takes, or what was done of it.
+const BESIDE: usize = 7;
 /// Rows of the search above what it found.
 const FIELD: u16 = 2;
 
@@ -114,20 +119,20 @@ impl CatalogueView<'_> {
                 }
                 rows.push((None, self.track(entry.track, width)));
             }
-            let lines = self.title_lines(entry, &[], n == self.selected, width);
+            let lines = self.title_lines((n, entry), &[], n == self.selected, width);
             rows.extend(lines.into_iter().map(|line| (Some(n), line)));
         }
         rows
     }
 
-    /// A track's heading: its name, and how many of its lessons are done.
+    /// A track's heading: its name, and how many variants of its lessons are finished.
     fn track(&self, track: Track, width: usize) -> Line<'static> {
         let lessons = self.catalogue.entries.iter().filter(|entry| entry.track == track);
-        let done: Vec<bool> = lessons.map(|entry| self.is_done(entry)).collect();
-        let (all, done) = (done.len(), done.iter().filter(|done| **done).count());
+        let (done, all) = lessons
+            .fold((0, 0), |(done, all), entry| (done + self.finished(entry), all + entry.variants.len()));
         let cells = all.min(LONGEST_BAR);
         // Full only when everything is done, and begun as soon as anything is.
-        let full = if done == 0 { 0 } else { (done * cells / all).max(1) };
+        let full = if done == 0 { 0 } else { (done * cells / all.max(1)).max(1) };
         let name = words::track(track).get(self.context.lang);
         let count = format!(" {done}/{all} ");
         let gap = width.saturating_sub(1 + text::width(name) + cells + text::width(&count));
@@ -148,7 +153,7 @@ impl CatalogueView<'_> {
     /// A lesson that was found: its title, and below it what else of it matches.
     fn hit(&self, hit: &Hit, entry: &CatalogueEntry, width: usize) -> Vec<Row> {
         let selected = hit.entry == self.selected;
-        let lines = self.title_lines(entry, &hit.title, selected, width);
+        let lines = self.title_lines((hit.entry, entry), &hit.title, selected, width);
         let mut rows: Vec<Row> = lines.into_iter().map(|line| (Some(hit.entry), line)).collect();
         if let Some((beside, marks)) = &hit.other {
             let room = width.saturating_sub(6);
@@ -159,32 +164,52 @@ impl CatalogueView<'_> {
         rows
     }
 
-    fn is_done(&self, entry: &CatalogueEntry) -> bool {
-        let Some(variants) = self.progress.lessons.get(&entry.id) else { return false };
-        let finished = |name: &String| variants.get(name).is_some_and(|record| record.finished);
-        entry.variants.iter().all(|variant| finished(&variant.name))
+    /// How many of a lesson's variants have come to their verdict.
+    fn finished(&self, entry: &CatalogueEntry) -> usize {
+        let finished = |variant: &&CatalogueVariant| self.progress.is_finished(&entry.id, &variant.name);
+        entry.variants.iter().filter(finished).count()
     }
 
-    /// What was done of a lesson: a tick once every verdict was reached, and how many predictions came true.
+    fn is_done(&self, entry: &CatalogueEntry) -> bool {
+        self.finished(entry) == entry.variants.len()
+    }
+
+    /// What was done of a lesson: how many of its variants are finished, and a tick once all are.
     fn done(&self, entry: &CatalogueEntry) -> Option<String> {
-        let variants = self.progress.lessons.get(&entry.id)?;
-        let asked: usize = variants.values().map(|record| record.asked).sum();
-        let right: usize = variants.values().map(|record| record.right).sum();
+        self.progress.lessons.get(&entry.id)?;
         let mark = if self.is_done(entry) { glyphs::DONE } else { "·" };
-        Some(match asked {
-            0 => format!("{mark} "),
-            asked => format!("{mark} {right}/{asked} "),
-        })
+        Some(format!("{mark} {}/{} ", self.finished(entry), entry.variants.len()))
+    }
+
+    /// The failure of the lesson at a place in a few cells, where there is room; as wide where it is not known.
+    fn fingerprint(&self, place: usize, width: usize) -> Vec<Span<'static>> {
+        if width < ROOMY {
+            return Vec::new();
+        }
+        let theme = self.context.theme;
+        let Some(Some(cells)) = self.fingerprints.get(place) else {
+            return vec![Span::raw(" ".repeat(CELLS as usize + 1))];
+        };
+        let cells = cells.iter().map(|cell| match *cell {
+            Cell::Free => Span::styled("▁", self.style(Role::Chrome)),
+            Cell::Held(client) => Span::styled("▄", theme.client(client)),
+            Cell::Violated(client) => {
+                let (symbol, style) = theme.clashing(theme.client(client));
+                Span::styled(symbol, style)
+            }
+        });
+        cells.chain([Span::raw(" ")]).collect()
     }
 
     /// A lesson's title, on as many lines as it needs, and on the first how long it takes or what was done of it.
     fn title_lines(
         &self,
-        entry: &CatalogueEntry,
+        (place, entry): (usize, &CatalogueEntry),
         marks: &[usize],
         selected: bool,
         width: usize,
     ) -> Vec<Line<'static>> {
+        let fingerprint = self.fingerprint(place, width);
         let (right, role) = if entry.broken.is_some() {
             (format!("{} ", glyphs::CUT), Role::Danger)
         } else if let Some(done) = self.done(entry) {
@@ -193,6 +218,12 @@ impl CatalogueView<'_> {
         } else {
             let minutes = words::MINUTES.with(self.context.lang, &[&entry.minutes.to_string()]);
             (format!("{minutes} "), Role::Chrome)
+        };
+        // So that fingerprints stand below each other.
+        let right = if fingerprint.is_empty() {
+            right
+        } else {
+            format!("{}{right}", " ".repeat(BESIDE.saturating_sub(text::width(&right))))
         };
         let (name, right_role) = match (selected, entry.broken.is_some()) {
             // Where the keys go elsewhere, the choice is seen and not loud.
@@ -204,7 +235,8 @@ impl CatalogueView<'_> {
             (false, false) => (Role::Text, role),
         };
         let style = self.style(name);
-        let room = width.saturating_sub(text::width(&right) + 4);
+        let beside = fingerprint.iter().map(Span::width).sum::<usize>() + text::width(&right);
+        let room = width.saturating_sub(beside + 4);
         let title = text::clean(entry.title.get(self.context.lang)).into_owned();
         let mut rows = text::wrap(&title, room);
         if rows.is_empty() {
@@ -212,17 +244,16 @@ impl CatalogueView<'_> {
         }
         let marks = found::by_row(&title, &rows, marks);
         let line = |(n, (row, marks)): (usize, (String, Vec<usize>))| {
-            let (sign, right) = match n {
-                0 if selected => (" ▸ ", right.as_str()),
-                0 => ("   ", right.as_str()),
-                _ => ("   ", ""),
-            };
+            let sign = if n == 0 && selected { " ▸ " } else { "   " };
             let mut spans = vec![Span::styled(sign, style)];
             spans.extend(found::marked(&row, &marks, room, style, self.context.theme));
             let taken: usize = spans.iter().map(Span::width).sum();
-            let gap = width.saturating_sub(taken + text::width(right));
+            let gap = width.saturating_sub(taken + if n == 0 { beside } else { 0 });
             spans.push(Span::styled(" ".repeat(gap), style));
-            spans.push(Span::styled(right.to_owned(), self.style(right_role)));
+            if n == 0 {
+                spans.extend(fingerprint.iter().cloned());
+                spans.push(Span::styled(right.clone(), self.style(right_role)));
+            }
             Line::from(spans)
         };
         rows.into_iter().zip(marks).enumerate().map(line).collect()

@@ -6,8 +6,8 @@
 //! lab.
 
 pub(crate) mod band;
+pub(crate) mod banner;
 pub(crate) mod branches;
-pub(crate) mod cards;
 pub(crate) mod catalogue;
 mod cells;
 pub(crate) mod compare;
@@ -19,12 +19,16 @@ pub(crate) mod free;
 pub(crate) mod header;
 pub(crate) mod help;
 pub(crate) mod in_flight;
+pub(crate) mod interview;
+pub(crate) mod joining;
+pub(crate) mod kata;
 pub(crate) mod lane;
 pub(crate) mod lanes;
 pub(crate) mod layout;
 mod lens;
 pub(crate) mod lesson;
 pub(crate) mod listing;
+pub(crate) mod notes;
 pub(crate) mod notice;
 pub(crate) mod outcomes;
 pub(crate) mod overlay;
@@ -32,6 +36,7 @@ pub(crate) mod palette;
 pub(crate) mod paragraph;
 pub(crate) mod plot;
 mod prelude;
+pub(crate) mod program;
 pub(crate) mod question;
 pub(crate) mod redis;
 pub(crate) mod scene;
@@ -41,9 +46,11 @@ pub(crate) mod sequence;
 pub(crate) mod servers;
 pub(crate) mod strip;
 pub mod svg;
+pub(crate) mod table;
 pub(crate) mod tree;
 pub(crate) mod truth;
 pub(crate) mod verdict;
+pub(crate) mod voting;
 pub(crate) mod wire;
 
 pub(crate) use catalogue::CatalogueView;
@@ -51,7 +58,11 @@ pub(crate) use compare::{CompareView, room as compare_room};
 pub(crate) use covered::empty_covered_cells;
 pub(crate) use free::{FreeView, choice};
 
+pub(crate) use interview::InterviewView;
+pub(crate) use joining::JoiningView;
+pub(crate) use kata::KataView;
 pub(crate) use lesson::{Hit, LessonView};
+pub(crate) use notes::NotesView;
 pub(crate) use notice::{Notice, draw as notice};
 pub(crate) use outcomes::{OutcomesHit, OutcomesView, SingleRace, SingleRun};
 pub(crate) use palette::PaletteView;
@@ -83,6 +94,7 @@ pub enum Screen<'a> {
     Lesson(LessonView<'a>),
     Compare(CompareView<'a>),
     Outcomes(OutcomesView<'a>),
+    Interview(InterviewView<'a>),
 }
 
 pub fn draw(screen: &Screen<'_>, overlay: Overlay, area: Rect, buf: &mut Buffer) {
@@ -99,15 +111,16 @@ pub fn draw(screen: &Screen<'_>, overlay: Overlay, area: Rect, buf: &mut Buffer)
             Screen::Lesson(view) => view.draw(area, buf),
             Screen::Compare(view) => view.draw(area, buf),
             Screen::Outcomes(view) => view.draw(area, buf),
+            Screen::Interview(view) => view.draw(area, buf),
         }
         match overlay {
-            Overlay::Nothing | Overlay::Palette => {}
+            Overlay::Nothing | Overlay::Palette | Overlay::Joining => {}
             Overlay::Branches(row) => {
                 if let Screen::Lesson(view) = screen {
                     branches::draw(view, row, area, buf);
                 }
             }
-            Overlay::Help(scroll) | Overlay::Cards(scroll) => {
+            Overlay::Help(scroll) => {
                 if let Some(page) = screen.page(overlay, area) {
                     overlay::draw(&page, context, scroll, area, buf);
                 }
@@ -131,21 +144,13 @@ fn harmless(buf: &mut Buffer) {
 }
 
 impl<'a> Screen<'a> {
-    fn entry(&self) -> Option<&'a crate::ui::state::catalogue::CatalogueEntry> {
-        match self {
-            Self::Catalogue(view) => view.selected(),
-            Self::Lesson(view) => Some(view.entry),
-            Self::Compare(view) => Some(view.entry),
-            Self::Outcomes(view) => Some(view.entry),
-        }
-    }
-
     fn context(&self) -> Context<'a> {
         match self {
             Self::Catalogue(view) => view.context,
             Self::Lesson(view) => view.scene.context(),
             Self::Compare(view) => view.context,
             Self::Outcomes(view) => view.context,
+            Self::Interview(view) => view.context,
         }
     }
 
@@ -165,15 +170,15 @@ impl<'a> Screen<'a> {
             }
             Self::Compare(_) => vec![Place::Comparison, Place::Everywhere],
             Self::Outcomes(view) => vec![view.place(), Place::Everywhere],
+            Self::Interview(view) => vec![view.place(), Place::Everywhere],
         }
     }
 
     fn page(&self, overlay: Overlay, area: Rect) -> Option<overlay::Page> {
         let (context, width) = (self.context(), overlay::columns(area));
         match overlay {
-            Overlay::Nothing | Overlay::Palette | Overlay::Branches(_) => None,
+            Overlay::Nothing | Overlay::Palette | Overlay::Joining | Overlay::Branches(_) => None,
             Overlay::Help(_) => Some(help::page(context, &self.places(), width)),
-            Overlay::Cards(_) => Some(cards::page(self.entry()?, context, width)),
         }
     }
 

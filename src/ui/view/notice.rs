@@ -17,6 +17,8 @@ pub enum Notice {
     Questions(bool),
     /// The recording is of an earlier text of its lesson.
     Outdated,
+    /// The step on the screen was opened from the interview.
+    BackToCard,
     OneVariant,
     NoMoreRaces,
     NoOrder,
@@ -28,6 +30,12 @@ pub enum Notice {
     Theme(ThemeName),
     Progress(Trouble),
     Config(Mistakes),
+    ClassHere,
+    /// The server of its pages has died.
+    ClassGone,
+    VoteInFreePlay,
+    VoteLater,
+    NobodyJoined,
 }
 
 impl Notice {
@@ -37,6 +45,7 @@ impl Notice {
             Self::Questions(true) => words::QUESTIONS_ON.with(lang, &[&keys.label("questions")]),
             Self::Questions(false) => words::QUESTIONS_OFF.with(lang, &[&keys.label("questions")]),
             Self::Outdated => words::OUTDATED.get(lang).to_owned(),
+            Self::BackToCard => words::BACK_TO_CARD.with(lang, &[&keys.label("interview")]),
             Self::OneVariant => words::ONE_VARIANT.get(lang).to_owned(),
             Self::NoOrder => words::NO_ORDER.get(lang).to_owned(),
             Self::NoMoreRaces => words::NO_MORE_RACES.get(lang).to_owned(),
@@ -52,6 +61,11 @@ impl Notice {
             }
             Self::Progress(Trouble::Newer(_)) => words::NEWER.get(lang).to_owned(),
             Self::Progress(Trouble::Unkept(why)) => words::UNKEPT.with(lang, &[why]),
+            Self::ClassHere => words::CLASS_HERE.with(lang, &[&keys.label("join")]),
+            Self::ClassGone => words::CLASS_GONE.get(lang).to_owned(),
+            Self::VoteInFreePlay => words::VOTE_IN_FREE_PLAY.with(lang, &[&keys.label("free")]),
+            Self::VoteLater => words::VOTE_LATER.get(lang).to_owned(),
+            Self::NobodyJoined => words::NOBODY_JOINED.with(lang, &[&keys.label("join")]),
             Self::Config(Mistakes { first, more: 0 }) => {
                 format!("{first} {}", words::DEFAULTS_STAND.get(lang))
             }

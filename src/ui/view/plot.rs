@@ -1,13 +1,18 @@
 //! The window through which the elastic time axis is seen: columns of the chart to columns of the screen.
 
-use super::{cells, prelude::*};
+use super::{cells, lanes, prelude::*};
 use crate::ui::chart::Detail;
 
-/// Columns that the newest tick's words get right of the playhead: labels, and commands.
+/// Columns that the newest tick's words get right of the playhead at least: labels, and commands.
 const TAIL: (u16, u16) = (22, 40);
+/// So many stretches with too many holders are given room of their own where a whole run is seen at once.
+const STRETCHES: usize = 3;
 /// Columns between two times on the axis.
 pub const TICKS: u32 = 12;
+const TICK: u16 = 12;
 
+/// What lies right of the playhead is *now*: whatever lasts is drawn up to the right edge, so that the newest step is
+/// never a sliver.
 #[derive(Debug, Clone, Copy)]
 pub struct Plot {
     pub left: u32,
@@ -15,13 +20,20 @@ pub struct Plot {
     /// How many events are over.
     pub position: usize,
     pub area: Rect,
+    /// Which columns of the chart stand at which of the screen, counted from the left edge: evenly between two of them,
+    /// and one to one after the last.
+    corners: [(u32, u32); 2 * STRETCHES + 2],
 }
 
 impl Plot {
     pub fn new(scene: &Scene<'_>, area: Rect) -> Self {
         let position = scene.world.position;
         let head = scene.chart.playhead(scene.log, position, scene.display);
-        let left = Self::following(head, scene.chart.detail, area);
+        let newest = Self::newest(scene, head);
+        if scene.whole {
+            return Self::whole(scene, head, newest, area);
+        }
+        let left = Self::following(head, Self::now(scene, newest, area), area);
         // What is chosen draws the window along, and what came before it stays in sight.
         let chosen = scene.selected.map(|event| scene.chart.column(event));
         let before = u32::from(area.width / 4);
@@ -29,42 +41,132 @@ impl Plot {
             Some(chosen) if chosen < left => chosen.saturating_sub(before),
             _ => left,
         };
-        Self { left, head, position, area }
+        Self::from(left, head, position, area)
     }
 
-    /// The left edge of a window that follows the playhead.
-    pub fn following(head: u32, detail: Detail, area: Rect) -> u32 {
-        let tail = match detail {
+    /// A window from a column of the chart on.
+    pub fn from(left: u32, head: u32, position: usize, area: Rect) -> Self {
+        Self { left, head, position, area, corners: [(left, 0); 2 * STRETCHES + 2] }
+    }
+
+    /// The columns that labels or commands need right of the playhead.
+    pub const fn tail(detail: Detail) -> u16 {
+        match detail {
             Detail::Labels => TAIL.0,
             Detail::Wires => TAIL.1,
-        };
-        head.saturating_sub(u32::from(area.width - tail.min(area.width / 2)))
+        }
+    }
+
+    /// Columns for what is so now: a quarter of them all, more where the newest words need them, and most while a lock
+    /// has too many holders.
+    fn now(scene: &Scene<'_>, newest: u32, area: Rect) -> u16 {
+        let clashes = scene.alarm().is_some();
+        let quarter = Self::tail(scene.chart.detail).max(area.width / 4).min(area.width / 2);
+        let least = if clashes { area.width * 5 / 7 } else { quarter };
+        u16::try_from(newest).unwrap_or(u16::MAX).min(area.width / 3 * 2).max(least)
+    }
+
+    /// How far right of the playhead the words of the newest tick reach.
+    fn newest(scene: &Scene<'_>, head: u32) -> u32 {
+        let position = scene.world.position;
+        let lane = lanes::last_actor(scene).and_then(|actor| scene.chart.lanes.get(actor.0 as usize));
+        let Some(lane) = lane.filter(|lane| lane.band.is_none()) else { return 0 };
+        let known = lane.marks.partition_point(|mark| mark.event < position);
+        let Some(mark) = known.checked_sub(1).map(|n| &lane.marks[n]) else { return 0 };
+        let words = text::width(&mark.text(scene.log, scene.chart.detail, position, usize::MAX)) + 4;
+        (mark.x + u32::try_from(words).unwrap_or(u32::MAX)).saturating_sub(head)
+    }
+
+    /// The left edge of a window that follows the playhead, with so many columns right of it.
+    pub fn following(head: u32, now: u16, area: Rect) -> u32 {
+        head.saturating_sub(u32::from(area.width - now.min(area.width)))
+    }
+
+    /// All of a run at once, however long it is: at least a third of the room for the stretches with too many holders.
+    fn whole(scene: &Scene<'_>, head: u32, newest: u32, area: Rect) -> Self {
+        let width = u32::from(area.width);
+        let room = width - newest.clamp(u32::from(Self::tail(Detail::Labels)), (width / 2).max(1)).min(width);
+        let mut stretches: Vec<(u32, u32)> = Vec::new();
+        let mut clashes: Vec<_> = scene.chart.alarms().collect();
+        clashes.sort_by_key(|clash| clash.from);
+        for clash in clashes {
+            let (from, to) = (clash.from.0, clash.to.map_or(head, |to| to.0).max(clash.from.0 + 1).min(head));
+            let full = stretches.len() == STRETCHES;
+            match stretches.last_mut() {
+                Some(last) if from <= last.1 || full => last.1 = last.1.max(to),
+                _ => stretches.push((from, to)),
+            }
+        }
+        stretches.retain(|(from, to)| from < to);
+        let inside: u32 = stretches.iter().map(|(from, to)| to - from).sum();
+        let outside = head - inside;
+        let least = if inside == 0 { 0 } else { (room / 3).max(room * inside / head.max(1)) };
+        let quiet = outside.min(room - least);
+        let loud = if inside == 0 { 0 } else { room - quiet };
+        let mut plot = Self::from(0, head, scene.world.position, area);
+        let (mut before, mut over) = (0, 0);
+        let place =
+            |over: u32, column: u32| over * loud / inside.max(1) + (column - over) * quiet / outside.max(1);
+        let mut corners = vec![(0, 0)];
+        for (from, to) in stretches {
+            corners.push((from, place(over, from)));
+            over += to - from;
+            corners.push((to, place(over, to)));
+            before = to;
+        }
+        if head > before {
+            corners.push((head, place(over, head)));
+        }
+        let end = corners[corners.len() - 1];
+        plot.corners = std::array::from_fn(|n| corners.get(n).copied().unwrap_or(end));
+        plot
     }
 
     /// The chart's column after the last visible one.
     pub fn right(&self) -> u32 {
-        self.left + u32::from(self.area.width)
+        self.column(self.area.right())
     }
 
     pub fn screen(&self, x: u32) -> Option<u16> {
-        let offset = u16::try_from(x.checked_sub(self.left)?).ok()?;
+        let n = self.corners.iter().rposition(|(from, _)| *from <= x)?;
+        let ((from, at), along) = (self.corners[n], x - self.corners[n].0);
+        let offset = match self.corners.get(n + 1) {
+            Some((to, end)) => at + along * (end - at) / (to - from),
+            None => at + along,
+        };
+        let offset = u16::try_from(offset).ok()?;
         (offset < self.area.width).then_some(self.area.x + offset)
     }
 
-    /// The columns of the screen, first and after the last, of a stretch up to the playhead, at least one wide.
+    /// The chart's column that a column of the screen stands for.
+    pub fn column(&self, screen: u16) -> u32 {
+        let offset = u32::from(screen.saturating_sub(self.area.x));
+        let n = self.corners.iter().rposition(|(_, at)| *at <= offset).unwrap_or(0);
+        let (from, at) = self.corners[n];
+        match self.corners.get(n + 1) {
+            Some((to, end)) => from + (offset - at) * (to - from) / (end - at),
+            None => from + offset - at,
+        }
+    }
+
+    /// The columns of the screen, first and after the last, of a stretch, at least one wide: up to the right edge where
+    /// it has not ended.
     pub fn stretch(&self, from: (u32, usize), to: Option<(u32, usize)>) -> Option<(u16, u16)> {
         if from.1 >= self.position || from.0 > self.head {
             return None;
         }
+        let start = self.screen(from.0.max(self.left))?;
         let end = match to {
-            Some((x, event)) if event < self.position && x <= self.head => x.max(from.0 + 1),
-            _ => self.head + 1,
+            Some((x, event)) if event < self.position && x <= self.head => {
+                if x.max(from.0 + 1) <= self.left {
+                    return None;
+                }
+                self.screen(x).unwrap_or(self.area.right())
+            }
+            // What lasts, lasts now.
+            _ => self.area.right(),
         };
-        let (start, end) = (from.0.max(self.left), end.min(self.right()));
-        if start >= end {
-            return None;
-        }
-        Some((self.screen(start)?, self.screen(end - 1)? + 1))
+        Some((start, end.max(start + 1)))
     }
 
     pub fn fill(&self, (from, to): (u16, u16), y: u16, symbol: &str, style: Style, buf: &mut Buffer) {
@@ -81,26 +183,15 @@ impl Plot {
     /// The line that marks the playhead, where nothing else stands.
     pub fn playhead(&self, scene: &Scene<'_>, rows: Rect, buf: &mut Buffer) {
         let Some(x) = self.screen(self.head) else { return };
-        for y in rows.top()..rows.bottom() {
-            if let Some(cell) = buf.cell_mut((x, y))
-                && cell.symbol() == " "
-            {
-                cell.set_symbol("┊").set_style(scene.style(Role::Chrome));
-            }
-        }
+        cells::line(buf, (x, rows), &[" "], glyphs::PLAYHEAD, scene.style(Role::Chrome));
     }
 
     /// The line through everything that happened at the moment of the chosen event.
     pub fn hairline(&self, scene: &Scene<'_>, rows: Rect, buf: &mut Buffer) {
         let chosen = scene.selected.map(|event| scene.chart.column(event));
         let Some(x) = chosen.and_then(|column| self.screen(column)) else { return };
-        for y in rows.top()..rows.bottom() {
-            if let Some(cell) = buf.cell_mut((x, y))
-                && matches!(cell.symbol(), " " | "┊")
-            {
-                cell.set_symbol(glyphs::HAIRLINE).set_style(scene.style(Role::Accent));
-            }
-        }
+        let over = [" ", glyphs::PLAYHEAD, glyphs::CLASH_EDGE];
+        cells::line(buf, (x, rows), &over, glyphs::HAIRLINE, scene.style(Role::Accent));
     }
 
     /// The axis: times of events, as far apart as their words need.
@@ -112,12 +203,13 @@ impl Plot {
         while let Some(event) = scene.chart.event_at(column, self.position) {
             let x = scene.chart.column(event);
             let (Some(screen), Some(logged)) = (self.screen(x), scene.log.events().get(event)) else { break };
-            if x + TICKS > self.head {
+            let next = self.column(screen + TICK).max(x + 1);
+            if self.screen(self.head).is_some_and(|head| screen + TICK > head) {
                 break;
             }
             let words = format!("┴{} ", time::moment(logged.at));
             self.write((screen, y), &words, self.area.right(), chrome, buf);
-            column = x + TICKS;
+            column = next;
         }
         if let Some(x) = self.screen(self.head) {
             let words = format!("▲ {now} ");

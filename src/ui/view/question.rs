@@ -1,6 +1,6 @@
 //! A question to the learner, what became of the prediction, and all predictions together.
 
-use super::{paragraph, prelude::*};
+use super::{paragraph, prelude::*, voting};
 use crate::{
     ui::state::predicting::{Answer, Predictions},
     world::Question,
@@ -14,7 +14,7 @@ pub(crate) struct Shown<'a> {
 
 impl Predictions {
     pub(crate) fn shown<'a>(&self, scene: &Scene<'a>) -> Option<Shown<'a>> {
-        let question = scene.world.questions.get(scene.world.question.filter(|_| self.on)?)?;
+        let question = self.question(scene.world)?;
         Some(Shown { question, decided: question.right.is_some() })
     }
 
@@ -23,7 +23,7 @@ impl Predictions {
         if shown.decided {
             self.decision(scene, shown.question, width)
         } else {
-            self.question(scene, shown.question, width)
+            self.open(scene, shown.question, width)
         }
     }
 
@@ -43,19 +43,23 @@ impl Predictions {
         None
     }
 
-    fn question(&self, scene: &Scene<'_>, question: &Question, width: usize) -> Vec<Line<'static>> {
+    fn open(&self, scene: &Scene<'_>, question: &Question, width: usize) -> Vec<Line<'static>> {
         let mut lines = hanging(scene, ("", Role::Text), question.q.get(scene.lang), Role::Text, width);
         let answer = self.get(question.item);
         for (n, choice) in question.choices.iter().enumerate() {
             let (mark, role) = match answer {
                 Some(Answer::Chosen(chosen)) if chosen == n => ("▸", Role::Accent),
-                Some(_) => (" ", Role::Chrome),
-                None => (" ", Role::Text),
+                Some(Answer::Chosen(_) | Answer::Skipped) => (" ", Role::Chrome),
+                Some(Answer::Class) | None => (" ", Role::Text),
             };
             let number = format!("{mark} {}. ", scene.keys.label(&format!("answer-{}", n + 1)));
             let number_role = if answer.is_none() { Role::Code } else { role };
             let says = choice.says.get(scene.lang);
             lines.extend(hanging(scene, (&number, number_role), says, role, width));
+        }
+        if let Some(votes) = self.class.votes(question.item) {
+            let voted = votes.iter().sum();
+            lines.push(voting::turnout(scene.context(), voted, self.class.joined, width));
         }
         lines
     }
@@ -73,15 +77,25 @@ impl Predictions {
             (Some(Answer::Chosen(n)), _) => {
                 let words = words::WRONG.with(lang, &[says(question, n, scene), &happened]);
                 lines.extend(hanging(scene, ("✗ ", Role::Warning), &words, Role::Warning, width));
-                let why = question.choices.get(n).and_then(|choice| choice.why.as_ref());
-                if let Some(why) = why {
+                if let Some(why) = question.choices.get(n).and_then(|choice| choice.why.as_ref()) {
                     lines.extend(hanging(scene, ("  ", Role::Text), why.get(lang), Role::Text, width));
                 }
             }
+            // The bars say it.
+            _ if self.class.votes(question.item).is_some() => {}
             _ => {
                 let words = words::HAPPENED.with(lang, &[&happened]);
                 lines.extend(hanging(scene, ("· ", Role::Accent), &words, Role::Accent, width));
             }
+        }
+        if let Some(votes) = self.class.votes(question.item) {
+            let choices = question.choices.iter().map(|choice| choice.says.get(lang));
+            let right = question.right.as_deref().unwrap_or_default();
+            lines.extend(voting::bars(scene.context(), choices.zip(votes.iter().copied()), right, width));
+        }
+        // Whoever was right may have been so by chance.
+        if let Some(why) = &question.why {
+            lines.extend(hanging(scene, ("→ ", Role::Accent), why.get(lang), Role::Text, width));
         }
         lines
     }
@@ -93,10 +107,13 @@ impl Predictions {
         let last = key(&format!("answer-{}", question.choices.len()));
         let (first, skip, step) = (key("answer-1"), key("skip"), key("step"));
         let (words, values, role) = match (self.get(question.item), self.nudged) {
+            (None | Some(Answer::Class), _) if self.class.votes(question.item).is_some() => {
+                (words::ANSWERED, vec![&step], Role::Chrome)
+            }
             (None, true) => (words::ANSWER_FIRST, vec![&first, &last, &skip, &step], Role::Warning),
             (None, false) => (words::ANSWER, vec![&first, &last, &skip], Role::Code),
             (Some(Answer::Skipped), _) => (words::SKIPPED, vec![&step], Role::Chrome),
-            (Some(Answer::Chosen(_)), _) => (words::ANSWERED, vec![&step], Role::Chrome),
+            (Some(Answer::Chosen(_) | Answer::Class), _) => (words::ANSWERED, vec![&step], Role::Chrome),
         };
         let values: Vec<&str> = values.into_iter().map(String::as_str).collect();
         let words = words.with(scene.lang, &values);
@@ -125,6 +142,10 @@ impl Predictions {
             lines.extend(hanging(scene, (" ✗ ", Role::Warning), q, Role::Text, width));
             let words = words::WRONG.with(lang, &[says(question, n, scene), &right(question, scene)]);
             lines.extend(hanging(scene, ("   ", Role::Text), &words, Role::Chrome, width));
+            let own = question.choices.get(n).and_then(|choice| choice.why.as_ref());
+            if let Some(why) = question.why.as_ref().or(own) {
+                lines.extend(hanging(scene, (" → ", Role::Accent), why.get(lang), Role::Text, width));
+            }
         }
         lines
     }

@@ -19,11 +19,11 @@ impl<'a> ServerPane<'_, 'a> {
         let removed = self.server.changes.iter().filter(|(_, change)| **change == Change::Removed);
         let names = space.keys.keys().chain(removed.map(|(name, _)| name));
         let column = names.map(|name| text::width(name)).max().unwrap_or(0).min(self.width / 3).max(4);
-        let keys = space.keys.iter().map(|(name, key)| self.key(name, key, column));
+        let keys = space.keys.iter().flat_map(|(name, key)| self.key(name, key, column));
         keys.chain(self.removed(column)).collect()
     }
 
-    fn key(&self, name: &str, key: &KeyState, column: usize) -> Line<'a> {
+    fn key(&self, name: &str, key: &KeyState, column: usize) -> Vec<Line<'a>> {
         let scene = self.scene;
         let over = key.expires_at.is_some_and(|end| scene.display >= end);
         let (mark, mut name_style) = self.mark(name);
@@ -35,6 +35,10 @@ impl<'a> ServerPane<'_, 'a> {
         let lease_width: usize = lease.iter().map(|span| text::width(&span.content)).sum();
         let room = self.width.saturating_sub(column + 4 + lease_width + 2);
         let value = if over { String::new() } else { value(&key.value) };
+        // What has just changed is never cut.
+        let own = fresh == Role::Fresh && text::width(&text::clean(&value)) > room;
+        let below = if own { text::wrap(&value, self.width.saturating_sub(4)) } else { Vec::new() };
+        let value = if own { String::new() } else { value };
         let value = text::pad(&value, room.min(text::width(&value).max(10)));
         let mut spans = vec![
             mark,
@@ -42,7 +46,8 @@ impl<'a> ServerPane<'_, 'a> {
             Span::styled(format!("  {value}  "), scene.style(fresh)),
         ];
         spans.extend(lease);
-        Line::from(spans)
+        let below = below.into_iter().map(|row| Line::styled(format!("    {row}"), scene.style(fresh)));
+        std::iter::once(Line::from(spans)).chain(below).collect()
     }
 
     fn lease(&self, name: &str, key: &KeyState) -> Vec<Span<'a>> {

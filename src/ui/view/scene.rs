@@ -6,7 +6,8 @@
 use super::prelude::*;
 use crate::{
     clock::LessonTime,
-    log::{Fault, Log, Reply},
+    log::{Excess, Fault, Log, Reply},
+    text::Text,
     ui::{
         chart::{Chart, Owner, sequence::Sequence},
         flight::InFlight,
@@ -29,13 +30,81 @@ pub struct Scene<'a> {
     pub keys: &'a KeyMap,
     /// What is on its way at this moment; `None` for a learner who wants nothing to move.
     pub flight: Option<InFlight<'a>>,
+    /// Whether the run is over and all of it is to be seen at once.
+    pub whole: bool,
+    /// Up to which event anything was ever shown.
+    pub seen: usize,
     /// Whether crowds are shown member by member.
     pub expanded: bool,
     pub theme: Theme,
     pub lang: Lang,
 }
 
+/// What is wrong at the playhead.
+#[derive(Debug, Clone, Copy)]
+pub enum Alarm<'a> {
+    /// A lock has too many holders: how many, and which lock.
+    Holders(Excess, &'a str),
+    /// Something was counted that was not there.
+    Oversold(Oversold<'a>),
+    /// Something else is so that must never be: what, and the event that says it.
+    Broken(&'a Text, usize),
+}
+
+/// More was counted than there was, or than was taken from it.
+#[derive(Debug, Clone, Copy)]
+pub struct Oversold<'a> {
+    pub counter: &'a str,
+    pub sold: i64,
+    /// What there was: a key's or a column's name, its value before anybody sold, and its value now.
+    pub of: &'a str,
+    pub before: &'a str,
+    pub now: &'a str,
+}
+
+impl Oversold<'_> {
+    /// Whether more was sold than there ever was. Else sales are missing in what is left.
+    pub fn exceeds(&self) -> bool {
+        self.before.parse().is_ok_and(|before: i64| self.sold > before)
+    }
+
+    /// By how much what is left has changed.
+    pub fn change(&self) -> Option<i64> {
+        self.now.parse::<i64>().ok()?.checked_sub(self.before.parse().ok()?)
+    }
+}
+
 impl<'a> Scene<'a> {
+    /// The worst of what is wrong at this very moment.
+    pub fn alarm(&self) -> Option<Alarm<'a>> {
+        let position = self.world.position;
+        let Some(excess) = self.world.holding.worst() else {
+            let sold = self.chart.oversold.as_ref().filter(|(clash, _)| clash.from.1 < position);
+            let Some((clash, counter)) = sold else {
+                let (_, event) = self.chart.broken.as_ref().filter(|(_, event)| *event < position)?;
+                let EventKind::Breached { says, .. } = self.event(*event)? else { return None };
+                return Some(Alarm::Broken(says, *event));
+            };
+            let spans = self.chart.truths.iter().flat_map(|truth| &truth.spans);
+            let mut known = spans.filter(|span| span.lock == clash.lock && span.from.1 < position);
+            let first = known.next()?;
+            let last = known.max_by_key(|span| span.from.1).unwrap_or(first);
+            let sold = *self.world.counters.get(counter)?;
+            // Of a row the first column that has changed.
+            let mut columns = first.token.holder.split(' ').zip(last.token.holder.split(' '));
+            let changed = columns.find_map(|(before, now)| {
+                let ((name, before), (_, now)) = (before.split_once('=')?, now.split_once('=')?);
+                (before != now).then_some((name, before, now))
+            });
+            let whole = (&*clash.lock, &*first.token.holder, &*last.token.holder);
+            let (of, before, now) = changed.unwrap_or(whole);
+            return Some(Alarm::Oversold(Oversold { counter, sold, of, before, now }));
+        };
+        let open = self.world.holding.overlaps().iter().filter(|overlap| overlap.end.is_none());
+        let worst = open.max_by_key(|overlap| self.world.holding.holders(&overlap.lock).count())?;
+        Some(Alarm::Holders(excess, &worst.lock))
+    }
+
     pub(crate) fn context(&self) -> Context<'a> {
         Context { keys: self.keys, theme: self.theme, lang: self.lang }
     }
@@ -76,6 +145,15 @@ impl<'a> Scene<'a> {
 
     pub fn name(&self, actor: ActorId) -> &'a str {
         self.world.actor(actor).map_or("?", |actor| &actor.who.name)
+    }
+
+    /// The sign of an actor that is there no more: killed, or ended by itself with an error.
+    pub fn end_sign(&self, actor: ActorId) -> &'static str {
+        let marks = self.chart.lanes.get(actor.0 as usize).map_or(&[][..], |lane| &lane.marks);
+        let known = marks.iter().rev().filter(|mark| mark.event < self.world.position);
+        let gave_up =
+            known.take(2).any(|mark| matches!(self.event(mark.event), Some(EventKind::GaveUp { .. })));
+        if gave_up { glyphs::CUT } else { glyphs::KILLED }
     }
 
     pub fn owner(&self, owner: Owner) -> Option<ActorId> {

@@ -42,7 +42,9 @@ impl Scrubber {
             return;
         }
         let y = self.area.y;
-        let beats = &scene.chart.beats;
+        // What has not been shown yet is not marked, even where it is known.
+        let seen = scene.chart.beats.partition_point(|beat| beat.position <= scene.seen);
+        let beats = &scene.chart.beats[..seen];
         let steps = |beat: Option<&Beat>| beat.map_or(0, |beat| beat.item + 1);
         let known = self.column(steps(beats.last()));
         let over = beats.partition_point(|beat| beat.position <= scene.world.position);

@@ -82,7 +82,14 @@ fn server_name(scene: &Scene<'_>, name: &str) -> (String, Style) {
     let server = scene.world.servers.iter().find(|server| server.info.name == name);
     match server {
         Some(server) if server.died.is_some() => {
-            (format!("{} {name}", glyphs::KILLED), style.add_modifier(Modifier::CROSSED_OUT | Modifier::DIM))
+            let kinds = scene.log.events()[..scene.world.position].iter().rev().map(|event| &event.kind);
+            let by_itself = kinds.into_iter().find_map(|kind| match kind {
+                EventKind::ServerDied { server, .. } if server == name => Some(true),
+                EventKind::Fault(fault) if fault.killed_server() == Some(name) => Some(false),
+                _ => None,
+            });
+            let sign = if by_itself == Some(true) { glyphs::CUT } else { glyphs::KILLED };
+            (format!("{sign} {name}"), style.add_modifier(Modifier::CROSSED_OUT | Modifier::DIM))
         }
         Some(server) if server.frozen => (format!("{} {name}", glyphs::STOPPED), scene.style(Role::Warning)),
         _ => (name.to_owned(), style),

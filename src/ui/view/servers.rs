@@ -16,9 +16,12 @@ type Changes = BTreeMap<String, Change>;
 static NO_CHANGES: Changes = Changes::new();
 /// So many of those that are not there any more are named.
 const GONE: usize = 3;
+/// The narrowest that a line may be which stands beside its server's name.
+const LEAST_BESIDE: usize = 18;
 /// So many of the sessions that are connected to a server are named.
 const MEMBER_SESSIONS: usize = 4;
 
+#[derive(Clone, Copy)]
 pub(crate) struct ServerPane<'v, 'a> {
     pub scene: &'v Scene<'a>,
     pub server: &'a ServerWorld,
@@ -27,16 +30,37 @@ pub(crate) struct ServerPane<'v, 'a> {
     pub width: usize,
 }
 
-/// Every line of the pane. Large trees are folded, so there are never many.
-pub fn lines<'a>(scene: &Scene<'a>, width: u16) -> Vec<Line<'a>> {
+/// Every line of the pane. Large trees are folded, so there are never many. Where there are too many for so many rows,
+/// what is one line stands beside its server's name.
+pub fn lines<'a>(scene: &Scene<'a>, Rect { width, height, .. }: Rect) -> Vec<Line<'a>> {
+    let lines = all_lines(scene, width.into(), false);
+    if lines.len() > height.into() { all_lines(scene, width.into(), true) } else { lines }
+}
+
+fn all_lines<'a>(scene: &Scene<'a>, width: usize, dense: bool) -> Vec<Line<'a>> {
     let mut lines = Vec::new();
     let several = scene.world.servers.len() > 1;
     let changes = scene.selected.map(|event| selection::changes(scene, event)).unwrap_or_default();
     for server in &scene.world.servers {
         let marked = changes.get(server.info.name.as_str()).unwrap_or(&NO_CHANGES);
-        let pane = ServerPane { scene, server, marked, width: width.into() };
+        let pane = ServerPane { scene, server, marked, width };
         if several || server.frozen || server.ahead_ms != 0 {
-            lines.push(pane.heading());
+            let mut heading = pane.heading();
+            let room = width.saturating_sub(heading.width() + 1);
+            if dense
+                && room > LEAST_BESIDE
+                && let [beside] = (ServerPane { width: room, ..pane }).lines().as_mut_slice()
+                && beside.width() <= room
+            {
+                heading.spans.push(Span::raw(" "));
+                let style = beside.style;
+                heading.spans.extend(
+                    beside.spans.drain(..).map(|span| Span::styled(span.content, style.patch(span.style))),
+                );
+                lines.push(heading);
+                continue;
+            }
+            lines.push(heading);
         }
         lines.extend(pane.lines());
     }
@@ -133,10 +157,13 @@ impl<'a> ServerPane<'_, 'a> {
         let Self { scene, server, width, .. } = *self;
         let mut lines = Vec::new();
         if let Some(why) = &server.died {
-            let words = format!("✝ {}", words::SERVER_DIED.get(scene.lang));
-            lines.push(Line::styled(words, scene.style(Role::Danger)));
-            let why = why.lines().next().unwrap_or_default();
-            lines.push(Line::styled(text::fit(why, width), scene.style(Role::Chrome)));
+            let words = format!("✗ {}", words::SERVER_DIED.get(scene.lang));
+            let why = format!(" · {}", why.lines().next().unwrap_or_default());
+            let why = text::fit(&why, width.saturating_sub(text::width(&words))).into_owned();
+            lines.push(Line::from(vec![
+                Span::styled(words, scene.style(Role::Danger)),
+                Span::styled(why, scene.style(Role::Chrome)),
+            ]));
         }
         let before = lines.len();
         match &server.observed {
@@ -145,7 +172,7 @@ impl<'a> ServerPane<'_, 'a> {
             Some(nodes) => lines.extend(self.tree(nodes)),
         }
         lines.extend(self.deleted());
-        if lines.len() == before {
+        if lines.len() == before && server.died.is_none() {
             lines.push(Line::styled(words::EMPTY.get(scene.lang), scene.style(Role::Chrome)));
         }
         for (name, value) in &server.metrics {

@@ -26,6 +26,20 @@ pub fn draw(context: Context<'_>, place: Place, idle: &[&str], area: Rect, buf: 
     buf.set_line(area.x, area.y, &hints(context, place, idle, area.width), area.width);
 }
 
+/// A sentence for a newcomer, and as many hints as fit beside it.
+pub fn tell(
+    context: Context<'_>,
+    (place, idle): (Place, &[&str]),
+    words: &str,
+    area: Rect,
+    buf: &mut Buffer,
+) {
+    let words = format!(" {words} ");
+    let (x, _) = buf.set_stringn(area.x, area.y, words, area.width.into(), context.theme.style(Role::Fresh));
+    let rest = Rect { x, width: area.right().saturating_sub(x), ..area };
+    draw(context, place, idle, rest, buf);
+}
+
 /// These actions, by name, with words of their own.
 pub fn named(context: Context<'_>, hints: &[(&[&str], Words)], width: u16) -> Line<'static> {
     let named = hints.iter().map(|(ids, words)| {

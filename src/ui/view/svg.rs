@@ -9,7 +9,7 @@ pub(crate) mod shapes;
 use std::{collections::HashMap, fmt::Write as _};
 
 use ink::{INK, PAPER, colour};
-use ratatui::buffer::Cell;
+use ratatui::{buffer::Cell, layout::Margin};
 use shapes::CELL;
 
 use super::prelude::*;
@@ -80,10 +80,12 @@ impl Drawn<'_> {
     }
 }
 
+/// The commonest ground along the edges: what fills the middle may be a failure's.
 fn paper(buffer: &Buffer) -> String {
     let mut counts: HashMap<_, usize> = HashMap::new();
-    for cell in &buffer.content {
-        *counts.entry(cell.bg).or_default() += 1;
+    let inner = buffer.area.inner(Margin::new(1, 1));
+    for place in buffer.area.positions().filter(|place| !inner.contains(*place)) {
+        *counts.entry(buffer[place].bg).or_default() += 1;
     }
     let most = counts.into_iter().max_by_key(|(ground, count)| (*count, colour(*ground, PAPER)));
     most.map_or_else(|| PAPER.to_owned(), |(ground, _)| colour(ground, PAPER))

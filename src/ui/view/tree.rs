@@ -64,7 +64,11 @@ impl<'a> ServerPane<'_, 'a> {
             let data = format!(" \"{}\"", text::fit(&node.text(), room));
             spans.push(Span::styled(data, scene.style(Role::Chrome)));
         }
-        let waiting = matches!(node, Entry::Row(_));
+        if let Entry::Pair(pair) = node {
+            let revision = words::REVISION.with(scene.lang, &[&pair.create_revision.to_string()]);
+            spans.push(Span::styled(format!(" {revision}"), scene.style(Role::Chrome)));
+        }
+        let waiting = matches!(node, Entry::Row(_) | Entry::File(_));
         spans.extend(watching(scene, node.watchers(), if waiting { words::QUEUED } else { words::WATCHING }));
         Line::from(spans)
     }

@@ -1,10 +1,12 @@
 //! The servers' lanes: who really held each lock and what each key really held, below what the clients believed.
 
+use std::borrow::Cow;
+
 use super::{plot::Plot, prelude::*};
 use crate::{
-    log::Fault,
+    log::{Fault, Role as GroupRole},
     ui::{
-        chart::{About, Span, Truth},
+        chart::{About, Span, Truth, Turn},
         words::fault,
     },
 };
@@ -14,13 +16,14 @@ const ROWS: usize = 2;
 
 /// So many spans up to the right edge are looked at.
 const SPANS: usize = 128;
+const EIGHTHS: u16 = 8;
 
 /// A row: a server, and one of its locks if it has any yet.
 #[derive(Debug, Clone, Copy)]
 pub struct Row<'a> {
     truth: &'a Truth,
     lock: Option<&'a str>,
-    /// Whether it is the server's first row, where its faults are marked.
+    /// Whether it is the server's first row, where its faults and roles are marked.
     first: bool,
 }
 
@@ -43,92 +46,177 @@ pub fn rows<'a>(scene: &Scene<'a>) -> Vec<Row<'a>> {
 }
 
 impl<'a> Row<'a> {
+    pub fn is_first(&self) -> bool {
+        self.first
+    }
+
     pub fn name(&self) -> &'a str {
         &self.truth.server
     }
 
-    pub fn draw(&self, scene: &Scene<'_>, plot: &Plot, y: u16, buf: &mut Buffer) {
+    /// Draws it in so many rows from a row of the screen on.
+    pub fn draw(&self, scene: &Scene<'_>, plot: &Plot, rows: (u16, u16), buf: &mut Buffer) {
         if let Some(lock) = self.lock {
-            self.draw_lock(scene, plot, (lock, y), buf);
+            self.draw_lock(scene, plot, (lock, rows), buf);
         }
         if self.first {
-            self.draw_faults(scene, plot, y, buf);
+            self.draw_events(scene, plot, rows.0, buf);
         }
     }
 
-    /// What was done to the server, at its moment.
-    fn draw_faults(&self, scene: &Scene<'_>, plot: &Plot, y: u16, buf: &mut Buffer) {
-        let visible =
-            self.truth.faults.iter().filter(|(column, event)| *event < plot.position && *column <= plot.head);
-        let visible: Vec<(u16, &Fault)> = visible
-            .filter_map(|(column, event)| Some((plot.screen(*column)?, scene.fault(*event)?)))
-            .collect();
-        for (n, (x, fault)) in visible.iter().enumerate() {
-            let limit = visible.get(n + 1).map_or(plot.area.right(), |(next, _)| *next);
+    /// What was done to the server and what it came to be in its group: from which column on.
+    fn marks(&self, scene: &Scene<'_>, plot: &Plot) -> Vec<(u16, String, Role)> {
+        let faults = self.truth.faults.iter().filter_map(|(column, event)| {
+            let fault: &Fault = scene.fault(*event)?;
             let words = format!("{} {} ", fault::glyph(fault), fault::mark(fault));
-            plot.write((*x, y), &words, limit, scene.style(Role::Danger), buf);
+            Some((*column, *event, words, Role::Danger))
+        });
+        let turns = self.truth.turns.iter().map(|(column, event, turn)| {
+            let (words, role) = words_of_turn(turn, scene.lang);
+            (*column, *event, format!("{words} "), role)
+        });
+        let known = |event: usize, column: u32| event < plot.position && column <= plot.head;
+        let mut visible: Vec<(u16, String, Role)> = faults
+            .chain(turns)
+            .filter(|(column, event, ..)| known(*event, *column))
+            .filter_map(|(column, _, words, role)| Some((plot.screen(column)?, words, role)))
+            .collect();
+        visible.sort_by_key(|(x, ..)| *x);
+        visible
+    }
+
+    fn draw_events(&self, scene: &Scene<'_>, plot: &Plot, y: u16, buf: &mut Buffer) {
+        let visible = self.marks(scene, plot);
+        for (n, (x, words, role)) in visible.iter().enumerate() {
+            let limit = visible.get(n + 1).map_or(plot.area.right(), |(next, ..)| *next);
+            // Half a name is no name: then the sign alone says that something happened.
+            let fits = text::width(words.trim_end()) <= usize::from(limit.saturating_sub(*x));
+            let words = if fits { words } else { words.split_inclusive(' ').next().unwrap_or(words) };
+            plot.write((*x, y), words, limit, scene.style(*role), buf);
         }
     }
 
-    fn draw_lock(&self, scene: &Scene<'_>, plot: &Plot, (lock, y): (&str, u16), buf: &mut Buffer) {
+    fn draw_lock(&self, scene: &Scene<'_>, plot: &Plot, (lock, rows): (&str, (u16, u16)), buf: &mut Buffer) {
         let end = self.truth.spans.partition_point(|span| span.from.0 < plot.right());
         let start = end.saturating_sub(SPANS);
         let spans = || self.truth.spans[start..end].iter().filter(|span| span.lock == lock);
         // The lock's name stands where nobody has it yet, if there is room.
-        let first = spans().find_map(|span| plot.stretch(span.from, span.to));
-        let free = first.map_or(plot.area.right(), |(from, _)| from).saturating_sub(plot.area.x);
+        let held = spans().find_map(|span| Some(plot.stretch(span.from, span.to)?.0));
+        let marked = self.marks(scene, plot).first().map(|(x, ..)| *x).filter(|_| self.first);
+        let free = held.into_iter().chain(marked).min().unwrap_or(plot.area.right());
+        let free = free.saturating_sub(plot.area.x);
         let is_lock = spans().next().is_some_and(|span| span.about == About::Lock);
         if is_lock && usize::from(free) > text::width(lock) {
-            plot.write((plot.area.x, y), lock, plot.area.right(), scene.style(Role::Chrome), buf);
+            plot.write((plot.area.x, rows.0), lock, plot.area.right(), scene.style(Role::Chrome), buf);
         }
         let visible = spans().filter(|span| plot.stretch(span.from, span.to).is_some());
-        for (n, span) in visible.enumerate() {
+        let mut before: Option<&Span> = None;
+        for span in visible {
             match span.about {
-                About::Lock => self.draw_holder(scene, plot, span, y, buf),
-                // The key's name stands once, with its first value in sight.
-                About::Value => draw_value(scene, plot, span, (y, n == 0), buf),
+                About::Lock => self.draw_holder(scene, plot, span, rows, buf),
+                About::Value => {
+                    // What could not be read is said again with what comes next.
+                    if draw_value(scene, plot, (span, before), rows.0 + rows.1 / 2, buf) {
+                        before = Some(span);
+                    }
+                }
             }
         }
     }
 
-    fn draw_holder(&self, scene: &Scene<'_>, plot: &Plot, span: &Span, y: u16, buf: &mut Buffer) {
+    fn draw_holder(
+        &self,
+        scene: &Scene<'_>,
+        plot: &Plot,
+        span: &Span,
+        (y, rows): (u16, u16),
+        buf: &mut Buffer,
+    ) {
         let Some(columns) = plot.stretch(span.from, span.to) else { return };
         let owner = span.owner.and_then(|owner| scene.owner(owner));
         let style = owner.map_or(scene.style(Role::Chrome), |owner| scene.actor_style(owner));
         for x in columns.0..columns.1 {
-            let column = plot.left + u32::from(x - plot.area.x);
-            let symbol = self.left(scene, plot, column).map_or(glyphs::HELD, |level| glyphs::LEASE[level]);
-            plot.fill((x, x + 1), y, symbol, style, buf);
+            let left = self.left(scene, plot, plot.column(x).min(plot.head), rows);
+            for row in 0..rows {
+                // Eighths of the row, counted from the lowest row on.
+                let below = (rows - 1 - row) * EIGHTHS;
+                let symbol = match left {
+                    None if row + 1 == rows => glyphs::HELD,
+                    None => glyphs::FULL,
+                    Some(left) if left > below => glyphs::LEASE[usize::from((left - below).min(EIGHTHS) - 1)],
+                    Some(_) => " ",
+                };
+                plot.fill((x, x + 1), y + row, symbol, style, buf);
+            }
         }
         let words = match owner {
             Some(owner) => {
-                let times =
-                    span.token.split_once(" ×").map_or(String::new(), |(_, times)| format!("×{times} "));
+                let times = span.token.times.as_ref().map_or(String::new(), |times| format!("×{times} "));
                 format!("{} {} {times}", scene.glyph(owner), scene.name(owner))
             }
-            None => format!("{} ", span.token),
+            None => format!("{} ", span.token.holder),
         };
         let room = columns.1.saturating_sub(columns.0);
         if usize::from(room) > text::width(&words) + 1 {
-            plot.write((columns.0, y), &words, columns.1, style.add_modifier(Modifier::BOLD), buf);
+            let style = style.add_modifier(Modifier::BOLD);
+            plot.write((columns.0, y + rows / 2), &words, columns.1, style, buf);
         }
     }
 
-    /// How much of the lease is left at a column, as an index into [`glyphs::LEASE`], where the key has one.
-    fn left(&self, scene: &Scene<'_>, plot: &Plot, column: u32) -> Option<usize> {
+    /// How many eighths of so many rows are left of the lease at a column, where the key has one.
+    fn left(&self, scene: &Scene<'_>, plot: &Plot, column: u32, rows: u16) -> Option<u16> {
         let moment = scene.chart.moment(scene.log, column, plot.position, scene.display);
         let lease = self.truth.lease_at(self.lock?, moment, plot.position)?;
         let share = lease.to.since(moment).as_secs_f64() / lease.to.since(lease.from).as_secs_f64();
         // Rounded up: as long as the key is there, its lease is seen.
-        let steps: [f64; 7] = [0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875];
-        Some(steps.iter().take_while(|step| share > **step).count())
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a share from 0 to 1 of a screen's rows"
+        )]
+        let eighths = (share.clamp(0.0, 1.0) * f64::from(rows * EIGHTHS)).ceil() as u16;
+        Some(eighths.max(1))
     }
 }
 
-/// What a key held, from the moment it was seen.
-fn draw_value(scene: &Scene<'_>, plot: &Plot, span: &Span, (y, named): (u16, bool), buf: &mut Buffer) {
-    let Some(columns) = plot.stretch(span.from, span.to) else { return };
+/// What a server has come to be in its group.
+pub fn words_of_turn(turn: &Turn, lang: Lang) -> (String, Role) {
+    let said = |words: words::Words, role| (words.get(lang).to_owned(), role);
+    match turn {
+        Turn::Role(of) if of.leads() => {
+            (format!("{} {}", glyphs::MASTER, words::role(of, lang)), Role::Accent)
+        }
+        Turn::Role(of @ GroupRole::Looking) => (words::role(of, lang), Role::Warning),
+        Turn::Role(of) => (words::role(of, lang), Role::Chrome),
+        Turn::Epoch(epoch) => (words::ELECTION.with(lang, &[&epoch.to_string()]), Role::Warning),
+        Turn::Serves(true) => said(words::CLUSTER_UP, Role::Good),
+        Turn::Serves(false) => said(words::CLUSTER_DOWN, Role::Danger),
+    }
+}
+
+/// What a key held, from the moment it was seen: its name once, with the first value that there is room for, then what
+/// has changed. Says whether there was room for all of it.
+fn draw_value(
+    scene: &Scene<'_>,
+    plot: &Plot,
+    (span, before): (&Span, Option<&Span>),
+    y: u16,
+    buf: &mut Buffer,
+) -> bool {
+    let Some(columns) = plot.stretch(span.from, span.to) else { return false };
     plot.fill(columns, y, "─", scene.style(Role::Chrome), buf);
-    let words = if named { format!("{} {} ", span.lock, span.token) } else { format!("{} ", span.token) };
+    let words = match before {
+        None => format!("{} {} ", span.lock, span.token.holder),
+        Some(before) => format!("{} ", changed(&before.token.holder, &span.token.holder)),
+    };
     plot.write((columns.0, y), &words, columns.1.max(columns.0 + 1), scene.style(Role::Code), buf);
+    usize::from(columns.1.saturating_sub(columns.0)) >= text::width(words.trim_end())
+}
+
+/// Of a row's columns those that are not as before; of any other value all.
+fn changed<'a>(before: &str, now: &'a str) -> Cow<'a, str> {
+    let columns = now.split(' ').filter(|column| !before.split(' ').any(|before| before == *column));
+    let columns: Vec<&str> = columns.collect();
+    let is_row = !columns.is_empty() && now.split(' ').all(|column| column.contains('='));
+    if is_row { columns.join(" ").into() } else { now.into() }
 }

@@ -1,6 +1,6 @@
 //! The verdict: each claim, what was expected and what was seen, what it amounts to and what to take away.
 
-use super::{LessonView, paragraph, prelude::*};
+use super::{LessonView, banner, paragraph, prelude::*, scene::Alarm};
 use crate::verdict::{ClaimResult, Outcome, Verdict, evidence};
 
 const EVIDENCE_LINES: usize = 3;
@@ -8,28 +8,63 @@ const EVIDENCE_LINES: usize = 3;
 impl LessonView<'_> {
     pub(crate) fn verdict_lines(&self, verdict: &Verdict, width: usize) -> Vec<Line<'static>> {
         let scene = &self.scene;
-        let mut lines = heading(scene, verdict.outcome, width);
+        let failure = self.failure(verdict);
+        let mut lines =
+            failure.map_or_else(Vec::new, |words| paragraph::plain(&words, width, scene.style(Role::Danger)));
+        lines.extend(heading(scene, verdict, width));
         if verdict.outcome == Outcome::NotShown {
             let why = words::NOT_SHOWN_WHY.get(scene.lang);
             lines.extend(paragraph::plain(why, width, scene.style(Role::Danger)));
         } else if let Some(variant) = self.entry.variants.get(self.variant) {
-            let words = format!("{}: {}", words::TAKE_AWAY.get(scene.lang), variant.lesson.get(scene.lang));
+            let words = format!(
+                "{}{}{}",
+                words::TAKE_AWAY.get(scene.lang),
+                scene.lang.colon(),
+                variant.lesson.get(scene.lang)
+            );
             lines.extend(paragraph::prose(&words, width, scene.style(Role::Text), scene.theme));
         }
         // What to take away, how the predictions went and where to go stand first; below them what proves it.
         lines.extend(self.predictions.lines_of_verdict(scene, width));
         lines.extend(self.next_steps(width));
+        let words = if self.proof { words::NO_PROOF } else { words::PROOF };
+        let words = words.with(scene.lang, &[&scene.keys.label("go-there")]);
+        lines.extend(paragraph::plain(&words, width, scene.style(Role::Chrome)));
         lines.push(Line::default());
         for claim in &verdict.claims {
-            lines.extend(claim_lines(scene, claim, width));
+            lines.extend(claim_lines(scene, claim, width, self.proof));
         }
         lines
+    }
+
+    /// The failure in a sentence: who held a lock together, or what the lesson says of what was broken.
+    fn failure(&self, verdict: &Verdict) -> Option<String> {
+        if verdict.outcome != Outcome::Shown {
+            return None;
+        }
+        let scene = &self.scene;
+        let overlaps = scene.world.holding.overlaps();
+        let first = overlaps.first().map(|overlap| banner::together(scene, overlap));
+        let says = || {
+            let claim = verdict.claims.iter().find_map(|claim| claim.says.as_ref())?;
+            Some(text::clean(claim.get(scene.lang)).into_owned())
+        };
+        let variant = self.entry.variants.get(self.variant);
+        let broken = scene.alarm().and_then(|alarm| match alarm {
+            Alarm::Broken(says, _) => Some(says),
+            _ => Some(&variant?.invariants.first()?.says),
+        });
+        let broken = broken.map(|says| says.get(scene.lang).to_owned());
+        first.or(broken).or_else(says)
     }
 
     fn next_steps(&self, width: usize) -> Vec<Line<'static>> {
         let (scene, entry) = (&self.scene, self.entry);
         let mut words = Vec::new();
-        if entry.variants.len() > 1 {
+        if let Some(next) = self.next {
+            let values = [&scene.keys.label("next-variant"), next.title.get(scene.lang)];
+            words.push(words::TRY_LESSON.with(scene.lang, &values));
+        } else if entry.variants.len() > 1 {
             let next = &entry.variants[(self.variant + 1) % entry.variants.len()];
             let values = [&scene.keys.label("next-variant"), next.title.get(scene.lang)];
             words.push(words::TRY_VARIANT.with(scene.lang, &values));
@@ -43,21 +78,24 @@ impl LessonView<'_> {
     }
 }
 
-fn heading(scene: &Scene<'_>, outcome: Outcome, width: usize) -> Vec<Line<'static>> {
-    let (glyph, role) = match outcome {
-        Outcome::Shown | Outcome::Prevented => ("✓", Role::Good),
-        Outcome::NotShown => ("✗", Role::Danger),
+/// What it amounts to, and how many of its claims hold. A failure is red, also where it was predicted.
+fn heading(scene: &Scene<'_>, verdict: &Verdict, width: usize) -> Vec<Line<'static>> {
+    let (glyph, role) = match verdict.outcome {
+        Outcome::Prevented => ("✓", Role::Good),
+        Outcome::Shown | Outcome::NotShown => ("✗", Role::Danger),
     };
-    let words = format!(" {glyph} {} ", words::outcome(outcome).get(scene.lang));
-    let mut style = scene.style(role);
-    if outcome == Outcome::NotShown {
-        style = style.add_modifier(Modifier::REVERSED);
-        return vec![Line::styled(text::pad(&words, width), style)];
+    let words = format!(" {glyph} {} ", words::outcome(verdict.outcome).get(scene.lang));
+    let style = scene.style(role);
+    if verdict.outcome == Outcome::NotShown {
+        return vec![Line::styled(text::pad(&words, width), style.add_modifier(Modifier::REVERSED))];
     }
-    vec![Line::styled(words, style)]
+    let holding = verdict.claims.iter().filter(|claim| claim.holds).count();
+    let count = format!(" {holding}/{} ✓", verdict.claims.len());
+    vec![Line::from(vec![Span::styled(words, style), Span::styled(count, scene.style(Role::Good))])]
 }
 
-pub fn claim_lines(scene: &Scene<'_>, claim: &ClaimResult, width: usize) -> Vec<Line<'static>> {
+/// A claim; with `proof` what was expected and seen, and the evidence. What does not hold is always proved.
+pub fn claim_lines(scene: &Scene<'_>, claim: &ClaimResult, width: usize, proof: bool) -> Vec<Line<'static>> {
     const INDENT: usize = 3;
     let (glyph, role) = if claim.holds { ("✓", Role::Good) } else { ("✗", Role::Danger) };
     let room = width.saturating_sub(INDENT);
@@ -67,6 +105,9 @@ pub fn claim_lines(scene: &Scene<'_>, claim: &ClaimResult, width: usize) -> Vec<
         None => (text::fit(&claim.claim, room).into_owned(), scene.style(Role::Code)),
     };
     let mut lines = paragraph::hang(tick, paragraph::plain(&first, room, style));
+    if !proof && claim.holds {
+        return lines;
+    }
     let figures = figures(scene, claim);
     let style = scene.style(if claim.holds { Role::Chrome } else { Role::Danger });
     let together = claim.says.is_none() && text::width(&first) + 2 + text::width(&figures) <= room;
@@ -74,7 +115,7 @@ pub fn claim_lines(scene: &Scene<'_>, claim: &ClaimResult, width: usize) -> Vec<
         line.push_span(Span::styled(format!("  {figures}"), style));
     } else {
         let figures = match claim.says {
-            Some(_) => format!("{}: {figures}", claim.claim),
+            Some(_) => format!("{}{}{figures}", claim.claim, scene.lang.colon()),
             None => figures,
         };
         lines.extend(indented(&figures, (INDENT + 2, width), style));

@@ -1,6 +1,6 @@
 //! The wire log: every command with its reply, and whatever else crossed the wire, up to the playhead.
 
-use super::{detail, prelude::*, selection};
+use super::{detail, prelude::*, selection, truth};
 use crate::{log::Reply, text::Words, ui::chart::WireRow};
 
 const TIME_COLUMNS: usize = 8;
@@ -51,8 +51,12 @@ pub fn event_at(scene: &Scene<'_>, back: Option<u16>, area: Rect, (x, y): (u16, 
     if !area.contains((x, y).into()) {
         return None;
     }
-    let mut visible = window(scene, back, area.height);
-    visible.nth(usize::from(y - area.y)).map(|row| scene.chart.wire[row].event)
+    let below = u16::try_from(rest(scene, back, area).len()).unwrap_or_default();
+    let visible = window(scene, back, area.height - below);
+    // The lines below the newest are its own.
+    let n = usize::from(y - area.y);
+    let n = if below > 0 { n.min(visible.len().saturating_sub(1)) } else { n };
+    visible.clone().nth(n).map(|row| scene.chart.wire[row].event)
 }
 
 /// Draws the newest lines, or those `back` lines before them; `None` follows what is chosen.
@@ -64,12 +68,15 @@ pub fn draw(scene: &Scene<'_>, back: Option<u16>, area: Rect, buf: &mut Buffer) 
         return;
     }
     let chosen = chosen(scene);
-    let visible = window(scene, back, area.height);
+    let below = rest(scene, back, area);
+    let visible = window(scene, back, area.height - u16::try_from(below.len()).unwrap_or_default());
     let first = visible.start;
-    let visible = &scene.chart.wire[visible];
-    let actors = visible.iter().filter_map(|row| actor(scene, row));
-    let names = actors.map(|actor| text::width(scene.name(actor))).max().unwrap_or(1).min(8);
-    for (n, (y, row)) in (area.top()..area.bottom()).zip(visible).enumerate() {
+    let names = names(scene, &scene.chart.wire[visible.clone()]);
+    let bottom = area.top() + u16::try_from(visible.len()).unwrap_or_default();
+    for (y, words) in (bottom..area.bottom()).zip(&below) {
+        buf.set_stringn(area.x + 2, y, words, area.width.into(), scene.style(Role::Fresh));
+    }
+    for (n, (y, row)) in (area.top()..bottom).zip(&scene.chart.wire[visible]).enumerate() {
         let line = line(scene, row, names, area.width.into());
         buf.set_line(area.x, y, &line, area.width);
         if chosen == Some(first + n) {
@@ -77,6 +84,54 @@ pub fn draw(scene: &Scene<'_>, back: Option<u16>, area: Rect, buf: &mut Buffer) 
             scene.theme.choose(line, buf);
         }
     }
+}
+
+/// What the newest line has no room for: its command and reply, whole, in lines of their own.
+fn rest(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Vec<String> {
+    // A notification may come between a request and its reply.
+    let newest = scene.log.events()[..scene.world.position]
+        .iter()
+        .rposition(|event| matches!(event.kind, EventKind::Sent { .. } | EventKind::Replied { .. }));
+    let newest = newest.filter(|_| back.unwrap_or(0) == 0 && scene.selected.is_none());
+    let newest = newest.and_then(|event| row_of(scene, event));
+    let Some(newest) = newest else { return Vec::new() };
+    let row = &scene.chart.wire[newest];
+    let Some(EventKind::Sent { command, .. }) = scene.event(row.event) else { return Vec::new() };
+    let visible = window(scene, back, area.height);
+    // A reply may come long after its request.
+    let is_visible = visible.contains(&newest);
+    let names = names(scene, &scene.chart.wire[visible]);
+    let line = line(scene, row, names, area.width.into());
+    if is_visible && !line.spans.iter().any(|span| span.content.ends_with('…')) {
+        return Vec::new();
+    }
+    let (reply, _) = reply(scene, row);
+    let most = usize::from(area.height.saturating_sub(1));
+    let mut lines = text::wrap(&format!("{command} → {reply}"), area.width.saturating_sub(2).into());
+    if lines.len() > most {
+        lines = text::wrap(&format!("→ {reply}"), area.width.saturating_sub(2).into());
+    }
+    lines.truncate(most);
+    lines
+}
+
+/// Who sends, and to which server, where there are several.
+fn who(scene: &Scene<'_>, row: &WireRow) -> String {
+    let Some(actor) = actor(scene, row) else { return String::new() };
+    let member = scene.world.actor(actor).filter(|_| row.count > 1);
+    let name = member.map_or(scene.name(actor), |member| &member.who.client);
+    let several = scene.world.servers.len() > 1;
+    match scene.event(row.event) {
+        Some(EventKind::Sent { server, .. }) if several && server != "local" => format!("{name}→{server}"),
+        Some(EventKind::Notified { server, .. }) if several => format!("{name}←{server}"),
+        _ => name.to_owned(),
+    }
+}
+
+/// The columns that senders take, with their servers.
+fn names(scene: &Scene<'_>, rows: &[WireRow]) -> usize {
+    let most = if scene.world.servers.len() > 1 { 16 } else { 8 };
+    rows.iter().map(|row| text::width(&who(scene, row))).max().unwrap_or(1).clamp(1, most)
 }
 
 fn actor(scene: &Scene<'_>, row: &WireRow) -> Option<ActorId> {
@@ -91,9 +146,7 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
     let chrome = scene.style(Role::Chrome);
     let mut spans = vec![Span::styled(format!("{:>TIME_COLUMNS$} ", time::moment(event.at)), chrome)];
     if let Some(actor) = actor(scene, row) {
-        let member = scene.world.actor(actor).filter(|_| row.count > 1);
-        let name = member.map_or(scene.name(actor), |member| &member.who.client);
-        let name = format!("{} {} ", scene.glyph(actor), text::pad(name, names));
+        let name = format!("{} {} ", scene.glyph(actor), text::pad(&who(scene, row), names));
         spans.push(Span::styled(name, scene.actor_style(actor)));
     } else {
         spans.push(Span::raw(" ".repeat(names + 3)));
@@ -118,7 +171,17 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
         EventKind::Fault(_) | EventKind::GaveUp { .. } => detail::own_words(scene, row.event),
         EventKind::ServerDied { server, .. } => {
             let words = words::SERVER_DIED.get(scene.lang);
-            (format!("✝ {server}: {words}"), scene.style(Role::Danger))
+            (format!("✗ {server}{}{words}", scene.lang.colon()), scene.style(Role::Danger))
+        }
+        EventKind::State(state) => {
+            let lane = scene.chart.truths.iter().find(|truth| truth.server == state.server);
+            let turns = lane.into_iter().flat_map(|truth| &truth.turns);
+            let its = turns.filter(|(_, event, _)| *event == row.event).map(|(_, _, turn)| turn);
+            let its: Vec<(String, Role)> = its.map(|turn| truth::words_of_turn(turn, scene.lang)).collect();
+            let role = its.first().map_or(Role::Chrome, |(_, role)| *role);
+            let words: Vec<&str> = its.iter().map(|(words, _)| words.as_str()).collect();
+            let words = format!("{}{}{}", state.server, scene.lang.colon(), words.join(" · "));
+            (words, scene.style(role))
         }
         _ => return Line::from(spans),
     };

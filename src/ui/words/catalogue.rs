@@ -13,6 +13,7 @@ pub const HOW_LIVE: Words = Words::new(
     "a real run, played back without servers. `lockstep doctor --install` gets the servers for live ones.",
     "播放的是一次真实运行，不需要服务器。想实时运行，请执行 `lockstep doctor --install` 安装服务器。",
 );
+pub const PREVIEW: Words = Words::new("What goes wrong, from a recording", "故障回放");
 pub const VARIANTS: Words = Words::new("Variants", "方案");
 pub const FAILS: Words = Words::new("shows the failure", "重现故障");
 pub const PREVENTS: Words = Words::new("prevents it", "避免故障");
@@ -56,8 +57,10 @@ pub const THEME_CHANGED: Words =
 pub const COMMANDS: Words = Words::new("Commands", "命令");
 pub const NOTHING_MATCHES: Words = Words::new("nothing matches", "没有匹配项");
 pub const FOUND: Words = Words::new("{} of {}", "{}/{}");
-pub const SEARCH_HINT: Words =
-    Words::new("title, topic or variant, in English or 中文", "标题、主题或方案，中英文均可");
+pub const SEARCH_HINT: Words = Words::new(
+    "title, topic, variant or interview question, in English or 中文",
+    "标题、主题、方案或面试题，中英文均可",
+);
 pub const OPEN: Words = Words::new("Open: {}", "打开：{}");
 pub const THEME_IS: Words = Words::new("Theme: {}", "主题：{}");
 pub const LANGUAGE_IS: Words = Words::new("Language: {}", "语言：{}");

@@ -3,7 +3,7 @@
 use crate::ui::theme::{glyphs, time};
 use crate::ui::words::FROZEN;
 use crate::{
-    log::{Fault, Way},
+    log::{Direction, Fault},
     text::{Lang, Words},
 };
 
@@ -30,19 +30,19 @@ fn row(fault: &Fault) -> Row {
         }
         Fault::Thaw { .. } => row(RELEASED, "SIGCONT", THAWED, words("thaw {}", "恢复 {}")),
         Fault::Cut { .. } => row(CUT, "", words("link cut", "链路断开"), words("cut {}", "切断 {}")),
-        Fault::Hold { way: Way::Both, .. } => row(
+        Fault::Hold { way: Direction::Both, .. } => row(
             STOPPED,
             "",
             words("link held", "链路挂起"),
             words("hold everything on {}", "挂起 {} 的双向数据"),
         ),
-        Fault::Hold { way: Way::Requests, .. } => row(
+        Fault::Hold { way: Direction::Requests, .. } => row(
             STOPPED,
             "",
             words("link holds requests", "链路挂起请求"),
             words("hold requests on {}", "挂起 {} 的请求"),
         ),
-        Fault::Hold { way: Way::Replies, .. } => row(
+        Fault::Hold { way: Direction::Replies, .. } => row(
             STOPPED,
             "",
             words("link holds replies", "链路挂起回复"),
@@ -50,14 +50,14 @@ fn row(fault: &Fault) -> Row {
         ),
         Fault::Delay { way, .. } => {
             let to_do = match way {
-                Way::Both => words("delay everything on {} by {}", "{} 的双向数据延迟 {}"),
-                Way::Requests => words("delay requests on {} by {}", "{} 的请求延迟 {}"),
-                Way::Replies => words("delay replies on {} by {}", "{} 的回复延迟 {}"),
+                Direction::Both => words("delay everything on {} by {}", "{} 的双向数据延迟 {}"),
+                Direction::Requests => words("delay requests on {} by {}", "{} 的请求延迟 {}"),
+                Direction::Replies => words("delay replies on {} by {}", "{} 的回复延迟 {}"),
             };
             let done = match way {
-                Way::Both => words("link delayed by {}", "链路延迟 {}"),
-                Way::Requests => words("link delays requests by {}", "链路的请求延迟 {}"),
-                Way::Replies => words("link delays replies by {}", "链路的回复延迟 {}"),
+                Direction::Both => words("link delayed by {}", "链路延迟 {}"),
+                Direction::Requests => words("link delays requests by {}", "链路的请求延迟 {}"),
+                Direction::Replies => words("link delays replies by {}", "链路的回复延迟 {}"),
             };
             row(CLOCK, "", done, to_do)
         }

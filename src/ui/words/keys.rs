@@ -14,7 +14,7 @@ pub const SILENT: Words =
     Words::new("{}; `{}` starts again on a fresh lab", "{}；按 `{}` 在全新环境中重新开始");
 
 pub const GO_THERE: Words = Words::new("go there", "跳到这里");
-pub const LET_GO: Words = Words::new("let go", "取消选中");
+pub const LET_GO: Words = Words::new("deselect", "取消选中");
 
 pub const fn place(place: Place) -> Words {
     match place {
@@ -28,10 +28,16 @@ pub const fn place(place: Place) -> Words {
         Place::Lanes => Words::new("This pane: who believes what", "当前窗格：各方眼中的锁"),
         Place::Servers => Words::new("This pane: the servers", "当前窗格：服务器"),
         Place::Wire => Words::new("This pane: the wire", "当前窗格：网络收发"),
+        Place::Program => Words::new("This pane: the programs", "当前窗格：程序"),
         Place::Comparison => Words::new("Before and after", "修复前后对比"),
-        Place::Races => Words::new("Races of a variant", "方案的多次竞跑"),
+        Place::Races => Words::new("Races of a variant", "方案的多次并发竞争"),
         Place::Single => Words::new("One run of many", "其中一次运行"),
         Place::Exploration => Words::new("Every order of moves", "所有执行顺序"),
+        Place::Decks => Words::new("The interview: decks and results", "面试：选题与结果"),
+        Place::Card => Words::new("A question of the interview", "面试中的一道题"),
+        Place::Notes => Words::new("The teacher's notes", "教师备注"),
+        Place::Kata => Words::new("The exercises", "练习"),
+        Place::Class => Words::new("A class (`lockstep teach`)", "班级（`lockstep teach`）"),
         Place::Page => Words::new("Pages such as this one", "像这样的浮层"),
         Place::Everywhere => Words::new("On every screen", "任何界面"),
         Place::Field => Words::new("While you type", "输入时"),
@@ -57,8 +63,29 @@ pub const LEGEND_ROWS: &[Hint] = &[
     (glyphs::WAITING, Words::new("waits for the lock", "等待锁")),
     (glyphs::UNSURE, Words::new("cannot be sure", "无法确定")),
     (
-        glyphs::CLASH,
+        "┌┄┄┐",
+        Words::new(
+            "believes that it holds the lock, and no server says so any more",
+            "自己仍以为持有锁，而服务器上已经没有",
+        ),
+    ),
+    (
+        glyphs::CLASHING,
         Words::new("more holders than the lock may have: the failure", "持有者超出锁的上限：故障"),
+    ),
+    (
+        "╱╱ ░░ ▓▓",
+        Words::new(
+            "what a client has read and acts on: as it is, outdated, and something sold on it all the same",
+            "客户端读到并据此行动的值：仍然有效、已经过期、过期了还照样卖出",
+        ),
+    ),
+    (
+        "▁ ▄ ▓",
+        Words::new(
+            "in the catalogue, a failure from beginning to end: nobody holds the lock, a client does, too many do",
+            "目录里每课故障的缩略：没人持有锁、有客户端持有、持有者过多",
+        ),
     ),
     ("┃ ╱ ░ █", Words::new("the same on the lifelines of a sequence", "时序图生命线上的同样含义")),
     (

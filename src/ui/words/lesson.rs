@@ -46,10 +46,15 @@ pub const SINCE_GONE: Words = Words::new("not there any more", "现已不在");
 pub const LANES_FREE: Words = Words::new("Who does what", "各方的操作");
 pub const SERVERS: Words = Words::new("What the server holds", "服务器上的真相");
 pub const WIRE: Words = Words::new("On the wire", "网络收发");
+pub const PROGRAM: Words = Words::new("What the clients run", "客户端的程序");
+pub const NO_PROGRAM: Words =
+    Words::new("The programs of this run are not known here.", "这里没有这次运行的程序。");
 pub const VERDICT: Words = Words::new("Verdict", "结论");
-pub const CARDS: Words = Words::new("Interview questions", "面试题");
-pub const NO_CARDS: Words = Words::new("This lesson has no interview questions.", "本课没有面试题。");
 pub const MORE: Words = Words::new("more", "更多");
+/// Something is so that must never be.
+pub const INVARIANT_BROKEN: Words = Words::new("INVARIANT BROKEN", "违反不变式");
+/// How many lanes there is no room for.
+pub const MORE_LANES: Words = Words::new("{} more", "还有 {}");
 /// More holders of a lock than it may have: how many, and of what kind or how many it may.
 pub fn clash(lang: Lang, excess: Excess) -> String {
     const CLASH: Words = Words::new("{} HOLDERS AT ONCE", "{} 个持有者同时存在");
@@ -65,6 +70,26 @@ pub fn clash(lang: Lang, excess: Excess) -> String {
         Limit::ReadWrite => MIXED.with(lang, &[&alone, &shared]),
     }
 }
+
+/// In a bar, after its client's name: what the client believes, and no server says any more.
+pub const IN_BAR: Words = Words::new("mine", "持有");
+pub const IN_BAR_SHARED: Words = Words::new("shared", "共享持有");
+pub const IN_BAR_STILL: Words = Words::new("still mine", "仍以为持有");
+pub const IN_BAR_SAW: Words = Words::new("saw {}", "读到 {}");
+pub const IN_BAR_OVERSOLD: Words = Words::new("sold on an outdated {}", "凭过期的 {} 卖出");
+pub const IN_BAR_WAITS: Words = Words::new("waits", "等待");
+pub const LAST_LISTED: Words = Words::new(" and ", " 和 ");
+pub const LISTED: Words = Words::new(", ", "、");
+/// Who held which lock together, from when to when; or since when.
+pub const HELD_TOGETHER: Words =
+    Words::new("{} held {} at the same time, from {} to {}.", "{} 同时持有 {}：从 {} 到 {}。");
+pub const HOLD_TOGETHER: Words =
+    Words::new("{} hold {} at the same time, since {}.", "{} 同时持有 {}：从 {} 起。");
+/// Who has got which lock, and who has not let go of it.
+pub const TAKEN_TOO: Words =
+    Words::new("{} has got {}, and {} has not let go of it.", "{} 拿到了 {}，而 {} 还没有放手。");
+pub const PROOF: Words = Words::new("{}: what proves it", "{}：查看证据");
+pub const NO_PROOF: Words = Words::new("{}: without the proofs", "{}：收起证据");
 
 pub const NOTHING_YET: Words = Words::new("nothing yet", "暂无");
 pub const EMPTY: Words = Words::new("empty", "空");
@@ -96,7 +121,11 @@ const MASTER: Words = Words::new("master", "主节点");
 const REPLICA_OF: Words = Words::new("replica of {}", "{} 的从节点");
 pub const SLOTS: Words = Words::new("slots {}", "槽 {}");
 pub const EPOCHS: Words = Words::new("epoch {}/{}", "纪元 {}/{}");
+pub const REVISION: Words = Words::new("rev {}", "rev {}");
 pub const CLUSTER_DOWN: Words = Words::new("cluster down", "集群不可用");
+pub const CLUSTER_UP: Words = Words::new("cluster serves again", "集群恢复服务");
+/// The epoch of an election.
+pub const ELECTION: Words = Words::new("election, epoch {}", "选举，纪元 {}");
 const LEADER: Words = Words::new("leader", "Leader");
 const FOLLOWER: Words = Words::new("follower", "Follower");
 const LOOKING: Words = Words::new("serves nobody: no leader", "无 Leader，不提供服务");
@@ -114,8 +143,17 @@ pub fn role(role: &Role, lang: Lang) -> String {
 
 pub const EXPECTED: Words = Words::new("expected", "预期");
 pub const OBSERVED: Words = Words::new("observed", "实际");
-pub const TAKE_AWAY: Words = Words::new("Take away", "要点");
+pub const TAKE_AWAY: Words = Words::new("Takeaway", "要点");
 pub const TRY_VARIANT: Words = Words::new("{}: next variant – {}", "{}：下一个方案 – {}");
+pub const TRY_LESSON: Words = Words::new("{}: next lesson – {}", "{}：下一课 – {}");
+/// For newcomers, one at a time, until they have done it.
+pub const TIP_STEP: Words = Words::new(
+    "{} takes the next step: a real command to a real server.",
+    "按 {} 走下一步：一条真实的命令，发给真实的服务器。",
+);
+pub const TIP_COMPARE: Words =
+    Words::new("{} puts the failure beside its fix, step by step.", "按 {} 把故障和修复并排，逐步对比。");
+pub const TIP_FREE: Words = Words::new("{} lets you choose who moves next.", "按 {} 由你决定下一步轮到谁。");
 pub const TRY_CARDS: Words = Words::new("{}: {} interview questions", "{}：{} 道面试题");
 pub const NOT_SHOWN_WHY: Words = Words::new(
     "The lesson promised this and it was not observed. Do not trust the text above: look at the log.",
@@ -133,7 +171,7 @@ pub const STILL_THERE: Words =
 
 pub const fn outcome(outcome: Outcome) -> Words {
     match outcome {
-        Outcome::Shown => Words::new("FAILURE SHOWN", "故障已重现"),
+        Outcome::Shown => Words::new("FAILED AS PREDICTED", "故障如预期重现"),
         Outcome::Prevented => Words::new("FAILURE PREVENTED", "故障已避免"),
         Outcome::NotShown => Words::new("NOT SHOWN", "未能证实"),
     }

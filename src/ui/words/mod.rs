@@ -2,16 +2,22 @@
 //! the texts of lessons are the lessons' own.
 
 pub(crate) mod catalogue;
+pub(crate) mod classroom;
 pub(crate) mod compare;
 pub(crate) mod fault;
 pub(crate) mod free;
+pub(crate) mod interview;
+pub(crate) mod kata;
 pub(crate) mod keys;
 pub(crate) mod lesson;
 pub(crate) mod outcomes;
 
 pub use catalogue::*;
+pub use classroom::*;
 pub use compare::*;
 pub use free::*;
+pub use interview::*;
+pub use kata::*;
 pub use keys::*;
 pub use lesson::*;
 pub use outcomes::*;

@@ -3,19 +3,19 @@
 use crate::run::race::LockFate;
 use crate::text::Words;
 
-pub const RACES: Words = Words::new("races", "竞跑");
+pub const RACES: Words = Words::new("races", "并发竞争");
 pub const RACED_OF: Words = Words::new("{} of {} races", "已跑 {}/{} 次");
 pub const RATE_AND_LEFT: Words = Words::new("{}/s, {} left", "每秒 {} 次，还需 {}");
 pub const RATE_AND_TIME: Words = Words::new("{}/s, {} in all", "每秒 {} 次，共用 {}");
 pub const RACES_PAUSED: Words = Words::new("paused", "已暂停");
-pub const RACES_GOING: Words = Words::new("racing", "竞跑中");
+pub const RACES_GOING: Words = Words::new("racing", "正在并发竞争");
 pub const RACES_DONE: Words = Words::new("done", "已跑完");
 pub const RACES_FAILED: Words = Words::new("failed", "出错");
 /// How many broke what must never be so: how many, of how many, a percentage.
 pub const BROKE: Words = Words::new("{} of {} races went wrong ({})", "{}/{} 次出错（{}）");
 /// In how many races something was broken, and what.
 pub const BROKE_THIS: Words = Words::new("{}: {}", "{} 次：{}");
-pub const BROKE_NONE: Words = Words::new("none of {} races went wrong", "{} 次竞跑，没有一次出错");
+pub const BROKE_NONE: Words = Words::new("none of {} races went wrong", "{} 次并发竞争，没有一次出错");
 /// What a race is: how many take part.
 pub const ALL_AT_ONCE: Words = Words::new(
     "{} clients run their whole programs at once, and the server decides who comes first.",
@@ -26,10 +26,10 @@ pub const FAULTS_LEFT_OUT: Words = Words::new(
     "不含剧情里的故障（崩溃、停顿、断网等）。",
 );
 pub const RACE_AGAIN: Words =
-    Words::new("{} races again on a fresh lab.", "按 {} 换一套全新的服务器重新竞跑。");
+    Words::new("{} races again on a fresh lab.", "按 {} 换一套全新的服务器重新竞争。");
 
-pub const OUTCOMES: Words = Words::new("What came of it", "结果分布");
-pub const THOSE_RACES: Words = Words::new("Races that came out so", "得到该结果的各次竞跑");
+pub const OUTCOMES: Words = Words::new("Outcomes", "结果分布");
+pub const THOSE_RACES: Words = Words::new("Races with this outcome", "得到该结果的各次运行");
 pub const SEED: Words = Words::new("seed {}", "种子 {}");
 pub const RACE_ROW: Words = Words::new("race {}", "第 {} 次");
 pub const STEPS: Words = Words::new("{} steps", "{} 步");
@@ -40,13 +40,14 @@ pub const FORGOTTEN: Words =
 pub const RACE_FORGOTTEN: Words = Words::new(
     "This race is counted, but its log was let go: the memory for them is bounded. Its start can be drawn again: `lockstep \
      race {} --variant {} -n 1 --seed {}`",
-    "这次竞跑已计入结果，但为限制内存，它的记录没有保留。可以用同样的开局再跑一次：`lockstep race {} --variant {} -n 1 --seed {}`",
+    "这次并发竞争已计入结果，但为限制内存，它的记录没有保留。可以用同样的开局再跑一次：`lockstep race {} --variant {} -n 1 --seed {}`",
 );
-pub const NO_MORE_RACES: Words = Words::new("There can be no more races here.", "不能再增加竞跑次数了。");
+pub const NO_MORE_RACES: Words = Words::new("There can be no more races here.", "不能再增加并发竞争次数了。");
 
-pub const THIS_RACE: Words = Words::new("This race", "这次竞跑");
+pub const THIS_RACE: Words = Words::new("This race", "这次并发竞争");
 /// Which race it is: its number, of how many, its seed.
-pub const WHICH_RACE: Words = Words::new("Race {} of {}, seed {}:", "第 {} 次竞跑（共 {} 次），种子 {}：");
+pub const WHICH_RACE: Words =
+    Words::new("Race {} of {}, seed {}:", "第 {} 次并发竞争（共 {} 次），种子 {}：");
 pub const NO_STORY: Words = Words::new(
     "There is no story: whoever got a reply went on at once. What the servers hold was read at the end only.",
     "这里没有剧情：谁收到回复，谁就立即继续。服务器上的数据只在最后读取了一次。",
@@ -77,7 +78,10 @@ pub const STOPPING: Words = Words::new("stopping…", "正在停止……");
 pub const SEARCHED: Words = Words::new("all tried", "已试遍");
 pub const STOPPED: Words = Words::new("stopped: this is what was found", "已停止：以下是已找到的部分");
 pub const NOT_EXPLORED: Words = Words::new("This cannot be explored", "无法穷举");
-pub const TRIED: Words = Words::new("{} orders tried, {} left out", "已试 {} 种顺序，略去 {} 种");
+pub const TRIED: Words = Words::new("{} tried, {} more equivalent", "已试 {} 种，另有等价 {} 种");
+/// Where orders are counted by states.
+pub const STATES: Words = Words::new("{} states", "{} 个状态");
+pub const ORDERS_BY_STATES: Words = Words::new("{} orders through {} states", "{} 种顺序，经过 {} 个状态");
 /// How many will be tried, how fast, how long still.
 pub const OF_ABOUT: Words = Words::new("of about {}, {}/s, {} left", "约 {} 种要试，每秒 {} 种，还需 {}");
 pub const GO_WRONG: Words = Words::new("{} orders go wrong", "{} 种顺序出错");
@@ -88,14 +92,19 @@ pub const WITHIN: Words = Words::new("Orders of up to {} moves, {}; {}.", "每�
 pub const NO_FAULT: Words = Words::new("without a fault", "不加故障");
 pub const ONE_CRASH: Words = Words::new("with at most one crash at any point", "任意位置至多一次崩溃");
 pub const ONE_FREEZE: Words = Words::new("with at most one freeze at any point", "任意位置至多一次冻结");
+pub const ONE_LOST_REPLY: Words =
+    Words::new("with at most one lost reply at any point", "任意位置至多丢失一次回复");
+pub const ONE_RESTART: Words =
+    Words::new("with at most one restart of a server at any point", "任意位置服务器至多重启一次");
 pub const PRUNED: Words = Words::new(
     "those that are sure to come to the same as another are left out",
     "必定与另一种等价的顺序会被略去",
 );
 pub const NOT_PRUNED: Words = Words::new("each of them is tried", "逐一试遍");
 pub const SHORTEST: Words = Words::new("The shortest that goes wrong", "最短的出错顺序");
+pub const SHORTEST_YET: Words = Words::new("The shortest so far that goes wrong", "目前最短的出错顺序");
 pub const NO_ORDER: Words = Words::new("No order that goes wrong was found.", "没有找到出错的顺序。");
-pub const THIS_ORDER: Words = Words::new("The shortest order that goes wrong", "最短的出错顺序");
+pub const THIS_ORDER: Words = Words::new("An order that goes wrong", "一种出错的顺序");
 pub const SHORTEST_OF: Words =
     Words::new("No shorter order goes wrong than these {} choices:", "没有比这 {} 步更短的出错顺序：");
 /// How long the shortest one is that a search had found when it was stopped.

@@ -91,14 +91,14 @@ impl Pair<'_, '_> {
             .collect()
     }
 
-    /// Two processes have each locked a mutex of their own.
+    /// Two processes have each locked a mutex of their own, or a file of their own machine.
     fn mutex(&self) -> Option<Why> {
         let locked = |(actor, believed): (ActorId, usize)| {
             let sent = self.case.events[..believed].iter().rposition(
                 |event| matches!(&event.kind, EventKind::Sent { actor: known, .. } if *known == actor),
             )?;
             match self.case.sent(sent)? {
-                Command::Local { lock, name } => Some((sent, (lock, name))),
+                command @ (Command::Local { .. } | Command::Flock { .. }) => Some((sent, command)),
                 _ => None,
             }
         };
@@ -109,8 +109,14 @@ impl Pair<'_, '_> {
             std::mem::swap(&mut one, &mut other);
         }
         let ((holder, (first, locked)), (next, (between, too))) = (one, other);
-        (locked == too && !self.case.same_client(holder, next)).then(|| {
-            let text = words::other_process(self.case, first, between);
+        let apart = match (locked, too) {
+            (Command::Local { .. }, _) => locked == too && !self.case.same_client(holder, next),
+            (Command::Flock { path, .. }, Command::Flock { path: other, .. }) => path != other,
+            _ => false,
+        };
+        apart.then(|| {
+            let text =
+                words::other_process(self.case, (first, between), matches!(locked, Command::Flock { .. }));
             Why::new(Kind::OtherProcess, [first, between, self.second.1], text)
         })
     }

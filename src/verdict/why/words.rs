@@ -147,17 +147,20 @@ pub(crate) fn herd(
     }
 }
 
-pub(crate) fn other_process(case: &Case<'_>, first: usize, between: usize) -> Text {
+pub(crate) fn other_process(case: &Case<'_>, (first, between): (usize, usize), files: bool) -> Text {
     let (one, other) = (case.sender_name(first), case.sender_name(between));
     let (locked, too) = (case.command(first), case.command(between));
+    let (because, because_zh) = if files {
+        (
+            "these are two files, and the kernel of one machine knows nothing of the other's",
+            "这是两个文件，一台机器的内核不知道另一台上的锁",
+        )
+    } else {
+        ("they are two processes, and each has a mutex of its own", "两者是两个进程，各有一把自己的互斥锁")
+    };
     Text::new(
-        format!(
-            "{other}'s {too} came between {one}'s {locked} and {one}'s unlock: they are two processes, and each has a \
-             mutex of its own."
-        ),
-        format!(
-            "{one} 的 {locked} 之后、解锁之前，{other} 的 {too} 也成功了：两者是两个进程，各有一把自己的互斥锁。"
-        ),
+        format!("{other}'s {too} came between {one}'s {locked} and {one}'s unlock: {because}."),
+        format!("{one} 的 {locked} 之后、解锁之前，{other} 的 {too} 也成功了：{because_zh}。"),
     )
 }
 

@@ -55,7 +55,7 @@ pub struct Attempt {
     pub refused: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Flight {
     sent: usize,
     server: String,
@@ -64,7 +64,7 @@ struct Flight {
 }
 
 /// Reads the effects off a log, event by event.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Effects {
     /// What each script may do: command and the place of its key among `KEYS`, from 0.
     scripts: BTreeMap<String, Vec<(String, usize)>>,

@@ -15,7 +15,6 @@ use std::{
 use lockstep::{
     lab::LabOptions,
     lesson::{Params, Scenario, library::from_text},
-    log::Choice,
     run::explore::{Bounds, Explored, Failing, MayFail, explore},
 };
 
@@ -29,39 +28,49 @@ use crate::{
 };
 
 /// How many programs are drawn, other ones each time.
-const QUICK: u32 = 40;
+const QUICK: u32 = 25;
 /// How many in a campaign.
 const CAMPAIGN: u32 = 1_000;
 /// Programs of more orders are left out: many small ones find more than few large ones.
 const LARGEST: u128 = 2_000;
 
-async fn explored(text: &str, moves: usize, may: Option<May>) -> Result<Explored, String> {
+async fn explored(text: &str, bounds: Bounds) -> Result<Explored, String> {
     let loaded = from_text("drawn.yaml", text).map_err(|error| error.to_string())?;
     let scenario = Scenario::plan(&loaded, "only", &Params::new()).map_err(|error| error.to_string())?;
-    let bounds = Bounds {
-        moves,
-        workers: 1,
-        faults: may
-            .iter()
-            .map(|may| MayFail {
-                how: match may {
-                    May::Crash => Failing::Crash,
-                    May::Freeze => Failing::Freeze,
-                },
-                client: None,
-            })
-            .collect(),
-        ..Bounds::default()
-    };
+    let bounds = Bounds { workers: 1, ..bounds };
     let options = LabOptions::with_binary(LOCKSTEP.into());
     let watch = |_: &_| ControlFlow::Continue(());
     explore(&scenario, &options, &bounds, &watch).await.map_err(|error| error.to_string())
 }
 
+/// The faults of a case, as they are explored.
+fn bounds(case: &Case) -> Bounds {
+    let how = |may: &May| match may {
+        May::Crash => Failing::Crash,
+        May::Freeze => Failing::Freeze,
+        May::LoseReply => Failing::LostReply,
+        May::Cut => Failing::Cut,
+        May::Restart => Failing::Restart,
+        May::Skew(ahead) => Failing::Skew(*ahead),
+    };
+    // A clock is named with its server.
+    let fault = |may: &May| MayFail {
+        server: matches!(may, May::Skew(_)).then(|| "redis".to_owned()),
+        ..how(may).anywhere()
+    };
+    Bounds {
+        moves: case.moves,
+        faults: case.may.iter().map(fault).collect(),
+        most_faults: case.most,
+        slow: case.slow,
+        ..Bounds::default()
+    }
+}
+
 /// The moves and faults of the shortest order that goes wrong.
 fn length(found: &Explored) -> Option<usize> {
-    let choices = &found.shortest.as_ref()?.choices;
-    Some(choices.iter().filter(|choice| **choice != Choice::Timer).count())
+    let moves = &found.shortest.as_ref()?.moves;
+    Some(moves.iter().filter(|words| !words.starts_with('+')).count())
 }
 
 fn by_lockstep(found: &Explored) -> String {
@@ -116,18 +125,23 @@ fn told(
     format!("{orders} orders, {cut} cut, {violations} violate, {broken:?}, after {soonest:?}, {outcomes:#?}")
 }
 
-/// Lockstep finds of a case what the model does.
+/// Lockstep finds of a case what the model does, whether or not clients stand for each other.
 async fn compare(case: &Case, sum: &Sum, name: &str) {
     let text = case.yaml();
-    let found = explored(&text, case.moves, case.may).await;
-    let bounds = format!("--moves {} --fault {:?}", case.moves, case.may);
-    let found = found.unwrap_or_else(|error| panic!("{name}: {error}\n{bounds}\n{text}"));
-    assert_eq!(
-        by_lockstep(&found),
-        by_model(case, sum),
-        "{name}: Lockstep (left) and the model (right) differ\n{bounds}\n{text}"
-    );
-    assert!(found.complete);
+    for symmetry in [true, false] {
+        let found = explored(&text, Bounds { symmetry, ..bounds(case) }).await;
+        let Case { moves, may, most, slow, .. } = case;
+        let told = format!(
+            "--moves {moves} --fault {may:?} --faults {most} --slow {slow} (symmetry: {symmetry})\n{text}"
+        );
+        let found = found.unwrap_or_else(|error| panic!("{name}: {error}\n{told}"));
+        assert_eq!(
+            by_lockstep(&found),
+            by_model(case, sum),
+            "{name}: Lockstep (left) and the model (right) differ\n{told}"
+        );
+        assert!(found.complete);
+    }
 }
 
 /// A seed that nobody has had, or that of `LOCKSTEP_MODEL_SEED`.
@@ -173,6 +187,7 @@ async fn the_same_keys_at_another_time_are_another_state() {
         send: Send::Words(words.split(' ').map(str::to_owned).collect()),
         label: "s1".to_owned(),
         until_ok: None,
+        allow_lost: false,
     };
     let wait = Step::Wait { millis: 1000, label: "s0".to_owned() };
     let case = Case {
@@ -180,7 +195,35 @@ async fn the_same_keys_at_another_time_are_another_state() {
         never: vec![Never::Left { key: "n", more: 500 }],
         setup: vec![vec!["SET", "k", "1"]],
         moves: 3,
-        may: Some(May::Crash),
+        may: vec![May::Crash],
+        most: 1,
+        slow: 0,
+        alike: false,
+    };
+    let sum = Model::count(&case).expect("it is small");
+    compare(&case, &sum, "one case").await;
+}
+
+/// Once, a key that ends with this very millisecond was taken for one that had ended, as the server's milliseconds are
+/// not the clock's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_lives_in_its_last_millisecond() {
+    let made = |label: &str, words: &str| Step::Move {
+        send: Send::Words(words.split(' ').map(str::to_owned).collect()),
+        label: label.to_owned(),
+        until_ok: None,
+        allow_lost: false,
+    };
+    let wait = Step::Wait { millis: 1000, label: "s0".to_owned() };
+    let case = Case {
+        programs: vec![vec![made("s0", "SET n 1 PX 1000"), made("s1", "SET k 1")], vec![wait]],
+        never: vec![Never::Left { key: "n", more: 500 }],
+        setup: vec![vec!["SET", "q", "2", "PX", "2000"]],
+        moves: 8,
+        may: Vec::new(),
+        most: 1,
+        slow: 2,
+        alike: false,
     };
     let sum = Model::count(&case).expect("it is small");
     compare(&case, &sum, "one case").await;

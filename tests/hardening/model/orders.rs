@@ -31,10 +31,8 @@ struct Client {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct State {
     redis: Redis,
-    /// By the waits: a chain of them ends with one as long.
+    /// In milliseconds. Time passes to one after the end of a wait, so that a wait is over after a lease as long.
     now: i64,
-    /// How often time has passed. Each time Redis is a millisecond late, so that a wait is over after a lease as long.
-    passed: i64,
     clients: Vec<Client>,
     holds: BTreeSet<(&'static str, usize)>,
     was_held: BTreeSet<&'static str>,
@@ -43,25 +41,23 @@ struct State {
     /// Replies that are asked for, by client and label.
     answers: BTreeMap<(usize, String), Reply>,
     moves: usize,
-    frozen: Option<usize>,
-    spent: bool,
+    frozen: BTreeSet<usize>,
+    cut: BTreeSet<usize>,
+    skewed: bool,
+    faults: usize,
+    slow: usize,
     broken: Vec<bool>,
-}
-
-impl State {
-    /// The time by Redis' clock.
-    fn late(&self) -> i64 {
-        self.now + self.passed
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pick {
     Move(usize),
     Time,
-    Thaw,
-    Crash(usize),
-    Freeze(usize),
+    /// Time passes until a key is over that has its last millisecond then.
+    Key(i64),
+    Thaw(usize),
+    Mend(usize),
+    Fault(May, usize),
 }
 
 /// What an order comes to: locks, counters, values, who did not come to the end.
@@ -99,7 +95,6 @@ impl<'c> Model<'c> {
         let mut state = State {
             redis,
             now: 0,
-            passed: 0,
             clients: vec![client; case.programs.len()],
             holds: BTreeSet::new(),
             was_held: BTreeSet::new(),
@@ -107,8 +102,11 @@ impl<'c> Model<'c> {
             counted: BTreeMap::new(),
             answers: BTreeMap::new(),
             moves: 0,
-            frozen: None,
-            spent: false,
+            frozen: BTreeSet::new(),
+            cut: BTreeSet::new(),
+            skewed: false,
+            faults: 0,
+            slow: 0,
             broken: vec![false; case.never.len()],
         };
         for n in 0..case.programs.len() {
@@ -145,7 +143,9 @@ impl<'c> Model<'c> {
             for (outcome, orders) in &below.outcomes {
                 *sum.outcomes.entry(outcome.clone()).or_default() += orders;
             }
-            let soonest = below.soonest.map(|soonest| soonest + usize::from(pick != Pick::Time));
+            let soonest = below
+                .soonest
+                .map(|soonest| soonest + usize::from(!matches!(pick, Pick::Time | Pick::Key(_))));
             sum.soonest = sum.soonest.into_iter().chain(soonest).min();
         }
         let sum = Rc::new(sum);
@@ -168,7 +168,7 @@ impl<'c> Model<'c> {
         let counters = self.case.counters().into_iter();
         let counters = counters.map(|name| (name.to_owned(), state.counted.get(name).copied().unwrap_or(0)));
         let values = ["k", "n"].map(|key| {
-            let value = state.redis.value(key, state.late());
+            let value = state.redis.value(key, state.now);
             (key.to_owned(), value.map(str::to_owned))
         });
         let unfinished = state.clients.iter().filter(|client| client.life != Life::Over).count();
@@ -183,24 +183,36 @@ impl<'c> Model<'c> {
             return Vec::new();
         }
         let mut picks: Vec<Pick> = able.into_iter().map(Pick::Move).collect();
-        if picks.is_empty() && timer(state).is_some() {
+        let slow = !picks.is_empty() && state.slow < self.case.slow;
+        if (picks.is_empty() || slow) && timer(state).is_some() {
             picks.push(Pick::Time);
         }
-        if state.frozen.is_some() && (picks.is_empty() || !over) {
-            picks.push(Pick::Thaw);
+        if slow {
+            picks.extend(state.redis.next_end(state.now).map(Pick::Key));
         }
-        if let Some(may) = self.case.may
-            && !picks.is_empty()
-            && !state.spent
-            && !over
-        {
-            for (n, client) in state.clients.iter().enumerate() {
-                if !matches!(client.life, Life::Over | Life::Dead) {
-                    picks.push(match may {
-                        May::Crash => Pick::Crash(n),
-                        May::Freeze => Pick::Freeze(n),
-                    });
-                }
+        if picks.is_empty() || !over {
+            picks.extend(state.frozen.iter().map(|n| Pick::Thaw(*n)));
+        }
+        if picks.is_empty() || over {
+            return picks;
+        }
+        for (n, client) in state.clients.iter().enumerate() {
+            let busy = !matches!(client.life, Life::Over | Life::Dead);
+            if busy && state.cut.contains(&n) {
+                picks.push(Pick::Mend(n));
+            }
+            let runs = busy && !state.frozen.contains(&n);
+            let hears = runs && !state.cut.contains(&n);
+            for may in self.case.may.iter().filter(|_| state.faults < self.case.most) {
+                let can = match may {
+                    May::Crash | May::Freeze => runs,
+                    May::LoseReply => hears && client.life == Life::Ready,
+                    May::Cut => hears,
+                    // The server's, so once.
+                    May::Restart => n == 0,
+                    May::Skew(_) => n == 0 && !state.skewed,
+                };
+                picks.extend(can.then_some(Pick::Fault(*may, n)));
             }
         }
         picks
@@ -211,47 +223,99 @@ impl<'c> Model<'c> {
         match pick {
             Pick::Move(n) => {
                 next.moves += 1;
-                self.make(&mut next, n);
+                self.make(&mut next, n, true);
             }
             Pick::Time => {
+                next.slow += usize::from(!able(state).is_empty());
                 let (until, _) = timer(&next).expect("somebody waits");
-                next.now = next.now.max(until);
-                next.passed += 1;
-                self.wake(&mut next);
+                next.now = next.now.max(until + 1);
+                // Waits that end together do so also after a chain of them.
+                for client in &mut next.clients {
+                    if let Life::Waits { until: other, .. } = &mut client.life
+                        && *other > until
+                    {
+                        *other += next.now - until;
+                    }
+                }
+                self.wake(&mut next, until);
             }
-            Pick::Thaw => {
-                next.frozen = None;
-                self.wake(&mut next);
+            Pick::Key(last) => {
+                next.slow += 1;
+                let target = (last - 1).max(next.now);
+                // Whatever ends on the way is noticed two milliseconds later.
+                while let Some((until, n)) = timer(&next).filter(|(until, _)| *until <= target) {
+                    next.now = next.now.max(until + 2);
+                    self.wake_one(&mut next, n);
+                }
+                next.now = next.now.max(target + 2);
             }
-            Pick::Freeze(n) => (next.frozen, next.spent) = (Some(n), true),
-            Pick::Crash(n) => {
-                next.spent = true;
-                dies(&mut next, n);
+            Pick::Thaw(n) => {
+                next.frozen.remove(&n);
+                let now = next.now;
+                self.wake(&mut next, now);
+            }
+            Pick::Mend(n) => drop(next.cut.remove(&n)),
+            Pick::Fault(may, n) => {
+                next.faults += 1;
+                match may {
+                    May::Freeze => drop(next.frozen.insert(n)),
+                    May::Crash => {
+                        dies(&mut next, n);
+                        next.cut.remove(&n);
+                    }
+                    May::LoseReply => {
+                        next.moves += 1;
+                        self.make(&mut next, n, false);
+                    }
+                    May::Cut => {
+                        next.cut.insert(n);
+                        next.clients[n].queued = None;
+                    }
+                    May::Restart => {
+                        next.redis = Redis::default();
+                        next.clients.iter_mut().for_each(|client| client.queued = None);
+                    }
+                    May::Skew(ahead) => {
+                        next.skewed = true;
+                        next.redis.set_clock_ahead(ahead, state.now);
+                    }
+                }
             }
         }
         self.ask(&mut next);
         next
     }
 
-    /// Ends every wait whose time has come, the earliest first.
-    fn wake(&self, state: &mut State) {
-        while let Some((until, n)) = timer(state)
-            && until <= state.now
-        {
-            let Life::Waits { again, .. } = state.clients[n].life else { unreachable!() };
-            state.clients[n].life = Life::Ready;
-            if !again {
-                state.clients[n].at += 1;
-                self.advance(state, n);
-            }
+    /// Ends every wait that ends by then, the earliest first.
+    fn wake(&self, state: &mut State, by: i64) {
+        while let Some((_, n)) = timer(state).filter(|(until, _)| *until <= by) {
+            self.wake_one(state, n);
         }
     }
 
-    fn make(&self, state: &mut State, n: usize) {
-        let (at, now) = (state.clients[n].at, state.late());
-        let Step::Move { send, label, until_ok } = &self.case.programs[n][at] else { unreachable!() };
+    fn wake_one(&self, state: &mut State, n: usize) {
+        let Life::Waits { again, .. } = state.clients[n].life else { unreachable!() };
+        state.clients[n].life = Life::Ready;
+        if !again {
+            state.clients[n].at += 1;
+            self.advance(state, n);
+        }
+    }
+
+    /// `hears`: the reply reaches the client.
+    fn make(&self, state: &mut State, n: usize, hears: bool) {
+        let (at, now) = (state.clients[n].at, state.now);
+        let Step::Move { send, label, until_ok, allow_lost } = &self.case.programs[n][at] else {
+            unreachable!()
+        };
+        if state.cut.contains(&n) {
+            self.hear(state, n, label, *until_ok, Reply::lost(*allow_lost));
+            return;
+        }
         let (reply, queued) = match (send, state.clients[n].queued.take()) {
             (Send::Begin, None) => (Reply::Text("OK".to_owned()), Some(Vec::new())),
+            // What was queued is gone with the connection.
+            (Send::Exec, None) => (Reply::Wrong, None),
             (Send::Exec, Some(queued)) => {
                 let run = |at| match &self.case.programs[n][at] {
                     Step::Move { send, .. } => run(&mut state.redis, send, n, now),
@@ -267,10 +331,15 @@ impl<'c> Model<'c> {
             }
             (send, None) => (run(&mut state.redis, send, n, now), None),
         };
-        state.clients[n].queued = queued;
-        let asked = |never: &Never| matches!(never, Never::Answered { client, label: known, .. } if *client == n && known == label);
+        state.clients[n].queued = queued.filter(|_| hears);
+        let reply = if hears { reply } else { Reply::lost(*allow_lost) };
+        self.hear(state, n, label, *until_ok, reply);
+    }
+
+    fn hear(&self, state: &mut State, n: usize, label: &str, until_ok: Option<i64>, reply: Reply) {
+        let asked = |never: &Never| matches!(never, Never::Answered { client, label: known, .. } if *client == n && known.as_str() == label);
         if self.case.never.iter().any(asked) {
-            state.answers.insert((n, label.clone()), reply.clone());
+            state.answers.insert((n, label.to_owned()), reply.clone());
         }
         if reply == Reply::Wrong {
             dies(state, n);
@@ -338,11 +407,11 @@ impl<'c> Model<'c> {
             .map(|never| match never {
                 Never::Overlap(lock) => state.had_two.contains(lock),
                 Never::Counted { counter, most } => count(counter) > *most,
-                Never::Value { key, is, .. } => state.redis.value(key, state.late()) == Some(is),
+                Never::Value { key, is, .. } => state.redis.value(key, state.now) == Some(is),
                 Never::ThereAndCounted { key, counter } => {
-                    state.redis.exists(key, state.late()) && count(counter) > 0
+                    state.redis.exists(key, state.now) && count(counter) > 0
                 }
-                Never::Left { key, more } => state.redis.left(key, state.late()) > *more,
+                Never::Left { key, more } => state.redis.left(key, state.now) > *more,
                 Never::Answered { client, label, is } => {
                     state.answers.get(&(*client, label.clone())) == Some(&Reply::Int(*is))
                 }
@@ -368,14 +437,14 @@ fn run(redis: &mut Redis, send: &Send, n: usize, now: i64) -> Reply {
 }
 
 fn able(state: &State) -> Vec<usize> {
-    let able = |n: &usize| state.clients[*n].life == Life::Ready && state.frozen != Some(*n);
+    let able = |n: &usize| state.clients[*n].life == Life::Ready && !state.frozen.contains(n);
     (0..state.clients.len()).filter(able).collect()
 }
 
 /// The wait that ends first.
 fn timer(state: &State) -> Option<(i64, usize)> {
     let waits = state.clients.iter().enumerate().filter_map(|(n, client)| match client.life {
-        Life::Waits { until, .. } if state.frozen != Some(n) => Some((until, n)),
+        Life::Waits { until, .. } if !state.frozen.contains(&n) => Some((until, n)),
         _ => None,
     });
     waits.min()

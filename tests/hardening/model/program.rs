@@ -113,6 +113,7 @@ pub enum Step {
         send: Send,
         label: String,
         until_ok: Option<i64>,
+        allow_lost: bool,
     },
     Wait {
         millis: i64,
@@ -142,6 +143,10 @@ pub enum Never {
 pub enum May {
     Crash,
     Freeze,
+    LoseReply,
+    Cut,
+    Restart,
+    Skew(i64),
 }
 
 #[derive(Debug, Clone)]
@@ -150,7 +155,12 @@ pub struct Case {
     pub never: Vec<Never>,
     pub setup: Vec<Vec<&'static str>>,
     pub moves: usize,
-    pub may: Option<May>,
+    pub may: Vec<May>,
+    /// How many of these in an order.
+    pub most: usize,
+    pub slow: usize,
+    /// Whether all run the program of the first.
+    pub alike: bool,
 }
 
 const KEYS: [&str; 3] = ["k", "n", "q"];
@@ -165,7 +175,11 @@ impl Case {
     pub fn draw(draw: &mut Random) -> Self {
         let clients = 2 + usize::from(draw.once_in(2)) + usize::from(draw.once_in(5));
         let most = [0, 0, 4, 3, 2][clients];
-        let programs = (0..clients).map(|_| program(draw, most)).collect();
+        let mut programs: Vec<_> = (0..clients).map(|_| program(draw, most)).collect();
+        let alike = draw.once_in(3);
+        if alike {
+            programs = vec![programs.swap_remove(0); clients];
+        }
         let mut case = Self {
             never: Vec::new(),
             setup: [
@@ -178,11 +192,19 @@ impl Case {
             .filter(|_| !draw.once_in(3))
             .collect(),
             moves: 3 + draw.below(6),
-            may: match draw.below(6) {
-                0 => Some(May::Crash),
-                1 => Some(May::Freeze),
-                _ => None,
+            may: match draw.below(12) {
+                0 => vec![May::Crash],
+                1 => vec![May::Freeze],
+                2 => vec![May::LoseReply],
+                3 => vec![May::Cut],
+                4 => vec![May::Restart],
+                5 => vec![May::Skew(draw.one(&[700, 1500, -1000]))],
+                6 => vec![May::Crash, May::Freeze, May::LoseReply, May::Cut, May::Restart],
+                _ => Vec::new(),
             },
+            most: 1 + usize::from(draw.once_in(3)),
+            slow: draw.one(&[0, 0, 0, 1, 2]),
+            alike,
             programs,
         };
         let wanted = 1 + draw.below(3);
@@ -259,10 +281,12 @@ impl Case {
         }
         text.push_str("clients:\n");
         for n in 0..self.programs.len() {
-            let _ = writeln!(text, "  P{n}: {{ runs: p{n} }}");
+            let program = if self.alike { 0 } else { n };
+            let _ = writeln!(text, "  P{n}: {{ runs: p{program} }}");
         }
         text.push_str("programs:\n");
-        for (n, steps) in self.programs.iter().enumerate() {
+        let programs = if self.alike { 1 } else { self.programs.len() };
+        for (n, steps) in self.programs.iter().take(programs).enumerate() {
             let _ = writeln!(text, "  p{n}:");
             block(&mut text, steps, "    ");
         }
@@ -316,7 +340,7 @@ fn block(text: &mut String, steps: &[Step], indent: &str) {
                 n += skip;
                 Ok(())
             }
-            Step::Move { send, label, until_ok } => {
+            Step::Move { send, label, until_ok, allow_lost } => {
                 let sent = match send {
                     Send::Words(words) => format!("redis: {}", words.join(" ").replace("self", "${self}")),
                     Send::Begin => "redis: MULTI".to_owned(),
@@ -333,6 +357,9 @@ fn block(text: &mut String, steps: &[Step], indent: &str) {
                     }
                 };
                 let _ = writeln!(text, "{indent}- {label}:\n{indent}    {sent}");
+                if *allow_lost {
+                    let _ = writeln!(text, "{indent}    allow: [Lost]");
+                }
                 match until_ok {
                     Some(every) => {
                         writeln!(text, "{indent}    until: reply == 'OK'\n{indent}    every: {every}ms")
@@ -357,6 +384,9 @@ fn program(draw: &mut Random, most: usize) -> Vec<Step> {
         after(draw, &mut steps);
     }
     for (n, step) in steps.iter_mut().enumerate() {
+        if let Step::Move { allow_lost, .. } = step {
+            *allow_lost = !draw.once_in(3);
+        }
         if let Step::Move { label, .. } | Step::Wait { label, .. } = step {
             *label = format!("s{n}");
         }
@@ -365,7 +395,7 @@ fn program(draw: &mut Random, most: usize) -> Vec<Step> {
 }
 
 fn made(send: Send) -> Step {
-    Step::Move { send, label: String::new(), until_ok: None }
+    Step::Move { send, label: String::new(), until_ok: None, allow_lost: false }
 }
 
 /// A command. Gives how many moves it takes.
@@ -393,7 +423,7 @@ fn one(draw: &mut Random, steps: &mut Vec<Step>, may_begin: bool) -> usize {
         13 => {
             let send = words(&["SET", "lock", "self", "NX", "PX", left]);
             let until_ok = draw.once_in(2).then(|| draw.one(&[500, 1000]));
-            steps.push(Step::Move { send, label: String::new(), until_ok });
+            steps.push(Step::Move { send, label: String::new(), until_ok, allow_lost: false });
             return 1;
         }
         14 if may_begin => {
@@ -436,7 +466,8 @@ fn after(draw: &mut Random, steps: &mut Vec<Step>) {
         _ => return,
     };
     if draw.once_in(2) {
-        let is = match draw.below(5) {
+        let is = match draw.below(6) {
+            5 => Is::Text("Lost".to_owned()),
             0 => Is::Nil,
             1 => Is::Text("OK".to_owned()),
             2 => Is::Text("1".to_owned()),

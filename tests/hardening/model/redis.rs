@@ -196,12 +196,30 @@ impl Redis {
         key.is_some_and(|key| key.last.is_none_or(|last| last >= now))
     }
 
+    /// The last millisecond of the key that ends first.
+    pub fn next_end(&self, now: i64) -> Option<i64> {
+        self.keys.values().filter_map(|key| key.last).filter(|last| *last >= now).min()
+    }
+
+    /// Its clock goes on from so many milliseconds later: keys have as much less left.
+    pub fn set_clock_ahead(&mut self, ahead: i64, now: i64) {
+        self.keys.retain(|_, key| key.last.is_none_or(|last| last >= now));
+        for key in self.keys.values_mut() {
+            key.last = key.last.map(|last| last - ahead);
+        }
+    }
+
     pub fn left(&self, key: &str, now: i64) -> i64 {
         self.clone().call(&["PTTL", key], now).number()
     }
 }
 
 impl Reply {
+    /// None came; a program either copes with that or not.
+    pub fn lost(allowed: bool) -> Self {
+        if allowed { Self::Text("Lost".to_owned()) } else { Self::Wrong }
+    }
+
     fn number(&self) -> i64 {
         match self {
             Self::Int(number) => *number,

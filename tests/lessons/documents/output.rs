@@ -1,10 +1,14 @@
 //! The JSON that commands print, the document of an export and the events of a log have the fields that the pages tell
 //! of.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    io::{BufRead as _, BufReader},
+    process::Stdio,
+};
 
 use lockstep::{log::EventKind, recording};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{page, quoted, root, rows, section};
 use crate::place::{Answer, Place};
@@ -65,11 +69,34 @@ fn assert_told(command: &str, answers: &[Answer]) {
     assert_eq!(fields.unseen(), BTreeSet::new(), "{command}");
 }
 
+/// What `notes --follow` says of a lesson that is being played.
+fn followed(place: &Place) -> Answer {
+    let playing = json!({
+        "format": 1, "pid": std::process::id(), "lesson": "mine", "variant": "a", "began": 0, "step": 0,
+        "title": {"en": "Mine", "zh": "我的"}, "variant_title": {"en": "A", "zh": "A"}, "notes": null,
+        "script": [{"says": {"en": "A.lock", "zh": "A.lock"}, "notes": null}],
+    });
+    std::fs::create_dir_all(place.path().join("state/lockstep")).expect("a directory");
+    place.write("state/lockstep/playing.json", playing.to_string());
+    let mut follower = place.command(&["notes", "--follow", "--json"]);
+    let mut follower = follower.stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut out = String::new();
+    let read = BufReader::new(follower.stdout.take().expect("a pipe")).read_line(&mut out);
+    follower.kill().expect("it goes on until somebody ends it");
+    follower.wait().expect("it ends");
+    read.expect("a line");
+    Answer { code: None, out, err: String::new() }
+}
+
 #[test]
 fn json_has_the_fields_that_are_told() {
     let place = Place::new();
     let run = |args: &[&str]| place.run(args);
     assert_told("list", &[run(&["list", "--json"])]);
+    let exam = run(&["interview", "wait-without-spinning", "--exam", "8", "--json"]);
+    assert_eq!(exam.code, Some(0), "{}", exam.err);
+    assert!(exam.json().iter().any(|question| question["safe"] == json!(false)), "{}", exam.out);
+    assert_told("interview", &[run(&["interview", "--json"]), exam]);
     let script = [
         "run",
         "oversell",
@@ -89,12 +116,16 @@ fn json_has_the_fields_that_are_told() {
     );
     let explore = ["explore", "oversell", "--variant", "check-then-decrement", "--set", "buyers=2", "--json"];
     assert_told("explore", &[run(&explore)]);
+    assert_told("bench-locks", &[run(&["bench-locks", "redis-polling", "--hand-overs", "4", "--json"])]);
     let export = ["export", "zk-herd", "--recorded", "--output", "herd.svg", "--json"];
     assert_told("export", &[run(&export)]);
     place.write("bad.yaml", "format: 1\n");
     let new = run(&["new", "good"]);
     assert_eq!(new.code, Some(0), "{}", new.err);
     assert_told("check", &[run(&["check", "good.yaml", "bad.yaml", "--json"])]);
+    let noted = std::fs::read_to_string(place.path().join("good.yaml")).expect("it was written");
+    place.write("noted.yaml", format!("notes: Ask first.\n{noted}"));
+    assert_told("notes", &[run(&["notes", "noted.yaml", "--json"]), followed(&place)]);
     place.write("bad.toml", "lang = \"de\"\n");
     place.write("good.toml", "lang = \"zh\"\n");
     let check = |file| run(&["config", "--check", "--config", file, "--json"]);

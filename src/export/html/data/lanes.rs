@@ -25,7 +25,7 @@ fn one(source: &Source<'_>, n: usize, lane: &Lane) -> Value {
             BarKind::Belief(Belief::Sharing) => "sharing",
             BarKind::Belief(Belief::Waiting) => "waiting",
             BarKind::Belief(Belief::Unsure) => "unsure",
-            BarKind::Belief(Belief::Nothing) => return None,
+            BarKind::Belief(Belief::Nothing) | BarKind::Saw | BarKind::Oversold => return None,
             BarKind::Frozen => "frozen",
             BarKind::Dead => "dead",
         };
@@ -43,8 +43,8 @@ fn one(source: &Source<'_>, n: usize, lane: &Lane) -> Value {
 
 fn mark(source: &Source<'_>, mark: &Mark) -> Value {
     let detail = source.chart.detail;
-    let before = mark.text(source.log, detail, mark.event + 1);
-    let after = mark.text(source.log, detail, usize::MAX);
+    let before = mark.text(source.log, detail, mark.event + 1, 0);
+    let after = mark.text(source.log, detail, usize::MAX, 0);
     let kind = match source.log.events().get(mark.event).map(|event| &event.kind) {
         Some(EventKind::Sent { .. }) => mark.reply(source.log, usize::MAX).map_or("value", super::wire::kind),
         Some(EventKind::Notified { .. } | EventKind::Took { .. }) => "nil",

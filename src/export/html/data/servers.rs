@@ -39,7 +39,7 @@ fn span(source: &Source<'_>, truth: &Truth, span: &Span) -> Value {
         Owner::Session(session) => source.world.session_owner(session),
     });
     json!({
-        "value": span.about == About::Value, "token": shorten(&span.token),
+        "value": span.about == About::Value, "token": shorten(&span.token.holder),
         "owner": owner.map(|owner| source.name(owner)), "client": owner.map(|owner| source.client(owner)),
         "a": span.from.0, "e": span.from.1, "b": span.to.map(|to| to.0), "end": span.to.map(|to| to.1),
         "lease": lease(source, truth, span),
@@ -94,7 +94,7 @@ pub(crate) fn states(source: &Source<'_>) -> Vec<Value> {
         let more = rows.len().saturating_sub(LISTED);
         let rows: Vec<&Value> = rows.iter().take(LISTED).collect();
         seen.push(json!({
-            "e": n, "server": server, "product": known.info.product, "version": known.info.version,
+            "e": n, "x": source.chart.column(n), "server": server, "product": known.info.product, "version": known.info.version,
             "role": role, "died": died, "frozen": known.frozen, "rows": rows, "more": more,
         }));
     }

@@ -2,8 +2,9 @@
 
 use crate::{
     clock::Rate,
-    lesson::Path,
-    log::{ActorId, Choice, EventKind, Log, Stop},
+    lab::LabOptions,
+    lesson::{Path, Scenario},
+    log::{ActorId, Choice, EventKind, Fault, Log, Stop},
     program::Actor,
     run::{
         explore::CarriedOut,
@@ -11,6 +12,21 @@ use crate::{
         session::{EngineError, supervision::supervised},
     },
 };
+
+/// One order on a lab of its own.
+///
+/// # Errors
+/// As [`Racer::carry_out`].
+pub(crate) async fn carry_out(
+    scenario: &Scenario,
+    options: &LabOptions,
+    choices: Vec<Choice>,
+) -> Result<CarriedOut, EngineError> {
+    let mut racer = Racer::set_up(scenario, options).await?;
+    let carried = racer.carry_out(choices).await;
+    racer.tear_down().await;
+    carried
+}
 
 impl Racer {
     pub async fn carry_out(&mut self, choices: Vec<Choice>) -> Result<CarriedOut, EngineError> {
@@ -21,9 +37,21 @@ impl Racer {
 
     async fn carry_out_choices(&mut self, choices: Vec<Choice>) -> Result<CarriedOut, EngineError> {
         self.begin_order().await?;
-        let mut moves = Vec::new();
-        for choice in &choices {
-            moves.push(self.take_choice(choice).await?);
+        let mut moves: Vec<String> = Vec::new();
+        for (n, choice) in choices.iter().enumerate() {
+            let words = self.take_choice(choice).await?;
+            // A step may be several choices: a server is killed and started again, a reply is held and lost.
+            let Choice::Inject(fault) = choice else {
+                moves.push(words);
+                continue;
+            };
+            let was_lost = || matches!(choices[n - 1], Choice::Inject(Fault::Drop { .. }));
+            match (fault, moves.last_mut()) {
+                (Fault::Hold { .. } | Fault::KillServer { .. }, _) => {}
+                (Fault::Drop { .. }, Some(last)) => last.push_str(" (reply lost)"),
+                (Fault::Release { .. }, Some(_)) if was_lost() => {}
+                _ => moves.push(words),
+            }
         }
         let item = choices.len().saturating_sub(1);
         self.director.recorder.record(EventKind::Stop { item, stop: Stop::End });
@@ -38,8 +66,9 @@ impl Racer {
             Choice::Move { actor } => self.label(*actor),
             _ => String::new(),
         };
-        // A dead process does not come back.
-        self.needs_restart |= matches!(choice, Choice::Inject(fault) if fault.killed_client().is_some());
+        // A dead process does not come back, nor does a clock go back.
+        let leaves_something = |fault: &Fault| !matches!(fault, Fault::Freeze { .. } | Fault::Thaw { .. });
+        self.needs_restart |= matches!(choice, Choice::Inject(fault) if leaves_something(fault));
         match self.director.choose(choice).await? {
             Ok(()) => Ok(self.describe(choice, &label, before)),
             Err(refused) => Err(self.director.mistake(&programs(), refused.en)),

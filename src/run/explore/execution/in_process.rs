@@ -5,15 +5,16 @@
 //! again. What is found is confirmed with processes afterwards (see
 //! [`super::carry_out`]).
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use super::{
     OnServers,
     commands::{Footprint, Transaction, cell},
     keyspace::Keyspace,
     outcomes::OutcomeCache,
-    rules::{Rules, Situation, Tally, operation_name, runs},
+    rules::{Rules, Situation, Tally, operation_name, server_of},
     servers::{self, Queue, Servers},
+    state_space::CollapsedStates,
     tracked::Tracked,
     trail::Trail,
     watched::{Watch, watches},
@@ -22,12 +23,18 @@ use crate::{
     client::{self, protocol::Wire},
     clock::LessonTime,
     lab::{Lab, LabOptions},
-    lesson::{Mistake, Path, Scenario, plan::PlannedOperation},
+    lesson::{
+        Appendonly, Mistake, Path, Scenario,
+        plan::{ClientPlan, PlannedOperation},
+    },
     log::{ActorId, Choice, Command, Event, EventKind, OpId, Reply, ServerState, Stop},
     program::{self, Actors, Cause, Failure, Output},
     run::{
-        explore::{Bounds, Broken, Ending, ExploreError, Explorer, Pick, StepFootprint},
-        session::{EngineError, time::next_milli},
+        explore::{Bounds, Broken, Ending, ExploreError, Explorer, Pick, StepFootprint, states::StateSpace},
+        session::{
+            EngineError,
+            time::{next_milli, surely_after},
+        },
     },
 };
 
@@ -35,9 +42,9 @@ use crate::{
 pub struct Node {
     pub(crate) actors: Actors,
     pub(crate) now: LessonTime,
-    tally: Tally,
+    pub(crate) tally: Tally,
     /// By actor: the commands that its connection has queued since MULTI.
-    queued: Vec<Queue>,
+    pub(crate) queued: Vec<Queue>,
     pub(crate) steps: usize,
     pub(crate) keyspaces: Vec<Arc<Keyspace>>,
     pub(crate) tracked: Tracked,
@@ -49,13 +56,13 @@ pub struct InProcess {
     pub(crate) scenario: Scenario,
     pub(crate) rules: Rules,
     share: bool,
+    /// Whether clients that nothing tells apart may stand for each other.
+    pub(crate) symmetry: bool,
     pub(crate) watches: Arc<[Watch]>,
     /// Whether any invariant needs a whole log.
     wants_log: bool,
     pub(crate) cache: OutcomeCache,
     pub(crate) opening: EventKind,
-    /// What happens before the first step.
-    pub(crate) beginning: Vec<Event>,
     pub(crate) servers: Servers,
     /// The node whose state the servers hold.
     here: Trail,
@@ -87,8 +94,8 @@ impl InProcess {
             scenario: scenario.clone(),
             rules: rules.clone(),
             share: bounds.share,
+            symmetry: bounds.symmetry,
             opening,
-            beginning: Vec::new(),
             servers,
             here: Trail::default(),
             root: None,
@@ -102,12 +109,14 @@ impl InProcess {
         ExploreError::Engine(self.scenario.loaded.source.place(&mistake).into())
     }
 
-    /// Makes an actor's move. Gives what it touched, and the keys that something may have been done to.
+    /// Makes an actor's move. Gives what it touched, and the keys that something may have been done to. `lost`: what makes its
+    /// client miss the reply, if anything does.
     fn make_move(
         &mut self,
         from: &Node,
         next: &mut Node,
         actor: ActorId,
+        lost: Vec<EventKind>,
         output: &mut Output,
     ) -> Result<(StepFootprint, Vec<Arc<str>>), ExploreError> {
         let Some(operation) = from.actors[actor].next_operation() else {
@@ -123,6 +132,12 @@ impl InProcess {
             return Err(self.fail(Some(operation), why));
         };
         let footprint = self.footprint(server, &wire, &name)?;
+        let mut touch = StepFootprint { actor: Some(actor), ..StepFootprint::default() };
+        if from.tally.of(&self.scenario, actor).is_cut_from(server_of(&self.scenario, operation)) {
+            output.events.push(next.actors[actor].sent(OpId(from.steps as u64), operation, &wire));
+            self.take_reply(from, next, actor, &Reply::Lost("the link is cut".to_owned()), output)?;
+            return Ok((touch, Vec::new()));
+        }
         let was_queued = &from.queued[actor.0 as usize];
         let sender = servers::Sender {
             server,
@@ -142,7 +157,6 @@ impl InProcess {
                 ),
             error => error,
         })?;
-        let mut touch = StepFootprint { actor: Some(actor), ..StepFootprint::default() };
         let (runs, keys) = match (was_queued, footprint.transaction) {
             (Some(queued), Transaction::Ends) => {
                 let mut keys = Vec::new();
@@ -184,20 +198,50 @@ impl InProcess {
             }
         }
         // A step makes one move.
-        let (op, label) = (OpId(from.steps as u64), operation.label.clone());
-        output.events.push(next.actors[actor].sent(op, operation, &wire));
-        output.events.push(EventKind::Replied { op, actor, label, reply: reply.clone() });
+        output.events.push(next.actors[actor].sent(OpId(from.steps as u64), operation, &wire));
         // A script's 0 may mean anything.
         let zero = matches!(wire.command, Command::Redis(_));
         let refused = matches!(&reply, Reply::Value(value) if value.is_null() || zero && *value == 0);
         let may_write = runs && !footprint.reads_only && !(refused && touch.writes.is_empty());
         let handled = if may_write { touch.reads.clone() } else { Vec::new() };
-        match next.actors[actor].reply(&reply, output) {
-            Ok(()) => {}
-            Err(Failure { cause: Cause::Reply, why, .. }) => next.actors[actor].give_up(&why, output),
-            Err(Failure { why, .. }) => return Err(self.fail(Some(operation), format!("{name}: {why}"))),
+        let heard = if lost.is_empty() { reply } else { Reply::Lost("the connection broke".to_owned()) };
+        if !lost.is_empty() {
+            self.disconnect(next, |client| client.actors.contains(&(actor.0 as usize)));
+            output.events.extend(lost);
         }
+        self.take_reply(from, next, actor, &heard, output)?;
         Ok((touch, handled))
+    }
+
+    fn take_reply(
+        &self,
+        from: &Node,
+        next: &mut Node,
+        actor: ActorId,
+        reply: &Reply,
+        output: &mut Output,
+    ) -> Result<(), ExploreError> {
+        let Some(operation) = from.actors[actor].next_operation() else { return Ok(()) };
+        let (op, label) = (OpId(from.steps as u64), operation.label.clone());
+        output.events.push(EventKind::Replied { op, actor, label, reply: reply.clone() });
+        match next.actors[actor].reply(reply, output) {
+            Ok(()) => Ok(()),
+            Err(Failure { cause: Cause::Reply, why, .. }) => {
+                next.actors[actor].give_up(&why, output);
+                Ok(())
+            }
+            Err(Failure { why, .. }) => {
+                let name = operation_name(&self.scenario, actor, &operation.label);
+                Err(self.fail(Some(operation), format!("{name}: {why}")))
+            }
+        }
+    }
+
+    /// The connections of some clients break: what was queued on them since MULTI is gone.
+    fn disconnect(&self, next: &mut Node, which: impl Fn(&ClientPlan) -> bool) {
+        for client in self.scenario.clients.iter().filter(|client| which(client)) {
+            client.actors.clone().for_each(|n| next.queued[n] = None);
+        }
     }
 
     fn footprint(&mut self, server: usize, wire: &Wire, operation: &str) -> Result<Footprint, ExploreError> {
@@ -208,32 +252,60 @@ impl InProcess {
     fn step(&mut self, from: &Node, pick: Pick) -> Result<(Node, StepFootprint), ExploreError> {
         let mut next = from.clone();
         next.steps += 1;
-        next.tally.add(pick);
+        next.tally.add(pick, self.situation(from).is_slow());
         let (mut touch, mut handled) = (StepFootprint::everything(), Vec::new());
-        let choice = pick.choice(&self.scenario);
         let mut output = Output::at(from.now);
-        output.events.push(EventKind::Chose(choice.clone()));
-        let stop = match choice {
-            Choice::Move { .. } => Stop::Move,
-            Choice::Timer | Choice::Pass { .. } => Stop::Passed,
-            Choice::Inject(fault) => {
-                output.events.push(EventKind::Fault(fault));
-                Stop::Fault
+        // All but the last end with their stop; what is lost is lost after the move.
+        let choices = pick.choices(&self.scenario);
+        let (before, after) = choices.split_at(if choices.len() > 2 { 2 } else { choices.len() });
+        let mut stop = Stop::Fault;
+        for (n, choice) in before.iter().enumerate() {
+            if n > 0 {
+                output.events.push(EventKind::Stop { item: from.steps, stop });
             }
-        };
+            stop = begin_choice(choice, &mut output.events);
+        }
         let passed = match pick {
             Pick::Move(actor) => {
-                (touch, handled) = self.make_move(from, &mut next, actor, &mut output)?;
+                (touch, handled) = self.make_move(from, &mut next, actor, Vec::new(), &mut output)?;
+                Ok(())
+            }
+            Pick::LoseReply(actor, _) => {
+                let mut lost = vec![EventKind::Stop { item: from.steps, stop }];
+                stop = begin_choice(&after[0], &mut lost);
+                handled = self.make_move(from, &mut next, actor, lost, &mut output)?.1;
+                output.events.push(EventKind::Stop { item: from.steps, stop });
+                stop = begin_choice(&after[1], &mut output.events);
                 Ok(())
             }
             Pick::Timer => self.pass(&mut next, &mut output),
-            Pick::Thaw(_) => next.actors.wake_until(from.now, |_| true, &mut output),
-            Pick::Freeze(_) => Ok(()),
+            Pick::Pass(millis) => self.pass_by(Duration::from_millis(millis), &mut next, &mut output),
+            Pick::Thaw(_) => {
+                let runs = |actor| next.tally.runs(&self.scenario, actor);
+                next.actors.wake_until(from.now, runs, &mut output)
+            }
+            Pick::Freeze(_) | Pick::Mend(..) => Ok(()),
             Pick::Crash(client) => {
                 for n in self.scenario.clients[client].actors.clone() {
                     next.actors[program::actor_id(n)].kill();
                     next.queued[n] = None;
                 }
+                Ok(())
+            }
+            Pick::Cut(client, _) => {
+                let name = self.scenario.clients[client].name.clone();
+                self.disconnect(&mut next, |plan| plan.name == name);
+                Ok(())
+            }
+            Pick::Restart(server) => {
+                self.disconnect(&mut next, |_| true);
+                if !keeps_its_keys(&self.scenario) {
+                    self.change_keys(&mut next, server, |_| Keyspace::default());
+                }
+                Ok(())
+            }
+            Pick::Skew(server, ahead) => {
+                self.change_keys(&mut next, server, |keyspace| keyspace.aged(ahead));
                 Ok(())
             }
         };
@@ -259,21 +331,41 @@ impl InProcess {
         Ok((next, touch))
     }
 
+    /// What a fault makes of the keys of a server.
+    fn change_keys(&mut self, next: &mut Node, server: usize, change: impl FnOnce(&Keyspace) -> Keyspace) {
+        let name = self.scenario.lab().servers()[server];
+        if let Some(n) = self.servers.find(name) {
+            // What is over is not brought back by a clock that is set back.
+            let changed = change(&self.servers.living(&next.keyspaces[n], next.now));
+            next.keyspaces[n] = self.servers.intern(changed);
+        }
+    }
+
+    /// Time passes by so much, and a little more: all waits that end by then end on the way.
+    fn pass_by(&self, by: Duration, next: &mut Node, output: &mut Output) -> Result<(), Failure> {
+        let target = output.now + by;
+        loop {
+            let timer = next.actors.next_timer(|actor| next.tally.runs(&self.scenario, actor));
+            let timer = timer.filter(|(_, due)| *due <= target);
+            output.now = output.now.max(surely_after(timer.map_or(target, |(_, due)| due)));
+            let Some((actor, _)) = timer else { return Ok(()) };
+            next.actors[actor].wake(output)?;
+        }
+    }
+
     /// Time passes to the next timer, and a little more; the others are put off by as much.
     fn pass(&self, next: &mut Node, output: &mut Output) -> Result<(), Failure> {
-        let frozen = next.tally.frozen;
-        let runs = |actor| runs(&self.scenario, actor, frozen);
+        let runs = |actor| next.tally.runs(&self.scenario, actor);
         let Some((_, due)) = next.actors.next_timer(runs) else { return Ok(()) };
-        let end = next_milli(due);
-        next.actors.put_off(due, end.since(due));
-        output.now = output.now.max(end);
+        output.now = output.now.max(next_milli(due));
+        next.actors.put_off(due, output.now.since(due));
         next.actors.wake_until(due, runs, output)
     }
 
     /// Goes to a node step by step, from the beginning.
     fn go_again(&mut self, to: &Node) -> Result<Node, ExploreError> {
         self.servers.reset()?;
-        let Some(mut node) = self.root.clone() else { return self.begin() };
+        let mut node = self.root.clone().map_or_else(|| self.begin(), Ok)?;
         for step in to.trail.steps() {
             node = self.step(&node, step.pick)?.0;
             step.must_match(node.trail.last(), &self.scenario)?;
@@ -282,13 +374,45 @@ impl InProcess {
     }
 
     pub(crate) fn situation(&self, node: &Node) -> Situation {
-        Situation::new(&node.actors, &self.scenario, node.tally, false)
+        let expiry = if self.rules.slow > node.tally.slow { next_expiry(node) } else { None };
+        Situation::new(&node.actors, &self.scenario, &node.tally, false).with_expiry(expiry)
     }
+}
+
+/// In how many milliseconds the next key ends, as a choice says it, which overshoots by 2.
+fn next_expiry(node: &Node) -> Option<u64> {
+    let now = node.now.as_millis();
+    let entries = node.keyspaces.iter().flat_map(|keyspace| &keyspace.entries);
+    let living = entries.filter(|entry| entry.lives(node.now));
+    let first = living.filter_map(|entry| entry.ends).min()?;
+    Some(u64::try_from(first - 1 - now).unwrap_or(0))
+}
+
+/// The event that a choice begins with, and a fault is; and what it stops at.
+fn begin_choice(choice: &Choice, events: &mut Vec<EventKind>) -> Stop {
+    events.push(EventKind::Chose(choice.clone()));
+    match choice {
+        Choice::Move { .. } => Stop::Move,
+        Choice::Timer | Choice::Pass { .. } => Stop::Passed,
+        Choice::Inject(fault) => {
+            events.push(EventKind::Fault(fault.clone()));
+            Stop::Fault
+        }
+    }
+}
+
+/// Whether a server that is killed has its keys when it is started again.
+fn keeps_its_keys(scenario: &Scenario) -> bool {
+    !matches!(scenario.settings().appendonly, None | Some(Appendonly::No))
 }
 
 impl OnServers for InProcess {
     fn lab(&self) -> &Lab {
         &self.servers.lab
+    }
+
+    fn states(&mut self) -> Option<impl StateSpace> {
+        self.has_states().then(|| CollapsedStates::new(self))
     }
 
     fn release(&self) -> Box<dyn Fn() + Send + Sync> {
@@ -318,19 +442,19 @@ impl Explorer for InProcess {
             let states = self.servers.states(&keyspaces, output.now)?;
             kinds.extend(states.into_iter().map(EventKind::State));
         }
-        self.beginning = kinds.into_iter().map(|kind| Event { at: output.now, kind }).collect();
+        let beginning = kinds.into_iter().map(|kind| Event { at: output.now, kind }).collect();
         let mut node = Node {
             queued: vec![None; actors.len()],
             actors,
             now: output.now,
-            tally: Tally::default(),
+            tally: Tally::new(&self.scenario),
             steps: 0,
             keyspaces,
             tracked: Tracked::new(&self.scenario),
             broken: Vec::new(),
-            trail: Trail::default(),
+            trail: Trail::beginning(beginning),
         };
-        for event in &self.beginning {
+        for event in node.trail.last() {
             node.tracked.take(0, event, &mut StepFootprint::default());
         }
         self.check_invariants(&mut node, &mut StepFootprint::default(), &[])?;

@@ -90,6 +90,12 @@ impl Keyspace {
         found.ok().map(|n| &self.entries[n])
     }
 
+    /// As a server has it whose clock is set ahead by so many milliseconds: its keys end sooner.
+    pub(crate) fn aged(&self, ahead: i64) -> Self {
+        let aged = |entry: &Entry| Entry { ends: entry.ends.map(|ends| ends - ahead), ..entry.clone() };
+        Self { entries: self.entries.iter().map(aged).collect() }
+    }
+
     pub(crate) fn has_ends(&self) -> bool {
         self.entries.iter().any(|entry| entry.ends.is_some())
     }

@@ -11,6 +11,8 @@ pub(crate) mod replayable;
 pub(crate) mod rules;
 pub(crate) mod script;
 pub(crate) mod servers;
+pub(crate) mod state_space;
+pub(crate) mod symmetry;
 pub(crate) mod tracked;
 pub(crate) mod trail;
 pub(crate) mod watched;
@@ -19,10 +21,16 @@ pub use in_process::InProcess;
 pub use processes::Processes;
 pub use rules::Rules;
 
-use crate::{lab::Lab, run::explore::Explorer};
+use crate::{
+    lab::Lab,
+    run::explore::{Explorer, states::StateSpace},
+};
 
 pub(crate) trait OnServers: Explorer<Node: Sync> + Send + 'static {
     fn lab(&self) -> &Lab;
+
+    /// Its states, where orders can be counted by them.
+    fn states(&mut self) -> Option<impl StateSpace>;
 
     /// What frees, from another thread, the one that waits for the servers or clients.
     fn release(&self) -> Box<dyn Fn() + Send + Sync>;

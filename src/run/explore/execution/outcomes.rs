@@ -31,6 +31,11 @@ impl OutcomeCache {
     pub(crate) fn new(scenario: &Scenario) -> Self {
         Self { asked: Asked::of(scenario), outcomes: HashMap::new(), answers: HashMap::new() }
     }
+
+    /// The counters that outcomes tell.
+    pub(crate) fn counters(&self) -> impl Iterator<Item = &String> {
+        self.asked.counters()
+    }
 }
 
 impl InProcess {
@@ -59,11 +64,11 @@ impl InProcess {
         Ok(())
     }
 
-    fn is_so(&mut self, n: usize, watch: &Watch, node: &Node) -> Result<bool, ExploreError> {
+    pub(crate) fn is_so(&mut self, n: usize, watch: &Watch, node: &Node) -> Result<bool, ExploreError> {
         let is_so =
             |scenario, log: &Log| verdict::is_so(scenario, log, &watch.expr).map_err(ExploreError::Invariant);
         let Some(reads) = watch.reads.as_ref().filter(|_| !watch.wants_log) else {
-            return is_so(&self.scenario, &self.log(node));
+            return is_so(&self.scenario, &node.trail.log());
         };
         let count = |counter: &String| node.tracked.counters.get(counter).copied().unwrap_or(0);
         let entries = self.entries(node, &reads.keys);
@@ -81,16 +86,6 @@ impl InProcess {
         let holds = is_so(&self.scenario, &log)?;
         self.cache.answers.insert(question, holds);
         Ok(holds)
-    }
-
-    /// The log of a run with client processes would be this one, but for the sessions.
-    fn log(&self, node: &Node) -> Log {
-        let mut log = Log::new();
-        log.extend(self.beginning.iter().cloned());
-        for step in node.trail.steps() {
-            log.extend(step.events.iter().cloned());
-        }
-        log
     }
 
     /// A log of no more than what was counted at a node and, where that is wanted, what the servers hold there.
@@ -149,6 +144,12 @@ impl InProcess {
         };
         let mut broken: Vec<Broken> = node.tracked.broken(&self.scenario).collect();
         broken.extend(node.broken.iter().cloned());
-        Ok(Ending { outcome, cut: self.situation(&node).is_cut(&self.rules), broken })
+        let cut = self.situation(&node).is_cut(&self.rules);
+        Ok(Ending {
+            outcome,
+            cut,
+            stuck: node.tally.stuck(&self.scenario, &node.actors).filter(|_| !cut),
+            broken,
+        })
     }
 }

@@ -12,6 +12,7 @@ use super::{
     OnServers,
     commands::Commands,
     rules::{Rules, Situation, Tally, operation_name},
+    state_space::CollapsedStates,
     tracked::Tracked,
     trail::Trail,
 };
@@ -19,10 +20,10 @@ use crate::{
     client::{RespConnection, protocol::Wire},
     lab::{Lab, LabOptions},
     lesson::{PRIMARY, Scenario, plan::NeverPlan},
-    log::{Access, ActorId, Command, Event, EventKind, Product},
+    log::{Access, ActorId, Command, Event, EventKind, FILES, Product},
     program::Request,
     run::{
-        explore::{Broken, Ending, ExploreError, Explorer, Pick, StepFootprint},
+        explore::{Broken, Ending, ExploreError, Explorer, Pick, StepFootprint, Stuck, states::StateSpace},
         race::{Outcome, racer::Racer},
         session::{EngineError, setup, supervision::supervised},
     },
@@ -34,6 +35,7 @@ pub struct Node {
     trail: Trail,
     picks: Arc<[Pick]>,
     cut: bool,
+    stuck: Option<Stuck>,
 }
 
 pub struct Processes {
@@ -61,7 +63,7 @@ impl Processes {
             runtime: Handle::current(),
             off: watch::Sender::new(false),
             here: None,
-            tally: Tally::default(),
+            tally: Tally::new(scenario),
             steps: 0,
             tracked: Tracked::new(scenario),
             commands: Commands::default(),
@@ -70,14 +72,21 @@ impl Processes {
     }
 
     fn node(&self, trail: Trail) -> Node {
+        let situation = self.situation();
+        let cut = situation.is_cut(&self.rules);
+        let stuck = self.tally.stuck(&self.scenario, &self.racer.director.actors).filter(|_| !cut);
+        Node { trail, picks: situation.picks(&self.rules).into(), cut, stuck }
+    }
+
+    fn situation(&self) -> Situation {
         let director = &self.racer.director;
         let ends = director.next_end().is_some();
-        let situation = Situation::new(&director.actors, &self.scenario, self.tally, ends);
-        Node { trail, picks: situation.picks(&self.rules).into(), cut: situation.is_cut(&self.rules) }
+        Situation::new(&director.actors, &self.scenario, &self.tally, ends)
     }
 
     fn begin_order(&mut self) -> Result<(), ExploreError> {
-        (self.tally, self.steps, self.tracked) = (Tally::default(), 0, Tracked::new(&self.scenario));
+        (self.tally, self.steps, self.tracked) =
+            (Tally::new(&self.scenario), 0, Tracked::new(&self.scenario));
         if self.here.take().is_some() {
             self.wait(async |racer| racer.finish_order().await)?;
         }
@@ -124,10 +133,12 @@ impl Processes {
     /// Takes a step from the current node. Gives the replies.
     fn step(&mut self, pick: Pick, touch: &mut StepFootprint) -> Result<Vec<Event>, ExploreError> {
         let from = self.racer.director.log().len();
-        let choice = pick.choice(&self.scenario);
-        self.tally.add(pick);
+        let slow = self.situation().is_slow();
+        self.tally.add(pick, slow);
         self.steps += 1;
-        self.wait(async |racer| racer.take_choice(&choice).await)?;
+        for choice in pick.choices(&self.scenario) {
+            self.wait(async |racer| racer.take_choice(&choice).await)?;
+        }
         self.see(from, touch);
         let events = self.racer.director.log().events()[from..].iter();
         Ok(events.filter(|event| matches!(event.kind, EventKind::Replied { .. })).cloned().collect())
@@ -146,6 +157,9 @@ impl Processes {
             Some(Ok(Request::Command(Wire { command: Command::Local { name, .. }, .. }))) => {
                 let client = &self.scenario.actors[actor.0 as usize].actor.client;
                 touch.writes.push(format!("{client} {name}").into());
+            }
+            Some(Ok(Request::Command(Wire { command: Command::Flock { path, .. }, .. }))) => {
+                touch.writes.push(format!("{FILES} {path}").into());
             }
             // Reading is seen by nobody; a change may notify whoever watches.
             Some(Ok(Request::Command(wire)))
@@ -217,6 +231,11 @@ impl OnServers for Processes {
         &self.racer.director.harness.lab
     }
 
+    fn states(&mut self) -> Option<impl StateSpace> {
+        // What processes have done cannot be put back.
+        None::<CollapsedStates<'_>>
+    }
+
     fn release(&self) -> Box<dyn Fn() + Send + Sync> {
         let (off, health) = (self.off.clone(), self.lab().health());
         Box::new(move || {
@@ -268,6 +287,6 @@ impl Explorer for Processes {
             Some(Broken { invariant, ways })
         });
         let broken = self.tracked.broken(&self.scenario).chain(expressions).collect();
-        Ok(Ending { outcome, cut: node.cut, broken })
+        Ok(Ending { outcome, cut: node.cut, stuck: node.stuck, broken })
     }
 }

@@ -1,25 +1,42 @@
 //! What may be chosen next in an order.
 
 use crate::{
-    lesson::Scenario,
+    lesson::{Scenario, plan::PlannedOperation},
     log::ActorId,
-    program::{Actors, actor_id},
-    run::explore::Pick,
+    program::{Actors, State, actor_id},
+    run::explore::{Pick, Stuck},
 };
 
-/// Which steps an order may have.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Which steps an order may have. Clients and servers are told by their numbers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rules {
     /// An order is cut after so many moves.
     pub moves: usize,
+    /// An order has no more faults.
+    pub faults: usize,
+    /// How often time may pass although somebody could move.
+    pub slow: usize,
     pub crash: Vec<usize>,
     /// The clients that may be stopped for a while.
     pub freeze: Vec<usize>,
+    /// The clients that may not hear of what a server has done for them.
+    pub lose_reply: Vec<usize>,
+    /// The links that may be cut for a while: client and server.
+    pub cut: Vec<(usize, usize)>,
+    /// The servers that may be killed and started again.
+    pub restart: Vec<usize>,
+    /// The servers whose clock may be set ahead, and by how many milliseconds.
+    pub skew: Vec<(usize, i64)>,
 }
 
-/// Whether an actor's client is not the one that is stopped.
-pub(crate) fn runs(scenario: &Scenario, actor: ActorId, frozen: Option<usize>) -> bool {
-    frozen.is_none_or(|client| !scenario.clients[client].actors.contains(&(actor.0 as usize)))
+impl Rules {
+    /// Whether any fault befalls what only programs in Lockstep's own process can be told of.
+    pub(crate) fn need_restorable_servers(&self) -> bool {
+        !(self.lose_reply.is_empty()
+            && self.cut.is_empty()
+            && self.restart.is_empty()
+            && self.skew.is_empty())
+    }
 }
 
 /// `A.acquire`.
@@ -27,23 +44,89 @@ pub(crate) fn operation_name(scenario: &Scenario, actor: ActorId, label: &str) -
     format!("{}.{label}", scenario.actors[actor.0 as usize].actor.name)
 }
 
+/// The number of the server that an operation goes to: the first, where it names none.
+pub(crate) fn server_of(scenario: &Scenario, operation: &PlannedOperation) -> usize {
+    let named = operation.on.as_deref();
+    named.and_then(|on| scenario.lab().servers().iter().position(|server| *server == on)).unwrap_or(0)
+}
+
+/// What faults have done to a client.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub(crate) struct ClientState {
+    pub(crate) frozen: bool,
+    pub(crate) crashed: bool,
+    /// The servers to which its link is cut: a bit each.
+    pub(crate) cut: u32,
+}
+
+impl ClientState {
+    pub(crate) fn is_cut_from(self, server: usize) -> bool {
+        self.cut & 1 << server != 0
+    }
+}
+
 /// What an order has had so far that its rules count.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) moves: usize,
-    pub(crate) frozen: Option<usize>,
-    faulted: bool,
+    pub(crate) faults: usize,
+    pub(crate) slow: usize,
+    /// The servers whose clocks are wrong: a bit each.
+    pub(crate) skewed: u32,
+    pub(crate) clients: Vec<ClientState>,
 }
 
 impl Tally {
-    pub(crate) fn add(&mut self, pick: Pick) {
+    /// Before the first step.
+    pub(crate) fn new(scenario: &Scenario) -> Self {
+        Self { clients: vec![ClientState::default(); scenario.clients.len()], ..Self::default() }
+    }
+
+    /// Adds a step. `slow`: somebody could have moved.
+    pub(crate) fn add(&mut self, pick: Pick, slow: bool) {
+        let (time, fault) = match pick {
+            Pick::Move(_) | Pick::Thaw(_) | Pick::Mend(..) => (false, false),
+            Pick::Timer | Pick::Pass(_) => (true, false),
+            _ => (false, true),
+        };
+        self.moves += usize::from(matches!(pick, Pick::Move(_) | Pick::LoseReply(..)));
+        self.faults += usize::from(fault);
+        self.slow += usize::from(time && slow);
         match pick {
-            Pick::Move(_) => self.moves += 1,
-            Pick::Timer => {}
-            Pick::Thaw(_) => self.frozen = None,
-            Pick::Crash(_) => self.faulted = true,
-            Pick::Freeze(client) => (self.frozen, self.faulted) = (Some(client), true),
+            Pick::Thaw(client) => self.clients[client].frozen = false,
+            Pick::Freeze(client) => self.clients[client].frozen = true,
+            Pick::Crash(client) => {
+                self.clients[client] = ClientState { crashed: true, ..ClientState::default() };
+            }
+            Pick::Cut(client, server) => self.clients[client].cut |= 1 << server,
+            Pick::Mend(client, server) => self.clients[client].cut &= !(1 << server),
+            Pick::Skew(server, _) => self.skewed |= 1 << server,
+            _ => {}
         }
+    }
+
+    /// What faults have done to an actor's client.
+    pub(crate) fn of(&self, scenario: &Scenario, actor: ActorId) -> ClientState {
+        let n = actor.0 as usize;
+        let client = scenario.clients.iter().position(|plan| plan.actors.contains(&n));
+        client.map_or_else(ClientState::default, |client| self.clients[client])
+    }
+
+    /// Why somebody has not got to the end whom no fault has killed, where nothing more can happen.
+    pub(crate) fn stuck(&self, scenario: &Scenario, actors: &Actors) -> Option<Stuck> {
+        let left = actors.ids().filter(|actor| !self.of(scenario, *actor).crashed);
+        let why = left.filter_map(|actor| match actors[actor].state() {
+            State::Finished => None,
+            State::Dead => Some(Stuck::GaveUp),
+            State::Taking { .. } => Some(Stuck::LostWakeup),
+            _ => Some(Stuck::Deadlock),
+        });
+        why.max()
+    }
+
+    /// Whether an actor's client is not stopped.
+    pub(crate) fn runs(&self, scenario: &Scenario, actor: ActorId) -> bool {
+        !self.of(scenario, actor).frozen
     }
 }
 
@@ -51,25 +134,39 @@ impl Tally {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Situation {
     tally: Tally,
-    able: Vec<ActorId>,
+    /// With the server that each would ask, and its client.
+    able: Vec<(ActorId, usize, usize)>,
     /// Whether anybody waits for time to pass.
     timer: bool,
+    /// How many milliseconds must pass until the next key ends.
+    expiry: Option<u64>,
     /// The clients that have not come to the end of their programs.
     busy: Vec<usize>,
 }
 
 impl Situation {
     /// `ends`: whether some server ends somebody's wait inside it when its time has come.
-    pub(crate) fn new(actors: &Actors, scenario: &Scenario, tally: Tally, ends: bool) -> Self {
-        let runs = |actor| runs(scenario, actor, tally.frozen);
+    pub(crate) fn new(actors: &Actors, scenario: &Scenario, tally: &Tally, ends: bool) -> Self {
+        let runs = |actor| tally.runs(scenario, actor);
         let clients = scenario.clients.iter().enumerate();
         let busy = clients.filter(|(_, plan)| !plan.actors.clone().all(|n| actors[actor_id(n)].is_over()));
+        let asks = |actor: ActorId| {
+            let operation = actors[actor].next_operation();
+            let client = scenario.clients.iter().position(|plan| plan.actors.contains(&(actor.0 as usize)));
+            let server = operation.map_or(0, |operation| server_of(scenario, operation));
+            (actor, server, client.unwrap_or(0))
+        };
         Self {
-            tally,
-            able: actors.ready(runs).collect(),
+            tally: tally.clone(),
+            able: actors.ready(runs).map(asks).collect(),
             timer: ends || actors.next_timer(runs).is_some(),
+            expiry: None,
             busy: busy.map(|(n, _)| n).collect(),
         }
+    }
+
+    pub(crate) fn with_expiry(self, expiry: Option<u64>) -> Self {
+        Self { expiry, ..self }
     }
 
     /// Whether somebody could still move when the bound is reached.
@@ -77,64 +174,110 @@ impl Situation {
         self.tally.moves >= rules.moves && !self.able.is_empty()
     }
 
-    /// What may be chosen: moves first. Time passes only when nobody can move. One client may be killed or stopped,
-    /// once, at any time, and whoever is stopped may run again at any time after, and does when nothing else can
-    /// happen. After the last move nothing is chosen any more.
+    /// Whether time that passes now passes although somebody could move.
+    pub(crate) fn is_slow(&self) -> bool {
+        !self.able.is_empty()
+    }
+
+    /// What may be chosen: moves first. Time passes when nobody can move, and otherwise as often as may be: to the end of the
+    /// next wait, or of the next key. At any time there may be a fault, as long as there were not too many. Whoever is
+    /// stopped may run again at any time after, and does when nothing else can happen; a link that is cut may be mended.
+    /// After the last move nothing is chosen any more.
     pub(crate) fn picks(&self, rules: &Rules) -> Vec<Pick> {
         if self.is_cut(rules) {
             return Vec::new();
         }
-        let over = self.tally.moves >= rules.moves;
-        let mut picks: Vec<Pick> = self.able.iter().map(|actor| Pick::Move(*actor)).collect();
-        if picks.is_empty() && self.timer {
+        let Self { tally, able, busy, .. } = self;
+        let over = tally.moves >= rules.moves;
+        let mut picks: Vec<Pick> = able.iter().map(|(actor, ..)| Pick::Move(*actor)).collect();
+        let slow = self.is_slow() && tally.slow < rules.slow;
+        if self.timer && (picks.is_empty() || slow) {
             picks.push(Pick::Timer);
         }
-        if let Some(client) = self.tally.frozen
-            && (!over || picks.is_empty())
-        {
-            picks.push(Pick::Thaw(client));
+        picks.extend(self.expiry.filter(|_| slow).map(Pick::Pass));
+        if !over || picks.is_empty() {
+            let frozen = tally.clients.iter().enumerate().filter(|(_, client)| client.frozen);
+            picks.extend(frozen.map(|(client, _)| Pick::Thaw(client)));
         }
-        if !picks.is_empty() && !self.tally.faulted && !over {
-            let may = |clients: &Vec<usize>, client: &&usize| clients.contains(client);
-            let crash = self.busy.iter().filter(|client| may(&rules.crash, client));
-            let freeze = self.busy.iter().filter(|client| may(&rules.freeze, client));
-            picks.extend(crash.map(|client| Pick::Crash(*client)));
-            picks.extend(freeze.map(|client| Pick::Freeze(*client)));
+        if picks.is_empty() || over {
+            return picks;
         }
+        for client in busy {
+            let cut = (0..u32::BITS as usize).filter(|server| tally.clients[*client].is_cut_from(*server));
+            picks.extend(cut.map(|server| Pick::Mend(*client, server)));
+        }
+        if tally.faults >= rules.faults {
+            return picks;
+        }
+        let hit = |may: &[usize], client: usize| may.contains(&client) && !tally.clients[client].frozen;
+        let crash = busy.iter().filter(|client| hit(&rules.crash, **client));
+        picks.extend(crash.map(|client| Pick::Crash(*client)));
+        let freeze = busy.iter().filter(|client| hit(&rules.freeze, **client));
+        picks.extend(freeze.map(|client| Pick::Freeze(*client)));
+        let hears = |client: usize, server: usize| !tally.clients[client].is_cut_from(server);
+        let loses = able
+            .iter()
+            .filter(|(_, server, client)| rules.lose_reply.contains(client) && hears(*client, *server));
+        picks.extend(loses.map(|(actor, server, _)| Pick::LoseReply(*actor, *server)));
+        let cut = rules.cut.iter().filter(|(client, server)| {
+            busy.contains(client) && !tally.clients[*client].frozen && hears(*client, *server)
+        });
+        picks.extend(cut.map(|(client, server)| Pick::Cut(*client, *server)));
+        picks.extend(rules.restart.iter().map(|server| Pick::Restart(*server)));
+        let skew = rules.skew.iter().filter(|(server, _)| tally.skewed & 1 << server == 0);
+        picks.extend(skew.map(|(server, ahead)| Pick::Skew(*server, *ahead)));
         picks
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Rules, Situation, Tally};
+    use super::{ClientState, Rules, Situation, Tally};
     use crate::{log::ActorId, run::explore::Pick};
 
     const A: ActorId = ActorId(0);
 
     fn situation() -> Situation {
-        Situation { tally: Tally::default(), able: vec![A], timer: true, busy: vec![0, 1] }
+        let tally = Tally { clients: vec![ClientState::default(); 2], ..Tally::default() };
+        Situation { tally, able: vec![(A, 0, 0)], timer: true, expiry: Some(7), busy: vec![0, 1] }
     }
 
     fn rules() -> Rules {
-        Rules { moves: 3, crash: Vec::new(), freeze: vec![1] }
+        Rules { moves: 3, faults: 1, freeze: vec![1], ..Rules::default() }
     }
 
     #[test]
-    fn time_passes_only_when_nobody_can_move() {
+    fn time_passes_only_when_nobody_can_move_or_somebody_may_be_slow() {
         assert_eq!(situation().picks(&rules()), [Pick::Move(A), Pick::Freeze(1)]);
+        let mut slow = situation();
+        let rules_of_slow = Rules { slow: 1, ..rules() };
+        assert_eq!(slow.picks(&rules_of_slow), [Pick::Move(A), Pick::Timer, Pick::Pass(7), Pick::Freeze(1)]);
+        slow.tally.add(Pick::Pass(7), true);
+        assert_eq!(slow.picks(&rules_of_slow), [Pick::Move(A), Pick::Freeze(1)]);
         let mut nobody = situation();
         nobody.able.clear();
         assert_eq!(nobody.picks(&rules()), [Pick::Timer, Pick::Freeze(1)]);
     }
 
     #[test]
-    fn there_is_one_fault_and_whoever_is_stopped_runs_again() {
+    fn there_are_no_more_faults_than_may_be_and_whoever_is_stopped_runs_again() {
         let mut stopped = situation();
-        stopped.tally.add(Pick::Freeze(1));
+        stopped.tally.add(Pick::Freeze(1), false);
         assert_eq!(stopped.picks(&rules()), [Pick::Move(A), Pick::Thaw(1)]);
+        let two = Rules { faults: 2, crash: vec![0, 1], ..rules() };
+        assert_eq!(stopped.picks(&two), [Pick::Move(A), Pick::Thaw(1), Pick::Crash(0)]);
         (stopped.able, stopped.timer) = (Vec::new(), false);
         assert_eq!(stopped.picks(&rules()), [Pick::Thaw(1)]);
+    }
+
+    #[test]
+    fn a_cut_link_carries_nothing_until_it_is_mended() {
+        let rules = Rules { freeze: vec![], lose_reply: vec![0], cut: vec![(0, 0)], ..rules() };
+        let mut cut = situation();
+        assert_eq!(cut.picks(&rules), [Pick::Move(A), Pick::LoseReply(A, 0), Pick::Cut(0, 0)]);
+        cut.tally.add(Pick::Cut(0, 0), false);
+        let rules = Rules { faults: 2, ..rules };
+        assert_eq!(cut.picks(&rules), [Pick::Move(A), Pick::Mend(0, 0)]);
     }
 
     #[test]

@@ -143,6 +143,15 @@ impl Servers {
         &self.connections[server].name
     }
 
+    /// A keyspace without what is over by then.
+    pub(crate) fn living(&mut self, keyspace: &Arc<Keyspace>, at: LessonTime) -> Arc<Keyspace> {
+        self.known.living(keyspace, at)
+    }
+
+    pub(crate) fn intern(&mut self, keyspace: Keyspace) -> Arc<Keyspace> {
+        self.known.intern(keyspace)
+    }
+
     pub(crate) fn find(&self, name: &str) -> Option<usize> {
         self.connections.iter().position(|connection| connection.name == name)
     }
@@ -403,15 +412,21 @@ impl Transacting {
     }
 }
 
-/// An order's time is not the clock's, which never goes back.
+/// An order's time is not the clock's, which never goes back. It is whole milliseconds, as a key's end is; the
+/// clock's are not the server's, so a key seems to end within the millisecond before.
 fn to_order_time(state: &mut ServerState, ahead: i64) {
     if let Observed::Redis(keyspace) = &mut state.observed {
         for key in keyspace.keys.values_mut() {
             if let Some(ends) = &mut key.expires_at {
-                *ends = LessonTime::from_nanos(ends.as_nanos() - ahead);
+                *ends = at_or_after(ends.as_nanos() - ahead);
             }
         }
     }
+}
+
+fn at_or_after(nanos: i64) -> LessonTime {
+    let floor = LessonTime::from_nanos(nanos).as_millis();
+    LessonTime::from_millis(floor + i64::from(nanos.rem_euclid(1_000_000) != 0))
 }
 
 /// Asks how often which command was called, in scripts too.

@@ -66,6 +66,11 @@ impl Tracked {
         }
     }
 
+    /// The locks that ever had too many holders.
+    pub(crate) fn violated(&self) -> impl Iterator<Item = &str> {
+        self.overlaps.keys().map(String::as_str)
+    }
+
     /// The invariants that were broken by too many holders.
     pub(crate) fn broken(&self, scenario: &Scenario) -> impl Iterator<Item = Broken> {
         scenario.invariants.iter().enumerate().filter_map(|(invariant, plan)| match &plan.never {

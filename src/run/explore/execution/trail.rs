@@ -1,45 +1,64 @@
-//! The steps that lead to a node in the tree of orders, with what happened in each. Nodes share the steps that they have in
-//! common.
+//! The steps that lead to a node in the tree of orders, with what happened before the first and in each. Nodes share the
+//! steps that they have in common, also between workers.
 
 use std::sync::Arc;
 
 use super::rules::operation_name;
 use crate::{
     lesson::Scenario,
-    log::{ActorId, Event, EventKind, Reply},
+    log::{ActorId, Event, EventKind, Log, Reply},
     run::explore::{ExploreError, Pick},
 };
 
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Trail(Option<Arc<Step>>);
+pub(crate) struct Trail {
+    beginning: Arc<[Event]>,
+    last: Option<Arc<Step>>,
+}
 
 #[derive(Debug)]
 pub(crate) struct Step {
-    before: Trail,
+    before: Option<Arc<Step>>,
     pub(crate) pick: Pick,
     pub(crate) events: Vec<Event>,
 }
 
 impl Trail {
+    /// No step yet.
+    pub(crate) fn beginning(events: Vec<Event>) -> Self {
+        Self { beginning: events.into(), last: None }
+    }
+
     pub(crate) fn then(&self, pick: Pick, events: Vec<Event>) -> Self {
-        Self(Some(Arc::new(Step { before: self.clone(), pick, events })))
+        let step = Step { before: self.last.clone(), pick, events };
+        Self { beginning: Arc::clone(&self.beginning), last: Some(Arc::new(step)) }
     }
 
     pub(crate) fn steps(&self) -> Vec<Arc<Step>> {
-        let before = |step: &Arc<Step>| step.before.0.clone();
-        let mut steps: Vec<_> = std::iter::successors(self.0.clone(), before).collect();
+        let before = |step: &Arc<Step>| step.before.clone();
+        let mut steps: Vec<_> = std::iter::successors(self.last.clone(), before).collect();
         steps.reverse();
         steps
     }
 
-    /// What happened in the last step.
+    /// What happened in the last step, or before the first.
     pub(crate) fn last(&self) -> &[Event] {
-        self.0.as_ref().map_or(&[], |step| &step.events)
+        self.last.as_ref().map_or(&*self.beginning, |step| &step.events)
+    }
+
+    /// The log of a run with client processes would be this one, but for the sessions.
+    pub(crate) fn log(&self) -> Log {
+        let mut log = Log::new();
+        log.extend(self.beginning.iter().cloned());
+        for step in self.steps() {
+            log.extend(step.events.iter().cloned());
+        }
+        log
     }
 
     /// Whether it is this very trail, and not one of the same steps.
     pub(crate) fn is(&self, other: &Self) -> bool {
-        match (&self.0, &other.0) {
+        match (&self.last, &other.last) {
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),
             (None, None) => true,
             _ => false,
@@ -64,12 +83,22 @@ impl Step {
     }
 }
 
-/// A reply without what differs each time: ZooKeeper numbers all that is ever written.
+/// A reply without what differs each time: ZooKeeper and etcd number all that is ever written, and sessions.
 fn reply(event: &Event) -> Option<(ActorId, &str, Reply)> {
     let EventKind::Replied { actor, label, reply, .. } = &event.kind else { return None };
     let mut reply = reply.clone();
     if let Reply::Value(serde_json::Value::Object(fields)) = &mut reply {
-        for numbered in ["czxid", "mzxid", "pzxid", "ctime", "mtime"] {
+        for numbered in [
+            "czxid",
+            "mzxid",
+            "pzxid",
+            "ctime",
+            "mtime",
+            "owner",
+            "create_revision",
+            "mod_revision",
+            "revision",
+        ] {
             fields.remove(numbered);
         }
     }

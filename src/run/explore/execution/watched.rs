@@ -35,7 +35,7 @@ pub(crate) struct Reads {
     /// Keys, of this server or of any.
     pub(crate) keys: Vec<(String, Option<String>)>,
     /// Keys of whose history it asks.
-    past: Vec<String>,
+    pub(crate) past: Vec<String>,
     /// Whether it asks who has come to an end.
     ends: bool,
 }

@@ -59,6 +59,11 @@ impl<R: Runs> App<R> {
 
     /// The learner says what happens next: now, where the run can; in a branch, where the playhead is further back.
     fn decide(&mut self, choice: Choice) {
+        self.give_up_ballot();
+        self.carry_out(choice);
+    }
+
+    pub(crate) fn carry_out(&mut self, choice: Choice) {
         let Mode::Learning(lesson) = &mut self.mode else { return };
         if lesson.run.is_branching() {
             return;
@@ -88,7 +93,9 @@ impl<R: Runs> App<R> {
     }
 
     fn begin_branch(&mut self, past: Log, then: Option<Choice>) {
+        self.give_up_ballot();
         let Mode::Learning(lesson) = &mut self.mode else { return };
+        lesson.class.moves.retain(|(from, _)| *from < past.len());
         // The lab before goes down first: two labs at once help nobody.
         lesson.run.session = None;
         let session = self.runs.branch(&lesson.run.choice, past.clone());

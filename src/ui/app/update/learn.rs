@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{App, Mode, PAGE, next_speed, scrolled};
+use super::{App, MOST_ROWS, Mode, PAGE, ROWS, next_speed, scrolled};
 use crate::{
     run::Runs,
     ui::{
@@ -10,13 +10,19 @@ use crate::{
         state::{
             outcomes::ExplorationOptions,
             predicting::Answer,
-            screen::{Form, Scrolls},
+            screen::{Form, Lens, Scrolls},
         },
         view::Screen,
     },
 };
 
 impl<R: Runs> App<R> {
+    fn give_rows(&mut self, more: i16) {
+        let rows = (self.rows + more).clamp(-MOST_ROWS, MOST_ROWS);
+        self.rows = rows;
+        self.keep(|progress| progress.screen.rows = rows);
+    }
+
     pub(crate) fn learn(&mut self, action: Action, now: Instant) {
         let Mode::Learning(lesson) = &mut self.mode else { return };
         let (entry, variant) = (lesson.entry, lesson.variant);
@@ -28,18 +34,26 @@ impl<R: Runs> App<R> {
                 if lesson.single.is_some() => {}
             Action::Race => self.race(entry, variant),
             Action::Explore => self.explore(entry, variant, ExplorationOptions::default()),
-            Action::Compare => self.compare(entry, None),
+            Action::Compare => {
+                self.has_tried("compare");
+                self.compare(entry, None);
+            }
             Action::Free
             | Action::MoveActor(_)
             | Action::Timer
             | Action::Pass(_)
             | Action::Faults
             | Action::Choose(_)
-            | Action::Branches => self.act_in_free_play(action),
+            | Action::Branches => {
+                if action == Action::Free {
+                    self.has_tried("free");
+                }
+                self.act_in_free_play(action);
+            }
             Action::Restart => self.open(entry, variant),
             Action::Variant(next) => {
-                let other = self.catalogue.neighbour(entry, variant, next);
-                self.open(entry, other);
+                let (entry, variant) = self.catalogue.onward(entry, variant, next);
+                self.open(entry, variant);
             }
             Action::Answer(_) | Action::Skip => {
                 // The question is to be seen.
@@ -51,23 +65,38 @@ impl<R: Runs> App<R> {
                 });
             }
             Action::Focus => lesson.focus = lesson.focus.next(),
+            Action::Program => {
+                self.program = !self.program;
+                lesson.focus = match lesson.focus {
+                    Pane::Wire if self.program => Pane::Program,
+                    Pane::Program if !self.program => Pane::Story,
+                    other => other,
+                };
+                let shown = self.program;
+                self.keep(|progress| progress.screen.program = shown);
+            }
             Action::Faster(faster) => self.set_speed(next_speed(self.speed, faster), now),
             Action::Crowd => {
                 lesson.expanded = !lesson.expanded;
                 lesson.scrolls.set(Pane::Lanes, None);
             }
-            Action::Lens => self.lens = self.lens.other(),
+            Action::Lens => {
+                self.lens = self.lens.other();
+                let sequence = self.lens == Lens::Sequence;
+                self.keep(|progress| progress.screen.sequence = sequence);
+            }
             Action::Sideways(right) => self.move_aside(right),
             Action::Move(by) => match lesson.focus {
                 Pane::Lanes | Pane::Wire => self.select(by),
-                pane @ (Pane::Story | Pane::Servers) => self.scroll_pane(pane, by),
+                pane @ (Pane::Story | Pane::Servers | Pane::Program) => self.scroll_pane(pane, by),
             },
             Action::Page(by) => {
                 let pane = lesson.focus;
                 self.scroll_pane(pane, by * PAGE);
             }
+            Action::Rows(more) => self.give_rows(if more { ROWS } else { -ROWS }),
             Action::Zoom => self.form = self.form.toggled(Form::Zoomed),
-            Action::Present => self.form = self.form.toggled(Form::Presenting),
+            Action::Present => self.present(now),
             Action::Mark(next) => {
                 if let Some(position) = lesson.run.playback.mark(next) {
                     lesson.scrolls = Scrolls::default();
@@ -89,12 +118,32 @@ impl<R: Runs> App<R> {
                     Action::Back => lesson.run.back(now),
                     Action::End(end) => lesson.run.to(end),
                     Action::Toggle => lesson.run.toggle(now),
-                    _ => lesson.run.forward(now),
+                    _ => {
+                        lesson.run.forward(now);
+                        self.has_tried("step");
+                    }
                 }
             }
             // At home elsewhere, or done already.
             _ => {}
         }
+    }
+
+    /// Presents, with a clock from here on, or no more.
+    fn present(&mut self, now: Instant) {
+        self.form = self.form.toggled(Form::Presenting);
+        self.presenting = Some(now);
+    }
+
+    /// At the verdict, shows what proves it or no longer; `false` where there is none.
+    pub(crate) fn toggle_proof(&mut self, action: Action) -> bool {
+        let Mode::Learning(lesson) = &mut self.mode else { return false };
+        let asks = action == Action::Open && lesson.selected.is_none() && lesson.run.shows_verdict();
+        if asks {
+            lesson.proof = !lesson.proof;
+            lesson.scrolls = Scrolls::default();
+        }
+        asks
     }
 
     /// Moves the choice of an event, and what was scrolled follows it again.

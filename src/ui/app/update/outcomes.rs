@@ -33,7 +33,7 @@ pub struct OutcomesScreen {
 #[derive(Debug)]
 pub(crate) struct Single {
     pub(crate) screen: Box<OutcomesScreen>,
-    /// Which race it is; none is the shortest order that goes wrong.
+    /// Which race it is; none is the order that goes wrong.
     race: Option<OpenRace>,
 }
 
@@ -132,6 +132,11 @@ impl<R: Runs> App<R> {
             }
             (Action::Toggle, _) => outcomes.toggle(now),
             (Action::More, None) if !outcomes.more(now) => self.notice = Some(Notice::NoMoreRaces),
+            (Action::Broken(next), _) => {
+                if let Source::Exploration(exploration) = &mut outcomes.source {
+                    exploration.look_at_next(next);
+                }
+            }
             (Action::Races(into), _) => {
                 outcomes.enter(into);
             }
@@ -160,7 +165,7 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// Opens the chosen race, or the shortest order that goes wrong, on the lesson's screen.
+    /// Opens the chosen race, or the order that goes wrong and is looked at, on the lesson's screen.
     fn open_single(&mut self) {
         let Mode::Outcomes(screen) = &self.mode else { return };
         let outcomes = &screen.outcomes;
@@ -177,26 +182,35 @@ impl<R: Runs> App<R> {
                 (Some(OpenRace { number, outcome: outcome.clone(), why }), log)
             }
             Source::Exploration(exploration) => {
-                let shortest = exploration.found.as_ref().and_then(|found| found.explored.shortest.as_ref());
-                let Some(shortest) = shortest else {
+                let Some(breaking) = exploration.breaking() else {
                     self.notice = Some(Notice::NoOrder);
                     return;
                 };
-                (None, &shortest.log)
+                (None, &breaking.order.log)
             }
         };
         let mut run = Learning::of_log(choice, log, self.speed);
         run.playback.reduced_motion = self.reduced_motion;
+        let listings = self.listings(screen.entry, screen.variant);
         if let Mode::Outcomes(screen) = std::mem::replace(&mut self.mode, Mode::Browsing) {
             let mut lesson = Lesson::new(screen.entry, screen.variant, run);
+            lesson.listings = listings;
             lesson.single = Some(Single { screen, race });
             self.mode = Mode::Learning(Box::new(lesson));
             self.adapt();
         }
     }
 
-    /// From one run to those that it is one of, or from a lesson to the catalogue.
+    /// From one run to those that it is one of, or from a lesson to the catalogue or the card that opened it.
     pub(crate) fn leave_lesson(&mut self) {
+        self.keep_last();
+        self.give_up_ballot();
+        if let Some(interview) = &mut self.interview {
+            interview.away = false;
+            if interview.over_lesson {
+                return;
+            }
+        }
         if let Mode::Learning(lesson) = std::mem::replace(&mut self.mode, Mode::Browsing)
             && let Some(single) = lesson.single
         {

@@ -10,10 +10,10 @@ use super::{App, Mode, Single};
 use crate::{
     run::Runs,
     ui::{
-        state::{palette::Listed, screen::Overlay},
+        state::{catalogue::CatalogueEntry, palette::Listed, screen::Overlay},
         view::{
-            self, CatalogueView, CompareView, Context, FreeView, LessonView, Notice, OutcomesView,
-            PaletteView, Scene, Screen,
+            self, CatalogueView, CompareView, Context, FreeView, InterviewView, JoiningView, LessonView,
+            Notice, OutcomesView, PaletteView, Scene, Screen,
         },
     },
 };
@@ -24,6 +24,15 @@ impl<R: Runs> App<R> {
     }
 
     pub(crate) fn screen(&self) -> Option<Screen<'_>> {
+        if let Some(interview) = self.interviewing().filter(|_| !matches!(self.mode, Mode::Ending)) {
+            return Some(Screen::Interview(InterviewView {
+                interview,
+                catalogue: &self.catalogue,
+                reviews: self.reviews.get(),
+                moment: self.moment,
+                context: self.context(),
+            }));
+        }
         match &self.mode {
             Mode::Ending => None,
             Mode::Browsing => Some(Screen::Catalogue(CatalogueView {
@@ -33,6 +42,8 @@ impl<R: Runs> App<R> {
                 focus: self.catalogue_focus,
                 search: self.search.as_ref(),
                 scroll: self.reading,
+                preview: self.preview.as_ref(),
+                fingerprints: &self.fingerprints.made,
                 context: self.context(),
             })),
             Mode::Comparing(screen) => Some(Screen::Compare(CompareView {
@@ -65,6 +76,8 @@ impl<R: Runs> App<R> {
                         display: playback.display(),
                         keys: &self.keys,
                         flight: playback.in_flight(),
+                        whole: lesson.run.shows_verdict(),
+                        seen: playback.seen(),
                         expanded: lesson.expanded,
                         theme: self.theme,
                         lang: self.lang,
@@ -76,10 +89,17 @@ impl<R: Runs> App<R> {
                     speed: lesson.run.speed,
                     focus: lesson.focus,
                     form: self.form,
+                    presented: self.presented(),
                     scrolls: &lesson.scrolls,
                     lens: self.lens,
                     aside: lesson.aside,
+                    proof: lesson.proof,
                     predictions: &lesson.run.predictions,
+                    next: self.next_lesson(lesson.entry, lesson.variant),
+                    tip: self.progress.progress().tip(),
+                    listings: &lesson.listings,
+                    program: self.program,
+                    rows: self.rows,
                     // Whoever goes on from it by hand looks at another run.
                     single: lesson
                         .single
@@ -93,9 +113,16 @@ impl<R: Runs> App<R> {
                         live: lesson.run.can_choose(),
                         back: lesson.run.looks_back(),
                     }),
+                    class: self.class.as_deref(),
                 }))
             }
         }
+    }
+
+    /// The lesson that comes after a variant, where that is the last one of its lesson.
+    fn next_lesson(&self, entry: usize, variant: usize) -> Option<&CatalogueEntry> {
+        let (next, _) = self.catalogue.onward(entry, variant, true);
+        self.catalogue.entries.get(next).filter(|_| next != entry)
     }
 
     pub fn draw(&self, area: Rect, buf: &mut Buffer) {
@@ -103,6 +130,10 @@ impl<R: Runs> App<R> {
         view::draw(&screen, self.overlay, area, buf);
         if self.overlay == Overlay::Palette {
             self.palette_view(&self.listed()).draw(area, buf);
+        }
+        if let (Overlay::Joining, Some(class)) = (self.overlay, &self.class) {
+            let joined = class.room.as_ref().map(|_| class.tally.joined);
+            JoiningView { joining: &class.joining, joined, context: self.context() }.draw(area, buf);
         }
         let silent = match &self.mode {
             Mode::Learning(lesson) => lesson.run.silent.clone().map(Notice::Silent),

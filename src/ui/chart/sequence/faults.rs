@@ -1,7 +1,7 @@
 //! Faults in the sequence: what they do to lifelines, and to commands that are on their way.
 
 use super::{Message, Passage, Row, RowKind, Sequence};
-use crate::log::{ActorId, Belief, Condition, EventKind, Fault, LinkId, Log, Target, Way};
+use crate::log::{ActorId, Belief, Condition, Direction, EventKind, Fault, LinkId, Log, Target};
 
 impl Sequence {
     /// How far a command gets that is sent now.
@@ -23,7 +23,7 @@ impl Sequence {
                 match fault.leaves() {
                     Condition::Cut => drop(self.state.links.insert(link.clone(), Passage::Cut)),
                     // A link that holds replies lets commands pass.
-                    Condition::Held(Way::Both | Way::Requests) => {
+                    Condition::Held(Direction::Both | Direction::Requests) => {
                         self.state.links.insert(link.clone(), Passage::Held);
                     }
                     Condition::Open if self.state.links.remove(link) == Some(Passage::Held) => {

@@ -93,7 +93,7 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
         let who = worst.holders.iter().filter_map(|holder| world.actor(*holder));
         let who: Vec<&str> = who.map(|actor| actor.who.name.as_str()).take(3).collect();
         let (who, from) = (who.join(" + "), time::moment(worst.from));
-        let span = match worst.to {
+        let span = match worst.apart {
             Some(to) => words::FROM_TO.with(view.context.lang, &[&who, &from, &time::moment(to)]),
             None => words::SINCE.with(view.context.lang, &[&who, &from]),
         };

@@ -76,6 +76,8 @@ impl<'a> CompareView<'a> {
             keys: self.context.keys,
             flight: None,
             expanded: false,
+            whole: false,
+            seen: self.sides[side].world.position,
             theme: self.context.theme,
             lang: self.context.lang,
         })
@@ -151,9 +153,9 @@ impl<'a> CompareView<'a> {
     fn plot(&self, area: Rect, position: usize) -> Plot {
         let head = self.pair.head(self.slots);
         // Nothing is gained by showing what is right of the end.
-        let left = Plot::following(head, self.pair.charts[0].detail, area)
-            .min(self.pair.end().saturating_sub(area.width.into()));
-        Plot { left, head, position, area }
+        let tail = Plot::tail(self.pair.charts[0].detail).min(area.width / 2);
+        let left = Plot::following(head, tail, area).min(self.pair.end().saturating_sub(area.width.into()));
+        Plot::from(left, head, position, area)
     }
 
     pub(crate) fn draw(&self, area: Rect, buf: &mut Buffer) {

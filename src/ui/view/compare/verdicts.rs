@@ -26,7 +26,7 @@ fn lines(view: &CompareView<'_>, side: usize, width: usize) -> Vec<Line<'static>
             let Some(scene) = view.scene(side) else { return Vec::new() };
             let mut lines: Vec<Line<'static>> = Vec::new();
             for claim in &judged.claims {
-                lines.extend(verdict::claim_lines(&scene, claim, width));
+                lines.extend(verdict::claim_lines(&scene, claim, width, true));
             }
             if judged.outcome == Outcome::NotShown {
                 lines.extend(plain(words::NOT_SHOWN_WHY.get(view.context.lang), Role::Danger));

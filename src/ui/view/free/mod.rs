@@ -62,7 +62,21 @@ impl FreeView<'_> {
 
 impl<'a> LessonView<'a> {
     pub(crate) fn free_lines(&self, view: FreeView<'a>, width: u16) -> Vec<Line<'static>> {
-        FreePane { view: self, free: view, width: width.into() }.lines()
+        FreePane { view: self, free: view, width: width.into(), in_program: false }.lines()
+    }
+
+    /// What a client with a key would do, for its place in the program: the key's number, from 0, and the words.
+    pub(crate) fn choice_in_program(
+        &self,
+        actor: ActorId,
+        width: usize,
+    ) -> Option<(usize, Vec<Line<'static>>)> {
+        let free = self.free?;
+        let n = free.keyed().iter().position(|keyed| *keyed == actor)?;
+        let pane = FreePane { view: self, free, width, in_program: true };
+        let prospect = free.free.outlook.actors.get(actor.0 as usize);
+        let names = text::width(self.scene.name(actor));
+        Some((n, pane.actor(n, actor, prospect, (names, width))))
     }
 
     /// The key's number, from 0, of the client that a place of the pane is about.
@@ -72,7 +86,7 @@ impl<'a> LessonView<'a> {
         (column, line): (u16, usize),
         width: u16,
     ) -> Option<usize> {
-        let pane = FreePane { view: self, free: view, width: width.into() };
+        let pane = FreePane { view: self, free: view, width: width.into(), in_program: false };
         let from = pane.before().len();
         let line = line.checked_sub(from)?;
         let is_there = |block: &Block| block.rows.contains(&line) && block.columns.contains(&column.into());
@@ -84,6 +98,8 @@ struct FreePane<'v, 'a> {
     view: &'v LessonView<'a>,
     free: FreeView<'a>,
     width: usize,
+    /// Whether the operation's label stands in the line above.
+    in_program: bool,
 }
 
 struct Block {
@@ -166,20 +182,21 @@ impl<'a> FreePane<'_, 'a> {
         let next = prospect.and_then(|prospect| prospect.next.as_ref()).filter(|_| ahead);
         let (label, wire) = next.map_or(("", ""), |next| (next.label.as_str(), next.wire.as_str()));
         let server = next.map(|next| next.server.as_str()).filter(|server| !server.is_empty());
+        let told = if self.in_program { "" } else { label };
         let status = match blocked {
             None if !ahead => self.went_on(actor, prospect).unwrap_or_default(),
             None => match server {
-                Some(PRIMARY) => format!("{label}  {wire}  → {}", words::PRIMARY.get(lang)),
+                Some(PRIMARY) => format!("{told}  {wire}  → {}", words::PRIMARY.get(lang)),
                 // Where there is one server, it goes without saying.
-                Some(server) if scene.world.servers.len() > 1 => format!("{label}  {wire}  → {server}"),
-                Some(_) => format!("{label}  {wire}"),
-                None => format!("{label}  {}", words::WOULD_TAKE.with(lang, &[wire])),
+                Some(server) if scene.world.servers.len() > 1 => format!("{told}  {wire}  → {server}"),
+                Some(_) => format!("{told}  {wire}"),
+                None => format!("{told}  {}", words::WOULD_TAKE.with(lang, &[wire])),
             },
             Some(Blocked::Waits { until }) => words::WAITS_UNTIL.with(lang, &[label, &time::moment(until)]),
             Some(Blocked::Unanswered) => words::UNANSWERED.with(lang, &[wire]),
             Some(Blocked::Unnotified) => words::UNNOTIFIED.with(lang, &[wire]),
             Some(Blocked::Frozen) => format!("{} {}", glyphs::STOPPED, words::FROZEN.get(lang)),
-            Some(Blocked::Dead) => format!("{} {}", glyphs::KILLED, words::DEAD.get(lang)),
+            Some(Blocked::Dead) => format!("{} {}", scene.end_sign(actor), words::DEAD.get(lang)),
             Some(Blocked::Finished) => words::FINISHED.get(lang).to_owned(),
         };
         let able = blocked.is_none() && self.free.live;
@@ -190,7 +207,7 @@ impl<'a> FreePane<'_, 'a> {
         let mut lines = Vec::new();
         let name_style = if able { scene.actor_style(actor) } else { scene.style(Role::Chrome) };
         let mut first = vec![Span::styled(head, scene.style(key_role)), Span::styled(name, name_style)];
-        for row in text::wrap(&text::clean(&status), width.saturating_sub(indent + 1)) {
+        for row in text::wrap(text::clean(&status).trim_start(), width.saturating_sub(indent + 1)) {
             first.push(Span::styled(row, scene.style(role)));
             lines.push(Line::from(first));
             first = vec![Span::raw(" ".repeat(indent))];

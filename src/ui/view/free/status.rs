@@ -3,7 +3,10 @@
 use super::FreePane;
 use crate::{
     lesson::Expect,
-    ui::{state::free::Said, view::prelude::*},
+    ui::{
+        state::{classroom::BallotState, free::Said},
+        view::{prelude::*, voting},
+    },
     verdict::{
         compare::{Difference, Move},
         evidence,
@@ -12,11 +15,14 @@ use crate::{
 };
 
 const EVIDENCE_LINES: usize = 4;
+/// So many choices of a vote are shown with their votes.
+const MOST_BARS: usize = 4;
 
 impl<'a> FreePane<'_, 'a> {
     /// What stands above the clients: what was broken, what was said, the challenges.
     pub(crate) fn before(&self) -> Vec<Line<'static>> {
-        let mut lines = self.breach();
+        let mut lines = self.ballot();
+        lines.extend(self.breach());
         lines.extend(self.said());
         lines.extend(self.goals());
         lines
@@ -31,11 +37,47 @@ impl<'a> FreePane<'_, 'a> {
         (stops.count() <= 1).then_some(breached)
     }
 
+    /// The class's vote: how long it lasts and how many have voted; then what was chosen, and all that had votes.
+    fn ballot(&self) -> Vec<Line<'static>> {
+        let Some(class) = self.view.class.filter(|_| !self.free.back) else { return Vec::new() };
+        let Some(ballot) = &class.ballot else { return Vec::new() };
+        let (scene, lang) = (self.scene(), self.scene().lang);
+        match ballot.state {
+            BallotState::Open => {
+                let words = words::VOTE.with(lang, &[&ballot.seconds.to_string()]);
+                let mut lines = self.row(" ", Role::Accent, &words, Role::Accent);
+                lines.push(voting::turnout(scene.context(), ballot.voted(), class.tally.joined, self.width));
+                lines
+            }
+            BallotState::NobodyVoted => {
+                self.row("", Role::Warning, words::NOBODY_VOTED.get(lang), Role::Warning)
+            }
+            BallotState::Chosen(chosen) => {
+                let mut counted: Vec<(usize, &str, usize)> = Vec::new();
+                for (n, ((_, says), votes)) in ballot.choices.iter().zip(&ballot.votes).enumerate() {
+                    if *votes > 0 {
+                        counted.push((n, says.get(lang), *votes));
+                    }
+                }
+                // Of equals the first stays before the others.
+                counted.sort_by_key(|(_, _, votes)| std::cmp::Reverse(*votes));
+                counted.truncate(MOST_BARS);
+                let right: Vec<usize> = counted.iter().position(|(n, ..)| *n == chosen).into_iter().collect();
+                let choices = counted.into_iter().map(|(_, says, votes)| (says, votes));
+                voting::bars(scene.context(), choices, &right, self.width)
+            }
+        }
+    }
+
     fn breach(&self) -> Vec<Line<'static>> {
         let scene = self.scene();
         let (log, lang) = (scene.log, scene.lang);
         let Some(breached) = self.fresh() else { return Vec::new() };
-        let banner = format!(" {} {} ", glyphs::CUT, words::BROKE_IT.get(lang));
+        let broke = match self.view.class.and_then(|class| class.broken.as_ref()) {
+            None => words::BROKE_IT.get(lang).to_owned(),
+            Some(broken) => words::class_broke_it(lang, broken.moves),
+        };
+        let banner = format!(" {} {broke} ", glyphs::CUT);
         let mut lines =
             self.row(&banner, Role::Danger, &format!(" {}", breached.says.get(lang)), Role::Danger);
         let breach = log.events().get(breached.event).map(|event| &event.kind);

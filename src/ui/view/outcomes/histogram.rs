@@ -2,7 +2,7 @@
 
 use super::{List, OutcomesView};
 use crate::{
-    run::race::Outcome,
+    run::race::{Invariant, Outcome},
     ui::view::{paragraph, prelude::*},
 };
 
@@ -10,7 +10,8 @@ use crate::{
 const BAR: usize = 6;
 const BAR_CELL: &str = "█";
 
-pub fn words_of(outcome: &Outcome, lang: Lang) -> String {
+/// What a run came to, in words; what it broke, in the words of the lesson.
+pub fn words_of(outcome: &Outcome, invariants: &[Invariant], lang: Lang) -> String {
     let locks = outcome.locks.iter();
     let locks = locks.map(|(lock, fate)| words::fate(*fate).with(lang, &[lock]));
     let counters = outcome.counters.iter();
@@ -19,12 +20,18 @@ pub fn words_of(outcome: &Outcome, lang: Lang) -> String {
     let values = values.map(|(key, value)| format!("{key} = {}", value.as_deref().unwrap_or("nil")));
     let unfinished =
         (outcome.unfinished > 0).then(|| words::UNFINISHED.with(lang, &[&outcome.unfinished.to_string()]));
-    let broken = outcome.broken_beside_locks().map(str::to_owned);
-    let parts: Vec<String> = locks.chain(counters).chain(values).chain(unfinished).chain(broken).collect();
+    let broken = outcome.broken_beside_locks().map(|broken| {
+        let known = invariants.iter().find(|known| known.name == broken);
+        let says = known.map_or(broken, |known| known.says.get(lang));
+        says.trim_end_matches(['.', '。']).to_owned()
+    });
+    let figures: Vec<String> = locks.chain(counters).chain(values).chain(unfinished).collect();
+    let figures = Some(figures.join(words::AND.get(lang))).filter(|figures| !figures.is_empty());
+    let parts: Vec<String> = figures.into_iter().chain(broken).collect();
     if parts.is_empty() {
         return words::ALL_FINISHED.get(lang).to_owned();
     }
-    parts.join(words::AND.get(lang))
+    parts.join(" · ")
 }
 
 /// A share of a whole: `41.2%`.

@@ -103,7 +103,8 @@ impl OutcomesView<'_> {
         let rows = seen.iter().map(|seen| Row {
             broke: seen.violates,
             count: seen.runs,
-            words: text::clean(&words_of(seen.outcome, self.context.lang)).into_owned(),
+            words: text::clean(&words_of(seen.outcome, self.outcomes.invariants(), self.context.lang))
+                .into_owned(),
             percent: percent(seen.runs, all),
             beside: seen.seed.map(label).unwrap_or_default(),
             chosen: Some(seen.outcome) == chosen,

@@ -8,6 +8,7 @@ use crate::{
         state::outcomes::{Phase, Races},
         view::{paragraph, prelude::*},
     },
+    world::Holding,
 };
 
 /// Rows of the races below the outcomes at least, with their frame.
@@ -80,8 +81,9 @@ pub(super) fn draw(view: &OutcomesView<'_>, races: &Races, area: Rect, buf: &mut
     let room = usize::from(area.width.saturating_sub(4));
     let mut title = words::THOSE_RACES.get(view.context.lang).to_owned();
     if let Some(outcome) = view.outcomes.chosen() {
-        title =
-            words::ABOUT.with(view.context.lang, &[&title, &histogram::words_of(outcome, view.context.lang)]);
+        let lang = view.context.lang;
+        let outcome = histogram::words_of(outcome, view.outcomes.invariants(), lang);
+        title = words::ABOUT.with(lang, &[&title, &outcome]);
     }
     let title = format!(" {} ", text::fit(&title, room.saturating_sub(2)));
     let mut block = view.context.theme.pane(chosen.is_some()).title(Span::styled(title, view.style(role)));
@@ -97,9 +99,12 @@ pub(super) fn draw(view: &OutcomesView<'_>, races: &Races, area: Rect, buf: &mut
         return;
     };
     let digits = kind.numbers().last().map_or(1, |last| (u64::from(*last) + 1).to_string().len());
+    let visible = kind.numbers().iter().skip(from).take(inner.height.into());
+    let moves = visible.filter_map(|number| kind.log(*number)).map(moves);
+    let bars = moves.max().unwrap_or(0).min(usize::from(inner.width) / 2);
     for (y, place) in (inner.top()..inner.bottom()).zip(from..kind.numbers().len()) {
         let number = kind.numbers()[place];
-        let line = line(view, races, (kind, number), (chosen == Some(place), digits));
+        let line = line(view, races, (kind, number), (chosen == Some(place), digits), bars);
         buf.set_line(inner.x, y, &line, inner.width);
         if chosen == Some(place) {
             let whole = Rect { y, height: 1, ..inner };
@@ -113,18 +118,19 @@ fn line(
     races: &Races,
     (kind, number): (&Kind, u32),
     (chosen, digits): (bool, usize),
+    room: usize,
 ) -> Line<'static> {
     let mark = if chosen { "▸" } else { " " };
     let which = format!("{:>digits$}", u64::from(number) + 1);
     let seed = format!("{:<digits$}", races.seed(number));
-    let mut spans = vec![
+    let mut line = Line::from(vec![
         Span::styled(format!("{mark} "), view.style(Role::Accent)),
         Span::styled(words::RACE_ROW.with(view.context.lang, &[&which]), view.style(Role::Text)),
-        Span::styled(
-            format!("  {}", words::SEED.with(view.context.lang, &[&seed])),
-            view.style(Role::Chrome),
-        ),
-    ];
+    ]);
+    let seed = Span::styled(
+        format!("  {}", words::SEED.with(view.context.lang, &[&seed])),
+        view.style(Role::Chrome),
+    );
     let details = match kind.log(number) {
         Some(log) => {
             let steps = words::STEPS.with(view.context.lang, &[&steps(log).to_string()]);
@@ -132,8 +138,42 @@ fn line(
         }
         None => (format!("  {}", words::NOT_KEPT.get(view.context.lang)), Role::Warning),
     };
-    spans.push(Span::styled(details.0, view.style(details.1)));
-    Line::from(spans)
+    let details = Span::styled(details.0, view.style(details.1));
+    if let Some(log) = kind.log(number) {
+        let mut bars = bars(view, log, room);
+        let left = room - bars.iter().map(Span::width).sum::<usize>().min(room);
+        bars.push(Span::raw(" ".repeat(left)));
+        line.spans.push(Span::raw("  "));
+        line.spans.extend(bars);
+    }
+    line.spans.extend([seed, details]);
+    line
+}
+
+/// Who sent a command after whom: a sign each, red while a lock has too many holders.
+fn bars(view: &OutcomesView<'_>, log: &Log, room: usize) -> Vec<Span<'static>> {
+    let mut clients: Vec<&str> = log.actors().iter().map(|actor| actor.client.as_str()).collect();
+    clients.dedup();
+    let (mut bars, mut holding) = (Vec::new(), Holding::default());
+    for (n, event) in log.events().iter().enumerate() {
+        holding.take(n, event);
+        let EventKind::Sent { actor, .. } = &event.kind else { continue };
+        if bars.len() == room {
+            bars.pop();
+            bars.push(Span::styled("…", view.style(Role::Chrome)));
+            break;
+        }
+        let client = log.actor(*actor).and_then(|who| clients.iter().position(|name| *name == who.client));
+        let client = client.unwrap_or(0);
+        let style = view.context.theme.client(client);
+        let style = if holding.worst().is_some() { view.context.theme.clashing(style).1 } else { style };
+        bars.push(Span::styled(glyphs::client(client), style));
+    }
+    bars
+}
+
+fn moves(log: &Log) -> usize {
+    log.events().iter().filter(|event| matches!(event.kind, EventKind::Sent { .. })).count()
 }
 
 fn steps(log: &Log) -> usize {

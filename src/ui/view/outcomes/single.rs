@@ -5,7 +5,7 @@ use crate::{
     run::race::{Invariant, Outcome},
     text::Text,
     ui::{
-        state::outcomes::Exploration,
+        state::outcomes::{BreakingOrder, Exploration},
         view::{paragraph, prelude::*},
     },
 };
@@ -26,7 +26,7 @@ pub struct SingleRace<'a> {
 #[derive(Debug, Clone, Copy)]
 pub enum SingleRun<'a> {
     Race(SingleRace<'a>),
-    /// The shortest order that goes wrong, of those that were tried.
+    /// An order that goes wrong.
     Order(&'a Exploration),
 }
 
@@ -53,14 +53,17 @@ fn order(exploration: &Exploration, scene: &Scene<'_>, width: u16) -> Vec<Line<'
     let mut tell = |words: &str, role: Role| {
         lines.extend(paragraph::plain(words, columns, scene.style(role)));
     };
-    if let Some(shortest) = &found.explored.shortest {
-        let moves = shortest.moves.len().to_string();
+    if let Some(BreakingOrder { order, why, says, shortest, .. }) = exploration.breaking() {
+        let moves = order.moves.len().to_string();
         let words = if found.explored.complete { words::SHORTEST_OF } else { words::SHORTEST_SO_FAR };
-        tell(&words.with(lang, &[&moves]), Role::Text);
-        tell(&format!("✗ {}", shortest.moves.join(" → ")), Role::Danger);
-    }
-    if let Some(why) = &found.why {
-        tell(why.get(lang), Role::Text);
+        match says.filter(|_| !shortest) {
+            Some(says) => tell(says.get(lang), Role::Text),
+            None => tell(&words.with(lang, &[&moves]), Role::Text),
+        }
+        tell(&format!("✗ {}", order.moves.join(" → ")), Role::Danger);
+        if let Some(why) = why {
+            tell(why.get(lang), Role::Text);
+        }
     }
     if scene.chart.beats.iter().any(|beat| beat.clash) {
         let key = scene.keys.label("next-mark");
@@ -80,7 +83,7 @@ impl SingleRace<'_> {
         if broke {
             what.push_str("✗ ");
         }
-        what.push_str(&words_of(self.outcome, lang));
+        what.push_str(&words_of(self.outcome, self.invariants, lang));
         let mut lines = Vec::new();
         let both = format!("{which} {what}");
         let mut tell = |words: &str, role: Role| {
@@ -92,8 +95,10 @@ impl SingleRace<'_> {
             tell(&which, Role::Text);
             tell(&what, role);
         }
+        // What is broken beside the locks has been said.
         for invariant in self.invariants {
-            if self.outcome.broken.contains(&invariant.name) {
+            let said = self.outcome.broken_beside_locks().any(|name| name == invariant.name);
+            if self.outcome.broken.contains(&invariant.name) && !said {
                 tell(invariant.says.get(lang), Role::Text);
             }
         }

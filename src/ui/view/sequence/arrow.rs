@@ -112,7 +112,7 @@ fn words_of(scene: &Scene<'_>, row: &Row, message: Message) -> Words {
     };
     let reply_words = |event: &EventKind| match event {
         EventKind::Replied { reply: Reply::Lost(why), .. } => {
-            Some(format!("{}: {why}", words::LOST.get(scene.lang)))
+            Some(format!("{}{}{why}", words::LOST.get(scene.lang), scene.lang.colon()))
         }
         EventKind::Replied { reply, .. } => Some(reply.to_string()),
         _ => None,

@@ -46,7 +46,7 @@ pub(crate) fn draw_fault(
         }
         EventKind::ServerDied { server, .. } => {
             let words = words::SERVER_DIED.get(scene.lang);
-            (glyphs::KILLED, format!("{server}: {words}"))
+            (glyphs::CUT, format!("{server}: {words}"))
         }
         _ => return,
     };
@@ -74,7 +74,7 @@ pub(crate) fn draw_link(
         .filter(|event| *event < position)
         .filter_map(|event| scene.fault(event)?.link().map(ToString::to_string));
     let links = links.collect::<Vec<_>>().join(", ");
-    let words = format!(" {glyph} {}: {links} ", fault::done(scene.lang, first));
+    let words = format!(" {glyph} {}{}{links} ", fault::done(scene.lang, first), scene.lang.colon());
     let style = scene.style(Role::Danger);
     draw_gap(scene, layout, (&words, y), buf);
     let seen = ends.iter().filter(|(_, _, event)| *event < position);

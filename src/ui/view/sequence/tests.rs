@@ -10,7 +10,7 @@ use crate::ui::view::sequence as draw;
 use crate::{
     clock::LessonTime,
     log::{
-        ActorId, EventKind, Fault, LinkId, Log, Reply, Stop, Way,
+        ActorId, Direction, EventKind, Fault, LinkId, Log, Reply, Stop,
         testing::{LogBuilder, actor, any_belief, believes, counted, crowd, holds, ready, replied, sent},
     },
     text::Lang,
@@ -47,7 +47,7 @@ fn happening() -> impl Strategy<Value = EventKind> {
         client().prop_map(|client| Fault::Crash { client }),
         client().prop_map(|client| Fault::Freeze { client }),
         client().prop_map(|client| Fault::Thaw { client }),
-        link().prop_map(|link| Fault::Hold { link, way: Way::Both }),
+        link().prop_map(|link| Fault::Hold { link, way: Direction::Both }),
         link().prop_map(|link| Fault::Release { link }),
         link().prop_map(|link| Fault::Cut { link }),
         link().prop_map(|link| Fault::Drop { link }),
@@ -118,6 +118,8 @@ fn with_scene<T>(
         keys: &KeyMap::default(),
         flight: None,
         expanded: false,
+        whole: false,
+        seen: position,
         theme: Theme::default(),
         lang: Lang::Zh,
     })

@@ -1,0 +1,204 @@
+//! The vDSO of a program that reads the clock there itself, past libc, as Go's do: its private copy in this process is
+//! changed so that `__vdso_clock_gettime` goes to the reader below. Asked for by `LESSON_CLOCK_VDSO`.
+//!
+//! The reader may run on a small stack, and on a thread that libc knows nothing of: no call of libc, nothing of the thread's.
+
+#[cfg(target_arch = "x86_64")]
+mod x86_64 {
+    use core::{
+        arch::asm,
+        ffi::{CStr, c_char, c_int, c_ulong, c_void},
+        ptr, slice,
+        sync::atomic::Ordering,
+    };
+
+    use super::CHANGED;
+    use crate::{
+        libc::*,
+        moment::{Family, Page},
+    };
+
+    const AT_SYSINFO_EHDR: c_ulong = 33;
+    const PT_LOAD: u32 = 1;
+    const PT_DYNAMIC: u32 = 2;
+    const DT_HASH: i64 = 4;
+    const DT_STRTAB: i64 = 5;
+    const DT_SYMTAB: i64 = 6;
+    const DT_GNU_HASH: i64 = 0x6fff_fef5;
+    const PAGE_SIZE: usize = 4096;
+    const SYS_SCHED_YIELD: i64 = 24;
+    const SYS_CLOCK_GETTIME: i64 = 228;
+
+    unsafe extern "C" {
+        fn getauxval(kind: c_ulong) -> c_ulong;
+        fn mprotect(at: *mut c_void, size: usize, prot: c_int) -> c_int;
+    }
+
+    #[repr(C)]
+    struct Header {
+        ident: [u8; 16],
+        kind: [u16; 2],
+        version: u32,
+        entry: u64,
+        segments_at: u64,
+        sections_at: u64,
+        flags: u32,
+        sizes: [u16; 2],
+        segments: u16,
+    }
+
+    #[repr(C)]
+    struct Segment {
+        kind: u32,
+        flags: u32,
+        offset: u64,
+        address: u64,
+        physical: u64,
+        in_file: u64,
+        in_memory: u64,
+        align: u64,
+    }
+
+    #[repr(C)]
+    struct Symbol {
+        name: u32,
+        info: u8,
+        other: u8,
+        section: u16,
+        value: u64,
+        size: u64,
+    }
+
+    fn system_call(number: i64, one: usize, two: usize) -> i64 {
+        let result;
+        // SAFETY: the two calls that are made write no memory but the place that the caller gives.
+        unsafe {
+            asm!("syscall", inlateout("rax") number => result, in("rdi") one, in("rsi") two,
+                 lateout("rcx") _, lateout("r11") _, options(nostack));
+        }
+        result
+    }
+
+    /// The real time, without a call of libc and without the vDSO.
+    pub(crate) fn real(clock: c_int) -> i64 {
+        let mut time = Timespec { seconds: 0, nanos: 0 };
+        system_call(SYS_CLOCK_GETTIME, clock as usize, (&raw mut time).addr());
+        time.as_nanos()
+    }
+
+    extern "C" fn read_clock(clock: c_int, time: *mut Timespec) -> c_int {
+        let (Some(family), Some(page)) = (Family::of(clock), Page::get()) else {
+            return system_call(SYS_CLOCK_GETTIME, clock as usize, time.addr()) as c_int;
+        };
+        loop {
+            if let Some(moment) = page.look() {
+                // SAFETY: the caller gives a place for the answer.
+                unsafe { *time = Timespec::from_nanos(moment.of(family)) };
+                return 0;
+            }
+            system_call(SYS_SCHED_YIELD, 0, 0);
+        }
+    }
+
+    /// Whether the vDSO answers in lesson time from now on.
+    pub(crate) fn change() -> bool {
+        // SAFETY: the kernel maps a whole ELF image there, which is read within its own bounds; the process has one
+        // thread, so nobody runs the function that is changed.
+        unsafe {
+            let base = getauxval(AT_SYSINFO_EHDR) as usize;
+            if base == 0 {
+                return false;
+            }
+            let at = |offset: u64| ptr::with_exposed_provenance_mut::<u8>(base.wrapping_add(offset as usize));
+            let header = &*at(0).cast::<Header>();
+            let segments =
+                slice::from_raw_parts(at(header.segments_at).cast::<Segment>(), header.segments.into());
+            let (mut load, mut size, mut dynamic) = (0, 0, ptr::null::<[i64; 2]>());
+            for segment in segments {
+                match segment.kind {
+                    PT_LOAD => {
+                        (load, size) = (segment.address, (segment.address + segment.in_memory) as usize)
+                    }
+                    PT_DYNAMIC => dynamic = at(segment.offset).cast(),
+                    _ => {}
+                }
+            }
+            if dynamic.is_null() {
+                return false;
+            }
+            let (mut names, mut symbols, mut count) = (ptr::null::<c_char>(), ptr::null::<Symbol>(), 0);
+            while (*dynamic)[0] != 0 {
+                let [tag, value] = *dynamic;
+                let place = at((value as u64).wrapping_sub(load));
+                match tag {
+                    DT_STRTAB => names = place.cast(),
+                    DT_SYMTAB => symbols = place.cast(),
+                    DT_HASH => count = *place.cast::<u32>().add(1),
+                    DT_GNU_HASH if count == 0 => count = symbols_of(place.cast()),
+                    _ => {}
+                }
+                dynamic = dynamic.add(1);
+            }
+            if names.is_null() || symbols.is_null() {
+                return false;
+            }
+            let whole = size.next_multiple_of(PAGE_SIZE);
+            if mprotect(at(0).cast(), whole, PROT_READ | PROT_WRITE | PROT_EXEC) != 0 {
+                return false;
+            }
+            let mut changed = false;
+            for n in 0..count as usize {
+                let symbol = &*symbols.add(n);
+                if symbol.section != 0
+                    && CStr::from_ptr(names.add(symbol.name as usize)) == c"__vdso_clock_gettime"
+                {
+                    // mov rax, ADDRESS; jmp rax
+                    let mut code = [0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0];
+                    code[2..10].copy_from_slice(&(read_clock as *const () as u64).to_ne_bytes());
+                    let function = at(symbol.value.wrapping_sub(load));
+                    ptr::copy_nonoverlapping(code.as_ptr(), function, code.len());
+                    changed = true;
+                }
+            }
+            mprotect(at(0).cast(), whole, PROT_READ | PROT_EXEC);
+            CHANGED.store(changed, Ordering::Release);
+            changed
+        }
+    }
+
+    /// How many symbols a GNU hash table knows. SAFETY: it is one.
+    unsafe fn symbols_of(table: *const u32) -> u32 {
+        // SAFETY: the table is in the image, and its last chain ends with an odd number.
+        unsafe {
+            let (buckets, first, blooms) = (*table, *table.add(1), *table.add(2));
+            let bucket = table.add(4 + 2 * blooms as usize);
+            let chain = bucket.add(buckets as usize);
+            let mut last = (0..buckets as usize).map(|n| *bucket.add(n)).max().unwrap_or(0);
+            if last < first {
+                return first;
+            }
+            while *chain.add((last - first) as usize) & 1 == 0 {
+                last += 1;
+            }
+            last + 1
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) use x86_64::{change, real};
+
+use core::sync::atomic::AtomicBool;
+
+/// Whether libc, which asks the vDSO, no longer tells the real time.
+pub(crate) static CHANGED: AtomicBool = AtomicBool::new(false);
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn change() -> bool {
+    false
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn real(_: core::ffi::c_int) -> i64 {
+    0
+}

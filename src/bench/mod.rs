@@ -1,0 +1,250 @@
+//! The same contended work through several locks, measured on the machine's own clock with connections as programs make
+//! them: no link, no lesson clock, no log. It must not know how the figures are shown.
+//!
+//! A further lock is one more entry of [`LOCKS`]; one of a further product also has its [`Servers`] and a file here.
+
+mod contest;
+mod redis;
+mod sql;
+mod zookeeper;
+
+use std::{
+    error::Error,
+    fmt,
+    hash::{BuildHasher, RandomState},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use ::redis::{ConnectionInfo, IntoConnectionInfo};
+use futures::{FutureExt, future::BoxFuture};
+use mysql_async::{Opts, OptsBuilder};
+
+pub use contest::{Figures, Work, measure};
+
+use crate::{
+    lab::{Lab, Meters},
+    lesson::LabKind,
+    server::redis::connection::place,
+    text::Words,
+};
+
+/// Why a lock could not be measured: what its server or the client's library said.
+pub type Failed = Box<dyn Error + Send + Sync>;
+
+/// How long a holder may be silent before a server gives its lock to another: much longer than any work here.
+const LEASE: Duration = Duration::from_secs(30);
+
+/// A client that is being connected.
+type Joined = BoxFuture<'static, Result<Box<dyn Contender>, Failed>>;
+
+/// A way to lock.
+pub struct Lock {
+    pub id: &'static str,
+    pub title: Words,
+    /// The servers that it needs.
+    pub lab: LabKind,
+    join: fn(Arc<Site>) -> Joined,
+}
+
+/// Those on the same servers stand side by side, and share one start of them.
+pub static LOCKS: [Lock; 6] = [
+    Lock {
+        id: "redis-polling",
+        title: Words::new("Redis, polling", "Redis 轮询"),
+        lab: LabKind::Redis,
+        join: |site| redis::polling(site).boxed(),
+    },
+    Lock {
+        id: "redis-messages",
+        title: Words::new("Redis, messages", "Redis 发布订阅"),
+        lab: LabKind::Redis,
+        join: |site| redis::messages(site).boxed(),
+    },
+    Lock {
+        id: "redlock",
+        title: Words::new("Redlock, five Redis", "Redlock（五台 Redis）"),
+        lab: LabKind::Masters,
+        join: |site| redis::redlock(site).boxed(),
+    },
+    Lock {
+        id: "zookeeper-predecessor",
+        title: Words::new("ZooKeeper, predecessor", "ZooKeeper 监听前一个"),
+        lab: LabKind::Zookeeper,
+        join: |site| zookeeper::predecessor(site).boxed(),
+    },
+    Lock {
+        id: "zookeeper-herd",
+        title: Words::new("ZooKeeper, herd", "ZooKeeper 羊群"),
+        lab: LabKind::Zookeeper,
+        join: |site| zookeeper::herd(site).boxed(),
+    },
+    Lock {
+        id: "mariadb-for-update",
+        title: Words::new("MariaDB, FOR UPDATE", "MariaDB FOR UPDATE"),
+        lab: LabKind::Mariadb,
+        join: |site| sql::for_update(site).boxed(),
+    },
+];
+
+/// One client's way to the lock that all contend for.
+trait Contender: Send {
+    /// Comes back when this client holds the lock.
+    fn lock(&mut self) -> BoxFuture<'_, Result<(), Failed>>;
+
+    /// Fails where the lock was not this client's any more.
+    fn unlock(&mut self) -> BoxFuture<'_, Result<(), Failed>>;
+}
+
+/// Servers, and how they are reached.
+#[derive(Debug, Clone)]
+pub enum Servers {
+    /// One, or several that know nothing of each other.
+    Redis(Vec<ConnectionInfo>),
+    Zookeeper(String),
+    Sql(Opts),
+}
+
+impl Servers {
+    /// Those of a lab.
+    pub fn of(lab: &Lab) -> Result<Self, Failed> {
+        let servers = lab.servers();
+        let [first, ..] = servers.as_slice() else { return Err("the lab has no servers".into()) };
+        Ok(match lab.kind() {
+            LabKind::Zookeeper | LabKind::Ensemble => Self::Zookeeper(
+                servers.iter().map(|server| server.address.as_str()).collect::<Vec<_>>().join(","),
+            ),
+            LabKind::Mariadb => {
+                let options = OptsBuilder::default().socket(Some(&first.address)).prefer_socket(false);
+                Self::Sql(options.user(Some("lesson")).db_name(Some("lesson")).into())
+            }
+            _ => {
+                let places = servers.iter().map(|server| place(&server.address, server.password.as_deref()));
+                Self::Redis(places.collect::<Result<_, _>>()?)
+            }
+        })
+    }
+
+    /// A Redis server by its URL; several are as many masters.
+    pub fn redis(urls: &[String]) -> Result<Self, Failed> {
+        let places = urls.iter().map(|url| url.as_str().into_connection_info());
+        Ok(Self::Redis(places.collect::<Result<_, _>>()?))
+    }
+
+    /// A MariaDB or MySQL server by its URL, `mysql://USER:PASSWORD@HOST:PORT/DATABASE`.
+    pub fn sql(url: &str) -> Result<Self, Failed> {
+        let options = Opts::from_url(url)?;
+        options.db_name().ok_or("it names no database: mysql://USER:PASSWORD@HOST:PORT/DATABASE")?;
+        Ok(Self::Sql(options))
+    }
+
+    /// Whether a lock can be measured on them.
+    pub fn serve(&self, lock: &Lock) -> bool {
+        match self {
+            // A majority of two is both of them.
+            Self::Redis(all) => {
+                lock.lab == LabKind::Redis || (lock.lab == LabKind::Masters && all.len() >= 3)
+            }
+            Self::Zookeeper(_) => lock.lab == LabKind::Zookeeper,
+            Self::Sql(_) => lock.lab == LabKind::Mariadb,
+        }
+    }
+
+    /// Those of them that one lock is on.
+    pub fn for_lock(&self, lock: &Lock) -> Self {
+        match self {
+            Self::Redis(all) if lock.lab == LabKind::Redis => Self::Redis(all[..all.len().min(1)].to_vec()),
+            all => all.clone(),
+        }
+    }
+
+    async fn prepare(&self, name: &str) -> Result<(), Failed> {
+        match self {
+            Self::Redis(_) => Ok(()),
+            Self::Zookeeper(hosts) => zookeeper::prepare(hosts, name).await,
+            Self::Sql(options) => sql::prepare(options, name).await,
+        }
+    }
+
+    /// Removes everything that a run of this name has written.
+    pub async fn clean(&self, name: &str) -> Result<(), Failed> {
+        match self {
+            Self::Redis(all) => redis::clean(all, name).await,
+            Self::Zookeeper(hosts) => zookeeper::clean(hosts, name).await,
+            Self::Sql(options) => sql::clean(options, name).await,
+        }
+    }
+}
+
+/// Where they are, without what is secret.
+impl fmt::Display for Servers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Redis(all) => {
+                let all = all.iter().map(|place| place.addr().to_string());
+                write!(f, "Redis {}", all.collect::<Vec<_>>().join(", "))
+            }
+            Self::Zookeeper(hosts) => write!(f, "ZooKeeper {hosts}"),
+            Self::Sql(options) => {
+                let database = options.db_name().unwrap_or_default();
+                write!(f, "SQL {}:{}/{database}", options.ip_or_hostname(), options.tcp_port())
+            }
+        }
+    }
+}
+
+/// What the clients of one contest have in common.
+pub struct Site {
+    pub servers: Servers,
+    /// The name of all that is written.
+    pub name: String,
+    /// How often one that polls asks again, on average.
+    pub poll: Duration,
+    /// What the servers' processes cost, where they are a lab's.
+    pub meters: Option<Meters>,
+    requests: AtomicU64,
+    notifications: AtomicU64,
+}
+
+impl Site {
+    pub fn new(servers: Servers, name: String, poll: Duration, meters: Option<Meters>) -> Self {
+        Self { servers, name, poll, meters, requests: AtomicU64::new(0), notifications: AtomicU64::new(0) }
+    }
+
+    /// A request goes to a server.
+    fn count_request(&self) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A server has said something without being asked.
+    fn count_notification(&self) {
+        self.notifications.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Requests and notifications so far.
+    fn traffic(&self) -> (u64, u64) {
+        (self.requests.load(Ordering::Relaxed), self.notifications.load(Ordering::Relaxed))
+    }
+
+    /// The pause of a client that polls: clients that came at once are not to come at once again.
+    async fn pause(&self) {
+        tokio::time::sleep(
+            self.poll
+                .mul_f64(0.5 + f64::from(u32::try_from(random() >> 32).unwrap_or(0)) / f64::from(u32::MAX)),
+        )
+        .await;
+    }
+}
+
+/// A name for all that a run writes, which no other run has.
+pub fn run_name() -> String {
+    format!("lockstep_bench_{:08x}", random() >> 32)
+}
+
+/// A number that nobody else draws: the standard library's hashes begin with one.
+fn random() -> u64 {
+    RandomState::new().hash_one(0)
+}

@@ -1,0 +1,221 @@
+//! `lockstep interview`: the questions of interviewers, asked on the screen or written into a file.
+
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+
+use super::{
+    Failure, Global, OK,
+    interrupt::{self, interrupted},
+    output, play, print, words,
+};
+use crate::{
+    export::cards::{self, LessonCard},
+    lesson::{Card, Lesson, Loaded, Params, Scenario, Track},
+    run::exam::{Exam, ExamQuestion},
+    text::Text,
+    ui::state::{
+        catalogue::{Catalogue, CatalogueEntry},
+        interview::{Beginning, Filter},
+        reviews::{ReviewStore, due},
+    },
+};
+
+/// What to ask, and how.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lockstep interview                                 # choose on the screen
+  lockstep interview --track redis --starred
+  lockstep interview --mock 12                       # on a clock, with a result at the end
+  lockstep interview --exam                          # is this order of moves safe?
+  lockstep interview --export anki --output locks.txt
+  lockstep interview --export markdown --lang zh > 面试题.md
+
+Answers are graded by whoever gives them, and FSRS says when each card comes again. With --json the cards are listed.")]
+#[expect(clippy::struct_excessive_bools, reason = "flags of the command line, each by itself")]
+pub struct InterviewArgs {
+    /// Only the questions of this lesson
+    #[arg(value_name = "LESSON")]
+    lesson: Option<String>,
+    /// Only those of a part of the catalogue: basics, redis, redisson, zookeeper, database or choosing
+    #[arg(long, value_name = "NAME", value_parser = parse_track)]
+    track: Option<Track>,
+    /// Only those that are asked in an article, by its short name: S0 to S4, or what your own lessons have in `from:`
+    #[arg(long, value_name = "NAME")]
+    article: Option<String>,
+    /// Only those of lessons that interviewers like to ask about
+    #[arg(long)]
+    starred: bool,
+    /// For the twenty minutes before an interview: the first question of each such lesson
+    #[arg(long)]
+    brief: bool,
+    /// Only what you were asked before and are to be asked again by now
+    #[arg(long)]
+    due: bool,
+    /// A mock interview of so many questions, on a clock [default: 10]
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10", value_parser = clap::value_parser!(u16).range(1..))]
+    mock: Option<u16>,
+    /// An exam of so many orders of moves that no lesson shows: is this one safe? Asked here, without a screen; another
+    /// each day [default: 25]
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "25", value_parser = clap::value_parser!(u16).range(1..=100),
+          conflicts_with_all = ["mock", "export", "article", "due", "brief"])]
+    exam: Option<u16>,
+    /// Writes the questions and answers instead of asking
+    #[arg(long, value_enum, conflicts_with = "mock")]
+    export: Option<CardFormat>,
+    /// The file to write [default: standard output]
+    #[arg(long, short, value_name = "FILE", requires = "export")]
+    output: Option<PathBuf>,
+    /// Overwrites a file that is no export of cards, without asking
+    #[arg(long, requires = "output")]
+    force: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CardFormat {
+    /// A text file that Anki imports, with both languages
+    Anki,
+    /// A document to print, in one language
+    Markdown,
+}
+
+fn parse_track(name: &str) -> Result<Track, String> {
+    let known = "write basics, redis, redisson, zookeeper, database or choosing";
+    serde_json::from_value(name.into()).map_err(|_| known.to_owned())
+}
+
+pub(crate) fn interview(global: &Global, args: &InterviewArgs) -> Result<u8, Failure> {
+    let mut library = global.library()?;
+    let lesson = args.lesson.as_deref().map(|name| global.lesson(name)).transpose()?;
+    let filter = Filter {
+        lesson: lesson.as_ref().map(|loaded| loaded.lesson.id.clone()),
+        track: args.track,
+        article: args.article.clone(),
+        starred: args.starred || args.brief,
+        due: args.due,
+        first: args.brief,
+    };
+    if let Some(count) = args.exam {
+        let wanted = |entry: &Lesson| filter.takes(&CatalogueEntry::from(entry), &Card::default());
+        let lessons: Vec<_> =
+            library.lessons.iter().filter(|loaded| wanted(&loaded.lesson)).cloned().collect();
+        return exam(global, &lessons, count);
+    }
+    library.lessons.extend(lesson.filter(|loaded| library.find(&loaded.lesson.id).is_none()));
+    let entries = library.lessons.iter().map(|loaded| CatalogueEntry::from(&loaded.lesson));
+    let catalogue = Catalogue::new(entries.collect());
+    let now = crate::ui::app::today();
+    let (reviews, trouble) = ReviewStore::open();
+    let places = filter.cards(&catalogue, reviews.get(), now);
+    let any = |filter: &Filter| !filter.cards(&catalogue, reviews.get(), now).is_empty();
+    if places.is_empty() && filter.due && any(&Filter { due: false, ..filter.clone() }) {
+        print::tell(words::NOTHING_DUE.get(global.lang()));
+        return Ok(OK);
+    }
+    if places.is_empty() && filter != Filter::default() {
+        return Err(Failure::usage(words::NO_CARDS.text(&[])));
+    }
+    let list: Vec<LessonCard<'_>> = places.iter().filter_map(|place| place.of(&catalogue)).collect();
+    if args.export.is_none() && !global.json {
+        let beginning = match args.mock {
+            Some(questions) => Beginning::Mock(filter, questions.into()),
+            None if filter == Filter::default() => Beginning::Decks,
+            None => Beginning::Practice(filter),
+        };
+        return play::play(global, args.lesson.as_deref(), None, Some(beginning), || Ok(None));
+    }
+    if let Some(trouble) = &trouble {
+        print::complain(&super::progress::words_of(trouble, global.lang()));
+    }
+    let Some(format) = args.export else {
+        for (entry, card) in list {
+            let reviews = reviews.get().of(&entry.id, &card.q.en);
+            let shown = card.shown.as_ref().map(|shown| {
+                json!({"variant": shown.variant, "at": shown.at.as_ref().map(|at| format!("{}.{}", at.who, at.label))})
+            });
+            let follow_up = card.follow_up.as_ref().map(|next| json!({"q": next.q, "a": next.a}));
+            print::json(&json!({
+                "lesson": entry.id, "track": entry.track, "starred": entry.starred, "from": card.from,
+                "q": card.q, "a": card.a, "follow_up": follow_up, "shown": shown,
+                "reviews": reviews.len(), "due": due(reviews),
+            }))?;
+        }
+        return Ok(OK);
+    };
+    let (text, mark) = match format {
+        CardFormat::Anki => (cards::anki(&list), cards::ANKI),
+        CardFormat::Markdown => (cards::markdown(&list, global.lang()), cards::MARKDOWN),
+    };
+    let Some(path) = &args.output else { return print::document(&text).map(|()| OK) };
+    let ours = |there: &Path| output::beginning(there).starts_with(mark);
+    let file = output::claim(global, path, args.force, "interview.txt", ours)?;
+    let written = file.write(|out| out.write_all(text.as_bytes()));
+    written.map_err(|error| Failure::of_file(words::NO_PICTURE, path, &error))?;
+    Ok(OK)
+}
+
+/// Asks of so many orders whether they are safe.
+fn exam(global: &Global, lessons: &[Arc<Loaded>], count: u16) -> Result<u8, Failure> {
+    if global.recorded || global.wall_clock {
+        let why =
+            "an exam needs real servers whose clock stands still; leave `--recorded` and `--wall-clock` away";
+        return Err(Failure::usage(why));
+    }
+    let lang = global.lang();
+    let scenarios = lessons.iter().flat_map(|loaded| {
+        let names = loaded.lesson.variants.keys();
+        names.filter_map(|name| Scenario::plan(loaded, name, &Params::new()).ok())
+    });
+    let day = u64::try_from(crate::ui::app::today() / 86_400).unwrap_or(0);
+    let mut exam = Exam::new(scenarios.collect(), global.lab_options()?, global.seed ^ (day << 16));
+    interrupt::listen(lang);
+    super::block_on(async {
+        let (mut asked, mut right) = (0, 0);
+        while asked < count {
+            let question = tokio::select! {
+                question = Box::pin(exam.next()) => question?,
+                signal = interrupted() => return Err(Failure::interrupted(signal)),
+            };
+            let Some(ExamQuestion { scenario, order, safe, why }) = question else { break };
+            asked += 1;
+            let lesson = &scenario.loaded.lesson;
+            if global.json {
+                print::json(&json!({
+                    "lesson": lesson.id, "variant": scenario.variant, "order": order, "safe": safe, "why": why,
+                }))?;
+                continue;
+            }
+            let number = asked.to_string();
+            let title = scenario.fill(&scenario.variant().title);
+            let head =
+                [&number, &count.to_string(), lesson.title.get(lang), title.get(lang)].map(ToOwned::to_owned);
+            print::line(&words::EXAM_ORDER.with(lang, &head.each_ref().map(String::as_str)))?;
+            for (n, made) in order.iter().enumerate() {
+                print::line(&format!("    {:>2}. {made}", n + 1))?;
+            }
+            let never: Vec<_> = scenario.invariants.iter().map(|plan| plan.says.clone()).collect();
+            if !never.is_empty() {
+                let never = Text::join(&never, " ", "");
+                print::line(&words::EXAM_NEVER.with(lang, &[never.get(lang)]))?;
+            }
+            let answer = print::ask(words::EXAM_SAFE.get(lang), false)?;
+            let answer = answer.ok_or_else(|| Failure::usage(words::EXAM_NEEDS_TERMINAL.text(&[])))?;
+            right += u16::from(answer == safe);
+            let said = if answer == safe { words::EXAM_RIGHT } else { words::EXAM_WRONG };
+            let was = if safe { words::EXAM_WAS_SAFE } else { words::EXAM_WAS_NOT };
+            let said = [Some(said.text(&[])), Some(was.text(&[])), why];
+            let said = Text::join(&said.into_iter().flatten().collect::<Vec<_>>(), " ", "");
+            print::line(&format!("    {}\n", said.get(lang)))?;
+        }
+        if !global.json {
+            print::line(&words::EXAM_OVER.with(lang, &[&right.to_string(), &asked.to_string()]))?;
+        }
+        Ok(OK)
+    })
+}

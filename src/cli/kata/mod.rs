@@ -1,0 +1,391 @@
+//! `lockstep kata`: exercises in which the learner writes the lock, judged over every order of moves.
+
+mod screen;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::{Failure, Global, NOT_SHOWN, OK, interrupt, millis, output, print, progress, words};
+use crate::{
+    files,
+    lab::LabOptions,
+    lesson::{
+        LessonError, Loaded, Source,
+        error::nearest,
+        kata::{Hole, Kata},
+        library::{exercises, load_file, yaml_files},
+    },
+    run::kata::{self, FailureKind, Round},
+    text::{Lang, Text},
+    ui::{
+        state::progress::{Record, Store, Trouble},
+        theme::text,
+    },
+};
+
+/// Where solved exercises stand among what is remembered of lessons.
+const KEPT: &str = "kata";
+/// How wide comments are in a learner's file.
+const COLUMNS: usize = 92;
+/// Exercises: you write the lock.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "\
+Examples:
+  lockstep kata start my-locks       # a file for each exercise
+  lockstep kata my-locks             # judges a file whenever you save it
+  lockstep kata check my-locks/01-sell-one.yaml
+
+Exit codes of `check`: 0 solved, 1 not, 2 a mistake in the file.")]
+pub struct KataArgs {
+    #[command(subcommand)]
+    command: Option<KataCommand>,
+    /// The directory of your files: judges them as you save them
+    dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum KataCommand {
+    /// Lists the exercises, and which you have solved
+    List,
+    /// Writes a file for each exercise
+    Start {
+        /// The directory that they are written into
+        dir: PathBuf,
+        /// Only these exercises
+        names: Vec<String>,
+    },
+    /// Judges an answer; of an exercise of your own, its known answers
+    Check {
+        /// The file
+        file: PathBuf,
+    },
+    /// Gives a hint, chosen by what broke the answer
+    Hint {
+        /// The file of the answer
+        file: PathBuf,
+        /// How strong it is, from 1 to 3
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=3))]
+        strength: u8,
+    },
+    /// Prints a reference solution, and who else does it so
+    Solution {
+        /// The exercise's name, or the file of an answer
+        name: String,
+    },
+}
+
+pub(crate) fn kata(global: &Global, args: &KataArgs) -> Result<u8, Failure> {
+    // An author's own exercise needs no other.
+    if let Some(KataCommand::Check { file }) = &args.command
+        && Source::read(file).is_ok_and(|text| text.is_lesson())
+    {
+        return verify(global, file);
+    }
+    let all = all(global)?;
+    match (&args.command, &args.dir) {
+        (None, None) | (Some(KataCommand::List), _) => list(global, &all),
+        (Some(KataCommand::Start { dir, names }), _) => start(global, &all, dir, names),
+        (Some(KataCommand::Check { file }), _) => check(global, &all, file),
+        (Some(KataCommand::Hint { file, strength }), _) => hint(global, &all, file, *strength),
+        (Some(KataCommand::Solution { name }), _) => solution(global, &all, name),
+        (None, Some(dir)) => screen::run(global, &all, dir),
+    }
+}
+
+/// The carried exercises, and those of `--lessons`.
+fn all(global: &Global) -> Result<Vec<Arc<Loaded>>, Failure> {
+    let mut all = exercises()?;
+    for path in global.lessons.iter().map(|dir| yaml_files(dir)).collect::<Result<Vec<_>, _>>()?.concat() {
+        let own = load_file(&path)?;
+        if own.lesson.kata.is_some() {
+            all.retain(|known| known.lesson.id != own.lesson.id);
+            all.push(own);
+        }
+    }
+    Ok(all)
+}
+
+fn find<'a>(all: &'a [Arc<Loaded>], name: &str) -> Result<&'a Arc<Loaded>, Failure> {
+    let ids = || all.iter().map(|loaded| loaded.lesson.id.as_str());
+    let found = all.iter().find(|loaded| loaded.lesson.id == name);
+    found.ok_or_else(|| match nearest(name, ids(), 0.7) {
+        Some(near) => Failure::usage(words::NO_EXERCISE_BUT.text(&[name, near])),
+        None => Failure::usage(words::NO_EXERCISE.text(&[name])),
+    })
+}
+
+/// An exercise's own part. Whatever is among the exercises has one.
+fn kata_of(loaded: &Loaded) -> Result<&Kata, Failure> {
+    let missing = || Failure::usage(words::NO_EXERCISE.text(&[&loaded.lesson.id]));
+    loaded.lesson.kata.as_ref().ok_or_else(missing)
+}
+
+fn is_solved(store: &Store, loaded: &Loaded) -> bool {
+    store.progress().is_finished(KEPT, &loaded.lesson.id)
+}
+
+/// Remembers that an exercise is solved.
+fn remember_solved(store: &mut Store, loaded: &Loaded) -> Result<(), Trouble> {
+    let record = Record { finished: true, ..Record::default() };
+    if is_solved(store, loaded) { Ok(()) } else { store.note(KEPT, &loaded.lesson.id, record) }
+}
+
+fn list(global: &Global, all: &[Arc<Loaded>]) -> Result<u8, Failure> {
+    let (lang, (store, _)) = (global.lang(), Store::open());
+    for (n, loaded) in all.iter().enumerate() {
+        let (lesson, solved) = (&loaded.lesson, is_solved(&store, loaded));
+        if global.json {
+            print::json(&json!({ "exercise": lesson.id, "title": lesson.title, "solved": solved }))?;
+            continue;
+        }
+        let (mark, title) = (if solved { "✓" } else { "·" }, text::pad(lesson.title.get(lang), 34));
+        print::line(&format!("{mark} {:>2}  {title}  {}", n + 1, lesson.id))?;
+    }
+    if !global.json && all.iter().all(|loaded| !is_solved(&store, loaded)) {
+        print::line(&format!("\n{}", words::KATA_BEGIN.get(lang)))?;
+    }
+    Ok(OK)
+}
+
+fn file_name(n: usize, loaded: &Loaded) -> String {
+    format!("{:02}-{}.yaml", n + 1, loaded.lesson.id)
+}
+
+fn start(global: &Global, all: &[Arc<Loaded>], dir: &Path, names: &[String]) -> Result<u8, Failure> {
+    let lang = global.lang();
+    for name in names {
+        find(all, name)?;
+    }
+    files::check_umask().map_err(output::umask)?;
+    fs::create_dir_all(dir).map_err(|error| Failure::of_file(words::NOT_WRITTEN, dir, &error))?;
+    for (n, loaded) in all.iter().enumerate() {
+        if !names.is_empty() && !names.contains(&loaded.lesson.id) {
+            continue;
+        }
+        let path = dir.join(file_name(n, loaded));
+        let shown = path.display().to_string();
+        let created = fs::OpenOptions::new().write(true).create_new(true).open(&path);
+        let text = first_text(n, loaded, lang)?;
+        match created.and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes())) {
+            Ok(()) => print::line(&words::KATA_WRITTEN.with(lang, &[&shown]))?,
+            // What the learner has written stays.
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                print::line(&words::KATA_KEPT.with(lang, &[&shown]))?;
+            }
+            Err(error) => return Err(Failure::of_file(words::NOT_WRITTEN, &path, &error)),
+        }
+    }
+    print::line(&format!("    lockstep kata {}", dir.display()))?;
+    Ok(OK)
+}
+
+/// What a learner's file has at first: the task as comments, and the hole.
+fn first_text(n: usize, loaded: &Arc<Loaded>, lang: Lang) -> Result<String, Failure> {
+    let (lesson, kata) = (&loaded.lesson, kata_of(loaded)?);
+    let rounds = loaded.rounds()?;
+    let fill = |text: &Text| rounds.first().map_or_else(|| text.clone(), |round| round.fill(text));
+    let mut lines = vec![format!("{}. {}", n + 1, lesson.title.get(lang)), String::new()];
+    let paragraphs = |lines: &mut Vec<String>, text: &Text| {
+        lines.extend(text::wrap(fill(text).get(lang).trim(), COLUMNS));
+        lines.push(String::new());
+    };
+    paragraphs(&mut lines, &lesson.intro);
+    paragraphs(&mut lines, &kata.task);
+    paragraphs(&mut lines, &kata.given);
+    for (name, Hole { about, reads, sets, uses, keys }) in &kata.programs {
+        lines.push(format!("{name}{}{}", lang.colon(), about.get(lang)));
+        let facts = [
+            (words::KATA_READS, reads),
+            (words::KATA_SETS, sets),
+            (words::KATA_USES, uses),
+            (words::KATA_KEYS, keys),
+        ];
+        for (what, names) in facts.into_iter().filter(|(_, names)| !names.is_empty()) {
+            lines.push(format!("    {}{}{}", what.get(lang), lang.colon(), names.join(" ")));
+        }
+    }
+    lines.extend(
+        kata.scripts.iter().map(|(name, about)| format!("{name}{}{}", lang.colon(), about.get(lang))),
+    );
+    lines.extend([String::new(), words::KATA_JUDGED.get(lang).to_owned()]);
+    for round in &rounds {
+        let title = round.fill(&round.variant().title);
+        let asks = round.fill(&round.variant().lesson);
+        let row = format!("{}{}{}", title.get(lang), lang.colon(), asks.get(lang));
+        lines.extend(text::wrap(&row, COLUMNS - 4).into_iter().map(|row| format!("    {row}")));
+    }
+    let name = file_name(n, loaded);
+    lines.extend([
+        String::new(),
+        format!("lockstep kata check {name}"),
+        format!("lockstep kata hint {name}"),
+    ]);
+    let comments = lines.iter().map(|line| format!("# {line}").trim_end().to_owned());
+    let comments = comments.collect::<Vec<_>>().join("\n");
+    Ok(format!("{comments}\nkata: {}\n{}", lesson.id, kata.start))
+}
+
+/// The exercise that a learner's file answers.
+fn exercise_of<'a>(all: &'a [Arc<Loaded>], text: &Source) -> Result<&'a Arc<Loaded>, Failure> {
+    let id = text.answer()?.kata;
+    let id = id.ok_or_else(|| Failure::usage(words::KATA_NAMELESS.text(&[&text.file])))?;
+    find(all, &id)
+}
+
+/// Judges in a runtime of its own.
+fn judged(
+    options: &LabOptions,
+    lang: Lang,
+    answered: &Arc<Loaded>,
+    tell: &dyn Fn(&Round),
+) -> Result<Vec<Round>, Failure> {
+    interrupt::listen(lang);
+    super::block_on(async {
+        tokio::select! {
+            rounds = Box::pin(kata::judge(answered, options, tell)) => Ok(rounds?),
+            signal = interrupt::interrupted() => Err(Failure::interrupted(signal)),
+        }
+    })
+}
+
+fn check(global: &Global, all: &[Arc<Loaded>], file: &Path) -> Result<u8, Failure> {
+    let lang = global.lang();
+    let mistake = |error: LessonError| {
+        print::mistake(&error, lang, global.json)?;
+        Ok(super::USAGE)
+    };
+    let text = match Source::read(file).and_then(|text| text.answer().map(|_| text)) {
+        Ok(text) => text,
+        Err(error) => return mistake(error),
+    };
+    let loaded = exercise_of(all, &text)?;
+    let answered = match loaded.with_answer(&text).and_then(|answered| answered.rounds().map(|_| answered)) {
+        Ok(answered) => answered,
+        Err(error) => return mistake(error),
+    };
+    let tell = |round: &Round| {
+        if !global.json {
+            // A reader who has gone is found out at the end.
+            let _ = print::line(&row(round, lang));
+        }
+    };
+    let rounds = judged(&global.lab_options()?, lang, &answered, &tell)?;
+    let failed = rounds.iter().find_map(|round| round.failure.as_ref());
+    if global.json {
+        print::json(&json!({
+            "exercise": loaded.lesson.id, "file": text.file, "ok": true, "solved": failed.is_none(),
+            "rounds": rounds.iter().map(|round| json_round(round, lang)).collect::<Vec<_>>(),
+        }))?;
+    } else if failed.is_none() {
+        print::line(&words::KATA_SOLVED.with(lang, &[loaded.lesson.title.get(lang)]))?;
+        print::line(&format!("\n{}", kata_of(loaded)?.discussion.get(lang).trim()))?;
+    }
+    if failed.is_some() {
+        return Ok(NOT_SHOWN);
+    }
+    if let Err(trouble) = remember_solved(&mut Store::open().0, loaded) {
+        print::complain(&progress::words_of(&trouble, lang));
+    }
+    Ok(OK)
+}
+
+fn row(round: &Round, lang: Lang) -> String {
+    let title = round.scenario.fill(&round.scenario.variant().title);
+    let title = title.get(lang);
+    let Some(failure) = &round.failure else {
+        let counts = [round.orders.to_string(), millis(round.wall).to_string()];
+        let held = words::KATA_HELD.with(lang, &counts.each_ref().map(String::as_str));
+        return format!("✓ {}  {held}", text::pad(title, 40));
+    };
+    let mut lines = vec![format!("✗ {title}"), format!("    {}", failure.says.get(lang))];
+    if let Some(order) = &failure.order {
+        lines.push(format!("    {}", words::SHORTEST.with(lang, &[&order.moves.join(" → ")])));
+    }
+    lines.extend(failure.why.iter().map(|why| format!("    {}", why.get(lang))));
+    lines.join("\n")
+}
+
+fn json_round(round: &Round, lang: Lang) -> serde_json::Value {
+    let failure = round.failure.as_ref();
+    json!({
+        "round": round.scenario.variant, "held": failure.is_none(), "orders": round.orders.to_string(),
+        "kind": failure.map(|failure| failure.kind), "says": failure.map(|failure| failure.says.get(lang)),
+        "shortest": failure.and_then(|failure| failure.order.as_ref()).map(|order| &order.moves),
+        "why": failure.and_then(|failure| failure.why.as_ref()).map(|why| why.get(lang)),
+        "wall_ms": millis(round.wall),
+    })
+}
+
+/// An exercise of an author's own: its known answers are judged, and must come out as it says.
+fn verify(global: &Global, file: &Path) -> Result<u8, Failure> {
+    let lang = global.lang();
+    let exercise = load_file(file)?;
+    exercise.check()?;
+    kata_of(&exercise)?;
+    let options = global.lab_options()?;
+    interrupt::listen(lang);
+    let tell = |text: &Source, rounds: &[Round]| {
+        let wall: Duration = rounds.iter().map(|round| round.wall).sum();
+        let last = rounds.last().filter(|round| round.failure.is_some());
+        let failed = last.map_or_else(|| words::KATA_RIGHT.get(lang).to_owned(), |round| row(round, lang));
+        let _ = print::line(&format!("{} ({} ms)\n    {failed}", text.file, millis(wall)));
+    };
+    let quiet = |_: &Source, _: &[Round]| {};
+    let tell: &dyn Fn(&Source, &[Round]) = if global.json { &quiet } else { &tell };
+    let wrong = super::block_on(async {
+        tokio::select! {
+            wrong = Box::pin(kata::verify(&exercise, &options, tell)) => Ok(wrong?),
+            signal = interrupt::interrupted() => Err(Failure::interrupted(signal)),
+        }
+    })?;
+    for one in &wrong {
+        let name = |round: &Option<String>| round.clone().unwrap_or_else(|| "-".to_owned());
+        if global.json {
+            print::json(&json!({ "answer": one.answer, "expected": one.expected, "failed": one.failed }))?;
+        } else {
+            let values = [one.answer.clone(), name(&one.expected), name(&one.failed)];
+            print::line(&words::KATA_MISJUDGED.with(lang, &values.each_ref().map(String::as_str)))?;
+        }
+    }
+    Ok(if wrong.is_empty() { OK } else { NOT_SHOWN })
+}
+
+/// The hints for what was found about an answer, the weakest first.
+fn hints<'k>(kata: &'k Kata, rounds: &[Round]) -> &'k [Text] {
+    let failed = rounds.iter().find_map(|round| Some((round, round.failure.as_ref()?)));
+    let stuck = failed.filter(|(_, failure)| failure.kind == FailureKind::Stuck).map(|_| "stuck");
+    let round = failed.map(|(round, _)| round.scenario.variant.as_str());
+    let mut wanted = [stuck, round, Some("any")].into_iter().flatten();
+    wanted.find_map(|key| kata.hints.get(key)).map_or(&[], Vec::as_slice)
+}
+
+fn hint(global: &Global, all: &[Arc<Loaded>], file: &Path, strength: u8) -> Result<u8, Failure> {
+    let text = Source::read(file)?;
+    let loaded = exercise_of(all, &text)?;
+    let answered = loaded.with_answer(&text)?;
+    answered.rounds()?;
+    let rounds = judged(&global.lab_options()?, global.lang(), &answered, &|_| {})?;
+    let hints = hints(kata_of(loaded)?, &rounds);
+    let hint = hints.get(usize::from(strength - 1)).or(hints.last());
+    print::line(hint.map_or("", |hint| hint.get(global.lang())))?;
+    Ok(OK)
+}
+
+fn solution(global: &Global, all: &[Arc<Loaded>], name: &str) -> Result<u8, Failure> {
+    let loaded = if super::is_path(name) {
+        exercise_of(all, &Source::read(Path::new(name))?)?
+    } else {
+        find(all, name)?
+    };
+    let kata = kata_of(loaded)?;
+    print::line(&format!("{}\n\n{}", kata.solution.trim_end(), kata.discussion.get(global.lang()).trim()))?;
+    Ok(OK)
+}

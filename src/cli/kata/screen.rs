@@ -1,0 +1,314 @@
+//! The exercises on the screen: the chosen answer is judged whenever it is saved.
+
+use std::{
+    cell::{Cell, RefCell},
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use futures::Stream;
+use tokio::sync::watch;
+
+use super::{
+    super::{Failure, Global, OK, millis, play, print, progress, words},
+    file_name, hints, is_solved, kata_of, remember_solved,
+};
+use crate::{
+    lab::LabOptions,
+    lesson::{Loaded, Params, Source},
+    recording::Recording,
+    run::{
+        LessonChoice,
+        kata::{self, Round},
+        open::ChosenRuns,
+    },
+    ui::{
+        app::{
+            self, AppError, AppOptions, Ended,
+            kata::{Request, ViewSettings, next_request},
+            terminal::{InputGate, TerminalGuard, gated_input},
+        },
+        state::{
+            catalogue::Catalogue,
+            kata::{Board, Exercise, FailureRow, RoundRow, RoundState},
+            progress::Store,
+        },
+        theme::Theme,
+    },
+};
+
+/// How often the files are looked at.
+const LOOK: Duration = Duration::from_millis(150);
+
+/// What the screen works on.
+struct Screen<'a> {
+    all: &'a [Arc<Loaded>],
+    files: Vec<PathBuf>,
+    options: LabOptions,
+    board: watch::Sender<Board>,
+    store: RefCell<Store>,
+    /// What was found about the chosen answer.
+    rounds: RefCell<Vec<Round>>,
+    /// When the file was saved of which that is.
+    judged: Cell<Option<SystemTime>>,
+}
+
+pub(super) fn run(global: &Global, all: &[Arc<Loaded>], dir: &Path) -> Result<u8, Failure> {
+    if !print::has_screen() {
+        return Err(Failure::usage(words::NEEDS_TERMINAL.text(&[])));
+    }
+    let files: Vec<PathBuf> =
+        all.iter().enumerate().map(|(n, loaded)| dir.join(file_name(n, loaded))).collect();
+    let has = |n: &usize| files[*n].is_file();
+    let (all, files): (Vec<Arc<Loaded>>, Vec<PathBuf>) =
+        (0..all.len()).filter(has).map(|n| (Arc::clone(&all[n]), files[n].clone())).unzip();
+    if all.is_empty() {
+        let dir = dir.display().to_string();
+        return Err(Failure::usage(words::KATA_NO_FILES.text(&[&dir, &dir])));
+    }
+    let (store, trouble) = Store::open();
+    if let Some(trouble) = &trouble {
+        print::complain(&progress::words_of(trouble, global.lang()));
+    }
+    let exercises = all.iter().zip(&files).map(|(loaded, file)| {
+        let scenario = loaded.rounds()?.into_iter().next();
+        let task = &kata_of(loaded)?.task;
+        Ok(Exercise {
+            title: loaded.lesson.title.clone(),
+            task: scenario.map_or_else(|| task.clone(), |scenario| scenario.fill(task)),
+            file: file.display().to_string(),
+            solved: is_solved(&store, loaded),
+        })
+    });
+    let exercises = exercises.collect::<Result<Vec<_>, Failure>>()?;
+    let chosen = exercises.iter().position(|exercise| !exercise.solved).unwrap_or_default();
+    let (board, mut seen) = watch::channel(Board { exercises, chosen, ..Board::default() });
+    let screen = Screen {
+        all: &all,
+        files,
+        options: global.lab_options()?,
+        board,
+        store: RefCell::new(store),
+        rounds: RefCell::default(),
+        judged: Cell::default(),
+    };
+    let mut settings = ViewSettings {
+        keys: global.chosen.keys.clone(),
+        lang: global.lang(),
+        theme: Theme::from_env(global.theme()),
+        scroll: 0,
+    };
+    let ended = super::super::block_on(async {
+        let (mut input, gate) = gated_input()?;
+        let mut guard = TerminalGuard::take()?;
+        let broken = |error: AppError| Failure::usage(error.to_string());
+        loop {
+            let request = tokio::select! {
+                request = next_request(&mut *guard.terminal, &mut input, &mut seen, &mut settings) => request.map_err(broken)?,
+                failed = screen.judge_as_saved() => return Err(failed),
+            };
+            match request {
+                Request::Leave(ended) => return Ok(ended),
+                Request::Hint => screen.hint(),
+                Request::Solution => screen.solution(),
+                Request::Other(next) => {
+                    settings.scroll = 0;
+                    screen.other(next);
+                }
+                Request::Edit => {
+                    drop(guard);
+                    screen.edit(&gate);
+                    guard = TerminalGuard::take()?;
+                }
+                Request::Open => {
+                    let opened =
+                        screen.open(global, &settings, &mut guard, &mut input).await.map_err(broken)?;
+                    if let ended @ (Ended::InputOver | Ended::Signal(_)) = opened {
+                        return Ok(ended);
+                    }
+                }
+            }
+        }
+    })?;
+    Ok(match ended {
+        Ended::Quit | Ended::InputOver => OK,
+        Ended::Signal(number) => 128_u8.saturating_add(u8::try_from(number).unwrap_or(0)),
+    })
+}
+
+impl Screen<'_> {
+    fn chosen(&self) -> (&Arc<Loaded>, &Path) {
+        let chosen = self.board.borrow().chosen;
+        (&self.all[chosen], &self.files[chosen])
+    }
+
+    /// Judges the chosen file now, where nothing is known of it, and again whenever it is saved. Ends with what keeps it from
+    /// going on.
+    async fn judge_as_saved(&self) -> Failure {
+        // A file that is not there was never saved.
+        let changed = |path: &Path| {
+            fs::metadata(path).and_then(|facts| facts.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
+        };
+        let (_, file) = self.chosen();
+        let mut looks = tokio::time::interval(LOOK);
+        loop {
+            looks.tick().await;
+            let now = changed(file);
+            if self.judged.get() == Some(now) {
+                continue;
+            }
+            self.judged.set(None);
+            tokio::select! {
+                judged = self.judge() => match judged {
+                    Ok(()) => {}
+                    Err(error) if error.code == super::super::USAGE => {
+                        self.board.send_modify(|board| board.mistake = Some(error.message));
+                    }
+                    Err(error) => return error,
+                },
+                // Saved again meanwhile: what was begun is of no use.
+                () = async {
+                    while changed(file) == now {
+                        tokio::time::sleep(LOOK).await;
+                    }
+                } => continue,
+            }
+            self.judged.set(Some(now));
+            self.board.send_modify(|board| board.judging = false);
+        }
+    }
+
+    async fn judge(&self) -> Result<(), Failure> {
+        let (loaded, file) = self.chosen();
+        self.rounds.borrow_mut().clear();
+        self.board.send_modify(|board| {
+            let Board { exercises, chosen, .. } = std::mem::take(board);
+            *board = Board { exercises, chosen, judging: true, ..Board::default() };
+        });
+        let answered = loaded.with_answer(&Source::read(file)?)?;
+        let rounds = answered.rounds()?;
+        self.board.send_modify(|board| {
+            board.rounds = rounds
+                .iter()
+                .map(|round| RoundRow { title: round.fill(&round.variant().title), state: RoundState::Open })
+                .collect();
+        });
+        let tell = |round: &Round| {
+            self.rounds.borrow_mut().push(round.clone());
+            self.board.send_modify(|board| show(board, round));
+        };
+        Box::pin(kata::judge(&answered, &self.options, &tell)).await?;
+        if self.board.borrow().is_solved() {
+            // Where it cannot be kept was said before the screen was there.
+            let _ = remember_solved(&mut self.store.borrow_mut(), loaded);
+            self.board.send_modify(|board| {
+                let chosen = board.chosen;
+                board.exercises[chosen].solved = true;
+                board.discussion = loaded.lesson.kata.as_ref().map(|kata| kata.discussion.clone());
+            });
+        }
+        Ok(())
+    }
+
+    fn hint(&self) {
+        let Some(kata) = &self.chosen().0.lesson.kata else { return };
+        let all = hints(kata, &self.rounds.borrow()).to_vec();
+        self.board.send_modify(|board| {
+            let known = board.hints.len() + 1;
+            board.hints = all.into_iter().take(known).collect();
+        });
+    }
+
+    fn solution(&self) {
+        let Some(kata) = &self.chosen().0.lesson.kata else { return };
+        self.board.send_modify(|board| {
+            board.solution = Some(kata.solution.clone());
+            board.discussion = Some(kata.discussion.clone());
+        });
+    }
+
+    fn other(&self, next: bool) {
+        self.rounds.borrow_mut().clear();
+        self.judged.set(None);
+        self.board.send_modify(|board| {
+            let Board { exercises, chosen, .. } = std::mem::take(board);
+            let count = exercises.len();
+            let chosen = (chosen + if next { 1 } else { count - 1 }) % count;
+            *board = Board { exercises, chosen, judging: true, ..Board::default() };
+        });
+    }
+
+    /// Gives the terminal to the learner's editor until that ends.
+    fn edit(&self, gate: &InputGate) {
+        let _closed = gate.close();
+        let editor = ["VISUAL", "EDITOR"].into_iter().find_map(|name| std::env::var(name).ok());
+        let editor = editor.filter(|editor| !editor.trim().is_empty()).unwrap_or_else(|| "vi".to_owned());
+        // As git and others do it: the variable may hold arguments, too.
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", &format!("{editor} \"$1\""), "editor"]).arg(self.chosen().1);
+        let ran = shell.status();
+        let said = match ran {
+            Ok(status) if status.success() => return,
+            Ok(status) => status.to_string(),
+            Err(error) => error.to_string(),
+        };
+        let message = words::KATA_NO_EDITOR.text(&[&editor, &said]);
+        self.board.send_modify(|board| board.mistake = Some(message));
+    }
+
+    /// The order that broke the answer, as a recording on the lesson's screen.
+    async fn open<I: Stream<Item = std::io::Result<crossterm::event::Event>> + Unpin>(
+        &self,
+        global: &Global,
+        settings: &ViewSettings,
+        guard: &mut TerminalGuard,
+        input: &mut I,
+    ) -> Result<Ended, AppError> {
+        let opened = self.rounds.borrow().iter().find_map(|round| {
+            let order = round.failure.as_ref()?.order.as_ref()?;
+            Some((round.scenario.clone(), Recording::of(&round.scenario, &order.log)))
+        });
+        let Some((scenario, recording)) = opened else { return Ok(Ended::Quit) };
+        let choice =
+            LessonChoice { id: recording.header.lesson.clone(), variant: recording.header.variant.clone() };
+        let entry = play::entry(&scenario.loaded, &Params::new(), true);
+        let runs = ChosenRuns {
+            lessons: vec![Arc::clone(&scenario.loaded)],
+            overrides: Params::new(),
+            options: self.options.clone(),
+            seed: global.seed,
+            files: vec![recording],
+            recorded: false,
+        };
+        let options = AppOptions {
+            lang: settings.lang,
+            open: Some(choice),
+            speed: global.speed(),
+            theme: settings.theme,
+            questions: false,
+            keys: settings.keys.clone(),
+            reduced_motion: global.reduced_motion || global.chosen.reduced_motion.unwrap_or(false),
+            ..AppOptions::default()
+        };
+        app::run(&mut *guard.terminal, input, Catalogue::new(vec![entry]), runs, options).await
+    }
+}
+
+/// Puts what was found in a round on the screen.
+fn show(board: &mut Board, round: &Round) {
+    let title = round.scenario.fill(&round.scenario.variant().title);
+    let state = match &round.failure {
+        None => RoundState::Held(round.orders.to_string(), millis(round.wall)),
+        Some(_) => RoundState::Failed,
+    };
+    if let Some(row) = board.rounds.iter_mut().find(|row| row.title == title) {
+        row.state = state;
+    }
+    board.failure = round.failure.as_ref().map(|failure| FailureRow {
+        says: failure.says.clone(),
+        moves: failure.order.as_ref().map(|order| order.moves.clone()).unwrap_or_default(),
+        why: failure.why.clone(),
+    });
+}

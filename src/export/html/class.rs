@@ -1,0 +1,126 @@
+//! What a class takes home: the pages of its own runs, with its votes in them, and a page that lists them.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use super::{
+    super::{Finished, Look, Moment},
+    MARK, colours, data, escape, page_of,
+};
+use crate::{
+    lesson::Params,
+    log::EventKind,
+    printable,
+    text::Text,
+    ui::{state::classroom::KeptRun, words},
+    verdict::{Outcome, Verdict},
+};
+
+/// A page that was written.
+#[derive(Debug, Clone)]
+pub struct Kept {
+    pub file: String,
+    pub title: Text,
+    /// What came of the run.
+    pub came: Text,
+}
+
+/// The page of a class's run, and what a list says of it.
+pub fn class_page(run: &KeptRun, params: Params, look: &Look) -> Result<(String, Kept), Text> {
+    let told = run.verdict.clone();
+    let finished = Finished {
+        entry: run.entry.clone(),
+        variant: run.variant,
+        params,
+        log: run.log.clone(),
+        verdict: told.unwrap_or(Verdict { outcome: Outcome::NotShown, claims: Vec::new() }),
+    };
+    // Whoever left the story has no verdict on it.
+    let shown = data::Shown { verdict: run.verdict.as_ref(), ..(&finished).into() };
+    let mut data = data::of(shown, Moment::End.resolve(&run.log)?, look);
+    let answers = &run.answers;
+    data["votes"] = json!(answers.votes);
+    let broken = answers.broken.as_ref().map(|broken| {
+        Text::from_fn(|lang| {
+            let broke = words::class_broke_it(lang, broken.moves);
+            format!("{broke}{}{}", lang.colon(), broken.says.get(lang))
+        })
+    });
+    let breach =
+        || run.log.events().iter().rposition(|event| matches!(event.kind, EventKind::Breached { .. }));
+    let told = answers.moves.iter().map(|(event, says)| (*event, says));
+    let told = told.chain(broken.as_ref().and_then(|says| Some((breach()?, says))));
+    if let Some(story) = data["story"].as_array_mut() {
+        story.extend(told.map(|(event, says)| json!({"e": event, "says": says})));
+        story.sort_by_key(|entry| entry["e"].as_u64());
+    }
+    let outcome = run
+        .verdict
+        .as_ref()
+        .map(|verdict| Text::from_fn(|lang| words::outcome(verdict.outcome).get(lang).to_owned()));
+    let kept = Kept {
+        file: String::new(),
+        title: finished.title(),
+        came: broken.or(outcome).unwrap_or_else(|| words::NOT_FINISHED.text(&[])),
+    };
+    Ok((printable::lines(&page_of(&finished, data, look)).into_owned(), kept))
+}
+
+/// The page that lists the runs of a class.
+pub fn class_index(runs: &[Kept], look: &Look) -> String {
+    let (lang, title) = (look.lang, escape(words::CLASS_RUNS.get(look.lang)));
+    let mut list = String::new();
+    for Kept { file, title, came } in runs {
+        let [file, title, came] = [file, title.get(lang), came.get(lang)].map(escape);
+        // Writing to a String cannot fail.
+        let _ = writeln!(list, "<li><a href=\"{file}\">{title}</a><br>{came}</li>");
+    }
+    let page = format!(
+        "<!DOCTYPE html>\n<html lang=\"{lang}\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n{MARK}\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+         base-uri 'none'; form-action 'none'\">\n<title>{title}</title>\n<style>{}\n\
+         body {{ margin: 2rem auto; max-width: 44rem; padding: 0 1rem; background: var(--ground); color: var(--text); \
+         font: 1.1rem/1.5 system-ui, sans-serif }} a {{ color: var(--accent) }} li {{ margin: .8em 0 }}</style>\n</head>\n\
+         <body>\n<main>\n<h1>{title}</h1>\n<ol>\n{list}</ol>\n</main>\n</body>\n</html>\n",
+        colours::variables(look.theme)
+    );
+    printable::lines(&page).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::{Kept, class_index, class_page};
+    use crate::{
+        export::{Look, tests::misdelete},
+        ui::state::classroom::{KeptRun, RunAnswers, protocol::Broken},
+    };
+
+    #[test]
+    fn a_classs_page_has_its_votes_and_what_it_broke_and_nothing_of_it_is_markup() {
+        let run = misdelete();
+        let broken = Broken { moves: 7, says: "A </script> and B hold it.".into() };
+        let kept = KeptRun {
+            entry: run.entry.clone(),
+            variant: 0,
+            log: run.log.clone(),
+            verdict: None,
+            answers: RunAnswers {
+                votes: BTreeMap::from([(3, vec![1, 20])]),
+                moves: vec![(1, "The class chose (20 of 21): A moves".into())],
+                broken: Some(broken),
+            },
+        };
+        let (page, told) = class_page(&kept, run.params.clone(), &Look::default()).expect("a page");
+        for words in [r#""votes":{"3":[1,20]}"#, r#""verdict":null"#, "The class chose (20 of 21)"] {
+            assert!(page.contains(words), "{words}");
+        }
+        assert!(!page.contains("A </script>"), "text, not markup");
+        assert!(told.came.en.starts_with("BROKEN BY THIS CLASS IN 7 MOVES: A "), "{:?}", told.came);
+        let index = class_index(&[Kept { file: "01-a.html".to_owned(), ..told }], &Look::default());
+        assert!(index.contains("<a href=\"01-a.html\">") && !index.contains("</script>"), "{index}");
+    }
+}

@@ -1,0 +1,246 @@
+//! Exercises: lessons of which a part, the hole, is left to the learner. What may stand in it, and the lesson with an
+//! answer in its place. Which orders break an answer is for others to say.
+
+mod answer;
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    LessonError, Loaded, Params, Scenario, Source,
+    error::{Mistake, Path},
+    expr::within_allowance,
+    step::Step,
+};
+use crate::text::{Text, both};
+
+/// `kata:`: an exercise. The lesson's variants are the rounds in which an answer is judged, the cheapest first.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Kata {
+    /// What the learner is to do.
+    pub task: Text,
+    /// What is given: who calls the hole, and how long things take.
+    pub given: Text,
+    /// The programs that the learner writes, by their names. The lesson's programs `use` them.
+    #[serde(default)]
+    pub programs: IndexMap<String, Hole>,
+    /// The Lua scripts that the learner writes, and what each has to do.
+    #[serde(default)]
+    pub scripts: IndexMap<String, Text>,
+    /// What the learner's file has at first, below the comments.
+    pub start: String,
+    /// The reference solution, as a learner would write it.
+    pub solution: String,
+    /// What is to be said about it once it is solved, and who else does it so.
+    pub discussion: Text,
+    /// Hints, the weakest first: `any`, or those for a round (`paused`) that an answer failed in, or `stuck`, where
+    /// somebody did not come to the end.
+    #[serde(default)]
+    pub hints: IndexMap<String, Vec<Text>>,
+    /// Answers that are right, by a name.
+    #[serde(default)]
+    pub right: IndexMap<String, String>,
+    /// Answers that are wrong, by a name.
+    #[serde(default)]
+    pub wrong: IndexMap<String, WrongAnswer>,
+}
+
+/// A program that the learner writes.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Hole {
+    /// What it has to do.
+    pub about: Text,
+    /// The names that it may read, beside `reply`, `error` and its own.
+    #[serde(default)]
+    pub reads: Vec<String>,
+    /// The names that it must set, with `let` or as the label of an operation.
+    #[serde(default)]
+    pub sets: Vec<String>,
+    /// What it may use: commands and calls such as `SET` or `create`, `script`, `wait`, `take`.
+    pub uses: Vec<String>,
+    /// The keys, paths and channels that it may name. One that ends in `*` stands for all that begin so.
+    #[serde(default)]
+    pub keys: Vec<String>,
+}
+
+/// An answer that is wrong.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WrongAnswer {
+    /// The round in which it fails first.
+    pub fails: String,
+    /// The answer.
+    pub answer: String,
+}
+
+/// What a learner writes.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Answer {
+    /// The exercise that it answers.
+    #[serde(default)]
+    pub kata: Option<String>,
+    /// The programs, by their names.
+    #[serde(default)]
+    pub programs: IndexMap<String, Vec<Step>>,
+    /// Lua scripts, by their names.
+    #[serde(default)]
+    pub scripts: IndexMap<String, String>,
+}
+
+impl Loaded {
+    /// The lesson with an answer in place of its hole. Names are checked when its rounds are planned.
+    ///
+    /// # Errors
+    /// What is wrong with the answer, and where in its own file.
+    pub fn with_answer(&self, text: &Source) -> Result<Arc<Self>, LessonError> {
+        let Some(kata) = &self.lesson.kata else {
+            let id = &self.lesson.id;
+            return Err(LessonError::of_file(
+                &text.file,
+                both!("`{id}` is no exercise", "`{id}` 不是练习"),
+                None,
+            ));
+        };
+        let answer = text.answer()?;
+        within_allowance(|| self.check_answer(kata, &answer)).map_err(|mistake| text.place(&mistake))?;
+        let mut loaded = self.clone();
+        let programs = answer.programs.keys().map(|name| Path::root().key("programs").key(name));
+        let scripts = answer.scripts.keys().map(|name| Path::root().key("scripts").key(name));
+        loaded.source = self.source.with_parts_of(text, programs.chain(scripts).collect());
+        loaded.lesson.programs.extend(answer.programs);
+        loaded.lesson.scripts.extend(answer.scripts);
+        Ok(Arc::new(loaded))
+    }
+
+    /// An exercise is read with its own solution in the hole, so that it can be run like any other lesson.
+    pub(super) fn solved(self) -> Result<Self, LessonError> {
+        let Some(kata) = &self.lesson.kata else { return Ok(self) };
+        self.with_answer(&self.part(&kata.solution, "kata.solution")).map(Arc::unwrap_or_clone)
+    }
+
+    /// A text of the exercise's own file, by the place where it stands there.
+    pub fn part(&self, text: &str, place: &str) -> Source {
+        Source::new(format!("{}: {place}", self.source.file), text)
+    }
+
+    /// All answers whose verdict is known, the first file of the learner's among them: the round in which it must fail,
+    /// `None` where it is right, and any where that is empty.
+    pub fn known_answers(&self) -> Vec<(Source, Option<&str>)> {
+        let Some(kata) = &self.lesson.kata else { return Vec::new() };
+        let right = [("kata.solution".to_owned(), &kata.solution)].into_iter();
+        let right = right.chain(kata.right.iter().map(|(name, text)| (format!("kata.right.{name}"), text)));
+        let right = right.map(|(place, text)| (self.part(text, &place), None));
+        let start = [(self.part(&kata.start, "kata.start"), Some(""))];
+        let wrong = kata.wrong.iter().map(|(name, wrong)| {
+            (self.part(&wrong.answer, &format!("kata.wrong.{name}")), Some(wrong.fails.as_str()))
+        });
+        right.chain(start).chain(wrong).collect()
+    }
+
+    /// What can be said of an exercise without a server: its known answers can be read, and what it names is there.
+    pub(super) fn check_kata(&self) -> Result<(), LessonError> {
+        let Some(kata) = &self.lesson.kata else { return Ok(()) };
+        let at = Path::root().key("kata");
+        let rounds = || self.lesson.variants.keys();
+        let is_round = |name: &str, path: &Path, also: &[&str]| {
+            if also.contains(&name) || rounds().any(|round| round == name) {
+                return Ok(());
+            }
+            Err(self.source.place(&Mistake::unknown(
+                path,
+                both!("round", "轮次"),
+                name,
+                rounds().map(String::as_str).chain(also.iter().copied()),
+            )))
+        };
+        for name in kata.hints.keys() {
+            is_round(name, &at.key("hints").key(name), &["any", "stuck"])?;
+        }
+        for (name, wrong) in &kata.wrong {
+            is_round(&wrong.fails, &at.key("wrong").key(name).key("fails"), &[])?;
+        }
+        if let Some(round) = self.lesson.variants.iter().find(|(_, variant)| variant.explore.is_none()) {
+            let path = Path::root().key("variants").key(round.0);
+            let message = both!("a round must say what exploring finds", "每一轮都要写明探索的预期");
+            let mistake =
+                Mistake::new(&path, message).help("explore: { expect: none, ends: all, moves: 40 }");
+            return Err(self.source.place(&mistake));
+        }
+        for (text, _) in self.known_answers() {
+            self.with_answer(&text)?.rounds()?;
+        }
+        Ok(())
+    }
+
+    /// The rounds in which an answer is judged.
+    pub fn rounds(self: &Arc<Self>) -> Result<Vec<Scenario>, LessonError> {
+        let names = self.lesson.variants.keys();
+        names.map(|name| Scenario::plan(self, name, &Params::new())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use crate::{
+        lesson::{LessonError, Loaded, Source, library},
+        text::Lang,
+    };
+
+    fn exercise() -> Arc<Loaded> {
+        let all = library::exercises().expect("they can be read");
+        all.into_iter().find(|loaded| loaded.lesson.id == "take-the-lock").expect("it is carried")
+    }
+
+    fn judged(text: &str) -> Result<Arc<Loaded>, LessonError> {
+        let loaded = exercise().with_answer(&Source::new("mine.yaml", text))?;
+        loaded.rounds().map(|_| loaded)
+    }
+
+    fn wrong(text: &str) -> String {
+        judged(text).expect_err("it is wrong").in_lang(Lang::En)
+    }
+
+    #[test]
+    fn what_is_wrong_with_an_answer_is_said_at_its_place_in_the_learners_file() {
+        let answer = |acquire: &str| {
+            format!("programs:\n  acquire:\n{acquire}\n  release:\n    - release: {{ redis: DEL lock }}\n")
+        };
+        let cases = [
+            ("    - granted: { redis: SETT lock 1 }", "mine.yaml:3:25: `SETT` cannot be used"),
+            ("    - granted: { redis: SET other 1 NX }", "mine.yaml:3:25: `other` is no key"),
+            ("    - granted: { redis: \"SET lock ${tokn} NX\" }", "mine.yaml:3:25: unknown name `tokn`"),
+            ("    - got: { redis: SET lock 1 NX }", "mine.yaml:3:5: `acquire` must set `granted`"),
+            ("    - holds: lock", "cannot stand in an answer"),
+            ("    - granted: { redis: SET lock 1 NY }", "mine.yaml:3:25"),
+            ("    - granted: { rdis: GET lock }", "mine.yaml:3:"),
+        ];
+        for (acquire, said) in cases {
+            let words = wrong(&answer(acquire));
+            assert!(words.contains(said), "{acquire}: {words}");
+        }
+        assert!(wrong("programs: {}\n").contains("`acquire` is missing"));
+        assert!(judged(&answer("    - granted: { redis: \"SET lock ${token} NX\" }")).is_ok());
+    }
+
+    #[test]
+    fn every_exercise_is_whole_and_its_known_answers_can_be_read() {
+        let exercises = library::exercises().expect("they can be read");
+        assert!(!exercises.is_empty());
+        for loaded in exercises {
+            loaded.check().unwrap_or_else(|error| panic!("{error}"));
+            loaded.source.check_languages(false).unwrap_or_else(|error| panic!("{error}"));
+            let kata = loaded.lesson.kata.as_ref().expect("it is an exercise");
+            let id = &loaded.lesson.id;
+            assert!(!kata.right.is_empty() && kata.wrong.len() >= 2, "{id}: 1 right and 2 wrong answers");
+            assert_eq!(kata.hints.get("any").map(Vec::len), Some(3), "{id}: hints of three strengths");
+        }
+    }
+}

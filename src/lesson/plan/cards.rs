@@ -1,0 +1,53 @@
+//! Where the answer to an interviewer's question is shown.
+
+use super::{
+    super::{
+        Lesson,
+        error::{Mistake, Path},
+        story::MoveRef,
+    },
+    Act, Scenario, Turn,
+};
+use crate::text::both;
+
+impl Scenario {
+    /// The first step of the story in which this move is made, as `Line::item` counts them.
+    pub fn step_of(&self, MoveRef { who, label }: &MoveRef) -> Option<usize> {
+        let makes =
+            |turn: &Turn| turn.label == *label && self.actors[turn.actor.0 as usize].actor.name == *who;
+        let line = self.story.iter().find(|line| match &line.act {
+            Act::Each(turns) | Act::Together(turns) => turns.iter().any(makes),
+            Act::Send(turn) => makes(turn),
+            _ => false,
+        });
+        line.map(|line| line.item)
+    }
+}
+
+/// What cards say that a variant shows is in its story.
+pub(crate) fn check(lesson: &Lesson, scenarios: &[Scenario]) -> Result<(), Mistake> {
+    for (n, card) in lesson.interview.iter().enumerate() {
+        let Some(shown) = &card.shown else { continue };
+        let path = Path::root().key("interview").index(n).key("shown");
+        let Some(scenario) = scenarios.iter().find(|scenario| scenario.variant == shown.variant) else {
+            let known = lesson.variants.keys().map(String::as_str);
+            return Err(Mistake::unknown(
+                &path.key("variant"),
+                both!("variant", "变体"),
+                &shown.variant,
+                known,
+            ));
+        };
+        let Some(at) = shown.at.as_ref().filter(|at| scenario.step_of(at).is_none()) else { continue };
+        let (who, label, variant) = (&at.who, &at.label, &shown.variant);
+        let message = both!(
+            "the story of `{variant}` has no move `{who}.{label}`",
+            "`{variant}` 的剧情里没有 `{who}.{label}` 这一步"
+        );
+        return Err(Mistake::new(&path.key("at"), message).help(both!(
+            "name a move as it stands there, or leave `at` out for its end",
+            "请照剧情里的写法，或者省略 `at` 表示结尾"
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,420 @@
+//! A program to be read: its operations, conditions and repetitions line by line, with the recipes that it uses folded
+//! open, and which operations can come after which. It must not know what a run made of it.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use super::{ActorPlan, BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program, TakePlan, passed};
+use crate::{
+    lesson::{
+        Scenario,
+        expr::{Expr, Scope, Template, within_allowance},
+    },
+    log::Belief,
+};
+
+/// What a word of a program is, for its colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// A word of the grammar.
+    Keyword,
+    /// What the author calls an operation.
+    Label,
+    /// What is sent.
+    Command,
+    /// An expression, or a name.
+    Plain,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    pub depth: usize,
+    pub words: Vec<(Tone, String)>,
+    /// The operation that stands here: an index into the instructions.
+    pub operation: Option<usize>,
+    /// The text of the script that the operation runs.
+    pub script: Option<Arc<str>>,
+}
+
+/// What an operation may be followed by before the next one, as a log shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trace {
+    Believes(Belief),
+    Counts(String),
+    /// The program has come to its end.
+    Ends,
+}
+
+/// One program, and the clients that run it.
+#[derive(Debug, Clone)]
+pub struct Listing {
+    pub lines: Vec<Line>,
+    /// The names of who runs it.
+    pub actors: BTreeSet<String>,
+    program: Arc<Program>,
+}
+
+/// The programs of a variant, each once, in the order of the clients.
+pub fn listings(scenario: &Scenario) -> Vec<Listing> {
+    let mut listings: Vec<Listing> = Vec::new();
+    let mut before: Option<(&Arc<Program>, usize)> = None;
+    for plan in &scenario.actors {
+        // The members of a crowd share one; clients of their own may have the same all the same.
+        let place = match before {
+            Some((program, place)) if Arc::ptr_eq(program, &plan.program) => place,
+            _ => {
+                let lines = within_allowance(|| Writer::new(plan).write());
+                listings.iter().position(|listing| listing.lines == lines).unwrap_or_else(|| {
+                    let program = Arc::clone(&plan.program);
+                    listings.push(Listing { lines, actors: BTreeSet::new(), program });
+                    listings.len() - 1
+                })
+            }
+        };
+        before = Some((&plan.program, place));
+        listings[place].actors.insert(plan.actor.name.clone());
+    }
+    listings
+}
+
+impl Listing {
+    /// The operation at an instruction.
+    pub fn operation(&self, at: usize) -> Option<&PlannedOperation> {
+        match self.program.instructions.get(at)? {
+            Instruction::Operate(operation) => Some(operation),
+            _ => None,
+        }
+    }
+
+    /// The operation of this label that is nearest behind another, or behind the beginning.
+    pub fn find(&self, after: Option<usize>, label: &str) -> Option<usize> {
+        let is_it = |at: &usize| self.operation(*at).is_some_and(|operation| operation.label == label);
+        let near = self.after(after, None).into_iter().find(is_it);
+        near.or_else(|| (0..self.program.instructions.len()).find(is_it))
+    }
+
+    /// The operations that can come next. `traces` are what has been seen since; where it is given, only ways that
+    /// leave just these are taken, unless there is none.
+    pub fn after(&self, after: Option<usize>, traces: Option<&[Trace]>) -> Vec<usize> {
+        let mut found = Vec::new();
+        self.walk(after.map_or(0, |at| at + 1), traces, &mut BTreeSet::new(), &mut found);
+        if found.is_empty() && traces.is_some_and(|traces| !traces.contains(&Trace::Ends)) {
+            return self.after(after, None);
+        }
+        found
+    }
+
+    fn walk(
+        &self,
+        mut at: usize,
+        mut traces: Option<&[Trace]>,
+        seen: &mut BTreeSet<(usize, usize)>,
+        found: &mut Vec<usize>,
+    ) {
+        loop {
+            if !seen.insert((at, traces.map_or(0, <[_]>::len))) {
+                return;
+            }
+            // Whether this is what was seen next; without anything seen, every way is possible.
+            let mut leaves = |trace: &dyn Fn(&Trace) -> bool| match traces {
+                None => true,
+                Some([first, rest @ ..]) if trace(first) => {
+                    traces = Some(rest);
+                    true
+                }
+                Some(_) => false,
+            };
+            match self.program.instructions.get(at) {
+                None | Some(Instruction::Stop) => return,
+                Some(Instruction::Operate(_)) => {
+                    if traces.is_none_or(<[_]>::is_empty) && !found.contains(&at) {
+                        found.push(at);
+                    }
+                    return;
+                }
+                Some(Instruction::Believe { belief, .. }) => {
+                    if !leaves(&|trace| *trace == Trace::Believes(*belief)) {
+                        return;
+                    }
+                }
+                Some(Instruction::Count { counter }) => {
+                    if !leaves(&|trace| matches!(trace, Trace::Counts(counted) if counted == counter)) {
+                        return;
+                    }
+                }
+                Some(Instruction::Jump { to }) => {
+                    at = *to;
+                    continue;
+                }
+                Some(
+                    Instruction::JumpUnless { to: other, .. } | Instruction::RepeatNext { exit: other, .. },
+                ) => {
+                    self.walk(at + 1, traces, seen, found);
+                    at = *other;
+                    continue;
+                }
+                Some(
+                    Instruction::Set { .. }
+                    | Instruction::RepeatBegin { .. }
+                    | Instruction::Enter { .. }
+                    | Instruction::Leave,
+                ) => {}
+            }
+            at += 1;
+        }
+    }
+}
+
+/// Writes a program down. Values that are known before it runs are filled in.
+struct Writer<'a> {
+    instructions: &'a [Instruction],
+    scope: Scope,
+    /// Names that the program gives other values while it runs.
+    changed: BTreeSet<&'a str>,
+    lines: Vec<Line>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(plan: &'a ActorPlan) -> Self {
+        let instructions = &plan.program.instructions;
+        let changed = instructions.iter().filter_map(|instruction| match instruction {
+            Instruction::Set { name, .. } => Some(name.as_str()),
+            _ => None,
+        });
+        let changed = changed.chain(BUILTINS).collect();
+        Self { instructions, scope: plan.scope.clone(), changed, lines: Vec::new() }
+    }
+
+    fn write(mut self) -> Vec<Line> {
+        // Every program ends with a `stop` that nobody wrote.
+        self.block(0, self.instructions.len().saturating_sub(1), 0);
+        self.lines
+    }
+
+    fn push(&mut self, depth: usize, words: Vec<(Tone, String)>) {
+        self.lines.push(Line { depth, words, operation: None, script: None });
+    }
+
+    fn statement(&mut self, depth: usize, word: &str, plain: impl Into<String>) {
+        self.push(depth, vec![(Tone::Keyword, word.to_owned()), (Tone::Plain, plain.into())]);
+    }
+
+    fn block(&mut self, from: usize, to: usize, depth: usize) {
+        let mut at = from;
+        while at < to {
+            at = self.instruction(at, depth);
+        }
+    }
+
+    /// Writes what begins at an instruction; gives the instruction after it.
+    fn instruction(&mut self, at: usize, depth: usize) -> usize {
+        let instructions = self.instructions;
+        match &instructions[at] {
+            Instruction::Operate(operation) => self.operation(at, operation, depth),
+            Instruction::Believe { lock, belief } => {
+                let word = match belief {
+                    Belief::Holding => "holds",
+                    Belief::Sharing => "shares",
+                    Belief::Waiting => "waits",
+                    Belief::Unsure => "unsure",
+                    Belief::Nothing => "drops",
+                };
+                let lock = self.fill(lock);
+                self.statement(depth, word, lock);
+            }
+            Instruction::Count { counter } => self.statement(depth, "count", counter),
+            Instruction::Set { name, value } => {
+                // The number of a repetition's rounds is written beside it.
+                let begins = matches!(instructions.get(at + 1), Some(Instruction::RepeatBegin { .. }));
+                let counts = |next: &Instruction| matches!(next, Instruction::Set { name: other, .. } if other == name);
+                if begins && value.source() == "0" && instructions.get(at + 3).is_some_and(counts) {
+                    return self.repetition(at + 1, Some(name), depth);
+                }
+                self.statement(depth, "let", format!("{name} = {}", value.source()));
+            }
+            Instruction::JumpUnless { condition, to } => {
+                self.statement(depth, "if", condition.source());
+                // The last thing of a `then` that has an `else` leads past it; that of a repetition leads back.
+                let otherwise = match instructions.get(to.wrapping_sub(1)) {
+                    Some(Instruction::Jump { to: end }) if *end >= *to => Some(*end),
+                    _ => None,
+                };
+                self.block(at + 1, otherwise.map_or(*to, |_| *to - 1), depth + 1);
+                if let Some(end) = otherwise {
+                    self.push(depth, vec![(Tone::Keyword, "else".to_owned())]);
+                    self.block(*to, end, depth + 1);
+                    return end;
+                }
+                return *to;
+            }
+            Instruction::RepeatBegin { .. } => return self.repetition(at, None, depth),
+            Instruction::Enter { program, with } => {
+                let given: Vec<(String, String)> =
+                    with.iter().map(|(name, template)| (name.clone(), self.fill(template))).collect();
+                let mut words = vec![(Tone::Keyword, "use".to_owned()), (Tone::Label, program.clone())];
+                let values = given.iter().map(|(name, value)| format!("{name}={value}"));
+                words.push((Tone::Plain, values.collect::<Vec<_>>().join(" ")));
+                self.push(depth, words);
+                self.scope.enter(given.into_iter().map(|(name, value)| (name, passed(value))).collect());
+                let mut to = at + 1;
+                while !matches!(instructions.get(to), None | Some(Instruction::Leave)) {
+                    to = self.instruction(to, depth + 1);
+                }
+                self.scope.leave();
+                return to + 1;
+            }
+            Instruction::Stop => self.push(depth, vec![(Tone::Keyword, "stop".to_owned())]),
+            // Parts of what is written down above.
+            Instruction::Jump { .. } | Instruction::RepeatNext { .. } | Instruction::Leave => {}
+        }
+        at + 1
+    }
+
+    fn repetition(&mut self, at: usize, number: Option<&String>, depth: usize) -> usize {
+        let (Instruction::RepeatBegin { bound }, Some(Instruction::RepeatNext { condition, exit })) =
+            (&self.instructions[at], self.instructions.get(at + 1))
+        else {
+            return at + 1;
+        };
+        let mut words = vec![(Tone::Keyword, "repeat".to_owned())];
+        match condition {
+            Some(condition) => {
+                words.extend([
+                    (Tone::Keyword, "while".to_owned()),
+                    (Tone::Plain, condition.source().to_owned()),
+                ]);
+            }
+            None => words.extend([(Tone::Plain, self.fill(bound)), (Tone::Keyword, "times".to_owned())]),
+        }
+        words.extend(number.map(|name| (Tone::Plain, format!("as {name}"))));
+        self.push(depth, words);
+        // It ends with the jump back, and with a number it begins with the next one.
+        self.block(at + 2 + usize::from(number.is_some()), *exit - 1, depth + 1);
+        *exit
+    }
+
+    fn operation(&mut self, at: usize, operation: &PlannedOperation, depth: usize) {
+        let mut script = None;
+        let all = |templates: &[Template]| {
+            templates.iter().map(|template| self.fill(template)).collect::<Vec<_>>().join(" ")
+        };
+        let command = match &operation.verb {
+            PlannedVerb::Redis(words) => all(words),
+            PlannedVerb::Script { name, source, keys, args } => {
+                script = Some(Arc::clone(source));
+                format!("EVAL {name} {} {} {}", keys.len(), all(keys), all(args)).trim_end().to_owned()
+            }
+            PlannedVerb::Call(call) => call.written(|operand| self.fill(operand)),
+            PlannedVerb::Local { lock, name } => {
+                format!("{} {}", if *lock { "lock" } else { "unlock" }, self.fill(name))
+            }
+            PlannedVerb::Flock { call, path } => format!("flock {}{}", call.option(), self.fill(path)),
+            PlannedVerb::Wait(time) => self.time(time),
+            PlannedVerb::Take(TakePlan { from, within }) => {
+                let within = within.as_ref().map(|time| format!(" within {}", self.time(time)));
+                format!("take {}{}", all(from), within.unwrap_or_default())
+            }
+        };
+        let mut words = vec![(Tone::Label, operation.label.clone()), (Tone::Command, command)];
+        let on = operation.on.iter().map(|on| ("on", on.clone()));
+        let until = operation.until.iter().map(|until| ("until", until.source().to_owned()));
+        let every = operation.every.iter().map(|every| ("every", self.time(every)));
+        for (word, plain) in on.chain(until).chain(every) {
+            words.extend([(Tone::Keyword, word.to_owned()), (Tone::Plain, plain)]);
+        }
+        self.lines.push(Line { depth, words, operation: Some(at), script });
+    }
+
+    fn fill(&self, template: &Template) -> String {
+        template.filled(|expr| self.known(expr))
+    }
+
+    /// A duration as people read it.
+    fn time(&self, template: &Template) -> String {
+        let text = self.fill(template);
+        match text.parse::<u64>() {
+            Ok(millis) if millis % 1000 == 0 && millis > 0 => format!("{}s", millis / 1000),
+            Ok(millis) => format!("{millis}ms"),
+            Err(_) => text,
+        }
+    }
+
+    /// An expression's value, if nothing that happens can change it.
+    fn known(&self, expr: &Expr) -> Option<String> {
+        let given = |name: &str| self.scope.get(name).filter(|_| !self.changed.contains(name));
+        if let Some(value) = given(expr.source()) {
+            return Some(value.to_string());
+        }
+        let is_known = |name: &String| given(name).is_some_and(|value| !value.to_string().contains("${"));
+        let value = expr.names().iter().all(is_known).then(|| expr.eval(self.scope.value()));
+        value?.ok().map(|value| value.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Listing, Trace, listings};
+    use crate::{
+        lesson::{Params, Scenario, library::Library},
+        log::Belief,
+    };
+
+    fn listing(lesson: &str, variant: &str) -> Vec<Listing> {
+        let library = Library::carried();
+        let loaded = library.find(lesson).expect("a lesson that is carried");
+        listings(&Scenario::plan(loaded, variant, &Params::new()).expect("it is good"))
+    }
+
+    fn written(listing: &Listing) -> Vec<String> {
+        let line = |line: &super::Line| {
+            let words: Vec<&str> = line.words.iter().map(|(_, word)| word.as_str()).collect();
+            format!("{}{}", "  ".repeat(line.depth), words.join(" "))
+        };
+        listing.lines.iter().map(line).collect()
+    }
+
+    #[test]
+    fn a_program_is_written_as_its_author_wrote_it_with_recipes_folded_open() {
+        let all = listing("unlock-someone-elses-lock", "get-compare-del");
+        assert_eq!(all.len(), 1, "three clients, one program");
+        assert_eq!(
+            written(&all[0]),
+            [
+                "use acquire_safely key=lock lease=3000 every=500",
+                "  waits lock",
+                "  acquire SET lock ${token} NX PX 3000 until reply == 'OK' every 500ms",
+                "  holds lock",
+                "work 2s",
+                "drops lock",
+                "check GET lock",
+                "if check == token",
+                "  release DEL lock",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_comes_next_follows_from_what_was_seen() {
+        let all = listing("unlock-someone-elses-lock", "get-compare-del");
+        let program = &all[0];
+        let at = |label: &str| program.find(None, label).expect("an operation");
+        let holds = [Trace::Believes(Belief::Holding)];
+        assert_eq!(program.after(Some(at("acquire")), Some(&holds)), [at("work")]);
+        assert_eq!(program.after(Some(at("check")), Some(&[])), [at("release")]);
+        assert!(program.after(Some(at("check")), Some(&[Trace::Ends])).is_empty());
+    }
+
+    #[test]
+    fn every_carried_program_names_each_of_its_operations_once() {
+        for loaded in &Library::carried().lessons {
+            for variant in loaded.lesson.variants.keys() {
+                let scenario = Scenario::plan(loaded, variant, &Params::new()).expect("it is good");
+                for listing in listings(&scenario) {
+                    let listed: Vec<usize> = listing.lines.iter().filter_map(|line| line.operation).collect();
+                    let all = 0..listing.program.instructions.len();
+                    let all: Vec<usize> = all.filter(|at| listing.operation(*at).is_some()).collect();
+                    assert_eq!(listed, all, "{}/{variant}", loaded.lesson.id);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! A story as a teacher reads it: what each step says, and the teacher's notes.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Act, Line, Scenario, TextPlan, Turn};
+use crate::{
+    lesson::expr::{Expr, within_allowance},
+    log::{ActorId, Target},
+    text::{Text, both},
+};
+
+/// One step of a story.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScriptLine {
+    /// What is told or asked, or who does what.
+    pub says: Text,
+    /// For the teacher.
+    pub notes: Option<Text>,
+}
+
+impl Scenario {
+    /// Every step, in order, with what is known before the run filled into its texts.
+    pub fn script(&self) -> Vec<ScriptLine> {
+        let line = |line: &Line| ScriptLine {
+            says: self.says(&line.act),
+            notes: line.notes.as_ref().map(|notes| self.written(notes)),
+        };
+        within_allowance(|| self.story.iter().map(line).collect())
+    }
+
+    fn written(&self, plan: &TextPlan) -> Text {
+        let names = self.scope.value();
+        // What only the run tells, such as a counter, is left open.
+        let known = |expr: &Expr| {
+            let value = expr.eval(names.clone()).ok().filter(|value| !value.is_undefined());
+            Some(value.map_or_else(|| "…".to_owned(), |value| value.to_string()))
+        };
+        let fill = |template: &super::Template| template.filled(known);
+        Text { en: fill(&plan.en), zh: fill(&plan.zh) }
+    }
+
+    fn name(&self, actor: ActorId) -> &str {
+        self.actors.get(actor.0 as usize).map_or("?", |plan| plan.actor.name.as_str())
+    }
+
+    fn says(&self, act: &Act) -> Text {
+        let turn = |turn: &Turn| format!("{}.{}", self.name(turn.actor), turn.label);
+        match act {
+            Act::Say(text) => self.written(text),
+            Act::Ask(ask) => self.written(&ask.q),
+            Act::Each(turns) | Act::Together(turns) => {
+                turns.iter().map(turn).collect::<Vec<_>>().join(", ").into()
+            }
+            Act::Send(one) => turn(one).into(),
+            Act::Finish(actors) => {
+                let names: Vec<&str> = actors.iter().map(|actor| self.name(*actor)).collect();
+                let names = names.join(", ");
+                both!("{names}: to the end", "{names}：执行到底")
+            }
+            Act::Pass(_) | Act::Await(_) => both!("time passes", "时间流逝"),
+            Act::Faults(faults) => {
+                let names = faults.iter().map(|fault| match fault.target() {
+                    Target::Client(name) | Target::Server(name) => name.to_owned(),
+                    Target::Link(link) => link.to_string(),
+                });
+                let names = names.collect::<Vec<_>>().join(", ");
+                both!("a fault: {names}", "故障：{names}")
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! A lesson's variants as the cells of a table.
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    Lesson, Scenario,
+    error::{Mistake, Path},
+};
+use crate::text::{Text, both};
+
+/// The variants as the cells of a table. Each is named after its row and its column: `ROW-COLUMN`.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Table {
+    /// What the rows are called, by the beginning of their variants' names.
+    pub rows: IndexMap<String, Text>,
+    /// What the columns are called, by the end of their variants' names.
+    pub columns: IndexMap<String, Text>,
+    /// What each cell tells of its run, in milliseconds: an expression as in claims, such as `waited('B')`.
+    pub figure: String,
+    /// What cells and figure mean.
+    pub legend: Text,
+}
+
+impl Table {
+    /// The variant of a cell, if there is one.
+    pub fn variant(&self, lesson: &Lesson, row: &str, column: &str) -> Option<usize> {
+        lesson.variants.get_index_of(&format!("{row}-{column}"))
+    }
+}
+
+/// Every variant has a cell, and every run a figure.
+pub(crate) fn check(lesson: &Lesson, scenarios: &[Scenario]) -> Result<(), Mistake> {
+    let Some(table) = &lesson.table else { return Ok(()) };
+    let path = Path::root().key("table");
+    let cells = |name: &String| {
+        let columns = table.columns.keys().map(move |column| (name, column));
+        columns.map(|(row, column)| format!("{row}-{column}")).collect::<Vec<_>>()
+    };
+    let cells: Vec<String> = table.rows.keys().flat_map(cells).collect();
+    if let Some(name) = lesson.variants.keys().find(|name| !cells.contains(name)) {
+        let message = both!(
+            "the variant `{name}` has no cell: its name is no `ROW-COLUMN` of this table",
+            "方案 `{name}` 不在表里：它的名字不是这张表的“行-列”"
+        );
+        return Err(Mistake::new(&path, message));
+    }
+    for scenario in scenarios {
+        if let Err(error) = scenario.expression(&table.figure) {
+            return Err(Mistake::new(&path.key("figure"), error.message));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,189 @@
+//! An exam: orders of moves that no story has shown, found by exploring and carried out with client processes, of which
+//! somebody is to say whether they are safe.
+
+use std::{
+    collections::VecDeque,
+    hash::{DefaultHasher, Hash, Hasher},
+    ops::ControlFlow,
+    time::Duration,
+};
+
+use super::{
+    explore::{Bounds, CarriedOut, OutcomeSeen, Progress, carry_out, explore},
+    session::EngineError,
+};
+use crate::{
+    lab::LabOptions,
+    lesson::{LabKind, Scenario},
+    log::{EventKind, Log},
+    text::Text,
+    verdict::{breaches, why},
+};
+
+/// How many orders of a variant are tried for one that breaks something and one that does not. A number, so that a slow
+/// machine asks the same questions.
+const TRIED: u64 = 500;
+
+/// After so long a search ends even so: some lessons take long for one order.
+const LONGEST: Duration = Duration::from_secs(6);
+
+/// An order with fewer moves gives itself away.
+const SHORTEST: usize = 3;
+
+/// An order that was carried out.
+#[derive(Debug, Clone)]
+pub struct ExamQuestion {
+    pub scenario: Scenario,
+    /// Each move, and what was sent.
+    pub order: Vec<String>,
+    /// Whether nothing was broken that must never be.
+    pub safe: bool,
+    /// What was broken, and how it came to that.
+    pub why: Option<Text>,
+}
+
+/// Questions as they are asked for, mixed from many variants.
+pub struct Exam {
+    scenarios: VecDeque<Scenario>,
+    options: LabOptions,
+    found: VecDeque<ExamQuestion>,
+    /// Whether the next one should be safe: one that always says yes must not do well.
+    wants_safe: bool,
+}
+
+/// So many questions of the kind that is not wanted are set aside before one of them is asked after all.
+const SET_ASIDE: usize = 4;
+
+impl Exam {
+    /// Of these variants, those that can be searched in a moment. The seed says in which order.
+    pub fn new(mut scenarios: Vec<Scenario>, options: LabOptions, seed: u64) -> Self {
+        // Variants that make up a table are much alike.
+        scenarios.retain(|scenario| {
+            let (lab, actors) = (scenario.lab(), scenario.actors.len());
+            lab == LabKind::Redis && (2..=3).contains(&actors) && scenario.loaded.lesson.table.is_none()
+        });
+        scenarios.sort_by_cached_key(|scenario| {
+            let mut hasher = DefaultHasher::new();
+            (seed, &scenario.loaded.lesson.id, &scenario.variant).hash(&mut hasher);
+            hasher.finish()
+        });
+        Self {
+            scenarios: scenarios.into(),
+            options,
+            found: VecDeque::new(),
+            wants_safe: seed.is_multiple_of(2),
+        }
+    }
+
+    /// The next question; none after the last variant.
+    pub async fn next(&mut self) -> Result<Option<ExamQuestion>, EngineError> {
+        loop {
+            let wanted = self.found.iter().position(|question| question.safe == self.wants_safe);
+            if wanted.is_none()
+                && self.found.len() < SET_ASIDE
+                && let Some(scenario) = self.scenarios.pop_front()
+            {
+                self.found.extend(Box::pin(questions(&scenario, &self.options)).await?);
+                continue;
+            }
+            let next = self.found.remove(wanted.unwrap_or(0));
+            self.wants_safe = next.as_ref().is_some_and(|question| !question.safe);
+            return Ok(next);
+        }
+    }
+}
+
+/// A safe order of a variant and one that is not, as far as there are such.
+async fn questions(scenario: &Scenario, options: &LabOptions) -> Result<Vec<ExamQuestion>, EngineError> {
+    // Order by order: counted by states, how orders end is known only at the end of the search.
+    let bounds = Bounds { confirmed_within: Some(Duration::ZERO), prune: false, ..Bounds::default() };
+    let enough = |progress: &Progress| {
+        let both_kinds = progress.violations > 0 && progress.violations < progress.tried.into();
+        let ends = both_kinds || progress.tried >= TRIED || progress.wall >= LONGEST;
+        if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    // Not every variant can be explored, and another one is as good.
+    let Ok(explored) = explore(scenario, options, &bounds, &enough).await else { return Ok(Vec::new()) };
+    let pick = |violates: bool| {
+        let fits = |seen: &&OutcomeSeen| seen.violates == violates && seen.first.len() >= SHORTEST;
+        explored.outcomes.iter().find(fits).map(|seen| (seen.first.clone(), violates))
+    };
+    let mut questions = Vec::new();
+    for (choices, violates) in [pick(true), pick(false)].into_iter().flatten() {
+        let CarriedOut { moves, log, .. } = carry_out(scenario, options, choices).await?;
+        let broken = breaches(scenario, &log).unwrap_or_default();
+        // Nothing is asked that did not come out as it was found.
+        if broken.is_empty() != violates {
+            let says = || broken.first().map(|breach| scenario.invariants[breach.invariant].says.clone());
+            questions.push(ExamQuestion {
+                order: folded(&commands(moves, &log)),
+                scenario: scenario.clone(),
+                safe: !violates,
+                why: why::first(scenario, &log).map(|why| why.text).or_else(says),
+            });
+        }
+    }
+    Ok(questions)
+}
+
+/// Moves with what is made again and again, such as asking every second, said once.
+fn folded(moves: &[String]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut at = 0;
+    while at < moves.len() {
+        let times = |length: usize| {
+            let first = moves.get(at..at + length);
+            moves[at..].chunks_exact(length).take_while(|next| Some(*next) == first).count()
+        };
+        let (length, times) = [1, 2, 3, 4]
+            .map(|length| (length, times(length)))
+            .into_iter()
+            .find(|(_, times)| *times > 2)
+            .unwrap_or((1, 1));
+        let line = moves[at..at + length].join(" → ");
+        lines.push(if times > 1 { format!("{line}  ×{times}") } else { line });
+        at += length * times;
+    }
+    lines
+}
+
+/// Moves with what was sent, without what was answered.
+fn commands(moves: Vec<String>, log: &Log) -> Vec<String> {
+    let events = log.events();
+    let actors = events.iter().find_map(|event| match &event.kind {
+        EventKind::LabReady { actors, .. } => Some(actors.as_slice()),
+        _ => None,
+    });
+    let name =
+        |actor: usize| actors.and_then(|actors| actors.get(actor)).map_or("", |actor| actor.name.as_str());
+    let mut sent: Vec<(String, String)> = events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::Sent { actor, label, command, .. } => {
+                Some((format!("{}.{label}", name(actor.0 as usize)), command.to_string()))
+            }
+            _ => None,
+        })
+        .collect();
+    let with_command = |mut words: String| {
+        if let Some(at) = sent.iter().position(|(label, _)| *label == words) {
+            let (_, command) = sent.remove(at);
+            words = format!("{words}  {command}");
+        }
+        words
+    };
+    moves.into_iter().map(with_command).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::folded;
+
+    #[test]
+    fn what_is_made_again_and_again_is_said_once() {
+        let moves = |text: &str| text.chars().map(String::from).collect::<Vec<_>>();
+        assert_eq!(folded(&moves("abtbtbtbc")), ["a", "b → t  ×3", "b", "c"]);
+        assert_eq!(folded(&moves("aaab")), ["a  ×3", "b"]);
+        assert_eq!(folded(&moves("abab")), ["a", "b", "a", "b"]);
+    }
+}

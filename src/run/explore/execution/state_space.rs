@@ -1,0 +1,560 @@
+//! The states of orders that are explored in process, in numbers: what an actor is in the middle of, what the servers
+//! hold, who holds which lock are each kept once (Holzmann, "State Compression in SPIN", Third SPIN Workshop 1997).
+//!
+//! What a move does depends on nothing but its actor's own state, on what the servers hold and on the time. So it is
+//! carried out on the servers once, and remembered.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
+
+use indexmap::IndexSet;
+
+use super::{
+    in_process::{InProcess, Node},
+    keyspace::Keyspace,
+    rules::{ClientState, Tally},
+    servers::Queue,
+    symmetry::Symmetry,
+    tracked::Tracked,
+    trail::Trail,
+};
+use crate::{
+    clock::LessonTime,
+    lesson::plan::Program,
+    log::{ActorId, Event, EventKind, KeyValue, Observed},
+    program::{Actor, Actors, LiveNames, State as ActorState, actor_id},
+    run::explore::{
+        Broken, ExploreError, Explorer, Pick, StepFootprint,
+        states::{Permutation, Recurring, State, StateSpace, Step, Successors, id},
+    },
+    verdict::key_history::KeyHistory,
+};
+
+// Where in a state what stands. From `SLOTS` on there is one number for each actor.
+const AT: usize = 0;
+const MOVES: usize = 2;
+/// How many faults there were, and how often somebody was slow.
+const FAULTS: usize = 3;
+/// The servers whose clocks are wrong.
+const SKEWED: usize = 4;
+/// What was counted, which locks were ever held and by too many.
+const HISTORY: usize = 5;
+const BROKEN: usize = 6;
+/// What all servers hold.
+const CONTENTS: usize = 8;
+const SLOTS: usize = 9;
+
+/// What one actor adds to a state.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Slot {
+    /// What it is in the middle of.
+    local: u32,
+    /// The locks that it holds, and whether it shares them.
+    holds: Vec<(String, bool)>,
+    client: ClientState,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct History {
+    counters: Vec<(String, i64)>,
+    held: Vec<String>,
+    violated: Vec<String>,
+    /// What was done to the keys of whose past an invariant asks.
+    keys: Vec<String>,
+}
+
+/// One order that leads to a state, where an invariant asks for the past of keys.
+#[derive(Clone)]
+struct Witness {
+    trail: Trail,
+    steps: usize,
+    history: Arc<KeyHistory>,
+}
+
+/// About how many bytes one takes, with the events of its last step.
+const WITNESS_BYTES: usize = 8 << 10;
+
+/// What a move does to its actor and the servers.
+struct Moved {
+    local: u32,
+    contents: u32,
+    /// What happened that counts, or changes who holds what.
+    events: Vec<EventKind>,
+}
+
+/// An actor, and what its connection has queued since MULTI.
+type Local = (Arc<Actor>, Queue);
+
+pub(crate) struct CollapsedStates<'x> {
+    explorer: &'x mut InProcess,
+    live: HashMap<*const Program, LiveNames>,
+    locals: IndexSet<String>,
+    /// The same without how many rounds of loops are left, and each local state's number there.
+    unbounded: IndexSet<String>,
+    loops: Vec<u32>,
+    recurring: IndexSet<(u32, ClientState)>,
+    /// By local state and actor.
+    actors: Vec<Vec<Option<Local>>>,
+    slots: IndexSet<Slot>,
+    contents: IndexSet<Vec<Arc<Keyspace>>>,
+    histories: IndexSet<History>,
+    /// One of each.
+    tracked: Vec<Tracked>,
+    /// By local state, time, contents, and the links of its client that are cut.
+    moves: HashMap<(u32, LessonTime, u32, u32), Moved>,
+    /// By history, contents and time: which invariants are broken.
+    broken: HashMap<(u32, u32, LessonTime), u64>,
+    /// The counters that anything depends on.
+    counters: Vec<String>,
+    /// The keys of whose past an invariant asks, and an order that leads to each state, where there are any.
+    past: BTreeSet<String>,
+    witnesses: HashMap<State, Witness>,
+    /// Events that were taken in for all witnesses.
+    events: usize,
+    symmetry: Symmetry,
+    /// Whether the time is always 0, and what ends later is told from there: nothing asks what time it is.
+    relative: bool,
+}
+
+impl InProcess {
+    /// Whether its orders can be counted by their states: whether it is known what all that is asked depends on.
+    pub(crate) fn has_states(&self) -> bool {
+        self.watches.iter().all(|watch| watch.reads.is_some()) && self.scenario.invariants.len() <= 64
+    }
+}
+
+impl<'x> CollapsedStates<'x> {
+    pub(crate) fn new(explorer: &'x mut InProcess) -> Self {
+        let watches = Arc::clone(&explorer.watches);
+        let asked = watches.iter().flat_map(|watch| watch.reads.iter().flat_map(|reads| &reads.counters));
+        let counters = asked.chain(explorer.cache.counters()).cloned().collect();
+        let reads = watches.iter().flat_map(|watch| &watch.reads);
+        let past: BTreeSet<String> = reads.flat_map(|reads| &reads.past).cloned().collect();
+        // Who did something to a key tells clients apart.
+        let symmetry = if past.is_empty() && explorer.symmetry {
+            Symmetry::of(&explorer.scenario, &explorer.rules)
+        } else {
+            Symmetry::none(&explorer.scenario)
+        };
+        let mut live = HashMap::new();
+        let mut asks_the_time = !past.is_empty();
+        for plan in &explorer.scenario.actors {
+            let names =
+                live.entry(Arc::as_ptr(&plan.program)).or_insert_with(|| LiveNames::of(&plan.program));
+            asks_the_time |= names.ever_reads("now");
+        }
+        Self {
+            relative: !asks_the_time,
+            explorer,
+            live,
+            locals: IndexSet::new(),
+            unbounded: IndexSet::new(),
+            loops: Vec::new(),
+            recurring: IndexSet::new(),
+            actors: Vec::new(),
+            slots: IndexSet::new(),
+            contents: IndexSet::new(),
+            histories: IndexSet::new(),
+            tracked: Vec::new(),
+            moves: HashMap::new(),
+            broken: HashMap::new(),
+            counters,
+            past,
+            witnesses: HashMap::new(),
+            events: 0,
+            symmetry,
+        }
+    }
+
+    /// The number of an actor's local state.
+    fn local(&mut self, n: usize, actor: &Arc<Actor>, queue: &Queue) -> u32 {
+        let program = actor.program();
+        let live = self.live.entry(Arc::as_ptr(program)).or_insert_with(|| LiveNames::of(program));
+        let waits = queue.as_ref().filter(|_| !actor.is_over());
+        let told = |bounded| format!("{} {waits:?}", actor.local_state(live, bounded));
+        let (local, new) = self.locals.insert_full(told(true));
+        if new {
+            self.loops.push(id(self.unbounded.insert_full(told(false)).0));
+            self.actors.push(vec![None; self.explorer.scenario.actors.len()]);
+        }
+        self.actors[local][n].get_or_insert_with(|| (Arc::clone(actor), queue.clone()));
+        id(local)
+    }
+
+    /// An actor in a local state.
+    fn actor(&mut self, local: u32, n: usize) -> &Local {
+        let known = &mut self.actors[local as usize];
+        if known[n].is_none() {
+            let any = known.iter().flatten().next().cloned();
+            known[n] = any.map(|(actor, queue)| (Arc::new(actor.with_id(actor_id(n))), queue));
+        }
+        // Each was inserted with an actor that is in it.
+        known[n].as_ref().unwrap_or_else(|| unreachable!())
+    }
+
+    fn contents(&mut self, keyspaces: &[Arc<Keyspace>], at: LessonTime) -> u32 {
+        let living = keyspaces.iter().map(|keyspace| self.explorer.servers.living(keyspace, at)).collect();
+        id(self.contents.insert_full(living).0)
+    }
+
+    /// The order that leads to a node, one step longer than another.
+    fn witness(&mut self, node: &Node, before: Option<&Witness>) -> Option<Witness> {
+        if self.past.is_empty() {
+            return None;
+        }
+        let new = || Arc::new(KeyHistory::new(&self.explorer.scenario));
+        let mut history = before.map_or_else(new, |before| Arc::clone(&before.history));
+        for event in node.trail.last() {
+            // Its numbers grow, and nothing else is asked of them.
+            let index = self.events;
+            self.events += 1;
+            Arc::make_mut(&mut history).take(index, event);
+        }
+        Some(Witness { trail: node.trail.clone(), steps: node.steps, history })
+    }
+
+    /// What was done to the keys of whose past an invariant asks, as far as it matters.
+    fn key_histories(&mut self, node: &Node, witness: Option<&Witness>) -> Result<Vec<String>, ExploreError> {
+        let Some(witness) = witness else { return Ok(Vec::new()) };
+        let states = self.explorer.servers.states(&node.keyspaces, node.now)?;
+        let described = self.past.iter().map(|key| {
+            let held = states.iter().filter_map(|state| match &state.observed {
+                Observed::Redis(keyspace) => match &keyspace.keys.get(key)?.value {
+                    KeyValue::String(value) => Some(value.as_str()),
+                    _ => None,
+                },
+                _ => None,
+            });
+            witness.history.described(key, &held.collect::<Vec<_>>())
+        });
+        Ok(described.collect())
+    }
+
+    fn history(&mut self, tracked: &Tracked, keys: Vec<String>) -> u32 {
+        let count = |name: &String| (name.clone(), tracked.counters.get(name).copied().unwrap_or(0));
+        let history = History {
+            counters: self.counters.iter().map(count).collect(),
+            held: tracked.holding.ever_held().map(str::to_owned).collect(),
+            violated: tracked.violated().map(str::to_owned).collect(),
+            keys,
+        };
+        let (history, new) = self.histories.insert_full(history);
+        if new {
+            self.tracked.push(tracked.clone());
+        }
+        id(history)
+    }
+
+    fn slot(&mut self, n: usize, local: u32, tracked: &Tracked, client: ClientState) -> u32 {
+        let own = tracked.holding.holders_of_all().filter(|(actor, ..)| actor.0 as usize == n);
+        let mut holds: Vec<_> = own.map(|(_, lock, shares)| (lock.to_owned(), shares)).collect();
+        holds.sort_unstable();
+        id(self.slots.insert_full(Slot { local, holds, client }).0)
+    }
+
+    /// The same node with the time 0, where nobody would notice.
+    fn rebased(&mut self, mut node: Node) -> Node {
+        if !self.relative || node.now == LessonTime::ZERO {
+            return node;
+        }
+        let by = node.now.since(LessonTime::ZERO);
+        node.actors.bring_forward(by);
+        for keyspace in &mut node.keyspaces {
+            let living = self.explorer.servers.living(keyspace, node.now);
+            *keyspace = if living.has_ends() {
+                self.explorer.servers.intern(living.aged(node.now.as_millis()))
+            } else {
+                living
+            };
+        }
+        node.now = LessonTime::ZERO;
+        node
+    }
+
+    /// The state of a node; `before` is the node from which a step led there, and its state.
+    fn encode(
+        &mut self,
+        node: &Node,
+        before: Option<(&Node, &State)>,
+        broken: u64,
+    ) -> Result<(Vec<u32>, Option<Witness>), ExploreError> {
+        let known = before.and_then(|(_, state)| self.witnesses.get(state)).cloned();
+        let witness = self.witness(node, known.as_ref());
+        let keys = self.key_histories(node, witness.as_ref())?;
+        let (history, contents) =
+            (self.history(&node.tracked, keys), self.contents(&node.keyspaces, node.now));
+        let mut state = vec![0; SLOTS];
+        set_wide(&mut state, AT, node.now.as_nanos().cast_unsigned());
+        state[MOVES] = id(node.tally.moves);
+        state[FAULTS] = id(node.tally.faults) << 16 | id(node.tally.slow);
+        state[SKEWED] = node.tally.skewed;
+        (state[HISTORY], state[CONTENTS]) = (history, contents);
+        for n in 0..node.actors.len() {
+            let (actor, queue) = (node.actors.shared(actor_id(n)), &node.queued[n]);
+            let same = before.filter(|(known, _)| {
+                Arc::ptr_eq(known.actors.shared(actor_id(n)), actor) && known.queued[n] == *queue
+            });
+            let local = match same {
+                Some((_, state)) => self.slots[state[SLOTS + n] as usize].local,
+                None => self.local(n, actor, queue),
+            };
+            let client = node.tally.clients[self.symmetry.client_of(n)];
+            state.push(self.slot(n, local, &node.tracked, client));
+        }
+        let broken = broken | if witness.is_some() { self.evaluate(node)? } else { self.broken_at(&state)? };
+        set_wide(&mut state, BROKEN, broken);
+        Ok((state, witness))
+    }
+
+    /// The invariants that are broken as things stand in a state.
+    fn broken_at(&mut self, state: &[u32]) -> Result<u64, ExploreError> {
+        let key = (state[HISTORY], state[CONTENTS], time(state));
+        if let Some(known) = self.broken.get(&key) {
+            return Ok(*known);
+        }
+        let node = self.decode(state);
+        let broken = self.evaluate(&node)?;
+        self.broken.insert(key, broken);
+        Ok(broken)
+    }
+
+    /// The invariants that are broken at a node.
+    fn evaluate(&mut self, node: &Node) -> Result<u64, ExploreError> {
+        let mut broken = 0;
+        for exceeded in node.tracked.broken(&self.explorer.scenario) {
+            broken |= 1 << exceeded.invariant;
+        }
+        for (n, watch) in Arc::clone(&self.explorer.watches).iter().enumerate() {
+            if self.explorer.is_so(n, watch, node)? {
+                broken |= 1 << watch.invariant;
+            }
+        }
+        Ok(broken)
+    }
+
+    /// A node in this state.
+    fn decode(&mut self, state: &[u32]) -> Node {
+        let (mut actors, mut queued, mut holders, mut dead) = (vec![], vec![], vec![], vec![]);
+        let mut tally = Tally {
+            moves: state[MOVES] as usize,
+            faults: (state[FAULTS] >> 16) as usize,
+            slow: (state[FAULTS] & 0xffff) as usize,
+            skewed: state[SKEWED],
+            ..Tally::new(&self.explorer.scenario)
+        };
+        for (n, slot) in state[SLOTS..].iter().enumerate() {
+            let slot = &self.slots[*slot as usize];
+            tally.clients[self.symmetry.client_of(n)] = slot.client;
+            holders.extend(slot.holds.iter().map(|(lock, shares)| (actor_id(n), lock.clone(), *shares)));
+            let (actor, queue) = self.actor(slot.local, n).clone();
+            dead.extend(matches!(actor.state(), ActorState::Dead).then(|| actor_id(n)));
+            actors.push(actor);
+            queued.push(queue);
+        }
+        let witness = self.witnesses.get(state);
+        let mut tracked = self.tracked[state[HISTORY] as usize].clone();
+        let holders = holders.iter().map(|(actor, lock, shares)| (*actor, lock.as_str(), *shares));
+        tracked.holding.replace_holders(holders, dead.into_iter());
+        let invariants = 0..self.explorer.scenario.invariants.len();
+        let broken = invariants.filter(|invariant| wide(state, BROKEN) & (1 << invariant) != 0);
+        Node {
+            actors: Actors::of(actors),
+            now: time(state),
+            tally,
+            queued,
+            steps: witness.map_or(0, |witness| witness.steps),
+            keyspaces: self.contents[state[CONTENTS] as usize].clone(),
+            tracked,
+            broken: broken.map(|invariant| Broken { invariant, ways: Vec::new() }).collect(),
+            trail: witness.map_or_else(Trail::default, |witness| witness.trail.clone()),
+        }
+    }
+
+    /// The state to which a step leads, and which slot each of its slots was before.
+    fn successor(
+        &mut self,
+        node: &Node,
+        state: &State,
+        pick: Pick,
+    ) -> Result<(State, Vec<usize>), ExploreError> {
+        let Pick::Move(actor) = pick else { return self.uncached_successor(node, state, pick) };
+        if !self.past.is_empty() {
+            return self.uncached_successor(node, state, pick);
+        }
+        let n = actor.0 as usize;
+        let Slot { local, client, .. } = self.slots[state[SLOTS + n] as usize];
+        let key = (local, node.now, state[CONTENTS], client.cut);
+        if !self.moves.contains_key(&key) {
+            let (next, _) = self.explorer.take(node, pick)?;
+            let moved = Moved {
+                local: self.local(n, next.actors.shared(actor), &next.queued[n]),
+                contents: self.contents(&next.keyspaces, next.now),
+                events: next
+                    .trail
+                    .last()
+                    .iter()
+                    .map(|event| &event.kind)
+                    .filter(|kind| matters(kind))
+                    .cloned()
+                    .collect(),
+            };
+            self.moves.insert(key, moved);
+        }
+        let moved = &self.moves[&key];
+        let (local, contents) = (moved.local, moved.contents);
+        let mut next = state.to_vec();
+        next[MOVES] += 1;
+        next[CONTENTS] = contents;
+        if moved.events.is_empty() {
+            let slot = Slot { local, ..self.slots[state[SLOTS + n] as usize].clone() };
+            next[SLOTS + n] = id(self.slots.insert_full(slot).0);
+        } else {
+            let mut tracked = node.tracked.clone();
+            for kind in &moved.events {
+                let event = Event { at: node.now, kind: of_actor(kind.clone(), actor) };
+                tracked.take(1, &event, &mut StepFootprint::default());
+            }
+            next[HISTORY] = self.history(&tracked, Vec::new());
+            next[SLOTS + n] = self.slot(n, local, &tracked, client);
+        }
+        let broken = wide(state, BROKEN) | self.broken_at(&next)?;
+        set_wide(&mut next, BROKEN, broken);
+        Ok(self.canonical(next))
+    }
+
+    /// As [`CollapsedStates::successor`], of a step that is not remembered.
+    fn uncached_successor(
+        &mut self,
+        node: &Node,
+        state: &State,
+        pick: Pick,
+    ) -> Result<(State, Vec<usize>), ExploreError> {
+        let (next, _) = self.explorer.take(node, pick)?;
+        let next = self.rebased(next);
+        let (next, witness) = self.encode(&next, Some((node, state)), wide(state, BROKEN))?;
+        let (next, from) = self.canonical(next);
+        if let Some(witness) = witness {
+            self.witnesses.entry(next.clone()).or_insert(witness);
+        }
+        Ok((next, from))
+    }
+
+    /// A state with its slots sorted, as far as their actors may stand for each other; and which slot each was before.
+    fn canonical(&self, mut state: Vec<u32>) -> (State, Vec<usize>) {
+        let from = self.symmetry.sort(&mut state[SLOTS..]);
+        (state.into(), from)
+    }
+}
+
+impl StateSpace for CollapsedStates<'_> {
+    fn initial(&mut self) -> Result<State, ExploreError> {
+        let node = self.explorer.begin()?;
+        let (state, witness) = self.encode(&node, None, 0)?;
+        let state = State::from(state);
+        self.witnesses.extend(witness.map(|witness| (state.clone(), witness)));
+        Ok(state)
+    }
+
+    fn successors(&mut self, state: &State) -> Result<Successors, ExploreError> {
+        let node = self.decode(state);
+        let picks = self.explorer.situation(&node).picks(&self.explorer.rules);
+        if picks.is_empty() {
+            let ending = self.explorer.ending(&node)?;
+            return Ok(Successors::End { outcome: ending.outcome, cut: ending.cut, stuck: ending.stuck });
+        }
+        let mut steps = Vec::with_capacity(picks.len());
+        for pick in picks {
+            let actors = self.symmetry.interchangeable(&state[SLOTS..], pick);
+            // The first of them takes the step for all.
+            if actors.first().copied() == self.symmetry.actor_of(pick) {
+                let (to, _) = self.successor(&node, state, pick)?;
+                let multiplicity = u16::try_from(actors.len().max(1)).unwrap_or(u16::MAX);
+                steps.push(Step { pick, multiplicity, to });
+            }
+        }
+        Ok(Successors::Steps(steps))
+    }
+
+    fn broken(&self, state: &State) -> u64 {
+        wide(state, BROKEN)
+    }
+
+    fn recurring(&mut self, state: &State) -> Recurring {
+        let mut recurring = state.clone();
+        for at in [MOVES, HISTORY, BROKEN, BROKEN + 1] {
+            recurring[at] = 0;
+        }
+        let mut disturbed = false;
+        for slot in &mut recurring[SLOTS..] {
+            let Slot { local, client, .. } = self.slots[*slot as usize];
+            disturbed |= client.frozen || client.cut != 0;
+            *slot = id(self.recurring.insert_full((self.loops[local as usize], client)).0);
+        }
+        self.symmetry.sort(&mut recurring[SLOTS..]);
+        let goes_on = (state[MOVES] as usize) < self.explorer.rules.moves;
+        Recurring { state: recurring, goes_on, disturbed }
+    }
+
+    fn bytes(&self) -> usize {
+        self.witnesses.len() * WITNESS_BYTES
+    }
+
+    fn identity(&self) -> Permutation {
+        (0..self.explorer.scenario.actors.len()).collect()
+    }
+
+    fn concrete(
+        &mut self,
+        state: &State,
+        pick: Pick,
+        permutation: &Permutation,
+    ) -> Result<(Pick, Permutation), ExploreError> {
+        let mut permutation = permutation.clone();
+        let mut concrete = pick;
+        if let Some(n) = self.symmetry.actor_of(pick) {
+            let actors = self.symmetry.interchangeable(&state[SLOTS..], pick);
+            let first = actors.into_iter().min_by_key(|other| permutation[*other]).unwrap_or(n);
+            permutation.swap(n, first);
+            concrete = self.symmetry.with_actor(pick, permutation[n]);
+        }
+        let node = self.decode(state);
+        let (_, from) = self.successor(&node, state, pick)?;
+        Ok((concrete, from.into_iter().map(|n| permutation[n]).collect()))
+    }
+}
+
+/// Whether something counts, or changes who holds what.
+fn matters(kind: &EventKind) -> bool {
+    match kind {
+        EventKind::Counted { .. } | EventKind::Believes { .. } | EventKind::GaveUp { .. } => true,
+        EventKind::Sent { releases, .. } => !releases.is_empty(),
+        _ => false,
+    }
+}
+
+/// The same, of another actor.
+fn of_actor(mut kind: EventKind, other: ActorId) -> EventKind {
+    if let EventKind::Counted { actor, .. }
+    | EventKind::Believes { actor, .. }
+    | EventKind::GaveUp { actor, .. }
+    | EventKind::Sent { actor, .. } = &mut kind
+    {
+        *actor = other;
+    }
+    kind
+}
+
+fn time(state: &[u32]) -> LessonTime {
+    LessonTime::from_nanos(wide(state, AT).cast_signed())
+}
+
+fn wide(state: &[u32], at: usize) -> u64 {
+    u64::from(state[at]) | u64::from(state[at + 1]) << 32
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the halves of it")]
+fn set_wide(state: &mut [u32], at: usize, value: u64) {
+    (state[at], state[at + 1]) = (value as u32, (value >> 32) as u32);
+}

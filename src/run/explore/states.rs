@@ -1,0 +1,556 @@
+//! The search over states: what two orders come to alike is gone on from once.
+//!
+//! Orders are the paths through the graph of states, so their counts are sums over it: how many lead to a state is the
+//! sum over the states before it. The graph is acyclic, as every step makes a move, injects a fault or lets time
+//! pass. Clients that nothing tells apart stand for each other; then a step counts for as many as there are clients that
+//! could take it (Clarke, Enders, Filkorn, Jha, "Exploiting Symmetry in Temporal Logic Model Checking",
+//! Formal Methods in System Design 9, 1996).
+
+use std::{collections::BTreeMap, sync::Arc, time::Instant};
+
+use indexmap::{IndexMap, IndexSet};
+
+use super::{
+    Bounds, ExploreError, Progress,
+    explorer::{Pick, Stuck},
+    recurrence::Recurrence,
+    search::{Flow, Found, Seen},
+};
+use crate::run::race::Outcome;
+
+/// All that decides how an order goes on and what it will have come to, in numbers.
+pub(crate) type State = Box<[u32]>;
+
+/// What follows from a state.
+pub(crate) enum Successors {
+    Steps(Vec<Step>),
+    End { outcome: Arc<Outcome>, cut: bool, stuck: Option<Stuck> },
+}
+
+/// A step to another state.
+pub(crate) struct Step {
+    pub(crate) pick: Pick,
+    /// How many clients could take it so that it comes to the same.
+    pub(crate) multiplicity: u16,
+    pub(crate) to: State,
+}
+
+/// At each slot of a state, the actor that an order names.
+pub(crate) type Permutation = Vec<usize>;
+
+/// What of a state can come again and again.
+pub(crate) struct Recurring {
+    pub(crate) state: State,
+    /// Whether moves are left, so that all is known that may follow.
+    pub(crate) goes_on: bool,
+    /// Whether a fault lasts that may yet be over: whoever waits for that goes round for no reason of its own.
+    pub(crate) disturbed: bool,
+}
+
+/// The states of a scenario.
+pub(crate) trait StateSpace {
+    fn initial(&mut self) -> Result<State, ExploreError>;
+
+    fn successors(&mut self, state: &State) -> Result<Successors, ExploreError>;
+
+    /// The invariants that were broken on the way to a state: a bit each.
+    fn broken(&self, state: &State) -> u64;
+
+    /// All of a state that decides what may follow, but for the moves that are left and what was seen on the way.
+    fn recurring(&mut self, state: &State) -> Recurring;
+
+    /// About how much memory it takes beside the states, in bytes.
+    fn bytes(&self) -> usize;
+
+    /// The permutation in the initial state.
+    fn identity(&self) -> Permutation;
+
+    /// Of the steps that a step stands for, the first as an order names it, and the permutation after it.
+    fn concrete(
+        &mut self,
+        state: &State,
+        pick: Pick,
+        permutation: &Permutation,
+    ) -> Result<(Pick, Permutation), ExploreError>;
+}
+
+/// An order, and the states on its way.
+type Walked = (Vec<Pick>, Vec<usize>);
+
+/// The most memory that states and steps may take, in bytes.
+const MEMORY: usize = 1 << 30;
+/// States between two looks at the clock.
+const ROUND: usize = 256;
+
+/// A step to the state of a number.
+pub(crate) struct Edge {
+    pub(crate) to: u32,
+    multiplicity: u16,
+    pub(crate) pick: Pick,
+}
+
+/// A state in which orders end.
+pub(crate) struct End {
+    pub(crate) state: u32,
+    outcome: u32,
+    pub(crate) cut: bool,
+    pub(crate) stuck: Option<Stuck>,
+}
+
+/// The states that are known, in the order in which they were found, and the steps between them.
+pub(crate) struct Graph {
+    pub(crate) states: IndexSet<State>,
+    edges: Vec<Edge>,
+    /// Where the steps of each state that was gone on from begin, and where the last of them ends.
+    starts: Vec<usize>,
+    outcomes: IndexMap<Arc<Outcome>, ()>,
+    pub(crate) ends: Vec<End>,
+}
+
+/// Goes through all states, or as many as time and memory allow. Gives what was found, and whether that is everything.
+pub(crate) fn search(
+    space: &mut impl StateSpace,
+    bounds: &Bounds,
+    began: Instant,
+    tell: &mut impl FnMut(&Progress) -> Flow,
+) -> Result<(Found, bool), ExploreError> {
+    let mut graph = Graph {
+        states: IndexSet::from([space.initial()?]),
+        edges: Vec::new(),
+        starts: vec![0],
+        outcomes: IndexMap::new(),
+        ends: Vec::new(),
+    };
+    let complete = graph.expand_all(space, bounds, began, tell)?;
+    let found = graph.count_orders(space, complete)?;
+    Ok((found, complete))
+}
+
+impl Graph {
+    fn expand_all(
+        &mut self,
+        space: &mut impl StateSpace,
+        bounds: &Bounds,
+        began: Instant,
+        tell: &mut impl FnMut(&Progress) -> Flow,
+    ) -> Result<bool, ExploreError> {
+        let (mut at, mut violates, mut shortest) = (0, false, Vec::new());
+        while let Some(state) = self.states.get_index(at) {
+            let state = state.clone();
+            violates |= space.broken(&state) != 0;
+            match space.successors(&state)? {
+                Successors::End { outcome, cut, stuck } => {
+                    let outcome = self.outcomes.insert_full(outcome, ()).0;
+                    self.ends.push(End { state: id(at), outcome: id(outcome), cut, stuck });
+                }
+                Successors::Steps(steps) => {
+                    for Step { pick, multiplicity, to } in steps {
+                        let to = id(self.states.insert_full(to).0);
+                        self.edges.push(Edge { to, multiplicity, pick });
+                    }
+                }
+            }
+            self.starts.push(self.edges.len());
+            at += 1;
+            if at % ROUND == 0 {
+                let wall = began.elapsed();
+                if violates && shortest.is_empty() {
+                    let found = self.shortest(space, &self.topological_order(), !0)?;
+                    shortest = found.map(|(order, _)| order).unwrap_or_default();
+                }
+                let progress = Progress {
+                    tried: self.ends.len() as u64,
+                    states: at as u64,
+                    shortest: shortest.clone(),
+                    done: share(at, self.states.len()),
+                    wall,
+                    ..Progress::default()
+                };
+                if tell(&progress).is_break()
+                    || wall > bounds.longest
+                    || self.bytes() + space.bytes() > MEMORY
+                {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// About how many bytes it takes.
+    fn bytes(&self) -> usize {
+        let state = self.states.first().map_or(0, |state| size_of_val(&**state)) + 64;
+        self.states.len() * state + self.edges.len() * size_of::<Edge>()
+    }
+
+    pub(crate) fn edges_of(&self, state: usize) -> &[Edge] {
+        match (self.starts.get(state), self.starts.get(state + 1)) {
+            (Some(from), Some(to)) => &self.edges[*from..*to],
+            _ => &[],
+        }
+    }
+
+    /// The states in topological order (Kahn 1962).
+    fn topological_order(&self) -> Vec<usize> {
+        let mut before = vec![0_u32; self.states.len()];
+        for edge in &self.edges {
+            before[edge.to as usize] += 1;
+        }
+        let mut sorted = vec![0];
+        let mut at = 0;
+        while let Some(state) = sorted.get(at).copied() {
+            for edge in self.edges_of(state) {
+                before[edge.to as usize] -= 1;
+                if before[edge.to as usize] == 0 {
+                    sorted.push(edge.to as usize);
+                }
+            }
+            at += 1;
+        }
+        sorted
+    }
+
+    fn count_orders(&self, space: &mut impl StateSpace, complete: bool) -> Result<Found, ExploreError> {
+        let sorted = self.topological_order();
+        let mut orders = vec![0_u128; self.states.len()];
+        orders[0] = 1;
+        for state in &sorted {
+            for edge in self.edges_of(*state) {
+                let more = orders[*state].saturating_mul(u128::from(edge.multiplicity));
+                let to = &mut orders[edge.to as usize];
+                *to = to.saturating_add(more);
+            }
+        }
+        let mut found = Found {
+            tried: self.ends.len() as u64,
+            states: self.starts.len() as u64 - 1,
+            transitions: self.edges.len() as u64,
+            ..Found::default()
+        };
+        let mut of_outcomes = vec![0_u128; self.outcomes.len()];
+        let add = |sum: &mut u128, orders: u128| *sum = sum.saturating_add(orders);
+        for end in &self.ends {
+            let (orders, broken) =
+                (orders[end.state as usize], space.broken(&self.states[end.state as usize]));
+            add(&mut found.orders, orders);
+            add(&mut of_outcomes[end.outcome as usize], orders);
+            if end.cut {
+                add(&mut found.cut, orders);
+            }
+            if broken != 0 {
+                add(&mut found.violations, orders);
+            }
+            for invariant in bits(broken) {
+                add(found.by_invariant.entry(invariant).or_default(), orders);
+            }
+        }
+        found.outcomes = self.first_orders(space, &sorted, &of_outcomes)?;
+        for invariant in found.by_invariant.keys().copied().collect::<Vec<_>>() {
+            let Some((order, path)) = self.shortest(space, &sorted, 1 << invariant)? else { continue };
+            found.offer(invariant, order);
+            let last = self.unavoidable(space, &sorted, 1 << invariant, &path).filter(|_| complete);
+            found.unavoidable.extend(last.map(|last| (invariant, last)));
+        }
+        // Before the end of an order something may be broken that is not counted yet.
+        if let Some((order, path)) = self.shortest(space, &sorted, !0)?
+            && let Some(state) = path.last()
+        {
+            let broken = bits(space.broken(&self.states[*state])).next();
+            found.offer(broken.unwrap_or_default(), order);
+        }
+        self.count_stuck(space, (&sorted, &orders), complete, &mut found)?;
+        Ok(found)
+    }
+
+    /// Where on a path the last state is left from which not all orders break any of these: the step that leaves it, and which
+    /// share of the orders from there breaks them.
+    fn unavoidable(
+        &self,
+        space: &impl StateSpace,
+        sorted: &[usize],
+        wanted: u64,
+        path: &[usize],
+    ) -> Option<(usize, f64)> {
+        let mut all = vec![0.0_f64; self.states.len()];
+        let mut breaking = all.clone();
+        let mut avoidable = vec![false; self.states.len()];
+        for end in &self.ends {
+            let state = end.state as usize;
+            all[state] = 1.0;
+            avoidable[state] = space.broken(&self.states[state]) & wanted == 0;
+            breaking[state] = if avoidable[state] { 0.0 } else { 1.0 };
+        }
+        for state in sorted.iter().rev() {
+            for edge in self.edges_of(*state) {
+                let (to, times) = (edge.to as usize, f64::from(edge.multiplicity));
+                all[*state] += times * all[to];
+                breaking[*state] += times * breaking[to];
+                avoidable[*state] |= avoidable[to];
+            }
+        }
+        let step = path.iter().rposition(|state| avoidable[*state])?;
+        let left = path[step];
+        (step + 1 < path.len() && all[left].is_finite()).then(|| (step, breaking[left] / all[left]))
+    }
+
+    /// Counts the orders that get nobody, or not everybody, to the end. Of those that were cut it is known where the state in which
+    /// they end is one that was gone on from elsewhere.
+    fn count_stuck(
+        &self,
+        space: &mut impl StateSpace,
+        (sorted, orders): (&[usize], &[u128]),
+        complete: bool,
+        found: &mut Found,
+    ) -> Result<(), ExploreError> {
+        let recurrence = complete
+            .then(|| self.ends.iter().any(|end| end.cut).then(|| Recurrence::of(self, space)))
+            .flatten();
+        let mut kinds: BTreeMap<Stuck, (u128, Vec<bool>)> = BTreeMap::new();
+        for end in &self.ends {
+            let state = end.state as usize;
+            let known = recurrence.as_ref().filter(|_| end.cut).and_then(|seen| seen.stuck(state));
+            if let Some(stuck) = end.stuck.or(known) {
+                let new = || (0, vec![false; self.states.len()]);
+                let (sum, leads) = kinds.entry(stuck).or_insert_with(new);
+                *sum = sum.saturating_add(orders[state]);
+                leads[state] = true;
+            }
+        }
+        for (stuck, (sum, mut leads)) in kinds {
+            for state in sorted.iter().rev() {
+                leads[*state] |= self.edges_of(*state).iter().any(|edge| leads[edge.to as usize]);
+            }
+            let (first, _) = self.walk(space, |_, edge| leads[edge.to as usize])?;
+            found.stuck.insert(stuck, (sum, first));
+        }
+        Ok(())
+    }
+
+    /// The first order that came to each outcome.
+    fn first_orders(
+        &self,
+        space: &mut impl StateSpace,
+        sorted: &[usize],
+        orders: &[u128],
+    ) -> Result<BTreeMap<Arc<Outcome>, Seen>, ExploreError> {
+        let mut firsts = BTreeMap::new();
+        // So many outcomes at a time as a word has bits.
+        for batch in (0..self.outcomes.len()).step_by(64) {
+            let mut leads = vec![0_u64; self.states.len()];
+            for end in &self.ends {
+                let bit = (end.outcome as usize).checked_sub(batch).filter(|bit| *bit < 64);
+                leads[end.state as usize] |= bit.map_or(0, |bit| 1 << bit);
+            }
+            for state in sorted.iter().rev() {
+                let below = self.edges_of(*state).iter().map(|edge| leads[edge.to as usize]);
+                leads[*state] |= below.fold(0, |all, one| all | one);
+            }
+            let outcomes = self.outcomes.keys().zip(orders).skip(batch).take(64);
+            for (n, (outcome, orders)) in outcomes.enumerate() {
+                let bit = 1 << n;
+                let (first, path) = self.walk(space, |_, edge| leads[edge.to as usize] & bit != 0)?;
+                let end = path.last().copied().unwrap_or_default();
+                let violates = space.broken(&self.states[end]) != 0;
+                firsts.insert(Arc::clone(outcome), Seen { orders: *orders, first, violates });
+            }
+        }
+        Ok(firsts)
+    }
+
+    /// The shortest order that breaks any of these invariants, the first of several, and the states on its way.
+    fn shortest(
+        &self,
+        space: &mut impl StateSpace,
+        sorted: &[usize],
+        wanted: u64,
+    ) -> Result<Option<Walked>, ExploreError> {
+        const FAR: (usize, usize) = (usize::MAX, usize::MAX);
+        // Moves first, then steps.
+        let longer = |(moves, steps): (usize, usize), edge: &Edge| {
+            (moves + usize::from(!edge.pick.is_time()), steps + 1)
+        };
+        let mut length = vec![FAR; self.states.len()];
+        length[0] = (0, 0);
+        for state in sorted {
+            for edge in self.edges_of(*state) {
+                let by_it = longer(length[*state], edge);
+                let to = &mut length[edge.to as usize];
+                *to = by_it.min(*to);
+            }
+        }
+        let broken = |state: &usize| space.broken(&self.states[*state]) & wanted != 0;
+        let Some(least) = sorted.iter().copied().filter(broken).map(|state| length[state]).min() else {
+            return Ok(None);
+        };
+        let mut leads: Vec<bool> =
+            (0..self.states.len()).map(|state| length[state] == least && broken(&state)).collect();
+        let is_last = leads.clone();
+        for state in sorted.iter().rev() {
+            let tight = |edge: &Edge| {
+                leads[edge.to as usize] && length[edge.to as usize] == longer(length[*state], edge)
+            };
+            let on_the_way = self.edges_of(*state).iter().any(tight);
+            leads[*state] |= on_the_way && !is_last[*state];
+        }
+        let found = self.walk(space, |state, edge| {
+            let to = edge.to as usize;
+            !is_last[state] && leads[to] && length[to] == longer(length[state], edge)
+        })?;
+        Ok(Some(found))
+    }
+
+    /// From the initial state, always the first of the steps that are wanted, as an order names them, as long as there is
+    /// one. Gives the order and the states on its way.
+    fn walk(
+        &self,
+        space: &mut impl StateSpace,
+        wanted: impl Fn(usize, &Edge) -> bool,
+    ) -> Result<Walked, ExploreError> {
+        let (mut state, mut permutation, mut order, mut path) = (0, space.identity(), Vec::new(), vec![0]);
+        loop {
+            let mut first: Option<(Pick, Permutation, usize)> = None;
+            for edge in self.edges_of(state).iter().filter(|edge| wanted(state, edge)) {
+                let (pick, after) = space.concrete(&self.states[state], edge.pick, &permutation)?;
+                if first.as_ref().is_none_or(|(known, ..)| pick < *known) {
+                    first = Some((pick, after, edge.to as usize));
+                }
+            }
+            let Some((pick, after, to)) = first else { return Ok((order, path)) };
+            order.push(pick);
+            path.push(to);
+            (state, permutation) = (to, after);
+        }
+    }
+}
+
+fn bits(set: u64) -> impl Iterator<Item = usize> {
+    (0..64).filter(move |bit| set & (1 << bit) != 0)
+}
+
+/// An index as states and edges have it. Memory ends before these do.
+pub(crate) fn id(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for people to read")]
+fn share(done: usize, known: usize) -> f64 {
+    done as f64 / known.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{ops::ControlFlow, sync::Arc, time::Instant};
+
+    use super::{Permutation, Recurring, State, StateSpace, Step, Successors, search};
+    use crate::{
+        program::actor_id,
+        run::{
+            explore::{Bounds, ExploreError, Pick},
+            race::Outcome,
+        },
+    };
+
+    /// Clients that make so many moves each. What is broken: that two of them have made their second move.
+    struct Counting {
+        clients: usize,
+        moves: u32,
+        symmetric: bool,
+    }
+
+    impl Counting {
+        fn after(&self, state: &State, n: usize) -> (State, Vec<usize>) {
+            let mut next = state.to_vec();
+            next[n] += 1;
+            let mut from: Vec<usize> = (0..self.clients).collect();
+            if self.symmetric {
+                from.sort_by_key(|n| next[*n]);
+            }
+            (from.iter().map(|n| next[*n]).collect(), from)
+        }
+
+        fn interchangeable(&self, state: &State, n: usize) -> Vec<usize> {
+            let same = |other: &usize| *other == n || self.symmetric && state[*other] == state[n];
+            (0..self.clients).filter(same).collect()
+        }
+    }
+
+    impl StateSpace for Counting {
+        fn initial(&mut self) -> Result<State, ExploreError> {
+            Ok(vec![0; self.clients].into())
+        }
+
+        fn successors(&mut self, state: &State) -> Result<Successors, ExploreError> {
+            let steps = (0..self.clients)
+                .filter(|n| state[*n] < self.moves && self.interchangeable(state, *n)[0] == *n);
+            let steps: Vec<Step> = steps
+                .map(|n| Step {
+                    pick: Pick::Move(actor_id(n)),
+                    multiplicity: u16::try_from(self.interchangeable(state, n).len()).expect("few clients"),
+                    to: self.after(state, n).0,
+                })
+                .collect();
+            Ok(if steps.is_empty() {
+                Successors::End { outcome: Arc::new(Outcome::default()), cut: false, stuck: None }
+            } else {
+                Successors::Steps(steps)
+            })
+        }
+
+        fn broken(&self, state: &State) -> u64 {
+            u64::from(state.iter().filter(|moves| **moves >= 2).count() >= 2)
+        }
+
+        fn recurring(&mut self, state: &State) -> Recurring {
+            Recurring { state: state.clone(), goes_on: true, disturbed: false }
+        }
+
+        fn bytes(&self) -> usize {
+            0
+        }
+
+        fn identity(&self) -> Permutation {
+            (0..self.clients).collect()
+        }
+
+        fn concrete(
+            &mut self,
+            state: &State,
+            pick: Pick,
+            permutation: &Permutation,
+        ) -> Result<(Pick, Permutation), ExploreError> {
+            let Pick::Move(actor) = pick else { unreachable!("everybody moves") };
+            let n = actor.0 as usize;
+            let first = self
+                .interchangeable(state, n)
+                .into_iter()
+                .min_by_key(|other| permutation[*other])
+                .unwrap_or(n);
+            let mut permutation = permutation.clone();
+            permutation.swap(n, first);
+            let named = Pick::Move(actor_id(permutation[n]));
+            let (_, from) = self.after(state, n);
+            Ok((named, from.into_iter().map(|n| permutation[n]).collect()))
+        }
+    }
+
+    #[test]
+    fn orders_are_paths_through_states_whether_or_not_clients_are_told_apart() {
+        let mut found = [true, false].map(|symmetric| {
+            let mut space = Counting { clients: 4, moves: 4, symmetric };
+            let whole =
+                search(&mut space, &Bounds::default(), Instant::now(), &mut |_| ControlFlow::Continue(()));
+            let (found, complete) = whole.expect("nothing fails");
+            assert!(complete);
+            found
+        });
+        assert_eq!((found[0].states, found[1].states), (70, 625));
+        // (4 x 4)! / (4!)^4
+        assert_eq!(found[0].orders, 63_063_000);
+        let order = [0, 0, 1, 1].map(|n| Pick::Move(actor_id(n)));
+        assert_eq!(found[0].shortest.as_deref(), Some(&order[..]));
+        for one in &mut found {
+            (one.states, one.transitions, one.tried) = (0, 0, 0);
+        }
+        assert_eq!(found[0], found[1]);
+    }
+}

@@ -1,0 +1,203 @@
+//! An answer to an exercise, judged: every order of each of its rounds, the cheapest round first.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use serde::Serialize;
+
+use super::{
+    explore::{CarriedOut, Explored, carry_out},
+    proof,
+    session::EngineError,
+};
+use crate::{
+    lab::LabOptions,
+    lesson::{Explore, ExploreExpect, Loaded, Scenario, Source, plan::NeverPlan},
+    log::{EventKind, Log},
+    text::{Text, both},
+    verdict::{self, why},
+};
+
+/// What a client of an exercise counts when it gives up asking: it is stuck.
+const IN_VAIN: &str = "without";
+
+/// A round that an answer went through.
+#[derive(Debug, Clone)]
+pub struct Round {
+    pub scenario: Scenario,
+    /// How many orders there were.
+    pub orders: u128,
+    /// What is wrong with the answer, where something is.
+    pub failure: Option<Failure>,
+    /// Real time.
+    pub wall: Duration,
+}
+
+#[derive(Debug, Clone)]
+pub struct Failure {
+    pub kind: FailureKind,
+    pub says: Text,
+    /// The shortest order that shows it.
+    pub order: Option<CarriedOut>,
+    /// Which move came between which two.
+    pub why: Option<Text>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// An order breaks what must never be broken.
+    Broken,
+    /// In some order somebody does not come to the end.
+    Stuck,
+    /// What some order must bring about is in none: the answer is too cautious.
+    TooSafe,
+    /// There was one order only, and it proves nothing.
+    OneOrder,
+}
+
+/// Judges the answer that stands in an exercise. The first round that it fails in is the last. `tell` hears of each round as
+/// soon as it is over.
+///
+/// # Errors
+/// The answer cannot be explored, which is said at its place, or a server fails.
+pub async fn judge(
+    answered: &Arc<Loaded>,
+    options: &LabOptions,
+    tell: &dyn Fn(&Round),
+) -> Result<Vec<Round>, EngineError> {
+    let mut rounds: Vec<Round> = Vec::new();
+    for scenario in answered.rounds()? {
+        let Some(expected) = scenario.variant().explore.clone() else { continue };
+        let began = Instant::now();
+        let found = proof::explored(&scenario, options, &expected).await?;
+        let orders = found.orders();
+        let failure = failure(&scenario, options, &expected, found).await?;
+        rounds.push(Round { scenario, orders, failure, wall: began.elapsed() });
+        if let Some(round) = rounds.last() {
+            tell(round);
+            if round.failure.is_some() {
+                break;
+            }
+        }
+    }
+    Ok(rounds)
+}
+
+/// What is wrong with what was found in a round.
+async fn failure(
+    scenario: &Scenario,
+    options: &LabOptions,
+    expected: &Explore,
+    found: Explored,
+) -> Result<Option<Failure>, EngineError> {
+    let controlled = LabOptions { controlled_only: true, ..options.clone() };
+    if expected.expect == ExploreExpect::None
+        && let Some(order) = found.shortest
+    {
+        let breaches = verdict::breaches(scenario, &order.log).unwrap_or_default();
+        let broken = breaches.first().and_then(|breach| scenario.invariants.get(breach.invariant));
+        let says = broken.map(|plan| plan.says.clone()).unwrap_or_default();
+        let why = why::first(scenario, &order.log).map(|why| why.text);
+        let in_vain = broken.is_some_and(|plan| match &plan.never {
+            NeverPlan::That(never) => never.mentions().names(IN_VAIN),
+            NeverPlan::Overlap(_) => false,
+        });
+        let kind = if in_vain { FailureKind::Stuck } else { FailureKind::Broken };
+        return Ok(Some(Failure { kind, says, order: Some(order), why }));
+    }
+    if let Some(seen) = proof::stuck(expected, &found) {
+        let order = carry_out(scenario, &controlled, seen.first.clone()).await?;
+        let says = unfinished(scenario, &order.log);
+        return Ok(Some(Failure { kind: FailureKind::Stuck, says, order: Some(order), why: None }));
+    }
+    if expected.expect == ExploreExpect::Violated && found.violations == 0 {
+        let order = match found.outcomes.first() {
+            Some(seen) => Some(carry_out(scenario, &controlled, seen.first.clone()).await?),
+            None => None,
+        };
+        let asked = scenario.fill(&scenario.variant().lesson);
+        let says = both!("In none of the orders is it so: {asked}", "所有顺序里都没有做到：{asked}", asked);
+        return Ok(Some(Failure { kind: FailureKind::TooSafe, says, order, why: None }));
+    }
+    let untold = !found.complete || (expected.moves.is_none() && found.cut > 0);
+    if untold || (found.orders() <= 1 && scenario.actors.len() > 1) {
+        let orders = found.orders();
+        let says = both!(
+            "{orders} orders were tried, and that proves nothing: never could two clients move at once, or not every \
+             order was gone through",
+            "只试了 {orders} 种顺序，什么也证明不了：要么从来没有两个客户端可以同时走下一步，要么没有试完"
+        );
+        return Ok(Some(Failure { kind: FailureKind::OneOrder, says, order: None, why: None }));
+    }
+    Ok(None)
+}
+
+/// Who is left at the end of an order, and why, where a program has said it.
+fn unfinished(scenario: &Scenario, log: &Log) -> Text {
+    let events = || log.events().iter().map(|event| &event.kind);
+    let over = |n: usize| {
+        events().any(|kind| matches!(kind, EventKind::Finished { actor } if actor.0 as usize == n))
+    };
+    let crashed = |n: usize| {
+        let name =
+            scenario.clients.iter().find(|client| client.actors.contains(&n)).map(|client| &client.name);
+        events().any(|kind| matches!(kind, EventKind::Fault(fault) if fault.killed_client() == name.map(String::as_str)))
+    };
+    let actors = scenario.actors.iter().enumerate();
+    let left = actors.filter(|(n, _)| !over(*n) && !crashed(*n)).map(|(_, plan)| plan.actor.name.as_str());
+    let names = left.collect::<Vec<_>>().join(", ");
+    let says = both!("{names} did not come to the end.", "{names} 没有走到结尾。");
+    let why = events().find_map(|kind| match kind {
+        EventKind::GaveUp { why, .. } => Some(Text::from(why.lines().next().unwrap_or_default())),
+        _ => None,
+    });
+    Text::join(&std::iter::once(says).chain(why).collect::<Vec<_>>(), " ", "")
+}
+
+/// A known answer that was not judged as its exercise says.
+#[derive(Debug, Clone)]
+pub struct Misjudged {
+    /// The answer.
+    pub answer: String,
+    /// The round in which it must fail first; `None` where it is right.
+    pub expected: Option<String>,
+    /// The round in which it did.
+    pub failed: Option<String>,
+    pub says: Text,
+}
+
+/// Judges all known answers of an exercise. `tell` hears of each that it is being judged.
+///
+/// # Errors
+/// As [`judge`].
+pub async fn verify(
+    exercise: &Arc<Loaded>,
+    options: &LabOptions,
+    tell: &dyn Fn(&Source, &[Round]),
+) -> Result<Vec<Misjudged>, EngineError> {
+    let mut wrong = Vec::new();
+    for (text, expected) in exercise.known_answers() {
+        let answered = exercise.with_answer(&text)?;
+        let rounds = judge(&answered, options, &|_| {}).await?;
+        tell(&text, &rounds);
+        let last = rounds.last().filter(|round| round.failure.is_some());
+        let failed = last.map(|round| round.scenario.variant.as_str());
+        let is_so = match expected {
+            Some("") => failed.is_some(),
+            expected => failed == expected,
+        };
+        if !is_so {
+            let failure = last.and_then(|round| round.failure.as_ref());
+            wrong.push(Misjudged {
+                answer: text.file.clone(),
+                expected: expected.map(str::to_owned),
+                failed: failed.map(str::to_owned),
+                says: failure.map(|failure| failure.says.clone()).unwrap_or_default(),
+            });
+        }
+    }
+    Ok(wrong)
+}

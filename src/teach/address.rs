@@ -1,0 +1,70 @@
+//! The address at which the room's network finds this machine.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+
+/// Where a socket that listens at an address is reached. One that listens at every address of the machine is reached at
+/// that of the default route, else at that of any network it is in, else from this machine alone.
+pub(crate) fn reached_at(bound: SocketAddr) -> SocketAddr {
+    if !bound.ip().is_unspecified() {
+        return bound;
+    }
+    // An address for examples: whatever lies outside is reached by the default route.
+    let outside = Ipv4Addr::new(192, 0, 2, 1);
+    let ip = from(outside).or_else(|| networks().into_iter().find_map(from));
+    SocketAddr::new(ip.unwrap_or(Ipv4Addr::LOCALHOST).into(), bound.port())
+}
+
+/// The own address that packets to another one carry. Connecting a socket of UDP sends nothing.
+fn from(other: Ipv4Addr) -> Option<Ipv4Addr> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
+    socket.connect((other, 9)).ok()?;
+    match socket.local_addr().ok()?.ip() {
+        IpAddr::V4(ip) if !ip.is_loopback() && !ip.is_unspecified() => Some(ip),
+        _ => None,
+    }
+}
+
+/// An address in each network that there is a route to, where the system tells: a hotspot has no default route.
+fn networks() -> Vec<Ipv4Addr> {
+    std::fs::read_to_string("/proc/net/route").map(|table| destinations(&table)).unwrap_or_default()
+}
+
+fn destinations(table: &str) -> Vec<Ipv4Addr> {
+    let destination = |line: &str| {
+        let number = u32::from_str_radix(line.split_whitespace().nth(1)?, 16).ok()?;
+        // Written as it lies in memory. The network itself is no machine's address, its next one may be.
+        Some(Ipv4Addr::from(u32::from_be_bytes(number.to_ne_bytes()) | 1))
+    };
+    table.lines().skip(1).filter_map(destination).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_of_its_own_stays() {
+        for bound in ["127.0.0.1:7000", "192.168.1.7:80", "[::1]:7000"] {
+            let bound: SocketAddr = bound.parse().expect("an address");
+            assert_eq!(reached_at(bound), bound);
+        }
+    }
+
+    #[test]
+    fn every_address_becomes_one_that_can_be_typed() {
+        for bound in ["0.0.0.0:7000", "[::]:7000"] {
+            let reached = reached_at(bound.parse().expect("an address"));
+            assert!(
+                reached.is_ipv4() && !reached.ip().is_unspecified() && reached.port() == 7000,
+                "{reached}"
+            );
+        }
+    }
+
+    #[test]
+    #[cfg(target_endian = "little")]
+    fn routes_are_read() {
+        let table = "Iface\tDestination\tGateway\tFlags\nwlan0\t000CA8C0\t00000000\t0001\nx\tnothing\n";
+        assert_eq!(destinations(table), [Ipv4Addr::new(192, 168, 12, 1)]);
+    }
+}

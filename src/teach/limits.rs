@@ -1,0 +1,193 @@
+//! What a request, a phone and an address may cost.
+
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Connections at the same time: a phone has two, one for what it sees and one for what it says.
+const CONNECTIONS: usize = 2000;
+/// Those that one address may have, so that nobody takes all of them. A room may be behind one address, though.
+const PER_ADDRESS: usize = 1500;
+/// Open files that stay for the lesson: its servers, clients and links.
+const OTHER_FILES: u64 = 2048;
+/// Addresses that are remembered although they have no connection.
+const REMEMBERED: usize = 4096;
+
+/// So many a second, and so many at once.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rate {
+    pub(crate) a_second: f64,
+    pub(crate) burst: f64,
+}
+
+/// All that comes over one connection: a page loads its parts at once.
+pub(crate) const REQUESTS: Rate = Rate { a_second: 10.0, burst: 40.0 };
+pub(crate) const VOTES: Rate = Rate { a_second: 10.0, burst: 10.0 };
+/// Wrong codes of everybody together: at 20 a second, an hour finds one of 887 million with one chance in 12,000.
+const WRONG_CODES: Rate = Rate { a_second: 20.0, burst: 20.0 };
+/// Those of one address: whoever guesses keeps others from joining only where many do.
+const WRONG_CODES_OF_ONE: Rate = Rate { a_second: 5.0, burst: 10.0 };
+
+/// A token bucket.
+#[derive(Debug)]
+pub(crate) struct Bucket {
+    rate: Rate,
+    tokens: f64,
+    at: Instant,
+}
+
+impl Bucket {
+    pub(crate) fn new(rate: Rate) -> Self {
+        Self { rate, tokens: rate.burst, at: Instant::now() }
+    }
+
+    pub(crate) fn is_empty(&mut self) -> bool {
+        let now = Instant::now();
+        let gained = (now - self.at).as_secs_f64() * self.rate.a_second;
+        (self.tokens, self.at) = ((self.tokens + gained).min(self.rate.burst), now);
+        self.tokens < 1.0
+    }
+
+    /// Takes one token, where there is one.
+    pub(crate) fn take(&mut self) -> bool {
+        let is_there = !self.is_empty();
+        if is_there {
+            self.tokens -= 1.0;
+        }
+        is_there
+    }
+
+    fn is_full(&mut self) -> bool {
+        !self.is_empty() && self.tokens >= self.rate.burst
+    }
+}
+
+#[derive(Debug)]
+struct Address {
+    connections: usize,
+    wrong: Bucket,
+}
+
+/// Who is connected, and who has guessed.
+#[derive(Debug)]
+pub(crate) struct Addresses {
+    most: usize,
+    connections: usize,
+    by_address: HashMap<IpAddr, Address>,
+    wrong: Bucket,
+}
+
+impl Addresses {
+    pub(crate) fn new() -> Self {
+        Self {
+            most: connections_that_fit(),
+            connections: 0,
+            by_address: HashMap::new(),
+            wrong: Bucket::new(WRONG_CODES),
+        }
+    }
+
+    fn of(&mut self, ip: IpAddr) -> &mut Address {
+        if self.by_address.len() > REMEMBERED {
+            self.by_address.retain(|_, address| address.connections > 0 || !address.wrong.is_full());
+        }
+        let new = || Address { connections: 0, wrong: Bucket::new(WRONG_CODES_OF_ONE) };
+        self.by_address.entry(network(ip)).or_insert_with(new)
+    }
+
+    /// Whether one more connection from there fits.
+    pub(crate) fn enter(&mut self, ip: IpAddr) -> bool {
+        let fits = self.connections < self.most;
+        let address = self.of(ip);
+        let fits = fits && address.connections < PER_ADDRESS;
+        if fits {
+            address.connections += 1;
+            self.connections += 1;
+        }
+        fits
+    }
+
+    pub(crate) fn leave(&mut self, ip: IpAddr) {
+        self.connections -= 1;
+        self.of(ip).connections -= 1;
+    }
+
+    /// Whether somebody there has guessed too often to be told whether this guess is right.
+    pub(crate) fn guesses_too_often(&mut self, ip: IpAddr) -> bool {
+        self.wrong.is_empty() || self.of(ip).wrong.is_empty()
+    }
+
+    pub(crate) fn guessed_wrong(&mut self, ip: IpAddr) {
+        self.wrong.take();
+        self.of(ip).wrong.take();
+    }
+}
+
+/// A network of IPv6 gives its members as many addresses as they like.
+fn network(ip: IpAddr) -> IpAddr {
+    match ip.to_canonical() {
+        IpAddr::V6(ip) => IpAddr::V6((ip.to_bits() >> 64 << 64).into()),
+        ip => ip,
+    }
+}
+
+/// Raises the limit of open files as far as it may be, and leaves enough of them to the lesson.
+fn connections_that_fit() -> usize {
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = OTHER_FILES + CONNECTIONS as u64;
+    let wanted = limit.maximum.map_or(wanted, |most| most.min(wanted));
+    if limit.current.is_some_and(|current| current < wanted) {
+        // Where it fails, fewer fit.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: limit.maximum });
+    }
+    let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let fit = files.saturating_sub(OTHER_FILES).max(files / 2);
+    usize::try_from(fit).unwrap_or(usize::MAX).min(CONNECTIONS)
+}
+
+/// How long a request that is too much waits for its answer: as answers come one after the other, this is what makes
+/// a connection slow.
+pub(crate) const TOO_MUCH: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_fills_up_again_and_not_over() {
+        let mut bucket = Bucket::new(Rate { a_second: 10.0, burst: 3.0 });
+        for _ in 0..2 {
+            assert_eq!([(); 4].map(|()| bucket.take()), [true, true, true, false]);
+            bucket.at -= Duration::from_secs(5);
+        }
+        assert!(bucket.is_full());
+    }
+
+    #[test]
+    fn no_address_takes_all_connections_and_all_together_not_more_than_fit() {
+        let mut addresses = Addresses::new();
+        addresses.most = CONNECTIONS;
+        let [one, two] = ["10.0.0.1", "fe80::1"].map(|ip| ip.parse::<IpAddr>().expect("an address"));
+        assert_eq!((0..CONNECTIONS).filter(|_| addresses.enter(one)).count(), PER_ADDRESS);
+        assert_eq!((0..CONNECTIONS).filter(|_| addresses.enter(two)).count(), CONNECTIONS - PER_ADDRESS);
+        addresses.leave(one);
+        assert!(addresses.enter("fe80::2".parse().expect("an address")));
+    }
+
+    #[test]
+    fn who_guesses_too_often_does_not_keep_others_from_joining() {
+        let mut addresses = Addresses::new();
+        let [guest, other] = ["10.0.0.1", "10.0.0.2"].map(|ip| ip.parse::<IpAddr>().expect("an address"));
+        let mut guesses = 0;
+        while !addresses.guesses_too_often(guest) {
+            addresses.guessed_wrong(guest);
+            guesses += 1;
+        }
+        assert_eq!(guesses, 10);
+        assert!(!addresses.guesses_too_often(other));
+    }
+}

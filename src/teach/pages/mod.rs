@@ -1,0 +1,88 @@
+//! The pages that a class sees, carried in the binary. They must not know the server: they read what it sends.
+
+use std::borrow::Cow;
+
+use crate::{export::html, ui::theme::ThemeName};
+
+pub(super) const JOIN: &str = include_str!("join.html");
+pub(super) const PHONE: &str = include_str!("phone.html");
+pub(super) const STAGE: &str = include_str!("stage.html");
+pub(super) const TEACHER: &str = include_str!("teacher.html");
+
+const CSS: &str = "text/css; charset=utf-8";
+const JS: &str = "text/javascript; charset=utf-8";
+
+/// What pages load from `/assets/`: its type and its text.
+pub(super) fn asset(name: &str) -> Option<(&'static str, Cow<'static, str>)> {
+    let (kind, text) = match name {
+        "colours.css" => return Some((CSS, html::colours::variables(ThemeName::Auto).into())),
+        "player.css" => (CSS, html::STYLE),
+        "votes.css" => (CSS, include_str!("../../export/html/votes.css")),
+        "class.css" => (CSS, include_str!("class.css")),
+        "words.js" => (JS, html::WORDS),
+        "timeline.js" => (JS, html::TIMELINE),
+        "votes.js" => (JS, include_str!("../../export/html/votes.js")),
+        "common.js" => (JS, include_str!("common.js")),
+        "join.js" => (JS, include_str!("join.js")),
+        "phone.js" => (JS, include_str!("phone.js")),
+        "stage.js" => (JS, include_str!("stage.js")),
+        "teacher.js" => (JS, include_str!("teacher.js")),
+        _ => return None,
+    };
+    Some((kind, text.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{JOIN, PHONE, STAGE, TEACHER, asset};
+
+    /// What pages name of `/assets/`.
+    fn named(page: &str) -> Vec<&str> {
+        page.split("\"/assets/").skip(1).filter_map(|rest| rest.split('"').next()).collect()
+    }
+
+    #[test]
+    fn pages_have_nothing_inline_and_name_only_what_is_there() {
+        for page in [JOIN, PHONE, STAGE, TEACHER] {
+            assert!(named(page).len() > 3);
+            for name in named(page) {
+                assert!(asset(name).is_some_and(|(_, text)| !text.is_empty()), "{name}");
+            }
+            // The policy of content allows none of these.
+            for inline in ["<script>", "<style", " style=", "javascript:", " onclick", " onload", "://"] {
+                assert!(!page.contains(inline), "{inline}");
+            }
+        }
+        assert!(asset("mod.rs").is_none() && asset("../mod.rs").is_none() && asset("").is_none());
+    }
+
+    #[test]
+    fn phones_of_2018_can_read_their_pages() {
+        for name in [JOIN, PHONE, TEACHER].into_iter().flat_map(named) {
+            let (_, text) = asset(name).expect("an asset");
+            let newer = [
+                "?.",
+                "??",
+                "catch {",
+                ".at(",
+                ".flat",
+                "replaceAll",
+                "replaceChildren",
+                "findLast",
+                "matchAll",
+                "fromEntries",
+                ".finally",
+                "async ",
+                "{ ...",
+                ":has(",
+                "dvh",
+                " inset:",
+                "aspect-ratio",
+                "@layer",
+            ];
+            for word in newer {
+                assert!(!text.contains(word), "{name}: {word}");
+            }
+        }
+    }
+}

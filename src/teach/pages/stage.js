@@ -1,0 +1,140 @@
+// The stage: what the terminal shows, for a second projector. It follows the terminal's playhead; nothing is clicked.
+let seen = null, tally = {}, drawing = false, verdict = null;
+
+/** Draws the run as far as it is; everything before it again, because a run that was gone back in is another one. */
+function drawRun(data) {
+  const shown = data && data.data;
+  drawing = Boolean(shown);
+  verdict = shown && shown.verdict;
+  if (!shown) return;
+  load(shown);
+  const stop = stops[last];
+  position = stop.p;
+  x = stop.x;
+  now = stop.at;
+}
+/** Names are 28 px and more on 1080 lines; a long run is followed, and seen whole at its end. */
+function arrange() {
+  // What was drawn of a lesson is gone when it is closed.
+  const open = drawing && Boolean(seen && seen.title);
+  $("timeline").hidden = $("clock").hidden = !open;
+  $("alarm").hidden = $("alarm").hidden || !open;
+  tellAll();
+  if (!open) return;
+  const unit = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16, zoom = 2.2 * unit;
+  const box = $("scroll"), chart = $("chart");
+  $("timeline").style.zoom = zoom;
+  // The banner takes its room first.
+  draw();
+  chart.classList.remove("dense");
+  chart.style.setProperty("--label", "148px");
+  const names = [...chart.querySelectorAll(".label > span")].map((name) => name.offsetWidth);
+  chart.style.setProperty("--label", `${Math.min(260, Math.max(70, ...names) + 22)}px`);
+  COLUMN = verdict ? Math.max(1, Math.min(14, (box.clientWidth - offset()) / width)) : 8;
+  chart.style.setProperty("--u", `${COLUMN}px`);
+  // Rows take what room there is, and make do with little.
+  const rows = Math.max(1, chart.querySelectorAll(".row.lane, .row.truth").length);
+  chart.style.setProperty("--more", "0px");
+  chart.classList.toggle("dense", chart.offsetHeight > box.clientHeight + 1);
+  const more = (box.clientHeight - chart.offsetHeight) / rows;
+  chart.style.setProperty("--more", `${Math.max(0, Math.min(40, more))}px`);
+  draw();
+  // Where not all rows find room, the one in which something has just happened is in sight.
+  const marks = [...chart.querySelectorAll(".mark:not([hidden])")].sort((one, other) => one.dataset.event - other.dataset.event);
+  const row = marks.length ? marks[marks.length - 1].parentElement.parentElement : null;
+  box.scrollTop = row && chart.offsetHeight > box.clientHeight + 1 ? row.offsetTop - box.clientHeight / 2 : 0;
+}
+
+/** The words below the chart, as large as they fit. */
+function tellAll() {
+  if (!seen) return;
+  const poll = seen.poll, decided = poll && poll.decided, votes = tally.votes;
+  write($("title"), text(seen.title) || "Lockstep");
+  write($("variant"), text(seen.variant));
+  document.title = `${text(seen.title) || "Lockstep"}`;
+  write($("step"), stepWords(seen));
+  const voting = votable(poll) && typeof tally.voted === "number";
+  write($("room"), tally.joined ? say("joined", tally.joined) : "");
+  const joining = seen.joining, url = joining && joining.url.replace(/^https?:\/\//, "").replace(new RegExp(`/${joining.code}$`), "");
+  write($("where"), joining && seen.title ? say("address", url, joining.code) : "");
+  show($("told"), [seen.title, seen.says, poll, seen.broken, seen.outcome, joining, votes, voting, verdict && verdict.outcome], () => {
+    if (!seen.title) return joining ? invitation(url, joining) : [];
+    const parts = [];
+    if (seen.broken) parts.push(line("alarm", brokenWords(seen.broken)), prose(text(seen.broken.says)));
+    if (votable(poll)) parts.push(make("h2", "", asked(poll)), line("asks", text(poll.asks)), choices(poll));
+    else if (decided) parts.push(...answer(poll, votes));
+    else if (seen.outcome && !seen.broken) parts.push(...ended());
+    else if (!seen.broken) parts.push(prose(text(seen.says)));
+    if (voting) parts.push(count(poll));
+    return parts;
+  });
+  const counted = $("told").querySelector(".voted");
+  if (counted && voting) write(counted, say("voted", tally.voted, Math.max(tally.joined, tally.voted)));
+  countDown(poll, seen.left);
+  // The largest size at which all of it is seen.
+  const told = $("told");
+  let size = 2.5;
+  do told.style.fontSize = `${size}rem`;
+  while (told.scrollHeight > told.clientHeight + 1 && (size -= 0.1) > 1);
+}
+function choices(poll) {
+  const list = make("ol", "choices");
+  for (const choice of poll.choices) list.append(prose(text(choice), "li"));
+  return list;
+}
+function count(poll) {
+  const row = make("div", "counts");
+  if (poll.lasts) row.append(make("p", "count"));
+  row.append(make("p", "voted"));
+  return row;
+}
+function answer(poll, votes) {
+  const parts = [line("asks", text(poll.asks))], what = happened(poll);
+  if (votes && votes.some(Boolean)) {
+    const shown = bars(poll.choices, votes, poll.decided.right);
+    if (poll.choices.length > 4) shown.classList.add("many");
+    parts.push(shown);
+  }
+  else if (what) parts.push(line("good", what));
+  if (poll.decided.why) parts.push(prose(text(poll.decided.why)));
+  return parts;
+}
+function ended() {
+  // What came of it stands out from what it teaches.
+  if (!verdict) return [prose(text(seen.outcome))];
+  const parts = [line(verdict.outcome === "prevented" ? "good" : "bad", text(verdict.says))];
+  if (run.takeaway) parts.push(prose(text(run.takeaway)));
+  return parts;
+}
+function invitation(url, joining) {
+  const box = make("div", "invitation"), words = make("div");
+  words.append(make("h2", "", say("joining")), make("p", "url", url), make("p", "code", joining.code));
+  if (joining.qr) {
+    const picture = make("img");
+    picture.src = joining.qr;
+    picture.alt = joining.url;
+    box.append(picture);
+  }
+  box.append(words);
+  return box;
+}
+
+let due = 0;
+/** At most once a frame, whatever comes; a stage that is not seen draws nothing. */
+function soon() {
+  cancelAnimationFrame(due);
+  due = requestAnimationFrame(arrange);
+}
+const tell = listen("/stage/events", {
+  class(data) {
+    seen = data;
+    tally = data.tally || {};
+    soon();
+  },
+  run(data) {
+    drawRun(data);
+    soon();
+  },
+});
+addEventListener("resize", soon);
+speaks(() => { soon(); tell(); });

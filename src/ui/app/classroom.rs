@@ -1,0 +1,440 @@
+//! The class before the screen: what is published to its pages, the votes on the next move, remote control, and which
+//! runs are kept.
+
+use std::{mem, time::Instant};
+
+use super::{
+    App,
+    update::{Lesson, Mode},
+};
+use crate::{
+    log::{Choice, EventKind, Fault, Log},
+    run::Runs,
+    text::Text,
+    ui::{
+        keys::Action,
+        state::{
+            catalogue::CatalogueEntry,
+            classroom::{
+                Ballot, Class, KeptRun, RunAnswers, count,
+                protocol::{
+                    Broken, ClassView, Decision, Holder, LockView, Poll, PollKind, Remote, StageRun, Tally,
+                    TeacherView,
+                },
+            },
+            free::Free,
+            learning::Learning,
+            screen::{Overlay, RunPhase},
+        },
+        view::{self, Notice},
+        words,
+    },
+    world::World,
+};
+
+/// So many choices are read in the time of a vote.
+const BALLOT: usize = 12;
+/// Locks and holders that a small screen shows.
+const LOCKS: usize = 12;
+const HOLDERS: usize = 24;
+
+/// What came from the pages.
+#[derive(Debug)]
+pub enum Heard {
+    Tally(Tally),
+    Remote(Remote),
+    /// The server of the pages has died.
+    Gone,
+}
+
+/// Everything that what is published depends on: as long as none of it changes, nothing is made anew.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Shown {
+    mode: u8,
+    lesson: Option<(usize, usize)>,
+    position: usize,
+    /// How long the log is, and whether it is being made anew.
+    known: (usize, bool),
+    /// Whether the verdict is on the screen, whether the story was left, whether a vote can begin.
+    state: (bool, bool, bool),
+    /// The poll's number, whether it is closed, whether it is decided.
+    poll: Option<(u64, bool, bool)>,
+    stages: usize,
+}
+
+impl<R: Runs> App<R> {
+    /// With a class before the screen.
+    #[must_use]
+    pub fn with_class(mut self, class: Class) -> Self {
+        self.class = Some(Box::new(class));
+        self.notice.get_or_insert(Notice::ClassHere);
+        if let Mode::Learning(lesson) = &self.mode {
+            let (entry, variant, choice) = (lesson.entry, lesson.variant, lesson.run.choice.clone());
+            self.announce(entry, variant, &choice);
+        }
+        self.tell_class(Instant::now());
+        self
+    }
+
+    pub(crate) fn hear(&mut self, heard: Heard, now: Instant) {
+        let Some(class) = &mut self.class else { return };
+        match heard {
+            Heard::Tally(tally) => {
+                if let Some(ballot) = class.ballot.as_mut().filter(|ballot| tally.poll == Some(ballot.id)) {
+                    count(&mut ballot.votes, &tally.votes);
+                }
+                if let Mode::Learning(lesson) = &mut self.mode {
+                    let mut polls = lesson.run.predictions.class.polls.values_mut();
+                    if let Some((_, votes)) = polls.find(|(id, _)| tally.poll == Some(*id)) {
+                        count(votes, &tally.votes);
+                    }
+                }
+                class.tally = tally;
+            }
+            Heard::Remote(remote) => {
+                // Whoever holds the phone means the lesson, whatever lies over it.
+                self.overlay = Overlay::Nothing;
+                let action = match remote {
+                    Remote::Next => Action::Forward,
+                    Remote::Back => Action::Back,
+                    Remote::Play => Action::Toggle,
+                    Remote::Vote => Action::Vote,
+                };
+                // A phone has no key with which a question that nobody answers is skipped.
+                let held_back = |run: &mut Learning| run.predictions.holds_back(&run.playback);
+                if remote == Remote::Next && self.run().is_some_and(held_back) {
+                    self.act(Action::Skip, now);
+                }
+                self.act(action, now);
+            }
+            Heard::Gone => {
+                class.lose();
+                self.notice = Some(Notice::ClassGone);
+            }
+        }
+    }
+
+    /// Opens a vote on the next move, or ends the one that is open.
+    pub(crate) fn vote(&mut self, now: Instant) {
+        let Some(class) = &mut self.class else { return };
+        if let Some(ballot) = class.ballot.as_mut().filter(|ballot| ballot.is_open()) {
+            ballot.until = now;
+            return;
+        }
+        let Mode::Learning(lesson) = &mut self.mode else {
+            self.notice = Some(Notice::VoteInFreePlay);
+            return;
+        };
+        self.notice = match &lesson.run.free {
+            _ if class.room.is_none() => Some(Notice::ClassGone),
+            None => Some(Notice::VoteInFreePlay),
+            Some(_) if class.tally.joined == 0 => Some(Notice::NobodyJoined),
+            Some(_) if !lesson.run.can_choose() => Some(Notice::VoteLater),
+            Some(free) => {
+                class.ask(ballot_choices(free, lesson.run.playback.world()), now);
+                None
+            }
+        };
+    }
+
+    /// Counts the votes on the next move when their time is over, and carries out what was chosen. A vote on what cannot
+    /// be chosen any more is given up.
+    pub(crate) fn run_ballot(&mut self, now: Instant) {
+        let Some(ballot) = self.class.as_mut().and_then(|class| class.ballot.as_mut()) else { return };
+        if !ballot.is_open() {
+            return;
+        }
+        let lesson = match &mut self.mode {
+            Mode::Learning(lesson) if lesson.run.free.is_some() && lesson.run.can_choose() => lesson,
+            _ => return self.give_up_ballot(),
+        };
+        let left = ballot.until.saturating_duration_since(now);
+        ballot.seconds = u64::try_from(left.as_millis().div_ceil(1000)).unwrap_or(u64::MAX);
+        if left.is_zero()
+            && let Some(n) = ballot.count()
+        {
+            let (choice, _) = ballot.choices[n].clone();
+            let said = chosen(ballot, n);
+            lesson.class.moves.push((lesson.run.playback.log().len(), said));
+            self.carry_out(choice);
+        }
+    }
+
+    /// What is done by hand, or elsewhere, is no matter of a vote any more.
+    pub(crate) fn give_up_ballot(&mut self) {
+        if let Some(class) = &mut self.class {
+            class.ballot = None;
+        }
+    }
+
+    /// Tells the class what is on the screen, where that has changed.
+    pub(crate) fn tell_class(&mut self, now: Instant) {
+        let Some(mut class) = self.class.take() else { return };
+        self.note_polls(&mut class);
+        self.keep_runs(&class, false);
+        let shown = self.shown(&class);
+        let behind = class.wake(now).is_some_and(|wake| wake <= now);
+        if self.shown_to_class.as_ref() != Some(&shown) || behind {
+            let (view, teacher) = (self.class_view(&mut class), self.teacher_view(&class));
+            let run = self.stage_run(&mut class, now);
+            class.publish(view, teacher, run);
+            self.shown_to_class = Some(shown);
+        }
+        self.class = Some(class);
+    }
+
+    /// Questions on the screen have numbers as polls, and know who is there.
+    fn note_polls(&mut self, class: &mut Class) {
+        let Mode::Learning(lesson) = &mut self.mode else { return };
+        let run = &mut lesson.run;
+        run.predictions.class.joined = class.tally.joined;
+        if let Some(question) = run.predictions.question(run.playback.world()).filter(|_| run.free.is_none())
+        {
+            let (item, choices) = (question.item, question.choices.len());
+            let polls = &mut run.predictions.class.polls;
+            polls.entry(item).or_insert_with(|| (class.next_poll(), vec![0; choices]));
+        }
+    }
+
+    fn shown(&self, class: &Class) -> Shown {
+        let other = |mode, entry| Shown { mode, lesson: Some((entry, 0)), ..Shown::default() };
+        let lesson = match &self.mode {
+            Mode::Learning(lesson) => lesson,
+            Mode::Comparing(screen) => return other(1, screen.entry),
+            Mode::Outcomes(screen) => return other(1, screen.entry),
+            Mode::Browsing | Mode::Ending => return Shown::default(),
+        };
+        let playback = &lesson.run.playback;
+        Shown {
+            mode: 2,
+            lesson: Some((lesson.entry, lesson.variant)),
+            position: playback.world().position,
+            known: (playback.log().len(), lesson.run.is_branching()),
+            state: (lesson.run.shows_verdict(), lesson.run.free.is_some(), can_vote(class, lesson)),
+            poll: match &class.ballot {
+                Some(ballot) => Some((ballot.id, !ballot.is_open(), !ballot.is_open())),
+                None => lesson.asked(),
+            },
+            stages: class.tally.stages.min(1),
+        }
+    }
+
+    fn class_view(&self, class: &mut Class) -> ClassView {
+        let entry = |n: usize| self.catalogue.entries.get(n);
+        class.broken = None;
+        let lesson = match &self.mode {
+            Mode::Learning(lesson) => lesson,
+            Mode::Comparing(screen) => return titled(entry(screen.entry)),
+            Mode::Outcomes(screen) => return titled(entry(screen.entry)),
+            Mode::Browsing | Mode::Ending => return ClassView::default(),
+        };
+        let Some(entry) = entry(lesson.entry) else { return ClassView::default() };
+        let variant = entry.variants.get(lesson.variant);
+        let (playback, free) = (&lesson.run.playback, lesson.run.free.is_some());
+        let (log, world) = (playback.log(), playback.world());
+        class.broken = broken(log, world).filter(|_| free);
+        let says = match world.narration.clone() {
+            _ if free => variant
+                .and_then(|variant| variant.invariants.first())
+                .map(|invariant| Text::from_fn(|lang| words::GOAL.with(lang, &[invariant.goal.get(lang)]))),
+            None => Some(entry.intro.clone()),
+            said => said,
+        };
+        let poll = match &class.ballot {
+            Some(ballot) => Some(ballot.poll(words::WHAT_NEXT.text(&[]), words::NOBODY_VOTED.text(&[]))),
+            None => lesson.poll(),
+        };
+        ClassView {
+            title: Some(entry.title.clone()),
+            variant: variant.map(|variant| variant.title.clone()),
+            step: playback.steps_over(),
+            steps: variant.map(|variant| variant.beats).filter(|_| !free),
+            says,
+            locks: locks(lesson),
+            poll,
+            broken: class.broken.clone(),
+            outcome: match lesson.run.phase() {
+                RunPhase::Over(Some(verdict)) if lesson.run.shows_verdict() => Some(Text::from_fn(|lang| {
+                    let takeaway = variant.map_or("", |variant| variant.lesson.get(lang));
+                    format!("{}{}{takeaway}", words::outcome(verdict.outcome).get(lang), lang.colon())
+                })),
+                _ => None,
+            },
+        }
+    }
+
+    fn teacher_view(&self, class: &Class) -> TeacherView {
+        let (Mode::Learning(lesson), Some(playing)) = (&self.mode, &class.playing) else {
+            return TeacherView::default();
+        };
+        let step = lesson.run.playback.steps_over();
+        let line = |n: Option<usize>| playing.script.get(n?).filter(|_| lesson.run.free.is_none());
+        let (over, next) = (line(step.checked_sub(1)), line(Some(step)));
+        TeacherView {
+            notes: playing.notes.clone(),
+            note: over.and_then(|line| line.notes.clone()),
+            next: next.map(|line| line.says.clone()),
+            next_note: next.and_then(|line| line.notes.clone()),
+            began: playing.began,
+            can_vote: can_vote(class, lesson),
+        }
+    }
+
+    fn stage_run(&self, class: &mut Class, now: Instant) -> Option<StageRun> {
+        let (Mode::Learning(lesson), true) = (&self.mode, class.tally.stages > 0) else {
+            class.forget_stage();
+            return None;
+        };
+        let playback = &lesson.run.playback;
+        let log = class.stage_log(playback.log(), lesson.run.is_branching(), now);
+        let verdict = lesson.run.finished().map(|(_, verdict)| verdict);
+        Some(StageRun {
+            entry: self.catalogue.entries.get(lesson.entry)?.clone(),
+            variant: lesson.variant,
+            // The copy may be behind.
+            position: playback.world().position.min(log.len()),
+            log,
+            display: playback.display(),
+            verdict: verdict.filter(|_| lesson.run.shows_verdict()).cloned(),
+        })
+    }
+
+    /// Hands on the run that is on the screen where it has come to something: a verdict, a broken lock; at its end also
+    /// where the class has voted since.
+    fn keep_runs(&mut self, class: &Class, ends: bool) {
+        let (Some(keep), Mode::Learning(lesson)) = (&class.keep, &mut self.mode) else { return };
+        let polls = lesson.run.predictions.class.polls.iter();
+        let votes: usize = polls.clone().map(|(_, (_, votes))| votes.iter().sum::<usize>()).sum();
+        let said = votes + lesson.class.moves.len();
+        let verdict = lesson.run.finished().map(|(_, verdict)| verdict);
+        let reached = (verdict.is_some(), lesson.run.solved(), said);
+        let before = lesson.class.kept;
+        let is_news = (reached.0 && !before.0) || reached.1 > before.1 || (ends && said > before.2);
+        let Some(entry) = self.catalogue.entries.get(lesson.entry).filter(|_| is_news) else { return };
+        lesson.class.kept = reached;
+        let log = lesson.run.playback.log();
+        let free = lesson.run.free.is_some();
+        let whole = World::fold(log, log.len());
+        let chosen = |(from, words): &(usize, Text)| {
+            let later = log.events().get(*from..).unwrap_or_default().iter();
+            let at = later.clone().position(|event| matches!(event.kind, EventKind::Chose(_)))?;
+            Some((from + at, words.clone()))
+        };
+        // Whoever has left this page before its class ended sees nothing: nobody is there to keep it.
+        let _ = keep.send(KeptRun {
+            entry: entry.clone(),
+            variant: lesson.variant,
+            log: log.clone(),
+            verdict: verdict.filter(|_| !free).cloned(),
+            answers: RunAnswers {
+                votes: polls.map(|(item, (_, votes))| (*item, votes.clone())).collect(),
+                moves: lesson.class.moves.iter().filter_map(chosen).collect(),
+                broken: broken(log, &whole).filter(|_| free),
+            },
+        });
+    }
+
+    /// The run on the screen is left, or the class ends.
+    pub(crate) fn keep_last(&mut self) {
+        if let Some(class) = self.class.take() {
+            self.keep_runs(&class, true);
+            self.class = Some(class);
+        }
+    }
+}
+
+impl Lesson {
+    /// The question on the screen: the number of its poll, whether it is closed, whether it is decided.
+    fn asked(&self) -> Option<(u64, bool, bool)> {
+        let run = &self.run;
+        let question = run.predictions.question(run.playback.world()).filter(|_| run.free.is_none())?;
+        let (id, _) = run.predictions.class.polls.get(&question.item)?;
+        let waits = matches!(run.phase(), RunPhase::Ready) && run.playback.at_frontier();
+        let open = waits && run.predictions.at_playhead(&run.playback).is_some();
+        Some((*id, !open, question.right.is_some()))
+    }
+
+    fn poll(&self) -> Option<Poll> {
+        let (id, closed, _) = self.asked()?;
+        let question = self.run.predictions.question(self.run.playback.world())?;
+        let decided = question.right.as_ref().map(|right| Decision {
+            right: right.clone(),
+            why: question.why.clone(),
+            whys: question.choices.iter().map(|choice| choice.why.clone()).collect(),
+        });
+        Some(Poll {
+            id,
+            kind: PollKind::Prediction,
+            asks: question.q.clone(),
+            choices: question.choices.iter().map(|choice| choice.says.clone()).collect(),
+            lasts: None,
+            closed,
+            decided,
+        })
+    }
+}
+
+fn titled(entry: Option<&CatalogueEntry>) -> ClassView {
+    ClassView { title: entry.map(|entry| entry.title.clone()), ..ClassView::default() }
+}
+
+fn can_vote(class: &Class, lesson: &Lesson) -> bool {
+    let open = class.ballot.as_ref().is_some_and(Ballot::is_open);
+    open || (lesson.run.free.is_some() && lesson.run.can_choose())
+}
+
+/// Who holds which lock.
+fn locks(lesson: &Lesson) -> Vec<LockView> {
+    let (playback, world) = (&lesson.run.playback, lesson.run.playback.world());
+    let lanes = &playback.chart().lanes;
+    let locks = world.holding.ever_held().take(LOCKS).map(|lock| LockView {
+        name: Text::from_fn(|lang| playback.log().lock_title(lock, lang).to_owned()),
+        holders: (world.holding.holders(lock).take(HOLDERS))
+            .map(|actor| Holder {
+                name: playback.log().name(actor).to_owned(),
+                client: lanes.get(actor.0 as usize).map_or(0, |lane| lane.client),
+            })
+            .collect(),
+        broken: world.holding.is_exceeded(lock),
+    });
+    locks.collect()
+}
+
+/// What a class has chosen, and with how many votes.
+fn chosen(ballot: &Ballot, n: usize) -> Text {
+    let (votes, all) = (ballot.votes[n].to_string(), ballot.voted().to_string());
+    Text::from_fn(|lang| words::CHOSE.with(lang, &[&votes, &all, ballot.choices[n].1.get(lang)]))
+}
+
+/// What was broken last in free play, and how many moves and faults that took.
+fn broken(log: &Log, world: &World) -> Option<Broken> {
+    let event = world.breaches.last()?.event;
+    let EventKind::Breached { says, why, .. } = &log.events().get(event)?.kind else { return None };
+    let is_move =
+        |kind: &EventKind| matches!(kind, EventKind::Chose(Choice::Move { .. } | Choice::Inject(_)));
+    let moves = log.events()[..event].iter().filter(|event| is_move(&event.kind)).count();
+    let reason: Vec<Text> = [says.clone()].into_iter().chain(why.clone()).collect();
+    Some(Broken { moves, says: Text::join(&reason, " ", "") })
+}
+
+/// What a class can choose from: whoever can move, the next timer, and faults of as many kinds as there is room for.
+fn ballot_choices(free: &Free, world: &World) -> Vec<(Choice, Text)> {
+    let outlook = &free.outlook;
+    let mut choices: Vec<Choice> = outlook.able().map(|actor| Choice::Move { actor }).collect();
+    choices.truncate(BALLOT - 1);
+    choices.extend(outlook.timer.map(|_| Choice::Timer));
+    let rank = |n: usize| {
+        let kind = mem::discriminant::<Fault>(&outlook.faults[n]);
+        outlook.faults[..n].iter().filter(|fault| mem::discriminant(*fault) == kind).count()
+    };
+    let mut faults: Vec<usize> = (0..outlook.faults.len()).collect();
+    faults.sort_by_key(|n| rank(*n));
+    faults.truncate(BALLOT.saturating_sub(choices.len()));
+    faults.sort_unstable();
+    choices.extend(faults.into_iter().map(|n| Choice::Inject(outlook.faults[n].clone())));
+    let said = |choice: Choice| {
+        let says = Text::from_fn(|lang| view::choice(&choice, outlook, world, lang));
+        (choice, says)
+    };
+    choices.into_iter().map(said).collect()
+}

@@ -1,0 +1,188 @@
+//! The interview: how the learner gets there, what keys do there, and the way to the step that shows what an answer
+//! says, and back.
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use super::{App, Mode, lines, scrolled};
+use crate::{
+    run::Runs,
+    ui::{
+        keys::Action,
+        state::{
+            browse::moved,
+            interview::{Beginning, Filter, Interview, MOCK, Round, decks, parts},
+            reviews::{Grade, Review},
+        },
+        view::{Notice, Screen},
+    },
+};
+
+/// Seconds since 1970.
+pub fn today() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or_default()
+}
+
+impl<R: Runs> App<R> {
+    /// The interview, where it is on the screen.
+    pub(crate) fn interviewing(&self) -> Option<&Interview> {
+        self.interview.as_ref().filter(|interview| !interview.away)
+    }
+
+    /// The program was started for it.
+    pub(crate) fn begin_interview(&mut self, beginning: &Beginning, now: Instant) {
+        self.show_interview(None, false);
+        let Some(interview) = &mut self.interview else { return };
+        interview.alone = true;
+        match beginning {
+            Beginning::Decks => {}
+            Beginning::Practice(filter) => self.practice(filter.clone(), false, now),
+            Beginning::Mock(filter, questions) => self.mock(filter.clone(), *questions, now),
+        }
+    }
+
+    fn show_interview(&mut self, lesson: Option<&str>, over_lesson: bool) {
+        let decks = if over_lesson {
+            Vec::new()
+        } else {
+            decks(&self.catalogue, lesson, self.reviews.get(), self.moment.0)
+        };
+        self.interview =
+            Some(Interview { decks, chosen: 0, round: None, away: false, over_lesson, alone: false });
+    }
+
+    /// In the catalogue, the choice of a deck; elsewhere the lesson's cards; back to a card, from what it has shown.
+    pub(crate) fn interview(&mut self, now: Instant) {
+        match &mut self.interview {
+            Some(interview) if interview.away => return self.leave_lesson(),
+            Some(_) => return self.end_interview(),
+            None => {}
+        }
+        let entry = match &mut self.mode {
+            Mode::Learning(lesson) => {
+                lesson.run.pause();
+                lesson.entry
+            }
+            Mode::Comparing(comparison) => comparison.entry,
+            Mode::Outcomes(screen) => screen.entry,
+            Mode::Browsing | Mode::Ending => self.selected,
+        };
+        let lesson = self.catalogue.entries.get(entry).map(|entry| entry.id.clone());
+        let over_lesson = !matches!(self.mode, Mode::Browsing);
+        self.show_interview(lesson.as_deref(), over_lesson);
+        if over_lesson {
+            self.practice(Filter { lesson, ..Filter::default() }, false, now);
+        }
+    }
+
+    fn practice(&mut self, filter: Filter, early: bool, now: Instant) {
+        let cards = (&self.catalogue, self.reviews.get());
+        let round = Round::practice(filter, cards, early, (self.moment.0, now));
+        if let Some(interview) = &mut self.interview {
+            interview.round = Some(round);
+        }
+    }
+
+    fn mock(&mut self, filter: Filter, questions: usize, now: Instant) {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let seed = since.as_secs() ^ u64::from(since.subsec_nanos());
+        let cards = (&self.catalogue, self.reviews.get());
+        let round = Round::mock(filter, cards, questions, (self.moment.0, now), seed);
+        if let Some(interview) = &mut self.interview {
+            interview.round = Some(round);
+        }
+    }
+
+    fn end_interview(&mut self) {
+        if self.interview.take().is_some_and(|interview| interview.alone) {
+            self.mode = Mode::Ending;
+        }
+    }
+
+    pub(crate) fn act_in_interview(&mut self, action: Action, now: Instant) {
+        let Some(interview) = &mut self.interview else { return };
+        let Some(round) = &mut interview.round else { return self.choose_deck(action, now) };
+        let card = round.card().and_then(|place| Some((place, place.of(&self.catalogue)?.1)));
+        let Some((place, card)) = card else { return self.after_round(action, now) };
+        match action {
+            Action::Close => self.end_round(),
+            Action::Open => {
+                round.reveal(parts(card));
+                // The newest is in sight.
+                round.scroll = u16::MAX;
+            }
+            Action::Grade(n) if round.open > 1 => {
+                let grade = Grade::ALL[n];
+                round.grade(grade, now);
+                let Some((entry, card)) = place.of(&self.catalogue) else { return };
+                let review = Review { at: self.moment.0, grade };
+                if let Err(trouble) =
+                    self.reviews.change(|reviews| reviews.add(&entry.id, &card.q.en, review))
+                {
+                    self.notice = Some(Notice::Progress(trouble));
+                }
+            }
+            Action::Move(_) | Action::Page(_) => self.scroll_card(lines(action)),
+            Action::Proof if round.open > 1 => self.prove(place.entry, place.card),
+            _ => {}
+        }
+    }
+
+    fn choose_deck(&mut self, action: Action, now: Instant) {
+        let Some(interview) = &mut self.interview else { return };
+        let filter = interview.decks.get(interview.chosen).map(|deck| deck.filter.clone());
+        match (action, filter) {
+            (Action::Close, _) => self.end_interview(),
+            (Action::Move(_) | Action::Page(_), _) => {
+                interview.chosen = moved(interview.chosen, lines(action), interview.decks.len());
+            }
+            (Action::Open, Some(filter)) => self.practice(filter, false, now),
+            (Action::Mock, Some(filter)) => self.mock(filter, MOCK, now),
+            _ => {}
+        }
+    }
+
+    fn after_round(&mut self, action: Action, now: Instant) {
+        let round = self.interview.as_ref().and_then(|interview| interview.round.as_ref());
+        let Some(filter) = round.map(|round| round.filter.clone()) else { return };
+        match action {
+            Action::Close => self.end_round(),
+            // Whoever asks for more gets what is not due yet, too.
+            Action::Open => self.practice(filter, true, now),
+            Action::Mock => self.mock(filter, MOCK, now),
+            Action::Move(_) | Action::Page(_) => self.scroll_card(lines(action)),
+            _ => {}
+        }
+    }
+
+    /// Back to the choice of a deck, as they are now, or to where the round was begun.
+    fn end_round(&mut self) {
+        let Some(interview) = &mut self.interview else { return };
+        if interview.over_lesson {
+            return self.end_interview();
+        }
+        interview.round = None;
+        let lesson = interview.decks.first().and_then(|deck| deck.filter.lesson.clone());
+        interview.decks = decks(&self.catalogue, lesson.as_deref(), self.reviews.get(), self.moment.0);
+        interview.chosen = interview.chosen.min(interview.decks.len().saturating_sub(1));
+    }
+
+    fn scroll_card(&mut self, by: i32) {
+        let Some(Screen::Interview(view)) = self.screen() else { return };
+        let reach = view.reach(self.size);
+        if let Some(round) = self.interview.as_mut().and_then(|interview| interview.round.as_mut()) {
+            round.scroll = scrolled(round.scroll, by, reach);
+        }
+    }
+
+    /// Opens the step that shows what an answer says; the lesson from its beginning, where the card names none.
+    fn prove(&mut self, entry: usize, card: usize) {
+        let Some(lesson) = self.catalogue.entries.get(entry) else { return };
+        let proof = lesson.proofs.get(card).copied().flatten();
+        self.open(entry, proof.map_or(0, |proof| proof.variant));
+        if let (Mode::Learning(lesson), Some(proof)) = (&mut self.mode, proof) {
+            lesson.run.head_for(proof.item);
+        }
+        self.notice = Some(Notice::BackToCard);
+    }
+}

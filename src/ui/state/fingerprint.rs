@@ -1,0 +1,108 @@
+//! A run in a few cells: who held a lock when, and where it went wrong. So the catalogue tells one failure from another.
+
+use std::time::{Duration, Instant};
+
+use crate::{
+    log::{Belief, Log},
+    ui::chart::{BarKind, Chart, Detail},
+};
+
+pub const CELLS: u32 = 6;
+/// When the first is made after the catalogue has been drawn, and how soon one after another.
+const FIRST: Duration = Duration::from_millis(200);
+const NEXT: Duration = Duration::from_millis(20);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Cell {
+    #[default]
+    Free,
+    /// Some client, by its place among them, holds a lock, or acts on what it has read.
+    Held(usize),
+    /// A lock has too many holders, or something is sold that is not there; one of those who take part.
+    Violated(usize),
+}
+
+/// Those of the lessons, in the catalogue's order, as far as they have been made. A lesson without a recording has none.
+#[derive(Debug)]
+pub struct Fingerprints {
+    pub made: Vec<Option<Vec<Cell>>>,
+    next: Instant,
+}
+
+impl Fingerprints {
+    pub fn new(now: Instant) -> Self {
+        Self { made: Vec::new(), next: now + FIRST }
+    }
+
+    /// When the next is due, of so many.
+    pub fn due(&self, lessons: usize) -> Option<Instant> {
+        (self.made.len() < lessons).then_some(self.next)
+    }
+
+    pub fn add(&mut self, log: Option<&Log>, now: Instant) {
+        self.made.push(log.map(fingerprint));
+        self.next = now + NEXT;
+    }
+}
+
+/// The whole of a run, from its first move on.
+fn fingerprint(log: &Log) -> Vec<Cell> {
+    let mut chart = Chart::new(Detail::Labels);
+    chart.advance(log);
+    let end = chart.column(log.len().saturating_sub(1)) + 1;
+    let begin = chart.lanes.iter().filter_map(|lane| Some(lane.marks.first()?.x)).min().unwrap_or(0);
+    let edge = |n: u32| begin + (end - begin) * n / CELLS;
+    let bars = || chart.lanes.iter().flat_map(|lane| lane.bars.iter().map(move |bar| (lane.client, bar)));
+    (0..CELLS)
+        .map(|n| {
+            let within = |from: u32, to: Option<u32>| from < edge(n + 1) && to.is_none_or(|to| to > edge(n));
+            let mut held = bars().filter(|(_, bar)| match bar.kind {
+                BarKind::Belief(Belief::Holding | Belief::Sharing) | BarKind::Saw => true,
+                kind => kind == BarKind::Oversold,
+            });
+            let client =
+                held.find(|(_, bar)| within(bar.from.0, bar.to.map(|to| to.0))).map(|(client, _)| client);
+            let mut clashes = chart.alarms();
+            match client {
+                Some(client) if clashes.any(|clash| within(clash.from.0, clash.to.map(|to| to.0))) => {
+                    Cell::Violated(client)
+                }
+                Some(client) => Cell::Held(client),
+                None => Cell::Free,
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CELLS, Cell, fingerprint};
+    use crate::{
+        lesson::{Library, Params, Scenario},
+        recording::carried,
+    };
+
+    #[test]
+    fn a_violation_is_seen_in_the_few_cells_of_a_run() {
+        let print = |lesson: &str, variant: &str| {
+            let library = Library::carried();
+            let loaded = library.lessons.iter().find(|loaded| loaded.lesson.id == lesson).expect("a lesson");
+            let scenario = Scenario::plan(loaded, variant, &Params::new()).expect("a variant");
+            fingerprint(&carried::open(&scenario).expect("a recording").log)
+        };
+        let violated = |cells: &[Cell]| cells.iter().any(|cell| matches!(cell, Cell::Violated(_)));
+        for (lesson, failing, fixed) in [
+            ("unlock-someone-elses-lock", "blind-del", "owner-check"),
+            ("oversell", "lost-update", "redis-lock"),
+            ("db-optimistic", "lost-update", "version"),
+        ] {
+            let cells = print(lesson, failing);
+            assert_eq!(cells.len(), CELLS as usize);
+            assert!(violated(&cells), "{lesson}: {cells:?}");
+            let cells = print(lesson, fixed);
+            assert!(!violated(&cells), "{lesson}: {cells:?}");
+        }
+        let cells = print("unlock-someone-elses-lock", "blind-del");
+        assert!(matches!(cells[0], Cell::Held(0)), "A begins: {cells:?}");
+    }
+}

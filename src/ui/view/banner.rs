@@ -1,0 +1,223 @@
+//! What breaks a lock is an event: a banner across all lanes, in large letters where there is room for them, and a
+//! sentence that says what happened.
+
+use super::{
+    prelude::*,
+    scene::{Alarm, Oversold},
+};
+use crate::world::Overlap;
+
+/// Panes of so many rows have room for letters of five rows, and of three.
+const ROOM: (u16, u16) = (36, 24);
+/// So many are named one by one.
+const NAMED: usize = 4;
+
+/// Letters of three columns and five rows, row after row.
+#[rustfmt::skip]
+const LETTERS: &[(char, u16)] = &[
+    ('A', 0b010_101_111_101_101), ('B', 0b110_101_110_101_110), ('C', 0b011_100_100_100_011),
+    ('D', 0b110_101_101_101_110), ('E', 0b111_100_110_100_111), ('H', 0b101_101_111_101_101),
+    ('I', 0b111_010_010_010_111), ('L', 0b100_100_100_100_111), ('N', 0b110_101_101_101_101),
+    ('O', 0b010_101_101_101_010), ('R', 0b110_101_110_101_101), ('S', 0b011_100_010_001_110),
+    ('T', 0b111_010_010_010_010), ('U', 0b101_101_101_101_111), ('V', 0b101_101_101_101_010),
+    ('W', 0b101_101_111_111_101), ('X', 0b101_101_010_101_101), ('F', 0b111_100_110_100_100),
+    ('0', 0b111_101_101_101_111), ('1', 0b010_110_010_010_111), ('2', 0b110_001_010_100_111),
+    ('3', 0b110_001_010_001_110), ('4', 0b101_101_111_001_001), ('5', 0b111_100_110_001_110),
+    ('G', 0b011_100_101_101_011), ('J', 0b001_001_001_101_010), ('K', 0b101_101_110_101_101),
+    ('M', 0b101_111_111_101_101), ('P', 0b110_101_110_100_100), ('Q', 0b010_101_101_111_011),
+    ('Y', 0b101_101_010_010_010), ('Z', 0b111_001_010_100_111),
+    ('6', 0b011_100_110_101_010), ('7', 0b111_001_010_010_010), ('8', 0b010_101_010_101_010),
+    ('9', 0b010_101_011_001_110), ('/', 0b001_001_010_100_100), ('-', 0b000_000_111_000_000), ('+', 0b000_010_111_010_000), (',', 0b000_000_000_010_100), (' ', 0),
+];
+
+/// Names with the signs of their clients: `● A and ■ B`.
+pub fn names(scene: &Scene<'_>, actors: &[ActorId]) -> String {
+    let name = |actor: &ActorId| format!("{} {}", scene.glyph(*actor), scene.name(*actor));
+    let (listed, and) = (words::LISTED.get(scene.lang), words::LAST_LISTED.get(scene.lang));
+    let mut named: Vec<String> = actors.iter().take(NAMED).map(name).collect();
+    let last = match actors.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        Some(more) => words::MORE_NODES.with(scene.lang, &[&more.to_string()]),
+        None => named.pop().unwrap_or_default(),
+    };
+    if named.is_empty() { last } else { format!("{}{and}{last}", named.join(listed)) }
+}
+
+/// What is wrong at this very moment, in words for those who do not see red.
+fn loud(scene: &Scene<'_>) -> Option<String> {
+    match scene.alarm()? {
+        Alarm::Holders(excess, _) => Some(words::clash(scene.lang, excess)),
+        Alarm::Oversold(oversold) => {
+            let Oversold { counter, sold, of, before, .. } = oversold;
+            let words = match oversold.change() {
+                Some(change) if !oversold.exceeds() => format!("{counter} {sold}, {of} {change:+}"),
+                _ => format!("{counter} {sold}/{before}"),
+            };
+            Some(words.to_uppercase())
+        }
+        Alarm::Broken(..) => Some(words::INVARIANT_BROKEN.get(scene.lang).to_owned()),
+    }
+}
+
+/// Draws the banner on the upper edge of a pane's frame, beside its title.
+pub fn on_frame(scene: &Scene<'_>, title: &str, frame: Rect, buf: &mut Buffer) {
+    let Some(loud) = loud(scene) else { return };
+    let words = match scene.alarm() {
+        Some(Alarm::Holders(_, lock)) => {
+            let who = names(scene, &scene.world.holding.holders(lock).collect::<Vec<_>>());
+            format!(" {loud} · {who} ")
+        }
+        Some(Alarm::Oversold(oversold)) => {
+            let Oversold { counter, sold, of, before, now } = oversold;
+            let most = usize::from(frame.width / 3);
+            let bar = glyphs::FULL.repeat(usize::try_from(sold).unwrap_or(0).min(most));
+            let counter = counter.to_uppercase();
+            if oversold.exceeds() {
+                format!(" {counter} {bar} {sold} / {before} ")
+            } else {
+                format!(" {counter} {bar} {sold} · {of} {before} → {now} ")
+            }
+        }
+        Some(Alarm::Broken(says, _)) => {
+            format!(" {loud} · {} ", says.get(scene.lang).trim_end_matches(['.', '。']))
+        }
+        None => return,
+    };
+    let row = Rect { height: 1, ..frame };
+    fill(scene, row, buf);
+    let title = format!(" {title} ");
+    let beside = u16::try_from(text::width(&title)).unwrap_or(u16::MAX).saturating_add(2);
+    if usize::from(row.width) > text::width(&words) + 2 * usize::from(beside) {
+        buf.set_string(row.x + 1, row.y, title, scene.theme.alarming());
+    }
+    write(scene, &words, row, buf);
+}
+
+fn fill(scene: &Scene<'_>, area: Rect, buf: &mut Buffer) {
+    for place in area.intersection(buf.area).positions() {
+        buf[place].reset();
+        buf[place].set_style(scene.theme.alarming());
+    }
+}
+
+/// In the middle of a row.
+fn write(scene: &Scene<'_>, words: &str, row: Rect, buf: &mut Buffer) {
+    let words = text::fit(words, row.width.into());
+    let width = u16::try_from(text::width(&words)).unwrap_or(row.width);
+    buf.set_string(row.x + (row.width - width) / 2, row.y, words, scene.theme.alarming());
+}
+
+/// How many rows of a pane's inside a banner in large letters takes: none, where it does not fit.
+pub fn rows(scene: &Scene<'_>, area: Rect) -> u16 {
+    if area.height < ROOM.1 {
+        return 0;
+    }
+    let Some(loud) = loud(scene) else { return 0 };
+    let columns = |wide: u16| loud.chars().map(|sign| advance(sign, wide)).sum::<u16>();
+    if area.height >= ROOM.0 && columns(2) <= area.width {
+        7
+    } else if columns(1) <= area.width {
+        3
+    } else {
+        0
+    }
+}
+
+/// The dots of a letter, where it has any.
+fn dots(sign: char) -> Option<u16> {
+    LETTERS.iter().find(|(known, _)| *known == sign).map(|(_, dots)| *dots)
+}
+
+/// The columns of a sign: of a letter made of dots so wide, or of a Chinese one with air beside it.
+fn advance(sign: char, wide: u16) -> u16 {
+    match dots(sign) {
+        Some(0) => 2 * wide,
+        Some(_) => 4 * wide,
+        None => 2 + 2 * wide,
+    }
+}
+
+/// Draws it in letters as high as there is room for. Chinese characters need twelve dots a side to be told apart, and ten of
+/// them would not fit a screen: they stand bold and spaced out beside figures as large as the letters.
+pub fn large(scene: &Scene<'_>, area: Rect, buf: &mut Buffer) {
+    let Some(loud) = loud(scene) else { return };
+    fill(scene, area, buf);
+    let wide = u16::from(area.height >= 7) + 1;
+    let columns = columns(&loud, wide);
+    let (left, top) = (area.x + area.width.saturating_sub(columns) / 2, area.y + wide - 1);
+    letters(&loud, wide, (left, top), buf);
+    for (at, sign) in signs(&loud, wide).filter(|(_, sign)| dots(*sign).is_none()) {
+        buf.set_string(left + at + wide, area.y + area.height / 2, sign.to_string(), scene.theme.alarming());
+    }
+}
+
+/// The columns of words in letters of dots so wide.
+pub fn columns(words: &str, wide: u16) -> u16 {
+    words.chars().map(|sign| advance(sign, wide)).sum()
+}
+
+/// The rows of letters of dots so wide: two dots of one column stand in one cell, one above the other.
+pub const fn letter_rows(wide: u16) -> u16 {
+    if wide == 1 { 3 } else { 5 * (wide / 2) }
+}
+
+/// Signs with their places.
+fn signs(words: &str, wide: u16) -> impl Iterator<Item = (u16, char)> {
+    words.chars().scan(0, move |next, sign| {
+        let at = *next;
+        *next += advance(sign, wide);
+        Some((at, sign))
+    })
+}
+
+/// Sets words in large letters, in the style that is there: dots of one column, or of an even number of them.
+pub fn letters(words: &str, wide: u16, (left, top): (u16, u16), buf: &mut Buffer) {
+    let dot = |letter: u16, row: u16, column: u16| row < 5 && (letter >> (14 - 3 * row - column)) & 1 == 1;
+    for (at, letter) in signs(words, wide).filter_map(|(at, sign)| Some((at, dots(sign)?))) {
+        for (row, column) in (0..5).flat_map(|row| (0..3).map(move |column| (row, column))) {
+            if !dot(letter, row, column) {
+                continue;
+            }
+            let x = left + at + column * wide;
+            let high = wide / 2;
+            let (y, rows, symbol) = match (wide, row % 2) {
+                (1, 0) if dot(letter, row + 1, column) => (row / 2, 1, glyphs::FULL),
+                (1, 0) => (row / 2, 1, "▀"),
+                (1, _) if dot(letter, row - 1, column) => continue,
+                (1, _) => (row / 2, 1, "▄"),
+                _ => (row * high, high, glyphs::FULL),
+            };
+            for place in Rect::new(x, top + y, wide, rows).intersection(buf.area).positions() {
+                buf[place].set_symbol(symbol);
+            }
+        }
+    }
+}
+
+/// Who held which lock together, and when.
+pub fn together(scene: &Scene<'_>, overlap: &Overlap) -> String {
+    let who = names(scene, &overlap.holders);
+    let lock = scene.log.lock_title(&overlap.lock, scene.lang);
+    let from = time::moment(overlap.from);
+    match overlap.apart {
+        Some(to) => words::HELD_TOGETHER.with(scene.lang, &[&who, lock, &from, &time::moment(to)]),
+        None => words::HOLD_TOGETHER.with(scene.lang, &[&who, lock, &from]),
+    }
+}
+
+/// What has just happened, where it broke a lock and nobody has said anything since.
+pub fn sentence(scene: &Scene<'_>) -> Option<String> {
+    let position = scene.world.position;
+    let is_news = |event: usize| {
+        let since = scene.log.events().get(event..position).unwrap_or_default();
+        let told = since.iter().any(|event| matches!(event.kind, EventKind::Say { .. }));
+        !told && event >= scene.chart.step_begun(position)
+    };
+    if let Some(Alarm::Broken(says, event)) = scene.alarm() {
+        return is_news(event).then(|| says.get(scene.lang).to_owned());
+    }
+    let overlap = scene.world.holding.overlaps().last().filter(|overlap| is_news(overlap.event))?;
+    let (newest, others) = overlap.holders.split_last()?;
+    let lock = scene.log.lock_title(&overlap.lock, scene.lang);
+    let values = [&*names(scene, &[*newest]), lock, &*names(scene, others)];
+    Some(words::TAKEN_TOO.with(scene.lang, &values))
+}

@@ -1,0 +1,393 @@
+//! The interview: the choice of a deck, one card in the middle of the screen, what came of a round.
+
+use std::time::Instant;
+
+use super::{header, paragraph, prelude::*, strip};
+use crate::{
+    lesson::Card,
+    ui::{
+        keys::Place,
+        state::{
+            catalogue::{Catalogue, CatalogueEntry, Proof},
+            interview::{Answered, Deck, Filter, Interview, Round, parts},
+            reviews::{Grade, Reviews, intervals},
+        },
+    },
+};
+
+/// The widest that lines are comfortable to read, with the frame around them.
+const WIDEST: u16 = 84;
+/// From the frame to the text.
+const MARGIN: u16 = 3;
+/// Rows below a card: what to do now, and where its answer is shown.
+const BELOW: u16 = 4;
+const BAR: usize = 24;
+const ROLES: [Role; 4] = [Role::Danger, Role::Warning, Role::Good, Role::Accent];
+
+#[derive(Debug, Clone, Copy)]
+pub struct InterviewView<'a> {
+    pub interview: &'a Interview,
+    pub catalogue: &'a Catalogue,
+    pub reviews: &'a Reviews,
+    /// Now: in seconds since 1970, and for the stopwatch.
+    pub moment: (i64, Instant),
+    pub context: Context<'a>,
+}
+
+impl<'a> InterviewView<'a> {
+    /// The card that is being asked.
+    fn card(&self) -> Option<(&'a Round, &'a CatalogueEntry, &'a Card)> {
+        let round = self.interview.round.as_ref()?;
+        let (entry, card) = round.card()?.of(self.catalogue)?;
+        Some((round, entry, card))
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        if self.card().is_some() { Place::Card } else { Place::Decks }
+    }
+
+    /// Keys that do nothing now.
+    fn idle(&self) -> &'static [&'static str] {
+        match self.card() {
+            Some((round, _, _)) if round.open < 2 => &["grade-1", "grade-2", "grade-3", "grade-4", "proof"],
+            Some((round, _, card)) if round.open >= parts(card) => &["reveal"],
+            _ => &[],
+        }
+    }
+
+    fn style(&self, role: Role) -> Style {
+        self.context.theme.style(role)
+    }
+
+    fn areas(area: Rect) -> [Rect; 3] {
+        Layout::vertical([Constraint::Length(2), Constraint::Min(1), Constraint::Length(1)]).areas(area)
+    }
+
+    fn columns(area: Rect) -> u16 {
+        area.width.saturating_sub(4).min(WIDEST)
+    }
+
+    /// A box in the middle with so many lines in it, and so many rows left free below.
+    fn frame(area: Rect, lines: usize, below: u16) -> Rect {
+        let room = area.height.saturating_sub(below);
+        let height = u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(4).min(room);
+        let area = Rect { height: room, ..area };
+        area.centered(Self::columns(area).into(), height.into())
+    }
+
+    fn text_width(area: Rect) -> usize {
+        Self::columns(area).saturating_sub(2 + 2 * MARGIN).into()
+    }
+
+    pub fn reach(&self, area: Rect) -> u16 {
+        let [_, body, _] = Self::areas(area);
+        let (lines, whole, below) = match (&self.interview.round, self.card()) {
+            (_, Some((round, _, card))) => {
+                let lines = self.card_lines(card, round.open, Self::text_width(body));
+                (lines.len(), self.card_lines(card, usize::MAX, Self::text_width(body)).len(), BELOW)
+            }
+            (Some(round), None) => {
+                let lines = self.result_lines(round, Self::text_width(body)).len();
+                (lines, lines, 0)
+            }
+            (None, _) => return 0,
+        };
+        let room = Self::frame(body, whole, below).height.saturating_sub(4);
+        u16::try_from(lines).unwrap_or(u16::MAX).saturating_sub(room)
+    }
+
+    pub(crate) fn draw(&self, area: Rect, buf: &mut Buffer) {
+        let [head, body, foot] = Self::areas(area);
+        self.draw_head(head, buf);
+        match (&self.interview.round, self.card()) {
+            (None, _) => self.draw_decks(body, buf),
+            (Some(round), None) => {
+                let lines = self.result_lines(round, Self::text_width(body));
+                let frame = Self::frame(body, lines.len(), 0);
+                self.draw_box("", &lines, round.scroll, frame, buf);
+            }
+            (Some(round), Some((_, entry, card))) => self.draw_card(round, (entry, card), body, buf),
+        }
+        strip::draw(self.context, self.place(), self.idle(), foot, buf);
+    }
+
+    fn draw_head(&self, area: Rect, buf: &mut Buffer) {
+        let lang = self.context.lang;
+        let round = self.interview.round.as_ref();
+        let name =
+            if round.is_some_and(|round| round.mock) { words::MOCK_INTERVIEW } else { words::INTERVIEW };
+        let mut left = vec![Span::styled(format!(" {}", name.get(lang)), self.style(Role::Accent))];
+        let mut right = Vec::new();
+        if let Some(round) = round {
+            let title = format!(" · {}", self.title(&round.filter));
+            left.push(Span::styled(title, self.style(Role::Chrome)));
+            let (done, all) = round.progress();
+            let at = (done + 1).min(all);
+            if round.card().is_some() {
+                let nth = words::NTH.with(lang, &[&at.to_string(), &all.to_string()]);
+                right.push(Span::styled(format!("{nth} "), self.style(Role::Text)));
+            }
+            if round.mock {
+                let (whole, this) = round.clock(self.moment.1);
+                if round.card().is_some() {
+                    let this = words::THIS_QUESTION.with(lang, &[&words::stopwatch(this)]);
+                    right.push(Span::styled(format!("· {this} "), self.style(Role::Chrome)));
+                }
+                let clock = format!(" {} ", words::stopwatch(whole));
+                right.push(Span::styled(clock, self.style(Role::Fresh)));
+            }
+            let full = usize::from(area.width) * done / all.max(1);
+            let rest = usize::from(area.width) - full;
+            let gauge = Line::from(vec![
+                Span::styled("━".repeat(full), self.style(Role::Accent)),
+                Span::styled("─".repeat(rest), self.style(Role::Chrome)),
+            ]);
+            buf.set_line(area.x, area.y + 1, &gauge, area.width);
+        }
+        header::draw_ends(|_| Line::from(left), right, Rect { height: 1, ..area }, buf);
+    }
+
+    fn title(&self, filter: &Filter) -> String {
+        let lang = self.context.lang;
+        let mut parts = Vec::new();
+        if let Some(id) = &filter.lesson {
+            let entry = self.catalogue.entries.iter().find(|entry| entry.id == *id);
+            parts.push(entry.map_or_else(|| id.clone(), |entry| entry.title.get(lang).to_owned()));
+        }
+        parts.extend(filter.track.map(|track| words::track(track).get(lang).to_owned()));
+        parts.extend(
+            filter.article.iter().map(|name| words::DECK_ARTICLE.with(lang, &[words::article(name, lang)])),
+        );
+        let starred = if filter.first { words::DECK_BRIEF } else { words::DECK_STARRED };
+        parts.extend(filter.starred.then(|| starred.get(lang).to_owned()));
+        parts.extend(filter.due.then(|| words::DECK_DUE.get(lang).to_owned()));
+        if parts.is_empty() {
+            parts.push(words::DECK_ALL.get(lang).to_owned());
+        }
+        parts.join(" · ")
+    }
+
+    fn draw_decks(&self, area: Rect, buf: &mut Buffer) {
+        let decks = &self.interview.decks;
+        let width = Self::text_width(area);
+        if decks.is_empty() {
+            let lines = paragraph::plain(words::NO_INTERVIEW.get(self.context.lang), width, Style::new());
+            return self.draw_box("", &lines, 0, Self::frame(area, lines.len(), 0), buf);
+        }
+        let counts: Vec<String> = decks.iter().map(|deck| self.counts(deck)).collect();
+        let lines = decks.iter().zip(&counts).enumerate().map(|(n, (deck, counts))| {
+            let name = text::pad(&self.title(&deck.filter), width.saturating_sub(text::width(counts)));
+            if n == self.interview.chosen {
+                return Line::styled(format!("{name}{counts}"), self.style(Role::Selected));
+            }
+            let role = if deck.due > 0 { Role::Accent } else { Role::Chrome };
+            let counts = Span::styled(counts.clone(), self.style(role).remove_modifier(Modifier::BOLD));
+            Line::from(vec![Span::raw(name), counts])
+        });
+        let lines: Vec<Line<'_>> = lines.collect();
+        let frame = Self::frame(area, lines.len(), 0);
+        let start = paragraph::start((self.interview.chosen, 1), lines.len(), frame.height.saturating_sub(4));
+        let start = u16::try_from(start).unwrap_or_default();
+        self.draw_box(words::DECKS.get(self.context.lang), &lines, start, frame, buf);
+    }
+
+    fn counts(&self, deck: &Deck) -> String {
+        let counts =
+            [(deck.due, words::COUNT_DUE), (deck.fresh, words::COUNT_NEW), (deck.cards, words::COUNT_CARDS)];
+        let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+        let words = counts.map(|(count, words)| words.with(self.context.lang, &[&count.to_string()]));
+        words.collect::<Vec<_>>().join(" · ")
+    }
+
+    fn draw_box(&self, title: &str, lines: &[Line<'_>], scroll: u16, frame: Rect, buf: &mut Buffer) {
+        let mut block = self.context.theme.pane(false);
+        if !title.is_empty() {
+            block = block.title(Span::styled(format!(" {title} "), self.style(Role::Accent)));
+        }
+        self.fill(block, lines, scroll, frame, buf);
+    }
+
+    fn fill(&self, block: Block<'_>, lines: &[Line<'_>], scroll: u16, frame: Rect, buf: &mut Buffer) {
+        let inner = paragraph::frame(block, frame, buf);
+        let room = Rect {
+            x: inner.x + MARGIN,
+            y: inner.y + 1,
+            width: inner.width.saturating_sub(2 * MARGIN),
+            height: inner.height.saturating_sub(2),
+        };
+        paragraph::draw(lines, scroll, room, buf);
+        // Signs in the margin, where text goes on.
+        let hidden = lines.len().saturating_sub(room.height.into());
+        let style = self.style(Role::Accent);
+        if hidden > 0 && scroll > 0 {
+            buf.set_stringn(inner.right().saturating_sub(2), room.y, "▲", 1, style);
+        }
+        if usize::from(scroll) < hidden {
+            buf.set_stringn(inner.right().saturating_sub(2), room.bottom().saturating_sub(1), "▼", 1, style);
+        }
+    }
+
+    /// So many parts of a card, in lines.
+    fn card_lines(&self, card: &Card, open: usize, width: usize) -> Vec<Line<'static>> {
+        let Context { theme, lang, .. } = self.context;
+        let prose = |words: &str, role| paragraph::prose(words, width, self.style(role), theme);
+        let mut lines = prose(card.q.get(lang), Role::Accent);
+        if open > 1 {
+            let rule = Line::styled("─".repeat(width), self.style(Role::Chrome));
+            lines.extend([Line::default(), rule, Line::default()]);
+            lines.extend(prose(card.a.get(lang), Role::Text));
+        }
+        if let Some(follow_up) = card.follow_up.as_ref().filter(|_| open > 2) {
+            lines.push(Line::default());
+            let then = words::FOLLOW_UP.get(lang);
+            lines.extend(prose(&format!("{then}{}", follow_up.q.get(lang)), Role::Accent));
+            if open > 3 {
+                lines.push(Line::default());
+                lines.extend(prose(follow_up.a.get(lang), Role::Text));
+            }
+        }
+        lines
+    }
+
+    fn draw_card(
+        &self,
+        round: &Round,
+        (entry, card): (&CatalogueEntry, &Card),
+        area: Rect,
+        buf: &mut Buffer,
+    ) {
+        let lang = self.context.lang;
+        let width = Self::text_width(area);
+        // As high as it will be in the end, so that nothing moves when more of it is opened.
+        let frame = Self::frame(area, self.card_lines(card, usize::MAX, width).len(), BELOW);
+        let lines = self.card_lines(card, round.open, width);
+        let star = if entry.starred { " ★" } else { "" };
+        let room = usize::from(frame.width.saturating_sub(6));
+        let title = format!("{} · {}{star}", words::track(entry.track).get(lang), entry.title.get(lang));
+        let title = Span::styled(format!(" {} ", text::fit(&title, room)), self.style(Role::Chrome));
+        let mut block = self.context.theme.pane(true).title(title);
+        if !card.from.is_empty() {
+            let from: Vec<&str> = card.from.iter().map(|name| words::article(name, lang)).collect();
+            let from = text::fit(&from.join(" · "), room).into_owned();
+            let from = Line::styled(format!(" {from} "), self.style(Role::Chrome));
+            block = block.title_bottom(from.right_aligned());
+        }
+        let hidden =
+            u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_sub(frame.height.saturating_sub(4));
+        self.fill(block, &lines, round.scroll.min(hidden), frame, buf);
+        let below = [self.prompt(round, card), self.grades(round, entry, card), self.proof(round, entry)];
+        let below = below.into_iter().flatten();
+        for (y, line) in
+            (frame.bottom() + u16::from(frame.bottom() + BELOW < area.bottom())..area.bottom()).zip(below)
+        {
+            let row = Rect { y, height: 1, ..area };
+            let columns = u16::try_from(line.width()).unwrap_or(u16::MAX).min(row.width);
+            let row = row.centered_horizontally(columns.into());
+            buf.set_line(row.x, row.y, &line, row.width);
+        }
+    }
+
+    fn key(&self, id: &str) -> String {
+        self.context.keys.label(id)
+    }
+
+    /// What to do with the part that is open.
+    fn prompt(&self, round: &Round, card: &Card) -> Option<Line<'static>> {
+        let words = match (round.open, parts(card)) {
+            (1, _) => words::SAY_IT,
+            (2, 4) => words::ASKS_ON,
+            (3, _) => words::ANSWERS_ON,
+            _ => return None,
+        };
+        let words = words.with(self.context.lang, &[&self.key("reveal")]);
+        Some(Line::styled(words, self.style(Role::Chrome)))
+    }
+
+    /// The grades, and when each would bring the card back.
+    fn grades(&self, round: &Round, entry: &CatalogueEntry, card: &Card) -> Option<Line<'static>> {
+        if round.open < 2 {
+            return None;
+        }
+        let lang = self.context.lang;
+        let intervals = intervals(self.reviews.of(&entry.id, &card.q.en), self.moment.0);
+        let mut spans = Vec::new();
+        for (n, (words, role)) in words::GRADES.into_iter().zip(ROLES).enumerate() {
+            let gap = if n == 0 { "" } else { "    " };
+            let key = self.key(&format!("grade-{}", n + 1));
+            spans.push(Span::styled(format!("{gap}{key} "), self.style(Role::Code)));
+            spans.push(Span::styled(words.get(lang), self.style(role)));
+            let interval = words::interval(lang, intervals[n]);
+            spans.push(Span::styled(format!(" {interval}"), self.style(Role::Chrome)));
+        }
+        Some(Line::from(spans))
+    }
+
+    /// Where the answer is shown.
+    fn proof(&self, round: &Round, entry: &CatalogueEntry) -> Option<Line<'static>> {
+        let place = round.card().filter(|_| round.open > 1)?;
+        let lang = self.context.lang;
+        let proof = entry.proofs.get(place.card).copied().flatten();
+        let variant = |Proof { variant, item }| {
+            let title = entry.variants.get(variant)?.title.get(lang);
+            let step =
+                item.map(|item| format!(" · {}", words::STEP_NUMBER.with(lang, &[&(item + 1).to_string()])));
+            Some(format!("{title}{}", step.unwrap_or_default()))
+        };
+        let shown = proof.and_then(variant).unwrap_or_else(|| entry.title.get(lang).to_owned());
+        let words = words::SEE_IT.with(lang, &[&self.key("proof"), &shown]);
+        Some(Line::styled(words, self.style(Role::Chrome)))
+    }
+
+    fn result_lines(&self, round: &Round, width: usize) -> Vec<Line<'static>> {
+        let lang = self.context.lang;
+        if round.answered.is_empty() {
+            return paragraph::plain(words::NO_INTERVIEW.get(lang), width, Style::new());
+        }
+        let all = round.answered.len();
+        let (time, _) = round.clock(self.moment.1);
+        let heading = words::ROUND_OVER.with(lang, &[&all.to_string(), &words::stopwatch(time)]);
+        let mut lines = vec![Line::styled(heading, self.style(Role::Accent)), Line::default()];
+        for ((grade, words), role) in Grade::ALL.into_iter().zip(words::GRADES).zip(ROLES) {
+            let count = round.graded(grade);
+            // Whatever came at all is seen.
+            let bar = (BAR * count).div_ceil(all);
+            lines.push(Line::from(vec![
+                Span::raw(text::pad(words.get(lang), 8)),
+                Span::styled("█".repeat(bar), self.style(role)),
+                Span::styled(format!(" {count}"), self.style(Role::Chrome)),
+            ]));
+        }
+        lines.push(Line::default());
+        let poor = |answered: &&Answered| matches!(answered.grade, Grade::Again | Grade::Hard);
+        let mut listed: Vec<&Answered> = Vec::new();
+        for answered in round.answered.iter().filter(|answered| round.mock || poor(answered)) {
+            if listed.iter().all(|known| known.card != answered.card) {
+                listed.push(answered);
+            }
+        }
+        if !round.answered.iter().any(|answered| poor(&answered)) {
+            lines.push(Line::styled(words::ALL_KNOWN.get(lang), self.style(Role::Good)));
+        } else if !round.mock {
+            lines.push(Line::styled(words::LOOK_AGAIN.get(lang), self.style(Role::Accent)));
+        }
+        for answered in listed {
+            let Some((_, card)) = answered.card.of(self.catalogue) else { continue };
+            let mark = Span::styled("▪ ", self.style(ROLES[answered.grade as usize]));
+            let time =
+                if round.mock { format!("{} ", words::stopwatch(answered.took)) } else { String::new() };
+            let time = Span::styled(time, self.style(Role::Chrome));
+            let room = width.saturating_sub(mark.width() + time.width());
+            let mut words = paragraph::prose(card.q.get(lang), room, Style::new(), self.context.theme);
+            words = paragraph::hang(time, words);
+            lines.extend(paragraph::hang(mark, words));
+        }
+        let due =
+            round.answered.iter().filter_map(|answered| answered.card.due(self.catalogue, self.reviews));
+        if let Some(next) = due.min() {
+            let wait = words::interval(lang, next - self.moment.0);
+            lines.push(Line::default());
+            lines.push(Line::styled(words::NEXT_DUE.with(lang, &[&wait]), self.style(Role::Chrome)));
+        }
+        lines
+    }
+}

@@ -1,0 +1,132 @@
+//! The exercises: the task, how far the answer has come, and what broke it.
+
+use super::{header, paragraph, prelude::*, strip};
+use crate::ui::{
+    keys::Place,
+    state::kata::{Board, Exercise, RoundState},
+};
+
+/// The widest that lines are comfortable to read.
+const WIDEST: u16 = 100;
+
+#[derive(Debug, Clone, Copy)]
+pub struct KataView<'a> {
+    pub board: &'a Board,
+    pub scroll: u16,
+    pub context: Context<'a>,
+}
+
+impl KataView<'_> {
+    pub fn draw(&self, area: Rect, buf: &mut Buffer) {
+        let Context { theme, .. } = self.context;
+        let [head, body, foot] =
+            Layout::vertical([Constraint::Length(2), Constraint::Min(1), Constraint::Length(1)]).areas(area);
+        self.draw_head(head, buf);
+        let inner = Rect { x: body.x + 2, width: body.width.saturating_sub(4).min(WIDEST), ..body };
+        paragraph::draw_with_more(&self.lines(inner.width.into()), self.scroll, self.context, inner, buf);
+        let mut idle = Vec::new();
+        if self.board.failure.as_ref().is_none_or(|failure| failure.moves.is_empty()) {
+            idle.push("open-failure");
+        }
+        strip::draw(self.context, Place::Kata, &idle, foot, buf);
+        theme.finish(buf);
+        super::harmless(buf);
+    }
+
+    /// How far it can be scrolled.
+    pub fn reach(&self, area: Rect) -> u16 {
+        let width = area.width.saturating_sub(4).min(WIDEST);
+        let lines = self.lines(width.into()).len();
+        u16::try_from(lines).unwrap_or(u16::MAX).saturating_sub(area.height.saturating_sub(3))
+    }
+
+    fn draw_head(&self, area: Rect, buf: &mut Buffer) {
+        let Context { theme, lang, .. } = self.context;
+        let Board { exercises, chosen, .. } = self.board;
+        let title = exercises.get(*chosen).map_or("", |exercise| exercise.title.get(lang));
+        let title = format!(" {} {}/{} · {title}", words::KATA.get(lang), chosen + 1, exercises.len());
+        let solved = exercises.iter().filter(|exercise| exercise.solved).count();
+        let solved = words::KATA_SOLVED.with(lang, &[&solved.to_string(), &exercises.len().to_string()]);
+        let right = vec![Span::styled(format!(" {solved} "), theme.style(Role::Chrome))];
+        let left = |room| Line::styled(text::fit(&title, room).into_owned(), theme.style(Role::Accent));
+        header::draw_ends(left, right, Rect { height: 1, ..area }, buf);
+        // Each exercise is a piece of the rule below.
+        let mut pieces = Line::default();
+        for (n, Exercise { solved, .. }) in exercises.iter().enumerate() {
+            let role = match (n == *chosen, solved) {
+                (true, _) => Role::Accent,
+                (_, true) => Role::Good,
+                _ => Role::Chrome,
+            };
+            let mark = if *solved { " ✓" } else { " ·" };
+            pieces.spans.push(Span::styled(format!("{mark}{}", n + 1), theme.style(role)));
+        }
+        buf.set_line(area.x, area.y + 1, &pieces, area.width);
+    }
+
+    fn lines(&self, width: usize) -> Vec<Line<'static>> {
+        let Context { theme, lang, .. } = self.context;
+        let board = self.board;
+        let mut lines = Vec::new();
+        let title = |lines: &mut Vec<Line<'static>>, words: &str, role| {
+            if !lines.is_empty() {
+                lines.push(Line::default());
+            }
+            lines.push(Line::styled(words.to_owned(), theme.style(role)));
+        };
+        let prose = |words: &str, role| paragraph::prose(words, width, theme.style(role), theme);
+        if let Some(exercise) = board.exercises.get(board.chosen) {
+            title(&mut lines, words::KATA_TASK.get(lang), Role::Chrome);
+            lines.extend(prose(exercise.task.get(lang), Role::Text));
+            title(&mut lines, words::KATA_FILE.get(lang), Role::Chrome);
+            lines.extend(prose(&exercise.file, Role::Code));
+        }
+        if let Some(mistake) = &board.mistake {
+            lines.push(Line::default());
+            lines.extend(paragraph::plain(mistake.get(lang), width, theme.style(Role::Danger)));
+        } else {
+            let judging = if board.judging { words::KATA_JUDGING.get(lang) } else { "" };
+            title(&mut lines, &format!("{}  {judging}", words::KATA_ROUNDS.get(lang)), Role::Chrome);
+            for round in &board.rounds {
+                let (mark, role, more) = match &round.state {
+                    RoundState::Open => ("·", Role::Chrome, String::new()),
+                    RoundState::Held(orders, wall) => {
+                        ("✓", Role::Good, words::KATA_HELD.with(lang, &[orders, &wall.to_string()]))
+                    }
+                    RoundState::Failed => ("✗", Role::Danger, String::new()),
+                };
+                let name = text::pad(round.title.get(lang), 40);
+                lines.push(Line::from(vec![
+                    Span::styled(format!("{mark} "), theme.style(role)),
+                    Span::styled(name, theme.style(if role == Role::Chrome { role } else { Role::Text })),
+                    Span::styled(format!("  {more}"), theme.style(Role::Chrome)),
+                ]));
+            }
+        }
+        if let Some(failure) = &board.failure {
+            lines.push(Line::default());
+            lines.extend(prose(failure.says.get(lang), Role::Danger));
+            if !failure.moves.is_empty() {
+                title(&mut lines, words::KATA_ORDER.get(lang), Role::Chrome);
+                lines.extend(prose(&failure.moves.join(" → "), Role::Code));
+            }
+            lines.extend(failure.why.iter().flat_map(|why| prose(why.get(lang), Role::Text)));
+        }
+        for (n, hint) in board.hints.iter().enumerate() {
+            title(&mut lines, &format!("{} {}", words::KATA_HINT.get(lang), n + 1), Role::Fresh);
+            lines.extend(prose(hint.get(lang), Role::Text));
+        }
+        if board.is_solved() {
+            title(&mut lines, words::KATA_DONE.get(lang), Role::Good);
+        }
+        if let Some(solution) = &board.solution {
+            title(&mut lines, words::KATA_SOLUTION.get(lang), Role::Chrome);
+            lines.extend(paragraph::plain(solution, width, theme.style(Role::Code)));
+        }
+        if let Some(discussion) = &board.discussion {
+            lines.push(Line::default());
+            lines.extend(prose(discussion.get(lang), Role::Text));
+        }
+        lines
+    }
+}

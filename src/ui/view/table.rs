@@ -1,0 +1,119 @@
+//! A lesson's variants as a table: what came of each, and its figure.
+
+use std::time::Duration;
+
+use super::{paragraph, prelude::*};
+use crate::{
+    lesson::Expect,
+    ui::{
+        state::catalogue::{CatalogueVariant, Grid},
+        theme::time,
+    },
+};
+
+/// Between two columns at least.
+const GAP: usize = 2;
+
+/// Head, rows, the title of the chosen cell, and what all of it means.
+pub(crate) fn lines(
+    grid: &Grid,
+    variants: &[CatalogueVariant],
+    chosen: Option<usize>,
+    columns: usize,
+    context: Context<'_>,
+) -> Vec<Line<'static>> {
+    let Context { theme, lang, .. } = context;
+    let heads: Vec<&str> = grid.columns.iter().map(|column| column.get(lang)).collect();
+    let wide: Vec<usize> =
+        heads.iter().map(|head| text::width(head).max("✗ 00.0s".len() - 2) + GAP).collect();
+    let names = grid.rows.iter().map(|(name, _)| text::width(name.get(lang))).max().unwrap_or(0);
+    // What the cells leave, where that is less.
+    let name = names.min(columns.saturating_sub(wide.iter().sum()));
+    let mut head = vec![Span::raw(" ".repeat(name))];
+    head.extend(heads.iter().zip(&wide).map(|(head, wide)| Span::raw(right_aligned(head, *wide))));
+    let mut lines = vec![Line::from(head).style(theme.style(Role::Chrome))];
+    for (title, cells) in &grid.rows {
+        let mut row = vec![Span::raw(text::pad(title.get(lang), name))];
+        row.extend(cells.iter().zip(&wide).map(|(cell, wide)| {
+            let Some(n) = *cell else {
+                return Span::styled(right_aligned("—", *wide), theme.style(Role::Chrome));
+            };
+            let figure = grid.figures.get(n).copied().flatten();
+            let figure = figure.map_or_else(String::new, |ms| time::stretch(Duration::from_millis(ms)));
+            let (glyph, role) = match variants[n].expect {
+                Expect::Shown => (glyphs::CUT, Role::Danger),
+                Expect::Prevented => (glyphs::DONE, Role::Good),
+            };
+            let role = if chosen == Some(n) { Role::Selected } else { role };
+            Span::styled(right_aligned(&format!("{glyph} {figure}"), *wide), theme.style(role))
+        }));
+        lines.push(Line::from(row));
+    }
+    let title = chosen.and_then(|n| variants.get(n)).map(|variant| variant.title.get(lang));
+    lines.push(Line::default());
+    lines.extend(
+        title.into_iter().flat_map(|title| paragraph::plain(title, columns, theme.style(Role::Accent))),
+    );
+    lines.extend(paragraph::plain(grid.legend.get(lang), columns, theme.style(Role::Chrome)));
+    lines
+}
+
+/// At the right edge of a column.
+fn right_aligned(words: &str, columns: usize) -> String {
+    format!("{}{words}", " ".repeat(columns.saturating_sub(text::width(words))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{lesson::LabKind, text::Text, ui::keys::KeyMap};
+
+    #[test]
+    fn a_cell_says_what_came_of_it_and_the_chosen_one_is_lit_and_named() {
+        let variant = |name: &str, expect| CatalogueVariant {
+            name: name.to_owned(),
+            title: Text::new(format!("title of {name}"), format!("{name} 的标题")),
+            expect,
+            fixes: None,
+            lab: LabKind::Redis,
+            lesson: Text::default(),
+            beats: 1,
+            scenario: None,
+            invariants: Vec::new(),
+        };
+        let variants = [variant("a-crash", Expect::Prevented), variant("b-crash", Expect::Shown)];
+        let grid = Grid {
+            columns: vec![Text::new("crash", "崩溃"), Text::new("failover", "主从切换")],
+            rows: vec![
+                (Text::new("Redis", "Redis 锁"), vec![Some(0), None]),
+                (Text::new("MariaDB", "数据库锁"), vec![Some(1), None]),
+            ],
+            legend: Text::new("✗ two were inside", "✗ 有过两个人"),
+            figures: vec![Some(6030), None],
+        };
+        let keys = KeyMap::default();
+        let context = |lang| Context { theme: Theme::default(), lang, keys: &keys };
+        let seen = lines(&grid, &variants, Some(1), 40, context(Lang::En));
+        let words: Vec<String> = seen.iter().map(ToString::to_string).collect();
+        let expected = [
+            "            crash  failover",
+            "Redis      ✓ 6.0s         —",
+            "MariaDB        ✗          —",
+            "",
+            "title of b-crash",
+            "✗ two were inside",
+        ];
+        let trimmed: Vec<String> =
+            words.iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        let wanted: Vec<String> =
+            expected.iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        assert_eq!(trimmed, wanted);
+        let lit = Theme::default().style(Role::Selected);
+        assert!(seen[2].spans[1].style == lit && seen[1].spans[1].style != lit);
+        for lang in [Lang::En, Lang::Zh] {
+            let rows = lines(&grid, &variants, None, 30, context(lang));
+            let widths: Vec<usize> = rows[..3].iter().map(Line::width).collect();
+            assert!(widths.iter().all(|width| *width == widths[0] && *width <= 30), "{widths:?}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Words of the interview, and of the teacher's notes.
+
+use crate::text::{Lang, Words};
+
+pub const INTERVIEW: Words = Words::new("Interview", "面试");
+pub const MOCK_INTERVIEW: Words = Words::new("Mock interview", "模拟面试");
+pub const DECKS: Words = Words::new("What shall I ask?", "问哪些题？");
+pub const DECK_ALL: Words = Words::new("Everything", "全部题目");
+pub const DECK_DUE: Words = Words::new("Due now", "待复习");
+pub const DECK_STARRED: Words = Words::new("★ Asked most often", "★ 高频题");
+pub const DECK_BRIEF: Words = Words::new("★ 20 minutes before the interview", "★ 面试前 20 分钟");
+pub const DECK_ARTICLE: Words = Words::new("Article: {}", "文章：{}");
+/// The articles that the carried lessons name, by their short names.
+const ARTICLES: [(&str, Words); 5] = [
+    ("S0", Words::new("Curator and ZooKeeper in JavaGuide", "JavaGuide：ZooKeeper 与 Curator 分布式锁")),
+    ("S1", Words::new("A dialogue on ZooKeeper locks", "对话：ZooKeeper 分布式锁")),
+    ("S2", Words::new("A note on ZooKeeper locks", "笔记：ZooKeeper 分布式锁")),
+    ("S3", Words::new("Four key points of a Redis lock", "Redis 分布式锁的四个关键点")),
+    ("S4", Words::new("Locks from database to Redlock", "分布式锁总览：从数据库到 Redlock")),
+];
+
+/// An article's title; what an author wrote, where it is none of those known here.
+pub fn article(name: &str, lang: Lang) -> &str {
+    let known = ARTICLES.iter().find(|(short, _)| short.eq_ignore_ascii_case(name));
+    known.map_or(name, |(_, title)| title.get(lang))
+}
+pub const COUNT_CARDS: Words = Words::new("{} cards", "共 {} 题");
+pub const COUNT_DUE: Words = Words::new("{} due", "待复习 {}");
+pub const COUNT_NEW: Words = Words::new("{} new", "新题 {}");
+pub const NO_INTERVIEW: Words = Words::new("Nothing to ask here.", "这里没有题目。");
+pub const SAY_IT: Words =
+    Words::new("Say your answer aloud. {} shows mine.", "先自己说一遍，再按 {} 看参考答案。");
+pub const ASKS_ON: Words =
+    Words::new("{} asks what a good interviewer asks next.", "按 {} 看面试官会怎么追问。");
+pub const ANSWERS_ON: Words =
+    Words::new("Answer this too. {} shows mine.", "追问也先自己答，再按 {} 看参考答案。");
+pub const FOLLOW_UP: Words = Words::new("And then: ", "追问：");
+pub const SEE_IT: Words = Words::new("{} shows it happen: {}", "按 {} 看它真实发生（{}）");
+pub const STEP_NUMBER: Words = Words::new("step {}", "第 {} 步");
+pub const GRADES: [Words; 4] = [
+    Words::new("again", "重来"),
+    Words::new("hard", "困难"),
+    Words::new("good", "良好"),
+    Words::new("easy", "简单"),
+];
+pub const NTH: Words = Words::new("{} of {}", "{}/{}");
+pub const THIS_QUESTION: Words = Words::new("this one {}", "本题 {}");
+pub const ROUND_OVER: Words = Words::new("{} answers in {}", "答了 {} 题，用时 {}");
+pub const LOOK_AGAIN: Words = Words::new("To look at again", "需要再看的题");
+pub const ALL_KNOWN: Words = Words::new("You knew all of it.", "全都答上来了。");
+pub const NEXT_DUE: Words = Words::new("The next card is due in {}.", "下一题将在 {}后复习。");
+pub const BACK_TO_CARD: Words = Words::new("`{}` goes back to the interview", "按 `{}` 回到面试");
+
+pub const NOTHING_PLAYS: Words = Words::new(
+    "No lesson is being played. Start one in another terminal: `lockstep play LESSON`. Its notes appear here.",
+    "现在没有正在播放的课程。请在另一个终端运行 `lockstep play LESSON`，备注会显示在这里。",
+);
+pub const THIS_STEP: Words = Words::new("ON THE SCREEN", "屏幕上");
+pub const NEXT_STEP: Words = Words::new("NEXT", "下一步");
+pub const WHOLE_LESSON: Words = Words::new("ABOUT THIS LESSON", "本课备注");
+
+/// How long until a card comes again.
+pub fn interval(lang: Lang, seconds: i64) -> String {
+    const UNITS: [(i64, Words); 5] = [
+        (365 * 86_400, Words::new("{} y", "{} 年")),
+        (30 * 86_400, Words::new("{} mo", "{} 个月")),
+        (86_400, Words::new("{} d", "{} 天")),
+        (3_600, Words::new("{} h", "{} 小时")),
+        (60, Words::new("{} min", "{} 分钟")),
+    ];
+    let fits = UNITS.iter().find(|(unit, _)| seconds >= *unit);
+    let (unit, words) = fits.unwrap_or(&UNITS[UNITS.len() - 1]);
+    words.with(lang, &[&(seconds / unit).max(1).to_string()])
+}
+
+/// Minutes and seconds, as a stopwatch shows them.
+pub fn stopwatch(time: std::time::Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds / 3600 {
+        0 => format!("{:02}:{:02}", seconds / 60, seconds % 60),
+        hours => format!("{hours}:{:02}:{:02}", seconds / 60 % 60, seconds % 60),
+    }
+}

@@ -1,0 +1,17 @@
+//! The exercises.
+
+use super::Words;
+
+pub const KATA: Words = Words::new("Kata", "练习");
+/// How many exercises are solved, of how many.
+pub const KATA_SOLVED: Words = Words::new("{} of {} solved", "已完成 {}/{}");
+pub const KATA_TASK: Words = Words::new("TASK", "任务");
+pub const KATA_FILE: Words = Words::new("YOUR FILE: change it and save it", "你的文件：修改并保存");
+pub const KATA_ROUNDS: Words = Words::new("ROUNDS", "轮次");
+pub const KATA_JUDGING: Words = Words::new("judging …", "正在判定……");
+/// How many orders, how many milliseconds.
+pub const KATA_HELD: Words = Words::new("orders: {}, {} ms", "{} 种顺序，{} 毫秒");
+pub const KATA_ORDER: Words = Words::new("AN ORDER THAT SHOWS IT", "这样的一种顺序");
+pub const KATA_HINT: Words = Words::new("HINT", "提示");
+pub const KATA_DONE: Words = Words::new("SOLVED", "已解决");
+pub const KATA_SOLUTION: Words = Words::new("A SOLUTION", "参考解");

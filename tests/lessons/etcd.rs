@@ -1,0 +1,159 @@
+//! etcd on the lesson clock: its keys, the leases that they are on, and who waits for a key to go.
+
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpStream,
+    time::Duration,
+};
+
+use lockstep::{
+    clock::{ClockKind, Rate},
+    lesson::LabKind,
+};
+
+use crate::{
+    lab::lab,
+    place::{Answer, Place},
+    texts::HEAD,
+};
+
+const LAB: &str = "
+lab: etcd
+setup:
+  - etcd: put stock 1
+clients:
+  A: { runs: job, with: { id: 10 } }
+  B: { runs: job, with: { id: 11 } }
+params: { id: 0, revision: 0 }
+programs:
+  job:
+    - grant: { etcd: 'grant 5 ${id}' }
+    - enter: { etcd: 'create lock/${self} ${self} ${id}', allow: [Lost] }
+    - before: { etcd: 'before lock/ ${enter.create_revision}' }
+    - if: before is not none
+      then: [ gone: { etcd: 'watch ${before.key} ${before.revision}' } ]
+    - holds: lock
+    - leave: { etcd: 'revoke ${id}', allow: [LeaseNotFound] }
+    - drops: lock
+  crowd:
+    - enter: { etcd: create lock one, allow: [KeyExists, Lost] }
+    - write: { etcd: 'put-if lock ${revision} stock 7' }
+";
+
+fn run(rest: &str) -> Answer {
+    let place = Place::new();
+    place.write("tried.yaml", format!("{HEAD}{LAB}{rest}"));
+    let answer = place.run(&["run", "tried.yaml"]);
+    place.assert_nothing_left();
+    answer
+}
+
+#[test]
+fn whoever_waits_for_a_key_is_woken_when_it_is_deleted_or_its_lease_ends() {
+    let answer = run("
+variants:
+  revoked:
+    title: { en: Revoked, zh: 撤销 }
+    expect: prevented
+    lesson: { en: Tried, zh: 试 }
+    claims: [ exclusive: lock, \"B.gone == 'DELETE'\", \"owner('lock/B') == 'B'\", \"A.leave == 'OK'\" ]
+    story:
+      - move: [A.grant, A.enter, A.before, B.grant, B.enter, B.before]
+      - send: B.gone
+      - move: A.leave
+  ended:
+    title: { en: Ended, zh: 到期 }
+    expect: prevented
+    lesson: { en: Tried, zh: 试 }
+    claims:
+      - B.gone == 'DELETE' and A.before is none
+      - at('B.gone') - at('A.grant') >= 4000 and at('B.gone') - at('A.grant') <= 9000
+    story:
+      - move: [A.grant, A.enter, A.before]
+      - crash: A
+      - pass: 3s
+      - move: [B.grant, B.enter, B.before]
+      - send: B.gone
+      - await: { that: B.gone is defined, within: 9s }
+");
+    assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
+}
+
+#[test]
+fn keys_outlive_their_server_and_a_request_is_lost_with_its_connection() {
+    let answer = run("
+variants:
+  only:
+    title: { en: Only, zh: 唯一 }
+    expect: prevented
+    lesson: { en: Tried, zh: 试 }
+    clients: { A: { runs: crowd, with: { revision: 3 } }, B: { runs: crowd, with: { revision: 4 } }, C: { runs: crowd } }
+    claims:
+      - A.enter.create_revision == 3
+      - B.enter == 'KeyExists' and C.enter == 'Lost'
+      - A.write == 'OK' and B.write is none
+      - value('stock') == '7' and value('lock') == 'one'
+    story:
+      - move: [A.enter, B.enter, A.write]
+      - kill: etcd
+      - restart: etcd
+      - move: B.write
+      - cut: C->etcd
+      - move: C.enter
+");
+    assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
+}
+
+#[test]
+fn races_begin_with_empty_servers() {
+    let place = Place::new();
+    let rest = "
+variants:
+  only:
+    title: { en: Only, zh: 唯一 }
+    expect: prevented
+    lesson: { en: Tried, zh: 试 }
+    claims: [ exclusive: lock ]
+    story: [ finish: [A, B] ]
+";
+    place.write("tried.yaml", format!("{HEAD}{LAB}{rest}"));
+    let answer = place.run(&["race", "tried.yaml", "-n", "4"]);
+    assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
+    assert!(!answer.out.contains("VIOLATED"), "{}", answer.out);
+    place.assert_nothing_left();
+}
+
+/// Go asks the vDSO for the time, which libc's functions do not answer for.
+#[tokio::test]
+async fn a_lease_stands_still_while_the_lesson_is_paused_and_ends_by_its_time() {
+    let lab = lab(LabKind::Etcd).await;
+    assert!(lab.wall_clock().is_none(), "{:?}", lab.wall_clock());
+    assert_eq!(lab.clock().kind(), ClockKind::Controlled);
+    let address = lab.servers().remove(0).address;
+    let ask = |path: &str, body: &str| {
+        let mut stream = TcpStream::connect(&address).expect("the server");
+        // Of HTTP/1.0 the answer ends with the connection.
+        write!(stream, "POST /v3/{path} HTTP/1.0\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+            .expect("it takes it");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        let body = answer.split_once("\r\n\r\n").expect("a body").1;
+        serde_json::from_str::<serde_json::Value>(body).expect(body)
+    };
+    let left = || {
+        ask("lease/timetolive", r#"{"ID":"10"}"#)["TTL"].as_str().and_then(|left| left.parse::<i64>().ok())
+    };
+    assert_eq!(ask("lease/grant", r#"{"TTL":"4","ID":"10"}"#)["TTL"], "4");
+    lab.clock().set_rate(Rate::PAUSED).expect("the clock");
+    // Here real time has to pass: that it makes no difference is what is tested.
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert!(left() >= Some(3), "{:?}", left());
+    lab.clock().set_rate(Rate::from_factor(8.0).expect("a rate")).expect("the clock");
+    let begun = lab.clock().now();
+    while left() != Some(-1) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        assert!(lab.clock().now().since(begun) < Duration::from_secs(30), "it outlived its time");
+    }
+    assert!(lab.clock().now().since(begun) >= Duration::from_secs(3));
+    lab.shutdown().await;
+}

@@ -1,0 +1,67 @@
+//! ZooKeeper's calls, and what a client hears of its session, on a real server.
+
+use crate::{
+    place::Place,
+    texts::{HEAD, ONLY},
+};
+
+/// A makes each call in turn. B is cut off for longer than its session lives.
+const LESSON: &str = r#"
+lab: zookeeper
+settings: { session_timeout: 2s }
+setup:
+  - zk: create /a first
+clients:
+  A: { runs: p }
+  B: { runs: q }
+  D: { runs: r }
+programs:
+  p:
+    - set: { zk: set /a second 0 }
+    - stale: { zk: set /a third 0, allow: [BadVersion] }
+    - wrong: { zk: delete /a 7, allow: [BadVersion] }
+    - container: { zk: create -c /c }
+    - mortal: { zk: create -t 1000 /t, allow: [Unimplemented] }
+    - refused: { zk: "multi create /b ; check /a 5", allow: [BadVersion] }
+    - absent: { zk: exists /b }
+    - all: { zk: "multi check /a 1 ; create /b ; set /a fourth" }
+    - sync: { zk: sync /a }
+    - stat: { zk: exists /a }
+    - gone: { zk: delete /b 0 }
+  q:
+    - create: { zk: create -e /e }
+    - holds: lock
+    - lost: { take: { from: session } }
+    - heard: { take: { from: session } }
+    - drops: lock
+    - after: { zk: exists /e, allow: [SessionExpired] }
+    - connect: { zk: connect }
+    - again: { zk: create -e /e }
+  r:
+    - look: { zk: exists /e }
+story:
+  - finish: A
+  - move: B.create
+  - cut: B->zookeeper
+  - pass: 4s
+  - move: D.look
+  - release: B->zookeeper
+  - finish: B
+"#;
+
+const CLAIMS: &str = "    claims:
+      - A.set.version == 1 and A.stale == 'BadVersion' and A.wrong == 'BadVersion'
+      # All or none.
+      - A.refused == 'BadVersion' and A.absent is none
+      - A.stat.version == 2 and A.stat.owner == 0 and A.gone == 'OK'
+      - B.lost.what == 'Suspended' and B.heard.what == 'Expired'
+      - D.look is none and B.after == 'SessionExpired' and owner('/e') == 'B'
+";
+
+#[test]
+fn every_call_answers_as_the_server_does_and_a_session_that_ends_is_told() {
+    let place = Place::new();
+    place.write("tried.yaml", format!("{HEAD}{LESSON}{ONLY}{CLAIMS}"));
+    let answer = place.run(&["run", "tried.yaml"]);
+    assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
+}

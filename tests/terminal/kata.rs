@@ -1,0 +1,45 @@
+//! Exercises in the terminal: the learner's file is judged whenever it is saved.
+
+use std::fs;
+
+use crate::{
+    place::Place,
+    pty::{ENTER, Terminal},
+};
+
+const WRONG: &str = "kata: take-the-lock\nprograms:\n  acquire:\n    - set: { redis: \"SETNX lock ${token}\" }\n    \
+    - let: { granted: set == 1 }\n  release:\n    - release: { redis: DEL lock }\n";
+
+#[test]
+fn a_wrong_answer_is_broken_by_its_own_shortest_order_and_a_right_one_is_solved() {
+    let place = Place::new();
+    let dir = place.path().join("locks");
+    let shown = dir.display().to_string();
+    assert_eq!(place.run(&["kata", "start", &shown, "take-the-lock"]).code, Some(0));
+    let file = dir.join("02-take-the-lock.yaml");
+    let first = fs::read_to_string(&file).expect("it was written");
+    fs::write(&file, WRONG).expect("it can be written");
+    let mut terminal = Terminal::start(&place, &["kata", &shown]);
+    terminal.wait_for("✗ One of two crashes");
+    terminal.wait_for("crash A");
+    terminal.wait_for("never got in");
+    terminal.press(ENTER);
+    terminal.wait_for("RECORDED");
+    terminal.press("Q");
+    terminal.wait_for("✗ One of two crashes");
+    terminal.press("h");
+    terminal.wait_for("HINT 1");
+    let mistaken = first.replace("GET lock", "GTE lock");
+    fs::write(&file, mistaken).expect("it can be written");
+    terminal.wait_for("`GTE` cannot be used here");
+    let right = WRONG.replace(
+        "set: { redis: \"SETNX lock ${token}\" }",
+        "set: { redis: \"SET lock ${token} NX PX ${lease}\" }",
+    );
+    fs::write(&file, right.replace("set == 1", "set == 'OK'")).expect("it can be written");
+    terminal.wait_for("SOLVED");
+    terminal.press("q");
+    assert_eq!(terminal.end().exit_code(), 0);
+    terminal.assert_restored();
+    assert!(place.run(&["kata"]).out.contains("✓  2"));
+}
