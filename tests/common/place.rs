@@ -3,6 +3,7 @@
 use std::{
     path::{Path, PathBuf},
     process::{Command, Output},
+    time::{Duration, Instant},
 };
 
 use tempfile::TempDir;
@@ -12,6 +13,9 @@ pub const LOCKSTEP: &str = env!("CARGO_BIN_EXE_lockstep");
 
 /// The lesson that `lockstep new` writes.
 pub const NEW_LESSON: &str = include_str!("../../assets/new-lesson.yaml");
+
+/// Whoever is left after this was not killed.
+const TAKEN_DOWN_WITHIN: Duration = Duration::from_secs(10);
 
 /// A private place for one test: whatever Lockstep leaves behind is left here and seen.
 pub struct Place {
@@ -81,8 +85,15 @@ impl Place {
     /// The same; what came before is named where it does not hold.
     #[track_caller]
     pub fn assert_nothing_left_after(&self, what: &str) {
-        assert_eq!(self.processes(), Vec::<String>::new(), "after {what}");
         assert_eq!(self.left_behind(), Vec::<PathBuf>::new(), "after {what}");
+        // A process that was killed is there until the kernel has taken it down, which a busy machine does later.
+        let since = Instant::now();
+        let mut processes = self.processes();
+        while !processes.is_empty() && since.elapsed() < TAKEN_DOWN_WITHIN {
+            std::thread::sleep(Duration::from_millis(5));
+            processes = self.processes();
+        }
+        assert_eq!(processes, Vec::<String>::new(), "after {what}");
     }
 
     /// Processes whose command line or working directory names this place, other than zombies.
@@ -98,14 +109,17 @@ impl Place {
             let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
             let command = String::from_utf8_lossy(&command).replace('\0', " ");
             let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
-            if stat.rsplit_once(')').is_none_or(|(_, after)| after.trim_start().starts_with(['Z', 'X'])) {
+            let Some((_, state)) = stat.rsplit_once(") ") else { continue };
+            if state.starts_with(['Z', 'X']) {
                 continue;
             }
             let environment = String::from_utf8_lossy(&environment).into_owned();
             let works_here =
                 std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(self.path()));
             if works_here || command.contains(&here) || environment.contains(&format!("TMPDIR={here}\0")) {
-                found.push(format!("{pid} {command}"));
+                // After the state comes the parent's number.
+                let state = state.split(' ').take(2).collect::<Vec<_>>().join(" ");
+                found.push(format!("{pid} {command}({state})"));
             }
         }
         found

@@ -60,6 +60,10 @@ fn servers_in(lab: &Path) -> Vec<Server> {
         if here && runs {
             let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
             let line = String::from_utf8_lossy(&line).replace('\0', " ");
+            // The one from whose classes an archive is made is nobody's server.
+            if line.contains("-XX:ArchiveClassesAtExit=") {
+                continue;
+            }
             let what = line.split(&lab.display().to_string()).nth(1).unwrap_or(&line);
             let server = Server { pid, what: what.chars().take(40).collect() };
             let parent = stat.split_whitespace().nth(1).and_then(|word| word.parse().ok());
