@@ -145,7 +145,10 @@ pub(crate) fn bench_locks(global: &Global, args: &BenchArgs) -> Result<u8, Failu
         };
         let cut = tokio::select! {
             done = Box::pin(bench.all(&locks)) => done.map(|()| None)?,
-            signal = interrupted() => Some(signal),
+            signal = interrupted() => {
+                interrupt::heard();
+                Some(signal)
+            }
         };
         bench.clean().await;
         bench.meter.replace(Meter::new());

@@ -103,15 +103,15 @@ pub(crate) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
             let bar = bar(global.lang());
             let watch = |progress: &Progress| {
                 show(&bar, progress, global.lang());
-                if stop.load(Ordering::Acquire) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            };
-            let found = tokio::select! {
-                found = Box::pin(explore::explore(scenario, &options, bounds, &watch)) => found,
-                // While servers are started or an order is confirmed nobody asks whether to stop.
-                signal = unheard() => {
-                    return Err(Failure::interrupted(signal));
+                if stop.load(Ordering::Acquire) {
+                    interrupt::heard();
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
                 }
             };
+            // While servers are started or an order is confirmed nobody asks whether to stop: then the signal ends it.
+            let found = Box::pin(explore::explore(scenario, &options, bounds, &watch)).await;
             bar.finish_and_clear();
             let found = found.map_err(|error| failure(scenario, error))?;
             let unknown = args.moves.is_none() && found.cut > 0 && found.violations == 0;
@@ -166,13 +166,6 @@ fn bounds(scenario: &Scenario, args: &ExploreArgs) -> Result<Bounds, Failure> {
         confirmed_within: Some(CONFIRMED_WITHIN),
         ..Bounds::default()
     })
-}
-
-/// Resolves when a signal came and a search under way would have ended by now.
-async fn unheard() -> &'static str {
-    let signal = interrupted().await;
-    tokio::time::sleep(Duration::from_millis(750)).await;
-    signal
 }
 
 fn failure(scenario: &Scenario, error: ExploreError) -> Failure {

@@ -3,7 +3,11 @@
 
 use std::{
     io, process,
-    sync::{OnceLock, mpsc},
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
     thread,
     time::Duration,
 };
@@ -18,6 +22,11 @@ use crate::{lab, signals::Signals, text::Lang};
 
 /// How long a command may take to end by itself after a signal, in real time.
 const IN_GOOD_ORDER: Duration = Duration::from_millis(600);
+
+/// How much longer it may take where it has heard the signal and ends: on a busy machine, what was found is worth that.
+const ONCE_HEARD: Duration = Duration::from_secs(5);
+
+static HEARD: AtomicBool = AtomicBool::new(false);
 
 /// The name of the signal that came, if one has.
 static SIGNAL: OnceLock<watch::Sender<Option<&'static str>>> = OnceLock::new();
@@ -39,7 +48,12 @@ pub(crate) fn listen(lang: Lang) {
         let (_, name) = runtime.block_on(signals.next());
         announce.send_replace(Some(name));
         // Another signal is somebody's wish that it be now.
-        let _ = runtime.block_on(async { tokio::time::timeout(IN_GOOD_ORDER, signals.next()).await });
+        runtime.block_on(async {
+            let again = tokio::time::timeout(IN_GOOD_ORDER, signals.next()).await;
+            if again.is_err() && HEARD.load(Ordering::Acquire) {
+                let _ = tokio::time::timeout(ONCE_HEARD, signals.next()).await;
+            }
+        });
         lab::end_now();
         let message = words::ENDED_BY.text(&[name]);
         print::complain(message.get(lang));
@@ -49,6 +63,11 @@ pub(crate) fn listen(lang: Lang) {
         // Nobody else sets it: commands are carried out one by one.
         let _ = SIGNAL.set(sender);
     }
+}
+
+/// Says that the command has heard the signal, is not blocked, and ends.
+pub(crate) fn heard() {
+    HEARD.store(true, Ordering::Release);
 }
 
 /// The signal that has asked this program to end, if one has.

@@ -81,7 +81,10 @@ async fn run(
         }
         let update = tokio::select! {
             update = batch.updates.recv() => update,
-            signal = &mut signal => break Some(signal),
+            signal = &mut signal => {
+                interrupt::heard();
+                break Some(signal);
+            }
         };
         match (update, &mut report) {
             (Some(BatchUpdate::Ready(info)), _) => report = Some(RaceReport::new(info, runs)),

