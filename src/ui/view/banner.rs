@@ -58,8 +58,9 @@ fn loud(scene: &Scene<'_>) -> Option<String> {
     }
 }
 
-/// Draws the banner on the upper edge of a pane's frame, beside its title.
-pub fn on_frame(scene: &Scene<'_>, title: &str, frame: Rect, buf: &mut Buffer) {
+/// Draws the banner on the upper edge of a pane's frame, beside its title. So many columns at the right end are needed for
+/// something else.
+pub fn on_frame(scene: &Scene<'_>, title: &str, (frame, taken): (Rect, u16), buf: &mut Buffer) {
     let Some(loud) = loud(scene) else { return };
     let words = match scene.alarm() {
         Some(Alarm::Holders(_, lock)) => {
@@ -86,10 +87,15 @@ pub fn on_frame(scene: &Scene<'_>, title: &str, frame: Rect, buf: &mut Buffer) {
     fill(scene, row, buf);
     let title = format!(" {title} ");
     let beside = u16::try_from(text::width(&title)).unwrap_or(u16::MAX).saturating_add(2);
-    if usize::from(row.width) > text::width(&words) + 2 * usize::from(beside) {
+    // In the middle of the row, as long as that is beside what stands at its right end.
+    let taken = if taken == 0 { 0 } else { taken + 2 };
+    let middle = Rect { x: row.x + taken, width: row.width.saturating_sub(2 * taken), ..row };
+    let left = Rect { width: row.width.saturating_sub(taken), ..row };
+    let place = if text::width(&words) <= usize::from(middle.width) { middle } else { left };
+    if usize::from(place.width) > text::width(&words) + 2 * usize::from(beside) {
         buf.set_string(row.x + 1, row.y, title, scene.theme.alarming());
     }
-    write(scene, &words, row, buf);
+    write(scene, &words, place, buf);
 }
 
 fn fill(scene: &Scene<'_>, area: Rect, buf: &mut Buffer) {

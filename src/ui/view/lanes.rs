@@ -264,6 +264,7 @@ pub fn draw(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, buf: &mut Buffer
     let hidden = out_of_sight(scene, scroll, above);
     if hidden > 0 {
         let words = words::MORE_LANES.with(scene.lang, &[&hidden.to_string()]);
+        let words = if text::width(&words) <= names { words } else { format!("+{hidden}") };
         buf.set_stringn(area.x, axis, words, names, scene.style(Role::Warning));
     }
 }

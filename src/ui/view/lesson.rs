@@ -186,15 +186,23 @@ impl<'a> LessonView<'a> {
         let key = |id: &str| scene.keys.label(id);
         let words = words.with(scene.lang, &[&key("step"), &key("play")]);
         lines.extend(paragraph::plain(&words, width.into(), scene.style(role)));
+        let mut listed: Vec<(String, usize)> = Vec::new();
         for server in &scene.world.servers {
-            // A recorded server answers nowhere any more.
+            // A recorded server answers nowhere any more, so several of one version are one line.
             let place = match scene.world.clock {
                 ClockKind::Recorded => words::RECORDED.get(scene.lang),
                 ClockKind::Controlled | ClockKind::Wall => &server.info.address,
             };
             let words = format!("{} {} · {place}", server.info.product, server.info.version);
-            lines.push(line(&words, Role::Chrome));
+            match listed.last_mut() {
+                Some((last, times)) if *last == words => *times += 1,
+                _ => listed.push((words, 1)),
+            }
         }
+        lines.extend(listed.into_iter().map(|(words, times)| {
+            let words = if times > 1 { format!("{times} × {words}") } else { words };
+            line(&words, Role::Chrome)
+        }));
         // One for all servers of a lab. A recording has none.
         let mut servers = scene.world.servers.iter();
         if let Some(password) = servers.find_map(|server| server.info.password.as_ref()) {
@@ -305,8 +313,10 @@ impl<'a> LessonView<'a> {
                     sequence::draw(scene, self.view(), inner, buf);
                 }
             }
-            banner::on_frame(scene, title.get(lang), areas.lanes, buf);
-            self.draw_counters(areas.lanes, buf);
+            let counters = self.counters(areas.lanes);
+            let width = u16::try_from(counters.width()).unwrap_or(u16::MAX);
+            banner::on_frame(scene, title.get(lang), (areas.lanes, width), buf);
+            buf.set_line(areas.lanes.right() - width - 2, areas.lanes.y, &counters, width);
         }
         if !areas.servers.is_empty() {
             let inner = self.frame(Pane::Servers, &servers::title(scene), areas.servers, buf);
@@ -373,7 +383,8 @@ impl<'a> LessonView<'a> {
         Predictions::choice(&self.scene, shown, (usize::from(line), width))
     }
 
-    fn draw_counters(&self, area: Rect, buf: &mut Buffer) {
+    /// What was counted, for the right end of the pane's frame: nothing where there is no room.
+    fn counters(&self, area: Rect) -> Line<'a> {
         let scene = &self.scene;
         let mut spans = Vec::new();
         for (name, value) in &scene.world.counters {
@@ -381,10 +392,7 @@ impl<'a> LessonView<'a> {
             spans.push(Span::styled(format!("{value} "), scene.style(Role::Fresh)));
         }
         let line = Line::from(spans);
-        let width = u16::try_from(line.width()).unwrap_or(u16::MAX);
-        if width > 0 && width + 30 < area.width {
-            buf.set_line(area.right() - width - 2, area.y, &line, width);
-        }
+        if line.width() + 30 < usize::from(area.width) { line } else { Line::default() }
     }
 
     fn frame(&self, pane: Pane, title: &str, area: Rect, buf: &mut Buffer) -> Rect {

@@ -90,9 +90,14 @@ impl<'a> Row<'a> {
         for (n, (x, words, role)) in visible.iter().enumerate() {
             let limit = visible.get(n + 1).map_or(plot.area.right(), |(next, ..)| *next);
             // Half a name is no name: then the sign alone says that something happened.
-            let fits = text::width(words.trim_end()) <= usize::from(limit.saturating_sub(*x));
-            let words = if fits { words } else { words.split_inclusive(' ').next().unwrap_or(words) };
-            plot.write((*x, y), words, limit, scene.style(*role), buf);
+            let room = usize::from(limit.saturating_sub(*x));
+            let sign = words.split_inclusive(' ').next().filter(|sign| text::width(sign) == 2);
+            let words = match sign {
+                _ if text::width(words.trim_end()) <= room => words.clone(),
+                Some(sign) => sign.to_owned(),
+                None => text::fit(words.trim_end(), room).into_owned(),
+            };
+            plot.write((*x, y), &words, limit, scene.style(*role), buf);
         }
     }
 
