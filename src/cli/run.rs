@@ -53,7 +53,7 @@ pub struct RunArgs {
     /// Runs each variant so many times, and says how often all its claims held
     #[arg(long, value_name = "N", conflicts_with = "record", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeat: Option<u32>,
-    /// Runs so many at the same time; where nothing is said as many as there are processors, or one with --record
+    /// Runs so many at the same time; where nothing is said two for each processor, or one with --record
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
     jobs: Option<u8>,
     /// With --json: every event of the run
@@ -82,8 +82,9 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
         None => vec![None; scenarios.len()],
         Some(path) => recording_files(global, path, &scenarios, args.force)?.into_iter().map(Some).collect(),
     };
-    let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
-    let jobs = args.jobs.map_or_else(|| if args.record.is_some() { 1 } else { cores() }, usize::from);
+    // A run waits for its servers half of the time.
+    let several = || 2 * std::thread::available_parallelism().map_or(1, NonZero::get);
+    let jobs = args.jobs.map_or_else(|| if args.record.is_some() { 1 } else { several() }, usize::from);
     super::block_on(async {
         let lang = global.lang();
         let (mut ran, mut as_promised) = (0_usize, 0);

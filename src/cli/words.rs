@@ -361,7 +361,7 @@ pub const TEACH_JOIN: Words = Words::new(
 /// The link, and the file that it is written to.
 pub const TEACH_LINK: Words = Words::new(
     "Your own page, for your phone. Whoever has this link controls the lesson: keep it off the projector.\n  {}\nUntil the class ends it also stands in {}",
-    "您自己的页面，用手机打开。拿到这个链接就能控制课程，请不要投影出来。\n  {}\n下课之前也保存在 {}",
+    "你自己的页面，用手机打开。拿到这个链接就能控制课程，请不要投影出来。\n  {}\n下课之前也保存在 {}",
 );
 pub const TEACH_BEGIN: Words = Words::new("Press Enter to begin.", "按回车键开始。");
 pub const TEACH_MEANS: Words = Words::new(

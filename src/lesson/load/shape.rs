@@ -17,7 +17,7 @@ const PARTS: [(&str, Words); 12] = [
     ("Ask", Words::new("a question", "问题（ask）")),
     ("Choice", Words::new("a choice", "选项")),
     ("Client", Words::new("a client", "客户端")),
-    ("Variant", Words::new("a variant", "变体")),
+    ("Variant", Words::new("a variant", "方案")),
     ("Invariant", Words::new("an invariant", "不变式")),
     ("Claim", Words::new("a claim", "断言")),
     ("StoryItem", Words::new("an item of the story", "剧情条目")),

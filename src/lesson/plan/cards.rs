@@ -33,7 +33,7 @@ pub(crate) fn check(lesson: &Lesson, scenarios: &[Scenario]) -> Result<(), Mista
             let known = lesson.variants.keys().map(String::as_str);
             return Err(Mistake::unknown(
                 &path.key("variant"),
-                both!("variant", "变体"),
+                both!("variant", "方案"),
                 &shown.variant,
                 known,
             ));

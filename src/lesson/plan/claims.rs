@@ -159,7 +159,7 @@ pub(crate) fn plan(
     if claims.is_empty() {
         return Err(Mistake::new(
             path,
-            both!("a variant that claims nothing cannot be proved", "没有断言（claims）的变体无从证明"),
+            both!("a variant that claims nothing cannot be proved", "没有断言（claims）的方案无从证明"),
         )
         .help(both!(
             "say what must be observed, such as `sold == 10` or `overlap: lock`",

@@ -207,6 +207,6 @@ fn check_name(name: &str, path: &Path) -> Result<(), Mistake> {
     }
     Err(Mistake::new(path, both!("`{name}` cannot name a client", "`{name}` 不能用作客户端名")).help(both!(
         "a letter, then letters and digits, twelve in all: it is written beside every lane",
-        "以字母开头，后面是字母和数字，最多十二个字符：它会写在每条泳道旁边"
+        "以字母开头，后面是字母和数字，最多十二个字符：它会写在每条时间线旁边"
     )))
 }

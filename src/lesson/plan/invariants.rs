@@ -127,7 +127,7 @@ pub(crate) fn plan(
             plans.map_err(|mistake| {
                 let found = both!(
                     "found in the variant `{name}`, which can have `invariants` of its own",
-                    "在变体 `{name}` 里发现；变体可以有自己的 `invariants`"
+                    "在方案 `{name}` 里发现；方案可以有自己的 `invariants`"
                 );
                 let help: Vec<Text> = mistake.help.clone().into_iter().chain([found]).collect();
                 mistake.help(Text::join(&help, "; ", "；"))

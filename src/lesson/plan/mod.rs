@@ -190,13 +190,13 @@ fn check_lesson(lesson: &Lesson) -> Result<(), Mistake> {
     if lesson.variants.is_empty() {
         return Err(Mistake::new(
             &root.key("variants"),
-            both!("a lesson needs at least one variant", "一节课至少要有一个变体（variant）"),
+            both!("a lesson needs at least one variant", "一节课至少要有一个方案（variant）"),
         ));
     }
     if let Some(name) = lesson.variants.keys().find(|name| !is_well_formed(name)) {
         return Err(Mistake::new(
             &root.key("variants").key(name),
-            both!("`{name}` cannot name a variant", "`{name}` 不能用作变体名"),
+            both!("`{name}` cannot name a variant", "`{name}` 不能用作方案名"),
         )
         .help(both!("use lower-case letters, digits and hyphens", "请用小写字母、数字和连字符")));
     }
@@ -234,7 +234,7 @@ fn check_fixes(lesson: &Lesson) -> Result<(), Mistake> {
         let path = Path::root().key("variants").key(name).key("fixes");
         let Some(other) = lesson.variants.get(fixed) else {
             let known = lesson.variants.keys().map(String::as_str);
-            return Err(Mistake::unknown(&path, both!("variant", "变体"), fixed, known));
+            return Err(Mistake::unknown(&path, both!("variant", "方案"), fixed, known));
         };
         if (variant.expect, other.expect) == (Expect::Prevented, Expect::Shown) {
             continue;
@@ -242,7 +242,7 @@ fn check_fixes(lesson: &Lesson) -> Result<(), Mistake> {
         let message = both!("`{name}` cannot be the fix of `{fixed}`", "`{name}` 不能作为 `{fixed}` 的修复");
         return Err(Mistake::new(&path, message).help(both!(
             "`fixes` stands in a variant with `expect: prevented` and names one with `expect: shown`",
-            "`fixes` 写在 `expect: prevented` 的变体里，指向一个 `expect: shown` 的变体"
+            "`fixes` 写在 `expect: prevented` 的方案里，指向一个 `expect: shown` 的方案"
         )));
     }
     Ok(())
@@ -254,13 +254,13 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
     if let Some(name) = lesson.variants.keys().nth(MOST_VARIANTS) {
         let message = both!(
             "a lesson may have at most {MOST_VARIANTS} variants",
-            "一节课最多有 {MOST_VARIANTS} 个变体"
+            "一节课最多有 {MOST_VARIANTS} 个方案"
         );
         return Err(Mistake::new(&root.key("variants").key(name), message));
     }
     let Some(variant) = lesson.variants.get(name) else {
         let known = lesson.variants.keys().map(String::as_str);
-        return Err(Mistake::unknown(&root.key("variants"), both!("variant", "变体"), name, known));
+        return Err(Mistake::unknown(&root.key("variants"), both!("variant", "方案"), name, known));
     };
     let at = root.key("variants").key(name);
     let params = params(lesson, variant, overrides, &at)?;
@@ -313,7 +313,7 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         )
         .help(both!(
             "give the lesson a `story`, or this variant one of its own",
-            "请给课程写 `story`，或者给这个变体写自己的 `story`"
+            "请给课程写 `story`，或者给这个方案写自己的 `story`"
         )));
     }
     let roster = story::Roster {

@@ -102,7 +102,7 @@ fn plan_choice(
         )
         .help(both!(
             "say why it is wrong, in `why: {{ en: …, zh: … }}`, for the learner who chose it",
-            "请用 `why: {{ en: …, zh: … }}` 向选了它的学习者说明为什么错"
+            "请用 `why: {{ en: …, zh: … }}` 向选了它的学员说明为什么错"
         )));
     }
     Ok(ChoicePlan {

@@ -52,7 +52,7 @@ pub(crate) fn server_of(
         return Err(Mistake::new(path, message).help(both!(
             "put such a server into the lab, as in `lab: [redis, mariadb]`, or give a variant with a lab of its own \
              programs and a `setup:` of its own",
-            "请把这样的服务器放进 lab，例如 `lab: [redis, mariadb]`；有自己 lab 的变体，要有自己的程序和 `setup:`"
+            "请把这样的服务器放进 lab，例如 `lab: [redis, mariadb]`；有自己 lab 的方案，要有自己的程序和 `setup:`"
         )));
     }
     match on {

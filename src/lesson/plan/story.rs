@@ -334,7 +334,7 @@ const LONGEST_AWAIT_MS: i64 = 24 * 60 * 60 * 1000;
 fn happens(only: &[String], variant: &str, path: &Path, roster: &Roster<'_>) -> Result<bool, Mistake> {
     if let Some(unknown) = only.iter().find(|name| !roster.variants.contains_key(*name)) {
         let known = roster.variants.keys().map(String::as_str);
-        return Err(Mistake::unknown(&path.key("only"), both!("variant", "变体"), unknown, known));
+        return Err(Mistake::unknown(&path.key("only"), both!("variant", "方案"), unknown, known));
     }
     Ok(only.is_empty() || only.iter().any(|name| name == variant))
 }

@@ -12,11 +12,11 @@ pub const DECK_BRIEF: Words = Words::new("★ 20 minutes before the interview", 
 pub const DECK_ARTICLE: Words = Words::new("Article: {}", "文章：{}");
 /// The articles that the carried lessons name, by their short names.
 const ARTICLES: [(&str, Words); 5] = [
-    ("S0", Words::new("Curator and ZooKeeper in JavaGuide", "JavaGuide：ZooKeeper 与 Curator 分布式锁")),
-    ("S1", Words::new("A dialogue on ZooKeeper locks", "对话：ZooKeeper 分布式锁")),
-    ("S2", Words::new("A note on ZooKeeper locks", "笔记：ZooKeeper 分布式锁")),
+    ("S0", Words::new("Curator and ZooKeeper in JavaGuide", "JavaGuide 的 ZooKeeper 与 Curator 分布式锁")),
+    ("S1", Words::new("A dialogue on ZooKeeper locks", "ZooKeeper 分布式锁（对话体）")),
+    ("S2", Words::new("A note on ZooKeeper locks", "ZooKeeper 分布式锁笔记")),
     ("S3", Words::new("Four key points of a Redis lock", "Redis 分布式锁的四个关键点")),
-    ("S4", Words::new("Locks from database to Redlock", "分布式锁总览：从数据库到 Redlock")),
+    ("S4", Words::new("Locks from database to Redlock", "分布式锁总览（从数据库到 Redlock）")),
 ];
 
 /// An article's title; what an author wrote, where it is none of those known here.

@@ -99,7 +99,7 @@ pub const LEGEND_ROWS: &[Hint] = &[
     ("≠", Words::new("before and after: the runs part here", "修复前后对比：从这里开始不同")),
     ("◷", Words::new("a server's clock was set", "某台服务器的时钟被拨动")),
     (glyphs::KILLED, Words::new("killed (SIGKILL)", "被杀死（SIGKILL）")),
-    (glyphs::DEAD, Words::new("dead from there on", "此后已死")),
+    (glyphs::DEAD, Words::new("dead from there on", "此后已宕机")),
     (glyphs::DONE, Words::new("has finished; or: this is so", "已执行完毕；或：成立")),
     (
         glyphs::HELD,
