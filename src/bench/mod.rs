@@ -4,6 +4,7 @@
 //! A further lock is one more entry of [`LOCKS`]; one of a further product also has its [`Servers`] and a file here.
 
 mod contest;
+mod etcd;
 mod redis;
 mod sql;
 mod zookeeper;
@@ -51,7 +52,7 @@ pub struct Lock {
 }
 
 /// Those on the same servers stand side by side, and share one start of them.
-pub static LOCKS: [Lock; 6] = [
+pub static LOCKS: [Lock; 7] = [
     Lock {
         id: "redis-polling",
         title: Words::new("Redis, polling", "Redis 轮询"),
@@ -88,6 +89,12 @@ pub static LOCKS: [Lock; 6] = [
         lab: LabKind::Mariadb,
         join: |site| sql::for_update(site).boxed(),
     },
+    Lock {
+        id: "etcd-predecessor",
+        title: Words::new("etcd, predecessor", "etcd 监听前一个"),
+        lab: LabKind::Etcd,
+        join: |site| etcd::queue(site).boxed(),
+    },
 ];
 
 /// One client's way to the lock that all contend for.
@@ -106,6 +113,8 @@ pub enum Servers {
     Redis(Vec<ConnectionInfo>),
     Zookeeper(String),
     Sql(Opts),
+    /// `HOST:PORT`.
+    Etcd(String),
 }
 
 impl Servers {
@@ -117,6 +126,7 @@ impl Servers {
             LabKind::Zookeeper | LabKind::Ensemble => Self::Zookeeper(
                 servers.iter().map(|server| server.address.as_str()).collect::<Vec<_>>().join(","),
             ),
+            LabKind::Etcd => Self::Etcd(first.address.clone()),
             LabKind::Mariadb => {
                 let options = OptsBuilder::default().socket(Some(&first.address)).prefer_socket(false);
                 Self::Sql(options.user(Some("lesson")).db_name(Some("lesson")).into())
@@ -150,6 +160,7 @@ impl Servers {
             }
             Self::Zookeeper(_) => lock.lab == LabKind::Zookeeper,
             Self::Sql(_) => lock.lab == LabKind::Mariadb,
+            Self::Etcd(_) => lock.lab == LabKind::Etcd,
         }
     }
 
@@ -163,7 +174,7 @@ impl Servers {
 
     async fn prepare(&self, name: &str) -> Result<(), Failed> {
         match self {
-            Self::Redis(_) => Ok(()),
+            Self::Redis(_) | Self::Etcd(_) => Ok(()),
             Self::Zookeeper(hosts) => zookeeper::prepare(hosts, name).await,
             Self::Sql(options) => sql::prepare(options, name).await,
         }
@@ -175,6 +186,7 @@ impl Servers {
             Self::Redis(all) => redis::clean(all, name).await,
             Self::Zookeeper(hosts) => zookeeper::clean(hosts, name).await,
             Self::Sql(options) => sql::clean(options, name).await,
+            Self::Etcd(address) => etcd::clean(address, name).await,
         }
     }
 }
@@ -188,6 +200,7 @@ impl fmt::Display for Servers {
                 write!(f, "Redis {}", all.collect::<Vec<_>>().join(", "))
             }
             Self::Zookeeper(hosts) => write!(f, "ZooKeeper {hosts}"),
+            Self::Etcd(address) => write!(f, "etcd {address}"),
             Self::Sql(options) => {
                 let database = options.db_name().unwrap_or_default();
                 write!(f, "SQL {}:{}/{database}", options.ip_or_hostname(), options.tcp_port())

@@ -21,7 +21,7 @@ const FOLDERS: &[(&str, &str)] = &[
     ("server", "clock files lesson log process text"),
     ("client", "log server"),
     ("lab", "clock lesson log process server text"),
-    ("bench", "lab lesson server text"),
+    ("bench", "lab lesson log server text"),
     ("recording", "clock files lesson log printable verdict"),
     ("program", "client clock lesson log"),
     ("run/session", "client clock lab lesson log program text verdict"),
