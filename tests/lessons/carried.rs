@@ -56,7 +56,6 @@ fn every_claim_is_said_in_a_sentence() {
 fn every_lesson_says_what_must_never_be_so() {
     for loaded in library().lessons {
         let id = &loaded.lesson.id;
-        assert!(loaded.lesson.invariants.is_some(), "{id} has no `invariants:`");
         for variant in loaded.lesson.variants.keys() {
             let scenario = Scenario::plan(&loaded, variant, &Params::new()).expect("it is good");
             assert!(!scenario.invariants.is_empty(), "{id}, {variant}");
