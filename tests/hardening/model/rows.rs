@@ -173,6 +173,60 @@ async fn what_never_ends_is_told_apart() {
     assert_eq!(stuck(&[wrong], vec![]).await, (1, vec![(Stuck::GaveUp, 1)]));
 }
 
+/// The same on several servers that know nothing of each other.
+fn on_masters(programs: &[&str], never: &[&str]) -> String {
+    let text = lesson(programs, never).replace("lab: redis", "lab: masters");
+    text.replace("redis: SET k 1", "{ redis: SET k 1, on: redis1 }")
+        .replace("redis: RPUSH list a b", "{ redis: RPUSH list a b, on: redis1 }")
+}
+
+/// A transaction belongs to one connection: what is sent to another server meanwhile is answered at once, and two may be
+/// open at once.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transaction_on_one_server_is_none_on_another() {
+    let one = "- begin: { redis: MULTI, on: redis1 }\n- put: { redis: INCR x, on: redis1 }\n\
+               - mark: { redis: INCR y, on: redis2 }\n- all: { redis: EXEC, on: redis1 }\n\
+               - if: all[0] != mark\n  then:\n    - count: crossed";
+    // Of two clients, one is first on the one server and second on the other: its last two moves are around those of the
+    // other, before which and the first of which there are 5! / 3!2! ways to mix.
+    let two = "- one: { redis: MULTI, on: redis1 }\n- two: { redis: MULTI, on: redis2 }\n\
+               - x: { redis: INCR x, on: redis1 }\n- y: { redis: INCR y, on: redis2 }\n\
+               - first: { redis: EXEC, on: redis1 }\n- second: { redis: EXEC, on: redis2 }\n\
+               - if: first[0] != second[0]\n  then:\n    - count: crossed";
+    for (program, orders, crossed) in [(one, 70, 2 * 10), (two, 924, 2 * 126)] {
+        let text = on_masters(&[program, program], &["crossed > 1"]);
+        for bounds in [
+            Bounds::default(),
+            Bounds { symmetry: false, ..Bounds::default() },
+            Bounds { prune: false, ..Bounds::default() },
+            Bounds { prune: false, share: false, ..Bounds::default() },
+        ] {
+            let found = explored(&text, bounds).await.unwrap_or_else(|error| panic!("{error}\n{text}"));
+            assert_eq!((found.orders(), found.violations), (orders, crossed), "{text}");
+        }
+    }
+}
+
+/// What a broken connection had queued is gone; what waits on the connection to another server is not.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fault_on_one_server_leaves_the_transaction_on_another() {
+    let program = "- begin: { redis: MULTI, on: redis1 }\n- put: { redis: INCR x, on: redis1 }\n\
+                   - look: { redis: GET y, on: redis2, allow: [Lost] }\n- all: { redis: EXEC, on: redis1 }";
+    let text = on_masters(&[program], &["value('x') == '2'"]);
+    let stuck = async |how: Failing, server: Option<&str>| {
+        let fault = MayFail { server: server.map(str::to_owned), ..how.anywhere() };
+        let bounds = Bounds { faults: vec![fault], ..Bounds::default() };
+        let found = explored(&text, bounds).await.unwrap_or_else(|error| panic!("{error}\n{text}"));
+        found.stuck.iter().map(|kind| kind.orders).sum::<u128>()
+    };
+    for how in [Failing::Cut, Failing::Restart] {
+        assert_eq!(stuck(how.clone(), Some("redis2")).await, 0);
+        assert!(stuck(how, Some("redis1")).await > 0);
+    }
+    // It copes with one of its four replies being lost.
+    assert_eq!(stuck(Failing::LostReply, None).await, 3);
+}
+
 /// A process is over when all of its threads are.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_is_not_orphaned_while_its_process_has_a_thread() {

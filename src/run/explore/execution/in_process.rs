@@ -13,7 +13,7 @@ use super::{
     keyspace::Keyspace,
     outcomes::OutcomeCache,
     rules::{Rules, Situation, Tally, operation_name, server_of},
-    servers::{self, Queue, Servers},
+    servers::{self, Queues, Servers},
     state_space::CollapsedStates,
     tracked::Tracked,
     trail::Trail,
@@ -43,8 +43,8 @@ pub struct Node {
     pub(crate) actors: Actors,
     pub(crate) now: LessonTime,
     pub(crate) tally: Tally,
-    /// By actor: the commands that its connection has queued since MULTI.
-    pub(crate) queued: Vec<Queue>,
+    /// By actor: the commands that its connections have queued since MULTI.
+    pub(crate) queued: Vec<Queues>,
     pub(crate) steps: usize,
     pub(crate) keyspaces: Vec<Arc<Keyspace>>,
     pub(crate) tracked: Tracked,
@@ -77,8 +77,7 @@ impl InProcess {
         bounds: &Bounds,
     ) -> Result<Self, EngineError> {
         let watches = watches(scenario);
-        let looks = bounds.share || bounds.prune || watches.iter().any(Watch::wants_keys);
-        let servers = Servers::start(scenario, options, bounds.share, looks).await?;
+        let servers = Servers::start(scenario, options, bounds.share).await?;
         let opening = EventKind::LabReady {
             lesson: scenario.loaded.lesson.id.clone(),
             variant: scenario.variant.clone(),
@@ -138,7 +137,7 @@ impl InProcess {
             self.take_reply(from, next, actor, &Reply::Lost("the link is cut".to_owned()), output)?;
             return Ok((touch, Vec::new()));
         }
-        let was_queued = &from.queued[actor.0 as usize];
+        let was_queued = &from.queued[actor.0 as usize].get(&server).cloned();
         let sender = servers::Sender {
             server,
             actor,
@@ -180,14 +179,14 @@ impl InProcess {
             }
         }
         if was_queued.is_some() || footprint.transaction != Transaction::None {
-            let queued = &mut next.queued[actor.0 as usize];
-            match (footprint.transaction, &mut *queued) {
-                (Transaction::Begins, None) => *queued = Some(Arc::default()),
-                (Transaction::Ends, _) => *queued = None,
+            let queues = &mut next.queued[actor.0 as usize];
+            match (footprint.transaction, queues.get_mut(&server)) {
+                (Transaction::Begins, None) => drop(queues.insert(server, Arc::default())),
+                (Transaction::Ends, _) => drop(queues.remove(&server)),
                 (_, Some(queued)) => Arc::make_mut(queued).push(servers::words(&wire)),
                 (Transaction::None, None) => {}
             }
-            self.servers.note_queued(actor, server, queued);
+            self.servers.note_queued(actor, server, queues);
         }
         if let Some(holds) = holds.filter(|_| runs) {
             let keys = from.keyspaces[server].differences(&holds, from.now);
@@ -206,7 +205,7 @@ impl InProcess {
         let handled = if may_write { touch.reads.clone() } else { Vec::new() };
         let heard = if lost.is_empty() { reply } else { Reply::Lost("the connection broke".to_owned()) };
         if !lost.is_empty() {
-            self.disconnect(next, |client| client.actors.contains(&(actor.0 as usize)));
+            self.disconnect(next, server, |client| client.actors.contains(&(actor.0 as usize)));
             output.events.extend(lost);
         }
         self.take_reply(from, next, actor, &heard, output)?;
@@ -237,10 +236,10 @@ impl InProcess {
         }
     }
 
-    /// The connections of some clients break: what was queued on them since MULTI is gone.
-    fn disconnect(&self, next: &mut Node, which: impl Fn(&ClientPlan) -> bool) {
+    /// The connections of some clients to a server break: what was queued on them since MULTI is gone.
+    fn disconnect(&self, next: &mut Node, server: usize, which: impl Fn(&ClientPlan) -> bool) {
         for client in self.scenario.clients.iter().filter(|client| which(client)) {
-            client.actors.clone().for_each(|n| next.queued[n] = None);
+            client.actors.clone().for_each(|n| drop(next.queued[n].remove(&server)));
         }
     }
 
@@ -288,17 +287,21 @@ impl InProcess {
             Pick::Crash(client) => {
                 for n in self.scenario.clients[client].actors.clone() {
                     next.actors[program::actor_id(n)].kill();
-                    next.queued[n] = None;
+                    next.queued[n].clear();
                 }
                 Ok(())
             }
-            Pick::Cut(client, _) => {
-                let name = self.scenario.clients[client].name.clone();
-                self.disconnect(&mut next, |plan| plan.name == name);
+            Pick::Cut(client, to) => {
+                let name = &self.scenario.clients[client].name;
+                if let Some(server) = self.numbered(to) {
+                    self.disconnect(&mut next, server, |plan| plan.name == *name);
+                }
                 Ok(())
             }
             Pick::Restart(server) => {
-                self.disconnect(&mut next, |_| true);
+                if let Some(server) = self.numbered(server) {
+                    self.disconnect(&mut next, server, |_| true);
+                }
                 if !keeps_its_keys(&self.scenario) {
                     self.change_keys(&mut next, server, |_| Keyspace::default());
                 }
@@ -331,10 +334,14 @@ impl InProcess {
         Ok((next, touch))
     }
 
+    /// A server of the lab, as the connections are numbered.
+    fn numbered(&self, server: usize) -> Option<usize> {
+        self.servers.find(self.scenario.lab().servers()[server])
+    }
+
     /// What a fault makes of the keys of a server.
     fn change_keys(&mut self, next: &mut Node, server: usize, change: impl FnOnce(&Keyspace) -> Keyspace) {
-        let name = self.scenario.lab().servers()[server];
-        if let Some(n) = self.servers.find(name) {
+        if let Some(n) = self.numbered(server) {
             // What is over is not brought back by a clock that is set back.
             let changed = change(&self.servers.living(&next.keyspaces[n], next.now));
             next.keyspaces[n] = self.servers.intern(changed);
@@ -444,7 +451,7 @@ impl Explorer for InProcess {
         }
         let beginning = kinds.into_iter().map(|kind| Event { at: output.now, kind }).collect();
         let mut node = Node {
-            queued: vec![None; actors.len()],
+            queued: vec![Queues::new(); actors.len()],
             actors,
             now: output.now,
             tally: Tally::new(&self.scenario),

@@ -122,21 +122,15 @@ impl InProcess {
 
     /// What the order that ends here came to.
     pub(crate) fn ending_of(&mut self, node: &Node) -> Result<Ending, ExploreError> {
-        let mut node = node.clone();
         let asks = !self.cache.asked.values.is_empty();
-        if !self.servers.looks && asks {
-            for server in 0..node.keyspaces.len() {
-                node.keyspaces[server] = self.servers.look(server)?;
-            }
-        }
         let count = |counter: &str| node.tracked.counters.get(counter).copied();
         let unfinished = node.actors.unfinished();
         let outcome = self.cache.asked.without_values(&node.tracked.holding, count, unfinished);
-        let key = (outcome, self.entries(&node, &self.cache.asked.values));
+        let key = (outcome, self.entries(node, &self.cache.asked.values));
         let outcome = if let Some(known) = self.cache.outcomes.get(&key) {
             Arc::clone(known)
         } else {
-            let log = self.now(&node, asks)?;
+            let log = self.now(node, asks)?;
             let values = self.cache.asked.values(&World::fold(&log, log.len()));
             let outcome = Arc::new(Outcome { values, ..key.0.clone() });
             self.cache.outcomes.insert(key, Arc::clone(&outcome));

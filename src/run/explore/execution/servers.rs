@@ -4,7 +4,7 @@
 //! an earlier time of the order, and that keys with an expiry are made anew.
 
 use std::{
-    collections::{HashMap, hash_map::Entry},
+    collections::{BTreeMap, HashMap, hash_map::Entry},
     sync::Arc,
 };
 
@@ -29,6 +29,9 @@ use crate::{
 
 /// The commands that wait on a connection since MULTI.
 pub(crate) type Queue = Option<Arc<Vec<Vec<String>>>>;
+
+/// The same of all connections of an actor, by server.
+pub(crate) type Queues = BTreeMap<usize, Arc<Vec<Vec<String>>>>;
 
 /// A server, and what it is known to hold.
 pub(crate) struct Connection {
@@ -72,7 +75,7 @@ pub(crate) struct Sender<'p> {
     pub(crate) operation: &'p str,
     pub(crate) keyspaces: &'p [Arc<Keyspace>],
     pub(crate) at: LessonTime,
-    /// What waits on the actor's connection.
+    /// What waits on the actor's connection to that server.
     pub(crate) queued: &'p Queue,
 }
 
@@ -87,8 +90,6 @@ pub(crate) struct Servers {
     setup: Vec<Wire>,
     /// Whether a place's keys are put back.
     share: bool,
-    /// Whether they are looked at after commands that may write.
-    pub(crate) looks: bool,
     /// The order's time.
     now: LessonTime,
     /// How often it has gone back.
@@ -101,7 +102,6 @@ impl Servers {
         scenario: &Scenario,
         options: &LabOptions,
         share: bool,
-        looks: bool,
     ) -> Result<Self, EngineError> {
         let lab = Lab::start_with(scenario.lab(), &scenario.settings(), options).await?;
         let clock = lab.clock().clone();
@@ -132,7 +132,6 @@ impl Servers {
             commands: Commands::default(),
             known: Known::default(),
             share,
-            looks,
             now: LessonTime::ZERO,
             backs: 0,
             states: HashMap::new(),
@@ -233,7 +232,7 @@ impl Servers {
             return self.send_in_transaction(from, wire, footprint);
         }
         let server = from.server;
-        let looks = self.looks && !footprint.reads_only;
+        let looks = !footprint.reads_only;
         let before = self.restore(server, &from.keyspaces[server], from.at)?;
         let connection = &mut self.connections[server];
         if footprint.opaque {
@@ -329,14 +328,14 @@ impl Servers {
         }
         let reply = answers.into_iter().nth(before);
         let reply = reply.map_or_else(none, Answer::into_reply);
-        let holds = if ends && self.looks { Some(self.look(server)?) } else { None };
+        let holds = if ends { Some(self.look(server)?) } else { None };
         Ok((reply, holds))
     }
 
-    /// Remembers what waits on an actor's connection.
-    pub(crate) fn note_queued(&mut self, actor: ActorId, server: usize, queued: &Queue) {
+    /// Remembers what waits on an actor's connection to a server.
+    pub(crate) fn note_queued(&mut self, actor: ActorId, server: usize, queued: &Queues) {
         if let Some(transacting) = self.transacting.get_mut(&(actor, server)) {
-            transacting.queued.clone_from(queued);
+            transacting.queued = queued.get(&server).cloned();
         }
     }
 

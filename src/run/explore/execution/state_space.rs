@@ -15,7 +15,7 @@ use super::{
     in_process::{InProcess, Node},
     keyspace::Keyspace,
     rules::{ClientState, Tally},
-    servers::Queue,
+    servers::Queues,
     symmetry::Symmetry,
     tracked::Tracked,
     trail::Trail,
@@ -84,8 +84,8 @@ struct Moved {
     events: Vec<EventKind>,
 }
 
-/// An actor, and what its connection has queued since MULTI.
-type Local = (Arc<Actor>, Queue);
+/// An actor, and what its connections have queued since MULTI.
+type Local = (Arc<Actor>, Queues);
 
 pub(crate) struct CollapsedStates<'x> {
     explorer: &'x mut InProcess,
@@ -169,17 +169,17 @@ impl<'x> CollapsedStates<'x> {
     }
 
     /// The number of an actor's local state.
-    fn local(&mut self, n: usize, actor: &Arc<Actor>, queue: &Queue) -> u32 {
+    fn local(&mut self, n: usize, actor: &Arc<Actor>, queues: &Queues) -> u32 {
         let program = actor.program();
         let live = self.live.entry(Arc::as_ptr(program)).or_insert_with(|| LiveNames::of(program));
-        let waits = queue.as_ref().filter(|_| !actor.is_over());
+        let waits = Some(queues).filter(|queues| !queues.is_empty() && !actor.is_over());
         let told = |bounded| format!("{} {waits:?}", actor.local_state(live, bounded));
         let (local, new) = self.locals.insert_full(told(true));
         if new {
             self.loops.push(id(self.unbounded.insert_full(told(false)).0));
             self.actors.push(vec![None; self.explorer.scenario.actors.len()]);
         }
-        self.actors[local][n].get_or_insert_with(|| (Arc::clone(actor), queue.clone()));
+        self.actors[local][n].get_or_insert_with(|| (Arc::clone(actor), queues.clone()));
         id(local)
     }
 
@@ -188,7 +188,7 @@ impl<'x> CollapsedStates<'x> {
         let known = &mut self.actors[local as usize];
         if known[n].is_none() {
             let any = known.iter().flatten().next().cloned();
-            known[n] = any.map(|(actor, queue)| (Arc::new(actor.with_id(actor_id(n))), queue));
+            known[n] = any.map(|(actor, queues)| (Arc::new(actor.with_id(actor_id(n))), queues));
         }
         // Each was inserted with an actor that is in it.
         known[n].as_ref().unwrap_or_else(|| unreachable!())
@@ -292,13 +292,13 @@ impl<'x> CollapsedStates<'x> {
         state[SKEWED] = node.tally.skewed;
         (state[HISTORY], state[CONTENTS]) = (history, contents);
         for n in 0..node.actors.len() {
-            let (actor, queue) = (node.actors.shared(actor_id(n)), &node.queued[n]);
+            let (actor, queues) = (node.actors.shared(actor_id(n)), &node.queued[n]);
             let same = before.filter(|(known, _)| {
-                Arc::ptr_eq(known.actors.shared(actor_id(n)), actor) && known.queued[n] == *queue
+                Arc::ptr_eq(known.actors.shared(actor_id(n)), actor) && known.queued[n] == *queues
             });
             let local = match same {
                 Some((_, state)) => self.slots[state[SLOTS + n] as usize].local,
-                None => self.local(n, actor, queue),
+                None => self.local(n, actor, queues),
             };
             let client = node.tally.clients[self.symmetry.client_of(n)];
             state.push(self.slot(n, local, &node.tracked, client));
@@ -348,10 +348,10 @@ impl<'x> CollapsedStates<'x> {
             let slot = &self.slots[*slot as usize];
             tally.clients[self.symmetry.client_of(n)] = slot.client;
             holders.extend(slot.holds.iter().map(|(lock, shares)| (actor_id(n), lock.clone(), *shares)));
-            let (actor, queue) = self.actor(slot.local, n).clone();
+            let (actor, queues) = self.actor(slot.local, n).clone();
             dead.extend(matches!(actor.state(), ActorState::Dead).then(|| actor_id(n)));
             actors.push(actor);
-            queued.push(queue);
+            queued.push(queues);
         }
         let witness = self.witnesses.get(state);
         let mut tracked = self.tracked[state[HISTORY] as usize].clone();

@@ -50,12 +50,6 @@ pub(crate) fn watches(scenario: &Scenario) -> Arc<[Watch]> {
     watches.collect()
 }
 
-impl Watch {
-    pub(crate) fn wants_keys(&self) -> bool {
-        self.wants_log || self.reads.as_ref().is_none_or(|reads| !reads.keys.is_empty())
-    }
-}
-
 impl Reads {
     /// Parameters, counters, and functions of keys that are named by their words: anything else may read anything.
     fn of(scenario: &Scenario, expr: &Expr) -> Option<Self> {
