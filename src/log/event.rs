@@ -262,7 +262,7 @@ pub enum EventKind {
         /// How, and the last lines of its own log.
         why: String,
     },
-    /// Where no story is followed: an actor met a reply that its program cannot cope with, and ended there, as with an
+    /// Where no story is followed: an actor met what its program cannot cope with, and ended there, as with an
     /// exception that nobody catches. Whatever it holds on a server stays.
     GaveUp {
         actor: ActorId,

@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use super::{
-    interpreter::{After, Interpreter},
+    interpreter::{After, Interpreter, Next},
     live::LiveNames,
 };
 use crate::{
@@ -339,11 +339,12 @@ impl Actor {
         self.interpreter.tell_time(output.now);
         let next = self.interpreter.advance(self.id, &mut output.events);
         match next.map_err(|why| self.failure(Cause::Statement, None, why))? {
-            None => {
+            Next::End => {
                 self.state = State::Finished;
                 output.events.push(EventKind::Finished { actor: self.id });
             }
-            Some(operation) => match &operation.verb {
+            Next::NoRoundLeft => self.give_up("a `repeat … while` reached its bound (`at_most`)", output),
+            Next::Operation(operation) => match &operation.verb {
                 PlannedVerb::Wait(duration) => {
                     let millis = self.interpreter.millis(duration);
                     let millis =

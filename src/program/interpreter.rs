@@ -56,8 +56,14 @@ impl Tokens {
     }
 }
 
-/// None: the program is over.
-pub(crate) type Next = Option<Arc<PlannedOperation>>;
+/// What statements lead to.
+pub(crate) enum Next {
+    Operation(Arc<PlannedOperation>),
+    /// The program is over.
+    End,
+    /// A loop has had all the rounds that it may have, and its condition is still true.
+    NoRoundLeft,
+}
 
 /// What a reply leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,11 +131,11 @@ impl Interpreter {
                 if matches!(operation.verb, PlannedVerb::Wait(_)) {
                     self.begin()?;
                 }
-                return Ok(Some(operation));
+                return Ok(Next::Operation(operation));
             }
-            let Some(instruction) = program.instructions.get(self.at) else { return Ok(None) };
+            let Some(instruction) = program.instructions.get(self.at) else { return Ok(Next::End) };
             match instruction {
-                Instruction::Stop => return Ok(None),
+                Instruction::Stop => return Ok(Next::End),
                 Instruction::Believe { lock, belief } => {
                     let lock = lock.render(&self.scope.value())?;
                     events.push(EventKind::Believes { actor, lock, belief: *belief });
@@ -174,7 +180,7 @@ impl Interpreter {
                         continue;
                     }
                     if left <= 0 {
-                        return Err("a `repeat … while` reached its bound (`at_most`)".to_owned());
+                        return Ok(Next::NoRoundLeft);
                     }
                     self.repeats.push(left - 1);
                 }

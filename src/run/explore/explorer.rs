@@ -151,7 +151,7 @@ pub struct Broken {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stuck {
-    /// A program met what it does not handle.
+    /// A program met a reply that it does not handle, or a loop reached its bound.
     GaveUp,
     /// Somebody waits for a notification that nobody is left to bring about.
     LostWakeup,

@@ -105,8 +105,8 @@ impl StuckOrders {
         let orders = self.orders;
         match self.stuck {
             Stuck::GaveUp => both!(
-                "{orders} end early: a program met a reply that it does not handle",
-                "{orders} 种提前结束：程序遇到了它没有处理的回复"
+                "{orders} end early: a program met a reply that it does not handle, or a loop reached its bound (`at_most`)",
+                "{orders} 种提前结束：程序遇到了它没有处理的回复，或者循环达到了上限（`at_most`）"
             ),
             Stuck::LostWakeup => both!(
                 "{orders} never end: somebody waits for a notification that nobody will bring about (lost wake-up)",

@@ -208,11 +208,18 @@ impl Director {
         path: &Path,
     ) -> Result<Option<T>, EngineError> {
         self.recorder.has_room().map_err(|error| self.mistake(path, error))?;
+        let mut gave_up = None;
         for kind in output.events {
+            if let EventKind::GaveUp { actor, why } = &kind {
+                gave_up.get_or_insert((*actor, why.clone()));
+            }
             self.recorder.record_at(output.now, kind);
         }
         match outcome {
-            Ok(done) => Ok(Some(done)),
+            Ok(done) => match gave_up.filter(|_| !self.left_story) {
+                None => Ok(Some(done)),
+                Some((actor, why)) => Err(self.mistake(path, format!("{}: {why}", self.name(actor)))),
+            },
             Err(Failure { actor, cause: Cause::Command | Cause::Reply, why, .. }) if self.left_story => {
                 self.give_up(actor, &why);
                 Ok(None)

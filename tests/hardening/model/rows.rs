@@ -173,6 +173,47 @@ async fn what_never_ends_is_told_apart() {
     assert_eq!(stuck(&[wrong], vec![]).await, (1, vec![(Stuck::GaveUp, 1)]));
 }
 
+/// A loop that may have no more rounds ends its program, as a reply does that it cannot cope with: of the six ways to mix two
+/// looks and two moves of another, those in which the other has not deleted the key before the second look.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_loop_that_reaches_its_bound_is_one_ending_among_others() {
+    let looks = |wait: &str| {
+        format!(
+            "- let: {{ there: \"true\" }}\n- repeat:\n    - look: {{ redis: EXISTS k }}\n    - let: {{ there: look == 1 }}\n{wait}  \
+             while: there\n  at_most: 2\n- count: gone"
+        )
+    };
+    let other = "- first: { redis: GET n }\n- free: { redis: DEL k }";
+    let text = lesson(&[&looks(""), other], &["gone > 0"]);
+    for bounds in [
+        Bounds::default(),
+        Bounds { prune: false, ..Bounds::default() },
+        Bounds { in_process: false, ..Bounds::default() },
+    ] {
+        let found = explored(&text, bounds).await.unwrap_or_else(|error| panic!("{error}\n{text}"));
+        // After DEL one look is enough: it is before the first look, between the two, or behind both.
+        assert!(found.complete);
+        assert_eq!((found.orders(), found.violations), (1 + 2 + 3, 1 + 2));
+        let stuck: Vec<_> = found.stuck.iter().map(|kind| (kind.stuck, kind.orders)).collect();
+        assert_eq!(stuck, [(Stuck::GaveUp, 3)]);
+        assert_eq!(found.outcomes.iter().map(|seen| seen.outcome.unfinished).max(), Some(1));
+    }
+    // The rounds end while time passes, and those of another client at the same moment: both end, and one who waits as long
+    // goes on.
+    let waits = looks("    - pause: { wait: 1s }\n");
+    let later = "- pause: { wait: 2s }\n- look: { redis: GET k }";
+    let text = lesson(&[&waits, &waits, later], &["gone > 0"]);
+    let found = explored(&text, Bounds::default()).await.unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert_eq!(found.outcomes.len(), 1);
+    assert_eq!(found.outcomes[0].outcome.unfinished, 2);
+    assert_eq!(found.stuck.iter().map(|kind| kind.orders).sum::<u128>(), found.orders());
+    // A story is about what its author wrote: there it is a mistake.
+    let text = lesson(&[&looks("")], &["gone > 0"]);
+    let answer = run(&text, &["run"]);
+    assert_eq!(answer.code, Some(2), "{}", answer.out);
+    assert!(answer.err.contains("at_most"), "{}", answer.err);
+}
+
 /// The same on several servers that know nothing of each other.
 fn on_masters(programs: &[&str], never: &[&str]) -> String {
     let text = lesson(programs, never).replace("lab: redis", "lab: masters");
