@@ -194,7 +194,7 @@ impl Command {
     /// an open transaction, a mutex.
     pub fn leaves(&self) -> Option<(&str, bool)> {
         match self {
-            Self::Redis(_) if self.is_redis("MULTI") => Some(("MULTI", true)),
+            Self::Redis(_) if self.is_redis("MULTI") || self.is_redis("WATCH") => Some(("MULTI", true)),
             Self::Redis(_) if self.is_redis("EXEC") || self.is_redis("DISCARD") => Some(("MULTI", false)),
             Self::Sql(statement) => mariadb::leaves(statement),
             Self::Local { lock, name } => Some((name, *lock)),

@@ -23,7 +23,7 @@ use crate::{
         plan::{Instruction, PlannedVerb},
     },
     run::{
-        explore::execution::{InProcess, OnServers, Processes, Rules},
+        explore::execution::{InProcess, OnServers, Processes, Rules, rules::sends},
         session::{EngineError, supervision::or_death},
     },
     text::both,
@@ -101,20 +101,16 @@ fn by_states(bounds: &Bounds) -> bool {
 fn needs_processes(scenario: &Scenario) -> bool {
     let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
     let kept = |instruction: &Instruction| match instruction {
-        Instruction::Operate(operation) => match &operation.verb {
-            PlannedVerb::Local { .. } | PlannedVerb::Flock { .. } | PlannedVerb::Take(_) => true,
-            // Whoever waits inside the server cannot be put back there.
-            PlannedVerb::Redis(words) => {
-                // Which command it is, is known before anything is sent.
-                let name = words.first().and_then(|word| word.render(&minijinja::Value::UNDEFINED).ok());
-                name.is_none_or(|name| WAITING.contains(&name.to_ascii_uppercase().as_str()))
-            }
-            _ => false,
-        },
+        Instruction::Operate(operation) => matches!(
+            operation.verb,
+            PlannedVerb::Local { .. } | PlannedVerb::Flock { .. } | PlannedVerb::Take(_)
+        ),
         _ => false,
     };
     let listens = scenario.actors.iter().any(|plan| plan.program.listens);
-    listens || !scenario.lab().can_be_restored() || instructions.into_iter().any(kept)
+    // Whoever waits inside the server cannot be put back there.
+    let waits = || sends(scenario, |name| WAITING.contains(&name));
+    listens || !scenario.lab().can_be_restored() || instructions.into_iter().any(kept) || waits()
 }
 
 /// Redis' commands that may wait inside the server before they are answered.

@@ -29,7 +29,12 @@ pub(crate) struct Footprint {
 pub(crate) enum Transaction {
     #[default]
     None,
+    /// `WATCH`.
+    Watches,
+    Unwatches,
+    /// `MULTI`.
     Begins,
+    /// `EXEC` or `DISCARD`.
     Ends,
 }
 
@@ -178,6 +183,8 @@ fn ask(connection: &mut RespConnection, server: &str, words: &[String]) -> Resul
         return Ok(Footprint { opaque: true, ..Footprint::default() });
     }
     let transaction = match name.as_str() {
+        "WATCH" => Transaction::Watches,
+        "UNWATCH" => Transaction::Unwatches,
         "MULTI" => Transaction::Begins,
         "EXEC" | "DISCARD" => Transaction::Ends,
         _ => Transaction::None,
@@ -209,7 +216,7 @@ fn ask(connection: &mut RespConnection, server: &str, words: &[String]) -> Resul
     let by_pattern = name.starts_with("SORT") && words.iter().skip(2).any(|word| word.contains('*'));
     Ok(Footprint {
         keys: keys.filter(|_| !by_pattern).map(|keys| cells(server, &keys)),
-        reads_only: has("readonly"),
+        reads_only: has("readonly") || transaction == Transaction::Watches,
         transaction,
         opaque: false,
     })

@@ -9,11 +9,11 @@ use std::{sync::Arc, time::Duration};
 
 use super::{
     OnServers,
-    commands::{Footprint, Transaction, cell},
+    commands::{Footprint, Transaction, cell, cells},
     keyspace::Keyspace,
     outcomes::OutcomeCache,
-    rules::{Rules, Situation, Tally, operation_name, server_of},
-    servers::{self, Queues, Servers},
+    rules::{Rules, Situation, Tally, operation_name, sends, server_of},
+    servers::{self, Pending, Servers, Transactions, is_there},
     state_space::CollapsedStates,
     tracked::Tracked,
     trail::Trail,
@@ -43,8 +43,8 @@ pub struct Node {
     pub(crate) actors: Actors,
     pub(crate) now: LessonTime,
     pub(crate) tally: Tally,
-    /// By actor: the commands that its connections have queued since MULTI.
-    pub(crate) queued: Vec<Queues>,
+    /// By actor: what its connections have of transactions.
+    pub(crate) transactions: Vec<Transactions>,
     pub(crate) steps: usize,
     pub(crate) keyspaces: Vec<Arc<Keyspace>>,
     pub(crate) tracked: Tracked,
@@ -59,8 +59,8 @@ pub struct InProcess {
     /// Whether clients that nothing tells apart may stand for each other.
     pub(crate) symmetry: bool,
     pub(crate) watches: Arc<[Watch]>,
-    /// Whether any invariant needs a whole log.
-    wants_log: bool,
+    /// Whether any program watches keys.
+    watches_keys: bool,
     pub(crate) cache: OutcomeCache,
     pub(crate) opening: EventKind,
     pub(crate) servers: Servers,
@@ -88,7 +88,7 @@ impl InProcess {
         };
         Ok(Self {
             cache: OutcomeCache::new(scenario),
-            wants_log: watches.iter().any(|watch| watch.wants_log),
+            watches_keys: sends(scenario, |name| name == "WATCH"),
             watches,
             scenario: scenario.clone(),
             rules: rules.clone(),
@@ -99,6 +99,11 @@ impl InProcess {
             here: Trail::default(),
             root: None,
         })
+    }
+
+    /// Whether any invariant needs a whole log.
+    fn wants_log(&self) -> bool {
+        self.watches.iter().any(|watch| watch.wants_log)
     }
 
     fn fail(&self, operation: Option<&PlannedOperation>, why: String) -> ExploreError {
@@ -137,17 +142,19 @@ impl InProcess {
             self.take_reply(from, next, actor, &Reply::Lost("the link is cut".to_owned()), output)?;
             return Ok((touch, Vec::new()));
         }
-        let was_queued = &from.queued[actor.0 as usize].get(&server).cloned();
+        let pending = from.transactions[actor.0 as usize].get(&server).cloned().unwrap_or_default();
+        let watching = watching(from, server);
         let sender = servers::Sender {
             server,
             actor,
             operation: &name,
             keyspaces: &from.keyspaces,
             at: from.now,
-            queued: was_queued,
+            pending: &pending,
+            watching: &watching,
         };
         let sent = self.servers.send(&sender, &wire, &footprint);
-        let (reply, holds) = sent.map_err(|error| match error {
+        let servers::Sent { reply, holds, touched } = sent.map_err(|error| match error {
             // Supervision would report a dead server: it is the command that does not end.
             ExploreError::Engine(EngineError::ServerLost { why, .. }) if client::is_silence(&why) => self
                 .fail(
@@ -156,10 +163,11 @@ impl InProcess {
                 ),
             error => error,
         })?;
-        let (runs, keys) = match (was_queued, footprint.transaction) {
+        let (runs, keys) = match (&pending.queued, footprint.transaction) {
             (Some(queued), Transaction::Ends) => {
-                let mut keys = Vec::new();
-                for words in queued.iter() {
+                let mut keys =
+                    vec![Some(cells(self.servers.name(server), &pending.watched().collect::<Vec<_>>()))];
+                for words in queued {
                     let wire = Wire {
                         server: self.servers.name(server).to_owned(),
                         command: Command::Redis(words.clone()),
@@ -169,7 +177,7 @@ impl InProcess {
                 }
                 (true, keys)
             }
-            (Some(_), _) | (None, Transaction::Begins) => (false, Vec::new()),
+            (Some(_), _) | (None, Transaction::Begins | Transaction::Unwatches) => (false, Vec::new()),
             (None, _) => (true, vec![footprint.keys.clone()]),
         };
         for keys in keys {
@@ -178,15 +186,13 @@ impl InProcess {
                 None => touch.all = true,
             }
         }
-        if was_queued.is_some() || footprint.transaction != Transaction::None {
-            let queues = &mut next.queued[actor.0 as usize];
-            match (footprint.transaction, queues.get_mut(&server)) {
-                (Transaction::Begins, None) => drop(queues.insert(server, Arc::default())),
-                (Transaction::Ends, _) => drop(queues.remove(&server)),
-                (_, Some(queued)) => Arc::make_mut(queued).push(servers::words(&wire)),
-                (Transaction::None, None) => {}
+        for touched in touched {
+            if let Some(pending) = next.transactions[touched.0 as usize].get_mut(&server) {
+                Arc::make_mut(pending).touch();
             }
-            self.servers.note_queued(actor, server, queues);
+        }
+        if pending.queued.is_some() || footprint.transaction != Transaction::None {
+            self.go_on(from, next, actor, server, &wire, footprint.transaction);
         }
         if let Some(holds) = holds.filter(|_| runs) {
             let keys = from.keyspaces[server].differences(&holds, from.now);
@@ -203,6 +209,10 @@ impl InProcess {
         let refused = matches!(&reply, Reply::Value(value) if value.is_null() || zero && *value == 0);
         let may_write = runs && !footprint.reads_only && !(refused && touch.writes.is_empty());
         let handled = if may_write { touch.reads.clone() } else { Vec::new() };
+        if self.watches_keys {
+            // Whoever watches a key sees what is done to it even if it is the same afterwards.
+            touch.writes.extend(handled.iter().cloned());
+        }
         let heard = if lost.is_empty() { reply } else { Reply::Lost("the connection broke".to_owned()) };
         if !lost.is_empty() {
             self.disconnect(next, server, |client| client.actors.contains(&(actor.0 as usize)));
@@ -210,6 +220,38 @@ impl InProcess {
         }
         self.take_reply(from, next, actor, &heard, output)?;
         Ok((touch, handled))
+    }
+
+    /// What an actor's connection has of a transaction after a command that belongs to one.
+    fn go_on(
+        &mut self,
+        from: &Node,
+        next: &mut Node,
+        actor: ActorId,
+        server: usize,
+        wire: &Wire,
+        transaction: Transaction,
+    ) {
+        let transactions = &mut next.transactions[actor.0 as usize];
+        let mut pending = transactions.remove(&server).unwrap_or_default();
+        let has = Arc::make_mut(&mut pending);
+        match (transaction, &mut has.queued) {
+            (Transaction::Ends, Some(_)) => *has = Pending::default(),
+            (_, Some(queued)) => queued.push(servers::words(wire)),
+            (Transaction::Begins, None) => has.queued = Some(Vec::new()),
+            (Transaction::Watches, None) => {
+                let words = servers::words(wire);
+                let there = |key: &str| is_there(&from.keyspaces[server], key, from.now);
+                has.watch(words.get(1..).unwrap_or_default(), there);
+            }
+            (Transaction::Unwatches, None) => has.unwatch(),
+            // The end of none is an error.
+            (Transaction::Ends | Transaction::None, None) => {}
+        }
+        if *has != Pending::default() {
+            transactions.insert(server, pending);
+        }
+        self.servers.note(actor, server, transactions);
     }
 
     fn take_reply(
@@ -236,10 +278,10 @@ impl InProcess {
         }
     }
 
-    /// The connections of some clients to a server break: what was queued on them since MULTI is gone.
+    /// The connections of some clients to a server break: what they had of transactions is gone.
     fn disconnect(&self, next: &mut Node, server: usize, which: impl Fn(&ClientPlan) -> bool) {
         for client in self.scenario.clients.iter().filter(|client| which(client)) {
-            client.actors.clone().for_each(|n| drop(next.queued[n].remove(&server)));
+            client.actors.clone().for_each(|n| drop(next.transactions[n].remove(&server)));
         }
     }
 
@@ -287,7 +329,7 @@ impl InProcess {
             Pick::Crash(client) => {
                 for n in self.scenario.clients[client].actors.clone() {
                     next.actors[program::actor_id(n)].kill();
-                    next.queued[n].clear();
+                    next.transactions[n].clear();
                 }
                 Ok(())
             }
@@ -315,7 +357,7 @@ impl InProcess {
         passed.map_err(|failure| self.fail(None, failure.why))?;
         let Output { now, events: mut kinds } = output;
         next.now = now;
-        if self.wants_log {
+        if self.wants_log() {
             let changed = |n: usize| !Arc::ptr_eq(&from.keyspaces[n], &next.keyspaces[n]);
             if (0..next.keyspaces.len()).any(changed) {
                 let states = self.servers.states(&next.keyspaces, now)?.into_iter();
@@ -386,6 +428,16 @@ impl InProcess {
     }
 }
 
+/// Those who watch keys on a server of which none has been touched yet.
+fn watching(node: &Node, server: usize) -> Vec<(ActorId, Arc<Pending>)> {
+    let each = node.actors.ids().filter(|actor| !node.actors[*actor].is_over());
+    let pending = each.filter_map(|actor| {
+        let pending = node.transactions[actor.0 as usize].get(&server)?;
+        pending.is_watching().then(|| (actor, Arc::clone(pending)))
+    });
+    pending.collect()
+}
+
 /// In how many milliseconds the next key ends, as a choice says it, which overshoots by 2.
 fn next_expiry(node: &Node) -> Option<u64> {
     let now = node.now.as_millis();
@@ -445,13 +497,13 @@ impl Explorer for InProcess {
         let keyspaces = keyspaces.collect::<Result<Vec<_>, _>>()?;
         let mut kinds = vec![self.opening.clone()];
         kinds.extend(output.events);
-        if self.wants_log {
+        if self.wants_log() {
             let states = self.servers.states(&keyspaces, output.now)?;
             kinds.extend(states.into_iter().map(EventKind::State));
         }
         let beginning = kinds.into_iter().map(|kind| Event { at: output.now, kind }).collect();
         let mut node = Node {
-            queued: vec![Queues::new(); actors.len()],
+            transactions: vec![Transactions::new(); actors.len()],
             actors,
             now: output.now,
             tally: Tally::new(&self.scenario),

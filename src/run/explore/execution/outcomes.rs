@@ -138,7 +138,7 @@ impl InProcess {
         };
         let mut broken: Vec<Broken> = node.tracked.broken(&self.scenario).collect();
         broken.extend(node.broken.iter().cloned());
-        let cut = self.situation(&node).is_cut(&self.rules);
+        let cut = self.situation(node).is_cut(&self.rules);
         Ok(Ending {
             outcome,
             cut,

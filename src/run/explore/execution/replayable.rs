@@ -11,7 +11,7 @@ const DEPENDS_ON_MORE: &str =
 /// Commands of a lesson with which an order cannot be carried out again, or not be gone back on; why; and whether scripts
 /// may not call them either, as far as the server itself lets them. What no lesson may send is not listed.
 const REFUSED: &[(&str, &str, bool)] = &[
-    ("HELLO CLIENT QUIT WATCH UNWATCH READONLY", CHANGES_THE_CONNECTION, false),
+    ("HELLO CLIENT QUIT READONLY", CHANGES_THE_CONNECTION, false),
     ("SELECT SWAPDB MOVE", CHANGES_THE_CONNECTION, true),
     (
         "TIME LASTSAVE INFO EXPIREAT PEXPIREAT EXPIRETIME PEXPIRETIME HEXPIRE HPEXPIRE HEXPIREAT HPEXPIREAT HGETEX \

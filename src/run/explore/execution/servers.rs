@@ -27,11 +27,53 @@ use crate::{
     },
 };
 
-/// The commands that wait on a connection since MULTI.
-pub(crate) type Queue = Option<Arc<Vec<Vec<String>>>>;
+/// What a connection has of a transaction that is not over.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Pending {
+    /// The keys that it watches, and whether each was there when it began to.
+    watched: BTreeMap<String, bool>,
+    /// Whether something has been done to one of them since.
+    touched: bool,
+    /// The commands that wait since MULTI.
+    pub(crate) queued: Option<Vec<Vec<String>>>,
+}
 
-/// The same of all connections of an actor, by server.
-pub(crate) type Queues = BTreeMap<usize, Arc<Vec<Vec<String>>>>;
+/// The same of all connections of an actor that have something of one, by server.
+pub(crate) type Transactions = BTreeMap<usize, Arc<Pending>>;
+
+impl Pending {
+    /// Whether anything that is done to keys may yet matter to it.
+    pub(crate) fn is_watching(&self) -> bool {
+        !self.watched.is_empty() && !self.touched
+    }
+
+    pub(crate) fn watched(&self) -> impl Iterator<Item = &str> {
+        self.watched.keys().map(String::as_str)
+    }
+
+    pub(crate) fn watch(&mut self, keys: &[String], there: impl Fn(&str) -> bool) {
+        for key in keys {
+            self.watched.entry(key.clone()).or_insert_with(|| there(key));
+        }
+    }
+
+    pub(crate) fn unwatch(&mut self) {
+        self.watched.clear();
+        self.touched = false;
+    }
+
+    pub(crate) fn touch(&mut self) {
+        self.touched = true;
+    }
+
+    /// Whether `EXEC` does nothing: something was done to a key, or one has ended.
+    fn fails(&self, there: impl Fn(&str) -> bool) -> bool {
+        self.touched || self.watched.iter().any(|(key, was_there)| *was_there && !there(key))
+    }
+}
+
+/// A key that is nobody's: what is done to it is seen by whoever watches it.
+const TOUCHED: &str = "lockstep:touched";
 
 /// A server, and what it is known to hold.
 pub(crate) struct Connection {
@@ -61,10 +103,11 @@ impl Connection {
     }
 }
 
-/// A connection of an actor's own, for a transaction, and what is queued on it.
+/// A connection of an actor's own, for a transaction, and what it has of one; nothing where keys are watched, because putting
+/// keys back is seen there.
 struct Transacting {
     resp: RespConnection,
-    queued: Queue,
+    has: Option<Arc<Pending>>,
 }
 
 /// Who sends a command from where.
@@ -75,8 +118,10 @@ pub(crate) struct Sender<'p> {
     pub(crate) operation: &'p str,
     pub(crate) keyspaces: &'p [Arc<Keyspace>],
     pub(crate) at: LessonTime,
-    /// What waits on the actor's connection to that server.
-    pub(crate) queued: &'p Queue,
+    /// What the actor's connection to that server has of a transaction.
+    pub(crate) pending: &'p Pending,
+    /// The others, and the actor itself, who watch keys there.
+    pub(crate) watching: &'p [(ActorId, Arc<Pending>)],
 }
 
 pub(crate) struct Servers {
@@ -220,15 +265,52 @@ impl Servers {
         done.map_err(|why| self.lost(server, why))
     }
 
-    /// Sends a command at a place. Gives the reply, and what the server holds then, where that may have changed.
+    /// Sends a command at a place.
     pub(crate) fn send(
         &mut self,
         from: &Sender<'_>,
         wire: &Wire,
         footprint: &Footprint,
-    ) -> Result<(Reply, Option<Arc<Keyspace>>), ExploreError> {
+    ) -> Result<Sent, ExploreError> {
         self.set_time(from.at)?;
-        if from.queued.is_some() || footprint.transaction != Transaction::None {
+        let runs = from.pending.queued.is_none() || footprint.transaction == Transaction::Ends;
+        if footprint.reads_only || from.watching.is_empty() || !runs {
+            let (reply, holds) = self.send_unwatched(from, wire, footprint)?;
+            return Ok(Sent { reply, holds, touched: Vec::new() });
+        }
+        // Whether it does something to a key that somebody watches, the server says.
+        let before = self.restore(from.server, &from.keyspaces[from.server], from.at)?;
+        self.flush(from.server, before)?;
+        for (actor, pending) in from.watching {
+            let transacting = self.transacting(*actor, from.server)?;
+            let mut commands = transacting.clear();
+            transacting.resp.push(std::iter::once("WATCH").chain(pending.watched()));
+            commands += 1;
+            transacting.done(commands).map_err(|why| self.lost(from.server, why))?;
+        }
+        let (reply, holds) = self.send_unwatched(from, wire, footprint)?;
+        let mut touched = Vec::new();
+        for (actor, _) in from.watching {
+            let transacting = self.transacting(*actor, from.server)?;
+            transacting.resp.push(["MULTI"]);
+            transacting.resp.push(["EXEC"]);
+            let answers = transacting.resp.ask().map_err(|why| self.lost(from.server, why))?;
+            if let Some(Reply::Value(value)) = answers.into_iter().nth(1).map(Answer::into_reply)
+                && value.is_null()
+            {
+                touched.push(*actor);
+            }
+        }
+        Ok(Sent { reply, holds, touched })
+    }
+
+    fn send_unwatched(
+        &mut self,
+        from: &Sender<'_>,
+        wire: &Wire,
+        footprint: &Footprint,
+    ) -> Result<(Reply, Option<Arc<Keyspace>>), ExploreError> {
+        if from.pending.queued.is_some() || footprint.transaction != Transaction::None {
             return self.send_in_transaction(from, wire, footprint);
         }
         let server = from.server;
@@ -307,24 +389,19 @@ impl Servers {
             let before = self.restore(server, &from.keyspaces[server], from.at)?;
             self.flush(server, before)?;
         }
-        let transacting = match self.transacting.entry((from.actor, server)) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => {
-                let name = &self.connections[server].name;
-                let opened = RespConnection::open(&setup::address(&self.lab, name), self.lab.password());
-                let resp = opened.map_err(|why| lost(name, why))?;
-                new.insert(Transacting { resp, queued: None })
-            }
-        };
-        let before = transacting.queue(from.queued);
+        let there = |key: &str| is_there(&from.keyspaces[server], key, from.at);
+        // A command that waits is looked at by the server, and nothing else.
+        let fails = ends && from.pending.fails(there);
+        let transacting = self.transacting(from.actor, server)?;
+        let before = transacting.bring_to(from.pending, ends, fails);
         push(&mut transacting.resp, wire);
-        let queued = from.queued.iter().flat_map(|queued| queued.iter());
+        let queued = from.pending.queued.iter().flatten();
         let opaque = ends && queued.into_iter().any(|words| is_opaque(words));
-        let observer = &mut self.connections[server];
-        let counted = if opaque { Some(observer.counts()?) } else { None };
-        let answers = transacting.resp.ask().map_err(|why| lost(&observer.name, why))?;
+        let counted = if opaque { Some(self.connections[server].counts()?) } else { None };
+        let answers = self.transacting(from.actor, server)?.resp.ask();
+        let answers = answers.map_err(|why| self.lost(server, why))?;
         if let Some(counted) = counted {
-            check_calls(from, wire, &counted, &observer.counts()?)?;
+            check_calls(from, wire, &counted, &self.connections[server].counts()?)?;
         }
         let reply = answers.into_iter().nth(before);
         let reply = reply.map_or_else(none, Answer::into_reply);
@@ -332,10 +409,24 @@ impl Servers {
         Ok((reply, holds))
     }
 
-    /// Remembers what waits on an actor's connection to a server.
-    pub(crate) fn note_queued(&mut self, actor: ActorId, server: usize, queued: &Queues) {
+    /// An actor's connection to a server for transactions.
+    fn transacting(&mut self, actor: ActorId, server: usize) -> Result<&mut Transacting, ExploreError> {
+        Ok(match self.transacting.entry((actor, server)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let name = &self.connections[server].name;
+                let opened = RespConnection::open(&setup::address(&self.lab, name), self.lab.password());
+                let resp = opened.map_err(|why| lost(name, why))?;
+                new.insert(Transacting { resp, has: None })
+            }
+        })
+    }
+
+    /// Remembers what an actor's connection to a server has of a transaction.
+    pub(crate) fn note(&mut self, actor: ActorId, server: usize, transactions: &Transactions) {
         if let Some(transacting) = self.transacting.get_mut(&(actor, server)) {
-            transacting.queued = queued.get(&server).cloned();
+            let has = transactions.get(&server).filter(|pending| pending.watched.is_empty());
+            transacting.has = has.cloned();
         }
     }
 
@@ -389,26 +480,62 @@ impl Servers {
     }
 }
 
+/// What became of a command.
+pub(crate) struct Sent {
+    pub(crate) reply: Reply,
+    /// What the server holds then, where that may have changed.
+    pub(crate) holds: Option<Arc<Keyspace>>,
+    /// Those who watch a key to which it has done something.
+    pub(crate) touched: Vec<ActorId>,
+}
+
 impl Transacting {
-    /// Adds what makes this connection have queued what is wanted. Gives how many answers that makes.
-    fn queue(&mut self, wanted: &Queue) -> usize {
-        let mut commands = 0;
-        if self.queued != *wanted {
-            if self.queued.is_some() {
-                self.resp.push(["DISCARD"]);
-                commands += 1;
-            }
-            if let Some(queued) = wanted {
-                self.resp.push(["MULTI"]);
-                for words in queued.iter() {
-                    self.resp.push(words);
-                }
-                commands += 1 + queued.len();
+    /// Adds what ends whatever this connection has of a transaction. Gives how many answers that makes.
+    fn clear(&mut self) -> usize {
+        // It may be an error, if there was nothing.
+        self.resp.push(["DISCARD"]);
+        self.resp.push(["UNWATCH"]);
+        self.has = None;
+        2
+    }
+
+    /// Adds what makes this connection have of a transaction what is wanted: for a command that waits, or for the end. Gives how
+    /// many answers that makes.
+    fn bring_to(&mut self, wanted: &Pending, ends: bool, fails: bool) -> usize {
+        let has = self.has.take();
+        if has.as_deref() == Some(wanted) {
+            return 0;
+        }
+        let mut commands = self.clear();
+        if ends && !wanted.watched.is_empty() {
+            self.resp.push(["WATCH", TOUCHED].into_iter().chain(wanted.watched()));
+            commands += 1;
+            if fails {
+                self.resp.push(["SET", TOUCHED, ""]);
+                self.resp.push(["DEL", TOUCHED]);
+                commands += 2;
             }
         }
-        self.queued = None;
+        if let Some(queued) = &wanted.queued {
+            self.resp.push(["MULTI"]);
+            for words in queued {
+                self.resp.push(words);
+            }
+            commands += 1 + queued.len();
+        }
         commands
     }
+
+    /// Sends what was added; what only ends something may be refused.
+    fn done(&mut self, commands: usize) -> Result<(), String> {
+        let last = self.resp.ask()?.into_iter().nth(commands - 1);
+        last.map_or(Ok(()), Answer::done)
+    }
+}
+
+/// Whether a key is there at a time.
+pub(crate) fn is_there(keyspace: &Keyspace, key: &str, at: LessonTime) -> bool {
+    keyspace.get(key.as_bytes()).is_some_and(|entry| entry.lives(at))
 }
 
 /// An order's time is not the clock's, which never goes back. It is whole milliseconds, as a key's end is; the

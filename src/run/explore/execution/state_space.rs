@@ -15,7 +15,7 @@ use super::{
     in_process::{InProcess, Node},
     keyspace::Keyspace,
     rules::{ClientState, Tally},
-    servers::Queues,
+    servers::Transactions,
     symmetry::Symmetry,
     tracked::Tracked,
     trail::Trail,
@@ -84,8 +84,8 @@ struct Moved {
     events: Vec<EventKind>,
 }
 
-/// An actor, and what its connections have queued since MULTI.
-type Local = (Arc<Actor>, Queues);
+/// An actor, and what its connections have of transactions.
+type Local = (Arc<Actor>, Transactions);
 
 pub(crate) struct CollapsedStates<'x> {
     explorer: &'x mut InProcess,
@@ -169,17 +169,17 @@ impl<'x> CollapsedStates<'x> {
     }
 
     /// The number of an actor's local state.
-    fn local(&mut self, n: usize, actor: &Arc<Actor>, queues: &Queues) -> u32 {
+    fn local(&mut self, n: usize, actor: &Arc<Actor>, transactions: &Transactions) -> u32 {
         let program = actor.program();
         let live = self.live.entry(Arc::as_ptr(program)).or_insert_with(|| LiveNames::of(program));
-        let waits = Some(queues).filter(|queues| !queues.is_empty() && !actor.is_over());
+        let waits = Some(transactions).filter(|transactions| !transactions.is_empty() && !actor.is_over());
         let told = |bounded| format!("{} {waits:?}", actor.local_state(live, bounded));
         let (local, new) = self.locals.insert_full(told(true));
         if new {
             self.loops.push(id(self.unbounded.insert_full(told(false)).0));
             self.actors.push(vec![None; self.explorer.scenario.actors.len()]);
         }
-        self.actors[local][n].get_or_insert_with(|| (Arc::clone(actor), queues.clone()));
+        self.actors[local][n].get_or_insert_with(|| (Arc::clone(actor), transactions.clone()));
         id(local)
     }
 
@@ -188,7 +188,7 @@ impl<'x> CollapsedStates<'x> {
         let known = &mut self.actors[local as usize];
         if known[n].is_none() {
             let any = known.iter().flatten().next().cloned();
-            known[n] = any.map(|(actor, queues)| (Arc::new(actor.with_id(actor_id(n))), queues));
+            known[n] = any.map(|(actor, transactions)| (Arc::new(actor.with_id(actor_id(n))), transactions));
         }
         // Each was inserted with an actor that is in it.
         known[n].as_ref().unwrap_or_else(|| unreachable!())
@@ -277,7 +277,7 @@ impl<'x> CollapsedStates<'x> {
     fn encode(
         &mut self,
         node: &Node,
-        before: Option<(&Node, &State)>,
+        before: Option<(&Node, &[u32])>,
         broken: u64,
     ) -> Result<(Vec<u32>, Option<Witness>), ExploreError> {
         let known = before.and_then(|(_, state)| self.witnesses.get(state)).cloned();
@@ -292,13 +292,13 @@ impl<'x> CollapsedStates<'x> {
         state[SKEWED] = node.tally.skewed;
         (state[HISTORY], state[CONTENTS]) = (history, contents);
         for n in 0..node.actors.len() {
-            let (actor, queues) = (node.actors.shared(actor_id(n)), &node.queued[n]);
+            let (actor, transactions) = (node.actors.shared(actor_id(n)), &node.transactions[n]);
             let same = before.filter(|(known, _)| {
-                Arc::ptr_eq(known.actors.shared(actor_id(n)), actor) && known.queued[n] == *queues
+                Arc::ptr_eq(known.actors.shared(actor_id(n)), actor) && known.transactions[n] == *transactions
             });
             let local = match same {
                 Some((_, state)) => self.slots[state[SLOTS + n] as usize].local,
-                None => self.local(n, actor, queues),
+                None => self.local(n, actor, transactions),
             };
             let client = node.tally.clients[self.symmetry.client_of(n)];
             state.push(self.slot(n, local, &node.tracked, client));
@@ -336,7 +336,7 @@ impl<'x> CollapsedStates<'x> {
 
     /// A node in this state.
     fn decode(&mut self, state: &[u32]) -> Node {
-        let (mut actors, mut queued, mut holders, mut dead) = (vec![], vec![], vec![], vec![]);
+        let (mut actors, mut transactions, mut holders, mut dead) = (vec![], vec![], vec![], vec![]);
         let mut tally = Tally {
             moves: state[MOVES] as usize,
             faults: (state[FAULTS] >> 16) as usize,
@@ -348,10 +348,10 @@ impl<'x> CollapsedStates<'x> {
             let slot = &self.slots[*slot as usize];
             tally.clients[self.symmetry.client_of(n)] = slot.client;
             holders.extend(slot.holds.iter().map(|(lock, shares)| (actor_id(n), lock.clone(), *shares)));
-            let (actor, queues) = self.actor(slot.local, n).clone();
+            let (actor, own) = self.actor(slot.local, n).clone();
             dead.extend(matches!(actor.state(), ActorState::Dead).then(|| actor_id(n)));
             actors.push(actor);
-            queued.push(queues);
+            transactions.push(own);
         }
         let witness = self.witnesses.get(state);
         let mut tracked = self.tracked[state[HISTORY] as usize].clone();
@@ -363,7 +363,7 @@ impl<'x> CollapsedStates<'x> {
             actors: Actors::of(actors),
             now: time(state),
             tally,
-            queued,
+            transactions,
             steps: witness.map_or(0, |witness| witness.steps),
             keyspaces: self.contents[state[CONTENTS] as usize].clone(),
             tracked,
@@ -376,11 +376,11 @@ impl<'x> CollapsedStates<'x> {
     fn successor(
         &mut self,
         node: &Node,
-        state: &State,
+        state: &[u32],
         pick: Pick,
     ) -> Result<(State, Vec<usize>), ExploreError> {
         let Pick::Move(actor) = pick else { return self.uncached_successor(node, state, pick) };
-        if !self.past.is_empty() {
+        if !self.past.is_empty() || others_watch(node, actor) {
             return self.uncached_successor(node, state, pick);
         }
         let n = actor.0 as usize;
@@ -389,7 +389,7 @@ impl<'x> CollapsedStates<'x> {
         if !self.moves.contains_key(&key) {
             let (next, _) = self.explorer.take(node, pick)?;
             let moved = Moved {
-                local: self.local(n, next.actors.shared(actor), &next.queued[n]),
+                local: self.local(n, next.actors.shared(actor), &next.transactions[n]),
                 contents: self.contents(&next.keyspaces, next.now),
                 events: next
                     .trail
@@ -428,7 +428,7 @@ impl<'x> CollapsedStates<'x> {
     fn uncached_successor(
         &mut self,
         node: &Node,
-        state: &State,
+        state: &[u32],
         pick: Pick,
     ) -> Result<(State, Vec<usize>), ExploreError> {
         let (next, _) = self.explorer.take(node, pick)?;
@@ -457,7 +457,7 @@ impl StateSpace for CollapsedStates<'_> {
         Ok(state)
     }
 
-    fn successors(&mut self, state: &State) -> Result<Successors, ExploreError> {
+    fn successors(&mut self, state: &[u32]) -> Result<Successors, ExploreError> {
         let node = self.decode(state);
         let picks = self.explorer.situation(&node).picks(&self.explorer.rules);
         if picks.is_empty() {
@@ -477,12 +477,12 @@ impl StateSpace for CollapsedStates<'_> {
         Ok(Successors::Steps(steps))
     }
 
-    fn broken(&self, state: &State) -> u64 {
+    fn broken(&self, state: &[u32]) -> u64 {
         wide(state, BROKEN)
     }
 
-    fn recurring(&mut self, state: &State) -> Recurring {
-        let mut recurring = state.clone();
+    fn recurring(&mut self, state: &[u32]) -> Recurring {
+        let mut recurring = State::from(state);
         for at in [MOVES, HISTORY, BROKEN, BROKEN + 1] {
             recurring[at] = 0;
         }
@@ -507,7 +507,7 @@ impl StateSpace for CollapsedStates<'_> {
 
     fn concrete(
         &mut self,
-        state: &State,
+        state: &[u32],
         pick: Pick,
         permutation: &Permutation,
     ) -> Result<(Pick, Permutation), ExploreError> {
@@ -523,6 +523,12 @@ impl StateSpace for CollapsedStates<'_> {
         let (_, from) = self.successor(&node, state, pick)?;
         Ok((concrete, from.into_iter().map(|n| permutation[n]).collect()))
     }
+}
+
+/// Whether a move of an actor may change what others have of transactions.
+fn others_watch(node: &Node, actor: ActorId) -> bool {
+    let others = node.transactions.iter().enumerate().filter(|(n, _)| *n != actor.0 as usize);
+    others.flat_map(|(_, own)| own.values()).any(|pending| pending.is_watching())
 }
 
 /// Whether something counts, or changes who holds what.
