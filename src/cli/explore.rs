@@ -118,8 +118,9 @@ pub(crate) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
             let waits = |stuck| matches!(stuck, Stuck::LostWakeup | Stuck::Deadlock);
             // Who says after how many moves an order is cut, is content with what goes on until then.
             let stuck = args.moves.is_none() && found.stuck.iter().any(|kind| waits(kind.stuck));
-            if args.expect_none && (found.violations > 0 || unknown || stuck)
-                || args.expect_ends && (!found.stuck.is_empty() || args.moves.is_none() && found.cut > 0)
+            if args.expect_none && (found.violations > 0 || unknown || stuck || !found.complete)
+                || args.expect_ends
+                    && (!found.stuck.is_empty() || args.moves.is_none() && found.cut > 0 || !found.complete)
             {
                 code = NOT_SHOWN;
             }
@@ -133,7 +134,7 @@ pub(crate) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
                 let words = words::CUT_IS_UNKNOWN.with(global.lang(), &[&counts[0], &counts[1]]);
                 print::line(&format!("    {words}"))?;
             }
-            if !found.complete {
+            if !found.complete && !found.full {
                 code = INTERRUPTED;
                 break;
             }
@@ -253,6 +254,8 @@ fn json_line(scenario: &Scenario, found: &Explored, moves: usize) -> Value {
         "pruned": number(found.pruned),
         "states": found.states,
         "transitions": found.transitions,
+        "states_left": found.states_left,
+        "bytes": found.bytes,
         "cut": number(found.cut),
         "violations": number(found.violations),
         "broken": broken.collect::<Vec<_>>(),
@@ -276,7 +279,8 @@ fn summary(scenario: &Scenario, found: &Explored, lang: Lang) -> String {
     let mut lines = vec![if found.states > 0 {
         let (states, steps) = (found.states.to_string(), found.transitions.to_string());
         let rate = a_second(found.transitions);
-        let values = [lesson, variant, &orders, &states, &steps, &seconds, &rate, &violations, &cut];
+        let each = (found.bytes / found.states.max(1)).to_string();
+        let values = [lesson, variant, &orders, &states, &steps, &each, &seconds, &rate, &violations, &cut];
         words::EXPLORED_STATES.with(lang, &values.map(String::as_str))
     } else {
         let (tried, pruned) = (found.tried.to_string(), found.pruned.to_string());
@@ -284,7 +288,10 @@ fn summary(scenario: &Scenario, found: &Explored, lang: Lang) -> String {
         let values = [lesson, variant, &tried, &seconds, &rate, &pruned, &orders, &violations, &cut];
         words::EXPLORED.with(lang, &values.map(String::as_str))
     }];
-    if !found.complete {
+    if found.full {
+        let known = (found.states + found.states_left).to_string();
+        lines.push(format!("    {}", words::FULL.with(lang, &[&found.states.to_string(), &known])));
+    } else if !found.complete {
         lines.push(format!("    {}", words::INCOMPLETE.get(lang)));
     } else if found.orders() == 1 {
         lines.push(format!("    {}", words::ONE_ORDER.get(lang)));
@@ -295,7 +302,9 @@ fn summary(scenario: &Scenario, found: &Explored, lang: Lang) -> String {
     // Each has its own shortest order; of one alone it stands at the margin.
     let indent = if found.broken.len() > 1 { "      " } else { "    " };
     for (invariant, orders) in &found.broken {
-        lines.push(format!("    {}", words::BROKEN.with(lang, &[&orders.to_string(), invariant])));
+        // Of a search that was stopped these are those of which the end is known.
+        let orders = if found.complete { orders.to_string() } else { format!("≥ {orders}") };
+        lines.push(format!("    {}", words::BROKEN.with(lang, &[&orders, invariant])));
         let Some(known) = found.each.iter().find(|known| known.name == *invariant) else { continue };
         let Some(shortest) = &known.shortest else { continue };
         let order = if shortest.moves.is_empty() {
@@ -306,6 +315,10 @@ fn summary(scenario: &Scenario, found: &Explored, lang: Lang) -> String {
         lines.push(format!("{indent}{}", words::SHORTEST.with(lang, &[&order])));
         lines.extend(known.why.as_ref().map(|why| format!("{indent}{}", why.get(lang))));
     }
-    lines.extend(found.stuck.iter().map(|kind| format!("    {}", kind.text().get(lang))));
+    for kind in &found.stuck {
+        lines.push(format!("    {}", kind.says.get(lang)));
+        let first = kind.order.as_ref().map(|order| order.moves.join(" → "));
+        lines.extend(first.map(|first| format!("      {}", words::FIRST.with(lang, &[&first]))));
+    }
     lines.join("\n")
 }

@@ -56,9 +56,9 @@ pub const EXPLORED: Words = Words::new(
     "{} · {}：试了 {} 种顺序，用时 {} 秒（每秒 {} 种），另有 {} 种结果必然相同、不必再试；总共 {} 种顺序，其中 {} 种出错，{} 种到步数上限为止",
 );
 pub const EXPLORED_STATES: Words = Words::new(
-    "{} · {}: {} orders through {} states and {} steps between them, in {} s ({} steps a second); of these orders {} \
-     violate and {} were cut at the bound",
-    "{} · {}：共 {} 种顺序，经过 {} 个状态、{} 条转移，用时 {} 秒（每秒 {} 条转移）；其中 {} 种出错，{} 种到步数上限为止",
+    "{} · {}: {} orders through {} states and {} steps between them, {} bytes a state, in {} s ({} steps a second); of these \
+     orders {} violate and {} were cut at the bound",
+    "{} · {}：共 {} 种顺序，经过 {} 个状态、{} 条转移，每个状态 {} 字节，用时 {} 秒（每秒 {} 条转移）；其中 {} 种出错，{} 种到步数上限为止",
 );
 pub const EXPLORING_STATES: Words = Words::new("{} states, {} a second", "{} 个状态，每秒 {} 个");
 // Exercises.
@@ -110,6 +110,13 @@ pub const CUT_IS_UNKNOWN: Words = Words::new(
 pub const BEFORE_ALL: Words = Words::new("broken before the first move", "第一步之前就已违反");
 pub const INCOMPLETE: Words =
     Words::new("INTERRUPTED: this is only what was found until then", "已中断：以上只是到中断时为止的结果");
+/// How many states were gone on from, how many are known.
+pub const FULL: Words = Words::new(
+    "NOT COMPLETE: the states take as much memory as they may. {} of {} known states were gone on from, the nearest first; \
+     what lies behind the others is not counted. Fewer clients or --moves make it complete",
+    "没有试完：状态占用的内存已达上限。从近到远展开了 {} 个状态，已知的共有 {} 个，其余状态之后的顺序没有统计。减少客户端或 --moves 可以试完",
+);
+pub const FIRST: Words = Words::new("the first of them: {}", "其中第一种：{}");
 pub const BROKEN: Words = Words::new("{} break: {}", "{} 种违反：{}");
 pub const STARTS: Words = Words::new("starting servers", "正在启动服务器");
 /// While it goes on: tried, left out, rate, time left, violations.

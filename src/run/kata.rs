@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     lab::LabOptions,
-    lesson::{Explore, ExploreExpect, Loaded, Scenario, Source, plan::NeverPlan},
+    lesson::{Explore, ExploreExpect, Loaded, MOVES, Scenario, Source, plan::NeverPlan},
     log::{EventKind, Log},
     text::{Text, both},
     verdict::{self, why},
@@ -54,7 +54,7 @@ pub enum FailureKind {
     Stuck,
     /// What some order must bring about is in none: the answer is too cautious.
     TooSafe,
-    /// There was one order only, and it proves nothing.
+    /// There was one order only, or not all were gone through to their end, which proves nothing.
     OneOrder,
 }
 
@@ -100,15 +100,27 @@ async fn failure(
         let breaches = verdict::breaches(scenario, &order.log).unwrap_or_default();
         let broken = breaches.first().and_then(|breach| scenario.invariants.get(breach.invariant));
         let says = broken.map(|plan| plan.says.clone()).unwrap_or_default();
-        let why = why::first(scenario, &order.log).map(|why| why.text);
         let in_vain = broken.is_some_and(|plan| match &plan.never {
             NeverPlan::That(never) => never.mentions().names(IN_VAIN),
             NeverPlan::Overlap(_) => false,
         });
         let kind = if in_vain { FailureKind::Stuck } else { FailureKind::Broken };
+        // Who asks in vain does so for what came long before, not for what came between two of its moves.
+        let why = if in_vain { None } else { why::first(scenario, &order.log).map(|why| why.text) };
         return Ok(Some(Failure { kind, says, order: Some(order), why }));
     }
+    let cut = found.cut;
     if let Some(seen) = proof::stuck(expected, &found) {
+        if found.stuck.is_empty() && cut > 0 {
+            // Nobody is known to be stuck: they were still under way where their orders were cut.
+            let moves = expected.moves.unwrap_or(MOVES);
+            let says = both!(
+                "{cut} orders were cut after {moves} moves, before everybody had come to the end: whether they do is not known. \
+                 An answer of fewer commands can be judged",
+                "有 {cut} 种顺序走满 {moves} 步还没有走到结尾，无法知道是否走得完；命令少一些的答案才能判定"
+            );
+            return Ok(Some(Failure { kind: FailureKind::OneOrder, says, order: None, why: None }));
+        }
         let order = carry_out(scenario, &controlled, seen.first.clone()).await?;
         let says = unfinished(scenario, &order.log);
         return Ok(Some(Failure { kind: FailureKind::Stuck, says, order: Some(order), why: None }));

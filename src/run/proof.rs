@@ -78,7 +78,7 @@ pub(super) fn stuck<'f>(expected: &Explore, found: &'f Explored) -> Option<&'f O
 fn result(expected: &Explore, found: &Explored, moves: usize) -> ClaimResult {
     let (violations, cut, orders) = (found.violations, found.cut, found.orders());
     // What comes after the end of an order that was cut is not known, unless its author is content with that many moves.
-    let told = expected.moves.is_some() || cut == 0;
+    let told = found.complete && (expected.moves.is_some() || cut == 0);
     let mut observed = Text::new(
         format!("{violations} of {orders} orders violate"),
         format!("{orders} 种顺序中有 {violations} 种出错"),
@@ -88,6 +88,10 @@ fn result(expected: &Explore, found: &Explored, moves: usize) -> ClaimResult {
             format!("{cut} were cut after {moves} moves"),
             format!("{cut} 种走满 {moves} 步后截断"),
         );
+        observed = Text::join(&[observed, more], ", ", "，");
+    }
+    if !found.complete {
+        let more = Text::new("and not every order was gone through", "并且没有试完所有顺序");
         observed = Text::join(&[observed, more], ", ", "，");
     }
     let unfinished = stuck(expected, found).map_or(0, |seen| seen.outcome.unfinished);

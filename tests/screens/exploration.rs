@@ -9,7 +9,7 @@ use lockstep::{
     log::{ActorId, Choice},
     run::{
         batch::{BatchUpdate, Finding},
-        explore::{Bounds, CarriedOut, Explored, Failing, OutcomeSeen, Progress},
+        explore::{Bounds, CarriedOut, Explored, Failing, OutcomeSeen, Progress, Stuck, StuckOrders},
         race::{Invariant, LockFate, Outcome},
     },
     text::Lang,
@@ -44,6 +44,9 @@ fn found(broken: bool, complete: bool) -> BatchUpdate {
         pruned: 65_432,
         states: 0,
         transitions: 0,
+        states_left: 0,
+        bytes: 0,
+        full: false,
         cut: 0,
         violations: if broken { 12 } else { 0 },
         broken: broken.then(|| ("overlap: lock".to_owned(), 12)).into_iter().collect(),
@@ -204,6 +207,46 @@ fn where_nothing_goes_wrong_it_says_so_within_its_bounds() {
     assert!(!stand.shows("were cut"), "{:#?}", stand.rows());
     stand.key(KeyCode::Enter);
     assert!(matches!(stand.app.mode(), Mode::Outcomes(_)));
+}
+
+/// An order in which somebody does not get to the end is stepped through as one is that goes wrong; where nothing else is found, it
+/// is what is looked at.
+#[test]
+fn an_order_that_does_not_end_is_stepped_through() {
+    for (lang, title, says) in [
+        (Lang::En, "The first that does not end", "never end"),
+        (Lang::Zh, "第一种走不到头的顺序", "永远不结束"),
+    ] {
+        for broken in [false, true] {
+            let mut stand = searching(lang, (120, 40));
+            let BatchUpdate::Found(mut finding) = found(broken, true) else {
+                panic!("a search that is over")
+            };
+            let order = CarriedOut {
+                choices: vec![Choice::Move { actor: ActorId(1) }],
+                moves: vec!["B.takes".to_owned(), "A.takes".to_owned()],
+                log: staged::misdelete(ClockKind::Controlled).log(),
+            };
+            finding.explored.stuck = vec![StuckOrders {
+                stuck: Stuck::Deadlock,
+                orders: 7,
+                says: text("7 never end", "7 种永远不结束"),
+                first: order.choices.clone(),
+                order: Some(order),
+            }];
+            stand.batch_update(BatchUpdate::Found(finding));
+            if broken {
+                assert!(stand.shows("1/2") && !stand.shows(title), "{:#?}", stand.rows());
+                stand.key(KeyCode::Right);
+            }
+            for words in [title, says, "B.takes → A.takes"] {
+                assert!(stand.shows(words), "{words}: {:#?}", stand.rows());
+            }
+            stand.key(KeyCode::Enter);
+            assert!(matches!(stand.app.mode(), Mode::Learning(_)));
+            assert!(stand.shows("B.takes → A.takes") && stand.shows(says), "{:#?}", stand.rows());
+        }
+    }
 }
 
 #[test]

@@ -20,6 +20,12 @@ pub struct Explored {
     /// Where orders were counted by states: how many states there are, and the steps between them.
     pub states: u64,
     pub transitions: u64,
+    /// States that were found and not gone on from.
+    pub states_left: u64,
+    /// How many bytes states and steps took, counting included.
+    pub bytes: u64,
+    /// Whether the search ended because they took as much as they may.
+    pub full: bool,
     /// Orders of both that were cut at the bound.
     pub cut: u128,
     /// Orders of both that broke something.
@@ -100,36 +106,40 @@ impl Unavoidable {
     }
 }
 
-impl StuckOrders {
-    pub fn text(&self) -> Text {
-        let orders = self.orders;
-        match self.stuck {
-            Stuck::GaveUp => both!(
+#[derive(Debug, Clone)]
+pub struct StuckOrders {
+    pub stuck: Stuck,
+    pub orders: u128,
+    /// What that means, in words.
+    pub says: Text,
+    /// The first of them.
+    pub first: Vec<Choice>,
+    /// The same, confirmed; where the search was stopped, as far as there was time for it.
+    pub order: Option<CarriedOut>,
+}
+
+impl Stuck {
+    /// What so many orders come to.
+    fn text(self, orders: u128) -> Text {
+        match self {
+            Self::GaveUp => both!(
                 "{orders} end early: a program met a reply that it does not handle, or a loop reached its bound (`at_most`)",
                 "{orders} 种提前结束：程序遇到了它没有处理的回复，或者循环达到了上限（`at_most`）"
             ),
-            Stuck::LostWakeup => both!(
+            Self::LostWakeup => both!(
                 "{orders} never end: somebody waits for a notification that nobody will bring about (lost wake-up)",
                 "{orders} 种永远不结束：有人在等一个再也不会来的通知（丢失唤醒）"
             ),
-            Stuck::Deadlock => both!(
+            Self::Deadlock => both!(
                 "{orders} never end, whatever happens next: somebody waits for what nobody will bring about (deadlock)",
                 "{orders} 种无论接下来怎么走都不会结束：有人在等永远不会发生的事（死锁）"
             ),
-            Stuck::Livelock => both!(
+            Self::Livelock => both!(
                 "{orders} go round: time passes, and everything comes to be as it was (livelock)",
                 "{orders} 种原地打转：时间在走，一切又回到原样（活锁）"
             ),
         }
     }
-}
-
-#[derive(Debug, Clone)]
-pub struct StuckOrders {
-    pub stuck: Stuck,
-    pub orders: u128,
-    /// The first of them.
-    pub first: Vec<Choice>,
 }
 
 /// An order that was carried out with client processes.
@@ -181,12 +191,21 @@ pub(crate) fn report(scenario: &Scenario, (found, complete, wall): Searched) -> 
     Explored {
         each: each.collect(),
         stuck: stuck
-            .map(|(stuck, (orders, first))| StuckOrders { stuck, orders, first: choices(&first) })
+            .map(|(stuck, (orders, first))| StuckOrders {
+                stuck,
+                orders,
+                says: stuck.text(orders),
+                first: choices(&first),
+                order: None,
+            })
             .collect(),
         tried: found.tried,
         pruned: found.orders.saturating_sub(u128::from(found.tried)),
         states: found.states,
         transitions: found.transitions,
+        states_left: found.states_left,
+        bytes: found.bytes,
+        full: found.full,
         cut: found.cut,
         violations: found.violations,
         broken: found.by_invariant.into_iter().map(|(n, orders)| (name(n), orders)).collect(),
@@ -199,12 +218,14 @@ pub(crate) fn report(scenario: &Scenario, (found, complete, wall): Searched) -> 
     }
 }
 
-/// The shortest orders carried out again, with client processes. Each must break its invariant there, too.
+/// The shortest orders, and the first that are stuck, carried out again, with client processes. Each must break its invariant
+/// there, too, or leave somebody unfinished.
 pub(crate) async fn confirmed(
     scenario: &Scenario,
     options: &LabOptions,
     mut each: Vec<BrokenInvariant>,
-) -> Result<Vec<BrokenInvariant>, ExploreError> {
+    mut stuck: Vec<StuckOrders>,
+) -> Result<(Vec<BrokenInvariant>, Vec<StuckOrders>), ExploreError> {
     let mut racer = Racer::set_up(scenario, options).await?;
     let mut done: Result<(), ExploreError> = Ok(());
     for n in 0..each.len() {
@@ -232,8 +253,18 @@ pub(crate) async fn confirmed(
             }
         }
     }
+    for stuck in stuck.iter_mut().take(if done.is_ok() { usize::MAX } else { 0 }) {
+        match racer.carry_out(stuck.first.clone()).await {
+            Ok(carried) if Outcome::of(scenario, &carried.log).unfinished > 0 => stuck.order = Some(carried),
+            Ok(carried) => done = Err(not_confirmed(&carried)),
+            Err(error) => done = Err(error.into()),
+        }
+        if done.is_err() {
+            break;
+        }
+    }
     racer.tear_down().await;
-    done.map(|()| each)
+    done.map(|()| (each, stuck))
 }
 
 fn not_confirmed(carried: &CarriedOut) -> ExploreError {

@@ -122,8 +122,8 @@ pub enum ExploreError {
     Fault(Text),
     /// What was found in process did not happen with client processes, which must not be.
     #[error(
-        "the order {order} broke an invariant when it was explored, and did not when it was carried out again with \
-         client processes: one of the two is wrong, so nothing is claimed"
+        "the order {order} broke an invariant, or left somebody stuck, when it was explored, and did not when it was carried \
+         out again with client processes: one of the two is wrong, so nothing is claimed"
     )]
     NotConfirmed { order: String },
 }
@@ -153,9 +153,9 @@ pub async fn explore(
     let scenario = &with_never(scenario, bounds);
     let found = Box::pin(workers::run(scenario, options, bounds, watch)).await?;
     let mut explored = found::report(scenario, found);
-    if !explored.each.is_empty() {
-        let each = explored.each.clone();
-        let confirmed = Box::pin(found::confirmed(scenario, options, each));
+    if !explored.each.is_empty() || !explored.stuck.is_empty() {
+        let (each, stuck) = (explored.each.clone(), explored.stuck.clone());
+        let confirmed = Box::pin(found::confirmed(scenario, options, each, stuck));
         let confirmed = match bounds.confirmed_within {
             // Nothing is claimed that was not confirmed.
             Some(within) if !explored.complete => {
@@ -163,7 +163,10 @@ pub async fn explore(
             }
             _ => Some(confirmed.await?),
         };
-        explored.each = confirmed.unwrap_or_default();
+        explored.each.clear();
+        if let Some((each, stuck)) = confirmed {
+            (explored.each, explored.stuck) = (each, stuck);
+        }
         explored.shortest = explored.each.first().and_then(|broken| broken.shortest.clone());
         explored.why = explored.each.first().and_then(|broken| broken.why.clone());
         explored.each.sort_by_key(|broken| broken.invariant);

@@ -1,91 +1,116 @@
 //! Which states come again and again: of orders that were cut, whether they could still come to an end.
 
-use indexmap::IndexSet;
-
 use super::{
     explorer::Stuck,
-    states::{Graph, Recurring, State, StateSpace},
+    states::{Graph, Recurring, StateSpace, States, id},
 };
 
 /// The states without the moves that are left, and which of them lead where.
 pub(crate) struct Recurrence {
     /// By state.
-    of: Vec<usize>,
+    of: Vec<u32>,
     /// From where some order gets everybody to the end, or nobody knows, because it was never gone on from.
     may_end: Vec<bool>,
     /// Where an order can come to again, time having passed on the way.
     comes_again: Vec<bool>,
 }
 
+/// Which numbers follow each number.
+struct Follows {
+    starts: Vec<u32>,
+    /// With whether time passes on the way.
+    all: Vec<(u32, bool)>,
+}
+
+impl Follows {
+    fn of(&self, n: usize) -> &[(u32, bool)] {
+        &self.all[self.starts[n] as usize..self.starts[n + 1] as usize]
+    }
+
+    /// From steps that are sorted by where they come from.
+    fn sorted(count: usize, steps: &[(u32, u32, bool)]) -> Self {
+        let starts = (0..=count).map(|n| id(steps.partition_point(|(from, ..)| (*from as usize) < n)));
+        Self { starts: starts.collect(), all: steps.iter().map(|(_, to, is_time)| (*to, *is_time)).collect() }
+    }
+}
+
 impl Recurrence {
     pub(crate) fn of(graph: &Graph, space: &mut impl StateSpace) -> Self {
-        let mut kinds: IndexSet<State> = IndexSet::new();
+        let mut kinds: Option<States> = None;
         let mut flags = Vec::with_capacity(graph.states.len());
         let mut of = Vec::with_capacity(graph.states.len());
-        for state in &graph.states {
-            let Recurring { state, goes_on, disturbed } = space.recurring(state);
-            of.push(kinds.insert_full(state).0);
+        for state in 0..graph.states.len() {
+            let Recurring { state, goes_on, disturbed } = space.recurring(graph.states.get(state));
+            let kinds = kinds.get_or_insert_with(|| States::of(&state));
+            of.push(id(kinds.insert(&state)));
             flags.push((goes_on, disturbed));
         }
-        let mut steps: Vec<Vec<(usize, bool)>> = vec![Vec::new(); kinds.len()];
+        let count = kinds.map_or(0, |kinds| kinds.len());
         // Where not all is known that may follow, anything may.
-        let (mut may_end, mut known) = (vec![false; kinds.len()], vec![false; kinds.len()]);
+        let (mut may_end, mut known) = (vec![false; count], vec![false; count]);
+        let mut steps = Vec::with_capacity(graph.steps());
         for (state, kind) in of.iter().enumerate() {
             for edge in graph.edges_of(state) {
                 let (goes_on, disturbed) = flags[state];
-                known[*kind] |= goes_on;
-                steps[*kind].push((of[edge.to as usize], edge.pick.is_time() && !disturbed));
+                known[*kind as usize] |= goes_on;
+                steps.push((*kind, of[edge.to as usize], graph.pick(*edge).is_time() && !disturbed));
             }
         }
         for end in graph.ends.iter().filter(|end| !end.cut) {
-            let kind = of[end.state as usize];
+            let kind = of[end.state as usize] as usize;
             known[kind] = true;
             may_end[kind] |= end.stuck.is_none();
         }
         for (may_end, known) in may_end.iter_mut().zip(known) {
             *may_end |= !known;
         }
-        let mut before: Vec<Vec<usize>> = vec![Vec::new(); kinds.len()];
-        for (kind, to) in steps.iter_mut().enumerate() {
-            to.sort_unstable();
-            to.dedup();
-            for (next, _) in to.iter() {
-                before[*next].push(kind);
-            }
+        steps.sort_unstable();
+        steps.dedup();
+        let follows = Follows::sorted(count, &steps);
+        for (from, to, _) in &mut steps {
+            std::mem::swap(from, to);
         }
-        let mut left: Vec<usize> = (0..kinds.len()).filter(|kind| may_end[*kind]).collect();
+        steps.sort_unstable();
+        let before = Follows::sorted(count, &steps);
+        drop(steps);
+        let mut left: Vec<usize> = (0..count).filter(|kind| may_end[*kind]).collect();
         while let Some(kind) = left.pop() {
-            for earlier in &before[kind] {
-                if !std::mem::replace(&mut may_end[*earlier], true) {
-                    left.push(*earlier);
+            for (earlier, _) in before.of(kind) {
+                if !std::mem::replace(&mut may_end[*earlier as usize], true) {
+                    left.push(*earlier as usize);
                 }
             }
         }
-        let components = components(&steps);
-        let mut times = vec![false; kinds.len()];
-        for (kind, to) in steps.iter().enumerate() {
-            for (next, is_time) in to {
-                times[components[kind]] |= *is_time && components[kind] == components[*next];
+        let components = components(&follows);
+        let mut times = vec![false; count];
+        for (kind, component) in components.iter().enumerate() {
+            for (next, is_time) in follows.of(kind) {
+                times[*component as usize] |= *is_time && *component == components[*next as usize];
             }
         }
-        Self { comes_again: components.iter().map(|component| times[*component]).collect(), of, may_end }
+        Self {
+            comes_again: components.iter().map(|component| times[*component as usize]).collect(),
+            of,
+            may_end,
+        }
     }
 
     /// What is known of orders that were cut in a state.
     pub(crate) fn stuck(&self, state: usize) -> Option<Stuck> {
-        let kind = self.of[state];
+        let kind = self.of[state] as usize;
         let livelock = self.comes_again[kind].then_some(Stuck::Livelock);
         if self.may_end[kind] { livelock } else { Some(Stuck::Deadlock) }
     }
 }
 
 /// The strongly connected component of each node (Tarjan 1972), without recursion.
-fn components(steps: &[Vec<(usize, bool)>]) -> Vec<usize> {
-    const NEW: usize = usize::MAX;
-    let (mut index, mut low) = (vec![NEW; steps.len()], vec![0; steps.len()]);
-    let mut component = vec![NEW; steps.len()];
+fn components(steps: &Follows) -> Vec<u32> {
+    const NEW: u32 = u32::MAX;
+    let count = steps.starts.len() - 1;
+    let (mut index, mut low) = (vec![NEW; count], vec![0; count]);
+    let mut component = vec![NEW; count];
     let (mut open, mut next) = (Vec::new(), 0);
-    for root in 0..steps.len() {
+    for root in 0..count {
         let mut calls = if index[root] == NEW { vec![(root, 0)] } else { Vec::new() };
         while let Some((node, at)) = calls.last_mut() {
             let node = *node;
@@ -94,7 +119,8 @@ fn components(steps: &[Vec<(usize, bool)>]) -> Vec<usize> {
                 next += 1;
                 open.push(node);
             }
-            if let Some((to, _)) = steps[node].get(*at).copied() {
+            if let Some((to, _)) = steps.of(node).get(*at).copied() {
+                let to = to as usize;
                 *at += 1;
                 if index[to] == NEW {
                     calls.push((to, 0));
@@ -109,7 +135,7 @@ fn components(steps: &[Vec<(usize, bool)>]) -> Vec<usize> {
             }
             if low[node] == index[node] {
                 while let Some(member) = open.pop() {
-                    component[member] = node;
+                    component[member] = id(node);
                     if member == node {
                         break;
                     }
@@ -122,10 +148,12 @@ fn components(steps: &[Vec<(usize, bool)>]) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
+    use super::Follows;
+
     #[test]
     fn what_comes_again_is_one_component() {
-        let to = |steps: &[usize]| steps.iter().map(|to| (*to, false)).collect::<Vec<_>>();
-        let found = super::components(&[to(&[1]), to(&[2]), to(&[1, 3]), to(&[]), to(&[0])]);
+        let steps = [(0, 1, false), (1, 2, false), (2, 1, false), (2, 3, false), (4, 0, false)];
+        let found = super::components(&Follows::sorted(5, &steps));
         assert_eq!(found[1], found[2]);
         let mut apart = vec![found[0], found[1], found[3], found[4]];
         apart.sort_unstable();

@@ -59,6 +59,12 @@ pub struct Found {
     /// Where states were searched: how many, and the steps between them.
     pub states: u64,
     pub transitions: u64,
+    /// States that were found and not gone on from.
+    pub states_left: u64,
+    /// How many bytes states and steps take, counting included.
+    pub bytes: u64,
+    /// Whether the search ended because they take as much as they may.
+    pub full: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -204,7 +204,7 @@ pub const TABLE: &[Row] = &[
         ("step through the order that goes wrong", "逐步查看这个出错顺序"))
         .hints(&[hint(Exploration, 1, "step through it", "逐步查看")]),
     act("next-broken", Action::Broken(true), &["right", "tab", "l"], &[Exploration],
-        ("what else is broken, with its own shortest order", "下一条被破坏的约束及其最短顺序"))
+        ("what else is broken, with its own shortest order, or does not end", "下一条被破坏的约束及其最短顺序，或走不到头的顺序"))
         .fold(1, "what else is broken, each with its own shortest order", "在被破坏的各条约束及其最短顺序之间切换")
         .hints(&[pair(Exploration, 2, "what else is broken", "其他被破坏的约束")]),
     act("previous-broken", Action::Broken(false), &["left", "h"], &[Exploration], ("back to what is broken before that", "上一条被破坏的约束")),

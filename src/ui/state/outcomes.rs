@@ -102,7 +102,7 @@ pub struct Exploration {
     pub broken: Option<usize>,
 }
 
-/// An order that breaks something.
+/// An order that breaks something, or in which somebody does not get to the end.
 #[derive(Debug, Clone, Copy)]
 pub struct BreakingOrder<'a> {
     pub order: &'a CarriedOut,
@@ -111,36 +111,48 @@ pub struct BreakingOrder<'a> {
     pub says: Option<&'a Text>,
     /// Whether no shorter one breaks anything.
     pub shortest: bool,
+    /// Whether it is shown because somebody does not get to the end.
+    pub stuck: bool,
     /// Its place among those that are known, and how many these are.
     pub place: (usize, usize),
 }
 
 impl Exploration {
-    /// The broken invariant that is looked at, by its shortest order: at first the shortest of all.
+    /// What is looked at: of each broken invariant its shortest order, and then the first of those that do not end. At first it
+    /// is the shortest of all.
     pub fn breaking(&self) -> Option<BreakingOrder<'_>> {
         let Finding { explored, invariants, why } = self.found.as_deref()?;
-        let orders = || explored.each.iter().filter_map(|each| Some((each, each.shortest.as_ref()?)));
         let choices = explored.shortest.as_ref().map(|shortest| &shortest.choices);
-        let first = orders().position(|(_, order)| Some(&order.choices) == choices).unwrap_or(0);
-        let place = self.broken.unwrap_or(first);
-        let Some((broken, order)) = orders().nth(place) else {
-            let order = explored.shortest.as_ref()?;
-            return Some(BreakingOrder {
-                order,
-                why: why.as_ref(),
-                says: None,
-                shortest: true,
-                place: (0, 1),
-            });
-        };
-        let invariant = invariants.iter().find(|known| known.name == broken.name);
-        Some(BreakingOrder {
+        let known = |order| BreakingOrder {
             order,
-            why: broken.why.as_ref(),
-            says: invariant.map(|known| &known.says),
+            why: None,
+            says: None,
             shortest: Some(&order.choices) == choices,
-            place: (place, orders().count()),
-        })
+            stuck: false,
+            place: (0, 1),
+        };
+        let mut orders: Vec<BreakingOrder<'_>> = Vec::new();
+        for broken in &explored.each {
+            let Some(order) = &broken.shortest else { continue };
+            let says = invariants.iter().find(|known| known.name == broken.name).map(|known| &known.says);
+            orders.push(BreakingOrder { why: broken.why.as_ref(), says, ..known(order) });
+        }
+        if orders.is_empty() {
+            let shortest = explored.shortest.iter();
+            orders.extend(shortest.map(|order| BreakingOrder { why: why.as_ref(), ..known(order) }));
+        }
+        let first = orders.iter().position(|known| known.shortest).unwrap_or(0);
+        for stuck in &explored.stuck {
+            let order = stuck.order.iter();
+            orders.extend(order.map(|order| BreakingOrder {
+                says: Some(&stuck.says),
+                shortest: false,
+                stuck: true,
+                ..known(order)
+            }));
+        }
+        let (place, count) = (self.broken.unwrap_or(first), orders.len());
+        Some(BreakingOrder { place: (place, count), ..*orders.get(place)? })
     }
 
     /// Goes on to the next broken invariant, or back.

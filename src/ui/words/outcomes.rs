@@ -103,6 +103,7 @@ pub const PRUNED: Words = Words::new(
 pub const NOT_PRUNED: Words = Words::new("each of them is tried", "逐一试遍");
 pub const SHORTEST: Words = Words::new("The shortest that goes wrong", "最短的出错顺序");
 pub const SHORTEST_YET: Words = Words::new("The shortest so far that goes wrong", "目前最短的出错顺序");
+pub const STUCK_ORDER: Words = Words::new("The first that does not end", "第一种走不到头的顺序");
 pub const NO_ORDER: Words = Words::new("No order that goes wrong was found.", "没有找到出错的顺序。");
 pub const THIS_ORDER: Words = Words::new("An order that goes wrong", "一种出错的顺序");
 pub const SHORTEST_OF: Words =

@@ -44,7 +44,7 @@ pub(super) fn summarize(exploration: &Exploration, summary: &mut Summary<'_>) {
         }
     }
     for kind in explored.map_or(&[][..], |explored| &explored.stuck) {
-        summary.say(&format!("  {}", kind.text().get(lang)), Role::Warning);
+        summary.say(&format!("  {}", kind.says.get(lang)), Role::Warning);
     }
     let ExplorationOptions { moves, fault, prune } = exploration.options;
     let moves = moves.to_string();
@@ -119,8 +119,13 @@ pub(super) fn draw(view: &OutcomesView<'_>, exploration: &Exploration, area: Rec
     }
     let so_far = exploration.found.is_none() && !exploration.shortest.is_empty();
     let breaking = exploration.breaking();
-    let mut title =
-        if so_far { words::SHORTEST_YET } else { words::SHORTEST }.get(view.context.lang).to_owned();
+    let mut title = match breaking {
+        _ if so_far => words::SHORTEST_YET,
+        Some(breaking) if breaking.stuck => words::STUCK_ORDER,
+        _ => words::SHORTEST,
+    }
+    .get(view.context.lang)
+    .to_owned();
     if let Some((place, count)) = breaking.map(|breaking| breaking.place).filter(|(_, count)| *count > 1) {
         title = format!("{title} {}/{count}", place + 1);
     }
