@@ -20,13 +20,13 @@ fn a_wrong_answer_is_broken_by_its_own_shortest_order_and_a_right_one_is_solved(
     let first = fs::read_to_string(&file).expect("it was written");
     fs::write(&file, WRONG).expect("it can be written");
     let mut terminal = Terminal::start(&place, &["kata", &shown]);
-    terminal.wait_for("✗ One of two crashes");
-    terminal.wait_for("crash A");
+    terminal.wait_for("✗ One of three crashes");
+    terminal.wait_for("crash B");
     terminal.wait_for("never got in");
     terminal.press(ENTER);
     terminal.wait_for("RECORDED");
     terminal.press("Q");
-    terminal.wait_for("✗ One of two crashes");
+    terminal.wait_for("✗ One of three crashes");
     terminal.press("h");
     terminal.wait_for("HINT 1");
     let mistaken = first.replace("GET lock", "GTE lock");
