@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::Write as _,
+    io::{self, Write as _},
     net::SocketAddr,
     path::{Path, PathBuf},
     sync::mpsc::{self, Receiver},
@@ -10,13 +10,16 @@ use std::{
 };
 
 use clap::Args;
+use tokio::sync::oneshot;
 
 use super::{Failure, Global, output, play, print, words};
 use crate::{
     export::{Format, Kept, Look, class_index, class_page},
     files::{self, Output},
     lesson::Params,
+    signals::Signals,
     teach,
+    text::Lang,
     ui::state::{
         classroom::{Class, KeptRun},
         playing,
@@ -64,13 +67,20 @@ pub(crate) fn teach(global: &Global, args: &TeachArgs) -> Result<u8, Failure> {
         ask(global, args)?;
         let (room, pages) =
             teach::start(args.bind, look(global)).map_err(|error| Failure::usage(error.text().clone()))?;
-        link = Some(Link::write(&pages.teacher_url));
-        let joining = &room.joining.url;
-        print::tell(&words::TEACH_JOIN.with(global.lang(), &[joining, &pages.stage_url]));
-        let file = link.as_ref().and_then(|link| link.0.as_ref());
-        let file = file.map_or_else(String::new, |file| file.display().to_string());
-        print::tell(&words::TEACH_LINK.with(global.lang(), &[&pages.teacher_url, &file]));
-        print::wait_for_enter(words::TEACH_BEGIN.get(global.lang()))?;
+        super::block_on(async {
+            // From here on no signal ends the program by itself: the link goes with whatever ends the class.
+            let mut signals = Signals::listen()?;
+            link = Some(Link::write(&pages.teacher_url));
+            let joining = &room.joining.url;
+            print::tell(&words::TEACH_JOIN.with(global.lang(), &[joining, &pages.stage_url]));
+            let file = link.as_ref().and_then(|link| link.0.as_ref());
+            let file = file.map_or_else(String::new, |file| file.display().to_string());
+            print::tell(&words::TEACH_LINK.with(global.lang(), &[&pages.teacher_url, &file]));
+            tokio::select! {
+                (_, name) = signals.next() => Err(Failure::interrupted(name)),
+                entered = enter(global.lang())? => entered.unwrap_or(Ok(())),
+            }
+        })?;
         handle = Some(pages);
         Ok(Some(Class::new(room, keep)))
     };
@@ -80,6 +90,14 @@ pub(crate) fn teach(global: &Global, args: &TeachArgs) -> Result<u8, Failure> {
     let kept = keeper.map_or(Ok(()), Keeper::end);
     let code = ended?;
     kept.map(|()| code)
+}
+
+/// Resolves when somebody presses Enter. Read by a thread of its own, which the program's end ends.
+fn enter(lang: Lang) -> io::Result<oneshot::Receiver<Result<(), Failure>>> {
+    let (tell, entered) = oneshot::channel();
+    let wait = move || tell.send(print::wait_for_enter(words::TEACH_BEGIN.get(lang)).map_err(Failure::from));
+    thread::Builder::new().name("enter".to_owned()).spawn(wait)?;
+    Ok(entered)
 }
 
 fn look(global: &Global) -> Look {

@@ -144,11 +144,8 @@ async fn route(connection: &Connection, request: Request<Incoming>) -> Result<An
         [given, ref rest @ ..] if has_form_of_code(given) => {
             let cookie = cookie(&head.headers).filter(|cookie| class.people().phones.knows(*cookie));
             if let Err(refusal) = joins(connection, given, cookie.is_some()) {
-                return if rest.is_empty() {
-                    Ok(respond(refusal.0, HTML, pages::JOIN))
-                } else {
-                    Err(refusal)
-                };
+                let page = if refusal.0 == TOO_OFTEN.0 { pages::later() } else { pages::JOIN.to_owned() };
+                return if rest.is_empty() { Ok(respond(refusal.0, HTML, page)) } else { Err(refusal) };
             }
             match rest {
                 [] => {
@@ -288,4 +285,39 @@ fn respond(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> An
     *answer.status_mut() = status;
     answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     answer
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::{NOT_FOUND, TOO_OFTEN, joins};
+    use crate::{
+        export::Look,
+        teach::{
+            class::{Class, Connection},
+            limits::{Bucket, REQUESTS, Rate},
+        },
+        ui::state::classroom::protocol::{self, Joining},
+    };
+
+    #[test]
+    fn who_guesses_too_often_is_not_told_of_the_right_code_and_phones_that_are_there_stay() {
+        let code = "ABC234".to_owned();
+        let joining = Joining { url: format!("http://127.0.0.1/{code}"), code: code.clone(), loopback: true };
+        let (_classroom, ends) = protocol::open(joining.clone());
+        let class = Class::new(joining, "secret".to_owned(), ends, Look::default());
+        let ip = "127.0.0.1".parse().expect("an address");
+        let requests = Mutex::new(Bucket::new(REQUESTS));
+        let connection = Connection { class: Arc::new(class), ip, requests };
+        assert!(connection.class.people().addresses.enter(ip));
+        let asks = |code: &str, is_known| joins(&connection, code, is_known).map_err(|refusal| refusal.0);
+        assert_eq!(asks("ABC235", false), Err(NOT_FOUND.0));
+        assert_eq!(asks("abc234", false), Ok(()));
+        connection.class.people().addresses.wrong = Bucket::new(Rate { a_second: 0.0, burst: 0.0 });
+        for code in ["ABC235", &code] {
+            assert_eq!(asks(code, false), Err(TOO_OFTEN.0), "{code}");
+        }
+        assert_eq!(asks(&code, true), Ok(()));
+    }
 }

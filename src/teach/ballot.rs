@@ -10,6 +10,8 @@ use crate::ui::state::classroom::protocol::{Poll, Tally};
 
 /// Cookies that are known at the same time. More than connections: one that is nowhere connected can be forgotten.
 const PHONES: usize = 4000;
+/// Between a phone's page and its stream of states others are heard of: no more often than this, where it is quick.
+const COMING: u64 = 1000;
 /// Polls whose votes are kept: a teacher steps back to them.
 const BALLOTS: usize = 32;
 /// Streams of one phone: pages that were left are not always seen to be gone.
@@ -58,9 +60,10 @@ impl Phones {
 
     pub(crate) fn add(&mut self, cookie: u128) {
         if self.known.len() >= PHONES {
-            // First who has not voted, then who was not heard of for the longest time.
+            // First who has not voted and does not come just now, then who was not heard of for the longest time.
             let absent = self.known.iter().filter(|(_, phone)| phone.streams == 0);
-            let oldest = absent.min_by_key(|(_, phone)| (phone.voted, phone.heard));
+            let stays = |phone: &Phone| phone.voted || self.heard - phone.heard < COMING;
+            let oldest = absent.min_by_key(|(_, phone)| (stays(phone), phone.heard));
             if let Some(oldest) = oldest.map(|(cookie, _)| *cookie) {
                 self.known.remove(&oldest);
                 self.ballots.values_mut().for_each(|ballot| ballot.forget(oldest));
@@ -214,6 +217,19 @@ mod tests {
         }
         assert_eq!(phones.ballots.len(), BALLOTS);
         assert_eq!((0..20).filter(|_| phones.join(0)).count(), STREAMS - 1);
+    }
+
+    #[test]
+    fn a_class_that_comes_after_many_who_voted_and_left_is_let_in() {
+        let mut phones = Phones::default();
+        for cookie in 0..PHONES as u128 {
+            phones.add(cookie);
+            phones.vote(cookie, 1, 0, Some(&poll(1)));
+        }
+        let class = 5000..5500;
+        class.clone().for_each(|cookie| phones.add(cookie));
+        assert!(class.clone().all(|cookie| phones.join(cookie)));
+        assert_eq!(phones.known.len(), PHONES);
     }
 
     #[test]

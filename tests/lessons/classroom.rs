@@ -9,15 +9,10 @@ use std::{
 
 use lockstep::{
     export::Look,
-    recording::carried,
     teach::{self, TeachHandle},
-    ui::state::{
-        catalogue::CatalogueEntry,
-        classroom::protocol::{
-            ClassView, Classroom, Decision, Poll, PollKind, Published, Remote, StageRun, TeacherView,
-        },
+    ui::state::classroom::protocol::{
+        ClassView, Classroom, Decision, Poll, PollKind, Published, Remote, TeacherView,
     },
-    verdict,
 };
 use serde_json::{Value, json};
 use tokio::{
@@ -27,7 +22,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::scenarios;
+use crate::stage::{at, run};
 
 const LONG: Duration = Duration::from_secs(20);
 const HEADERS: [&str; 5] = [
@@ -200,27 +195,6 @@ impl Phone {
     }
 }
 
-/// A recorded run on the stage.
-fn run() -> StageRun {
-    let scenario = scenarios::carried("unlock-someone-elses-lock", "blind-del");
-    let log = carried::open(&scenario).expect("a recording").log;
-    let entry = CatalogueEntry::from(&scenario.loaded.lesson);
-    let variant = entry.variants.iter().position(|variant| variant.name == scenario.variant);
-    StageRun {
-        entry,
-        variant: variant.expect("it is there"),
-        position: log.len(),
-        display: log.time_at(log.len()),
-        verdict: Some(verdict::judge(&scenario, &log)),
-        log: Arc::new(log),
-    }
-}
-
-fn at(run: &StageRun, position: usize) -> Arc<StageRun> {
-    let display = run.log.time_at(position);
-    Arc::new(StageRun { position, display, verdict: None, ..run.clone() })
-}
-
 #[tokio::test]
 async fn a_class_votes_and_each_phone_counts_once() {
     let mut room = Room::with_poll(1);
@@ -339,10 +313,8 @@ async fn phones_that_misbehave_are_noticed_by_nobody() {
     for n in 0..5 {
         let words = format!("{n} {}", "word ".repeat(20_000));
         room.publish(|published| published.class.says = Some(words.as_str().into()));
-        let began = Instant::now();
         events.until("class", |event| event["says"]["en"] == words.as_str()).await;
         assert_eq!(phone.vote(1, n % 3).await, 200);
-        assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     }
     room.counted(&[0, 1, 0]).await;
     flood.abort();
@@ -407,15 +379,12 @@ async fn codes_are_not_guessed_and_nothing_but_the_pages_is_found() {
     assert!(way.status == 303 && way.head.contains(&format!("location: /{}", code.to_ascii_lowercase())));
     assert_eq!(get(address, "/?code=%0d%0aSet-Cookie:%20vote=1").await.status, 404);
 
-    let mut statuses = Vec::new();
-    for n in 0..20 {
+    // Whoever mistypes behind the same address keeps nobody else from joining.
+    for n in 0..30 {
         let path = if n % 2 == 0 { format!("/222{n:03}") } else { format!("/teacher/{n}") };
-        statuses.push(get(address, &path).await.status);
+        assert_eq!(get(address, &path).await.status, 404, "{path}");
     }
-    assert_eq!(statuses[..8], [404; 8]);
-    assert!(statuses.contains(&429), "{statuses:?}");
-    // Whoever guesses is not told of the right one either, but a phone that is there stays.
-    assert_eq!(get(address, &format!("/{code}")).await.status, 429);
+    Phone::join(address, &code).await;
     assert_eq!(phone.vote(1, 0).await, 200);
     assert_eq!(get(address, &format!("/teacher/{}", room.secret())).await.status, 200);
 }

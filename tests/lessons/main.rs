@@ -5,6 +5,8 @@
 mod place;
 #[path = "../common/scenarios.rs"]
 mod scenarios;
+#[path = "../common/stage.rs"]
+mod stage;
 #[path = "../common/texts.rs"]
 mod texts;
 

@@ -1,7 +1,7 @@
 //! The pages of a class in a real browser: what they show of every state, in both languages and themes, on a phone and
 //! on a projector.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use lockstep::{
     export::Look,
@@ -11,13 +11,14 @@ use lockstep::{
         Broken, ClassView, Classroom, Decision, Holder, LockView, Poll, PollKind, Published, TeacherView,
     },
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     chrome::{Chrome, Person},
     export_html::FAULTS,
     place::Place,
     pty::{ENTER, Terminal},
+    stage,
 };
 
 const PHONE: (u32, u32) = (390, 844);
@@ -84,8 +85,10 @@ fn view() -> ClassView {
 /// Every state that a class sees, each with a word of its page in both languages.
 fn states() -> Vec<(ClassView, [&'static str; 2])> {
     let two = || vec![lock(&[("A", 0), ("B", 1)])];
-    let broken =
-        Broken { moves: 7, says: both("Two clients hold the lock.", "两个客户端同时持有锁。") };
+    let broken = Broken {
+        moves: Some(7),
+        says: both("Two clients hold the lock.", "两个客户端同时持有锁。"),
+    };
     let free = ClassView { steps: None, ..view() };
     vec![
         (ClassView::default(), ["You are in", "已进入课堂"]),
@@ -140,9 +143,13 @@ fn everywhere(check: &mut dyn FnMut(&mut Chrome, &str)) {
     let (class, handle) = class();
     let mut chrome = Chrome::start(PHONE, true);
     let host = handle.stage_url.trim_end_matches("/stage").to_owned();
-    for (n, (lang, theme, phone)) in
-        [("en-US", "light", PHONE), ("zh-CN", "dark", SMALL)].into_iter().enumerate()
-    {
+    let whole = stage::run();
+    for (n, lang, theme, phone) in [
+        (0, "en-US", "light", PHONE),
+        (0, "en-US", "dark", PHONE),
+        (1, "zh-CN", "light", PHONE),
+        (1, "zh-CN", "dark", SMALL),
+    ] {
         for (page, url, size) in [
             ("phone", &class.joining.url, phone),
             ("teacher", &handle.teacher_url, phone),
@@ -150,7 +157,9 @@ fn everywhere(check: &mut dyn FnMut(&mut Chrome, &str)) {
         ] {
             chrome.as_on(size, theme, lang);
             chrome.visit(url);
-            for (place, (view, words)) in states().into_iter().enumerate() {
+            let states = states();
+            let last = states.len() - 1;
+            for (place, (view, words)) in states.into_iter().enumerate() {
                 let says = view.says.clone();
                 let teacher = TeacherView {
                     notes: Some(both("Ask who may write now.", "问一问：现在谁可以写？")),
@@ -160,10 +169,17 @@ fn everywhere(check: &mut dyn FnMut(&mut Chrome, &str)) {
                     can_vote: view.steps.is_none(),
                     ..TeacherView::default()
                 };
+                let position = whole.log.len() * place / last;
+                let run = if place < last { stage::at(&whole, position) } else { Arc::new(whole.clone()) };
+                let run = view.title.is_some().then_some(run);
+                let follows = page == "stage" && run.is_some();
                 let class_view = ClassView { step: place, ..view };
-                class.published.send_replace(Published { class: class_view, teacher, run: None });
+                class.published.send_replace(Published { class: class_view, teacher, run });
                 // What is looked at is this state, and drawn.
                 chrome.wait_for(&format!("seen && seen.step === {place}"));
+                if follows {
+                    chrome.wait_for(&format!("position === {position} && !$('timeline').hidden"));
+                }
                 chrome
                     .eval("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
                 let shown = chrome.eval("document.body.innerText");
@@ -193,7 +209,30 @@ fn everywhere(check: &mut dyn FnMut(&mut Chrome, &str)) {
 
 #[test]
 fn everybody_can_read_and_use_every_page_of_a_class() {
-    everywhere(&mut assert_sound);
+    everywhere(&mut |chrome, which| {
+        assert_sound(chrome, which);
+        if which.starts_with("stage") {
+            assert_large(chrome, which);
+        }
+    });
+}
+
+/// Asserts what the last row needs of the stage: nothing is cut off, names have 28 pixels, and a lock that several hold
+/// is a banner of 8 % of the height.
+#[track_caller]
+fn assert_large(chrome: &mut Chrome, which: &str) {
+    let banner =
+        chrome.eval("$('alarm').hidden ? 1 : $('alarm').getBoundingClientRect().height / innerHeight");
+    assert!(banner.as_f64() >= Some(0.08), "{which}: {banner}");
+    let names = chrome.eval(
+        "[...document.querySelectorAll('.row:not(.axis) .label > span')].filter((name) => name.offsetHeight).map((name) => \
+         parseFloat(getComputedStyle(name).fontSize) * name.getBoundingClientRect().height / name.offsetHeight)",
+    );
+    let names: Vec<f64> = names.as_array().expect("a list").iter().filter_map(Value::as_f64).collect();
+    assert!(names.iter().all(|size| *size >= 28.0), "{which}: {names:?}");
+    let cut = "[document.documentElement, document.body, document.querySelector('main')] \
+         .some((e) => e.scrollHeight > innerHeight || e.scrollWidth > innerWidth)";
+    assert_eq!(chrome.eval(cut), false, "{which}");
 }
 
 /// The whole of axe, for whoever has it: see docs/development.md.
@@ -338,16 +377,7 @@ fn a_whole_class_goes_through_a_lesson() {
     go_on(&mut chrome, &teacher, "seen.locks.some((lock) => lock.broken)");
     chrome.turn_to(&stage);
     chrome.wait_for("!document.querySelector('#alarm').hidden");
-    let banner = chrome.eval("document.querySelector('#alarm').getBoundingClientRect().height / innerHeight");
-    assert!(banner.as_f64() >= Some(0.08), "{banner}");
-    let names = chrome.eval(
-        "Math.min(...[...document.querySelectorAll('.row:not(.axis) .label > span')].map((name) => \
-         parseFloat(getComputedStyle(name).fontSize) * name.getBoundingClientRect().height / name.offsetHeight))",
-    );
-    assert!(names.as_f64() >= Some(28.0), "{names}");
-    let cut = "[document.documentElement, document.body, document.querySelector('main')] \
-         .some((e) => e.scrollHeight > innerHeight || e.scrollWidth > innerWidth)";
-    assert_eq!(chrome.eval(cut), false);
+    assert_large(&mut chrome, "two holders on the stage");
     assert_sound(&mut chrome, "two holders on the stage");
     draw(&mut chrome, "stage.png");
 

@@ -5,6 +5,8 @@
 mod place;
 #[path = "../common/pty.rs"]
 mod pty;
+#[path = "../common/stage.rs"]
+mod stage;
 
 mod chrome;
 mod story;

@@ -43,7 +43,7 @@ pub fn class_page(run: &KeptRun, params: Params, look: &Look) -> Result<(String,
     data["votes"] = json!(answers.votes);
     let broken = answers.broken.as_ref().map(|broken| {
         Text::from_fn(|lang| {
-            let broke = words::class_broke_it(lang, broken.moves);
+            let broke = words::broke_it(lang, broken.moves);
             format!("{broke}{}{}", lang.colon(), broken.says.get(lang))
         })
     });
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn a_classs_page_has_its_votes_and_what_it_broke_and_nothing_of_it_is_markup() {
         let run = misdelete();
-        let broken = Broken { moves: 7, says: "A </script> and B hold it.".into() };
+        let broken = Broken { moves: Some(7), says: "A </script> and B hold it.".into() };
         let kept = KeptRun {
             entry: run.entry.clone(),
             variant: 0,

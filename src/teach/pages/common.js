@@ -2,6 +2,7 @@
 Object.assign(SAYS, {
   code: ["The code on the screen", "屏幕上的口令"], join: ["Join the class", "进入课堂"],
   unknown: ["No class here has the code “{}”. Look at the screen again.", "没有口令为“{}”的课堂，请再看一眼屏幕。"],
+  later: ["One moment: too many wrong codes are coming in. This page tries again by itself.", "请稍等：输错的口令太多，本页会自动重试。"],
   private: [
     "No names, no accounts. Votes are counted without knowing whose they are; one cookie keeps each phone to one vote.",
     "无需姓名和账号。投票匿名计数，仅用一个 Cookie 保证每台手机只计一票。",
@@ -22,6 +23,7 @@ Object.assign(SAYS, {
   seconds: ["{} s left", "还剩 {} 秒"], votes: ["How the class voted", "全班的选择"],
   plausible: ["About your choice", "关于你的选择"],
   free: ["free", "空闲"], held: ["held by {}", "{} 持有"], both: ["{} at once: {}", "{} 个同时持有：{}"],
+  broken0: ["Broken", "已攻破"],
   broken: ["Broken by this class in {} moves", "全班用 {} 步攻破了这把锁"],
   broken1: ["Broken by this class in one move", "全班只用 1 步就攻破了这把锁"],
   predicts: ["The class predicts", "全班先猜"],
@@ -162,7 +164,8 @@ function lockState(lock) {
   item.append(after);
   return item;
 }
-const brokenWords = (broken) => (broken.moves === 1 ? say("broken1") : say("broken", broken.moves));
+/** In how many moves, where the class chose any of them. */
+const brokenWords = (broken) => (broken.moves === null ? say("broken0") : broken.moves === 1 ? say("broken1") : say("broken", broken.moves));
 const stepWords = (seen) => (seen.steps ? say("step", seen.step, seen.steps) : "");
 /** What was right in a decided poll, with the class's choice where it chose. */
 function happened(poll) {

@@ -9,6 +9,11 @@ pub(super) const PHONE: &str = include_str!("phone.html");
 pub(super) const STAGE: &str = include_str!("stage.html");
 pub(super) const TEACHER: &str = include_str!("teacher.html");
 
+/// The page that asks for the code, where none is heard just now: it tries again by itself.
+pub(super) fn later() -> String {
+    JOIN.replacen("<body class=\"join", "<body class=\"later join", 1)
+}
+
 const CSS: &str = "text/css; charset=utf-8";
 const JS: &str = "text/javascript; charset=utf-8";
 

@@ -16,7 +16,7 @@ use crate::{
         state::{
             catalogue::CatalogueEntry,
             classroom::{
-                Ballot, Class, KeptRun, RunAnswers, count,
+                Ballot, Class, ClassRun, KeptRun, RunAnswers, count,
                 protocol::{
                     Broken, ClassView, Decision, Holder, LockView, Poll, PollKind, Remote, StageRun, Tally,
                     TeacherView,
@@ -232,7 +232,7 @@ impl<R: Runs> App<R> {
         let variant = entry.variants.get(lesson.variant);
         let (playback, free) = (&lesson.run.playback, lesson.run.free.is_some());
         let (log, world) = (playback.log(), playback.world());
-        class.broken = broken(log, world).filter(|_| free);
+        class.broken = broken(log, world, &lesson.class).filter(|_| free);
         let says = match world.narration.clone() {
             _ if free => variant
                 .and_then(|variant| variant.invariants.first())
@@ -329,7 +329,7 @@ impl<R: Runs> App<R> {
             answers: RunAnswers {
                 votes: polls.map(|(item, (_, votes))| (*item, votes.clone())).collect(),
                 moves: lesson.class.moves.iter().filter_map(chosen).collect(),
-                broken: broken(log, &whole).filter(|_| free),
+                broken: broken(log, &whole, &lesson.class).filter(|_| free),
             },
         });
     }
@@ -406,13 +406,14 @@ fn chosen(ballot: &Ballot, n: usize) -> Text {
     Text::from_fn(|lang| words::CHOSE.with(lang, &[&votes, &all, ballot.choices[n].1.get(lang)]))
 }
 
-/// What was broken last in free play, and how many moves and faults that took.
-fn broken(log: &Log, world: &World) -> Option<Broken> {
+/// What was broken last in free play, and, where the class chose some of them, how many moves and faults that took.
+fn broken(log: &Log, world: &World, run: &ClassRun) -> Option<Broken> {
     let event = world.breaches.last()?.event;
     let EventKind::Breached { says, why, .. } = &log.events().get(event)?.kind else { return None };
     let is_move =
         |kind: &EventKind| matches!(kind, EventKind::Chose(Choice::Move { .. } | Choice::Inject(_)));
-    let moves = log.events()[..event].iter().filter(|event| is_move(&event.kind)).count();
+    let moves = log.events()[..event].iter().filter(|event| is_move(&event.kind));
+    let moves = run.moves.iter().any(|(from, _)| *from < event).then(|| moves.count());
     let reason: Vec<Text> = [says.clone()].into_iter().chain(why.clone()).collect();
     Some(Broken { moves, says: Text::join(&reason, " ", "") })
 }

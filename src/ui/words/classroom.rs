@@ -1,5 +1,6 @@
 //! Words of a class before the screen.
 
+use super::free::BROKE_IT;
 use crate::text::{Lang, Words};
 
 /// How many have voted, of how many.
@@ -42,12 +43,16 @@ pub const VOTE_LATER: Words = Words::new(
 );
 pub const NOBODY_JOINED: Words =
     Words::new("Nobody has joined yet: {} shows how.", "还没有人加入：按 {} 查看加入方法。");
-/// How many moves it took.
-pub fn class_broke_it(lang: Lang, moves: usize) -> String {
+/// How many moves it took, where the class chose any of them.
+pub fn broke_it(lang: Lang, moves: Option<usize>) -> String {
     const MOVES: Words = Words::new("BROKEN BY THIS CLASS IN {} MOVES", "这个班用 {} 步攻破了它");
     const MOVE: Words = Words::new("BROKEN BY THIS CLASS IN {} MOVE", "这个班用 {} 步攻破了它");
-    let words = if moves == 1 { MOVE } else { MOVES };
-    words.with(lang, &[&moves.to_string()])
+    let words = match moves {
+        None => BROKE_IT,
+        Some(1) => MOVE,
+        Some(_) => MOVES,
+    };
+    words.with(lang, &[&moves.unwrap_or_default().to_string()])
 }
 
 /// What a class has kept.

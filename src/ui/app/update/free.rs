@@ -95,7 +95,10 @@ impl<R: Runs> App<R> {
     fn begin_branch(&mut self, past: Log, then: Option<Choice>) {
         self.give_up_ballot();
         let Mode::Learning(lesson) = &mut self.mode else { return };
-        lesson.class.moves.retain(|(from, _)| *from < past.len());
+        // What the class chose in another branch is no part of this one.
+        let here = lesson.run.playback.log().events().iter();
+        let shared = here.zip(past.events()).take_while(|(one, other)| one == other).count();
+        lesson.class.moves.retain(|(from, _)| *from < shared);
         // The lab before goes down first: two labs at once help nobody.
         lesson.run.session = None;
         let session = self.runs.branch(&lesson.run.choice, past.clone());

@@ -37,7 +37,7 @@ pub struct ClassView {
     pub says: Option<Text>,
     pub locks: Vec<LockView>,
     pub poll: Option<Poll>,
-    /// That this class broke the lock in free play.
+    /// What was broken in free play.
     pub broken: Option<Broken>,
     /// What came of the variant, once its verdict is on the screen.
     pub outcome: Option<Text>,
@@ -60,7 +60,8 @@ pub struct Holder {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Broken {
-    pub moves: usize,
+    /// How many it took; nothing where the class chose none of them.
+    pub moves: Option<usize>,
     pub says: Text,
 }
 

@@ -73,10 +73,8 @@ impl<'a> FreePane<'_, 'a> {
         let scene = self.scene();
         let (log, lang) = (scene.log, scene.lang);
         let Some(breached) = self.fresh() else { return Vec::new() };
-        let broke = match self.view.class.and_then(|class| class.broken.as_ref()) {
-            None => words::BROKE_IT.get(lang).to_owned(),
-            Some(broken) => words::class_broke_it(lang, broken.moves),
-        };
+        let moves = self.view.class.and_then(|class| class.broken.as_ref()?.moves);
+        let broke = words::broke_it(lang, moves);
         let banner = format!(" {} {broke} ", glyphs::CUT);
         let mut lines =
             self.row(&banner, Role::Danger, &format!(" {}", breached.says.get(lang)), Role::Danger);
