@@ -251,6 +251,17 @@ fn axe_finds_nothing_in_a_class() {
     });
 }
 
+/// Writes pictures of every page in every state into the directory that `LOCKSTEP_PICTURES` names.
+#[test]
+#[ignore = "writes pictures for people to look at; see docs/development.md"]
+fn pictures() {
+    let folder = std::env::var_os("LOCKSTEP_PICTURES").expect("a directory in LOCKSTEP_PICTURES");
+    everywhere(&mut |chrome, which| {
+        let name = which.replace(['/', ' '], "-");
+        chrome.draw(&Path::new(&folder).join(format!("class-{name}.png")));
+    });
+}
+
 /// Where the pages are, as the program says before it begins.
 struct Addresses {
     phone: String,

@@ -7,9 +7,11 @@ use std::{
     time::Duration,
 };
 
+use rustix::process::Signal;
+
 use crate::{
     place::Place,
-    pty::{RIGHT, Screen, Terminal},
+    pty::{CTRL_C, ENTER, RIGHT, Screen, Terminal},
 };
 
 /// A request on a connection of its own, up to the body of the answer: status and headers, and what comes after them.
@@ -112,10 +114,56 @@ fn a_class_is_served_to_others_only_when_somebody_says_so() {
     assert!(asked.has("Nothing is stored") && asked.has("no TLS"), "{asked}");
     terminal.press("\r");
     assert_eq!(terminal.ended(), 2);
+    assert!(!place.path().join("state/lockstep/teacher-link").exists());
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let bind = taken.local_addr().expect("an address").to_string();
     let mut terminal = Terminal::start(&place, &["teach", "oversell", "--recorded", "--bind", &bind]);
     terminal.wait_for("another program uses this port");
     assert_eq!(terminal.ended(), 2);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn what_is_kept_can_be_written_before_the_class_begins() {
+    let place = Place::new();
+    std::fs::write(place.path().join("class"), "a file").expect("written");
+    for (folder, why) in [
+        ("class", "cannot make the directory class"),
+        ("nowhere/class", "cannot make the directory nowhere/class"),
+        // Nobody makes a file there, not even root.
+        ("/proc", "/proc/index.html"),
+    ] {
+        let args = ["teach", "oversell", "--recorded", "--bind", "127.0.0.1:0", "--keep", folder];
+        let mut terminal = Terminal::start(&place, &args);
+        assert_eq!(terminal.ended(), 2);
+        let said = String::from_utf8_lossy(&terminal.raw()).into_owned();
+        assert!(said.contains(why) && !said.contains("http://"), "{said}");
+    }
+    place.assert_nothing_left();
+}
+
+#[test]
+fn the_teachers_link_goes_with_whatever_ends_the_class() {
+    let place = Place::new();
+    let link = place.path().join("state/lockstep/teacher-link");
+    for signal in [None, Some(Signal::TERM), Some(Signal::HUP)] {
+        for begun in [false, true] {
+            let mut terminal =
+                Terminal::start(&place, &["teach", "oversell", "--recorded", "--bind", "127.0.0.1:0"]);
+            terminal.wait_for("Press Enter to begin.");
+            assert!(link.exists());
+            if begun {
+                terminal.press(ENTER);
+                terminal.wait_for("RECORDED");
+            }
+            match signal {
+                // A terminal that is drawn on gives it to the program as a key.
+                None => terminal.press(if begun { "Q" } else { CTRL_C }),
+                Some(signal) => terminal.signal(signal),
+            }
+            terminal.ended();
+            assert!(!link.exists(), "{signal:?} {begun}");
+        }
+    }
     place.assert_nothing_left();
 }

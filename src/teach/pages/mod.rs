@@ -58,6 +58,7 @@ mod tests {
                 assert!(!page.contains(inline), "{inline}");
             }
         }
+        assert_ne!(super::later(), JOIN);
         assert!(asset("mod.rs").is_none() && asset("../mod.rs").is_none() && asset("").is_none());
     }
 
@@ -65,6 +66,9 @@ mod tests {
     fn phones_of_2018_can_read_their_pages() {
         for name in [JOIN, PHONE, TEACHER].into_iter().flat_map(named) {
             let (_, text) = asset(name).expect("an asset");
+            // The stage is on a computer, whose browser is kept up to date.
+            let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with(".stage ")).collect();
+            let text = lines.join("\n").replace("grid-gap:", "");
             let newer = [
                 "?.",
                 "??",
@@ -84,6 +88,19 @@ mod tests {
                 " inset:",
                 "aspect-ratio",
                 "@layer",
+                " gap:",
+                "||=",
+                "&&=",
+                "(?<",
+                "allSettled",
+                "globalThis",
+                "structuredClone",
+                "hasOwn(",
+                "isConnected",
+                "checkVisibility",
+                "toSorted",
+                "import(",
+                "static ",
             ];
             for word in newer {
                 assert!(!text.contains(word), "{name}: {word}");
