@@ -82,6 +82,37 @@ pub const KATA_READS: Words = Words::new("may read", "可以读");
 pub const KATA_SETS: Words = Words::new("must set", "必须设置");
 pub const KATA_USES: Words = Words::new("may use", "可以用");
 pub const KATA_KEYS: Words = Words::new("on the keys", "可以操作的键");
+/// A time that may be read: its name, its value.
+pub const KATA_IN_MILLIS_IS: Words = Words::new("{} ({}, in milliseconds)", "{}（{}，单位毫秒）");
+pub const KATA_IN_MILLIS: Words = Words::new("{} (in milliseconds)", "{}（单位毫秒）");
+pub const KATA_SYNTAX: Words = Words::new("How it is written:", "写法：");
+/// The product's key, a command.
+pub const KATA_SYNTAX_COMMAND: Words = Words::new(
+    "    - left: { {}: {} }   # a command; `left` is its reply",
+    "    - left: { {}: {} }   # 一条命令，`left` 是它的回复",
+);
+pub const KATA_SYNTAX_LET: Words = Words::new(
+    "    - let: { bought: left|int > 0 }   # a value; `|int` makes a number of a text",
+    "    - let: { bought: left|int > 0 }   # 设置一个值；`|int` 把文字变成数字",
+);
+pub const KATA_SYNTAX_IF: Words = Words::new(
+    "    - { if: bought, then: [ … ], else: [ … ] }   # steps in brackets, or below with `- `",
+    "    - { if: bought, then: [ … ], else: [ … ] }   # 步骤写在方括号里，或另起一行用 `- ` 开头",
+);
+pub const KATA_SYNTAX_SCRIPT: Words = Words::new(
+    "    - got: { script: NAME, keys: [lock], args: [\"${token}\"] }   # runs a Lua script of yours",
+    "    - got: { script: 名字, keys: [lock], args: [\"${token}\"] }   # 执行你写的 Lua 脚本",
+);
+pub const KATA_SYNTAX_SCRIPTS: Words = Words::new(
+    "scripts: { NAME: \"return redis.call('GET', KEYS[1])\" }   # at the margin, beside `programs:`",
+    "scripts: { 名字: \"return redis.call('GET', KEYS[1])\" }   # 顶格写，与 `programs:` 并列",
+);
+pub const KATA_IS_DIR: Words = Words::new("is a directory, not an answer", "是目录，不是答案文件");
+pub const KATA_GIVE_FILE: Words =
+    Words::new("give one of its files, such as {}", "请给出其中的一个文件，例如 {}");
+pub const KATA_GONE: Words = Words::new("there is no such file", "没有这个文件");
+pub const KATA_WRITE_AGAIN: Words =
+    Words::new("`lockstep kata start {}` writes it again", "`lockstep kata start {}` 会重新写出它");
 pub const KATA_JUDGED: Words = Words::new("Judged in every order of moves:", "按所有执行顺序判定：");
 /// How many orders, how many milliseconds.
 pub const KATA_HELD: Words = Words::new("orders: {}, {} ms", "{} 种顺序，{} 毫秒");
@@ -96,7 +127,9 @@ pub const KATA_NO_FILES: Words = Words::new(
     "no exercise's file is in {}; `lockstep kata start {}` writes them",
     "{} 里没有练习文件；`lockstep kata start {}` 会写出它们",
 );
-pub const KATA_NO_EDITOR: Words = Words::new("the editor `{}` failed: {}", "编辑器 `{}` 出错：{}");
+pub const KATA_EDITOR_FAILED: Words = Words::new("the editor `{}` failed: {}", "编辑器 `{}` 出错：{}");
+pub const KATA_NO_EDITOR: Words =
+    Words::new("`{}` is not installed; set EDITOR", "没有安装 `{}`；请设置环境变量 EDITOR");
 pub const ONE_ORDER: Words = Words::new(
     "there is only this one order: never could two clients move at once, so nothing was tried out against each other",
     "只有这一种顺序：从来没有两个客户端可以同时走下一步，所以什么先后都没有试到",
@@ -140,7 +173,7 @@ pub const ENDED_BY: Words = Words::new("ended by {}", "被 {} 终止");
 pub const NEEDS_TERMINAL: Words = Words::new(
     "the playground needs a terminal, and standard input or output is none; `lockstep run LESSON` runs lessons \
      without a screen",
-    "上课需要终端，而标准输入或标准输出不是终端；`lockstep run LESSON` 可以不用屏幕运行课程",
+    "交互界面需要终端，而标准输入或标准输出不是终端；`lockstep run LESSON` 可以不用屏幕运行课程",
 );
 pub const RECORDING_OF_ANOTHER: Words = Words::new(
     "the recording is of the lesson `{}`, which is not here; give its directory with `--lessons DIR`",

@@ -10,6 +10,7 @@ use std::{
 
 use super::{
     explore::{Bounds, CarriedOut, OutcomeSeen, Progress, carry_out, explore},
+    moves::folded,
     session::EngineError,
 };
 use crate::{
@@ -126,27 +127,6 @@ async fn questions(scenario: &Scenario, options: &LabOptions) -> Result<Vec<Exam
     Ok(questions)
 }
 
-/// Moves with what is made again and again, such as asking every second, said once.
-fn folded(moves: &[String]) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut at = 0;
-    while at < moves.len() {
-        let times = |length: usize| {
-            let first = moves.get(at..at + length);
-            moves[at..].chunks_exact(length).take_while(|next| Some(*next) == first).count()
-        };
-        let (length, times) = [1, 2, 3, 4]
-            .map(|length| (length, times(length)))
-            .into_iter()
-            .find(|(_, times)| *times > 2)
-            .unwrap_or((1, 1));
-        let line = moves[at..at + length].join(" → ");
-        lines.push(if times > 1 { format!("{line}  ×{times}") } else { line });
-        at += length * times;
-    }
-    lines
-}
-
 /// Moves with what was sent, without what was answered.
 fn commands(moves: Vec<String>, log: &Log) -> Vec<String> {
     let events = log.events();
@@ -173,17 +153,4 @@ fn commands(moves: Vec<String>, log: &Log) -> Vec<String> {
         words
     };
     moves.into_iter().map(with_command).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::folded;
-
-    #[test]
-    fn what_is_made_again_and_again_is_said_once() {
-        let moves = |text: &str| text.chars().map(String::from).collect::<Vec<_>>();
-        assert_eq!(folded(&moves("abtbtbtbc")), ["a", "b → t  ×3", "b", "c"]);
-        assert_eq!(folded(&moves("aaab")), ["a  ×3", "b"]);
-        assert_eq!(folded(&moves("abab")), ["a", "b", "a", "b"]);
-    }
 }

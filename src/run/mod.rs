@@ -4,6 +4,7 @@ pub mod batch;
 pub mod exam;
 pub mod explore;
 pub mod kata;
+pub mod moves;
 pub(crate) mod open;
 pub(crate) mod proof;
 pub mod race;

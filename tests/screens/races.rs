@@ -247,8 +247,8 @@ fn a_chosen_outcome_stays_chosen_whatever_becomes_more_frequent() {
 #[test]
 fn a_single_race_is_stepped_through_and_the_others_go_on() {
     for (lang, which, broke, back) in [
-        (Lang::En, "Race 6 of 12, seed 6:", "✗ lock VIOLATED, sold 2", "back to all of them"),
-        (Lang::Zh, "第 6 次并发竞争（共 12 次），种子 6：", "✗ lock 持有者过多，sold 2", "回到全部结果"),
+        (Lang::En, "Race 6 of 12, seed 6:", "✗ lock VIOLATED, sold 2", "q back"),
+        (Lang::Zh, "第 6 次并发竞争（共 12 次），种子 6：", "✗ lock 持有者过多，sold 2", "q 返回"),
     ] {
         let mut stand = raced(lang, (100, 30));
         stand.key(KeyCode::Down);

@@ -17,12 +17,17 @@ use crate::{
     files,
     lab::LabOptions,
     lesson::{
-        LessonError, Loaded, Source,
+        Lesson, LessonError, Loaded, Param, Source,
         error::nearest,
         kata::{Hole, Kata},
         library::{exercises, load_file, yaml_files},
+        parse_millis,
     },
-    run::kata::{self, FailureKind, Round},
+    run::{
+        kata::{self, FailureKind, Round},
+        moves,
+        session::EngineError,
+    },
     text::{Lang, Text},
     ui::{
         state::progress::{Record, Store, Trouble},
@@ -36,7 +41,6 @@ const KEPT: &str = "kata";
 const COLUMNS: usize = 92;
 /// Exercises: you write the lock.
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "\
 Examples:
   lockstep kata start my-locks       # a file for each exercise
@@ -113,9 +117,11 @@ fn all(global: &Global) -> Result<Vec<Arc<Loaded>>, Failure> {
     Ok(all)
 }
 
+/// An exercise by its name, or by its number in the list.
 fn find<'a>(all: &'a [Arc<Loaded>], name: &str) -> Result<&'a Arc<Loaded>, Failure> {
     let ids = || all.iter().map(|loaded| loaded.lesson.id.as_str());
-    let found = all.iter().find(|loaded| loaded.lesson.id == name);
+    let numbered = name.parse::<usize>().ok().and_then(|n| all.get(n.checked_sub(1)?));
+    let found = all.iter().find(|loaded| loaded.lesson.id == name).or(numbered);
     found.ok_or_else(|| match nearest(name, ids(), 0.7) {
         Some(near) => Failure::usage(words::NO_EXERCISE_BUT.text(&[name, near])),
         None => Failure::usage(words::NO_EXERCISE.text(&[name])),
@@ -161,13 +167,11 @@ fn file_name(n: usize, loaded: &Loaded) -> String {
 
 fn start(global: &Global, all: &[Arc<Loaded>], dir: &Path, names: &[String]) -> Result<u8, Failure> {
     let lang = global.lang();
-    for name in names {
-        find(all, name)?;
-    }
+    let wanted = names.iter().map(|name| find(all, name)).collect::<Result<Vec<_>, _>>()?;
     files::check_umask().map_err(output::umask)?;
     fs::create_dir_all(dir).map_err(|error| Failure::of_file(words::NOT_WRITTEN, dir, &error))?;
     for (n, loaded) in all.iter().enumerate() {
-        if !names.is_empty() && !names.contains(&loaded.lesson.id) {
+        if !wanted.is_empty() && !wanted.iter().any(|wanted| Arc::ptr_eq(wanted, loaded)) {
             continue;
         }
         let path = dir.join(file_name(n, loaded));
@@ -189,48 +193,107 @@ fn start(global: &Global, all: &[Arc<Loaded>], dir: &Path, names: &[String]) -> 
 
 /// What a learner's file has at first: the task as comments, and the hole.
 fn first_text(n: usize, loaded: &Arc<Loaded>, lang: Lang) -> Result<String, Failure> {
+    let kata = kata_of(loaded)?;
+    let Told { task, given } = told(loaded)?;
+    let name = file_name(n, loaded);
+    let parts = [
+        format!("{}. {}", n + 1, loaded.lesson.title.get(lang)),
+        task.get(lang).to_owned(),
+        given.get(lang).to_owned(),
+        format!("lockstep kata check {name}\nlockstep kata hint {name}"),
+    ];
+    let lines = text::wrap(&parts.join("\n\n"), COLUMNS);
+    let comments: String = lines.iter().map(|line| format!("{}\n", format!("# {line}").trim_end())).collect();
+    Ok(format!("{comments}kata: {}\n{}", loaded.lesson.id, kata.start))
+}
+
+/// What a learner is told of an exercise, in the file and on the screen.
+struct Told {
+    task: Text,
+    /// What is given, which names and commands there are, how an answer is written and how it is judged.
+    given: Text,
+}
+
+fn told(loaded: &Arc<Loaded>) -> Result<Told, Failure> {
     let (lesson, kata) = (&loaded.lesson, kata_of(loaded)?);
     let rounds = loaded.rounds()?;
-    let fill = |text: &Text| rounds.first().map_or_else(|| text.clone(), |round| round.fill(text));
-    let mut lines = vec![format!("{}. {}", n + 1, lesson.title.get(lang)), String::new()];
-    let paragraphs = |lines: &mut Vec<String>, text: &Text| {
-        lines.extend(text::wrap(fill(text).get(lang).trim(), COLUMNS));
-        lines.push(String::new());
+    let fill = |text: &Text, lang| {
+        let filled = rounds.first().map_or_else(|| text.clone(), |round| round.fill(text));
+        filled.get(lang).trim().to_owned()
     };
-    paragraphs(&mut lines, &lesson.intro);
-    paragraphs(&mut lines, &kata.task);
-    paragraphs(&mut lines, &kata.given);
-    for (name, Hole { about, reads, sets, uses, keys }) in &kata.programs {
-        lines.push(format!("{name}{}{}", lang.colon(), about.get(lang)));
-        let facts = [
-            (words::KATA_READS, reads),
-            (words::KATA_SETS, sets),
-            (words::KATA_USES, uses),
-            (words::KATA_KEYS, keys),
-        ];
-        for (what, names) in facts.into_iter().filter(|(_, names)| !names.is_empty()) {
-            lines.push(format!("    {}{}{}", what.get(lang), lang.colon(), names.join(" ")));
+    let task = Text::from_fn(|lang| format!("{}\n\n{}", fill(&lesson.intro, lang), fill(&kata.task, lang)));
+    let given = Text::from_fn(|lang| {
+        let colon = lang.colon();
+        let mut lines = vec![fill(&kata.given, lang), String::new()];
+        for (name, Hole { about, reads, sets, uses, keys }) in &kata.programs {
+            lines.push(format!("{name}{colon}{}", about.get(lang)));
+            let reads: Vec<String> = reads.iter().map(|name| with_unit(name, lesson, lang)).collect();
+            let facts = [
+                (words::KATA_READS, reads.join(if lang == Lang::Zh { "、" } else { ", " })),
+                (words::KATA_SETS, sets.join(" ")),
+                (words::KATA_USES, uses.join(" ")),
+                (words::KATA_KEYS, keys.join(" ")),
+            ];
+            let facts = facts.into_iter().filter(|(_, names)| !names.is_empty());
+            lines.extend(facts.map(|(what, names)| format!("    {}{colon}{names}", what.get(lang))));
         }
+        let scripts = kata.scripts.iter();
+        lines.extend(scripts.map(|(name, about)| format!("{name}{colon}{}", about.get(lang))));
+        lines.extend([String::new(), how_to_write(kata, lesson.lab.product().traits().key, lang)]);
+        lines.extend([String::new(), words::KATA_JUDGED.get(lang).to_owned()]);
+        lines.extend(rounds.iter().map(|round| {
+            let title = round.fill(&round.variant().title);
+            let asks = round.fill(&round.variant().lesson);
+            format!("· {}{colon}{}", title.get(lang), asks.get(lang))
+        }));
+        lines.join("\n")
+    });
+    Ok(Told { task, given })
+}
+
+/// A name that may be read, with its value and unit where it is a time.
+fn with_unit(name: &str, lesson: &Lesson, lang: Lang) -> String {
+    let millis = match lesson.params.get(name) {
+        Some(Param::Word(word)) => parse_millis(word).ok(),
+        _ => None,
+    };
+    match millis {
+        Some(millis) => words::KATA_IN_MILLIS_IS.with(lang, &[name, &millis.to_string()]),
+        None if name == "now" => words::KATA_IN_MILLIS.with(lang, &[name]),
+        None => name.to_owned(),
     }
-    lines.extend(
-        kata.scripts.iter().map(|(name, about)| format!("{name}{}{}", lang.colon(), about.get(lang))),
-    );
-    lines.extend([String::new(), words::KATA_JUDGED.get(lang).to_owned()]);
-    for round in &rounds {
-        let title = round.fill(&round.variant().title);
-        let asks = round.fill(&round.variant().lesson);
-        let row = format!("{}{}{}", title.get(lang), lang.colon(), asks.get(lang));
-        lines.extend(text::wrap(&row, COLUMNS - 4).into_iter().map(|row| format!("    {row}")));
+}
+
+/// The syntax of answers in a few lines.
+fn how_to_write(kata: &Kata, product: &str, lang: Lang) -> String {
+    let command = if product == "zk" { "ls /lock" } else { "GET stock" };
+    let mut lines = vec![
+        words::KATA_SYNTAX.get(lang).to_owned(),
+        words::KATA_SYNTAX_COMMAND.with(lang, &[product, command]),
+        words::KATA_SYNTAX_LET.get(lang).to_owned(),
+        words::KATA_SYNTAX_IF.get(lang).to_owned(),
+    ];
+    if kata.programs.values().any(|hole| hole.uses.iter().any(|name| name == "script")) {
+        lines.push(words::KATA_SYNTAX_SCRIPT.get(lang).to_owned());
+        lines.push(words::KATA_SYNTAX_SCRIPTS.get(lang).to_owned());
     }
-    let name = file_name(n, loaded);
-    lines.extend([
-        String::new(),
-        format!("lockstep kata check {name}"),
-        format!("lockstep kata hint {name}"),
-    ]);
-    let comments = lines.iter().map(|line| format!("# {line}").trim_end().to_owned());
-    let comments = comments.collect::<Vec<_>>().join("\n");
-    Ok(format!("{comments}\nkata: {}\n{}", lesson.id, kata.start))
+    lines.join("\n")
+}
+
+/// The text of a learner's file.
+fn read_answer(file: &Path) -> Result<Source, LessonError> {
+    let shown = file.display().to_string();
+    if file.is_dir() {
+        let example = file.join("01-sell-one.yaml").display().to_string();
+        let help = words::KATA_GIVE_FILE.text(&[&example]);
+        return Err(LessonError::of_file(shown, words::KATA_IS_DIR.text(&[]), Some(help)));
+    }
+    if !file.exists() {
+        let dir = file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+        let help = words::KATA_WRITE_AGAIN.text(&[&dir.display().to_string()]);
+        return Err(LessonError::of_file(shown, words::KATA_GONE.text(&[]), Some(help)));
+    }
+    Source::read(file)
 }
 
 /// The exercise that a learner's file answers.
@@ -240,17 +303,20 @@ fn exercise_of<'a>(all: &'a [Arc<Loaded>], text: &Source) -> Result<&'a Arc<Load
     find(all, &id)
 }
 
-/// Judges in a runtime of its own.
+/// Judges in a runtime of its own; or says what in the answer keeps it from being judged.
 fn judged(
     options: &LabOptions,
     lang: Lang,
     answered: &Arc<Loaded>,
     tell: &dyn Fn(&Round),
-) -> Result<Vec<Round>, Failure> {
+) -> Result<Result<Vec<Round>, LessonError>, Failure> {
     interrupt::listen(lang);
     super::block_on(async {
         tokio::select! {
-            rounds = Box::pin(kata::judge(answered, options, tell)) => Ok(rounds?),
+            rounds = Box::pin(kata::judge(answered, options, tell)) => match rounds {
+                Err(EngineError::Lesson(mistake)) => Ok(Err(mistake)),
+                rounds => Ok(Ok(rounds?)),
+            },
             signal = interrupt::interrupted() => Err(Failure::interrupted(signal)),
         }
     })
@@ -262,7 +328,7 @@ fn check(global: &Global, all: &[Arc<Loaded>], file: &Path) -> Result<u8, Failur
         print::mistake(&error, lang, global.json)?;
         Ok(super::USAGE)
     };
-    let text = match Source::read(file).and_then(|text| text.answer().map(|_| text)) {
+    let text = match read_answer(file).and_then(|text| text.answer().map(|_| text)) {
         Ok(text) => text,
         Err(error) => return mistake(error),
     };
@@ -277,7 +343,10 @@ fn check(global: &Global, all: &[Arc<Loaded>], file: &Path) -> Result<u8, Failur
             let _ = print::line(&row(round, lang));
         }
     };
-    let rounds = judged(&global.lab_options()?, lang, &answered, &tell)?;
+    let rounds = match judged(&global.lab_options()?, lang, &answered, &tell)? {
+        Ok(rounds) => rounds,
+        Err(error) => return mistake(error),
+    };
     let failed = rounds.iter().find_map(|round| round.failure.as_ref());
     if global.json {
         print::json(&json!({
@@ -307,7 +376,7 @@ fn row(round: &Round, lang: Lang) -> String {
     };
     let mut lines = vec![format!("✗ {title}"), format!("    {}", failure.says.get(lang))];
     if let Some(order) = &failure.order {
-        lines.push(format!("    {}", words::SHORTEST.with(lang, &[&order.moves.join(" → ")])));
+        lines.push(format!("    {}", words::SHORTEST.with(lang, &[moves::told(&order.moves).get(lang)])));
     }
     lines.extend(failure.why.iter().map(|why| format!("    {}", why.get(lang))));
     lines.join("\n")
@@ -368,11 +437,11 @@ fn hints<'k>(kata: &'k Kata, rounds: &[Round]) -> &'k [Text] {
 }
 
 fn hint(global: &Global, all: &[Arc<Loaded>], file: &Path, strength: u8) -> Result<u8, Failure> {
-    let text = Source::read(file)?;
+    let text = read_answer(file)?;
     let loaded = exercise_of(all, &text)?;
     let answered = loaded.with_answer(&text)?;
     answered.rounds()?;
-    let rounds = judged(&global.lab_options()?, global.lang(), &answered, &|_| {})?;
+    let rounds = judged(&global.lab_options()?, global.lang(), &answered, &|_| {})??;
     let hints = hints(kata_of(loaded)?, &rounds);
     let hint = hints.get(usize::from(strength - 1)).or(hints.last());
     print::line(hint.map_or("", |hint| hint.get(global.lang())))?;
@@ -381,7 +450,7 @@ fn hint(global: &Global, all: &[Arc<Loaded>], file: &Path, strength: u8) -> Resu
 
 fn solution(global: &Global, all: &[Arc<Loaded>], name: &str) -> Result<u8, Failure> {
     let loaded = if super::is_path(name) {
-        exercise_of(all, &Source::read(Path::new(name))?)?
+        exercise_of(all, &read_answer(Path::new(name))?)?
     } else {
         find(all, name)?
     };

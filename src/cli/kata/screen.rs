@@ -13,20 +13,20 @@ use tokio::sync::watch;
 
 use super::{
     super::{Failure, Global, OK, millis, play, print, progress, words},
-    file_name, hints, is_solved, kata_of, remember_solved,
+    Told, file_name, hints, is_solved, read_answer, remember_solved, told,
 };
 use crate::{
     lab::LabOptions,
-    lesson::{Loaded, Params, Source},
-    recording::Recording,
+    lesson::{Loaded, Params},
     run::{
         LessonChoice,
         kata::{self, Round},
+        moves,
         open::ChosenRuns,
     },
     ui::{
         app::{
-            self, AppError, AppOptions, Ended,
+            self, App, AppError, AppOptions, Ended,
             kata::{Request, ViewSettings, next_request},
             terminal::{InputGate, TerminalGuard, gated_input},
         },
@@ -36,6 +36,7 @@ use crate::{
             progress::Store,
         },
         theme::Theme,
+        words::{NO_MORE_HINTS, SURE_OF_SOLUTION, SWITCHED},
     },
 };
 
@@ -49,6 +50,10 @@ struct Screen<'a> {
     options: LabOptions,
     board: watch::Sender<Board>,
     store: RefCell<Store>,
+    /// When each file was saved last.
+    saved: RefCell<Vec<SystemTime>>,
+    /// Whether the learner was asked if the solution is really wanted.
+    asked: Cell<bool>,
     /// What was found about the chosen answer.
     rounds: RefCell<Vec<Round>>,
     /// When the file was saved of which that is.
@@ -73,11 +78,11 @@ pub(super) fn run(global: &Global, all: &[Arc<Loaded>], dir: &Path) -> Result<u8
         print::complain(&progress::words_of(trouble, global.lang()));
     }
     let exercises = all.iter().zip(&files).map(|(loaded, file)| {
-        let scenario = loaded.rounds()?.into_iter().next();
-        let task = &kata_of(loaded)?.task;
+        let Told { task, given } = told(loaded)?;
         Ok(Exercise {
             title: loaded.lesson.title.clone(),
-            task: scenario.map_or_else(|| task.clone(), |scenario| scenario.fill(task)),
+            task,
+            given,
             file: file.display().to_string(),
             solved: is_solved(&store, loaded),
         })
@@ -87,18 +92,23 @@ pub(super) fn run(global: &Global, all: &[Arc<Loaded>], dir: &Path) -> Result<u8
     let (board, mut seen) = watch::channel(Board { exercises, chosen, ..Board::default() });
     let screen = Screen {
         all: &all,
-        files,
         options: global.lab_options()?,
         board,
+        saved: RefCell::new(files.iter().map(|file| changed(file)).collect()),
         store: RefCell::new(store),
         rounds: RefCell::default(),
+        asked: Cell::default(),
         judged: Cell::default(),
+        files,
     };
     let mut settings = ViewSettings {
         keys: global.chosen.keys.clone(),
         lang: global.lang(),
         theme: Theme::from_env(global.theme()),
         scroll: 0,
+        help: None,
+        to_newest: false,
+        chosen,
     };
     let ended = super::super::block_on(async {
         let (mut input, gate) = gated_input()?;
@@ -109,14 +119,15 @@ pub(super) fn run(global: &Global, all: &[Arc<Loaded>], dir: &Path) -> Result<u8
                 request = next_request(&mut *guard.terminal, &mut input, &mut seen, &mut settings) => request.map_err(broken)?,
                 failed = screen.judge_as_saved() => return Err(failed),
             };
+            screen.board.send_modify(|board| board.notice = None);
+            let was_asked = screen.asked.take();
             match request {
                 Request::Leave(ended) => return Ok(ended),
-                Request::Hint => screen.hint(),
-                Request::Solution => screen.solution(),
-                Request::Other(next) => {
-                    settings.scroll = 0;
-                    screen.other(next);
+                Request::Hint => settings.to_newest = screen.hint(settings.keys.label("solution")),
+                Request::Solution => {
+                    settings.to_newest = screen.solution(was_asked, settings.keys.label("solution"));
                 }
+                Request::Other(next) => screen.other(next),
                 Request::Edit => {
                     drop(guard);
                     screen.edit(&gate);
@@ -147,14 +158,11 @@ impl Screen<'_> {
     /// Judges the chosen file now, where nothing is known of it, and again whenever it is saved. Ends with what keeps it from
     /// going on.
     async fn judge_as_saved(&self) -> Failure {
-        // A file that is not there was never saved.
-        let changed = |path: &Path| {
-            fs::metadata(path).and_then(|facts| facts.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
-        };
-        let (_, file) = self.chosen();
         let mut looks = tokio::time::interval(LOOK);
         loop {
             looks.tick().await;
+            self.follow_saved();
+            let (_, file) = self.chosen();
             let now = changed(file);
             if self.judged.get() == Some(now) {
                 continue;
@@ -170,7 +178,7 @@ impl Screen<'_> {
                 },
                 // Saved again meanwhile: what was begun is of no use.
                 () = async {
-                    while changed(file) == now {
+                    while changed(file) == now && !self.follow_saved() {
                         tokio::time::sleep(LOOK).await;
                     }
                 } => continue,
@@ -184,10 +192,13 @@ impl Screen<'_> {
         let (loaded, file) = self.chosen();
         self.rounds.borrow_mut().clear();
         self.board.send_modify(|board| {
-            let Board { exercises, chosen, .. } = std::mem::take(board);
-            *board = Board { exercises, chosen, judging: true, ..Board::default() };
+            board.judging = true;
+            (board.rounds, board.failure, board.mistake) = (Vec::new(), None, None);
+            if board.solution.is_none() {
+                board.discussion = None;
+            }
         });
-        let answered = loaded.with_answer(&Source::read(file)?)?;
+        let answered = loaded.with_answer(&read_answer(file)?)?;
         let rounds = answered.rounds()?;
         self.board.send_modify(|board| {
             board.rounds = rounds
@@ -206,36 +217,73 @@ impl Screen<'_> {
             self.board.send_modify(|board| {
                 let chosen = board.chosen;
                 board.exercises[chosen].solved = true;
+                board.hints.clear();
                 board.discussion = loaded.lesson.kata.as_ref().map(|kata| kata.discussion.clone());
             });
         }
         Ok(())
     }
 
-    fn hint(&self) {
-        let Some(kata) = &self.chosen().0.lesson.kata else { return };
+    /// Shows one hint more; whether there was one.
+    fn hint(&self, key: String) -> bool {
+        let Some(kata) = &self.chosen().0.lesson.kata else { return false };
         let all = hints(kata, &self.rounds.borrow()).to_vec();
+        let mut shown = false;
         self.board.send_modify(|board| {
-            let known = board.hints.len() + 1;
-            board.hints = all.into_iter().take(known).collect();
+            // What was found since the hints before may ask for others.
+            let known = if all.starts_with(&board.hints) { board.hints.len() } else { 0 };
+            shown = known < all.len();
+            if shown {
+                board.hints = all.into_iter().take(known + 1).collect();
+            } else {
+                board.notice = Some(NO_MORE_HINTS.text(&[&key]));
+            }
         });
+        shown
     }
 
-    fn solution(&self) {
-        let Some(kata) = &self.chosen().0.lesson.kata else { return };
+    /// Shows the solution, or closes it; who has not solved the exercise is asked first. Whether it is shown.
+    fn solution(&self, sure: bool, key: String) -> bool {
+        let Some(kata) = &self.chosen().0.lesson.kata else { return false };
+        let mut shown = false;
         self.board.send_modify(|board| {
-            board.solution = Some(kata.solution.clone());
-            board.discussion = Some(kata.discussion.clone());
+            if board.solution.take().is_some() {
+                board.discussion = board.is_solved().then(|| kata.discussion.clone());
+            } else if sure || board.exercises[board.chosen].solved {
+                board.solution = Some(kata.solution.clone());
+                board.discussion = Some(kata.discussion.clone());
+                shown = true;
+            } else {
+                board.notice = Some(SURE_OF_SOLUTION.text(&[&key]));
+                self.asked.set(true);
+            }
         });
+        shown
+    }
+
+    /// Goes to a file that was saved and is not on the screen; whether there was one.
+    fn follow_saved(&self) -> bool {
+        let now: Vec<SystemTime> = self.files.iter().map(|file| changed(file)).collect();
+        let before = self.saved.replace(now.clone());
+        let here = self.board.borrow().chosen;
+        // A file that is gone was not saved.
+        let saved = |n: &usize| *n != here && now[*n] != before[*n] && now[*n] != SystemTime::UNIX_EPOCH;
+        let Some(saved) = (0..now.len()).find(saved) else { return false };
+        self.go_to(saved);
+        self.board.send_modify(|board| board.notice = Some(SWITCHED.text(&[])));
+        true
     }
 
     fn other(&self, next: bool) {
+        let (count, chosen) = (self.all.len(), self.board.borrow().chosen);
+        self.go_to((chosen + if next { 1 } else { count - 1 }) % count);
+    }
+
+    fn go_to(&self, chosen: usize) {
         self.rounds.borrow_mut().clear();
         self.judged.set(None);
         self.board.send_modify(|board| {
-            let Board { exercises, chosen, .. } = std::mem::take(board);
-            let count = exercises.len();
-            let chosen = (chosen + if next { 1 } else { count - 1 }) % count;
+            let exercises = std::mem::take(&mut board.exercises);
             *board = Board { exercises, chosen, judging: true, ..Board::default() };
         });
     }
@@ -249,16 +297,17 @@ impl Screen<'_> {
         let mut shell = std::process::Command::new("sh");
         shell.args(["-c", &format!("{editor} \"$1\""), "editor"]).arg(self.chosen().1);
         let ran = shell.status();
-        let said = match ran {
+        let message = match ran {
             Ok(status) if status.success() => return,
-            Ok(status) => status.to_string(),
-            Err(error) => error.to_string(),
+            // So the shell says that there is no such program.
+            Ok(status) if status.code() == Some(127) => words::KATA_NO_EDITOR.text(&[&editor]),
+            Ok(status) => words::KATA_EDITOR_FAILED.text(&[&editor, &status.to_string()]),
+            Err(error) => words::KATA_EDITOR_FAILED.text(&[&editor, &error.to_string()]),
         };
-        let message = words::KATA_NO_EDITOR.text(&[&editor, &said]);
-        self.board.send_modify(|board| board.mistake = Some(message));
+        self.board.send_modify(|board| board.notice = Some(message));
     }
 
-    /// The order that broke the answer, as a recording on the lesson's screen.
+    /// The order that broke the answer, on the lesson's screen.
     async fn open<I: Stream<Item = std::io::Result<crossterm::event::Event>> + Unpin>(
         &self,
         global: &Global,
@@ -267,24 +316,23 @@ impl Screen<'_> {
         input: &mut I,
     ) -> Result<Ended, AppError> {
         let opened = self.rounds.borrow().iter().find_map(|round| {
-            let order = round.failure.as_ref()?.order.as_ref()?;
-            Some((round.scenario.clone(), Recording::of(&round.scenario, &order.log)))
+            let failure = round.failure.as_ref()?;
+            Some((round.scenario.clone(), failure_row(failure), failure.order.as_ref()?.log.clone()))
         });
-        let Some((scenario, recording)) = opened else { return Ok(Ended::Quit) };
+        let Some((scenario, failure, log)) = opened else { return Ok(Ended::Quit) };
         let choice =
-            LessonChoice { id: recording.header.lesson.clone(), variant: recording.header.variant.clone() };
+            LessonChoice { id: scenario.loaded.lesson.id.clone(), variant: scenario.variant.clone() };
         let entry = play::entry(&scenario.loaded, &Params::new(), true);
         let runs = ChosenRuns {
             lessons: vec![Arc::clone(&scenario.loaded)],
             overrides: Params::new(),
             options: self.options.clone(),
             seed: global.seed,
-            files: vec![recording],
+            files: Vec::new(),
             recorded: false,
         };
         let options = AppOptions {
             lang: settings.lang,
-            open: Some(choice),
             speed: global.speed(),
             theme: settings.theme,
             questions: false,
@@ -292,7 +340,9 @@ impl Screen<'_> {
             reduced_motion: global.reduced_motion || global.chosen.reduced_motion.unwrap_or(false),
             ..AppOptions::default()
         };
-        app::run(&mut *guard.terminal, input, Catalogue::new(vec![entry]), runs, options).await
+        let catalogue = Catalogue::new(vec![entry]);
+        let mut app = App::of_broken_answer(catalogue, runs, &options, choice, (failure, &log));
+        app::run_app(&mut *guard.terminal, input, &mut app).await
     }
 }
 
@@ -306,9 +356,18 @@ fn show(board: &mut Board, round: &Round) {
     if let Some(row) = board.rounds.iter_mut().find(|row| row.title == title) {
         row.state = state;
     }
-    board.failure = round.failure.as_ref().map(|failure| FailureRow {
+    board.failure = round.failure.as_ref().map(failure_row);
+}
+
+fn failure_row(failure: &kata::Failure) -> FailureRow {
+    FailureRow {
         says: failure.says.clone(),
-        moves: failure.order.as_ref().map(|order| order.moves.clone()).unwrap_or_default(),
+        order: failure.order.as_ref().map(|order| moves::told(&order.moves)),
         why: failure.why.clone(),
-    });
+    }
+}
+
+/// When a file was saved. One that is not there never was.
+fn changed(path: &Path) -> SystemTime {
+    fs::metadata(path).and_then(|facts| facts.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
 }

@@ -3,12 +3,12 @@
 
 use std::io;
 
-use crossterm::event::{Event, KeyEventKind};
+use crossterm::event::{Event, KeyCode, KeyEventKind};
 use futures::{Stream, StreamExt as _};
 use ratatui::{Terminal, backend::Backend};
 use tokio::sync::watch;
 
-use super::{AppError, Ended};
+use super::{AppError, Ended, update::scrolled};
 use crate::{
     signals::Signals,
     text::Lang,
@@ -41,6 +41,12 @@ pub struct ViewSettings {
     pub lang: Lang,
     pub theme: Theme,
     pub scroll: u16,
+    /// The help is open, scrolled by so many lines.
+    pub help: Option<u16>,
+    /// What was asked for last is to be seen: a hint, or the solution.
+    pub to_newest: bool,
+    /// The exercise that was on the screen last.
+    pub chosen: usize,
 }
 
 /// Draws the board whenever it changes, until the learner asks for something.
@@ -53,16 +59,26 @@ pub async fn next_request<B: Backend, I: Stream<Item = io::Result<Event>> + Unpi
     let mut signals = Signals::listen().map_err(AppError::Signals)?;
     loop {
         let seen = board.borrow_and_update().clone();
+        if std::mem::replace(&mut settings.chosen, seen.chosen) != seen.chosen {
+            settings.scroll = 0;
+        }
         let mut reach = 0;
         let drawn = terminal.draw(|frame| {
             let context = Context { keys: &settings.keys, theme: settings.theme, lang: settings.lang };
-            let view = KataView { board: &seen, scroll: settings.scroll, context };
+            let mut view = KataView { board: &seen, scroll: settings.scroll, help: settings.help, context };
+            if std::mem::take(&mut settings.to_newest) {
+                view.scroll = view.newest(frame.area());
+            }
             reach = view.reach(frame.area());
+            match &mut view.help {
+                Some(scroll) => *scroll = (*scroll).min(reach),
+                None => view.scroll = view.scroll.min(reach),
+            }
+            (settings.scroll, settings.help) = (view.scroll, view.help);
             view.draw(frame.area(), frame.buffer_mut());
             empty_covered_cells(frame.buffer_mut());
         });
         drawn.map_err(|error| AppError::Draw(error.to_string()))?;
-        settings.scroll = settings.scroll.min(reach);
         tokio::select! {
             biased;
             (signal, _) = signals.next() => return Ok(Request::Leave(Ended::Signal(signal))),
@@ -73,7 +89,27 @@ pub async fn next_request<B: Backend, I: Stream<Item = io::Result<Event>> + Unpi
                     continue;
                 }
                 let request = match settings.keys.action(&[Place::Kata, Place::Everywhere], Chord::pressed(key)) {
-                    Some(Action::Close | Action::Quit) => Request::Leave(Ended::Quit),
+                    Some(Action::Quit) => Request::Leave(Ended::Quit),
+                    Some(Action::Close | Action::Help) if settings.help.is_some() => {
+                        settings.help = None;
+                        continue;
+                    }
+                    Some(Action::Move(by)) => {
+                        scroll(settings, by, reach);
+                        continue;
+                    }
+                    Some(Action::Page(by)) => {
+                        scroll(settings, by * 10, reach);
+                        continue;
+                    }
+                    Some(Action::Help) => {
+                        settings.help = Some(0);
+                        continue;
+                    }
+                    _ if settings.help.is_some() => continue,
+                    // It leads back, and there is nothing to lead back to.
+                    Some(Action::Close) if key.code == KeyCode::Esc => continue,
+                    Some(Action::Close) => Request::Leave(Ended::Quit),
                     Some(Action::Open) => Request::Open,
                     Some(Action::Edit) => Request::Edit,
                     Some(Action::Hint) => Request::Hint,
@@ -83,8 +119,6 @@ pub async fn next_request<B: Backend, I: Stream<Item = io::Result<Event>> + Unpi
                         match other {
                             Some(Action::Language) => settings.lang = settings.lang.other(),
                             Some(Action::Theme) => settings.theme = settings.theme.named(settings.theme.name.next()),
-                            Some(Action::Move(by)) => scroll(settings, by, reach),
-                            Some(Action::Page(by)) => scroll(settings, by * 10, reach),
                             _ => {}
                         }
                         continue;
@@ -100,6 +134,6 @@ pub async fn next_request<B: Backend, I: Stream<Item = io::Result<Event>> + Unpi
 }
 
 fn scroll(settings: &mut ViewSettings, by: i32, reach: u16) {
-    let by = i16::try_from(by).unwrap_or_default();
-    settings.scroll = settings.scroll.saturating_add_signed(by).min(reach);
+    let scroll = settings.help.as_mut().unwrap_or(&mut settings.scroll);
+    *scroll = scrolled(*scroll, by, reach);
 }

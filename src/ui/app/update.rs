@@ -271,8 +271,8 @@ impl<R: Runs> App<R> {
         match &mut self.mode {
             Mode::Learning(lesson) => {
                 listened.session = lesson.run.session.as_mut();
-                listened.batch =
-                    lesson.single.as_mut().and_then(|single| single.screen.outcomes.batch.as_mut());
+                let screen = lesson.single.as_mut().and_then(Single::of_many);
+                listened.batch = screen.and_then(|screen| screen.outcomes.batch.as_mut());
             }
             Mode::Comparing(comparison) => listened.session = comparison.comparing.session(),
             Mode::Outcomes(screen) => listened.batch = screen.outcomes.batch.as_mut(),

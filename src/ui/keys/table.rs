@@ -247,10 +247,10 @@ pub const TABLE: &[Row] = &[
         .hints(&[hint(Kata, 3, "hint", "提示")]),
     act("next-exercise", Action::Variant(true), &["n", "right"], &[Kata], ("the next exercise", "下一个练习"))
         .fold(1, "the next exercise or the one before", "下一个、上一个练习")
-        .hints(&[pair(Kata, 4, "next, previous", "下一个、上一个")]),
+        .hints(&[pair(Kata, 5, "next, previous", "下一个、上一个")]),
     act("previous-exercise", Action::Variant(false), &["p", "left"], &[Kata], ("the exercise before", "上一个练习")),
-    act("solution", Action::Solution, &["s"], &[Kata], ("the reference solution, and who else does it so", "参考解，以及哪些产品也这样做"))
-        .hints(&[hint(Kata, 5, "solution", "参考解")]),
+    act("solution", Action::Solution, &["s"], &[Kata], ("the reference solution, and who else does it so; again, it is closed", "参考答案，以及哪些产品也这样做；再按一次收起"))
+        .hints(&[hint(Kata, 6, "solution", "参考答案")]),
 
     // Lists and panes.
     act("up", Action::Move(-1), &["up", "k"], SCROLLED, ("up", "向上"))
@@ -275,16 +275,16 @@ pub const TABLE: &[Row] = &[
     act("questions", Action::Questions, &["N"], &[Everywhere],
         ("questions on or off, as for presenting", "开启或关闭提问，适合演示")),
     act("language", Action::Language, &["L"], &[Everywhere], ("the other language: 中文", "切换语言：English"))
-        .hints(&[hint(Catalogue, 0, "中文", "English"), hint(Lesson, 8, "中文", "English"), hint(Comparison, 9, "中文", "English"), hint(Races, 8, "中文", "English"), hint(Single, 11, "中文", "English"), hint(Exploration, 10, "中文", "English"), hint(Notes, 2, "中文", "English"), hint(Kata, 7, "中文", "English")]),
+        .hints(&[hint(Catalogue, 0, "中文", "English"), hint(Lesson, 8, "中文", "English"), hint(Comparison, 9, "中文", "English"), hint(Races, 8, "中文", "English"), hint(Single, 11, "中文", "English"), hint(Exploration, 10, "中文", "English"), hint(Notes, 2, "中文", "English"), hint(Kata, 8, "中文", "English")]),
     act("theme", Action::Theme, &["T"], &[Everywhere],
         ("next theme: as the terminal, dark, light, high contrast", "换主题：跟随终端、深色、浅色、高对比度")),
     act("help", Action::Help, &["?", "f1"], &[Everywhere], ("help: the keys, and how to read the lanes", "帮助：按键与图例"))
         .hints(&[hint(Catalogue, 4, "help", "帮助"), hint(Variants, 4, "help", "帮助"),
-            hint(Lesson, 6, "help", "帮助"), hint(Free, 7, "help", "帮助"), hint(Comparison, 10, "help", "帮助"), hint(Races, 7, "help", "帮助"), hint(Single, 7, "help", "帮助"), hint(Exploration, 8, "help", "帮助")]),
+            hint(Lesson, 6, "help", "帮助"), hint(Free, 7, "help", "帮助"), hint(Comparison, 10, "help", "帮助"), hint(Races, 7, "help", "帮助"), hint(Single, 7, "help", "帮助"), hint(Exploration, 8, "help", "帮助"), hint(Kata, 7, "help", "帮助")]),
     act("leave", Action::Close, &["q", "esc"], &[Everywhere],
         ("back to where you came from", "返回上一层"))
         .hints(&[hint(Catalogue, 4, "quit", "退出"), hint(Variants, 5, "back", "返回"),
-            hint(Lesson, 7, "catalogue", "目录"), hint(Free, 8, "catalogue", "目录"), hint(Comparison, 6, "close", "关闭"), hint(Page, 2, "close", "关闭"), hint(Notes, 1, "close", "关闭"), hint(Kata, 6, "quit", "退出"), hint(Decks, 4, "back", "返回"), hint(Card, 7, "back", "返回"), hint(Branches, 3, "close", "关闭"), hint(Races, 5, "back", "返回"), hint(Single, 4, "back to all of them", "回到全部结果"), hint(Exploration, 2, "stop, back", "停止、返回")]),
+            hint(Lesson, 7, "catalogue", "目录"), hint(Free, 8, "catalogue", "目录"), hint(Comparison, 6, "close", "关闭"), hint(Page, 2, "close", "关闭"), hint(Notes, 1, "close", "关闭"), hint(Kata, 4, "quit", "退出"), hint(Decks, 4, "back", "返回"), hint(Card, 7, "back", "返回"), hint(Branches, 3, "close", "关闭"), hint(Races, 5, "back", "返回"), hint(Single, 4, "back", "返回"), hint(Exploration, 2, "stop, back", "停止、返回")]),
     act("quit", Action::Quit, &["Q", "ctrl-c"], &[Everywhere], ("quit Lockstep", "退出程序")),
 
     // A line of typed text.

@@ -18,12 +18,16 @@ pub struct Board {
     /// Once it is solved, or given up: the reference solution, where that was asked for, and what is to be said of it.
     pub solution: Option<String>,
     pub discussion: Option<Text>,
+    /// Told at the foot of the screen until the learner asks for something else.
+    pub notice: Option<Text>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exercise {
     pub title: Text,
     pub task: Text,
+    /// What else the comments of its file tell: what is given, which names and commands there are.
+    pub given: Text,
     pub file: String,
     pub solved: bool,
 }
@@ -47,7 +51,7 @@ pub enum RoundState {
 pub struct FailureRow {
     pub says: Text,
     /// The shortest order.
-    pub moves: Vec<String>,
+    pub order: Option<Text>,
     pub why: Option<Text>,
 }
 

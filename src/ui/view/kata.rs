@@ -1,6 +1,6 @@
 //! The exercises: the task, how far the answer has come, and what broke it.
 
-use super::{header, paragraph, prelude::*, strip};
+use super::{header, help, overlay, paragraph, prelude::*, strip};
 use crate::ui::{
     keys::Place,
     state::kata::{Board, Exercise, RoundState},
@@ -13,31 +13,77 @@ const WIDEST: u16 = 100;
 pub struct KataView<'a> {
     pub board: &'a Board,
     pub scroll: u16,
+    /// The help lies over it, scrolled by so many lines.
+    pub help: Option<u16>,
     pub context: Context<'a>,
+}
+
+/// What stands between the head and the foot.
+struct Body {
+    lines: Vec<Line<'static>>,
+    /// The line in which begins what was asked for last: a hint, or the solution.
+    newest: usize,
 }
 
 impl KataView<'_> {
     pub fn draw(&self, area: Rect, buf: &mut Buffer) {
-        let Context { theme, .. } = self.context;
-        let [head, body, foot] =
-            Layout::vertical([Constraint::Length(2), Constraint::Min(1), Constraint::Length(1)]).areas(area);
+        let Context { theme, lang, keys } = self.context;
+        if area.width < super::SMALLEST.0 || area.height < super::SMALLEST.1 {
+            super::too_small(self.context, area, buf);
+            theme.finish(buf);
+            return super::harmless(buf);
+        }
+        let [head, body, foot] = areas(area);
         self.draw_head(head, buf);
-        let inner = Rect { x: body.x + 2, width: body.width.saturating_sub(4).min(WIDEST), ..body };
-        paragraph::draw_with_more(&self.lines(inner.width.into()), self.scroll, self.context, inner, buf);
+        let inner = inner(body);
+        paragraph::draw_with_more(
+            &self.body(inner.width.into()).lines,
+            self.scroll,
+            self.context,
+            inner,
+            buf,
+        );
         let mut idle = Vec::new();
-        if self.board.failure.as_ref().is_none_or(|failure| failure.moves.is_empty()) {
+        if self.board.failure.as_ref().is_none_or(|failure| failure.order.is_none()) {
             idle.push("open-failure");
         }
-        strip::draw(self.context, Place::Kata, &idle, foot, buf);
+        let told = match &self.board.notice {
+            Some(notice) => Some(notice.get(lang).to_owned()),
+            None if self.board.is_solved() => {
+                idle.extend(["hint", "next-exercise", "previous-exercise"]);
+                Some(words::NEXT_EXERCISE.with(lang, &[&keys.label("next-exercise")]))
+            }
+            None => None,
+        };
+        match told {
+            Some(words) => strip::tell(self.context, (Place::Kata, &idle), &words, foot, buf),
+            None => strip::draw(self.context, Place::Kata, &idle, foot, buf),
+        }
+        if let Some(scroll) = self.help {
+            overlay::draw(&self.help_page(area), self.context, scroll, area, buf);
+        }
         theme.finish(buf);
         super::harmless(buf);
     }
 
-    /// How far it can be scrolled.
+    fn help_page(&self, area: Rect) -> overlay::Page {
+        help::page(self.context, &[Place::Kata, Place::Everywhere], overlay::columns(area))
+    }
+
+    /// How far it can be scrolled, or the help over it.
     pub fn reach(&self, area: Rect) -> u16 {
-        let width = area.width.saturating_sub(4).min(WIDEST);
-        let lines = self.lines(width.into()).len();
-        u16::try_from(lines).unwrap_or(u16::MAX).saturating_sub(area.height.saturating_sub(3))
+        if self.help.is_some() {
+            return overlay::reach(&self.help_page(area), area);
+        }
+        let [_, body, _] = areas(area);
+        let lines = self.body(inner(body).width.into()).lines.len();
+        u16::try_from(lines).unwrap_or(u16::MAX).saturating_sub(body.height)
+    }
+
+    /// How far it is to be scrolled to see what was asked for last.
+    pub fn newest(&self, area: Rect) -> u16 {
+        let newest = self.body(inner(areas(area)[1]).width.into()).newest;
+        u16::try_from(newest).unwrap_or(u16::MAX).min(self.reach(area))
     }
 
     fn draw_head(&self, area: Rect, buf: &mut Buffer) {
@@ -64,10 +110,10 @@ impl KataView<'_> {
         buf.set_line(area.x, area.y + 1, &pieces, area.width);
     }
 
-    fn lines(&self, width: usize) -> Vec<Line<'static>> {
+    fn body(&self, width: usize) -> Body {
         let Context { theme, lang, .. } = self.context;
         let board = self.board;
-        let mut lines = Vec::new();
+        let (mut lines, mut newest) = (Vec::new(), 0);
         let title = |lines: &mut Vec<Line<'static>>, words: &str, role| {
             if !lines.is_empty() {
                 lines.push(Line::default());
@@ -106,13 +152,14 @@ impl KataView<'_> {
         if let Some(failure) = &board.failure {
             lines.push(Line::default());
             lines.extend(prose(failure.says.get(lang), Role::Danger));
-            if !failure.moves.is_empty() {
+            if let Some(order) = &failure.order {
                 title(&mut lines, words::KATA_ORDER.get(lang), Role::Chrome);
-                lines.extend(prose(&failure.moves.join(" → "), Role::Code));
+                lines.extend(prose(order.get(lang), Role::Code));
             }
             lines.extend(failure.why.iter().flat_map(|why| prose(why.get(lang), Role::Text)));
         }
         for (n, hint) in board.hints.iter().enumerate() {
+            newest = lines.len();
             title(&mut lines, &format!("{} {}", words::KATA_HINT.get(lang), n + 1), Role::Fresh);
             lines.extend(prose(hint.get(lang), Role::Text));
         }
@@ -120,6 +167,7 @@ impl KataView<'_> {
             title(&mut lines, words::KATA_DONE.get(lang), Role::Good);
         }
         if let Some(solution) = &board.solution {
+            newest = lines.len();
             title(&mut lines, words::KATA_SOLUTION.get(lang), Role::Chrome);
             lines.extend(paragraph::plain(solution, width, theme.style(Role::Code)));
         }
@@ -127,6 +175,18 @@ impl KataView<'_> {
             lines.push(Line::default());
             lines.extend(prose(discussion.get(lang), Role::Text));
         }
-        lines
+        if let Some(exercise) = board.exercises.get(board.chosen) {
+            title(&mut lines, words::KATA_GIVEN.get(lang), Role::Chrome);
+            lines.extend(prose(exercise.given.get(lang), Role::Text));
+        }
+        Body { lines, newest }
     }
+}
+
+fn areas(area: Rect) -> [Rect; 3] {
+    Layout::vertical([Constraint::Length(2), Constraint::Min(1), Constraint::Length(1)]).areas(area)
+}
+
+fn inner(body: Rect) -> Rect {
+    Rect { x: body.x + 2, width: body.width.saturating_sub(4).min(WIDEST), ..body }
 }

@@ -49,10 +49,15 @@ pub fn named(context: Context<'_>, hints: &[(&[&str], Words)], width: u16) -> Li
     line(named, context, width)
 }
 
-/// Keys side by side: arrows and signs touch, words do not.
+/// Keys side by side: arrows and signs touch; letters would read as a word.
 fn joined(labels: &[String]) -> String {
     let short = labels.iter().all(|label| text::width(label) == 1);
-    labels.join(if short { "" } else { " " })
+    let letters = labels.iter().any(|label| label.chars().all(char::is_alphanumeric));
+    labels.join(match (short, letters) {
+        (true, true) => "/",
+        (true, false) => "",
+        (false, _) => " ",
+    })
 }
 
 fn line(hints: impl Iterator<Item = (String, Words)>, context: Context<'_>, width: u16) -> Line<'static> {

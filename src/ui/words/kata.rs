@@ -11,7 +11,20 @@ pub const KATA_ROUNDS: Words = Words::new("ROUNDS", "轮次");
 pub const KATA_JUDGING: Words = Words::new("judging …", "正在判定……");
 /// How many orders, how many milliseconds.
 pub const KATA_HELD: Words = Words::new("orders: {}, {} ms", "{} 种顺序，{} 毫秒");
-pub const KATA_ORDER: Words = Words::new("AN ORDER THAT SHOWS IT", "这样的一种顺序");
+pub const KATA_ORDER: Words = Words::new("AN ORDER THAT SHOWS IT", "一种出错的执行顺序");
 pub const KATA_HINT: Words = Words::new("HINT", "提示");
 pub const KATA_DONE: Words = Words::new("SOLVED", "已解决");
-pub const KATA_SOLUTION: Words = Words::new("A SOLUTION", "参考解");
+pub const KATA_SOLUTION: Words = Words::new("A SOLUTION", "参考答案");
+/// At the end of the order that broke an answer.
+pub const ANSWER_BREAKS: Words = Words::new("✗ YOUR ANSWER BREAKS HERE", "✗ 你的答案在这里出错");
+pub const KATA_GIVEN: Words = Words::new("WHAT IS GIVEN", "已知条件");
+/// At the foot of the screen, once an exercise is solved: the key.
+pub const NEXT_EXERCISE: Words = Words::new("{}: next exercise", "按 {} 做下一个练习");
+pub const NO_MORE_HINTS: Words =
+    Words::new("There is no further hint; {} shows a solution.", "没有更多提示了；按 {} 看参考答案。");
+/// The solution was asked for before the exercise was solved.
+pub const SURE_OF_SOLUTION: Words =
+    Words::new("Not solved yet: {} again shows a solution.", "还没有解决：再按一次 {} 显示参考答案。");
+/// Another exercise's file was saved.
+pub const SWITCHED: Words =
+    Words::new("You saved this file: it is judged now.", "检测到这个文件已保存，现在判定它。");

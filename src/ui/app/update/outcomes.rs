@@ -3,8 +3,9 @@
 
 use std::time::Instant;
 
-use super::{App, Lesson, Mode, lines, next_speed};
+use super::{App, AppOptions, Lesson, Mode, lines, next_speed};
 use crate::{
+    log::Log,
     run::{
         LessonChoice, Runs,
         race::{Outcome, RaceInfo},
@@ -13,6 +14,8 @@ use crate::{
     ui::{
         keys::Action,
         state::{
+            catalogue::Catalogue,
+            kata::FailureRow,
             learning::Learning,
             outcomes::{Exploration, ExplorationOptions, Outcomes, RACES, Races, Source},
         },
@@ -29,16 +32,21 @@ pub struct OutcomesScreen {
     back: Option<Box<Lesson>>,
 }
 
-/// One run of many, on the lesson's screen. The others go on meanwhile.
+/// A run that is not of the story, on the lesson's screen.
 #[derive(Debug)]
-pub(crate) struct Single {
-    pub(crate) screen: Box<OutcomesScreen>,
-    /// Which race it is; none is the order that goes wrong.
-    race: Option<OpenRace>,
+pub(crate) enum Single {
+    /// One of many. The others go on meanwhile.
+    OfMany {
+        screen: Box<OutcomesScreen>,
+        /// Which race it is; none is the order that goes wrong.
+        race: Option<OpenRace>,
+    },
+    /// What broke the answer to an exercise. There is nothing else to be seen here.
+    Answer(FailureRow),
 }
 
 #[derive(Debug)]
-struct OpenRace {
+pub(crate) struct OpenRace {
     /// 0 was the first.
     number: u32,
     outcome: Outcome,
@@ -47,8 +55,17 @@ struct OpenRace {
 }
 
 impl Single {
+    /// The many that it is one of.
+    pub(crate) fn of_many(&mut self) -> Option<&mut OutcomesScreen> {
+        if let Self::OfMany { screen, .. } = self { Some(screen) } else { None }
+    }
+
     pub(crate) fn view(&self) -> Option<SingleRun<'_>> {
-        match (&self.screen.outcomes.source, &self.race) {
+        let (screen, race) = match self {
+            Self::OfMany { screen, race } => (screen, race),
+            Self::Answer(failure) => return Some(SingleRun::Answer(failure)),
+        };
+        match (&screen.outcomes.source, race) {
             (Source::Races(races), Some(OpenRace { number, outcome, why })) => {
                 Some(SingleRun::Race(SingleRace {
                     number: *number,
@@ -69,7 +86,9 @@ impl<R: Runs> App<R> {
     pub(crate) fn outcomes(&mut self) -> Option<&mut Outcomes> {
         match &mut self.mode {
             Mode::Outcomes(screen) => Some(&mut screen.outcomes),
-            Mode::Learning(lesson) => lesson.single.as_mut().map(|single| &mut single.screen.outcomes),
+            Mode::Learning(lesson) => {
+                lesson.single.as_mut().and_then(Single::of_many).map(|screen| &mut screen.outcomes)
+            }
             Mode::Browsing | Mode::Comparing(_) | Mode::Ending => None,
         }
     }
@@ -195,10 +214,29 @@ impl<R: Runs> App<R> {
         if let Mode::Outcomes(screen) = std::mem::replace(&mut self.mode, Mode::Browsing) {
             let mut lesson = Lesson::new(screen.entry, screen.variant, run);
             lesson.listings = listings;
-            lesson.single = Some(Single { screen, race });
+            lesson.single = Some(Single::OfMany { screen, race });
             self.mode = Mode::Learning(Box::new(lesson));
             self.adapt();
         }
+    }
+
+    /// The order that broke an answer to an exercise, and nothing else: whoever leaves it leaves the program.
+    pub fn of_broken_answer(
+        catalogue: Catalogue,
+        runs: R,
+        options: &AppOptions,
+        choice: LessonChoice,
+        (failure, log): (FailureRow, &Log),
+    ) -> Self {
+        let mut app = Self::new(catalogue, runs, options);
+        let variant = app.catalogue.find(&choice.id, Some(&choice.variant)).map_or(0, |(_, variant)| variant);
+        let mut run = Learning::of_log(choice, log, app.speed);
+        run.playback.reduced_motion = app.reduced_motion;
+        let mut lesson = Lesson::new(0, variant, run);
+        lesson.listings = app.listings(0, variant);
+        lesson.single = Some(Single::Answer(failure));
+        app.mode = Mode::Learning(Box::new(lesson));
+        app
     }
 
     /// From one run to those that it is one of, or from a lesson to the catalogue or the card that opened it.
@@ -214,7 +252,10 @@ impl<R: Runs> App<R> {
         if let Mode::Learning(lesson) = std::mem::replace(&mut self.mode, Mode::Browsing)
             && let Some(single) = lesson.single
         {
-            self.mode = Mode::Outcomes(single.screen);
+            self.mode = match single {
+                Single::OfMany { screen, .. } => Mode::Outcomes(screen),
+                Single::Answer(_) => Mode::Ending,
+            };
         }
     }
 

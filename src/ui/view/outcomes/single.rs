@@ -5,7 +5,10 @@ use crate::{
     run::race::{Invariant, Outcome},
     text::Text,
     ui::{
-        state::outcomes::{BreakingOrder, Exploration},
+        state::{
+            kata::FailureRow,
+            outcomes::{BreakingOrder, Exploration},
+        },
         view::{paragraph, prelude::*},
     },
 };
@@ -28,13 +31,15 @@ pub enum SingleRun<'a> {
     Race(SingleRace<'a>),
     /// An order that goes wrong.
     Order(&'a Exploration),
+    /// What broke the answer to an exercise.
+    Answer(&'a FailureRow),
 }
 
 impl SingleRun<'_> {
     pub(crate) fn title(&self) -> words::Words {
         match self {
             Self::Race(_) => words::THIS_RACE,
-            Self::Order(_) => words::THIS_ORDER,
+            Self::Order(_) | Self::Answer(_) => words::THIS_ORDER,
         }
     }
 
@@ -42,8 +47,28 @@ impl SingleRun<'_> {
         match self {
             Self::Race(race) => race.lines(scene, width),
             Self::Order(exploration) => order(exploration, scene, width),
+            Self::Answer(failure) => answer(failure, scene, width),
         }
     }
+}
+
+fn answer(failure: &FailureRow, scene: &Scene<'_>, width: u16) -> Vec<Line<'static>> {
+    let (lang, columns) = (scene.lang, usize::from(width));
+    let mut lines = Vec::new();
+    let mut tell = |words: &str, role: Role| {
+        lines.extend(paragraph::prose(words, columns, scene.style(role), scene.theme));
+    };
+    if scene.world.position == scene.log.len() {
+        tell(words::ANSWER_BREAKS.get(lang), Role::Danger);
+    }
+    tell(failure.says.get(lang), Role::Danger);
+    if let Some(why) = &failure.why {
+        tell(why.get(lang), Role::Text);
+    }
+    if let Some(order) = &failure.order {
+        tell(order.get(lang), Role::Chrome);
+    }
+    lines
 }
 
 fn order(exploration: &Exploration, scene: &Scene<'_>, width: u16) -> Vec<Line<'static>> {
