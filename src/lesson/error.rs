@@ -210,7 +210,7 @@ impl LessonError {
             let _ = write!(text, "\n  {number} | {excerpt}\n  {} | {caret}^", " ".repeat(number.len()));
         }
         if let Some(help) = &self.help {
-            let _ = write!(text, "\n  {}: {}", both!("help", "提示").get(lang), help.get(lang));
+            let _ = write!(text, "\n  {}{}{}", both!("help", "提示").get(lang), lang.colon(), help.get(lang));
         }
         text
     }

@@ -8,13 +8,13 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    explore::{CarriedOut, Explored, carry_out},
+    explore::{CarriedOut, ExploreError, Explored, carry_out},
     proof,
     session::EngineError,
 };
 use crate::{
     lab::LabOptions,
-    lesson::{Explore, ExploreExpect, Loaded, MOVES, Scenario, Source, plan::NeverPlan},
+    lesson::{Explore, ExploreExpect, Loaded, MOVES, Mistake, Path, Scenario, Source, Step, plan::NeverPlan},
     log::{EventKind, Log},
     text::{Text, both},
     verdict::{self, why},
@@ -72,7 +72,8 @@ pub async fn judge(
     for scenario in answered.rounds()? {
         let Some(expected) = scenario.variant().explore.clone() else { continue };
         let began = Instant::now();
-        let found = proof::explored(&scenario, options, &expected).await?;
+        let found = proof::tried(&scenario, options, &expected).await;
+        let found = found.map_err(|error| not_judged(answered, error))?;
         let orders = found.orders();
         let failure = failure(&scenario, options, &expected, found).await?;
         rounds.push(Round { scenario, orders, failure, wall: began.elapsed() });
@@ -84,6 +85,51 @@ pub async fn judge(
         }
     }
     Ok(rounds)
+}
+
+/// Why an answer cannot be judged, at the operation in it that is to blame.
+fn not_judged(answered: &Loaded, error: ExploreError) -> EngineError {
+    let error = match error {
+        ExploreError::Engine(error) => return error,
+        error => error,
+    };
+    let (operation, message) = match &error {
+        ExploreError::NotReplayable { operation, command, why } => {
+            (operation.as_str(), both!("`{command}` cannot be judged: {why}", "`{command}` 无法判定：{why}"))
+        }
+        ExploreError::Strayed { operation, .. } => (operation.as_str(), Text::from(error.to_string())),
+        _ => ("", Text::from(error.to_string())),
+    };
+    let label = operation.rsplit('.').next().unwrap_or_default();
+    let holes = answered.lesson.kata.iter().flat_map(|kata| kata.programs.keys());
+    let programs = holes.filter_map(|name| Some((name, answered.lesson.programs.get(name)?)));
+    let mut paths = programs.map(|(name, steps)| {
+        let path = Path::root().key("programs").key(name);
+        (path_of(label, steps, &path), path)
+    });
+    let first = paths.next();
+    let named = first.iter().cloned().chain(paths).find_map(|(named, _)| named);
+    let path = named.or_else(|| first.map(|(_, path)| path)).unwrap_or_default();
+    let mistake = Mistake::new(&path, message).help(both!(
+        "use one command, or a script that does it in one step: `scripts:`, and `{{ script: NAME, keys: [KEY] }}`; the time \
+         is given to a script, `args: [\"${{now}}\"]`",
+        "请改用一条命令，或者用脚本一步完成：写在 `scripts:` 下，用 `{{ script: 名字, keys: [键] }}` 调用；时间作为参数传给脚本：`args: [\"${{now}}\"]`"
+    ));
+    EngineError::Lesson(answered.source.place(&mistake))
+}
+
+/// The operation of this label among steps.
+fn path_of(label: &str, steps: &[Step], path: &Path) -> Option<Path> {
+    steps.iter().enumerate().find_map(|(n, step)| {
+        let path = path.index(n);
+        match step {
+            Step::Operation { label: known, .. } => (known == label).then(|| path.key(label)),
+            Step::If { then, otherwise, .. } => path_of(label, then, &path.key("then"))
+                .or_else(|| path_of(label, otherwise, &path.key("else"))),
+            Step::Repeat { steps, .. } => path_of(label, steps, &path.key("repeat")),
+            _ => None,
+        }
+    })
 }
 
 /// What is wrong with what was found in a round.

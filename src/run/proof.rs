@@ -44,11 +44,27 @@ pub async fn prove(
 }
 
 /// Every order within the bounds that a variant's author has set.
-pub(super) async fn explored(
+async fn explored(
     scenario: &Scenario,
     options: &LabOptions,
     expected: &Explore,
 ) -> Result<Explored, EngineError> {
+    tried(scenario, options, expected).await.map_err(|error| match error {
+        ExploreError::Engine(error) => error,
+        other => {
+            let path = Path::root().key("variants").key(&scenario.variant).key("explore");
+            let mistake = Mistake::new(&path, other.to_string());
+            EngineError::Lesson(scenario.loaded.source.place(&mistake))
+        }
+    })
+}
+
+/// As [`explored`], without a place for what cannot be explored.
+pub(super) async fn tried(
+    scenario: &Scenario,
+    options: &LabOptions,
+    expected: &Explore,
+) -> Result<Explored, ExploreError> {
     let bounds = Bounds {
         moves: expected.moves.unwrap_or(MOVES),
         faults: expected.faults.clone(),
@@ -57,15 +73,7 @@ pub(super) async fn explored(
         longest: LONGEST,
         ..Bounds::default()
     };
-    let found = Box::pin(explore(scenario, options, &bounds, &|_| ControlFlow::Continue(()))).await;
-    found.map_err(|error| match error {
-        ExploreError::Engine(error) => error,
-        other => {
-            let path = Path::root().key("variants").key(&scenario.variant).key("explore");
-            let mistake = Mistake::new(&path, other.to_string());
-            EngineError::Lesson(scenario.loaded.source.place(&mistake))
-        }
-    })
+    Box::pin(explore(scenario, options, &bounds, &|_| ControlFlow::Continue(()))).await
 }
 
 /// Of the outcomes in which more are left than may be who did not come to the end of their program: the one with the

@@ -220,7 +220,11 @@ async fn by_hand_more_is_sold_than_there_is() {
     let broken = played("oversell", "check-then-decrement", [0, 1, 0, 1].map(moves)).await;
     assert_eq!(
         broken,
-        [(0, "A's DECR stock came between B's GET stock and B's DECR stock: B acted on a value that was no longer so.".to_owned())]
+        [(
+            0,
+            "A's DECR stock came between B's GET stock and B's DECR stock: B acted on a stale value."
+                .to_owned()
+        )]
     );
     // The fixed one sells once, whoever comes first.
     let kept = played("oversell", "atomic-script", [0, 1].map(moves)).await;

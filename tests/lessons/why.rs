@@ -170,11 +170,11 @@ async fn orders_of_looking_and_buying_on_a_real_server_are_explained() {
     }
     let (a, b) = (
         Some(
-            "B's DECR stock came between A's GET stock and A's DECR stock: A acted on a value that was no longer so."
+            "B's DECR stock came between A's GET stock and A's DECR stock: A acted on a stale value."
                 .to_owned(),
         ),
         Some(
-            "A's DECR stock came between B's GET stock and B's DECR stock: B acted on a value that was no longer so."
+            "A's DECR stock came between B's GET stock and B's DECR stock: B acted on a stale value."
                 .to_owned(),
         ),
     );
@@ -256,7 +256,7 @@ fn faults_of_real_servers_are_what_came_between() {
         told(&late),
         (
             Kind::LateReply,
-            "B's SET lock came between A's SET lock and the reply to it: A believed an answer that was no longer so."
+            "B's SET lock came between A's SET lock and the reply to it: A believed a stale reply."
                 .to_owned()
         )
     );

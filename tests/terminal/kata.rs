@@ -4,8 +4,10 @@ use std::fs;
 
 use crate::{
     place::Place,
-    pty::{ENTER, Terminal},
+    pty::{END, ENTER, Terminal},
 };
+
+const ESC: &str = "\x1b";
 
 const WRONG: &str = "kata: take-the-lock\nprograms:\n  acquire:\n    - set: { redis: \"SETNX lock ${token}\" }\n    \
     - let: { granted: set == 1 }\n  release:\n    - release: { redis: DEL lock }\n";
@@ -24,11 +26,18 @@ fn a_wrong_answer_is_broken_by_its_own_shortest_order_and_a_right_one_is_solved(
     terminal.wait_for("crash B");
     terminal.wait_for("never got in");
     terminal.press(ENTER);
-    terminal.wait_for("RECORDED");
-    terminal.press("Q");
+    terminal.wait_for("An order that goes wrong");
+    terminal.press(END);
+    terminal.wait_for("YOUR ANSWER BREAKS HERE");
+    // One key leads back to the exercise.
+    terminal.press("q");
     terminal.wait_for("✗ One of three crashes");
-    terminal.press("h");
-    terminal.wait_for("HINT 1");
+    // Nothing is left open that Escape could close, and it does not end the program.
+    terminal.press(ESC);
+    terminal.press("hhhh");
+    terminal.wait_for("There is no further hint");
+    terminal.press("s");
+    terminal.wait_for("Not solved yet");
     let mistaken = first.replace("GET lock", "GTE lock");
     fs::write(&file, mistaken).expect("it can be written");
     terminal.wait_for("`GTE` cannot be used here");

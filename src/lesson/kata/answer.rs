@@ -6,14 +6,22 @@ use super::{Answer, Hole, Kata};
 use crate::{
     lesson::{
         Loaded,
-        error::{Mistake, Path},
+        error::{ALIKE, Mistake, Path, did_you_mean, nearest},
         expr::{Expr, Template, split_words},
         plan::BUILTINS,
         step::{Operation, Step, Verb},
     },
     log::Command,
-    text::both,
+    text::{Text, Words, both},
 };
+
+/// Labels of operations that give no value a name.
+const UNNAMED: [&str; 2] = ["wait", "work"];
+
+const SCRIPTS: Words = Words::new(
+    "write it at the margin, `scripts: { NAME: \"return …\" }`, and call it with `{ script: NAME, keys: [KEY], args: [\"…\"] }`",
+    "把脚本顶格写在 `scripts: { 名字: \"return …\" }` 里，再用 `{ script: 名字, keys: [键], args: [\"…\"] }` 调用",
+);
 
 impl Loaded {
     pub(super) fn check_answer(&self, kata: &Kata, answer: &Answer) -> Result<(), Mistake> {
@@ -106,7 +114,7 @@ impl AnswerChecker<'_> {
     fn step(&self, step: &Step, path: &Path) -> Result<(), Mistake> {
         match step {
             Step::Operation { label, operation } => {
-                if !matches!(label.as_str(), "wait" | "work") {
+                if !UNNAMED.contains(&label.as_str()) {
                     self.may_set(label, path)?;
                 }
                 self.operation(operation, &path.key(label))
@@ -152,15 +160,22 @@ impl AnswerChecker<'_> {
     }
 
     fn names(&self, names: BTreeSet<String>, path: &Path) -> Result<(), Mistake> {
-        let may = || {
-            let always = ["reply", "error", "range"].into_iter();
-            let own = self.hole.reads.iter().chain(&self.hole.sets).chain(&self.own);
-            always.chain(own.map(String::as_str))
-        };
-        match names.into_iter().find(|name| !may().any(|known| known == name)) {
+        let own = self.hole.reads.iter().chain(&self.hole.sets).chain(&self.own).map(String::as_str);
+        let known: BTreeSet<&str> = own.filter(|name| !UNNAMED.contains(name)).chain(["reply"]).collect();
+        let may = |name: &str| known.contains(name) || ["error", "range"].contains(&name);
+        match names.into_iter().find(|name| !may(name)) {
             None => Ok(()),
-            Some(name) => Err(Mistake::unknown(path, both!("name", "名字"), &name, may())),
+            Some(name) => Err(Mistake::unknown(path, both!("name", "名字"), &name, known)),
         }
+    }
+
+    /// A word that is sent as it stands, although a name of the client's is called so.
+    fn no_name(&self, word: &str, path: &Path) -> Result<(), Mistake> {
+        if !self.hole.reads.iter().any(|name| name == word) || self.is_key(word) {
+            return Ok(());
+        }
+        Err(Mistake::new(path, both!("`{word}` is plain text here", "`{word}` 在这里只是普通文字"))
+            .help(both!("write `\"${{{word}}}\"` for its value", "要用它的值，请写 `\"${{{word}}}\"`")))
     }
 
     fn operation(&self, operation: &Operation, path: &Path) -> Result<(), Mistake> {
@@ -172,6 +187,7 @@ impl AnswerChecker<'_> {
         let words = |text: &str, path: &Path| {
             let words = split_words(text).map_err(|error| Mistake::new(path, error))?;
             words.iter().try_for_each(|word| self.template(word, path).map(drop))?;
+            words.iter().skip(1).try_for_each(|word| self.no_name(word, path))?;
             Ok::<_, Mistake>(words)
         };
         match &operation.verb {
@@ -190,12 +206,17 @@ impl AnswerChecker<'_> {
             Verb::Script { name, keys, args } => {
                 let path = path.key("script");
                 self.may_use("script", &path)?;
+                if name.contains(char::is_whitespace) {
+                    let message = both!("a script is called by its name", "脚本要用名字调用");
+                    return Err(Mistake::new(&path, message).help(SCRIPTS.text(&[])));
+                }
                 if !self.answer.scripts.contains_key(name) {
                     let known = self.answer.scripts.keys().chain(self.kata.scripts.keys());
                     let known = known.map(String::as_str);
                     return Err(Mistake::unknown(&path, both!("script", "脚本"), name, known));
                 }
                 args.iter().chain(keys).try_for_each(|word| self.template(word, &path).map(drop))?;
+                args.iter().try_for_each(|word| self.no_name(word, &path))?;
                 keys.iter().try_for_each(|key| self.may_name(key, &path))
             }
             Verb::Call(product, text) => {
@@ -223,16 +244,26 @@ impl AnswerChecker<'_> {
             return Ok(());
         }
         let known = self.hole.uses.join(", ");
-        Err(Mistake::new(path, both!("`{name}` cannot be used here", "这里不能使用 `{name}`"))
-            .help(both!("this exercise is done with {known}", "本练习可以用：{known}")))
+        let uses = || self.hole.uses.iter().map(String::as_str);
+        let mut help = both!("this exercise is done with {known}", "本练习可以用：{known}");
+        if name.starts_with("EVAL") && uses().any(|known| known == "script") {
+            help = SCRIPTS.text(&[]);
+        } else if let Some(near) = nearest(name, uses(), ALIKE) {
+            help = Text::join(&[did_you_mean(near), help], " ", "");
+        }
+        let message = both!("`{name}` cannot be used here", "这里不能使用 `{name}`");
+        Err(Mistake::new(path, message).help(help))
+    }
+
+    fn is_key(&self, name: &str) -> bool {
+        self.hole.keys.iter().any(|known| match known.strip_suffix('*') {
+            Some(begin) => name.starts_with(begin),
+            None => known == name,
+        })
     }
 
     fn may_name(&self, key: &str, path: &Path) -> Result<(), Mistake> {
-        let fits = |known: &String| match known.strip_suffix('*') {
-            Some(begin) => key.starts_with(begin),
-            None => known == key,
-        };
-        if self.hole.keys.iter().any(fits) {
+        if self.is_key(key) {
             return Ok(());
         }
         let known = self.hole.keys.join(", ");

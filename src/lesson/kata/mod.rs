@@ -221,6 +221,16 @@ mod tests {
             ("    - holds: lock", "cannot stand in an answer"),
             ("    - granted: { redis: SET lock 1 NY }", "mine.yaml:3:25"),
             ("    - granted: { rdis: GET lock }", "mine.yaml:3:"),
+            ("    - granted: { redis: SETT lock 1 }", "did you mean `SET`"),
+            ("    - granted: { redis: EVAL x 0 }", "write it at the margin, `scripts:"),
+            ("    - granted: { redis: SET lock token NX }", "`token` is plain text here"),
+            ("    - granted: { script: return 1 }", "a script is called by its name"),
+            ("    - granted: SETNX lock 1", "write `- granted: { redis: SETNX lock 1 }`"),
+            ("    - granted = true", "write `- let: { granted: true }`"),
+            ("    - granted: true", "write `- let: { granted: true }`"),
+            ("    - SETNX lock 1", "write `- got: { redis: SETNX lock 1 }`"),
+            ("    - scripts: { x: return 1 }", "beside `programs:`"),
+            ("    - granted: { redis: \"SET lock ${token} NX\"", "is not closed"),
         ];
         for (acquire, said) in cases {
             let words = wrong(&answer(acquire));

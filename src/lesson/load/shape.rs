@@ -5,7 +5,7 @@ use serde_json::Value as Schema;
 use serde_yaml::Value;
 
 use super::super::{
-    error::{ALIKE, Mistake, Path, Spot, did_you_mean, nearest},
+    error::{ALIKE, Mistake, Path, Segment, Spot, did_you_mean, nearest},
     step::{FIELDS, KEYWORDS},
 };
 use crate::text::{Text, Words, both};
@@ -167,6 +167,15 @@ impl<'s> Shape<'s> {
     }
 
     fn look(&self, value: &Value, schema: &'s Schema, path: &Path) -> Result<(), Mistake> {
+        if let [Segment::Key(first), .., Segment::Key(last)] = path.segments()
+            && (first, last) == (&"programs".to_owned(), &"scripts".to_owned())
+        {
+            let message = both!("`scripts:` cannot stand in a program", "`scripts:` 不能写在程序里");
+            return Err(at_key(path, message).help(both!(
+                "`scripts:` stands at the margin, beside `programs:`",
+                "`scripts:` 要顶格写，与 `programs:` 并列"
+            )));
+        }
         let forms = self.forms(schema, "");
         let found = Kind::of(value);
         let alone = forms.iter().filter(|form| form.kind != Kind::Nothing).count() == 1;
@@ -319,8 +328,8 @@ fn at_key(path: &Path, message: Text) -> Mistake {
 fn key_of(path: &Path) -> String {
     let keys = path.segments().iter().rev();
     let mut keys = keys.filter_map(|segment| match segment {
-        super::super::error::Segment::Key(key) => Some(key.clone()),
-        super::super::error::Segment::Index(_) => None,
+        Segment::Key(key) => Some(key.clone()),
+        Segment::Index(_) => None,
     });
     keys.next().unwrap_or_default()
 }
@@ -346,9 +355,9 @@ fn wrong_kind(value: &Value, forms: &[Form<'_>], path: &Path) -> Mistake {
     let found = match value {
         Value::String(word) => {
             let word: String = word.chars().take(40).collect();
-            both!("`{word}`", "`{word}`")
+            both!("`{word}`", " `{word}`")
         }
-        Value::Number(number) => both!("{number}", "{number}"),
+        Value::Number(number) => both!("{number}", " {number}"),
         _ => Kind::of(value).words(),
     };
     let message = match (key.as_str(), value) {
@@ -374,6 +383,7 @@ fn wrong_kind(value: &Value, forms: &[Form<'_>], path: &Path) -> Mistake {
             "an item is a word with what it takes: `- move: A.acquire`, `- pass: 3s`",
             "每一条由一个词和它的内容组成：`- move: A.acquire`、`- pass: 3s`"
         )),
+        "Step" if let Some(meant) = value.as_str().and_then(meant_step) => mistake.help(write(&meant)),
         "Step" => mistake.help(both!(
             "a step is `stop`, or a word with what it takes: `- holds: lock`, `- acquire: {{ redis: … }}`",
             "一步是 `stop`，或者一个词加上它的内容：`- holds: lock`、`- acquire: {{ redis: … }}`"
@@ -383,6 +393,27 @@ fn wrong_kind(value: &Value, forms: &[Form<'_>], path: &Path) -> Mistake {
         _ if is_text => mistake.help(format!("{key}: {{ en: …, zh: … }}")),
         _ => example(mistake, &key),
     }
+}
+
+/// The step that somebody meant who wrote a command or an assignment as they are written elsewhere.
+fn meant_step(text: &str) -> Option<String> {
+    if is_command(text) {
+        return Some(format!("- got: {{ redis: {text} }}"));
+    }
+    let (name, value) = text.split_once('=')?;
+    let (name, value) = (name.trim_end_matches(':').trim(), value.trim());
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    (is_name && !value.is_empty() && !value.starts_with('=')).then(|| format!("- let: {{ {name}: {value} }}"))
+}
+
+/// Whether it begins as commands of Redis are written, `GET lock`.
+fn is_command(text: &str) -> bool {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    first.len() > 1 && first.chars().all(|c| c.is_ascii_uppercase())
+}
+
+fn write(what: &str) -> Text {
+    both!("write `{what}`", "请写 `{what}`")
 }
 
 /// A step that is neither a word of the grammar nor an operation.
@@ -405,13 +436,22 @@ fn no_step(key: &str, value: &Value, path: &Path) -> Mistake {
             "操作前面要有自己的名字：`- read: {{ {key}: … }}`"
         ));
     }
-    mistake.help(nearest(key, words, ALIKE).map_or_else(
-        || {
-            both!(
-                "an operation says what is sent: `{key}: {{ redis: … }}`, or `zk`, `sql`, `script`, `local`, `take`, `wait`",
-                "操作要写明发送什么：`{key}: {{ redis: … }}`，或者 `zk`、`sql`、`script`、`local`、`take`、`wait`"
-            )
-        },
-        did_you_mean,
+    if let Some(near) = nearest(key, words, ALIKE) {
+        return mistake.help(did_you_mean(near));
+    }
+    match value {
+        Value::String(text) if is_command(text) => {
+            return mistake.help(write(&format!("- {key}: {{ redis: {text} }}")));
+        }
+        Value::String(text) => return mistake.help(write(&format!("- let: {{ {key}: {text} }}"))),
+        Value::Bool(_) | Value::Number(_) => {
+            let shown = serde_yaml::to_string(value).unwrap_or_default();
+            return mistake.help(write(&format!("- let: {{ {key}: {} }}", shown.trim())));
+        }
+        _ => {}
+    }
+    mistake.help(both!(
+        "an operation says what is sent: `{key}: {{ redis: … }}`, or `zk`, `sql`, `script`, `local`, `take`, `wait`",
+        "操作要写明发送什么：`{key}: {{ redis: … }}`，或者 `zk`、`sql`、`script`、`local`、`take`、`wait`"
     ))
 }

@@ -133,7 +133,8 @@ pub(super) fn explain(
     let is_flow = message.contains("flow") || message.contains("',' or");
     let begins_with_tab = |line: &str| line.trim_start_matches(' ').starts_with('\t');
     let tab = message.contains("tab character") || begins_with_tab(line(place));
-    let template = is_flow && [place, around].into_iter().flatten().any(|at| line(Some(at)).contains("${"));
+    let template =
+        is_flow && [place, around].into_iter().flatten().any(|at| has_bare_template(line(Some(at))));
     let place = if is_flow || message.contains("quoted scalar") { around.or(place) } else { place };
     let (what, help) = match WORDS.iter().find(|(words, ..)| words.iter().any(|word| message.contains(word)))
     {
@@ -143,6 +144,19 @@ pub(super) fn explain(
         None => OTHER,
     };
     (place, what.text(&[]), help.text(&[]))
+}
+
+/// Whether a line has `${` outside of quotes.
+fn has_bare_template(line: &str) -> bool {
+    let mut quote = None;
+    line.char_indices().any(|(at, c)| {
+        match quote {
+            Some(open) if c == open => quote = None,
+            None if matches!(c, '"' | '\'') => quote = Some(c),
+            _ => {}
+        }
+        quote.is_none() && line[at..].starts_with("${")
+    })
 }
 
 /// Reads `… at line 4 column 10`.

@@ -1,6 +1,9 @@
 //! The header: what, where, how fast, on which clock.
 
-use super::{lesson::LessonView, prelude::*};
+use super::{
+    lesson::{LessonView, stop},
+    prelude::*,
+};
 use crate::{
     clock::ClockKind,
     ui::state::{
@@ -133,8 +136,5 @@ fn doing(view: &LessonView<'_>) -> (String, Role) {
 /// The number of the story's step that the playhead stands behind, from 1 on.
 fn step(view: &LessonView<'_>) -> Option<usize> {
     let events = view.scene.log.events().get(..view.scene.world.position)?;
-    events.iter().rev().find_map(|event| match event.kind {
-        EventKind::Stop { item, .. } => Some(item + 1),
-        _ => None,
-    })
+    events.iter().rev().find_map(stop)
 }

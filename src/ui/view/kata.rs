@@ -1,5 +1,7 @@
 //! The exercises: the task, how far the answer has come, and what broke it.
 
+use std::ops::Range;
+
 use super::{header, help, overlay, paragraph, prelude::*, strip};
 use crate::ui::{
     keys::Place,
@@ -21,8 +23,8 @@ pub struct KataView<'a> {
 /// What stands between the head and the foot.
 struct Body {
     lines: Vec<Line<'static>>,
-    /// The line in which begins what was asked for last: a hint, or the solution.
-    newest: usize,
+    /// What was asked for last, by its lines: a hint, or the solution.
+    newest: Range<usize>,
 }
 
 impl KataView<'_> {
@@ -80,10 +82,13 @@ impl KataView<'_> {
         u16::try_from(lines).unwrap_or(u16::MAX).saturating_sub(body.height)
     }
 
-    /// How far it is to be scrolled to see what was asked for last.
+    /// How far it is to be scrolled so that what was asked for last is seen: no further than needed, and from its beginning
+    /// where all of it has no room.
     pub fn newest(&self, area: Rect) -> u16 {
-        let newest = self.body(inner(areas(area)[1]).width.into()).newest;
-        u16::try_from(newest).unwrap_or(u16::MAX).min(self.reach(area))
+        let [_, body, _] = areas(area);
+        let Range { start, end } = self.body(inner(body).width.into()).newest;
+        let scroll = usize::from(self.scroll).max(end.saturating_sub(body.height.into())).min(start);
+        u16::try_from(scroll).unwrap_or(u16::MAX).min(self.reach(area))
     }
 
     fn draw_head(&self, area: Rect, buf: &mut Buffer) {
@@ -113,7 +118,7 @@ impl KataView<'_> {
     fn body(&self, width: usize) -> Body {
         let Context { theme, lang, .. } = self.context;
         let board = self.board;
-        let (mut lines, mut newest) = (Vec::new(), 0);
+        let (mut lines, mut newest) = (Vec::new(), 0..0);
         let title = |lines: &mut Vec<Line<'static>>, words: &str, role| {
             if !lines.is_empty() {
                 lines.push(Line::default());
@@ -159,17 +164,19 @@ impl KataView<'_> {
             lines.extend(failure.why.iter().flat_map(|why| prose(why.get(lang), Role::Text)));
         }
         for (n, hint) in board.hints.iter().enumerate() {
-            newest = lines.len();
+            let start = lines.len();
             title(&mut lines, &format!("{} {}", words::KATA_HINT.get(lang), n + 1), Role::Fresh);
             lines.extend(prose(hint.get(lang), Role::Text));
+            newest = start..lines.len();
         }
         if board.is_solved() {
             title(&mut lines, words::KATA_DONE.get(lang), Role::Good);
         }
         if let Some(solution) = &board.solution {
-            newest = lines.len();
+            let start = lines.len();
             title(&mut lines, words::KATA_SOLUTION.get(lang), Role::Chrome);
             lines.extend(paragraph::plain(solution, width, theme.style(Role::Code)));
+            newest = start..lines.len();
         }
         if let Some(discussion) = &board.discussion {
             lines.push(Line::default());
@@ -183,8 +190,11 @@ impl KataView<'_> {
     }
 }
 
+/// The head, the body and the foot. Between these two is a row for the sign that there is more.
 fn areas(area: Rect) -> [Rect; 3] {
-    Layout::vertical([Constraint::Length(2), Constraint::Min(1), Constraint::Length(1)]).areas(area)
+    let rows = [2, 0, 1, 1].map(|rows| if rows == 0 { Constraint::Min(1) } else { Constraint::Length(rows) });
+    let [head, body, _, foot] = Layout::vertical(rows).areas(area);
+    [head, body, foot]
 }
 
 fn inner(body: Rect) -> Rect {

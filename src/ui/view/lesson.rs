@@ -90,7 +90,11 @@ impl<'a> LessonView<'a> {
     /// How many steps there are to be, as far as that is known.
     pub(crate) fn beats(&self) -> usize {
         let planned = || Some(self.entry.variants.get(self.variant)?.beats);
-        let raced = self.single.map(|_| self.scene.chart.beats.last().map_or(0, |beat| beat.item + 1));
+        let raced = self.single.map(|single| match single {
+            // Behind its last choice it is only looked at what the servers hold.
+            SingleRun::Answer(_) => self.scene.log.events().iter().filter_map(stop).max().unwrap_or(0),
+            _ => self.scene.chart.beats.last().map_or(0, |beat| beat.item + 1),
+        });
         raced.or_else(planned).unwrap_or(0)
     }
 
@@ -398,6 +402,11 @@ impl<'a> LessonView<'a> {
     fn frame(&self, pane: Pane, title: &str, area: Rect, buf: &mut Buffer) -> Rect {
         paragraph::pane(self.scene.context(), title, self.focus == pane, area, buf)
     }
+}
+
+/// The number of the step that an event ends, from 1 on.
+pub(crate) fn stop(event: &crate::log::Event) -> Option<usize> {
+    if let EventKind::Stop { item, .. } = event.kind { Some(item + 1) } else { None }
 }
 
 pub(crate) fn inside(area: Rect) -> Rect {

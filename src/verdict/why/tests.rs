@@ -181,7 +181,7 @@ fn an_answer_that_was_long_on_its_way_is_believed_too_late() {
     let text = run.why().expect("explained").text;
     assert_eq!(
         text.en,
-        "B's SET lock came between A's SET lock and the reply to it: A believed an answer that was no longer so."
+        "B's SET lock came between A's SET lock and the reply to it: A believed a stale reply."
     );
 }
 

@@ -18,11 +18,11 @@ pub(crate) fn unknown_to(
         (case.command(first.sent), case.command(between.sent), case.command(act.sent));
     let (end, end_zh) = match (kind, act.access) {
         (Kind::CheckThenAct, Access::Deleted) => (
-            format!("what {actor} had read was no longer so, and the key that it deleted was {other}'s"),
+            format!("what {actor} had read was stale, and the key that it deleted was {other}'s"),
             format!("{actor} 读到的已经过时，它删掉的是 {other} 的键"),
         ),
         (Kind::CheckThenAct, _) => {
-            (format!("{actor} acted on a value that was no longer so"), format!("{actor} 依据的是过时的值"))
+            (format!("{actor} acted on a stale value"), format!("{actor} 依据的是过时的值"))
         }
         (_, Access::Deleted) => {
             (format!("the key that {actor} deleted was {other}'s"), format!("{actor} 删掉的是 {other} 的键"))
@@ -57,8 +57,7 @@ pub(crate) fn both_looked(case: &Case<'_>, (first, between): (&Effect, &Effect),
     let (looked, acted) = (case.command(first.sent), case.command(wrote.sent));
     Text::new(
         format!(
-            "{one}'s {looked} and {other}'s both came before either's {acted}: one of the two acted on a value that was \
-             no longer so."
+            "{one}'s {looked} and {other}'s both came before either's {acted}: one of the two acted on a stale value."
         ),
         format!("{one} 和 {other} 的 {looked} 都在两者的 {acted} 之前：其中必有一个依据的是过时的值。"),
     )
@@ -186,8 +185,8 @@ pub(crate) fn granted(case: &Case<'_>, kind: Kind, between: usize, (set, grant):
         (Kind::LateReply, _) => {
             return Text::new(
                 format!(
-                    "{holder}'s {got} came between {next}'s {granted} and the reply to it: {next} believed an answer \
-                     that was no longer so."
+                    "{holder}'s {got} came between {next}'s {granted} and the reply to it: {next} believed a stale \
+                     reply."
                 ),
                 format!(
                     "{next} 的 {granted} 发出之后、收到回复之前，插进了 {holder} 的 {got}：{next} 信了一个已经过时的回复。"
