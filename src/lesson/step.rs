@@ -312,6 +312,23 @@ impl<'de> Deserialize<'de> for Step {
     }
 }
 
+/// The step that somebody meant who wrote a command or an assignment as they are written elsewhere.
+fn meant_step(text: &str) -> Option<String> {
+    if is_command(text) {
+        return Some(format!("- got: {{ redis: {text} }}"));
+    }
+    let (name, value) = text.split_once('=')?;
+    let (name, value) = (name.trim_end_matches(':').trim(), value.trim());
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    (is_name && !value.is_empty() && !value.starts_with('=')).then(|| format!("- let: {{ {name}: {value} }}"))
+}
+
+/// Whether it begins as commands of Redis are written, `GET lock`.
+pub(super) fn is_command(text: &str) -> bool {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    first.len() > 1 && first.chars().all(|c| c.is_ascii_uppercase())
+}
+
 struct StepVisitor;
 
 impl<'de> Visitor<'de> for StepVisitor {
@@ -324,6 +341,10 @@ impl<'de> Visitor<'de> for StepVisitor {
     fn visit_str<E: Error>(self, word: &str) -> Result<Step, E> {
         match word {
             "stop" => Ok(Step::Stop),
+            other if let Some(meant) = meant_step(other) => Err(custom(&both!(
+                "`{other}` alone is no step: write `{meant}`",
+                "单独一个 `{other}` 不是步骤：请写 `{meant}`"
+            ))),
             other => Err(custom(&both!(
                 "`{other}` alone is no step; the only such word is `stop`",
                 "单独一个 `{other}` 不是步骤；只有 `stop` 可以单独写"

@@ -65,7 +65,7 @@ const IN_REDIS: &[Change] = &[
     // Programs and steps.
     ("    - holds: lock\n", "    - hold: lock\n", "hold: lock", "did you mean `holds`", "是不是 `holds`"),
     ("    - holds: lock\n", "    - stops\n", "- stops", "the only such word is `stop`", "只有 `stop`"),
-    ("    - read: { redis: GET stock }", "    - read: GET stock", "- read: GET stock", "`read: { redis: … }`", "`read: { redis: … }`"),
+    ("    - read: { redis: GET stock }", "    - read: GET stock", "- read: GET stock", "write `- read: { redis: GET stock }`", "请写 `- read: { redis: GET stock }`"),
     ("    - read: { redis: GET stock }", "    - read:\n      redis: GET stock", "- read:", "indented below it", "缩进写在它下面"),
     ("    - read: { redis: GET stock }", "    - read: { rediss: GET stock }", "rediss", "did you mean `redis`", "是不是 `redis`"),
     ("    - read: { redis: GET stock }", "    - read: { redis: GET stock }\n      allow: [WRONGTYPE]", "- read:", "write it inside", "请写到里面"),

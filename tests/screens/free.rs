@@ -90,7 +90,7 @@ fn who_can_move_what_that_sends_and_who_cannot_is_told_on_every_screen() {
             };
             let (waits, dead) = match lang {
                 Lang::En => ("waits (acquire) until 4.500s", "dead"),
-                Lang::Zh => ("等待中（acquire），到 4.500s", "已死"),
+                Lang::Zh => ("等待中（acquire），到 4.500s", "已宕机"),
             };
             for words in [goal, "DEL lock", waits, dead] {
                 assert!(told.contains(words), "{size:?} {lang:?} {words}\n{told}");

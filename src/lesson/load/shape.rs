@@ -6,7 +6,7 @@ use serde_yaml::Value;
 
 use super::super::{
     error::{ALIKE, Mistake, Path, Segment, Spot, did_you_mean, nearest},
-    step::{FIELDS, KEYWORDS},
+    step::{FIELDS, KEYWORDS, is_command},
 };
 use crate::text::{Text, Words, both};
 
@@ -383,7 +383,6 @@ fn wrong_kind(value: &Value, forms: &[Form<'_>], path: &Path) -> Mistake {
             "an item is a word with what it takes: `- move: A.acquire`, `- pass: 3s`",
             "每一条由一个词和它的内容组成：`- move: A.acquire`、`- pass: 3s`"
         )),
-        "Step" if let Some(meant) = value.as_str().and_then(meant_step) => mistake.help(write(&meant)),
         "Step" => mistake.help(both!(
             "a step is `stop`, or a word with what it takes: `- holds: lock`, `- acquire: {{ redis: … }}`",
             "一步是 `stop`，或者一个词加上它的内容：`- holds: lock`、`- acquire: {{ redis: … }}`"
@@ -393,23 +392,6 @@ fn wrong_kind(value: &Value, forms: &[Form<'_>], path: &Path) -> Mistake {
         _ if is_text => mistake.help(format!("{key}: {{ en: …, zh: … }}")),
         _ => example(mistake, &key),
     }
-}
-
-/// The step that somebody meant who wrote a command or an assignment as they are written elsewhere.
-fn meant_step(text: &str) -> Option<String> {
-    if is_command(text) {
-        return Some(format!("- got: {{ redis: {text} }}"));
-    }
-    let (name, value) = text.split_once('=')?;
-    let (name, value) = (name.trim_end_matches(':').trim(), value.trim());
-    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
-    (is_name && !value.is_empty() && !value.starts_with('=')).then(|| format!("- let: {{ {name}: {value} }}"))
-}
-
-/// Whether it begins as commands of Redis are written, `GET lock`.
-fn is_command(text: &str) -> bool {
-    let first = text.split_whitespace().next().unwrap_or_default();
-    first.len() > 1 && first.chars().all(|c| c.is_ascii_uppercase())
 }
 
 fn write(what: &str) -> Text {

@@ -151,6 +151,16 @@ impl Loss<'_, '_> {
         })
     }
 
+    /// Whether the holder has deleted it itself.
+    fn let_go(&self) -> bool {
+        self.case.touched(&self.set.key).any(|effect| {
+            effect.access == Access::Deleted
+                && self.case.same_client(effect.actor, self.set.actor)
+                && self.case.before(self.set, effect)
+                && self.case.before(effect, self.granted)
+        })
+    }
+
     /// Its time was over: the lease of a key, or the session that had it.
     fn time(&self) -> Option<(Kind, usize)> {
         let (seen, crashed) = self.seen();
@@ -159,7 +169,10 @@ impl Loss<'_, '_> {
             // The server's own word for it.
             Some(Seen::Key(end)) => end?,
             Some(Seen::Entry { ephemeral }) => {
-                return crashed.filter(|_| ephemeral).map(|crashed| (Kind::SessionEnded, crashed));
+                // Nobody may have looked before the next one made it anew: then it was gone by that.
+                let anew =
+                    || (self.granted.key == self.set.key && !self.let_go()).then_some(self.granted.sent);
+                return crashed.or_else(anew).filter(|_| ephemeral).map(|gone| (Kind::SessionEnded, gone));
             }
             None => self.lease_by_words()?,
         };
