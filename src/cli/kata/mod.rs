@@ -203,8 +203,9 @@ fn first_text(n: usize, loaded: &Arc<Loaded>, lang: Lang) -> Result<String, Fail
         format!("lockstep kata check {name}\nlockstep kata hint {name}"),
     ];
     let lines = text::wrap(&parts.join("\n\n"), COLUMNS);
-    let comments: String = lines.iter().map(|line| format!("{}\n", format!("# {line}").trim_end())).collect();
-    Ok(format!("{comments}kata: {}\n{}", loaded.lesson.id, kata.start))
+    let comments: Vec<String> = lines.iter().map(|line| format!("# {line}").trim_end().to_owned()).collect();
+    let comments = comments.join("\n");
+    Ok(format!("{comments}\nkata: {}\n{}", loaded.lesson.id, kata.start))
 }
 
 /// What a learner is told of an exercise, in the file and on the screen.

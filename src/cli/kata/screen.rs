@@ -123,9 +123,9 @@ pub(super) fn run(global: &Global, all: &[Arc<Loaded>], dir: &Path) -> Result<u8
             let was_asked = screen.asked.take();
             match request {
                 Request::Leave(ended) => return Ok(ended),
-                Request::Hint => settings.to_newest = screen.hint(settings.keys.label("solution")),
+                Request::Hint => settings.to_newest = screen.hint(&settings.keys.label("solution")),
                 Request::Solution => {
-                    settings.to_newest = screen.solution(was_asked, settings.keys.label("solution"));
+                    settings.to_newest = screen.solution(was_asked, &settings.keys.label("solution"));
                 }
                 Request::Other(next) => screen.other(next),
                 Request::Edit => {
@@ -225,7 +225,7 @@ impl Screen<'_> {
     }
 
     /// Shows one hint more; whether there was one.
-    fn hint(&self, key: String) -> bool {
+    fn hint(&self, key: &str) -> bool {
         let Some(kata) = &self.chosen().0.lesson.kata else { return false };
         let all = hints(kata, &self.rounds.borrow()).to_vec();
         let mut shown = false;
@@ -236,14 +236,14 @@ impl Screen<'_> {
             if shown {
                 board.hints = all.into_iter().take(known + 1).collect();
             } else {
-                board.notice = Some(NO_MORE_HINTS.text(&[&key]));
+                board.notice = Some(NO_MORE_HINTS.text(&[key]));
             }
         });
         shown
     }
 
     /// Shows the solution, or closes it; who has not solved the exercise is asked first. Whether it is shown.
-    fn solution(&self, sure: bool, key: String) -> bool {
+    fn solution(&self, sure: bool, key: &str) -> bool {
         let Some(kata) = &self.chosen().0.lesson.kata else { return false };
         let mut shown = false;
         self.board.send_modify(|board| {
@@ -254,7 +254,7 @@ impl Screen<'_> {
                 board.discussion = Some(kata.discussion.clone());
                 shown = true;
             } else {
-                board.notice = Some(SURE_OF_SOLUTION.text(&[&key]));
+                board.notice = Some(SURE_OF_SOLUTION.text(&[key]));
                 self.asked.set(true);
             }
         });
