@@ -420,3 +420,13 @@ pub const NOT_KEPT: Words = Words::new(
     "the pages of the class could not be written; those that are there are whole",
     "班级页面没能写完；已写出的页面是完整的",
 );
+
+/// The exercises' screen: the key that shows a solution.
+pub const NO_MORE_HINTS: Words =
+    Words::new("There is no further hint; {} shows a solution.", "没有更多提示了；按 {} 看参考答案。");
+/// The solution was asked for before the exercise was solved.
+pub const SURE_OF_SOLUTION: Words =
+    Words::new("Not solved yet: {} again shows a solution.", "还没有解决：再按一次 {} 显示参考答案。");
+/// Another exercise's file was saved.
+pub const SWITCHED: Words =
+    Words::new("You saved this file: it is judged now.", "检测到这个文件已保存，现在判定它。");

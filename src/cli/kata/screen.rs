@@ -36,7 +36,6 @@ use crate::{
             progress::Store,
         },
         theme::Theme,
-        words::{NO_MORE_HINTS, SURE_OF_SOLUTION, SWITCHED},
     },
 };
 
@@ -236,7 +235,7 @@ impl Screen<'_> {
             if shown {
                 board.hints = all.into_iter().take(known + 1).collect();
             } else {
-                board.notice = Some(NO_MORE_HINTS.text(&[key]));
+                board.notice = Some(words::NO_MORE_HINTS.text(&[key]));
             }
         });
         shown
@@ -254,7 +253,7 @@ impl Screen<'_> {
                 board.discussion = Some(kata.discussion.clone());
                 shown = true;
             } else {
-                board.notice = Some(SURE_OF_SOLUTION.text(&[key]));
+                board.notice = Some(words::SURE_OF_SOLUTION.text(&[key]));
                 self.asked.set(true);
             }
         });
@@ -270,7 +269,7 @@ impl Screen<'_> {
         let saved = |n: &usize| *n != here && now[*n] != before[*n] && now[*n] != SystemTime::UNIX_EPOCH;
         let Some(saved) = (0..now.len()).find(saved) else { return false };
         self.go_to(saved);
-        self.board.send_modify(|board| board.notice = Some(SWITCHED.text(&[])));
+        self.board.send_modify(|board| board.notice = Some(words::SWITCHED.text(&[])));
         true
     }
 

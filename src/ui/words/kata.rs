@@ -20,11 +20,3 @@ pub const ANSWER_BREAKS: Words = Words::new("✗ YOUR ANSWER BREAKS HERE", "✗ 
 pub const KATA_GIVEN: Words = Words::new("WHAT IS GIVEN", "已知条件");
 /// At the foot of the screen, once an exercise is solved: the key.
 pub const NEXT_EXERCISE: Words = Words::new("{}: next exercise", "按 {} 做下一个练习");
-pub const NO_MORE_HINTS: Words =
-    Words::new("There is no further hint; {} shows a solution.", "没有更多提示了；按 {} 看参考答案。");
-/// The solution was asked for before the exercise was solved.
-pub const SURE_OF_SOLUTION: Words =
-    Words::new("Not solved yet: {} again shows a solution.", "还没有解决：再按一次 {} 显示参考答案。");
-/// Another exercise's file was saved.
-pub const SWITCHED: Words =
-    Words::new("You saved this file: it is judged now.", "检测到这个文件已保存，现在判定它。");

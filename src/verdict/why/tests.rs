@@ -130,8 +130,8 @@ fn of_two_that_were_on_their_way_at_once_only_a_counter_says_which_was_first() {
     assert_eq!((kind, first, between, second), (Kind::BothLooked, 1, 3, 5));
     assert_eq!(
         set.why().expect("explained").text.en,
-        "A's GET stock and B's both came before either's SET stock: one of the two acted on a value that was no \
-         longer so."
+        "A's GET stock and B's both came before either's SET stock: one of the two acted on a stale \
+         value."
     );
 }
 
