@@ -28,14 +28,14 @@ pub(crate) fn folded(moves: &[String]) -> Vec<String> {
 }
 
 /// An order as a learner reads it, in a row.
-pub fn told(moves: &[String]) -> Text {
+pub fn describe(moves: &[String]) -> Text {
     Text::from_fn(|lang| {
-        let moves: Vec<String> = moves.iter().map(|one| one_told(one, lang)).collect();
+        let moves: Vec<String> = moves.iter().map(|one| describe_one(one, lang)).collect();
         folded(&moves).join(" → ")
     })
 }
 
-fn one_told(one: &str, lang: Lang) -> String {
+fn describe_one(one: &str, lang: Lang) -> String {
     if let Some(seconds) = one.strip_prefix('+').and_then(|time| time.strip_suffix(" s")?.parse::<f64>().ok())
     {
         // The millisecond after which a wait is over tells nobody anything; and no line ends before the unit.
@@ -50,7 +50,7 @@ fn one_told(one: &str, lang: Lang) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{folded, told};
+    use super::{describe, folded};
 
     #[test]
     fn what_is_made_again_and_again_is_said_once() {
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn an_order_is_told_with_plain_times_and_in_both_languages() {
         let moves = ["A.set (reply lost)", "+1.301 s", "B.set", "+0.002 s"].map(str::to_owned);
-        let order = told(&moves);
+        let order = describe(&moves);
         assert_eq!(order.en, "A.set (reply lost) → +1.3\u{a0}s → B.set → +0.002\u{a0}s");
         assert_eq!(order.zh, "A.set（回复丢失） → +1.3\u{a0}s → B.set → +0.002\u{a0}s");
     }

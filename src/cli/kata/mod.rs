@@ -194,7 +194,7 @@ fn start(global: &Global, all: &[Arc<Loaded>], dir: &Path, names: &[String]) -> 
 /// What a learner's file has at first: the task as comments, and the hole.
 fn first_text(n: usize, loaded: &Arc<Loaded>, lang: Lang) -> Result<String, Failure> {
     let kata = kata_of(loaded)?;
-    let Told { task, given } = told(loaded)?;
+    let Description { task, given } = describe(loaded)?;
     let name = file_name(n, loaded);
     let parts = [
         format!("{}. {}", n + 1, loaded.lesson.title.get(lang)),
@@ -209,13 +209,13 @@ fn first_text(n: usize, loaded: &Arc<Loaded>, lang: Lang) -> Result<String, Fail
 }
 
 /// What a learner is told of an exercise, in the file and on the screen.
-struct Told {
+struct Description {
     task: Text,
     /// What is given, which names and commands there are, how an answer is written and how it is judged.
     given: Text,
 }
 
-fn told(loaded: &Arc<Loaded>) -> Result<Told, Failure> {
+fn describe(loaded: &Arc<Loaded>) -> Result<Description, Failure> {
     let (lesson, kata) = (&loaded.lesson, kata_of(loaded)?);
     let rounds = loaded.rounds()?;
     let fill = |text: &Text, lang| {
@@ -249,7 +249,7 @@ fn told(loaded: &Arc<Loaded>) -> Result<Told, Failure> {
         }));
         lines.join("\n")
     });
-    Ok(Told { task, given })
+    Ok(Description { task, given })
 }
 
 /// A name that may be read, with its value and unit where it is a time.
@@ -377,7 +377,7 @@ fn row(round: &Round, lang: Lang) -> String {
     };
     let mut lines = vec![format!("✗ {title}"), format!("    {}", failure.says.get(lang))];
     if let Some(order) = &failure.order {
-        lines.push(format!("    {}", words::SHORTEST.with(lang, &[moves::told(&order.moves).get(lang)])));
+        lines.push(format!("    {}", words::SHORTEST.with(lang, &[moves::describe(&order.moves).get(lang)])));
     }
     lines.extend(failure.why.iter().map(|why| format!("    {}", why.get(lang))));
     lines.join("\n")

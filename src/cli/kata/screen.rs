@@ -13,7 +13,7 @@ use tokio::sync::watch;
 
 use super::{
     super::{Failure, Global, OK, millis, play, print, progress, words},
-    Told, file_name, hints, is_solved, read_answer, remember_solved, told,
+    Description, describe, file_name, hints, is_solved, read_answer, remember_solved,
 };
 use crate::{
     lab::LabOptions,
@@ -77,7 +77,7 @@ pub(super) fn run(global: &Global, all: &[Arc<Loaded>], dir: &Path) -> Result<u8
         print::complain(&progress::words_of(trouble, global.lang()));
     }
     let exercises = all.iter().zip(&files).map(|(loaded, file)| {
-        let Told { task, given } = told(loaded)?;
+        let Description { task, given } = describe(loaded)?;
         Ok(Exercise {
             title: loaded.lesson.title.clone(),
             task,
@@ -361,7 +361,7 @@ fn show(board: &mut Board, round: &Round) {
 fn failure_row(failure: &kata::Failure) -> FailureRow {
     FailureRow {
         says: failure.says.clone(),
-        order: failure.order.as_ref().map(|order| moves::told(&order.moves)),
+        order: failure.order.as_ref().map(|order| moves::describe(&order.moves)),
         why: failure.why.clone(),
     }
 }
