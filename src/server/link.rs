@@ -95,6 +95,17 @@ pub struct Link {
 /// One end of a front: the link, and the loopback address that its client connects from.
 pub(crate) type Visitor = (LinkId, IpAddr);
 
+/// Connections that wait to be accepted. A crowd connects at once, and the kernel drops what finds no room: the client
+/// tries again after a second.
+pub(crate) const BACKLOG: i32 = 1024;
+
+/// Listens on a free port of the loopback interface.
+pub(crate) async fn listener() -> io::Result<TcpListener> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    rustix::net::listen(&listener, BACKLOG)?;
+    Ok(listener)
+}
+
 impl Link {
     /// Lays a link to a server. Its listening end is the Unix socket `socket` where the server has one,
     /// else a free port of the loopback interface.
@@ -113,7 +124,7 @@ impl Link {
                 link
             }
             Endpoint::Tcp(server) => {
-                let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+                let listener = listener().await?;
                 let (link, wire) = Self::new(id, LinkAddress::Tcp(listener.local_addr()?), clock);
                 acceptor.spawn(accept_tcp(listener, *server, vec![(Ipv4Addr::LOCALHOST.into(), wire)]));
                 link
@@ -148,7 +159,7 @@ impl Link {
         first: usize,
         clock: &LessonClock,
     ) -> io::Result<(Vec<Self>, Home)> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let listener = listener().await?;
         let address = listener.local_addr()?;
         let (links, wires) = Self::several(servers, &LinkAddress::Tcp(address), clock);
         let home = Home { at: Arc::new(AtomicUsize::new(first % wires.len().max(1))), of: wires.len() };

@@ -13,14 +13,13 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use futures::future::try_join_all;
-use tokio::net::TcpListener;
 
 use crate::clock::Rate;
 use crate::lesson::Topology;
 use crate::log::LinkId;
 use crate::process::error::LabError;
 use crate::server::boot::{Boot, Endpoint, Started, free_port, on_free_ports, ready};
-use crate::server::link::{Link, Visitor};
+use crate::server::link::{Link, Visitor, listener};
 use crate::server::redis::access::KEEPER;
 use crate::server::redis::boot::start as start_member;
 use crate::server::redis::observe::{Asked, Known};
@@ -59,7 +58,7 @@ pub(super) async fn members(
 ) -> Result<Vec<Member>, LabError> {
     let mut fronts = Vec::new();
     for name in topology.servers {
-        let front = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(unlinked)?;
+        let front = listener().await.map_err(unlinked)?;
         let announced = front.local_addr().map_err(unlinked)?;
         fronts.push((*name, front, announced));
     }

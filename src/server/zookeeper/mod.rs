@@ -21,6 +21,7 @@ use crate::lesson::Topology;
 use crate::log::Product;
 use crate::process::{error::LabError, workspace::Workspace};
 use crate::server::boot::{Boot, Endpoint, Launch, Server, Started, free_port, on_free_ports, ready};
+use crate::server::link::BACKLOG;
 use crate::server::zookeeper::archive::Archive;
 use crate::server::zookeeper::four_letters::ask;
 use crate::server::zookeeper::jars::Jars;
@@ -184,7 +185,7 @@ impl Java {
 }
 
 /// The server's configuration file. `maxClientCnxns=0` lifts the limit of 60 connections for an address,
-/// which a herd would meet at once. Sessions from 1 s to 60 s are granted as they are asked for.
+/// which a herd would meet at once, and so it does the 50 connections that may wait to be accepted. Sessions from 1 s to 60 s are granted as they are asked for.
 fn settings(data: &Path, address: SocketAddr) -> String {
     format!(
         "tickTime={TICK_MS}\n\
@@ -194,6 +195,7 @@ fn settings(data: &Path, address: SocketAddr) -> String {
          clientPortAddress={}\n\
          clientPort={}\n\
          maxClientCnxns=0\n\
+         clientPortListenBacklog={BACKLOG}\n\
          admin.enableServer=false\n\
          4lw.commands.whitelist={FOUR_LETTERS}\n",
         data.display(),
