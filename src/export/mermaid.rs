@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use super::{Finished, crowd::Crowds, moment::Found};
 use crate::{
     clock::LessonTime,
-    log::{ActorId, Belief, EventKind, Fault, LinkId, Log, OpId, Reply, Stop, Target},
+    log::{ActorId, Belief, EventKind, Fault, LinkId, Log, OpId, Stop, Target},
     text::Lang,
     ui::{
         theme::{text::common, time},
@@ -207,7 +207,7 @@ impl<'a> Diagram<'a> {
             EventKind::Replied { op, actor, reply, .. } => {
                 let to = self.crowds.participant(*actor);
                 let from = self.server_of(*op, index).unwrap_or_else(|| to.clone());
-                let arrow = if matches!(reply, Reply::Lost(_)) { "--x" } else { "-->>" };
+                let arrow = if reply.is_lost() { "--x" } else { "-->>" };
                 self.line(&format!("{from}{arrow}{to}: {said}{times}"));
             }
             EventKind::Notified { actor, server, about, what } => {

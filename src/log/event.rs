@@ -1,5 +1,7 @@
 //! The events. Each says what happened, to whom, and at which lesson time.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -204,7 +206,8 @@ pub enum EventKind {
         actor: ActorId,
         /// The operation's label, repeated so that a claim needs no look back.
         label: String,
-        reply: Reply,
+        /// Shared: a list of 900 names is kept by the log, by the world and by what judges claims.
+        reply: Arc<Reply>,
     },
     /// An actor began to wait for time to pass: work, or a pause before it tries again.
     Waits {
@@ -305,13 +308,13 @@ impl EventKind {
     }
 
     /// What programs and claims see as the answer to an operation of that kind.
-    pub fn answer(&self) -> Option<Reply> {
+    pub fn answer(&self) -> Option<Arc<Reply>> {
         match self {
-            Self::Replied { reply, .. } => Some(reply.clone()),
+            Self::Replied { reply, .. } => Some(Arc::clone(reply)),
             Self::Took { about, what, .. } => {
-                Some(Reply::Value(serde_json::json!({ "about": about, "what": what })))
+                Some(Reply::Value(serde_json::json!({ "about": about, "what": what })).into())
             }
-            Self::Waited { in_vain: true, .. } => Some(Reply::Value(serde_json::Value::Null)),
+            Self::Waited { in_vain: true, .. } => Some(Reply::Value(serde_json::Value::Null).into()),
             _ => None,
         }
     }

@@ -24,6 +24,10 @@ impl Reply {
     pub fn is_value(&self) -> bool {
         matches!(self, Self::Value(_))
     }
+
+    pub fn is_lost(&self) -> bool {
+        matches!(self, Self::Lost(_))
+    }
 }
 
 impl fmt::Display for Reply {

@@ -63,7 +63,7 @@ pub fn sent(op: u64, actor: u32, server: &str, label: &str, wire: &str) -> Event
 }
 
 pub fn replied(op: u64, actor: u32, label: &str, reply: Reply) -> EventKind {
-    EventKind::Replied { op: OpId(op), actor: ActorId(actor), label: label.to_owned(), reply }
+    EventKind::Replied { op: OpId(op), actor: ActorId(actor), label: label.to_owned(), reply: reply.into() }
 }
 
 pub fn believes(actor: u32, belief: Belief) -> EventKind {
@@ -167,7 +167,7 @@ impl LogBuilder {
         let EventKind::Sent { op, actor, label, .. } = self.events()[to].kind.clone() else {
             panic!("{to} was not sent");
         };
-        self.add(EventKind::Replied { op, actor, label, reply })
+        self.add(EventKind::Replied { op, actor, label, reply: reply.into() })
     }
 
     /// A command and its reply. The index is that of the command.

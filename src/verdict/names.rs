@@ -86,7 +86,7 @@ impl Object for NamedFacts {
             wanted => {
                 let replied = |kind: &EventKind| kind.answers() == Some((id, wanted));
                 facts.note(|| facts.events(replied).next_back());
-                actor.replies.get(wanted).map(reply_value)
+                actor.replies.get(wanted).map(|reply| reply_value(reply))
             }
         }
     }
@@ -163,7 +163,7 @@ impl Facts {
                 let replies = self.replies(about);
                 self.note(|| replies.iter().copied());
                 let events = self.log.events();
-                replies.iter().filter_map(|n| Some(reply_value(&events[*n].kind.answer()?))).collect()
+                replies.iter().filter_map(|n| Some(reply_value(events[*n].kind.answer()?.as_ref()))).collect()
             }
             "moves" => self.counted(self.moves(about)),
             // When the last of these moves was done, in milliseconds since the lesson began.

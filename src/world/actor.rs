@@ -1,6 +1,7 @@
 //! One actor's part of the world: what it does, what it believes, what waits in its queue.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::log::{Actor, Belief, Condition, EventKind, Reply};
 
@@ -24,7 +25,7 @@ pub struct ActorWorld {
     pub beliefs: BTreeMap<String, Belief>,
     pub ever_believed: bool,
     /// Its last replies by label.
-    pub replies: BTreeMap<String, Reply>,
+    pub replies: BTreeMap<String, Arc<Reply>>,
     /// What the notifications are about that it has not taken yet.
     pub queue: Vec<String>,
     /// How many notifications it ever got.

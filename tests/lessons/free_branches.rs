@@ -211,9 +211,9 @@ async fn a_branch_that_comes_out_differently_says_where() {
     let mut past = Log::new();
     past.extend(first.log.events().iter().cloned().map(|mut event| {
         if let EventKind::Replied { reply, .. } = &mut event.kind
-            && *reply == Reply::Value("0".into())
+            && **reply == Reply::Value("0".into())
         {
-            *reply = Reply::Value("5".into());
+            *reply = Reply::Value("5".into()).into();
         }
         event
     }));
@@ -227,8 +227,8 @@ async fn a_branch_that_comes_out_differently_says_where() {
     let [Some(before), Some(now)] = &difference.moves else { panic!("{difference:?}") };
     assert_eq!((before.who.as_str(), before.label.as_str()), ("B", "check"));
     assert_eq!(
-        (&before.reply, &now.reply),
-        (&Some(Reply::Value("5".into())), &Some(Reply::Value("0".into())))
+        (before.reply.as_deref(), now.reply.as_deref()),
+        (Some(&Reply::Value("5".into())), Some(&Reply::Value("0".into())))
     );
     // What cannot be done again is said, and nothing after it is done.
     let mut past = prefix(&first.log, first.log.len());

@@ -141,7 +141,7 @@ impl Free {
 
     pub fn replies(&self) -> Vec<Reply> {
         let replies = self.log.events().iter().filter_map(|event| match &event.kind {
-            EventKind::Replied { reply, .. } => Some(reply.clone()),
+            EventKind::Replied { reply, .. } => Some(reply.as_ref().clone()),
             _ => None,
         });
         replies.collect()

@@ -190,7 +190,7 @@ fn happening() -> impl Strategy<Value = EventKind> {
             op: OpId(op),
             actor,
             label: "release".to_owned(),
-            reply: Reply::Value(1.into()),
+            reply: Reply::Value(1.into()).into(),
         }),
         1 => Just(EventKind::Fault(Fault::Crash { client: "A".to_owned() })),
         1 => actor.prop_map(|actor| EventKind::GaveUp { actor, why: String::new() }),

@@ -344,7 +344,7 @@ fn while_a_move_is_on_its_way_nothing_says_that_the_learner_looks_back() {
             command: staged::redis("DEL lock"),
             releases: Vec::new(),
         },
-        EventKind::Replied { op, actor, label, reply: Reply::Value(1.into()) },
+        EventKind::Replied { op, actor, label, reply: Reply::Value(1.into()).into() },
         EventKind::Stop { item: 0, stop: Stop::Move },
     ];
     stand.events(kinds.map(|kind| Event { at, kind }).into());

@@ -5,7 +5,7 @@ use crossterm::event::KeyCode;
 use lockstep::{
     clock::ClockKind,
     lesson::{Expect, Scenario},
-    log::{Event, EventKind, KeyValue, Log, Observed, Reply},
+    log::{Event, EventKind, KeyValue, Log, Observed},
     recording::carried,
     run::session::Update,
     text::Lang,
@@ -224,7 +224,7 @@ fn between_its_read_and_its_write_a_client_shows_what_it_saw_until_that_is_outda
 /// What an event has changed, in the words in which it must be found on the screen.
 fn news(world: &World, event: &Event) -> Vec<String> {
     match &event.kind {
-        EventKind::Replied { reply: reply @ Reply::Value(_), .. } => vec![reply.to_string()],
+        EventKind::Replied { reply, .. } if reply.is_value() => vec![reply.to_string()],
         EventKind::State(state) => {
             let Some(server) = world.server(&state.server) else { return Vec::new() };
             let Observed::Redis(space) = &state.observed else { return Vec::new() };

@@ -64,7 +64,7 @@ fn faults() -> Script {
         op,
         actor: ActorId(0),
         label: "renew".into(),
-        reply: Reply::Lost("connection refused".into()),
+        reply: Reply::Lost("connection refused".into()).into(),
     });
     s.believes(0, lockstep::log::Belief::Unsure);
     s.stop(Stop::Move);

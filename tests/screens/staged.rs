@@ -112,7 +112,7 @@ impl Script {
             op,
             actor: ActorId(actor),
             label: label.into(),
-            reply: Reply::Value(reply),
+            reply: Reply::Value(reply).into(),
         });
     }
 

@@ -172,15 +172,15 @@ impl Director {
         let Some(PendingOperation { actor, .. }) = self.pending.by_op.remove(&op) else { return Ok(()) };
         let State::InFlight { operation } = self.actors[actor].state() else { return Ok(()) };
         let operation = Arc::clone(operation);
-        let reply = &self.name_node(reply);
+        let reply = Arc::new(self.name_node(reply));
         let (label, place) = (operation.label.clone(), operation.path.clone());
-        self.recorder.record(EventKind::Replied { op, actor, label, reply: reply.clone() });
+        self.recorder.record(EventKind::Replied { op, actor, label, reply: Arc::clone(&reply) });
         let room = self.recorder.has_room();
         room.map_err(|error| self.mistake(place.as_ref().unwrap_or(path), error))?;
-        if self.redirect(op, actor, &operation, reply) {
+        if self.redirect(op, actor, &operation, &reply) {
             return Ok(());
         }
-        self.step_actors(path, |actors, output| actors[actor].reply(reply, output)).map(drop)
+        self.step_actors(path, |actors, output| actors[actor].reply(&reply, output)).map(drop)
     }
 
     /// Carries everybody to the first operation.

@@ -79,7 +79,7 @@ impl Recorder {
 
 fn weight(kind: &EventKind) -> usize {
     match kind {
-        EventKind::Replied { reply, .. } => match reply {
+        EventKind::Replied { reply, .. } => match reply.as_ref() {
             Reply::Value(value) => json(value),
             Reply::Error { code, text } => code.len() + text.len(),
             Reply::Lost(why) => why.len(),

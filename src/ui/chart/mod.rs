@@ -323,9 +323,8 @@ impl Chart {
     /// The key or row that a client has read, what it read, and whether a server is seen to hold that.
     fn read(&self, log: &Log, sent: usize, replied: usize) -> Option<(String, String, bool)> {
         let EventKind::Sent { command, .. } = &log.events()[sent].kind else { return None };
-        let EventKind::Replied { reply: Reply::Value(value), .. } = &log.events()[replied].kind else {
-            return None;
-        };
+        let EventKind::Replied { reply, .. } = &log.events()[replied].kind else { return None };
+        let Reply::Value(value) = reply.as_ref() else { return None };
         let mut values = self.truths.iter().flat_map(Truth::values);
         if let Command::Sql(statement) = command {
             let (row, read) = mariadb::read(statement, value, values)?;

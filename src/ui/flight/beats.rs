@@ -5,9 +5,7 @@ use std::{collections::HashMap, time::Duration};
 use super::{Flight, HALF, Hop, Load, MESSAGE, NOTICEABLE, Wait};
 use crate::{
     clock::LessonTime,
-    log::{
-        ActorId, Condition, Direction, EventKind, Fault, LinkId, Log, Observed, OpId, Reply, Role, Target,
-    },
+    log::{ActorId, Condition, Direction, EventKind, Fault, LinkId, Log, Observed, OpId, Role, Target},
     world::{ServerWorld, World},
 };
 
@@ -135,7 +133,7 @@ impl<'a> Composer<'a> {
                         self.begin(Beat::Up, MESSAGE, index);
                     }
                     landing = Some(self.time.1);
-                    self.reply(index, *actor, &open, matches!(reply, Reply::Lost(_)));
+                    self.reply(index, *actor, &open, reply.is_lost());
                 }
             }
             EventKind::Notified { actor, .. } => {

@@ -1,6 +1,7 @@
 //! The moves of a run, and when two of them are the same.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -31,7 +32,7 @@ pub struct Move {
     pub wire: String,
     /// Whether it asks for a TTL, which is another a moment later.
     drains: bool,
-    pub reply: Option<Reply>,
+    pub reply: Option<Arc<Reply>>,
     /// What the actor believed and counted because of it: before it waited for time to pass and before its next
     /// move. What it does after a wait comes of the wait.
     pub outcome: Vec<Consequence>,
@@ -57,7 +58,7 @@ impl Move {
     /// Whether both were answered the same, but for owner tokens, a znode's bookkeeping, and the milliseconds of a
     /// TTL that is draining.
     pub fn same_reply(&self, other: &Self) -> bool {
-        match (&self.reply, &other.reply) {
+        match (self.reply.as_deref(), other.reply.as_deref()) {
             (Some(Reply::Value(mine)), Some(Reply::Value(its))) => match (mine.as_i64(), its.as_i64()) {
                 (Some(mine @ 1..), Some(its @ 1..)) if self.drains => {
                     // One that is asked for later has drained for longer.
@@ -108,7 +109,7 @@ pub fn moves(log: &Log) -> Vec<Move> {
             }
             EventKind::Replied { op, reply, .. } => {
                 if let Some(of) = sent.get(op) {
-                    moves[*of].reply = Some(reply.clone());
+                    moves[*of].reply = Some(Arc::clone(reply));
                 }
             }
             EventKind::Waits { actor, .. } | EventKind::Waited { actor, .. } => {

@@ -264,7 +264,7 @@ impl InProcess {
     ) -> Result<(), ExploreError> {
         let Some(operation) = from.actors[actor].next_operation() else { return Ok(()) };
         let (op, label) = (OpId(from.steps as u64), operation.label.clone());
-        output.events.push(EventKind::Replied { op, actor, label, reply: reply.clone() });
+        output.events.push(EventKind::Replied { op, actor, label, reply: reply.clone().into() });
         match next.actors[actor].reply(reply, output) {
             Ok(()) => Ok(()),
             Err(Failure { cause: Cause::Reply, why, .. }) => {

@@ -84,10 +84,10 @@ impl Step {
 }
 
 /// A reply without what differs each time: ZooKeeper and etcd number all that is ever written, and sessions.
-fn reply(event: &Event) -> Option<(ActorId, &str, Reply)> {
+fn reply(event: &Event) -> Option<(ActorId, &str, Arc<Reply>)> {
     let EventKind::Replied { actor, label, reply, .. } = &event.kind else { return None };
-    let mut reply = reply.clone();
-    if let Reply::Value(serde_json::Value::Object(fields)) = &mut reply {
+    let mut reply = Arc::clone(reply);
+    if let Reply::Value(serde_json::Value::Object(fields)) = Arc::make_mut(&mut reply) {
         for numbered in [
             "czxid",
             "mzxid",

@@ -22,7 +22,7 @@ use std::{
 
 use crate::{
     clock::LessonTime,
-    log::{ActorId, Belief, Event, EventKind, LinkId, Log, Observed, OpId, Reply, Role, ServerState},
+    log::{ActorId, Belief, Event, EventKind, LinkId, Log, Observed, OpId, Role, ServerState},
     ui::chart::{BURST, Clash},
     world::Holding,
 };
@@ -198,7 +198,7 @@ impl Sequence {
                     self.rows[row].note.get_or_insert(index);
                     return Some(row);
                 };
-                let lost = matches!(reply, Reply::Lost(_));
+                let lost = reply.is_lost();
                 let kind = RowKind::Message { client, server, message: Message::Replied { lost } };
                 let how = 3 + u8::from(lost) + 2 * u8::from(reply.is_value());
                 self.row(kind, index, (client, how, label))

@@ -111,10 +111,10 @@ fn words_of(scene: &Scene<'_>, row: &Row, message: Message) -> Words {
         text::common(all.iter().map(String::as_str)).into_owned()
     };
     let reply_words = |event: &EventKind| match event {
-        EventKind::Replied { reply: Reply::Lost(why), .. } => {
-            Some(format!("{}{}{why}", words::LOST.get(scene.lang), scene.lang.colon()))
-        }
-        EventKind::Replied { reply, .. } => Some(reply.to_string()),
+        EventKind::Replied { reply, .. } => Some(match reply.as_ref() {
+            Reply::Lost(why) => format!("{}{}{why}", words::LOST.get(scene.lang), scene.lang.colon()),
+            reply => reply.to_string(),
+        }),
         _ => None,
     };
     let mut words = match (message, scene.event(row.event)) {
