@@ -3,6 +3,7 @@
 use crate::{
     libc::*,
     moment::{Family, Page},
+    status::Waits,
 };
 use core::ffi::{c_int, c_void};
 
@@ -60,7 +61,9 @@ fn wait_on_condition(
     };
     let moment = page.moment();
     // A deadline that has passed still gives the mutex up for a moment, as libc would.
-    let nap = moment.nap(when.as_nanos().saturating_sub(moment.of(family)));
+    let left = when.as_nanos().saturating_sub(moment.of(family));
+    let _told = Waits::until(moment.monotonic.saturating_add(left));
+    let nap = moment.nap(left);
     let result = wait(&Timespec::from_nanos(real(family.real()) + nap));
     if result == ETIMEDOUT && page.moment().of(family) < when.as_nanos() { 0 } else { result }
 }

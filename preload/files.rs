@@ -3,7 +3,7 @@
 use crate::{
     libc::*,
     moment::{Family, Page},
-    sleeping::SHORTEST_LESSON_SLEEP,
+    status::{real_wait, shortest_lesson_sleep},
 };
 use core::{
     ffi::{c_int, c_void},
@@ -164,8 +164,11 @@ unsafe fn wait_for_sets(
 /// how much time was left, or `None` if it is not for us: "look only" and "wait for ever" have no time in them, and
 /// a wait without any files is a sleep, of which short ones stay real.
 fn wait_for_files(files: bool, timeout: i64, wait: impl Fn(i64) -> c_int) -> Option<(c_int, i64)> {
-    let shortest = if files { 1 } else { SHORTEST_LESSON_SLEEP };
-    let page = Page::get().filter(|_| timeout >= shortest)?;
+    let page = Page::get().filter(|_| timeout > 0)?;
+    if !files && timeout < shortest_lesson_sleep() {
+        let _told = real_wait();
+        return Some((wait(timeout), 0));
+    }
     let deadline = page.moment().monotonic.saturating_add(timeout);
     let (result, left) =
         page.nap_until(Family::Monotonic, deadline, |nap| Some(wait(nap)).filter(|result| *result != 0));

@@ -29,6 +29,7 @@
 //! | `sleeping.rs` | `syscall` | Rust's `std`: `park_timeout` and `wait_timeout` are futex calls with a deadline |
 //! | `forking.rs` | `fork` | redis-server, which saves in a fork |
 //! | `syncing.rs` | `fdatasync` | redis-server: what a loss of power would leave of its append-only file |
+//! | `status.rs` | none of its own | programs that users bring: it is told what each of their threads waits for |
 //! | `vdso.rs` | the vDSO's `clock_gettime` | Go: etcd. Its waits are the kernel's, and it looks at the clock after each |
 //! | none | `setitimer`, `alarm`, `timer_settime` | redis-server's watchdog (off), OpenJDK's profiler (processor time) |
 //!
@@ -53,6 +54,7 @@ mod page;
 mod reading;
 mod semaphores;
 mod sleeping;
+mod status;
 mod syncing;
 mod vdso;
 

@@ -3,6 +3,7 @@
 use crate::{
     libc::*,
     page::{self, Line, SLOTS},
+    status,
     vdso,
 };
 use core::{
@@ -42,6 +43,7 @@ extern "C" fn map_page() {
                         SKEW_AT.store(page::skew_at(slot), Ordering::Release);
                     }
                     PAGE.store(mapped.cast(), Ordering::Release);
+                    status::map();
                     // A process without the page is seen to be on the real clock.
                     if !getenv(VDSO_NAME.as_ptr()).is_null() && !vdso::change() {
                         PAGE.store(ptr::null_mut(), Ordering::Release);

@@ -7,6 +7,7 @@
 use crate::{
     libc::*,
     moment::{Family, Moment, Page},
+    status::Waits,
 };
 use core::ffi::c_int;
 
@@ -39,6 +40,8 @@ impl Page {
         mut nap: impl FnMut(i64) -> Option<T>,
     ) -> (Option<T>, i64) {
         let mut moment = self.moment();
+        let left = deadline.saturating_sub(moment.of(family));
+        let _told = Waits::until(moment.monotonic.saturating_add(left));
         loop {
             let answer = nap(moment.nap(deadline.saturating_sub(moment.of(family))));
             moment = self.moment();

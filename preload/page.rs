@@ -33,6 +33,16 @@ pub const SLOT_VARIABLE: &str = "LESSON_CLOCK_SLOT";
 /// The variable that tells a process to have its vDSO read the page, too: for programs that ask for the time past libc.
 pub const VDSO_VARIABLE: &str = "LESSON_CLOCK_VDSO";
 
+/// The variable that names the file in which the threads of a program tell what they wait for.
+pub const STATUS_VARIABLE: &str = "LESSON_CLOCK_STATUS";
+/// How many entries that file has: pairs of a thread's number (0: free) and the lesson-monotonic time until which it
+/// waits. The first number of all counts the waits that found no free entry.
+pub const STATUS_ENTRIES: usize = 1024;
+/// Size of that file, in bytes.
+pub const STATUS_BYTES: usize = STATUS_ENTRIES * 2 * size_of::<i64>();
+/// In place of a time: it waits in real time.
+pub const REAL: i64 = -1;
+
 /// One thousandth of real speed, the unit of [`Line::rate`].
 pub const PER_MILLE: i64 = 1000;
 

@@ -3,15 +3,12 @@
 use crate::{
     libc::*,
     moment::{Family, Page},
+    status::{real_wait, shortest_lesson_sleep},
 };
 use core::{
     ffi::{c_int, c_long, c_uint},
     ptr,
 };
-
-/// Sleeps shorter than this stay real: they are how runtimes back off (the JVM, before each of its safepoints),
-/// and a pause must not stop a server from working, only its time from passing.
-pub(crate) const SHORTEST_LESSON_SLEEP: i64 = 100 * MILLISECOND;
 
 const FUTEX_WAIT_BITSET: c_long = 9;
 const FUTEX_CLOCK_REALTIME: c_long = 256;
@@ -74,7 +71,8 @@ pub unsafe extern "C" fn clock_nanosleep(
         TIMER_ABSTIME => true,
         _ => return EINVAL,
     };
-    if !absolute && given.as_nanos() < SHORTEST_LESSON_SLEEP {
+    if !absolute && given.as_nanos() < shortest_lesson_sleep() {
+        let _told = real_wait();
         // SAFETY: the caller's arguments, passed on.
         return unsafe { sleep(clock, flags, request, rest) };
     }

@@ -1,6 +1,7 @@
 //! The command line: what the user may type, and which exit code answers. It must not know how lessons run
 //! or look.
 
+pub(crate) mod attach;
 pub(crate) mod bench_locks;
 pub(crate) mod check;
 pub(crate) mod compare;
@@ -164,6 +165,8 @@ enum Command {
     Export(export::ExportArgs),
     /// Asks what interviewers ask, and remembers what you knew; or writes the questions for Anki or for printing
     Interview(interview::InterviewArgs),
+    /// Makes programs of yours the clients: each of their requests waits until you let it go
+    Attach(attach::AttachArgs),
     /// Exercises: you write the lock, and every order of moves judges it
     Kata(kata::KataArgs),
     /// Shows what an author wrote to teachers, beside the lesson that is being played
@@ -325,6 +328,7 @@ fn answer(command: Option<Command>, global: &Global) -> Result<u8, Failure> {
         }
         Some(Command::Teach(args)) => teach::teach(global, &args),
         Some(Command::Interview(args)) => interview::interview(global, &args),
+        Some(Command::Attach(args)) => attach::attach(global, &args),
         Some(Command::Kata(args)) => kata::kata(global, &args),
         Some(Command::Notes(args)) => notes::notes(global, &args),
         Some(Command::List) => list::list(global),

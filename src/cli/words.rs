@@ -170,6 +170,14 @@ pub const NO_LESSON: Words = Words::new(
     "没有名为 `{}` 的课程；`lockstep list` 列出所有课程",
 );
 pub const ENDED_BY: Words = Words::new("ended by {}", "被 {} 终止");
+pub const ATTACH_WHAT: Words = Words::new(
+    "say which programs are to be clients, from 1 to {}: `lockstep attach redis -- python3 my_worker.py`",
+    "请指定要作为客户端的程序，1 到 {} 个：`lockstep attach redis -- python3 my_worker.py`",
+);
+pub const ATTACH_NEEDS_TERMINAL: Words = Words::new(
+    "`lockstep attach` needs a terminal, and standard input or output is none",
+    "`lockstep attach` 需要终端，而标准输入或标准输出不是终端",
+);
 pub const NEEDS_TERMINAL: Words = Words::new(
     "the playground needs a terminal, and standard input or output is none; `lockstep run LESSON` runs lessons \
      without a screen",

@@ -5,6 +5,7 @@
 //! That is what makes a SIGKILL or a SIGSTOP of it real.
 
 pub(crate) mod flock;
+pub(crate) mod gate;
 pub(crate) mod local;
 pub(crate) mod process;
 pub mod protocol;

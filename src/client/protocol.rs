@@ -5,8 +5,11 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::log::{ActorId, Command, OpId, Reply};
 pub use crate::server::connection::ServerAddress;
+use crate::{
+    clock::LessonTime,
+    log::{ActorId, Command, OpId, Reply},
+};
 
 /// What a client is asked to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -81,4 +84,21 @@ pub enum Response {
     Settled,
     /// Every actor that is not busy has its connection.
     Reached,
+    /// A program that a user brought has printed a line.
+    Said {
+        actor: ActorId,
+        line: String,
+    },
+    /// A program that a user brought does nothing more by itself.
+    Rests {
+        actor: ActorId,
+        /// The request that it has sent and whose turn it is.
+        asks: Option<Command>,
+        /// When the first wait of its threads ends.
+        until: Option<LessonTime>,
+        /// It has ended: well, or with these last words.
+        ended: Option<String>,
+        /// It is at work still, and was not waited for any longer.
+        busy: bool,
+    },
 }

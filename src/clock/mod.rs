@@ -10,6 +10,7 @@
 //! | `preload/page.rs` | the page: layout and arithmetic, shared with the library |
 //! | `writer.rs` | changing the page while others read it |
 //! | `preload.rs` | the library, and how a process gets it |
+//! | `status.rs` | what the threads of a user's program wait for |
 //! | `time.rs`, `rate.rs` | the values |
 
 #[path = "../../preload/page.rs"]
@@ -18,10 +19,11 @@ pub(crate) mod page;
 
 pub(crate) mod preload;
 pub(crate) mod rate;
+pub(crate) mod status;
 pub(crate) mod time;
 pub(crate) mod writer;
 
-pub(crate) use self::page::VDSO_VARIABLE;
+pub(crate) use self::page::{STATUS_VARIABLE, VDSO_VARIABLE};
 pub use self::{rate::Rate, time::LessonTime};
 
 use self::{
@@ -195,6 +197,16 @@ impl LessonClock {
     pub fn now(&self) -> LessonTime {
         let state = self.state();
         self.lesson(state.line.at(real_now()))
+    }
+
+    /// The time that a process on this clock reads from its monotonic clock, in nanoseconds.
+    pub(crate) fn monotonic(&self) -> i64 {
+        self.state().line.at(real_now())
+    }
+
+    /// A moment that a process names by its monotonic clock.
+    pub(crate) fn lesson_time(&self, monotonic: i64) -> LessonTime {
+        self.lesson(monotonic)
     }
 
     /// Makes this moment [`LessonTime::ZERO`]: the servers are up and the lesson begins. Nothing changes for the

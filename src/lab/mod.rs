@@ -15,6 +15,8 @@ pub(crate) mod timekeeping;
 
 use std::collections::{BTreeMap, HashSet};
 use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
@@ -48,11 +50,11 @@ pub(crate) use crate::server::{connection::Connection, observe::Waiting};
 
 use self::programs::Search;
 use self::timekeeping::Timekeeping;
-use crate::clock::{LessonClock, LessonTime, Slot};
+use crate::clock::{LessonClock, LessonTime, STATUS_VARIABLE, Slot, status::StatusFile};
 use crate::lesson::{Appendonly, LabKind, Settings};
 
 use crate::log::{FILES, LinkId, ServerInfo, ServerState};
-use crate::process::{child::log_tail, spawner};
+use crate::process::{child::log_tail, rest::Threads, spawner, workspace::file_name};
 use crate::server::boot::{Boot, Server, Started, ready};
 use crate::server::connection::ServerAddress;
 use crate::server::files::FileLocks;
@@ -394,6 +396,42 @@ impl Lab {
         let (stdin, stdout) = pipes.ok_or_else(|| failed(io::Error::other("its pipes are missing")))?;
         let stdin = ChildStdin::from_std(stdin).map_err(failed)?;
         Ok((process, stdin, ChildStdout::from_std(stdout).map_err(failed)?))
+    }
+
+    /// Starts a program that a user brought as a client, on the lesson clock: its environment names the client, and the
+    /// address at which it finds its server. Its process, its standard output, and what its threads tell.
+    pub(crate) fn spawn_program(
+        &mut self,
+        name: &str,
+        words: &[String],
+        server: SocketAddr,
+    ) -> Result<(Process, OwnedFd, Threads), LabError> {
+        let started = self.start_program(name, words, server).map_err(limits::named)?;
+        Ok(started)
+    }
+
+    fn start_program(
+        &self,
+        name: &str,
+        words: &[String],
+        server: SocketAddr,
+    ) -> Result<(Process, OwnedFd, Threads), LabError> {
+        let (program, args) = words.split_first().map_or(("", words), |(program, args)| (program, args));
+        let failed = |source| LabError::Spawn { program: program.to_owned(), source };
+        let status = self.workspace.join(&format!("waits-{}", file_name(name)));
+        let status = StatusFile::create(status).map_err(failed)?;
+        let mut command = spawner::guarded(&self.binary, program);
+        command.args(args).envs(self.clock.env(None)).env(STATUS_VARIABLE, status.path());
+        command.env("LOCKSTEP_CLIENT", name).env("REDIS_URL", format!("redis://{server}/0"));
+        command.env("REDIS_HOST", server.ip().to_string()).env("REDIS_PORT", server.port().to_string());
+        // What it prints is to be read when it prints it.
+        command.env("PYTHONUNBUFFERED", "1");
+        let (process, pipes) = Process::start(&format!("client {name}"), command, &self.workspace, true)?;
+        // Its standard input ends here.
+        let (_, output) = pipes.ok_or_else(|| failed(io::Error::other("its pipes are missing")))?;
+        let threads = Threads::new(process.pid(), status);
+        let threads = threads.ok_or_else(|| failed(io::Error::other("its process number makes no sense")))?;
+        Ok((process, output.into(), threads))
     }
 
     /// The truth: what every server holds at this moment. A server that has ended holds nothing any more

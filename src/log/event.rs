@@ -244,6 +244,11 @@ pub enum EventKind {
         lock: String,
         belief: Belief,
     },
+    /// A program that a user brought printed a line.
+    Said {
+        actor: ActorId,
+        text: String,
+    },
     Counted {
         actor: ActorId,
         counter: String,
@@ -332,6 +337,7 @@ impl EventKind {
             | Self::Notified { actor, .. }
             | Self::Took { actor, .. }
             | Self::Believes { actor, .. }
+            | Self::Said { actor, .. }
             | Self::Counted { actor, .. }
             | Self::GaveUp { actor, .. }
             | Self::Finished { actor } => Some(*actor),

@@ -50,6 +50,8 @@ pub enum Blocked {
     /// Its last command has not been answered.
     Unanswered,
     Unnotified,
+    /// Its program, one from outside, waits for something of its own, or computes.
+    Busy,
     Frozen,
     /// Its process was killed, or its program ended with an error.
     Dead,

@@ -184,6 +184,11 @@ impl Process {
         *self.state.lock()
     }
 
+    /// How it ended, for whoever does not own it.
+    pub(crate) fn exits(&self) -> watch::Receiver<Option<Exit>> {
+        self.state.exit_sender.subscribe()
+    }
+
     /// Resolves when it has ended, at once if it already has.
     pub async fn exited(&self) -> Exit {
         let mut exits = self.state.exit_sender.subscribe();

@@ -15,6 +15,7 @@ pub(crate) mod health;
 pub mod limits;
 pub(crate) mod living;
 pub mod programs;
+pub(crate) mod rest;
 pub(crate) mod spawner;
 pub(crate) mod sweep;
 pub(crate) mod usage;

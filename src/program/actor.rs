@@ -13,7 +13,7 @@ use crate::{
         Path, parse_signed_millis,
         plan::{ActorPlan, PlannedOperation, PlannedVerb, Program, TakePlan},
     },
-    log::{ActorId, EventKind, OpId, Reply},
+    log::{ActorId, Belief, Command, EventKind, OpId, Reply},
 };
 
 #[derive(Debug, Clone)]
@@ -23,6 +23,8 @@ pub(crate) struct Actor {
     state: State,
     /// Notifications that no operation has taken yet.
     notifications: VecDeque<Notification>,
+    /// When the first wait of a program outside ends, as far as is known.
+    timer: Option<LessonTime>,
 }
 
 #[derive(Debug, Clone)]
@@ -60,6 +62,13 @@ pub(crate) enum State {
         label: String,
         until: LessonTime,
         again: Option<Arc<PlannedOperation>>,
+    },
+    /// Its program is one from outside and in the middle of something of its own.
+    Outside {
+        /// Whether it does nothing more by itself.
+        rests: bool,
+        /// Whether its waiting was written down.
+        waits: bool,
     },
     Finished,
     /// Its process was killed, or it met something that its program does not handle.
@@ -110,7 +119,7 @@ pub(crate) enum Cause {
 impl Actor {
     pub(crate) fn new(id: ActorId, plan: &ActorPlan, seed: u64) -> Self {
         let interpreter = Interpreter::new(plan, seed);
-        Self { id, interpreter, state: State::Finished, notifications: VecDeque::new() }
+        Self { id, interpreter, state: State::Finished, notifications: VecDeque::new(), timer: None }
     }
 
     pub(crate) fn state(&self) -> &State {
@@ -131,6 +140,7 @@ impl Actor {
     pub(crate) fn local_state(&self, live: &LiveNames, bounded: bool) -> String {
         let until = |until: &Option<LessonTime>| until.map(LessonTime::as_nanos);
         let state = match &self.state {
+            State::Outside { .. } => return "outside".to_owned(),
             State::Finished => return "finished".to_owned(),
             State::Dead => return "dead".to_owned(),
             State::Ready(operation) => format!("ready {:p}", Arc::as_ptr(operation)),
@@ -168,13 +178,15 @@ impl Actor {
             State::Ready(operation) | State::InFlight { operation } | State::Taking { operation, .. } => {
                 Some(operation)
             }
-            State::Waiting { .. } | State::Finished | State::Dead => None,
+            State::Waiting { .. } | State::Outside { .. } | State::Finished | State::Dead => None,
         }
     }
 
     /// When the wait that it is in ends.
     pub(crate) fn waits_until(&self) -> Option<LessonTime> {
         match self.state {
+            State::Finished | State::Dead => None,
+            _ if self.program().outside => self.timer,
             State::Waiting { until, .. } => Some(until),
             State::Taking { until, .. } => until,
             _ => None,
@@ -233,6 +245,10 @@ impl Actor {
     pub(crate) fn reply(&mut self, reply: &Reply, output: &mut Output) -> Result<(), Failure> {
         let State::InFlight { operation } = &self.state else { return Ok(()) };
         let operation = Arc::clone(operation);
+        if self.program().outside {
+            self.state = State::Outside { rests: false, waits: false };
+            return Ok(());
+        }
         self.interpreter.tell_time(output.now);
         let after = self.interpreter.replied(&operation, reply);
         match after.map_err(|why| self.failure(Cause::Reply, Some(&operation), why))? {
@@ -287,7 +303,85 @@ impl Actor {
         self.notifications.clear();
     }
 
+    /// Its program, one from outside, has printed a line.
+    pub(crate) fn said(&mut self, line: &str, output: &mut Output) {
+        let mut words = line.split_whitespace();
+        let belief = match words.next() {
+            Some("HOLDS") => Some(Belief::Holding),
+            Some("DROPS") => Some(Belief::Nothing),
+            Some("WAITS") => Some(Belief::Waiting),
+            _ => None,
+        };
+        output.events.push(match (belief, words.next(), words.next()) {
+            (Some(belief), Some(lock), None) => {
+                EventKind::Believes { actor: self.id, lock: lock.to_owned(), belief }
+            }
+            _ => EventKind::Said { actor: self.id, text: line.to_owned() },
+        });
+    }
+
+    /// Its program, one from outside, does nothing more by itself: it waits for the reply to what it asks, until a moment,
+    /// or has ended, with its last words where that was no good end.
+    pub(crate) fn rests(
+        &mut self,
+        asks: Option<Command>,
+        until: Option<LessonTime>,
+        ended: Option<&str>,
+        output: &mut Output,
+    ) {
+        if self.is_over() || !self.program().outside {
+            return;
+        }
+        let waited = matches!(self.state, State::Outside { waits: true, .. });
+        let label = || "wait".to_owned();
+        let goes_on = ended.is_some() || asks.is_some() || self.timer != until;
+        if waited && goes_on {
+            output.events.push(EventKind::Waited { actor: self.id, label: label(), in_vain: false });
+        }
+        self.timer = until;
+        if let Some(last) = ended {
+            if last.is_empty() {
+                self.state = State::Finished;
+                output.events.push(EventKind::Finished { actor: self.id });
+            } else {
+                self.give_up(last, output);
+            }
+            return;
+        }
+        match (&self.state, asks) {
+            (State::InFlight { .. }, _) => {}
+            (State::Ready(known), Some(command)) if matches!(&known.verb, PlannedVerb::Given(known) if *known == command) =>
+                {}
+            (_, Some(command)) => self.state = State::Ready(Arc::new(given(command))),
+            (_, None) => {
+                let waits = until.is_some();
+                if let Some(until) = until
+                    && (goes_on || !waited)
+                {
+                    output.events.push(EventKind::Waits { actor: self.id, label: label(), until });
+                }
+                self.state = State::Outside { rests: true, waits };
+            }
+        }
+    }
+
+    /// Whether its program, one from outside, may still do something by itself.
+    pub(crate) fn is_at_work(&self) -> bool {
+        matches!(self.state, State::Outside { rests: false, .. })
+    }
+
     pub(crate) fn wake(&mut self, output: &mut Output) -> Result<(), Failure> {
+        if self.program().outside {
+            self.timer = None;
+            if let State::Outside { waits, .. } = self.state {
+                if waits {
+                    let label = "wait".to_owned();
+                    output.events.push(EventKind::Waited { actor: self.id, label, in_vain: false });
+                }
+                self.state = State::Outside { rests: false, waits: false };
+            }
+            return Ok(());
+        }
         if let State::Taking { operation, until: Some(_), .. } = &self.state {
             let operation = Arc::clone(operation);
             let label = operation.label.clone();
@@ -309,6 +403,7 @@ impl Actor {
         self.interpreter.ahead_ms = ahead_ms;
     }
 
+    /// The waits of a program outside are what they are.
     pub(crate) fn put_off(&mut self, by: Duration) {
         if let State::Waiting { until, .. } | State::Taking { until: Some(until), .. } = &mut self.state {
             *until += by;
@@ -336,6 +431,10 @@ impl Actor {
 
     /// Carries out statements up to the next operation.
     pub(crate) fn advance(&mut self, output: &mut Output) -> Result<(), Failure> {
+        if self.program().outside {
+            self.state = State::Outside { rests: false, waits: false };
+            return Ok(());
+        }
         self.interpreter.tell_time(output.now);
         let next = self.interpreter.advance(self.id, &mut output.events);
         match next.map_err(|why| self.failure(Cause::Statement, None, why))? {
@@ -368,6 +467,21 @@ impl Actor {
     fn failure(&self, cause: Cause, operation: Option<&Arc<PlannedOperation>>, why: String) -> Failure {
         let path = operation.and_then(|operation| operation.path.clone());
         Failure { actor: self.id, cause, path, why }
+    }
+}
+
+/// An operation of a program outside.
+fn given(command: Command) -> PlannedOperation {
+    let label = command.brief().split_whitespace().next().unwrap_or_default().to_owned();
+    PlannedOperation {
+        label,
+        verb: PlannedVerb::Given(command),
+        on: None,
+        until: None,
+        every: None,
+        allow: Vec::new(),
+        releases: Vec::new(),
+        path: None,
     }
 }
 

@@ -17,6 +17,7 @@ pub(crate) fn fill_in(verb: &PlannedVerb, server: String, names: &Value) -> Resu
             Command::Script { name: name.clone(), keys: all(keys)?, args: all(args)? }
         }
         PlannedVerb::Call(call) => call.fill_in(names)?,
+        PlannedVerb::Given(command) => command.clone(),
         PlannedVerb::Local { lock, name } => Command::Local { lock: *lock, name: name.render(names)? },
         PlannedVerb::Flock { call, path } => {
             let path = path.render(names)?;

@@ -98,6 +98,7 @@ fn asked_before(operation: &PlannedOperation) -> Option<BTreeSet<String>> {
         PlannedVerb::Script { keys, args, .. } => keys.iter().chain(args).collect(),
         PlannedVerb::Wait(duration) => vec![duration],
         PlannedVerb::Call(_)
+        | PlannedVerb::Given(_)
         | PlannedVerb::Local { .. }
         | PlannedVerb::Flock { .. }
         | PlannedVerb::Take(_) => {

@@ -1,5 +1,6 @@
 //! Runs: a story or free play, races, every order; live on real servers or from a recording.
 
+pub mod attach;
 pub mod batch;
 pub mod exam;
 pub mod explore;

@@ -213,6 +213,7 @@ impl World {
             | EventKind::Waits { .. }
             | EventKind::Waited { .. }
             | EventKind::Notified { .. }
+            | EventKind::Said { .. }
             | EventKind::Took { .. }
             | EventKind::Finished { .. } => {}
         }

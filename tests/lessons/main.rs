@@ -10,6 +10,7 @@ mod stage;
 #[path = "../common/texts.rs"]
 mod texts;
 
+mod attach;
 mod bench_locks;
 mod carried;
 mod check;

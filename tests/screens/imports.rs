@@ -19,7 +19,7 @@ const FOLDERS: &[(&str, &str)] = &[
     ("verdict", "clock lesson log text world"),
     ("process", "clock"),
     ("server", "clock files lesson log process text"),
-    ("client", "log server"),
+    ("client", "clock log process server"),
     ("lab", "clock lesson log process server text"),
     ("bench", "lab lesson log server text"),
     ("recording", "clock files lesson log printable verdict"),

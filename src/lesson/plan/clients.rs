@@ -23,6 +23,8 @@ pub struct ClientPlan {
     pub name: String,
     /// The name that the lesson gives the group that it belongs to: `P` for `P1`.
     pub group: String,
+    /// The program that it is, and its arguments, where it is one that a user brought.
+    pub exec: Option<Vec<String>>,
     /// Its actors: indices into the scenario's actors. None where a group came to nobody, which has no process.
     pub actors: std::ops::Range<usize>,
 }
@@ -119,6 +121,7 @@ pub(crate) fn plan(
             processes.push(ClientPlan {
                 name: group.clone(),
                 group: group.clone(),
+                exec: None,
                 actors: actors.len()..actors.len(),
             });
             continue;
@@ -136,7 +139,8 @@ pub(crate) fn plan(
                 names.insert("index".to_owned(), index.into());
                 actors.push(ActorPlan { actor, program: Arc::clone(program), scope: Scope::new(names) });
             }
-            processes.push(ClientPlan { name, group: group.clone(), actors: first..actors.len() });
+            let actors = first..actors.len();
+            processes.push(ClientPlan { name, group: group.clone(), exec: None, actors });
         }
     }
     let mut seen = HashSet::new();

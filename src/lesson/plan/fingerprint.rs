@@ -88,6 +88,7 @@ fn verb(verb: &PlannedVerb) -> Value {
         PlannedVerb::Local { lock, name } => json!(["local", lock, name]),
         PlannedVerb::Flock { call, path } => json!(["flock", call, path]),
         PlannedVerb::Wait(duration) => json!(["wait", duration]),
+        PlannedVerb::Given(command) => json!(["given", command]),
         PlannedVerb::Take(TakePlan { from, within: None }) if from.len() == 1 => json!(["take", from[0]]),
         PlannedVerb::Take(TakePlan { from, within }) => json!(["take", from, within]),
     }

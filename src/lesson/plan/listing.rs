@@ -309,6 +309,7 @@ impl<'a> Writer<'a> {
             }
             PlannedVerb::Flock { call, path } => format!("flock {}{}", call.option(), self.fill(path)),
             PlannedVerb::Wait(time) => self.time(time),
+            PlannedVerb::Given(command) => command.to_string(),
             PlannedVerb::Take(TakePlan { from, within }) => {
                 let within = within.as_ref().map(|time| format!(" within {}", self.time(time)));
                 format!("take {}{}", all(from), within.unwrap_or_default())

@@ -101,6 +101,11 @@ impl Scenario {
         self.actors.iter().any(|plan| plan.program.locks_files)
     }
 
+    /// Whether somebody is a program that a user brought.
+    pub fn is_attached(&self) -> bool {
+        self.clients.iter().any(|client| client.exec.is_some())
+    }
+
     pub fn lab(&self) -> LabKind {
         self.loaded.lesson.lab_of(self.variant())
     }

@@ -12,7 +12,7 @@ use super::{
 };
 #[cfg(doc)]
 use crate::log::ANY;
-use crate::log::{Belief, Flock};
+use crate::log::{Belief, Command, Flock};
 
 #[derive(Debug, Clone)]
 pub enum Instruction {
@@ -96,6 +96,8 @@ pub enum PlannedVerb {
         path: Template,
     },
     Wait(Template),
+    /// What a program outside sends, as it is.
+    Given(Command),
     /// A notification is taken.
     Take(TakePlan),
 }
@@ -120,6 +122,8 @@ pub struct Program {
     pub listens: bool,
     /// Whether it locks files.
     pub locks_files: bool,
+    /// Whether its operations come from a program that a user brought: it has no instructions of its own.
+    pub outside: bool,
 }
 
 impl Program {

@@ -109,6 +109,9 @@ impl Director {
         super::setup::carry_out(&self.scenario, &self.harness.lab, &self.harness.server).await?;
         self.start_actors(&Path::root().key("programs"))?;
         self.clock.set_rate(Rate::PAUSED)?;
+        if self.scenario.is_attached() {
+            self.settle(&Path::root().key("programs")).await?;
+        }
         self.observe().await?;
         self.recorder.publish();
         Ok(())
@@ -338,10 +341,17 @@ impl Director {
 
     /// Waits until everything that the servers have sent to the clients by now is recorded.
     pub(crate) async fn settle(&mut self, path: &Path) -> Result<(), EngineError> {
-        for _ in 0..self.harness.ask_to_settle().await? {
-            self.handle_until(|response| matches!(response, Response::Settled), path).await?;
+        loop {
+            for _ in 0..self.harness.ask_to_settle().await? {
+                self.handle_until(|response| matches!(response, Response::Settled), path).await?;
+            }
+            self.settle_waits(path).await?;
+            // A reply that somebody's move brought about brings a program from outside on.
+            let at_work = |actor| self.actors[actor].is_at_work() && self.harness.runs(actor);
+            if !self.actors.ids().any(at_work) {
+                return Ok(());
+            }
         }
-        self.settle_waits(path).await
     }
 
     /// Ends what the clients' connections were told to listen to.

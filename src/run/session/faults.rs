@@ -60,6 +60,7 @@ impl Harness {
                 };
                 client.state = state;
                 done?;
+                client.stands_still(state == ClientState::Frozen);
                 if state == ClientState::Killed {
                     client.process.exited().await;
                 }

@@ -16,8 +16,11 @@ use super::{
     supervision::{or_death, supervised},
 };
 use crate::{
-    client::protocol::{Request, Response, ServerAddress},
-    lab::{Lab, LabOptions, Link, LinkState, Process, ProcessProblem},
+    client::{
+        gate::{self, Gate, Program},
+        protocol::{Request, Response, ServerAddress},
+    },
+    lab::{Lab, LabError, LabOptions, Link, LinkAddress, LinkState, Process, ProcessProblem},
     lesson::{Millis, Scenario},
     log::{ActorId, FILES, LinkId, Product, ServerInfo, ServerState},
     program::actor_id,
@@ -33,8 +36,16 @@ const JOINS_WITHIN: Duration = Duration::from_secs(60);
 pub(crate) struct Client {
     pub(crate) name: String,
     pub(crate) process: Process,
-    stdin: ChildStdin,
+    driven: Driven,
     pub(crate) state: ClientState,
+}
+
+/// How a client is told what to do.
+enum Driven {
+    /// Over its standard input.
+    Pipe(ChildStdin),
+    /// It does what it will; the gate to its link is told when a request of its may go.
+    Gate(Gate),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +67,8 @@ pub(crate) struct Harness {
     pub(crate) lab: Lab,
     pub(crate) clients: Vec<Client>,
     arrivals: mpsc::UnboundedReceiver<Arrived>,
+    /// What arrived before everybody was connected.
+    early: VecDeque<Arrived>,
     /// The client that each actor lives in.
     pub(crate) homes: Vec<usize>,
     /// The server that operations without `on` go to.
@@ -117,6 +130,13 @@ impl Harness {
                     password: info.password.clone(),
                 });
             }
+            if let Some(words) = &plan.exec {
+                let link = lab.link(&plan.name, &server).await?;
+                let actor = actor_id(plan.actors.start);
+                let program = Attached { n, actor, server: &server, link };
+                clients.push(program.enter(&mut lab, &plan.name, words, sender.clone()).await?);
+                continue;
+            }
             for sentinel in scenario.lab().sentinels() {
                 lab.link(&plan.name, sentinel).await?;
             }
@@ -133,7 +153,8 @@ impl Harness {
                 // Nobody listens any more when the run itself is over.
                 let _ = sender.send(Arrived::Gone(n));
             });
-            let mut client = Client { name: plan.name.clone(), process, stdin, state: ClientState::Running };
+            let driven = Driven::Pipe(stdin);
+            let mut client = Client { name: plan.name.clone(), process, driven, state: ClientState::Running };
             let actors = plan.actors.clone().map(actor_id).collect();
             client
                 .send(&Request::Join { actors, servers: addresses, session_timeout, files: files.clone() })
@@ -144,6 +165,7 @@ impl Harness {
             lab,
             clients,
             arrivals,
+            early: VecDeque::new(),
             homes,
             server,
             sentinels: scenario.lab().sentinels(),
@@ -159,17 +181,22 @@ impl Harness {
     }
 
     async fn joined(&mut self) -> Result<Sessions, EngineError> {
-        let mut sessions = Vec::new();
-        for _ in 0..self.clients.len() {
+        let (mut sessions, mut early) = (Vec::new(), VecDeque::new());
+        let mut missing = self.clients.len();
+        while missing > 0 {
             match self.next_within(JOINS_WITHIN).await? {
-                Arrived::Response(_, Response::Joined { sessions: opened }) => sessions.extend(opened),
+                Arrived::Response(_, Response::Joined { sessions: opened }) => {
+                    sessions.extend(opened);
+                    missing -= 1;
+                }
                 Arrived::Response(n, Response::JoinFailed { why }) => {
                     return Err(EngineError::ClientNotReady { client: self.clients[n].name.clone(), why });
                 }
-                Arrived::Response(..) => {}
+                other @ Arrived::Response(..) => early.push_back(other),
                 Arrived::Gone(n) => return Err(self.gone(n).await),
             }
         }
+        self.early = early;
         sessions.sort_by_key(|(actor, ..)| *actor);
         Ok(sessions)
     }
@@ -202,6 +229,9 @@ impl Harness {
     /// The next thing that a client reports. Ends with an error when a server of the lab dies meanwhile.
     pub(crate) async fn next(&mut self) -> Result<Arrived, EngineError> {
         self.flush().await?;
+        if let Some(early) = self.early.pop_front() {
+            return Ok(early);
+        }
         tokio::select! {
             arrived = self.arrivals.recv() => match arrived {
                 Some(Arrived::Gone(n)) if self.clients[n].state != ClientState::Killed => Err(self.gone(n).await),
@@ -238,7 +268,8 @@ impl Harness {
         let mut asked = 0;
         for n in 0..self.clients.len() {
             let client = &self.clients[n];
-            if client.state == ClientState::Running && self.links_open(&client.name) {
+            let reports = matches!(client.driven, Driven::Gate(_)) || self.links_open(&client.name);
+            if client.state == ClientState::Running && reports {
                 self.clients[n].send(&Request::Settle).await?;
                 asked += 1;
             }
@@ -323,6 +354,11 @@ impl Harness {
         self.clients[self.homes[actor.0 as usize]].state == ClientState::Frozen
     }
 
+    /// Whether an actor's process runs.
+    pub(crate) fn runs(&self, actor: ActorId) -> bool {
+        self.clients[self.homes[actor.0 as usize]].state == ClientState::Running
+    }
+
     /// Whether two actors live in the same process.
     pub(crate) fn share_a_process(&self, one: ActorId, other: ActorId) -> bool {
         self.homes[one.0 as usize] == self.homes[other.0 as usize]
@@ -383,11 +419,70 @@ impl Harness {
     }
 }
 
+/// A program that a user brought as a client, before it has started.
+struct Attached<'a> {
+    /// Which client it is.
+    n: usize,
+    actor: ActorId,
+    server: &'a str,
+    link: LinkAddress,
+}
+
+impl Attached<'_> {
+    /// Starts it behind its gate.
+    async fn enter(
+        self,
+        lab: &mut Lab,
+        name: &str,
+        words: &[String],
+        sender: mpsc::UnboundedSender<Arrived>,
+    ) -> Result<Client, EngineError> {
+        let Self { n, actor, server, link } = self;
+        let failed = |source| LabError::Link { link: format!("{name}->{server}"), source };
+        let (listener, address) = gate::listen().await.map_err(failed)?;
+        let (process, output, threads) = lab.spawn_program(name, words, address)?;
+        let (tell, mut told) = mpsc::unbounded_channel();
+        let program = Program {
+            actor,
+            threads,
+            output,
+            exits: process.exits(),
+            log: process.state.log.clone(),
+            clock: lab.clock().clone(),
+            server: server.to_owned(),
+            link,
+        };
+        let gate = Gate::open(listener, program, tell).map_err(failed)?;
+        tokio::spawn(async move {
+            while let Some(response) = told.recv().await {
+                if sender.send(Arrived::Response(n, response)).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Client { name: name.to_owned(), process, driven: Driven::Gate(gate), state: ClientState::Running })
+    }
+}
+
 impl Client {
+    /// Its process stands still, or goes on.
+    pub(crate) fn stands_still(&self, frozen: bool) {
+        if let Driven::Gate(gate) = &self.driven {
+            gate.freeze(frozen);
+        }
+    }
+
     pub(crate) async fn send(&mut self, request: &Request) -> Result<(), EngineError> {
+        let stdin = match &mut self.driven {
+            Driven::Pipe(stdin) => stdin,
+            Driven::Gate(gate) => {
+                gate.send(request.clone());
+                return Ok(());
+            }
+        };
         let mut line = serde_json::to_vec(request).unwrap_or_default();
         line.push(b'\n');
-        let sent = self.stdin.write_all(&line).await;
+        let sent = stdin.write_all(&line).await;
         sent.map_err(|error| self.died(error.to_string()))
     }
 

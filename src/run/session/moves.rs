@@ -57,7 +57,7 @@ impl Director {
             }
             State::Finished => format!("the program of {name} is over"),
             State::Dead => format!("{name} was killed"),
-            State::Waiting { .. } => format!("{name} still waits"),
+            State::Waiting { .. } | State::Outside { .. } => format!("{name} still waits"),
         };
         let mistake = Mistake::new(path, format!("the story moves {name}.{}, but {but}", turn.label));
         let mistake = match self.actors[turn.actor].state() {
@@ -159,6 +159,18 @@ impl Director {
                 let told = Notification { server, about, what };
                 self.step_actors(path, |actors, output| actors[actor].notify(told, output)).map(drop)
             }
+            Arrived::Response(_, Response::Said { actor, line }) => self
+                .step_actors(path, |actors, output| {
+                    actors[actor].said(&line, output);
+                    Ok(())
+                })
+                .map(drop),
+            Arrived::Response(_, Response::Rests { actor, asks, until, ended, busy: _ }) => self
+                .step_actors(path, |actors, output| {
+                    actors[actor].rests(asks, until, ended.as_deref(), output);
+                    Ok(())
+                })
+                .map(drop),
             Arrived::Response(..) | Arrived::Gone(_) => Ok(()),
         }
     }
@@ -256,7 +268,11 @@ impl Director {
                         self.observe().await?;
                     }
                 }
-                State::InFlight { .. } | State::Taking { .. } | State::Finished | State::Dead => {
+                State::InFlight { .. }
+                | State::Taking { .. }
+                | State::Outside { .. }
+                | State::Finished
+                | State::Dead => {
                     return Ok(());
                 }
             }

@@ -28,6 +28,10 @@ const UNANSWERED: Words =
     Words::new("{} cannot move: `{}` has not been answered yet.", "{} 动不了：`{}` 还没有收到回复。");
 const UNNOTIFIED: Words =
     Words::new("{} cannot move: it waits for a notification about {}.", "{} 动不了：它在等关于 {} 的通知。");
+const BUSY: Words = Words::new(
+    "{} cannot move: its program sends nothing now. It computes, or waits for something that is not time.",
+    "{} 动不了：它的程序现在没有发送请求，可能在计算，或者在等待与时间无关的事情。",
+);
 const NOBODY: Words = Words::new("There is no such client.", "没有这个客户端。");
 const NO_TIMER: Words = Words::new(
     "Nobody waits for time to pass. Let an amount of time pass instead.",
@@ -62,6 +66,7 @@ impl Director {
                 Some(Next { label: operation.label.clone(), server, wire })
             }
             State::Waiting { label, .. } => Some(Next { label: label.clone(), ..Next::default() }),
+            State::Outside { .. } => Some(Next { label: "wait".to_owned(), ..Next::default() }),
             State::Finished | State::Dead => None,
         };
         let blocked = match actor.state() {
@@ -72,6 +77,10 @@ impl Director {
             State::InFlight { .. } => Some(Blocked::Unanswered),
             State::Taking { .. } => Some(Blocked::Unnotified),
             State::Waiting { until, .. } => Some(Blocked::Waits { until: *until }),
+            State::Outside { .. } => Some(match actor.waits_until() {
+                Some(until) => Blocked::Waits { until },
+                None => Blocked::Busy,
+            }),
         };
         ActorOutlook { next, blocked }
     }
@@ -98,6 +107,7 @@ impl Director {
                 WAITS.text(&[name, &next.label, &seconds])
             }
             Blocked::Unanswered => UNANSWERED.text(&[name, &next.wire]),
+            Blocked::Busy => BUSY.text(&[name]),
             Blocked::Unnotified => UNNOTIFIED.text(&[name, &next.wire]),
         })
     }

@@ -86,6 +86,7 @@ fn weight(kind: &EventKind) -> usize {
         },
         EventKind::Sent { command, .. } => command.arguments().map(str::len).sum(),
         EventKind::Say { en, zh, .. } => en.len() + zh.len(),
+        EventKind::Said { text, .. } => text.len(),
         _ => 0,
     }
 }

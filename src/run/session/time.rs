@@ -119,6 +119,7 @@ impl Director {
             let Some((actor, _)) = timer else { break };
             if self.actors[actor].waits_until().is_some() {
                 self.step_actors(path, |actors, output| actors[actor].wake(output))?;
+                self.settle_outside(path).await?;
             } else {
                 self.settle_waits(path).await?;
             }
@@ -143,9 +144,15 @@ impl Director {
         let now = self.clock.now();
         self.actors.put_off(due, now.since(due));
         self.wake_until(due, path)?;
+        self.settle_outside(path).await?;
         self.settle_waits(path).await?;
         self.recorder.publish();
         Ok(())
+    }
+
+    /// What programs from outside do when their time comes is known when they have done it.
+    async fn settle_outside(&mut self, path: &Path) -> Result<(), EngineError> {
+        if self.scenario.is_attached() { Box::pin(self.settle(path)).await } else { Ok(()) }
     }
 
     /// Ends the waits whose time came while their process stood still: its timers fire as soon as it runs.

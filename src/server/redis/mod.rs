@@ -5,6 +5,7 @@ pub(crate) mod boot;
 pub(crate) mod client;
 pub(crate) mod cluster;
 pub(crate) mod connection;
+pub(crate) mod frames;
 pub(crate) mod observe;
 pub(crate) mod persistence;
 pub(crate) mod programs;

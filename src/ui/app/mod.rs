@@ -57,6 +57,8 @@ pub struct AppOptions {
     pub open: Option<LessonChoice>,
     /// Two variants of that lesson that are opened beside each other in its place, by name.
     pub compare: Option<[String; 2]>,
+    /// That lesson is opened in free play.
+    pub free: bool,
     pub speed: f64,
     pub theme: Theme,
     /// Whether the learner is asked for predictions; `N` changes it.
@@ -83,6 +85,7 @@ impl Default for AppOptions {
             lang: Lang::En,
             open: None,
             compare: None,
+            free: false,
             speed: 1.0,
             theme: Theme::default(),
             questions: true,

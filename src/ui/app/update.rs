@@ -239,6 +239,11 @@ impl<R: Runs> App<R> {
             && let Some((entry, variant)) = app.catalogue.find(&choice.id, Some(&choice.variant))
         {
             app.open(entry, variant);
+            if options.free
+                && let Mode::Learning(lesson) = &mut app.mode
+            {
+                lesson.run.leave_story();
+            }
         }
         app.look_ahead(Instant::now());
         app

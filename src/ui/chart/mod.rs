@@ -219,6 +219,7 @@ impl Chart {
                 }
             }
             EventKind::Notified { .. } => self.notify(log, index),
+            EventKind::Said { .. } => self.wire.push(WireRow::new(index)),
             EventKind::Counted { actor, counter, by } if *by > 0 => {
                 self.counted(*actor, counter, (x, index));
             }

@@ -110,6 +110,7 @@ pub fn own_words(scene: &Scene<'_>, event: usize) -> (String, Style) {
             let lock = scene.log.lock_title(lock, scene.lang);
             (format!("{lock}{}{}", scene.lang.colon(), words::belief(*belief).get(scene.lang)), Role::Text)
         }
+        EventKind::Said { text, .. } => (format!("› {text}"), Role::Chrome),
         EventKind::Counted { counter, by, .. } => (format!("{counter} {by:+}"), Role::Good),
         EventKind::Fault(fault) => (fault::words(scene.lang, fault), Role::Danger),
         EventKind::GaveUp { why, .. } => {

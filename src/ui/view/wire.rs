@@ -136,7 +136,9 @@ fn names(scene: &Scene<'_>, rows: &[WireRow]) -> usize {
 
 fn actor(scene: &Scene<'_>, row: &WireRow) -> Option<ActorId> {
     match *scene.event(row.event)? {
-        EventKind::Sent { actor, .. } | EventKind::Notified { actor, .. } => Some(actor),
+        EventKind::Sent { actor, .. } | EventKind::Notified { actor, .. } | EventKind::Said { actor, .. } => {
+            Some(actor)
+        }
         _ => None,
     }
 }
@@ -168,7 +170,9 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
             let many = if row.count > 1 { format!(" ×{}", row.count) } else { String::new() };
             (format!("↯ {what} {about}{many}"), scene.style(Role::Warning))
         }
-        EventKind::Fault(_) | EventKind::GaveUp { .. } => detail::own_words(scene, row.event),
+        EventKind::Fault(_) | EventKind::GaveUp { .. } | EventKind::Said { .. } => {
+            detail::own_words(scene, row.event)
+        }
         EventKind::ServerDied { server, .. } => {
             let words = words::SERVER_DIED.get(scene.lang);
             (format!("✗ {server}{}{words}", scene.lang.colon()), scene.style(Role::Danger))

@@ -31,6 +31,7 @@ pub const WAITS_UNTIL: Words = Words::new("waits ({}) until {}", "等待中（{}
 /// A client whose command has not been answered.
 pub const UNANSWERED: Words = Words::new("no answer yet to {}", "{} 还没有回复");
 pub const UNNOTIFIED: Words = Words::new("waits for a notification about {}", "等待关于 {} 的通知");
+pub const BUSY: Words = Words::new("sends nothing now", "现在没有发送请求");
 pub const DEAD: Words = Words::new("dead", "已宕机");
 pub const FINISHED: Words = Words::new("finished", "执行完毕");
 pub const MORE_CLIENTS: Words =

@@ -194,6 +194,7 @@ impl<'a> FreePane<'_, 'a> {
             },
             Some(Blocked::Waits { until }) => words::WAITS_UNTIL.with(lang, &[label, &time::moment(until)]),
             Some(Blocked::Unanswered) => words::UNANSWERED.with(lang, &[wire]),
+            Some(Blocked::Busy) => words::BUSY.get(lang).to_owned(),
             Some(Blocked::Unnotified) => words::UNNOTIFIED.with(lang, &[wire]),
             Some(Blocked::Frozen) => format!("{} {}", glyphs::STOPPED, words::FROZEN.get(lang)),
             Some(Blocked::Dead) => format!("{} {}", scene.end_sign(actor), words::DEAD.get(lang)),

@@ -1,0 +1,106 @@
+//! Tells Lockstep which threads of a program wait for lesson time, and until when. It must not know what they wait for.
+//!
+//! Only for programs that are started with [`page::STATUS_VARIABLE`], which names a file that all their processes map.
+
+use crate::{libc::*, moment::Page, page};
+use core::{
+    ffi::{CStr, c_int, c_long},
+    ptr,
+    sync::atomic::{AtomicI64, AtomicPtr, Ordering},
+};
+
+const O_RDWR_CLOEXEC: c_int = 0o2_000_002;
+#[cfg(target_arch = "x86_64")]
+const SYS_GETTID: c_long = 186;
+#[cfg(target_arch = "aarch64")]
+const SYS_GETTID: c_long = 178;
+
+static STATUS: AtomicPtr<AtomicI64> = AtomicPtr::new(ptr::null_mut());
+
+pub(crate) const STATUS_NAME: &CStr = c"LESSON_CLOCK_STATUS";
+const _: () = assert!(crate::moment::same(STATUS_NAME.to_bytes(), page::STATUS_VARIABLE.as_bytes()));
+
+/// Maps the file, where there is one. SAFETY: the environment is not being changed.
+pub(crate) unsafe fn map() {
+    // SAFETY: promised by the caller; `path` is a C string, and the mapping is checked and never unmapped.
+    unsafe {
+        let path = getenv(STATUS_NAME.as_ptr());
+        if path.is_null() {
+            return;
+        }
+        let fd = open(path, O_RDWR_CLOEXEC);
+        if fd < 0 {
+            return;
+        }
+        let mapped =
+            mmap(ptr::null_mut(), page::STATUS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        close(fd);
+        if mapped.addr() != usize::MAX {
+            STATUS.store(mapped.cast(), Ordering::Release);
+        }
+    }
+}
+
+/// Whether this process tells what it waits for.
+pub(crate) fn is_told() -> bool {
+    !STATUS.load(Ordering::Acquire).is_null()
+}
+
+/// What the calling thread waits for, told as long as this lives.
+pub(crate) struct Waits(Option<&'static AtomicI64>);
+
+impl Waits {
+    /// It waits until a moment of the lesson-monotonic clock.
+    pub(crate) fn until(deadline: i64) -> Self {
+        Self::told(deadline.max(0))
+    }
+
+    /// It waits in real time, and goes on by itself.
+    pub(crate) fn real() -> Self {
+        Self::told(page::REAL)
+    }
+
+    fn told(deadline: i64) -> Self {
+        let status = STATUS.load(Ordering::Acquire);
+        if status.is_null() {
+            return Self(None);
+        }
+        // SAFETY: all numbers, and the mapping has room for each entry and lives as long as the process.
+        let word = |n: usize| unsafe { &*status.add(n) };
+        let thread = SYSCALL.get().map_or(0, |call| {
+            // SAFETY: this system call takes nothing.
+            unsafe { call(SYS_GETTID, 0, 0, 0, 0, 0, 0) }
+        });
+        // The first entry counts those for whom there was no other.
+        for n in 0..page::STATUS_ENTRIES - 1 {
+            let entry = 1 + (thread as usize + n) % (page::STATUS_ENTRIES - 1);
+            let owner = word(2 * entry);
+            if owner.compare_exchange(0, thread as i64, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                word(2 * entry + 1).store(deadline, Ordering::Release);
+                return Self(Some(owner));
+            }
+        }
+        word(0).fetch_add(1, Ordering::AcqRel);
+        Self(None)
+    }
+}
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        if let Some(owner) = self.0 {
+            owner.store(0, Ordering::Release);
+        }
+    }
+}
+
+/// Sleeps shorter than this stay real: they are how runtimes back off (the JVM, before each of its safepoints),
+/// and a pause must not stop a server from working, only its time from passing. Programs of users poll more often than
+/// servers do, and their polls are part of what is looked at.
+pub(crate) fn shortest_lesson_sleep() -> i64 {
+    if is_told() { 10 * MILLISECOND } else { 100 * MILLISECOND }
+}
+
+/// A wait of real time in a process on the lesson clock.
+pub(crate) fn real_wait() -> Option<Waits> {
+    Page::get().map(|_| Waits::real())
+}

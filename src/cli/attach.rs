@@ -1,0 +1,96 @@
+//! `lockstep attach`: programs of the user's as clients, on the screen.
+
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+
+use super::{Failure, Global, OK, play, print, words};
+use crate::{
+    lesson::Params,
+    run::attach::{self, Attached, PROGRAMS},
+    ui::app::{self, AppOptions, Ended, terminal},
+    ui::{state::catalogue::Catalogue, theme::Theme},
+};
+
+/// What the programs talk to.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Server {
+    /// One Redis server; its address is in `REDIS_URL`, and in `REDIS_HOST` and `REDIS_PORT`
+    Redis,
+}
+
+/// Which programs, and how many clients run them.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lockstep attach redis -- python3 my_worker.py
+  lockstep attach redis --clients 2 -- python3 my_worker.py
+  lockstep attach redis --client 'python3 one.py' --client 'node other.js'
+
+Each request of the programs waits until you let it go. They run as you, with all your rights. See docs/attach.md.")]
+pub struct AttachArgs {
+    /// The server that the programs find
+    #[arg(value_enum, value_name = "SERVER")]
+    server: Server,
+    /// How many clients run the command; they are called A, B, and so on
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    clients: usize,
+    /// The command of one more client, as a shell takes it; may be given several times
+    #[arg(long = "client", value_name = "COMMAND")]
+    more: Vec<String>,
+    /// The lock of which it is said when two hold it, by the name that the programs print
+    #[arg(long, value_name = "NAME", default_value = "lock")]
+    lock: String,
+    /// The program, and its arguments
+    #[arg(last = true, value_name = "PROGRAM")]
+    program: Vec<String>,
+}
+
+pub(crate) fn attach(global: &Global, args: &AttachArgs) -> Result<u8, Failure> {
+    let Server::Redis = args.server;
+    let command = Some(&args.program).filter(|program| !program.is_empty());
+    let mut programs: Vec<Vec<String>> = command
+        .into_iter()
+        .flat_map(|program| vec![program.clone(); args.clients.min(PROGRAMS.end)])
+        .collect();
+    let shell = |command: &String| ["sh", "-c", command].map(str::to_owned).to_vec();
+    programs.extend(args.more.iter().map(shell));
+    if !PROGRAMS.contains(&programs.len()) {
+        let most = (PROGRAMS.end - 1).to_string();
+        return Err(Failure::usage(words::ATTACH_WHAT.text(&[&most])));
+    }
+    let scenario = attach::scenario(&programs, &args.lock)?;
+    if !print::has_screen() {
+        return Err(Failure::usage(words::ATTACH_NEEDS_TERMINAL.text(&[])));
+    }
+    let mut options = global.lab_options()?;
+    options.controlled_only = true;
+    let mut entry = play::entry(&scenario.loaded, &Params::new(), true);
+    for variant in &mut entry.variants {
+        variant.scenario = Some(Arc::new(scenario.clone()));
+    }
+    let runs = Attached { scenario, options, seed: global.seed };
+    let app_options = AppOptions {
+        lang: global.lang(),
+        open: Some(runs.choice()),
+        free: true,
+        speed: global.speed(),
+        theme: Theme::from_env(global.theme()),
+        questions: false,
+        keys: global.chosen.keys.clone(),
+        reduced_motion: global.reduced_motion || global.chosen.reduced_motion.unwrap_or(false),
+        mistakes: global.chosen.summary(),
+        ..AppOptions::default()
+    };
+    let ended = super::block_on(async {
+        let mut screen = terminal::TerminalGuard::take()?;
+        let catalogue = Catalogue::new(vec![entry]);
+        let ended = app::run(&mut *screen.terminal, terminal::input()?, catalogue, runs, app_options).await;
+        ended.map_err(|error| Failure::usage(error.to_string()))
+    })?;
+    Ok(match ended {
+        Ended::Quit | Ended::InputOver => OK,
+        // As a shell reports a program that a signal ended.
+        Ended::Signal(number) => 128_u8.saturating_add(u8::try_from(number).unwrap_or(0)),
+    })
+}

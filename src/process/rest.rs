@@ -1,0 +1,130 @@
+//! Whether a program is at rest: all threads of all its processes sleep, and none of them goes on before lesson time passes
+//! or somebody sends it something. Nothing is guessed from silence: the kernel says who sleeps and how often each has
+//! run, the preloaded library says until when.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use rustix::process::Pid;
+
+use crate::clock::status::{StatusFile, Wait};
+use crate::process::group::running;
+
+/// The threads of a process group, to be looked at again and again.
+#[derive(Debug)]
+pub(crate) struct Threads {
+    group: Pid,
+    status: StatusFile,
+    processes: BTreeSet<u32>,
+}
+
+/// What a program does that nobody waits for any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// Something in it runs, or goes on by itself.
+    No,
+    /// Nothing in it goes on before this moment of the lesson-monotonic clock, or at all.
+    Until(Option<i64>),
+}
+
+impl Threads {
+    pub(crate) fn new(group: u32, status: StatusFile) -> Option<Self> {
+        let pid = Pid::from_raw(i32::try_from(group).ok()?)?;
+        Some(Self { group: pid, status, processes: [group].into() })
+    }
+
+    /// What they do now, `now` being the lesson-monotonic time. `quiet` says whether nothing is on its way to or from them;
+    /// it is asked while all of them sleep.
+    pub(crate) fn look(&mut self, now: i64, quiet: impl FnOnce() -> bool) -> Rest {
+        let Some(before) = self.asleep() else { return Rest::No };
+        // Whoever was waiting between two naps has told what for: its thread sleeps.
+        let Ok(waits) = self.status.read() else { return Rest::No };
+        if !quiet() || self.finds_others() || self.asleep().as_ref() != Some(&before) {
+            return Rest::No;
+        }
+        let own = waits.into_iter().filter(|(thread, _)| before.contains_key(thread));
+        let mut first = None;
+        for (_, wait) in own {
+            match wait {
+                Wait::Real => return Rest::No,
+                // Its nap is not over yet.
+                Wait::Until(at) if at <= now => return Rest::No,
+                Wait::Until(at) => first = Some(first.unwrap_or(at).min(at)),
+            }
+        }
+        Rest::Until(first)
+    }
+
+    /// Whether all its processes take their time from the clock with this page.
+    pub(crate) fn keep(&self, page: &Path) -> bool {
+        let page = page.canonicalize().unwrap_or_else(|_| page.to_owned());
+        let page = page.as_os_str().as_encoded_bytes();
+        let keeps = |process: &u32| {
+            let maps = fs::read(format!("/proc/{process}/maps")).unwrap_or_default();
+            // Of one that has ended meanwhile nothing is left to be seen.
+            maps.is_empty() || maps.windows(page.len()).any(|part| part == page)
+        };
+        self.processes.iter().all(keeps)
+    }
+
+    /// How often each thread has run, where all of them sleep. Two equal answers mean that none has run in between, so
+    /// there was a moment at which all slept.
+    fn asleep(&mut self) -> Option<BTreeMap<u32, u64>> {
+        let mut turns = BTreeMap::new();
+        self.processes.retain(|process| fs::exists(format!("/proc/{process}/task")).unwrap_or(false));
+        for process in &self.processes {
+            let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else { return None };
+            for thread in threads.flatten() {
+                let thread: u32 = thread.file_name().to_str()?.parse().ok()?;
+                let status = fs::read_to_string(format!("/proc/{process}/task/{thread}/status")).ok()?;
+                match read_status(&status)? {
+                    ('S', switched) => drop(turns.insert(thread, switched)),
+                    ('Z' | 'X', _) => {}
+                    _ => return None,
+                }
+            }
+        }
+        Some(turns)
+    }
+
+    /// Whether its group has other processes than was known.
+    fn finds_others(&mut self) -> bool {
+        let all = running().unwrap_or_default();
+        let own = all.iter().filter(|process| process.group == self.group);
+        let own: BTreeSet<u32> =
+            own.map(|process| process.pid.as_raw_nonzero().get().unsigned_abs()).collect();
+        let others = !own.is_subset(&self.processes);
+        self.processes.extend(own);
+        others
+    }
+}
+
+/// `/proc/PID/task/TID/status`: the state, and how often the thread has given up its processor.
+fn read_status(status: &str) -> Option<(char, u64)> {
+    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+    let number = |name| field(name)?.parse::<u64>().ok();
+    let state = field("State:")?.chars().next()?;
+    Some((state, number("voluntary_ctxt_switches:")? + number("nonvoluntary_ctxt_switches:")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_state_and_the_switches_of_a_thread_are_read() {
+        let status = "Name:\tS (x)\nState:\tS (sleeping)\nvoluntary_ctxt_switches:\t12\n\
+                      nonvoluntary_ctxt_switches:\t3\n";
+        assert_eq!(read_status(status), Some(('S', 15)));
+        assert_eq!(read_status("nonsense"), None);
+    }
+
+    #[test]
+    fn this_very_process_is_not_at_rest() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let status = StatusFile::create(dir.path().join("status")).expect("a file");
+        let mut threads = Threads::new(std::process::id(), status).expect("a pid");
+        assert_eq!(threads.look(0, || true), Rest::No);
+    }
+}

@@ -1,0 +1,105 @@
+//! Programs that users bring as clients: the lesson that stands behind `lockstep attach`, and its runs. There is no story:
+//! what happens next is chosen.
+
+use std::{ops::Range, sync::Arc};
+
+use super::{
+    LessonChoice, Runs,
+    batch::{Batch, Control},
+    explore::Bounds,
+    session::{self, Session},
+};
+use crate::{
+    lab::LabOptions,
+    lesson::{LessonError, Params, Scenario, library::from_text, plan::Program},
+    log::Log,
+    text::{Text, Words},
+    verdict::why,
+};
+
+/// How many programs may be attached at once.
+pub const PROGRAMS: Range<usize> = 1..17;
+
+/// The only variant.
+const VARIANT: &str = "free";
+
+const NOT_EXPLORED: Words = Words::new(
+    "races and searches repeat a run many times, and a program of yours need not do the same twice: they are for lessons",
+    "竞争和穷举要把一次运行重复很多遍，而你自己的程序每次未必一样：它们只用于课程",
+);
+
+const LESSON: &str = r#"
+format: 1
+id: attach
+track: redis
+title: { en: Your own lock, zh: 你自己的锁 }
+summary: { en: "Your programs, one request at a time.", zh: 你的程序，一次一个请求。 }
+intro:
+  en: "Each request of your programs waits here until you let it go. Time passes when you say so."
+  zh: 你的程序发出的每个请求都停在这里，由你放行。时间也由你来推进。
+minutes: 1
+lab: redis
+clients: CLIENTS
+programs: { program: [ holds: LOCK, drops: LOCK ] }
+variants:
+  free:
+    title: { en: Free play, zh: 自由操作 }
+    expect: shown
+    lesson: { en: "You choose what happens.", zh: 接下来发生什么由你决定。 }
+    story: [ say: { en: "You choose what happens.", zh: 接下来发生什么由你决定。 } ]
+    claims: []
+"#;
+
+/// A lab in which these programs are the clients A, B, and so on. `lock` is the lock of which it is said when two hold it.
+pub fn scenario(programs: &[Vec<String>], lock: &str) -> Result<Scenario, LessonError> {
+    let names = (b'A'..).take(programs.len()).map(char::from);
+    let clients: Vec<String> = names.map(|name| format!("{name}: {{ runs: program }}")).collect();
+    let text = LESSON.replace("CLIENTS", &format!("{{ {} }}", clients.join(", ")));
+    // JSON's texts are YAML's.
+    let text = text.replace("LOCK", &serde_json::Value::from(lock).to_string());
+    let mut scenario = Scenario::plan(&from_text("attach.yaml", &text)?, VARIANT, &Params::new())?;
+    for (client, words) in scenario.clients.iter_mut().zip(programs) {
+        client.exec = Some(words.clone());
+    }
+    for plan in &mut scenario.actors {
+        let Program { locks, listens, .. } = (*plan.program).clone();
+        plan.program = Arc::new(Program { outside: true, locks, listens, ..Program::default() });
+    }
+    Ok(scenario)
+}
+
+/// The runs of attached programs.
+pub struct Attached {
+    pub scenario: Scenario,
+    pub options: LabOptions,
+    pub seed: u64,
+}
+
+impl Attached {
+    /// Its lesson and variant, as the screen knows them.
+    pub fn choice(&self) -> LessonChoice {
+        LessonChoice { id: self.scenario.loaded.lesson.id.clone(), variant: self.scenario.variant.clone() }
+    }
+}
+
+impl Runs for Attached {
+    fn open(&self, _: &LessonChoice) -> Session {
+        session::open(self.scenario.clone(), self.options.clone(), self.seed)
+    }
+
+    fn race(&self, _: &LessonChoice, races: u64) -> Batch {
+        Batch::failed(NOT_EXPLORED.text(&[]), Control { races, stopped: false })
+    }
+
+    fn explore(&self, _: &LessonChoice, _: &Bounds) -> Batch {
+        Batch::failed(NOT_EXPLORED.text(&[]), Control::default())
+    }
+
+    fn why(&self, _: &LessonChoice, log: &Log) -> Option<Text> {
+        why::first(&self.scenario, log).map(|why| why.text)
+    }
+
+    fn branch(&self, _: &LessonChoice, past: Log) -> Session {
+        session::branch(self.scenario.clone(), self.options.clone(), self.seed, past)
+    }
+}

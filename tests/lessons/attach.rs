@@ -1,0 +1,176 @@
+//! Programs that users bring as clients: each request of theirs is a move, their waits pass with the lesson, and faults hit
+//! them as they hit any client. The programs here are shell scripts, so that nothing has to be installed for them.
+
+use lockstep::{
+    log::{Belief, Choice, EventKind, Fault, LinkId, Reply, outlook::Blocked},
+    run::{attach, session},
+};
+
+use crate::free_support::{Free, breaches, cause, crash, options, pass};
+
+/// What a request and its reply take in a script. Replies of one line are enough.
+const ASK: &str = r#"
+exec 3<>"/dev/tcp/$REDIS_HOST/$REDIS_PORT"
+ask() { printf '%s\r\n' "$*" >&3; IFS= read -r reply <&3; reply=${reply%$'\r'}; }
+"#;
+
+/// Takes a lock for 3 s, works for 4 s, and deletes it whoever it belongs to.
+const WORKER: &str = r#"
+ask PING
+while ask SET lock "$LOCKSTEP_CLIENT" NX PX 3000; [ "$reply" != +OK ]; do
+    echo WAITS lock
+    sleep 1
+done
+echo HOLDS lock
+sleep 4
+ask DEL lock
+echo DROPS lock
+echo deleted "$reply"
+"#;
+
+fn script(text: &str) -> Vec<String> {
+    ["bash", "-c", &format!("{ASK}{text}")].map(str::to_owned).to_vec()
+}
+
+async fn attached(scripts: &[&str]) -> Free {
+    let programs: Vec<_> = scripts.iter().map(|text| script(text)).collect();
+    let scenario = attach::scenario(&programs, "lock").expect("a scenario");
+    let mut free = Free::of(session::open(scenario, options(), 1));
+    free.tell(session::Command::LeaveStory);
+    free.outlook().await;
+    free
+}
+
+fn believes(free: &Free, actor: usize) -> Option<Belief> {
+    free.world().actors[actor].beliefs.get("lock").copied()
+}
+
+fn said(free: &Free) -> Vec<String> {
+    let said = free.log.events().iter().filter_map(|event| match &event.kind {
+        EventKind::Said { text, .. } => Some(text.clone()),
+        _ => None,
+    });
+    said.collect()
+}
+
+#[tokio::test]
+async fn each_request_of_a_program_is_a_move_and_its_sleeps_pass_with_the_lesson() {
+    let mut free = attached(&[WORKER]).await;
+    assert_eq!(free.wire(0), "SET lock A NX PX 3000", "the PING has passed by itself");
+    assert_eq!(believes(&free, 0), None);
+    free.moves([0]).await;
+    assert_eq!(free.replies(), [Reply::Value("OK".into())]);
+    assert_eq!(believes(&free, 0), Some(Belief::Holding), "it is known when the move is over");
+    let began = free.world().now;
+    let timer = free.outlook.timer.expect("it sleeps");
+    assert_eq!(timer.at.since(began).as_millis().div_ceil(100), 40, "for 4 s of the lesson: {timer:?}");
+    assert!(matches!(free.outlook.actors[0].blocked, Some(Blocked::Waits { .. })));
+    free.all([pass(1_000)]).await;
+    assert_eq!(free.wire(0), "wait", "3 s are left");
+    free.all([Choice::Timer]).await;
+    assert_eq!(free.wire(0), "DEL lock");
+    free.moves([0]).await;
+    assert_eq!(free.replies().last(), Some(&Reply::Value(0.into())), "its lease was over");
+    assert_eq!(believes(&free, 0), Some(Belief::Nothing));
+    assert_eq!(said(&free), ["deleted :0"]);
+    assert_eq!(free.outlook.actors[0].blocked, Some(Blocked::Finished));
+}
+
+#[tokio::test]
+async fn two_programs_hold_a_lock_whose_lease_is_over() {
+    let mut free = attached(&[WORKER, WORKER]).await;
+    free.moves([0, 1]).await;
+    assert_eq!(free.replies(), [Reply::Value("OK".into()), Reply::Value(serde_json::Value::Null)]);
+    assert_eq!(believes(&free, 1), Some(Belief::Waiting));
+    free.all([pass(3_000)]).await;
+    free.moves([1]).await;
+    assert_eq!([0, 1].map(|actor| believes(&free, actor)), [Some(Belief::Holding); 2]);
+    assert_eq!(breaches(&free.log).len(), 1, "and that is told");
+}
+
+#[tokio::test]
+async fn a_frozen_program_does_nothing_and_goes_on_where_it_stood() {
+    let mut free = attached(&[WORKER, WORKER]).await;
+    free.moves([0]).await;
+    free.all([cause(Fault::Freeze { client: "A".into() }), pass(5_000)]).await;
+    assert_eq!(free.outlook.actors[0].blocked, Some(Blocked::Frozen));
+    free.moves([1]).await;
+    free.all([cause(Fault::Thaw { client: "A".into() })]).await;
+    assert_eq!(free.wire(0), "DEL lock", "its sleep was over before it ran again");
+    free.moves([0]).await;
+    assert_eq!(free.replies().last(), Some(&Reply::Value(1.into())), "it deletes the lock of B");
+    free.all([crash("B")]).await;
+    assert_eq!(free.outlook.actors[1].blocked, Some(Blocked::Dead));
+}
+
+#[tokio::test]
+async fn a_lost_reply_is_lost_to_the_program() {
+    let mut free =
+        attached(&["ask SET lock A NX\necho got \"$reply\"\nask GET lock\necho got \"$reply\""]).await;
+    let link = || LinkId::new("A", "redis");
+    free.all([cause(Fault::Hold { link: link(), way: lockstep::log::Direction::Replies })]).await;
+    free.moves([0]).await;
+    assert_eq!(free.outlook.actors[0].blocked, Some(Blocked::Unanswered));
+    free.all([cause(Fault::Drop { link: link() })]).await;
+    assert!(matches!(free.replies()[..], [Reply::Lost(_)]), "{:?}", free.replies());
+    assert_eq!(said(&free)[0], "got ", "its connection is closed");
+    assert_eq!(free.outlook.actors[0].blocked, Some(Blocked::Dead), "and it cannot go on");
+}
+
+#[tokio::test]
+async fn a_transaction_is_its_commands_in_their_order() {
+    let pipeline = r"printf 'MULTI\r\nSET n 1\r\nINCR n\r\nEXEC\r\n' >&3; sleep 1";
+    let mut free = attached(&[pipeline]).await;
+    let mut wires = Vec::new();
+    for _ in 0..4 {
+        wires.push(free.wire(0).to_owned());
+        free.moves([0]).await;
+    }
+    assert_eq!(wires, ["MULTI", "SET n 1", "INCR n", "EXEC"]);
+    let expected = ["OK".into(), "QUEUED".into(), "QUEUED".into(), serde_json::json!(["OK", 2])];
+    assert_eq!(free.replies(), expected.map(Reply::Value));
+}
+
+#[tokio::test]
+async fn what_is_no_request_closes_its_connection_and_hurts_nobody_else() {
+    let tls = r"printf '\026\003\001\002' >&3; IFS= read -r reply <&3; echo got ${reply%% *}";
+    let garbage = r"printf '\001\002\n' >&3; read -r reply <&3";
+    let huge = r"printf '*2\r\n$3\r\nGET\r\n$104857600\r\nxx' >&3; read -r reply <&3";
+    let mut free = attached(&[tls, garbage, huge, WORKER]).await;
+    let said = said(&free);
+    for why in ["it speaks TLS", "no request of Redis' protocol", "more than 1 MiB"] {
+        assert_eq!(said.iter().filter(|line| line.contains(why)).count(), 1, "{why}: {said:?}");
+    }
+    assert!(said.iter().any(|line| line == "got -ERR"), "the program is told, too: {said:?}");
+    assert_eq!(free.outlook.actors[..3].iter().filter(|actor| actor.blocked.is_none()).count(), 0);
+    free.moves([3]).await;
+    assert_eq!(free.replies(), [Reply::Value("OK".into())]);
+}
+
+#[tokio::test]
+async fn half_a_request_is_no_move_and_waits() {
+    let mut free = attached(&[r"printf 'GET lo' >&3; sleep 1; printf 'ck\r\n' >&3; read -r reply <&3"]).await;
+    assert!(matches!(free.outlook.actors[0].blocked, Some(Blocked::Waits { .. })));
+    free.all([Choice::Timer]).await;
+    assert_eq!(free.wire(0), "GET lock");
+}
+
+#[tokio::test]
+async fn a_program_that_cannot_be_started_or_ends_badly_says_why() {
+    let programs = [vec!["/nowhere/at/all".to_owned()], script("echo alas >&2; exit 3")];
+    let scenario = attach::scenario(&programs, "lock").expect("a scenario");
+    let mut free = Free::of(session::open(scenario, options(), 1));
+    free.tell(session::Command::LeaveStory);
+    free.outlook().await;
+    let whys: Vec<String> = free
+        .log
+        .events()
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::GaveUp { why, .. } => Some(why.clone()),
+            _ => None,
+        })
+        .collect();
+    assert!(whys.iter().any(|why| why.contains("/nowhere/at/all")), "{whys:?}");
+    assert!(whys.iter().any(|why| why.ends_with("alas")), "{whys:?}");
+}
