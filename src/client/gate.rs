@@ -424,6 +424,11 @@ impl Told<'_> {
     }
 }
 
+fn in_runtime(program: std::net::TcpStream) -> io::Result<TcpStream> {
+    program.set_nonblocking(true)?;
+    TcpStream::from_std(program)
+}
+
 /// Reads one piece. Whether there may be more.
 fn read(mut from: impl FnMut(&mut [u8]) -> io::Result<usize>, into: &mut Vec<u8>, over: &mut bool) -> bool {
     let mut piece = vec![0; PIECE];
@@ -705,7 +710,7 @@ impl Keeper {
                             arrived
                         }
                     };
-                    if let Some(program) = arrived.and_then(|program| TcpStream::from_std(program).ok()) {
+                    if let Some(program) = arrived.and_then(|program| in_runtime(program).ok()) {
                         next += 1;
                         self.let_in(next, program, &mut connections);
                     }

@@ -47,7 +47,7 @@ variants:
     expect: shown
     lesson: { en: "You choose what happens.", zh: 接下来发生什么由你决定。 }
     story: [ say: { en: "You choose what happens.", zh: 接下来发生什么由你决定。 } ]
-    claims: []
+    claims: [ overlap: LOCK ]
 "#;
 
 /// A lab in which these programs are the clients A, B, and so on. `lock` is the lock of which it is said when two hold it.

@@ -201,21 +201,21 @@ mod tests {
 
     #[test]
     fn what_is_too_long_or_nonsense_is_refused_before_it_is_there() {
-        let request = |bytes: &[u8]| super::request(&mut Scan::new(LONGEST_REQUEST), bytes);
-        assert_eq!(request(b"*3\r\n$3\r\nSET\r\n$104857600\r\n"), Err(Unreadable::TooLong(LONGEST_REQUEST)));
-        assert_eq!(request(b"*99999999\r\n"), Err(Unreadable::TooLong(LONGEST_REQUEST)));
-        assert_eq!(request(b"\x16\x03\x01\x02\x00"), Err(Unreadable::Tls));
-        assert_eq!(request(b"\x00\x01"), Err(Unreadable::NotRedis));
-        assert_eq!(request(b"*1\r\n:5\r\n"), Err(Unreadable::NotRedis));
-        assert_eq!(request(b"*x\r\n"), Err(Unreadable::NotRedis));
-        assert_eq!(request(&[b'a'; LONGEST_LINE + 1]), Err(Unreadable::NotRedis));
+        let refused = |bytes: &[u8]| request(&mut Scan::new(LONGEST_REQUEST), bytes);
+        assert_eq!(refused(b"*3\r\n$3\r\nSET\r\n$104857600\r\n"), Err(Unreadable::TooLong(LONGEST_REQUEST)));
+        assert_eq!(refused(b"*99999999\r\n"), Err(Unreadable::TooLong(LONGEST_REQUEST)));
+        assert_eq!(refused(b"\x16\x03\x01\x02\x00"), Err(Unreadable::Tls));
+        assert_eq!(refused(b"\x00\x01"), Err(Unreadable::NotRedis));
+        assert_eq!(refused(b"*1\r\n:5\r\n"), Err(Unreadable::NotRedis));
+        assert_eq!(refused(b"*x\r\n"), Err(Unreadable::NotRedis));
+        assert_eq!(refused(&[b'a'; LONGEST_LINE + 1]), Err(Unreadable::NotRedis));
         let nested = b"*1\r\n".repeat(LONGEST_ANSWER / 4 + 1);
         assert_eq!(whole(&nested), Err(Unreadable::TooLong(LONGEST_ANSWER)));
     }
 
     #[test]
     fn requests_are_words() {
-        let words = |bytes: &[u8]| super::request(&mut Scan::new(LONGEST_REQUEST), bytes);
+        let words = |bytes: &[u8]| request(&mut Scan::new(LONGEST_REQUEST), bytes);
         let expected = Ok(Some((24, ["GET".to_owned(), "lock\n".to_owned()].into())));
         assert_eq!(words(b"*2\r\n$3\r\nGET\r\n$5\r\nlock\n\r\nrest"), expected);
         assert_eq!(words(b"PING\r\nrest"), Ok(Some((6, ["PING".to_owned()].into()))));
