@@ -464,7 +464,7 @@ fn shown(mut words: Vec<String>) -> Command {
         if let Some((end, _)) = word.char_indices().nth(LONGEST_WORD) {
             let left = word[end..].len();
             word.truncate(end);
-            word.push_str(&format!("… ({left} bytes more)"));
+            *word = format!("{word}… ({left} bytes more)");
         }
     }
     let is_script = ["EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO"]
@@ -673,7 +673,7 @@ impl Keeper {
                         settling.since = Instant::now();
                         settling.asked += 1;
                     } else {
-                        self.carry_out(request);
+                        self.carry_out(&request);
                     }
                 }
                 readable = output.readable(), if said => {
@@ -739,10 +739,11 @@ impl Keeper {
         });
     }
 
-    fn carry_out(&self, request: Request) {
+    fn carry_out(&self, request: &Request) {
         let mut inner = self.shared.lock();
         match request {
             Request::Do { op, .. } => {
+                let op = *op;
                 if !inner.let_go(op) {
                     let why = "the program has closed the connection";
                     inner.tell(Response::Done { op, reply: Reply::Lost(why.to_owned()) });
@@ -770,7 +771,9 @@ impl Keeper {
                 inner.end_line();
             }
             let ids: Vec<u64> = inner.connections.keys().copied().collect();
-            ids.into_iter().for_each(|id| inner.close(id));
+            for id in ids {
+                inner.close(id);
+            }
             ended = Some(if exit == Exit::Code(0) { String::new() } else { self.last_words(exit) });
         } else {
             let quiet = || {

@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(refused(b"\x00\x01"), Err(Unreadable::NotRedis));
         assert_eq!(refused(b"*1\r\n:5\r\n"), Err(Unreadable::NotRedis));
         assert_eq!(refused(b"*x\r\n"), Err(Unreadable::NotRedis));
-        assert_eq!(refused(&[b'a'; LONGEST_LINE + 1]), Err(Unreadable::NotRedis));
+        assert_eq!(refused(&vec![b'a'; LONGEST_LINE + 1]), Err(Unreadable::NotRedis));
         let nested = b"*1\r\n".repeat(LONGEST_ANSWER / 4 + 1);
         assert_eq!(whole(&nested), Err(Unreadable::TooLong(LONGEST_ANSWER)));
     }

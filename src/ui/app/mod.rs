@@ -51,6 +51,7 @@ use crate::{
 };
 
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "options, each by itself")]
 pub struct AppOptions {
     pub lang: Lang,
     /// A lesson to open at once; the catalogue otherwise, and where there is no such lesson.

@@ -187,6 +187,7 @@ impl Chart {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
     fn put(&mut self, log: &Log, index: usize, x: u32) {
         let event = &log.events()[index];
         self.columns.push(x);
