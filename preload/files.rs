@@ -166,7 +166,7 @@ unsafe fn wait_for_sets(
 fn wait_for_files(files: bool, timeout: i64, wait: impl Fn(i64) -> c_int) -> Option<(c_int, i64)> {
     let page = Page::get().filter(|_| timeout > 0)?;
     if !files && timeout < shortest_lesson_sleep() {
-        let _told = real_wait();
+        let _told = real_wait()?;
         return Some((wait(timeout), 0));
     }
     let deadline = page.moment().monotonic.saturating_add(timeout);

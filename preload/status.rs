@@ -2,7 +2,7 @@
 //!
 //! Only for programs that are started with [`page::STATUS_VARIABLE`], which names a file that all their processes map.
 
-use crate::{libc::*, moment::Page, page};
+use crate::{libc::*, page};
 use core::{
     ffi::{CStr, c_int, c_long},
     ptr,
@@ -42,7 +42,7 @@ pub(crate) unsafe fn map() {
 }
 
 /// Whether this process tells what it waits for.
-pub(crate) fn is_told() -> bool {
+pub(crate) fn tells() -> bool {
     !STATUS.load(Ordering::Acquire).is_null()
 }
 
@@ -97,10 +97,10 @@ impl Drop for Waits {
 /// and a pause must not stop a server from working, only its time from passing. Programs of users poll more often than
 /// servers do, and their polls are part of what is looked at.
 pub(crate) fn shortest_lesson_sleep() -> i64 {
-    if is_told() { 10 * MILLISECOND } else { 100 * MILLISECOND }
+    if tells() { 10 * MILLISECOND } else { 100 * MILLISECOND }
 }
 
-/// A wait of real time in a process on the lesson clock.
+/// A wait of real time, in a process that tells what it waits for.
 pub(crate) fn real_wait() -> Option<Waits> {
-    Page::get().map(|_| Waits::real())
+    tells().then(Waits::real)
 }

@@ -7,13 +7,16 @@ use std::{
     collections::{BTreeMap, VecDeque},
     io,
     net::{Ipv4Addr, SocketAddr},
-    os::fd::OwnedFd,
+    os::fd::{AsFd, OwnedFd},
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-use rustix::io::ioctl_fionread;
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::ioctl_fionread,
+};
 use tokio::{
     net::{TcpListener, TcpStream, UnixStream, unix::pipe},
     sync::{Notify, mpsc, watch},
@@ -38,10 +41,15 @@ use crate::{
 const HOUSEKEEPING: [&str; 11] =
     ["HELLO", "AUTH", "CLIENT", "PING", "SELECT", "COMMAND", "INFO", "ECHO", "QUIT", "READONLY", "RESET"];
 
+/// What calls a script.
+const SCRIPTS: [&str; 4] = ["EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO"];
+
 /// The most connections that a program may have at once.
 const MOST_CONNECTIONS: usize = 256;
 /// The most bytes that are taken from a connection before those that are there have been passed on.
 const MOST_BUFFERED: usize = 2 * LONGEST_REQUEST;
+/// The most requests of a connection that are taken before those that are there have been passed on.
+const MOST_WAITING: usize = 1024;
 /// The most bytes of replies that wait for a program to read them. Beyond, its server waits, as it would without us.
 const MOST_UNREAD: usize = 1 << 20;
 /// What is read at once, in bytes.
@@ -60,6 +68,8 @@ const LOOKS_CLOSELY: Duration = Duration::from_secs(1);
 const LOOK_SELDOM: Duration = Duration::from_millis(20);
 /// After so much real time, nobody waits any longer for a program to come to rest: it computes, or does not read.
 const RESTS_WITHIN: Duration = Duration::from_secs(10);
+/// The same for one that was not waited for any longer before.
+const BUSY_RESTS_WITHIN: Duration = Duration::from_secs(1);
 
 const NO_CLOCK: &str = "Lockstep: this program does not take the lesson clock (it is linked statically, perhaps): \
     its own waits pass in real time.";
@@ -81,10 +91,10 @@ pub(crate) struct Program {
 }
 
 /// The driver's end of a gate. Dropping it closes the gate and all its connections.
-#[derive(Debug)]
 pub(crate) struct Gate {
     requests: mpsc::UnboundedSender<Request>,
     frozen: watch::Sender<bool>,
+    shared: Arc<Shared>,
     _tasks: JoinSet<()>,
 }
 
@@ -114,14 +124,16 @@ impl Gate {
             connections: BTreeMap::new(),
             connecting: 0,
             held: VecDeque::new(),
+            refused: None,
             output: Arc::new(output),
             line: Vec::new(),
             lines: 0,
             said: true,
+            link_open: true,
         };
         let shared = Arc::new(Shared { inner: Mutex::new(inner), changed: Notify::new() });
         let keeper = Keeper {
-            shared,
+            shared: Arc::clone(&shared),
             arriving,
             threads: program.threads,
             exits: program.exits,
@@ -134,12 +146,17 @@ impl Gate {
         keeper.shared.lock().tell(Response::Joined { sessions: Vec::new() });
         let mut tasks = JoinSet::new();
         tasks.spawn(keeper.keep(listener, asked));
-        Ok(Self { requests, frozen, _tasks: tasks })
+        Ok(Self { requests, frozen, shared, _tasks: tasks })
     }
 
     pub(crate) fn send(&self, request: Request) {
         // The keeper lives as long as this.
         let _ = self.requests.send(request);
+    }
+
+    /// Whether what its program sends is answered now. Otherwise nobody waits for that.
+    pub(crate) fn link_is(&self, open: bool) {
+        self.shared.lock().link_open = open;
     }
 
     /// Whether its process stands still: then it hears no reply.
@@ -169,6 +186,9 @@ struct Inner {
     connecting: usize,
     /// The connections whose first request waits for its turn, in the order in which these came.
     held: VecDeque<u64>,
+    /// A move that called a script which its server did not know. Libraries then send the script's text, and that is still
+    /// the same move.
+    refused: Option<(OpId, Reply)>,
     output: Arc<pipe::Receiver>,
     /// The beginning of a line that the program is printing.
     line: Vec<u8>,
@@ -176,6 +196,8 @@ struct Inner {
     lines: usize,
     /// Whether the program may still print something.
     said: bool,
+    /// Whether what is sent over the link is answered.
+    link_open: bool,
 }
 
 struct Connection {
@@ -195,6 +217,8 @@ struct Connection {
     unanswered: VecDeque<Unanswered>,
     /// Wakes the task that waits for its sockets.
     poked: Arc<Notify>,
+    /// Whether it has subscribed to anything.
+    listens: bool,
     over: bool,
 }
 
@@ -213,6 +237,8 @@ struct Held {
     bytes: Vec<u8>,
     command: Command,
     passes: bool,
+    /// It calls a script.
+    calls: bool,
     confirmations: usize,
     told: bool,
 }
@@ -222,6 +248,8 @@ struct Unanswered {
     op: Option<OpId>,
     /// How many confirmations come in place of a reply.
     confirmations: usize,
+    /// It calls a script.
+    calls: bool,
 }
 
 enum Upstream {
@@ -276,6 +304,13 @@ impl Upstream {
         };
         unread.is_ok_and(|bytes| bytes > 0)
     }
+
+    fn takes(&self) -> bool {
+        match self {
+            Self::Unix(stream) => takes(stream),
+            Self::Tcp(stream) => takes(stream),
+        }
+    }
 }
 
 impl Connection {
@@ -293,25 +328,26 @@ impl Connection {
             to_program: Vec::new(),
             unanswered: VecDeque::new(),
             poked: Arc::default(),
+            listens: false,
             over: false,
         }
     }
 
     fn takes_requests(&self) -> bool {
-        self.requests.len() + self.waiting_bytes < MOST_BUFFERED
+        self.requests.len() + self.waiting_bytes < MOST_BUFFERED && self.waiting.len() < MOST_WAITING
     }
 
     fn takes_replies(&self, frozen: bool) -> bool {
         !frozen && self.to_program.len() < MOST_UNREAD
     }
 
-    /// Whether something is on its way that no turn is waited for.
-    fn is_busy(&self, frozen: bool) -> bool {
+    /// Whether something is on its way that no turn is waited for. What nobody takes is not: its reader reads nothing now.
+    fn is_busy(&self, frozen: bool, link_open: bool) -> bool {
         (self.takes_requests() && ioctl_fionread(&self.program).is_ok_and(|bytes| bytes > 0))
             || (self.takes_replies(frozen) && self.server.unread())
-            || !self.to_server.is_empty()
-            || !self.to_program.is_empty()
-            || self.unanswered.iter().any(|unanswered| unanswered.op.is_none())
+            || (!self.to_server.is_empty() && self.server.takes())
+            || (!self.to_program.is_empty() && takes(&self.program))
+            || (link_open && self.unanswered.iter().any(|unanswered| unanswered.op.is_none()))
     }
 
     /// Reads, understands and passes on as much as can be without waiting. `Err`: the connection is over.
@@ -341,10 +377,16 @@ impl Connection {
             let bytes = std::mem::replace(&mut self.requests, rest);
             self.request_scan = Scan::new(LONGEST_REQUEST);
             let Some(name) = words.first().map(|word| word.to_ascii_uppercase()) else { continue };
-            let loads =
-                name == "SCRIPT" && words.get(1).is_some_and(|word| word.eq_ignore_ascii_case("LOAD"));
+            let is = |command: &str, part: &str| {
+                name == command && words.get(1).is_some_and(|word| word.eq_ignore_ascii_case(part))
+            };
+            let loads = is("SCRIPT", "LOAD");
+            if is("CLIENT", "REPLY") {
+                return Err(Unreadable::NoReplies);
+            }
             self.waiting_bytes += bytes.len();
             self.waiting.push_back(Held {
+                calls: SCRIPTS.contains(&name.as_str()),
                 passes: loads || HOUSEKEEPING.contains(&name.as_str()),
                 confirmations: if name.ends_with("SUBSCRIBE") { (words.len() - 1).max(1) } else { 0 },
                 bytes,
@@ -360,6 +402,12 @@ impl Connection {
         while self.waiting.front().is_some_and(|held| held.passes) {
             self.pass(None);
         }
+        if self.waiting.front().is_some_and(|held| held.calls && !held.told)
+            && let Some((op, _)) = gate.refused.take()
+        {
+            self.pass(Some(op));
+            return self.advance(id, gate);
+        }
         if let Some(held) = self.waiting.front_mut().filter(|held| !held.told) {
             held.told = true;
             gate.held.push_back(id);
@@ -369,18 +417,20 @@ impl Connection {
     fn pass(&mut self, op: Option<OpId>) {
         if let Some(held) = self.waiting.pop_front() {
             self.waiting_bytes -= held.bytes.len();
-            self.to_server.extend(held.bytes);
-            self.unanswered.push_back(Unanswered { op, confirmations: held.confirmations });
+            self.to_server.extend(&held.bytes);
+            let Held { confirmations, calls, .. } = held;
+            self.listens |= confirmations > 0;
+            self.unanswered.push_back(Unanswered { op, confirmations, calls });
         }
     }
 
     /// Passes whole replies on, and tells of each before its program can know it.
-    fn hand_out(&mut self, gate: &Told<'_>) -> Result<(), Unreadable> {
+    fn hand_out(&mut self, gate: &mut Told<'_>) -> Result<(), Unreadable> {
         while let Some(end) = self.reply_scan.end(&self.replies)? {
             let rest = self.replies.split_off(end);
             let bytes = std::mem::replace(&mut self.replies, rest);
             self.reply_scan = Scan::new(LONGEST_ANSWER);
-            match frames::sent(&bytes) {
+            match frames::sent(&bytes, self.listens) {
                 Sent::Message(parts) => gate.message(parts),
                 Sent::Confirmation(reply) => {
                     if let Some(first) = self.unanswered.front_mut().filter(|first| first.confirmations > 0) {
@@ -397,8 +447,11 @@ impl Connection {
         Ok(())
     }
 
-    fn answered(&mut self, reply: Reply, gate: &Told<'_>) {
-        if let Some(Unanswered { op: Some(op), .. }) = self.unanswered.pop_front() {
+    fn answered(&mut self, reply: Reply, gate: &mut Told<'_>) {
+        let Some(Unanswered { op: Some(op), calls, .. }) = self.unanswered.pop_front() else { return };
+        if calls && matches!(&reply, Reply::Error { code, .. } if code == "NOSCRIPT") {
+            *gate.refused = Some((op, reply));
+        } else {
             gate.tell(Response::Done { op, reply });
         }
     }
@@ -410,6 +463,7 @@ struct Told<'a> {
     server: &'a str,
     tell: &'a mpsc::UnboundedSender<Response>,
     held: &'a mut VecDeque<u64>,
+    refused: &'a mut Option<(OpId, Reply)>,
 }
 
 impl Told<'_> {
@@ -427,6 +481,12 @@ impl Told<'_> {
 fn in_runtime(program: std::net::TcpStream) -> io::Result<TcpStream> {
     program.set_nonblocking(true)?;
     TcpStream::from_std(program)
+}
+
+/// Whether a socket has room for more.
+fn takes(socket: &impl AsFd) -> bool {
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut [PollFd::new(socket, PollFlags::OUT)], Some(&at_once)).is_ok_and(|ready| ready > 0)
 }
 
 /// Reads one piece. Whether there may be more.
@@ -467,9 +527,7 @@ fn shown(mut words: Vec<String>) -> Command {
             *word = format!("{word}… ({left} bytes more)");
         }
     }
-    let is_script = ["EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO"]
-        .iter()
-        .any(|name| words.first().is_some_and(|word| word.eq_ignore_ascii_case(name)));
+    let is_script = words.first().is_some_and(|word| SCRIPTS.contains(&word.to_ascii_uppercase().as_str()));
     let keys = words.get(2).and_then(|number| number.parse::<usize>().ok());
     if let (true, Some(keys)) = (is_script, keys)
         && keys <= words.len() - 3
@@ -478,8 +536,9 @@ fn shown(mut words: Vec<String>) -> Command {
         let args = rest.split_off(keys);
         let text = words.swap_remove(1);
         let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-        let name = if text.contains(char::is_whitespace) { first } else { &first[..first.len().min(8)] };
-        return Command::Script { name: name.chars().take(40).collect(), keys: rest, args };
+        let is_hash = text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let name = first.chars().take(if is_hash { 8 } else { 40 }).collect();
+        return Command::Script { name, keys: rest, args };
     }
     Command::Redis(words)
 }
@@ -487,8 +546,8 @@ fn shown(mut words: Vec<String>) -> Command {
 impl Inner {
     /// The connection, and what it needs of the rest.
     fn split(&mut self, id: u64) -> Option<(&mut Connection, Told<'_>)> {
-        let Self { actor, server, tell, held, connections, .. } = self;
-        let told = Told { actor: *actor, server: server.as_str(), tell: &*tell, held };
+        let Self { actor, server, tell, held, refused, connections, .. } = self;
+        let told = Told { actor: *actor, server: server.as_str(), tell: &*tell, held, refused };
         connections.get_mut(&id).map(|connection| (connection, told))
     }
 
@@ -598,9 +657,9 @@ impl Inner {
     }
 
     fn is_busy(&self, frozen: bool) -> bool {
-        self.connecting > 0
+        (self.connecting > 0 && self.link_open)
             || (self.said && ioctl_fionread(&*self.output).is_ok_and(|bytes| bytes > 0))
-            || self.connections.values().any(|connection| connection.is_busy(frozen))
+            || self.connections.values().any(|connection| connection.is_busy(frozen, self.link_open))
     }
 }
 
@@ -759,7 +818,9 @@ impl Keeper {
     fn look(&mut self, settling: &Settling) -> Looked {
         let frozen = *self.frozen.borrow();
         let exit = *self.exits.borrow();
-        let late = settling.since.elapsed() > RESTS_WITHIN;
+        let was_busy = matches!(self.told, Some(Response::Rests { busy: true, .. }));
+        let patience = if was_busy { BUSY_RESTS_WITHIN } else { RESTS_WITHIN };
+        let late = settling.since.elapsed() > patience;
         let shared = Arc::clone(&self.shared);
         let (mut until, mut ended, mut busy) = (None, None, false);
         let mut arrived = None;
@@ -788,6 +849,9 @@ impl Keeper {
                     return Looked::AtWork(arrived.map(|(program, _)| program));
                 }
             }
+        }
+        if let Some((op, reply)) = inner.refused.take() {
+            inner.tell(Response::Done { op, reply });
         }
         if inner.lines > MOST_LINES {
             let more = inner.lines - MOST_LINES;

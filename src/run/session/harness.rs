@@ -268,7 +268,11 @@ impl Harness {
         let mut asked = 0;
         for n in 0..self.clients.len() {
             let client = &self.clients[n];
-            let reports = matches!(client.driven, Driven::Gate(_)) || self.links_open(&client.name);
+            let open = self.links_open(&client.name);
+            if let Driven::Gate(gate) = &client.driven {
+                gate.link_is(open);
+            }
+            let reports = open || matches!(client.driven, Driven::Gate(_));
             if client.state == ClientState::Running && reports {
                 self.clients[n].send(&Request::Settle).await?;
                 asked += 1;

@@ -25,6 +25,8 @@ pub(crate) enum Unreadable {
     Tls,
     /// Not what Redis' protocol allows here.
     NotRedis,
+    /// It asks for no replies.
+    NoReplies,
     TooLong(usize),
 }
 
@@ -35,6 +37,9 @@ impl fmt::Display for Unreadable {
                 "it speaks TLS, and requests inside TLS cannot be seen: use redis:// in place of rediss://",
             ),
             Self::NotRedis => f.write_str("what it sent is no request of Redis' protocol (RESP)"),
+            Self::NoReplies => {
+                f.write_str("it sent CLIENT REPLY, and without replies nobody can tell when a request is done")
+            }
             Self::TooLong(most) => write!(f, "one message has more than {} MiB, the most here", most >> 20),
         }
     }
@@ -140,12 +145,14 @@ pub(crate) enum Sent {
     Confirmation(Reply),
 }
 
-/// Reads one whole message of a server's.
-pub(crate) fn sent(bytes: &[u8]) -> Sent {
+/// Reads one whole message of a server's. `listens`: the connection has subscribed to something, so that in RESP2 some
+/// lists are no replies.
+pub(crate) fn sent(bytes: &[u8], listens: bool) -> Sent {
     let value = parse_redis_value(bytes).and_then(Value::extract_error);
     let pushed = bytes.first() == Some(&b'>');
     let value = value.map(connection::in_resp2);
     if let Ok(Value::Array(items)) = &value
+        && (pushed || listens)
         && let Some(kind) = items.first().and_then(text)
     {
         if kind.ends_with("subscribe") {
@@ -225,10 +232,13 @@ mod tests {
     #[test]
     fn messages_and_confirmations_are_told_from_replies() {
         let message = Sent::Message(["message", "c", "hello"].map(str::to_owned).into());
-        assert_eq!(sent(b"*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$5\r\nhello\r\n"), message);
-        assert!(matches!(sent(b">3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n"), Sent::Confirmation(_)));
-        assert_eq!(sent(b"+OK\r\n"), Sent::Reply(Reply::Value("OK".into())));
+        let list = b"*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$5\r\nhello\r\n";
+        assert_eq!(sent(list, true), message);
+        assert!(matches!(sent(list, false), Sent::Reply(_)), "a list that somebody has put so");
+        let confirmation = b">3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n";
+        assert!(matches!(sent(confirmation, false), Sent::Confirmation(_)));
+        assert_eq!(sent(b"+OK\r\n", false), Sent::Reply(Reply::Value("OK".into())));
         let error = Sent::Reply(Reply::Error { code: "NOSCRIPT".into(), text: "No matching script.".into() });
-        assert_eq!(sent(b"-NOSCRIPT No matching script.\r\n"), error);
+        assert_eq!(sent(b"-NOSCRIPT No matching script.\r\n", false), error);
     }
 }
