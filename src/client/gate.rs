@@ -54,6 +54,8 @@ const MOST_WAITING: usize = 1024;
 const MOST_UNREAD: usize = 1 << 20;
 /// What is read at once, in bytes.
 const PIECE: usize = 64 << 10;
+/// What a pipe holds, in bytes.
+const PIPE: usize = 64 << 10;
 /// The longest line of what a program prints, in bytes; of a longer one the rest is left out.
 const LONGEST_LINE: usize = 1 << 10;
 /// The most characters of one word of a request that are shown.
@@ -567,7 +569,7 @@ impl Inner {
             let _ = connection
                 .program
                 .try_write(format!("-ERR Lockstep closes this connection: {why}\r\n").as_bytes());
-            self.say(format!("Lockstep closed a connection of this program: {why}."));
+            self.remark(format!("Lockstep closed a connection of this program: {why}."));
         }
         self.close(id);
         false
@@ -623,12 +625,12 @@ impl Inner {
         false
     }
 
-    /// Reads what the program has printed.
+    /// Reads what the program has printed: a pipe's worth at most, so that others have their turn.
     fn hear(&mut self) {
         let mut piece = [0; 4096];
-        while self.said {
+        for _ in 0..=PIPE / piece.len() {
             match self.output.try_read(&mut piece) {
-                Ok(0) => self.said = false,
+                Ok(0) => return self.said = false,
                 Ok(length) => {
                     for byte in &piece[..length] {
                         if *byte == b'\n' {
@@ -639,13 +641,18 @@ impl Inner {
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(_) => self.said = false,
+                Err(_) => return self.said = false,
             }
         }
     }
 
     fn end_line(&mut self) {
         let line = String::from_utf8_lossy(&std::mem::take(&mut self.line)).trim_end().to_owned();
+        self.remark(line);
+    }
+
+    /// Says something that a program may bring about as often as it likes.
+    fn remark(&mut self, line: String) {
         self.lines += 1;
         if self.lines <= MOST_LINES {
             self.say(line);
@@ -781,7 +788,7 @@ impl Keeper {
     fn let_in(&self, id: u64, program: TcpStream, connections: &mut JoinSet<()>) {
         let mut inner = self.shared.lock();
         if inner.connections.len() + inner.connecting >= MOST_CONNECTIONS {
-            inner.say(format!("Lockstep lets no more than {MOST_CONNECTIONS} connections of a program in."));
+            inner.remark(format!("Lockstep lets no more than {MOST_CONNECTIONS} connections of a program in."));
             return;
         }
         inner.connecting += 1;

@@ -134,15 +134,55 @@ async fn a_transaction_is_its_commands_in_their_order() {
 async fn what_is_no_request_closes_its_connection_and_hurts_nobody_else() {
     let tls = r"printf '\026\003\001\002' >&3; IFS= read -r reply <&3; echo got ${reply%% *}";
     let garbage = r"printf '\001\002\n' >&3; read -r reply <&3";
+    let silent = r"printf 'CLIENT REPLY OFF\r\n' >&3; read -r reply <&3";
     let huge = r"printf '*2\r\n$3\r\nGET\r\n$104857600\r\nxx' >&3; read -r reply <&3";
-    let mut free = attached(&[tls, garbage, huge, WORKER]).await;
+    let mut free = attached(&[tls, garbage, huge, silent, WORKER]).await;
     let said = said(&free);
-    for why in ["it speaks TLS", "no request of Redis' protocol", "more than 1 MiB"] {
+    for why in ["it speaks TLS", "no request of Redis' protocol", "more than 1 MiB", "CLIENT REPLY"] {
         assert_eq!(said.iter().filter(|line| line.contains(why)).count(), 1, "{why}: {said:?}");
     }
     assert!(said.iter().any(|line| line == "got -ERR"), "the program is told, too: {said:?}");
-    assert_eq!(free.outlook.actors[..3].iter().filter(|actor| actor.blocked.is_none()).count(), 0);
-    free.moves([3]).await;
+    assert_eq!(free.outlook.actors[..4].iter().filter(|actor| actor.blocked.is_none()).count(), 0);
+    free.moves([4]).await;
+    assert_eq!(free.replies(), [Reply::Value("OK".into())]);
+}
+
+#[tokio::test]
+async fn a_script_that_the_server_does_not_know_yet_is_one_move() {
+    let hash = "e".repeat(40);
+    let knows = format!("ask EVALSHA {hash} 0; ask EVAL 'return(7)' 0; echo got $reply");
+    let gives_up = format!("ask EVALSHA {hash} 0; echo got $reply; sleep 1");
+    let mut free = attached(&[&knows, &gives_up]).await;
+    assert_eq!(free.wire(0), "EVAL eeeeeeee 0");
+    free.moves([0]).await;
+    assert_eq!(free.replies(), [Reply::Value(7.into())]);
+    assert_eq!(said(&free), ["got :7"]);
+    free.moves([1]).await;
+    assert!(matches!(&free.replies()[1], Reply::Error { code, .. } if code == "NOSCRIPT"));
+}
+
+#[tokio::test]
+async fn a_program_that_never_reads_keeps_only_itself_waiting() {
+    let never_reads = r"printf 'SETRANGE big 9999999 x\r\n%s' \
+        $'GET big\r\nGET big\r\nGET big\r\nGET big\r\n' >&3; sleep 1000";
+    let mut free = attached(&[never_reads, WORKER]).await;
+    for _ in 0..5 {
+        if free.outlook.actors[0].blocked.is_none() {
+            free.moves([0]).await;
+        }
+    }
+    assert_eq!(free.outlook.actors[0].blocked, Some(Blocked::Unanswered), "nobody makes room for its replies");
+    free.moves([1]).await;
+    assert_eq!(free.replies().last(), Some(&Reply::Value("OK".into())));
+}
+
+#[tokio::test]
+async fn a_program_that_never_rests_is_not_waited_for_for_ever() {
+    let mut free = attached(&["while :; do echo again; done", WORKER]).await;
+    assert_eq!(free.outlook.actors[0].blocked, Some(Blocked::Busy));
+    let told = said(&free).into_iter().filter(|line| line == "again").count();
+    assert!(told <= 50, "what it prints is told up to a bound: {told}");
+    free.moves([1]).await;
     assert_eq!(free.replies(), [Reply::Value("OK".into())]);
 }
 

@@ -67,6 +67,7 @@ impl Director {
         let recorder = Recorder::new(clock.clone(), listener);
         let actors = Actors::new(&scenario, seed);
         let limits = Limits::of(scenario.lab(), clock.kind());
+        let attached = scenario.is_attached();
         let mut director = Self {
             scenario,
             harness,
@@ -77,7 +78,8 @@ impl Director {
             limits,
             governor: Governor::default(),
             line: 0,
-            left_story: false,
+            // Programs that users brought have no story.
+            left_story: attached,
             invariants,
             pending: super::pending::PendingOperations::default(),
             sessions: HashMap::new(),
