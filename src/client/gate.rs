@@ -58,6 +58,8 @@ const PIECE: usize = 64 << 10;
 const PIPE: usize = 64 << 10;
 /// The longest line of what a program prints, in bytes; of a longer one the rest is left out.
 const LONGEST_LINE: usize = 1 << 10;
+/// The most characters of a script that are shown.
+const LONGEST_SCRIPT: usize = 40;
 /// The most characters of one word of a request that are shown.
 const LONGEST_WORD: usize = 400;
 /// How many lines are told from one rest to the next; more are counted.
@@ -539,7 +541,8 @@ fn shown(mut words: Vec<String>) -> Command {
         let text = words.swap_remove(1);
         let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
         let is_hash = text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let name = first.chars().take(if is_hash { 8 } else { 40 }).collect();
+        let name =
+            if is_hash { format!("{}…", &text[..8]) } else { first.chars().take(LONGEST_SCRIPT).collect() };
         return Command::Script { name, keys: rest, args };
     }
     Command::Redis(words)

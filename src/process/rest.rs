@@ -17,6 +17,8 @@ pub(crate) struct Threads {
     group: Pid,
     status: StatusFile,
     processes: BTreeSet<u32>,
+    /// The system's newest process when all its processes were last looked for.
+    newest: Option<String>,
 }
 
 /// What a program does that nobody waits for any more.
@@ -31,7 +33,7 @@ pub(crate) enum Rest {
 impl Threads {
     pub(crate) fn new(group: u32, status: StatusFile) -> Option<Self> {
         let pid = Pid::from_raw(i32::try_from(group).ok()?)?;
-        Some(Self { group: pid, status, processes: [group].into() })
+        Some(Self { group: pid, status, processes: [group].into(), newest: None })
     }
 
     /// What they do now, `now` being the lesson-monotonic time. `quiet` says whether nothing is on its way to or from them;
@@ -70,8 +72,11 @@ impl Threads {
 
     /// How often each thread has run, where all of them sleep. Two equal answers mean that none has run in between, so
     /// there was a moment at which all slept.
+    ///
+    /// `None`, too, where the group's first process has ended: whoever waits for it is about to be told.
     fn asleep(&mut self) -> Option<BTreeMap<u32, u64>> {
         let mut turns = BTreeMap::new();
+        let mut lives = false;
         self.processes.retain(|process| fs::exists(format!("/proc/{process}/task")).unwrap_or(false));
         for process in &self.processes {
             let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else { return None };
@@ -79,17 +84,26 @@ impl Threads {
                 let thread: u32 = thread.file_name().to_str()?.parse().ok()?;
                 let status = fs::read_to_string(format!("/proc/{process}/task/{thread}/status")).ok()?;
                 match read_status(&status)? {
-                    ('S', switched) => drop(turns.insert(thread, switched)),
+                    ('S', switched) => {
+                        lives |= *process == self.group.as_raw_nonzero().get().unsigned_abs();
+                        turns.insert(thread, switched);
+                    }
                     ('Z' | 'X', _) => {}
                     _ => return None,
                 }
             }
         }
-        Some(turns)
+        lives.then_some(turns)
     }
 
-    /// Whether its group has other processes than was known.
+    /// Whether its group has other processes than was known. Looking at each process of the system takes long, and is
+    /// needed only where one was made since the last time.
     fn finds_others(&mut self) -> bool {
+        let newest = newest_process();
+        if newest.is_some() && newest == self.newest {
+            return false;
+        }
+        self.newest = newest;
         let all = running().unwrap_or_default();
         let own = all.iter().filter(|process| process.group == self.group);
         let own: BTreeSet<u32> =
@@ -98,6 +112,12 @@ impl Threads {
         self.processes.extend(own);
         others
     }
+}
+
+/// The number that was given out last, to a process or a thread: the last field of `/proc/loadavg`.
+fn newest_process() -> Option<String> {
+    let load = fs::read_to_string("/proc/loadavg").ok()?;
+    Some(load.split_whitespace().nth(4)?.to_owned())
 }
 
 /// `/proc/PID/task/TID/status`: the state, and how often the thread has given up its processor.

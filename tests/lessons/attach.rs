@@ -153,7 +153,7 @@ async fn a_script_that_the_server_does_not_know_yet_is_one_move() {
     let knows = format!("ask EVALSHA {hash} 0; ask EVAL 'return(7)' 0; echo got $reply");
     let gives_up = format!("ask EVALSHA {hash} 0; echo got $reply; sleep 1");
     let mut free = attached(&[&knows, &gives_up]).await;
-    assert_eq!(free.wire(0), "EVAL eeeeeeee 0");
+    assert_eq!(free.wire(0), "EVAL eeeeeeee… 0");
     free.moves([0]).await;
     assert_eq!(free.replies(), [Reply::Value(7.into())]);
     assert_eq!(said(&free), ["got :7"]);
