@@ -791,7 +791,9 @@ impl Keeper {
     fn let_in(&self, id: u64, program: TcpStream, connections: &mut JoinSet<()>) {
         let mut inner = self.shared.lock();
         if inner.connections.len() + inner.connecting >= MOST_CONNECTIONS {
-            inner.remark(format!("Lockstep lets no more than {MOST_CONNECTIONS} connections of a program in."));
+            inner.remark(format!(
+                "Lockstep lets no more than {MOST_CONNECTIONS} connections of a program in."
+            ));
             return;
         }
         inner.connecting += 1;

@@ -171,7 +171,11 @@ async fn a_program_that_never_reads_keeps_only_itself_waiting() {
             free.moves([0]).await;
         }
     }
-    assert_eq!(free.outlook.actors[0].blocked, Some(Blocked::Unanswered), "nobody makes room for its replies");
+    assert_eq!(
+        free.outlook.actors[0].blocked,
+        Some(Blocked::Unanswered),
+        "nobody makes room for its replies"
+    );
     free.moves([1]).await;
     assert_eq!(free.replies().last(), Some(&Reply::Value("OK".into())));
 }

@@ -11,6 +11,7 @@ mod stage;
 mod chrome;
 mod story;
 
+mod attach;
 mod carried;
 mod classroom;
 mod compare;

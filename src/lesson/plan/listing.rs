@@ -62,7 +62,10 @@ pub fn listings(scenario: &Scenario) -> Vec<Listing> {
         let place = match before {
             Some((program, place)) if Arc::ptr_eq(program, &plan.program) => place,
             _ => {
-                let lines = within_allowance(|| Writer::new(plan).write());
+                let lines = match command(scenario, plan) {
+                    Some(command) => vec![command],
+                    None => within_allowance(|| Writer::new(plan).write()),
+                };
                 listings.iter().position(|listing| listing.lines == lines).unwrap_or_else(|| {
                     let program = Arc::clone(&plan.program);
                     listings.push(Listing { lines, actors: BTreeSet::new(), program });
@@ -74,6 +77,13 @@ pub fn listings(scenario: &Scenario) -> Vec<Listing> {
         listings[place].actors.insert(plan.actor.name.clone());
     }
     listings
+}
+
+/// The command line of a program that a user brought: its text is not known.
+fn command(scenario: &Scenario, plan: &ActorPlan) -> Option<Line> {
+    let client = scenario.clients.iter().find(|client| client.name == plan.actor.client)?;
+    let words = vec![(Tone::Command, client.exec.as_ref()?.join(" "))];
+    Some(Line { depth: 0, words, operation: None, script: None })
 }
 
 impl Listing {

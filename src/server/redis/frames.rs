@@ -37,9 +37,9 @@ impl fmt::Display for Unreadable {
                 "it speaks TLS, and requests inside TLS cannot be seen: use redis:// in place of rediss://",
             ),
             Self::NotRedis => f.write_str("what it sent is no request of Redis' protocol (RESP)"),
-            Self::NoReplies => {
-                f.write_str("it sent CLIENT REPLY, and without replies nobody can tell when a request is done")
-            }
+            Self::NoReplies => f.write_str(
+                "it sent CLIENT REPLY, and without replies nobody can tell when a request is done",
+            ),
             Self::TooLong(most) => write!(f, "one message has more than {} MiB, the most here", most >> 20),
         }
     }

@@ -1,0 +1,46 @@
+//! Programs of the user's in the real program in a real terminal: a lock broken by hand, and nothing of them is left.
+
+use crate::{
+    place::Place,
+    pty::{CTRL_C, ENTER, Terminal},
+};
+
+/// Takes a lock for 3 s and works for as long as it takes. Its child is in a session of its own.
+const WORKER: &str = r#"
+setsid sleep 1000 &
+exec 3<>"/dev/tcp/$REDIS_HOST/$REDIS_PORT"
+until [ "$reply" = $'+OK\r' ]; do
+    [ -z "$reply" ] || sleep 5
+    printf 'SET lock %s NX PX 3000\r\n' "$LOCKSTEP_CLIENT" >&3
+    IFS= read -r reply <&3
+done
+echo HOLDS lock
+sleep 1000
+"#;
+
+#[test]
+fn two_programs_come_to_hold_a_lock_and_nothing_of_them_is_left() {
+    let place = Place::new();
+    let args = ["attach", "redis", "--clients", "2", "--", "bash", "-c", WORKER];
+    let mut terminal = Terminal::start(&place, &args);
+    terminal.wait_for("2 ■ B  SET  SET lock B NX PX 3000");
+    terminal.press("1");
+    terminal.wait_for("● A mine");
+    terminal.press("2");
+    terminal.wait_for("to 5.000s: B's wait ends");
+    terminal.press("x");
+    terminal.wait_for("▸ freeze A");
+    terminal.press(ENTER);
+    terminal.wait_for("1 ● A  ▮ frozen");
+    terminal.press("t");
+    terminal.wait_for("2 ■ B  SET  SET lock B NX PX 3000");
+    terminal.press("2");
+    let broken = terminal.wait_for("YOU BROKE IT");
+    assert!(broken.says("A was frozen between") && broken.has("2 HOLDERS AT ONCE"), "{broken}");
+    terminal.press("c");
+    terminal.wait_for("bash -c");
+    terminal.press(CTRL_C);
+    assert_eq!(terminal.ended(), 0);
+    terminal.assert_restored();
+    place.assert_nothing_left();
+}
