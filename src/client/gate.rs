@@ -628,6 +628,11 @@ impl Inner {
         false
     }
 
+    /// Whether what the program prints is read as it comes. One that prints without end is read whenever it is looked at.
+    fn is_heard(&self) -> bool {
+        self.said && self.lines <= MOST_LINES
+    }
+
     /// Reads what the program has printed: a pipe's worth at most, so that others have their turn.
     fn hear(&mut self) {
         let mut piece = [0; 4096];
@@ -691,16 +696,19 @@ struct Keeper {
 struct Settling {
     since: Instant,
     asked: usize,
+    /// Whatever happens meanwhile, it is looked then.
+    next_look: Instant,
 }
 
 impl Default for Settling {
     fn default() -> Self {
-        Self { since: Instant::now(), asked: 0 }
+        let now = Instant::now();
+        Self { since: now, asked: 0, next_look: now + LOOK_EVERY }
     }
 }
 
 impl Settling {
-    /// When to look again: seldom, where somebody computes for long.
+    /// How long until it is looked again: seldom, where somebody computes for long.
     fn pause(&self) -> Duration {
         if self.since.elapsed() > LOOKS_CLOSELY { LOOK_SELDOM } else { LOOK_EVERY }
     }
@@ -722,10 +730,10 @@ impl Keeper {
         let output = Arc::clone(&self.shared.lock().output);
         let mut gone = false;
         loop {
-            let said = self.shared.lock().said;
+            let said = self.shared.lock().is_heard();
             let stands = *self.frozen.borrow() && self.exits.borrow().is_none();
             let looks = settling.is_some() && !stands;
-            let pause = settling.as_ref().map_or(LOOK_EVERY, Settling::pause);
+            let next_look = settling.as_ref().map_or_else(Instant::now, |settling| settling.next_look);
             tokio::select! {
                 accepted = listener.accept() => {
                     if let Ok((program, _)) = accepted {
@@ -767,8 +775,11 @@ impl Keeper {
                     }
                 }
                 _ = connections.join_next(), if !connections.is_empty() => {}
-                () = tokio::time::sleep(pause), if looks => {
-                    let arrived = match self.look(settling.get_or_insert_default()) {
+                () = tokio::time::sleep_until(next_look.into()), if looks => {
+                    let settling_now = settling.get_or_insert_default();
+                    let looked = self.look(settling_now);
+                    settling_now.next_look = Instant::now() + settling_now.pause();
+                    let arrived = match looked {
                         Looked::AtRest => {
                             settling = None;
                             None
@@ -837,6 +848,9 @@ impl Keeper {
         let (mut until, mut ended, mut busy) = (None, None, false);
         let mut arrived = None;
         let mut inner = shared.lock();
+        if !inner.is_heard() {
+            inner.hear();
+        }
         if let Some(exit) = exit {
             // Its output may be kept open by somebody who outlives it: what is there now is all.
             inner.hear();
