@@ -240,6 +240,13 @@ impl LessonClock {
         })
     }
 
+    /// Moves lesson time on to the next whole second of the servers' calendar.
+    pub fn jump_to_second(&self) -> Result<LessonTime, ClockError> {
+        const SECOND: i64 = 1_000_000_000;
+        let calendar = self.state().line.at(real_now()).saturating_add(self.0.epoch);
+        self.jump(Duration::from_nanos((-calendar).rem_euclid(SECOND).unsigned_abs()))
+    }
+
     /// A place for one server's skew; `None` on the wall clock, or when all 64 places are taken.
     pub fn allocate_slot(&self) -> Option<Slot> {
         let mut state = self.state();

@@ -83,6 +83,17 @@ fn a_paused_clock_stands_still_until_it_jumps() {
 }
 
 #[test]
+fn a_clock_jumps_to_a_whole_second_of_the_calendar() {
+    let (_dir, clock) = controlled();
+    clock.set_rate(Rate::PAUSED).expect("a rate");
+    let at = clock.jump_to_second().expect("a jump");
+    assert_eq!(clock.jump_to_second().expect("a jump"), at);
+    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().expect("after 1970").as_secs();
+    let mut seconds = i64::try_from(now).expect("small") - 3_600..=i64::try_from(now).expect("small") + 2;
+    assert!(seconds.any(|second| clock.from_unix_millis(second * 1_000, None) == at));
+}
+
+#[test]
 fn threads_never_see_time_go_back() {
     let (_dir, clock) = controlled();
     let done = AtomicBool::new(false);

@@ -152,7 +152,12 @@ async fn failure(
         });
         let kind = if in_vain { FailureKind::Stuck } else { FailureKind::Broken };
         // Who asks in vain does so for what came long before, not for what came between two of its moves.
-        let why = if in_vain { None } else { why::first(scenario, &order.log).map(|why| why.text) };
+        let known = if in_vain { None } else { why::first(scenario, &order.log).map(|why| why.text) };
+        let mut each = found.each.iter().filter(|broken| {
+            broken.shortest.as_ref().is_some_and(|shortest| shortest.choices == order.choices)
+        });
+        let unavoidable = || each.find_map(|broken| broken.unavoidable?.text(&order));
+        let why = known.or_else(unavoidable);
         return Ok(Some(Failure { kind, says, order: Some(order), why }));
     }
     let cut = found.cut;
@@ -182,12 +187,18 @@ async fn failure(
     }
     let untold = !found.complete || (expected.moves.is_none() && found.cut > 0);
     if untold || (found.orders() <= 1 && scenario.actors.len() > 1) {
-        let orders = found.orders();
-        let says = both!(
-            "{orders} orders were tried, and that proves nothing: never could two clients move at once, or not every \
-             order was gone through",
-            "只试了 {orders} 种顺序，什么也证明不了：要么从来没有两个客户端可以同时走下一步，要么没有试完"
-        );
+        let says = if untold {
+            both!(
+                "Not every order was gone through, and those that were prove nothing.",
+                "没有试完所有顺序，试过的什么也证明不了。"
+            )
+        } else {
+            both!(
+                "There was one order only, and that proves nothing: never could two clients choose who goes first, because \
+                 the answer sends no command there, or only waits.",
+                "只有一种顺序，什么也证明不了：从来没有两个客户端可以抢先，因为答案在这里不发任何命令，或者只是等待。"
+            )
+        };
         return Ok(Some(Failure { kind: FailureKind::OneOrder, says, order: None, why: None }));
     }
     Ok(None)

@@ -235,7 +235,7 @@ fn what_cannot_be_explored_is_refused_with_the_reason() {
         assert!(answer.err.contains(why), "{args:?}\n{}", answer.err);
     }
     for (command, why) in
-        [("RANDOMKEY", "random"), ("TIME", "calendar"), ("SET a b EXAT 99999999999", "EXAT")]
+        [("RANDOMKEY", "random"), ("LASTSAVE", "calendar"), ("SET a b EXAT 99999999999", "EXAT")]
     {
         let text = lesson(&["A", "B"], &format!("    - odd: {{ redis: {command} }}\n"));
         let answer = explored(&text, &[]);

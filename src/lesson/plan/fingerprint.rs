@@ -55,6 +55,14 @@ impl Scenario {
     }
 }
 
+impl Program {
+    /// Whether it says the same as another, wherever each is written.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        let all = |program: &Self| program.instructions.iter().map(instruction).collect::<Vec<_>>();
+        all(self) == all(other)
+    }
+}
+
 fn pairs<K: serde::Serialize, V: serde::Serialize>(map: impl IntoIterator<Item = (K, V)>) -> Value {
     map.into_iter().map(|(name, value)| json!([name, value])).collect()
 }

@@ -92,7 +92,7 @@ pub struct Unavoidable {
 
 impl Unavoidable {
     /// The move, and what could still come of the orders before it.
-    fn text(&self, order: &CarriedOut) -> Option<Text> {
+    pub(crate) fn text(&self, order: &CarriedOut) -> Option<Text> {
         let made = order.moves.get(self.step)?;
         let share = match self.before {
             few if few < 0.01 => "< 1%".to_owned(),

@@ -40,7 +40,7 @@ const SILENCE: Duration = Duration::from_millis(5);
 /// A lab with its clients, which runs one race after another.
 pub struct Racer {
     pub(crate) director: Director,
-    scenario: Scenario,
+    pub(crate) scenario: Scenario,
     options: LabOptions,
     tempo: watch::Sender<Tempo>,
     connections: Connections,

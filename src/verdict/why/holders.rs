@@ -237,10 +237,11 @@ impl Loss<'_, '_> {
         });
         for renewal in renewals {
             let words = self.case.words(renewal.worded);
-            let number = words.get(2)?.parse::<i64>().ok()?;
-            end = match words[0].to_ascii_uppercase().as_str() {
-                "PEXPIRE" => after(renewal.sent, number),
-                "EXPIRE" => after(renewal.sent, number.checked_mul(1000)?),
+            let number = || words.get(2)?.parse::<i64>().ok();
+            end = match words.first()?.to_ascii_uppercase().as_str() {
+                "PEXPIRE" => after(renewal.sent, number()?),
+                "EXPIRE" => after(renewal.sent, number()?.checked_mul(1000)?),
+                "GETEX" => after(renewal.sent, lease(words)?),
                 _ => return None,
             };
         }

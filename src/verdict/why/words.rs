@@ -31,6 +31,10 @@ pub(crate) fn unknown_to(
             format!("the lease that {actor} set was {other}'s"),
             format!("{actor} 设的是 {other} 那把锁的租期"),
         ),
+        (_, Access::Set) if between.access == Access::Deleted => (
+            format!("what {other} had deleted {actor} has made again"),
+            format!("{other} 已经删掉的键，又被 {actor} 写了回来"),
+        ),
         _ => (
             format!("{actor} and {other} were at work at the same time"),
             format!("{actor} 和 {other} 在同时干活"),

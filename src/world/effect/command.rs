@@ -47,7 +47,7 @@ impl Act {
             (_, Access::Read) | (Verb::Plain, Access::Changed) => true,
             (Verb::Lock, _) => value.is_null(),
             (_, Access::Deleted | Access::Expiry) => {
-                number.is_none_or(|number| number > 0) && (verb != Verb::Script || !value.is_null())
+                number.is_none_or(|number| number > 0) && !value.is_null()
             }
             (Verb::Script, Access::Set) | (_, Access::Changed) => {
                 !value.is_null() && *value != false && number.is_none_or(|number| number >= 0)
@@ -87,6 +87,8 @@ pub(crate) fn parse(command: &Command, scripts: &BTreeMap<String, Vec<(String, u
 fn redis(name: &str, args: &[String]) -> Vec<Act> {
     let Some(access) = access_of(name) else { return Vec::new() };
     let Some(first) = args.first() else { return Vec::new() };
+    // Without an option it only looks.
+    let access = if name == "GETEX" && args.len() == 1 { Access::Read } else { access };
     let mut act = Act::new(first, access);
     if matches!(name, "SET" | "SETNX") {
         act.value = args.get(1).cloned();
@@ -118,7 +120,7 @@ fn access_of(name: &str) -> Option<Access> {
         "SET" | "SETNX" | "SETEX" | "PSETEX" | "GETSET" => Access::Set,
         "APPEND" | "DECR" | "DECRBY" | "HDEL" | "HINCRBY" | "HSET" | "INCR" | "INCRBY" | "LPOP" | "LPUSH"
         | "LREM" | "RPOP" | "RPUSH" | "SADD" | "SREM" | "ZADD" | "ZREM" => Access::Changed,
-        "EXPIRE" | "PEXPIRE" | "EXPIREAT" | "PEXPIREAT" | "PERSIST" => Access::Expiry,
+        "EXPIRE" | "PEXPIRE" | "EXPIREAT" | "PEXPIREAT" | "PERSIST" | "GETEX" => Access::Expiry,
         "DEL" | "UNLINK" | "GETDEL" => Access::Deleted,
         _ => return None,
     })

@@ -40,7 +40,7 @@ fn answered(value: Value) -> Reply {
 
 #[test]
 fn a_reply_says_whether_it_was_done() {
-    let cases: [(&str, Value, Option<Access>); 14] = [
+    let cases: [(&str, Value, Option<Access>); 18] = [
         ("GET lock", Value::Null, Some(Access::Read)),
         ("SET lock A NX PX 3000", json!("OK"), Some(Access::Set)),
         ("SET lock A NX PX 3000", Value::Null, None),
@@ -49,6 +49,10 @@ fn a_reply_says_whether_it_was_done() {
         ("DECR lock", json!(0), Some(Access::Changed)),
         ("PEXPIRE lock 3000", json!(1), Some(Access::Expiry)),
         ("PEXPIRE lock 3000", json!(0), None),
+        ("GETEX lock PX 3000", json!("0"), Some(Access::Expiry)),
+        ("GETEX lock PX 3000", json!(null), None),
+        ("GETEX lock", json!("A-1"), Some(Access::Read)),
+        ("GETDEL lock", json!(null), None),
         ("DEL lock", json!(1), Some(Access::Deleted)),
         ("DEL lock", json!(0), None),
         ("DEL lock other", json!(1), None),

@@ -272,7 +272,7 @@ impl<'c> Model<'c> {
                         next.clients[n].queued = None;
                     }
                     May::Restart => {
-                        next.redis = Redis::default();
+                        next.redis.restart();
                         next.clients.iter_mut().for_each(|client| client.queued = None);
                     }
                     May::Skew(ahead) => {

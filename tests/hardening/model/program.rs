@@ -82,6 +82,44 @@ pub const SCRIPTS: &[Script] = &[
         },
     },
     Script {
+        // Holds a key until a time by the server's clock. Orders begin with a whole second of it.
+        name: "timed",
+        lua: "local t = redis.call('TIME') local now = (t[1] - 1700000000) * 1000 + math.floor(t[2] / 1000) \
+              local ends = tonumber(redis.call('GET', KEYS[1]) or '0') \
+              if not ends or ends > now then return 0 end \
+              redis.call('SET', KEYS[1], now + 1000) return 1",
+        run: |redis, key, _, now| {
+            let time = redis.time(now) + 67_225_600_000;
+            match redis.call(&["GET", key], now) {
+                Reply::Nil => {}
+                Reply::Text(ends) if ends.parse().is_ok_and(|ends: i64| ends <= time) => {}
+                Reply::Wrong => return Reply::Wrong,
+                _ => return Reply::Int(0),
+            }
+            redis.call(&["SET", key, &(time + 1000).to_string()], now);
+            Reply::Int(1)
+        },
+    },
+    Script {
+        // The same by whole seconds, and through a name of its own.
+        name: "seconds",
+        lua: "local c = redis.call local now = c('time')[1] - 1700000000 \
+              local ends = tonumber(c('GET', KEYS[1]) or '0') \
+              if not ends or ends > now then return 0 end \
+              c('SET', KEYS[1], now + 1) return 1",
+        run: |redis, key, _, now| {
+            let time = redis.time(now).div_euclid(1_000) + 67_225_600;
+            match redis.call(&["GET", key], now) {
+                Reply::Nil => {}
+                Reply::Text(ends) if ends.parse().is_ok_and(|ends: i64| ends <= time) => {}
+                Reply::Wrong => return Reply::Wrong,
+                _ => return Reply::Int(0),
+            }
+            redis.call(&["SET", key, &(time + 1).to_string()], now);
+            Reply::Int(1)
+        },
+    },
+    Script {
         name: "sorts",
         lua: "return redis.call('SORT', KEYS[2], 'BY', 'w_*')[1]",
         run: |redis, _, _, now| match redis.call(&["SORT", "list", "BY", "w_*"], now) {

@@ -33,6 +33,8 @@ fn ok() -> Reply {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Redis {
     keys: BTreeMap<String, Key>,
+    /// By how many milliseconds its clock is ahead.
+    ahead: i64,
 }
 
 impl Redis {
@@ -201,8 +203,19 @@ impl Redis {
         self.keys.values().filter_map(|key| key.last).filter(|last| *last >= now).min()
     }
 
+    /// Killed and started again: it has nothing, and its clock is what it was.
+    pub fn restart(&mut self) {
+        self.keys.clear();
+    }
+
+    /// What its clock says.
+    pub fn time(&self, now: i64) -> i64 {
+        now + self.ahead
+    }
+
     /// Its clock goes on from so many milliseconds later: keys have as much less left.
     pub fn set_clock_ahead(&mut self, ahead: i64, now: i64) {
+        self.ahead += ahead;
         self.keys.retain(|_, key| key.last.is_none_or(|last| last >= now));
         for key in self.keys.values_mut() {
             key.last = key.last.map(|last| last - ahead);

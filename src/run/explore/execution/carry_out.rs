@@ -1,5 +1,6 @@
 //! Carrying out a list of choices with client processes, on real servers.
 
+use super::asked_time;
 use crate::{
     clock::Rate,
     lab::LabOptions,
@@ -98,6 +99,11 @@ impl Racer {
     pub(crate) async fn begin_order(&mut self) -> Result<(), EngineError> {
         if self.needs_restart {
             self.renew().await?;
+        }
+        // Who asks a server for its time is told that an order begins with a whole second.
+        if asked_time::is_asked_for(&self.scenario) && self.scenario.lab().can_be_restored() {
+            self.director.clock.set_rate(Rate::PAUSED)?;
+            self.director.clock.jump_to_second()?;
         }
         // Time begins with a whole millisecond, so that the same waits end in the same order each time.
         self.reset(0, Rate::PAUSED, &programs()).await?;

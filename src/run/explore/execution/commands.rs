@@ -44,6 +44,8 @@ pub(crate) struct Commands {
     known: HashMap<String, HashMap<Arc<[String]>, Footprint>>,
     /// Scripts, and whether they touch only the keys that they are given.
     scripts: HashMap<Arc<str>, bool>,
+    /// Whether whoever asks the server for its time is told the order's.
+    tells_time: bool,
 }
 
 /// Why a command cannot be explored.
@@ -68,6 +70,11 @@ impl Refusal {
 }
 
 impl Commands {
+    /// Of servers whose clock is not the order's.
+    pub(crate) fn with_time_told() -> Self {
+        Self { tells_time: true, ..Self::default() }
+    }
+
     /// What a command touches. The server is asked once for each.
     pub(crate) fn look_up(
         &mut self,
@@ -91,7 +98,7 @@ impl Commands {
                 if let Some(known) = known {
                     return Ok(known.clone());
                 }
-                let found = ask(connection, server, words)?;
+                let found = ask(connection, server, words, self.tells_time)?;
                 let known = self.known.entry(server.to_owned()).or_default();
                 known.insert(words.clone().into(), found.clone());
                 Ok(found)
@@ -108,7 +115,7 @@ impl Commands {
         (keys, args): (&[String], &[String]),
     ) -> Result<Footprint, Refusal> {
         let calls = script::calls(source);
-        replayable_script(source, calls.as_deref(), args).map_err(Refusal::NotReplayable)?;
+        replayable_script(source, calls.as_deref(), args, self.tells_time).map_err(Refusal::NotReplayable)?;
         let known = self.scripts.get(source).copied();
         let keeps = match (known, &calls) {
             (Some(known), _) => known,
@@ -150,7 +157,9 @@ fn given(words: &[String]) -> (&[String], &[String]) {
 /// Whether each call of a script is of a command that touches nothing but the keys among its arguments, as the server says,
 /// and each of these is one that the script was given.
 fn keeps_to_its_keys(connection: &mut RespConnection, calls: &[script::Call]) -> Result<bool, Refusal> {
-    let names: HashSet<&str> = calls.iter().map(|call| call.name.as_str()).collect();
+    // The time is in no key.
+    let calls = || calls.iter().filter(|call| call.name != "TIME");
+    let names: HashSet<&str> = calls().map(|call| call.name.as_str()).collect();
     let mut places: HashMap<&str, (i64, i64)> = HashMap::new();
     for name in names {
         let answer = connection.ask_one(["COMMAND", "INFO", name]).map_err(Refusal::Lost)?;
@@ -166,7 +175,7 @@ fn keeps_to_its_keys(connection: &mut RespConnection, calls: &[script::Call]) ->
         }
         places.insert(name, (*first, *last));
     }
-    Ok(calls.iter().all(|call| {
+    Ok(calls().all(|call| {
         let Some((first, last)) = places.get(call.name.as_str()) else { return false };
         // A last place that is counted from behind is known only when the script runs.
         let end = if *last < 0 { call.are_keys.len() } else { usize::try_from(*last).unwrap_or(usize::MAX) };
@@ -175,9 +184,14 @@ fn keeps_to_its_keys(connection: &mut RespConnection, calls: &[script::Call]) ->
     }))
 }
 
-fn ask(connection: &mut RespConnection, server: &str, words: &[String]) -> Result<Footprint, Refusal> {
+fn ask(
+    connection: &mut RespConnection,
+    server: &str,
+    words: &[String],
+    tells_time: bool,
+) -> Result<Footprint, Refusal> {
     let name = words.first().map(|word| word.to_ascii_uppercase()).unwrap_or_default();
-    replayable(&name, words).map_err(Refusal::NotReplayable)?;
+    replayable(&name, words, tells_time).map_err(Refusal::NotReplayable)?;
     if runs_kept(words) {
         // What it calls cannot be seen from here.
         return Ok(Footprint { opaque: true, ..Footprint::default() });
@@ -207,7 +221,7 @@ fn ask(connection: &mut RespConnection, server: &str, words: &[String]) -> Resul
     }
     let keys = match keys {
         Some(keys) => Some(keys.iter().map(Part::text).collect::<Vec<_>>()),
-        None if transaction != Transaction::None || matches!(name.as_str(), "PING" | "ECHO") => {
+        None if transaction != Transaction::None || matches!(name.as_str(), "PING" | "ECHO" | "TIME") => {
             Some(Vec::new())
         }
         None => None,

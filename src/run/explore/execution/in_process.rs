@@ -90,7 +90,7 @@ impl InProcess {
             cache: OutcomeCache::new(scenario),
             watches_keys: sends(scenario, |name| name == "WATCH"),
             watches,
-            scenario: scenario.clone(),
+            scenario: with_shared_programs(scenario),
             rules: rules.clone(),
             share: bounds.share,
             symmetry: bounds.symmetry,
@@ -150,6 +150,7 @@ impl InProcess {
             operation: &name,
             keyspaces: &from.keyspaces,
             at: from.now,
+            ahead_ms: self.ahead_ms(from, server),
             pending: &pending,
             watching: &watching,
         };
@@ -376,6 +377,12 @@ impl InProcess {
         Ok((next, touch))
     }
 
+    /// By how much the clock of a server is ahead of the order's time.
+    fn ahead_ms(&self, node: &Node, server: usize) -> i64 {
+        let set = self.rules.skew.iter().filter(|(n, _)| node.tally.skewed & 1 << n != 0);
+        set.filter(|(n, _)| self.numbered(*n) == Some(server)).map(|(_, ahead)| ahead).sum()
+    }
+
     /// A server of the lab, as the connections are numbered.
     fn numbered(&self, server: usize) -> Option<usize> {
         self.servers.find(self.scenario.lab().servers()[server])
@@ -426,6 +433,18 @@ impl InProcess {
         let expiry = if self.rules.slow > node.tally.slow { next_expiry(node) } else { None };
         Situation::new(&node.actors, &self.scenario, &node.tally, false).with_expiry(expiry)
     }
+}
+
+/// A scenario in which programs that say the same are one, so that whoever runs them can be alike.
+fn with_shared_programs(scenario: &Scenario) -> Scenario {
+    let mut scenario = scenario.clone();
+    for n in 1..scenario.actors.len() {
+        let (known, others) = scenario.actors.split_at_mut(n);
+        if let Some(like) = known.iter().find(|plan| plan.program.is_like(&others[0].program)) {
+            others[0].program = Arc::clone(&like.program);
+        }
+    }
+    scenario
 }
 
 /// Those who watch keys on a server of which none has been touched yet.

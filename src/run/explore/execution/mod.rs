@@ -1,6 +1,7 @@
 //! Carrying out orders of moves: with programs in Lockstep's own process where that is enough, with client processes as
 //! in a lesson where it is not, and to confirm what was found.
 
+pub(crate) mod asked_time;
 pub(crate) mod carry_out;
 pub(crate) mod commands;
 pub(crate) mod in_process;

@@ -11,6 +11,7 @@ use std::{
 use tokio::runtime::Handle;
 
 use super::{
+    asked_time,
     commands::{Commands, Footprint, Refusal, Transaction, is_opaque, key_of},
     keyspace::{self, Keyspace, Known},
     replayable,
@@ -118,6 +119,8 @@ pub(crate) struct Sender<'p> {
     pub(crate) operation: &'p str,
     pub(crate) keyspaces: &'p [Arc<Keyspace>],
     pub(crate) at: LessonTime,
+    /// By how many milliseconds the server's clock is ahead.
+    pub(crate) ahead_ms: i64,
     /// What the actor's connection to that server has of a transaction.
     pub(crate) pending: &'p Pending,
     /// The others, and the actor itself, who watch keys there.
@@ -174,7 +177,7 @@ impl Servers {
             runtime: Handle::current(),
             connections,
             transacting: HashMap::new(),
-            commands: Commands::default(),
+            commands: Commands::with_time_told(),
             known: Known::default(),
             share,
             now: LessonTime::ZERO,
@@ -320,7 +323,7 @@ impl Servers {
         if footprint.opaque {
             connection.resp.push(COUNTS);
         }
-        push(&mut connection.resp, wire);
+        push(&mut connection.resp, wire, from.at, from.ahead_ms);
         if footprint.opaque {
             connection.resp.push(COUNTS);
         }
@@ -393,8 +396,8 @@ impl Servers {
         // A command that waits is looked at by the server, and nothing else.
         let fails = ends && from.pending.fails(there);
         let transacting = self.transacting(from.actor, server)?;
-        let before = transacting.bring_to(from.pending, ends, fails);
-        push(&mut transacting.resp, wire);
+        let before = transacting.bring_to(from, ends, fails);
+        push(&mut transacting.resp, wire, from.at, from.ahead_ms);
         let queued = from.pending.queued.iter().flatten();
         let opaque = ends && queued.into_iter().any(|words| is_opaque(words));
         let counted = if opaque { Some(self.connections[server].counts()?) } else { None };
@@ -470,7 +473,7 @@ impl Servers {
             connection.holds = None;
             connection.resp.push(["FLUSHALL"]);
             for wire in self.setup.iter().filter(|wire| wire.server == connection.name) {
-                push(&mut connection.resp, wire);
+                connection.resp.push(words(wire));
             }
             self.flush(server, 1)?;
         }
@@ -501,9 +504,11 @@ impl Transacting {
 
     /// Adds what makes this connection have of a transaction what is wanted: for a command that waits, or for the end. Gives how
     /// many answers that makes.
-    fn bring_to(&mut self, wanted: &Pending, ends: bool, fails: bool) -> usize {
-        let has = self.has.take();
-        if has.as_deref() == Some(wanted) {
+    fn bring_to(&mut self, from: &Sender<'_>, ends: bool, fails: bool) -> usize {
+        let (wanted, has) = (from.pending, self.has.take());
+        // Whoever asks for the time is told that of the end.
+        let asks_time = wanted.queued.iter().flatten().any(|words| asked_time::asks(words));
+        if has.as_deref() == Some(wanted) && !asks_time {
             return 0;
         }
         let mut commands = self.clear();
@@ -519,7 +524,7 @@ impl Transacting {
         if let Some(queued) = &wanted.queued {
             self.resp.push(["MULTI"]);
             for words in queued {
-                self.resp.push(words);
+                self.resp.push(asked_time::told(words.clone(), from.at, from.ahead_ms));
             }
             commands += 1 + queued.len();
         }
@@ -600,11 +605,8 @@ pub(crate) fn words(wire: &Wire) -> Vec<String> {
     }
 }
 
-fn push(resp: &mut RespConnection, wire: &Wire) {
-    match &wire.command {
-        Command::Redis(words) => resp.push(words),
-        _ => resp.push(words(wire)),
-    }
+fn push(resp: &mut RespConnection, wire: &Wire, at: LessonTime, ahead_ms: i64) {
+    resp.push(asked_time::told(words(wire), at, ahead_ms));
 }
 
 fn none() -> Reply {

@@ -12,6 +12,7 @@ use std::{
 use indexmap::IndexSet;
 
 use super::{
+    asked_time,
     in_process::{InProcess, Node},
     keyspace::Keyspace,
     rules::{ClientState, Tally},
@@ -139,7 +140,7 @@ impl<'x> CollapsedStates<'x> {
             Symmetry::none(&explorer.scenario)
         };
         let mut live = HashMap::new();
-        let mut asks_the_time = !past.is_empty();
+        let mut asks_the_time = !past.is_empty() || asked_time::is_asked_for(&explorer.scenario);
         for plan in &explorer.scenario.actors {
             let names =
                 live.entry(Arc::as_ptr(&plan.program)).or_insert_with(|| LiveNames::of(&plan.program));

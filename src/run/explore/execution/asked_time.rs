@@ -1,0 +1,106 @@
+//! What time it is, for whoever asks a server with `TIME`. A server's clock is not the order's, which goes back, so the
+//! answer is the order's time on a calendar of its own.
+
+use super::script;
+use crate::{
+    clock::LessonTime,
+    lesson::{
+        Scenario,
+        plan::{Instruction, PlannedVerb},
+    },
+};
+
+/// The moment at which every order begins, in seconds since 1970. Any whole second does: orders that are carried out again
+/// with client processes begin with one, too.
+const BEGINNING: i64 = 1_767_225_600;
+
+/// What stands before a script that asks for the time: its `redis` answers that question, and nothing else, by itself.
+const CLOCK: &str = "local redis = (function(redis, seconds, micros) \
+    local function told(ask) return function(name, ...) \
+    if type(name) == 'string' and string.upper(name) == 'TIME' then return {seconds, micros} end \
+    return ask(name, ...) end end \
+    return setmetatable({call = told(redis.call), pcall = told(redis.pcall)}, {__index = redis}) end)";
+
+/// Whether a command asks for the time, as far as its text says.
+pub(crate) fn asks<W: AsRef<str>>(words: &[W]) -> bool {
+    let mut words = words.iter().map(AsRef::as_ref);
+    let is_time = |word: &str| word.eq_ignore_ascii_case("TIME");
+    let Some(name) = words.next() else { return false };
+    match (is_time(name), name.to_ascii_uppercase().as_str()) {
+        (true, _) => true,
+        (_, "EVAL" | "EVAL_RO") => {
+            words.next().is_some_and(|source| script::quoted(source).iter().any(|text| is_time(text)))
+                || words.any(is_time)
+        }
+        _ => false,
+    }
+}
+
+/// Whether any program of a scenario does.
+pub(crate) fn is_asked_for(scenario: &Scenario) -> bool {
+    let mut instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
+    instructions.any(|instruction| match instruction {
+        Instruction::Operate(operation) => match &operation.verb {
+            PlannedVerb::Redis(words) => asks(&words.iter().map(|word| word.pattern()).collect::<Vec<_>>()),
+            PlannedVerb::Script { source, args, .. } => {
+                let args = args.iter().map(|arg| arg.pattern());
+                asks(&["EVAL".to_owned(), source.to_string()].into_iter().chain(args).collect::<Vec<_>>())
+            }
+            _ => false,
+        },
+        _ => false,
+    })
+}
+
+/// A command as it is sent to a server whose clock is so many milliseconds ahead of the order's time.
+pub(crate) fn told(mut words: Vec<String>, at: LessonTime, ahead_ms: i64) -> Vec<String> {
+    if !asks(&words) {
+        return words;
+    }
+    let micros = at.as_nanos() / 1_000 + ahead_ms * 1_000;
+    let (seconds, micros) = (BEGINNING + micros.div_euclid(1_000_000), micros.rem_euclid(1_000_000));
+    let Some(source) = words.get_mut(1) else {
+        let told = ["EVAL", "return {ARGV[1], ARGV[2]}", "0"].map(str::to_owned).into_iter();
+        return told.chain([seconds, micros].map(|part| part.to_string())).collect();
+    };
+    // A script's first line may say what it is written in; no line gets another number.
+    let first = if source.starts_with("#!") { source.find('\n').map_or(source.len(), |n| n + 1) } else { 0 };
+    source.insert_str(first, &format!("{CLOCK}(redis, '{seconds}', '{micros}') "));
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{asks, told};
+    use crate::clock::LessonTime;
+
+    fn words(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn who_asks_for_the_time_is_told_the_orders() {
+        let at = LessonTime::from_millis(1_234);
+        assert_eq!(told(words(&["time"]), at, 0)[2..], words(&["0", "1767225601", "234000"]));
+        assert_eq!(told(words(&["TIME"]), at, -2_000)[3..], words(&["1767225599", "234000"]));
+        let script = words(&["EVAL", "#!lua flags=no-writes\nreturn redis.call('TIME')[1]", "0"]);
+        let sent = told(script, at, 0);
+        assert!(sent[1].starts_with("#!lua flags=no-writes\nlocal redis = "), "{}", sent[1]);
+        assert!(
+            sent[1].ends_with("(redis, '1767225601', '234000') return redis.call('TIME')[1]"),
+            "{}",
+            sent[1]
+        );
+        assert_eq!(sent[1].lines().count(), 2);
+    }
+
+    #[test]
+    fn other_commands_are_sent_as_they_are() {
+        for other in [&["SET", "time", "1"][..], &["EVAL", "return redis.call('GET', 'n') -- time", "0"], &[]]
+        {
+            assert!(!asks(other), "{other:?}");
+            assert_eq!(told(words(other), LessonTime::ZERO, 0), words(other));
+        }
+        assert!(asks(&["EVAL", "return redis.call(ARGV[1])", "0", "Time"]));
+    }
+}
