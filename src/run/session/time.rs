@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{EngineError, director::Director, governor::SLICE};
+use super::{EngineError, director::Director, governor::SLICE, harness::ClientState};
 use crate::{
     clock::{ClockKind, LessonTime, Rate},
     lesson::{LabKind, Path, plan::AwaitPlan},
@@ -45,6 +45,9 @@ impl Limits {
 
 /// The most real time that one line of a story may take where nobody watches.
 const LONGEST_LINE: Duration = Duration::from_secs(600);
+
+/// After so much time in a run it leaps no more.
+const LEAPS_END: LessonTime = LessonTime::from_millis(15_000);
 
 /// How often an `await` is checked, in milliseconds of lesson time.
 const AWAIT_STEP_MS: i64 = 200;
@@ -194,6 +197,15 @@ impl Director {
         Err(self.mistake(path, why))
     }
 
+    /// Whether so much time may be jumped over, at [`Tempo::Jump`]. ZooKeeper's sessions live by their clients' requests: where
+    /// all clients run and have been asked to settle since time last passed, each has just made one, so no session ends
+    /// in a jump that is much shorter than its timeout. Nor does one of Lockstep's own, as long as not much time passes
+    /// in all.
+    fn leaps(&self, left: Duration) -> bool {
+        let all_run = self.harness.clients.iter().all(|client| client.state == ClientState::Running);
+        left <= self.leap && self.clock.now() + left <= LEAPS_END && all_run
+    }
+
     /// Lets the clock run or jump until a moment, and handles what arrives meanwhile.
     pub(crate) async fn run_clock_to(&mut self, target: LessonTime, path: &Path) -> Result<(), EngineError> {
         self.run_clock_until(target, None, path).await.map(drop)
@@ -230,7 +242,7 @@ impl Director {
             }
             told = Some(tempo);
             let speed = match tempo {
-                Tempo::Jump if self.limits.jump => {
+                Tempo::Jump if self.limits.jump || self.leaps(left) => {
                     self.clock.jump(left)?;
                     continue;
                 }

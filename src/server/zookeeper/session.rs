@@ -58,13 +58,10 @@ impl Connection for Session {
 
     /// ZooKeeper sends the notifications and the replies of a session in order, so a read whose reply has
     /// come has all earlier notifications before it. (ZooKeeper Programmer's Guide, "What ZooKeeper
-    /// Guarantees about Watches".)
+    /// Guarantees about Watches".) The read also tells the server that the session lives.
     fn settle(&mut self) -> BoxFuture<'_, ()> {
         async {
             self.watches.retain(|watch| !watch.is_closed());
-            if self.watches.is_empty() {
-                return;
-            }
             // While it has no server, nothing more comes.
             if self.client.state() != SessionState::SyncConnected {
                 return;

@@ -4,6 +4,7 @@
 use std::{
     collections::{HashMap, hash_map::Entry},
     sync::Arc,
+    time::Duration,
 };
 
 use tokio::{runtime::Handle, sync::watch};
@@ -19,13 +20,13 @@ use super::{
 use crate::{
     client::{RespConnection, protocol::Wire},
     lab::{Lab, LabOptions},
-    lesson::{PRIMARY, Scenario, plan::NeverPlan},
+    lesson::{LabKind, Millis, PRIMARY, Scenario, expr::Expr, plan::NeverPlan},
     log::{Access, ActorId, Command, Event, EventKind, FILES, Product},
     program::Request,
     run::{
         explore::{Broken, Ending, ExploreError, Explorer, Pick, StepFootprint, Stuck, states::StateSpace},
-        race::{Outcome, racer::Racer},
-        session::{EngineError, setup, supervision::supervised},
+        race::{Asked, Outcome, racer::Racer},
+        session::{EngineError, harness::SESSION_TIMEOUT_MS, setup, supervision::supervised},
     },
     verdict::{self, Breach},
 };
@@ -95,6 +96,9 @@ impl Processes {
             self.connections.clear();
         }
         self.wait(async |racer| racer.begin_order().await)?;
+        // Another lab has another director.
+        self.racer.director.leap = leap(&self.scenario);
+        self.racer.director.looks = asks_servers(&self.scenario);
         self.see(0, &mut StepFootprint::default());
         Ok(())
     }
@@ -224,6 +228,31 @@ impl Processes {
             touch.shows.push(0);
         }
     }
+}
+
+/// What may be asked of an order without asking what servers were seen to hold.
+const TOLD_BY_CLIENTS: [&str; 10] =
+    ["at", "before", "finished", "herd", "holders", "moves", "notified", "replies", "waited", "woken_by"];
+
+/// Whether anything that is asked of a scenario's orders depends on what servers were seen to hold.
+fn asks_servers(scenario: &Scenario) -> bool {
+    let asks = |expr: &Expr| {
+        let mut calls = expr.mentions().calls.into_iter();
+        calls.any(|call| !TOLD_BY_CLIENTS.contains(&call.function.as_str()))
+    };
+    let mut invariants = scenario.invariants.iter();
+    invariants.any(|plan| matches!(&plan.never, NeverPlan::That(never) if asks(never)))
+        || !Asked::of(scenario).values.is_empty()
+        || !scenario.loaded.lesson.metrics.is_empty()
+}
+
+/// The longest time that an order may jump over on a server whose clock may not jump.
+fn leap(scenario: &Scenario) -> Duration {
+    if scenario.lab() != LabKind::Zookeeper {
+        return Duration::ZERO;
+    }
+    let timeout = scenario.settings().session_timeout.map_or(SESSION_TIMEOUT_MS, |Millis(millis)| millis);
+    Duration::from_millis(timeout / 5)
 }
 
 impl OnServers for Processes {
