@@ -158,6 +158,10 @@ pub const EXPLORING: Words = Words::new(
     "已试 {}，跳过 {}，每秒 {}，还需 {}，出错 {}",
 );
 pub const SHORTEST: Words = Words::new("the shortest: {}", "最短的一种：{}");
+/// Where not every order was gone through.
+pub const SHORTEST_SO_FAR: Words = Words::new("the shortest that was found: {}", "找到的最短一种：{}");
+/// An order in which nobody has moved yet.
+pub const NO_MOVE: Words = Words::new("nobody has made a move yet", "还没有任何人走一步");
 /// An invariant that was broken: in how many races, of how many, and what that means.
 pub const RACES_BROKE: Words = Words::new("{} of {}: {}", "{}/{} 次：{}");
 pub const FIRST_SEED: Words = Words::new("first with --seed {}", "首见于 --seed {}");

@@ -23,6 +23,9 @@ use crate::{
 /// What a client of an exercise counts when it gives up asking: it is stuck.
 const IN_VAIN: &str = "without";
 
+/// How long a shorter order is looked for once one is known that breaks an answer, where orders are gone through one by one.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// A round that an answer went through.
 #[derive(Debug, Clone)]
 pub struct Round {
@@ -41,6 +44,8 @@ pub struct Failure {
     pub says: Text,
     /// The shortest order that shows it.
     pub order: Option<CarriedOut>,
+    /// Whether there may be a shorter one, because not every order was gone through.
+    pub shortest_so_far: bool,
     /// Which move came between which two.
     pub why: Option<Text>,
 }
@@ -72,10 +77,13 @@ pub async fn judge(
     for scenario in answered.rounds()? {
         let Some(expected) = scenario.variant().explore.clone() else { continue };
         let began = Instant::now();
-        let found = proof::tried(&scenario, options, &expected).await;
+        let patience = (expected.expect == ExploreExpect::None).then_some(PATIENCE);
+        let found = proof::tried(&scenario, options, &expected, patience).await;
         let found = found.map_err(|error| not_judged(answered, error))?;
         let orders = found.orders();
-        let failure = failure(&scenario, options, &expected, found).await?;
+        let complete = found.complete;
+        let mut failure = failure(&scenario, options, &expected, found).await?;
+        failure.iter_mut().for_each(|failure| failure.shortest_so_far = !complete);
         rounds.push(Round { scenario, orders, failure, wall: began.elapsed() });
         if let Some(round) = rounds.last() {
             tell(round);
@@ -158,7 +166,7 @@ async fn failure(
         });
         let unavoidable = || each.find_map(|broken| broken.unavoidable?.text(&order));
         let why = known.or_else(unavoidable);
-        return Ok(Some(Failure { kind, says, order: Some(order), why }));
+        return Ok(Some(Failure { kind, says, order: Some(order), why, shortest_so_far: false }));
     }
     let cut = found.cut;
     if let Some(seen) = proof::stuck(expected, &found) {
@@ -170,11 +178,23 @@ async fn failure(
                  An answer of fewer commands can be judged",
                 "有 {cut} 种顺序走满 {moves} 步还没有走到结尾，无法知道是否走得完；命令少一些的答案才能判定"
             );
-            return Ok(Some(Failure { kind: FailureKind::OneOrder, says, order: None, why: None }));
+            return Ok(Some(Failure {
+                kind: FailureKind::OneOrder,
+                says,
+                order: None,
+                why: None,
+                shortest_so_far: false,
+            }));
         }
         let order = carry_out(scenario, &controlled, seen.first.clone()).await?;
         let says = unfinished(scenario, &order.log);
-        return Ok(Some(Failure { kind: FailureKind::Stuck, says, order: Some(order), why: None }));
+        return Ok(Some(Failure {
+            kind: FailureKind::Stuck,
+            says,
+            order: Some(order),
+            why: None,
+            shortest_so_far: false,
+        }));
     }
     if expected.expect == ExploreExpect::Violated && found.violations == 0 {
         let order = match found.outcomes.first() {
@@ -183,7 +203,13 @@ async fn failure(
         };
         let asked = scenario.fill(&scenario.variant().lesson);
         let says = both!("In none of the orders is it so: {asked}", "所有顺序里都没有做到：{asked}", asked);
-        return Ok(Some(Failure { kind: FailureKind::TooSafe, says, order, why: None }));
+        return Ok(Some(Failure {
+            kind: FailureKind::TooSafe,
+            says,
+            order,
+            why: None,
+            shortest_so_far: false,
+        }));
     }
     let untold = !found.complete || (expected.moves.is_none() && found.cut > 0);
     if untold || (found.orders() <= 1 && scenario.actors.len() > 1) {
@@ -199,7 +225,13 @@ async fn failure(
                 "只有一种顺序，什么也证明不了：从来没有两个客户端可以抢先，因为答案在这里不发任何命令，或者只是等待。"
             )
         };
-        return Ok(Some(Failure { kind: FailureKind::OneOrder, says, order: None, why: None }));
+        return Ok(Some(Failure {
+            kind: FailureKind::OneOrder,
+            says,
+            order: None,
+            why: None,
+            shortest_so_far: false,
+        }));
     }
     Ok(None)
 }

@@ -1,9 +1,9 @@
 //! What a variant says that exploring must find, proven beside its story.
 
-use std::{ops::ControlFlow, time::Duration};
+use std::{ops::ControlFlow, sync::OnceLock, time::Duration};
 
 use super::{
-    explore::{Bounds, ExploreError, Explored, OutcomeSeen, explore},
+    explore::{Bounds, ExploreError, Explored, OutcomeSeen, Progress, explore},
     session::{EngineError, RunReport},
 };
 use crate::{
@@ -49,7 +49,7 @@ async fn explored(
     options: &LabOptions,
     expected: &Explore,
 ) -> Result<Explored, EngineError> {
-    tried(scenario, options, expected).await.map_err(|error| match error {
+    tried(scenario, options, expected, None).await.map_err(|error| match error {
         ExploreError::Engine(error) => error,
         other => {
             let path = Path::root().key("variants").key(&scenario.variant).key("explore");
@@ -59,11 +59,13 @@ async fn explored(
     })
 }
 
-/// As [`explored`], without a place for what cannot be explored.
+/// As [`explored`], without a place for what cannot be explored. `patience`: for how long it goes on once it has found an order
+/// that breaks something, where orders are gone through one by one.
 pub(super) async fn tried(
     scenario: &Scenario,
     options: &LabOptions,
     expected: &Explore,
+    patience: Option<Duration>,
 ) -> Result<Explored, ExploreError> {
     let bounds = Bounds {
         moves: expected.moves.unwrap_or(MOVES),
@@ -73,7 +75,13 @@ pub(super) async fn tried(
         longest: LONGEST,
         ..Bounds::default()
     };
-    Box::pin(explore(scenario, options, &bounds, &|_| ControlFlow::Continue(()))).await
+    let broken = OnceLock::new();
+    let watch = |progress: &Progress| {
+        let since = (progress.violations > 0).then(|| *broken.get_or_init(|| progress.wall));
+        let over = since.zip(patience).is_some_and(|(since, patience)| progress.wall > since + patience);
+        if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    Box::pin(explore(scenario, options, &bounds, &watch)).await
 }
 
 /// Of the outcomes in which more are left than may be who did not come to the end of their program: the one with the

@@ -377,7 +377,10 @@ fn row(round: &Round, lang: Lang) -> String {
     };
     let mut lines = vec![format!("✗ {title}"), format!("    {}", failure.says.get(lang))];
     if let Some(order) = &failure.order {
-        lines.push(format!("    {}", words::SHORTEST.with(lang, &[moves::describe(&order.moves).get(lang)])));
+        let label = if failure.shortest_so_far { words::SHORTEST_SO_FAR } else { words::SHORTEST };
+        let moves = moves::describe(&order.moves);
+        let moves = if order.moves.is_empty() { words::NO_MOVE.get(lang) } else { moves.get(lang) };
+        lines.push(format!("    {}", label.with(lang, &[moves])));
     }
     lines.extend(failure.why.iter().map(|why| format!("    {}", why.get(lang))));
     lines.join("\n")
