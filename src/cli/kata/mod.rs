@@ -378,12 +378,18 @@ fn row(round: &Round, lang: Lang) -> String {
     let mut lines = vec![format!("✗ {title}"), format!("    {}", failure.says.get(lang))];
     if let Some(order) = &failure.order {
         let label = if failure.shortest_so_far { words::SHORTEST_SO_FAR } else { words::SHORTEST };
-        let moves = moves::describe(&order.moves);
-        let moves = if order.moves.is_empty() { words::NO_MOVE.get(lang) } else { moves.get(lang) };
-        lines.push(format!("    {}", label.with(lang, &[moves])));
+        lines.push(format!("    {}", label.with(lang, &[order_words(&order.moves).get(lang)])));
     }
     lines.extend(failure.why.iter().map(|why| format!("    {}", why.get(lang))));
     lines.join("\n")
+}
+
+/// An order in words; it may be broken before anybody moves.
+fn order_words(order: &[String]) -> Text {
+    if order.is_empty() {
+        return Text::new(words::NO_MOVE.get(Lang::En), words::NO_MOVE.get(Lang::Zh));
+    }
+    moves::describe(order)
 }
 
 fn json_round(round: &Round, lang: Lang) -> serde_json::Value {

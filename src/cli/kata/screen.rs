@@ -361,7 +361,7 @@ fn show(board: &mut Board, round: &Round) {
 fn failure_row(failure: &kata::Failure) -> FailureRow {
     FailureRow {
         says: failure.says.clone(),
-        order: failure.order.as_ref().map(|order| moves::describe(&order.moves)),
+        order: failure.order.as_ref().map(|order| super::order_words(&order.moves)),
         why: failure.why.clone(),
     }
 }
