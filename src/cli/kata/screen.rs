@@ -21,7 +21,6 @@ use crate::{
     run::{
         LessonChoice,
         kata::{self, Round},
-        moves,
         open::ChosenRuns,
     },
     ui::{

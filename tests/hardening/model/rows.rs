@@ -105,8 +105,8 @@ async fn what_a_script_hides_is_asked_of_the_server() {
 /// A server's clock does not go back with an order: who asks for it is told the order's time, in a transaction that of its end.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_asks_a_server_for_its_time_is_told_the_orders() {
-    let later = "- if: then[0]|int == first[0]|int + 2\n  then:\n    - count: later";
-    let asks = format!("- first: {{ redis: TIME }}\n- wait: 2s\n- then: {{ redis: TIME }}\n{later}");
+    let later = "- if: after[0]|int == first[0]|int + 2\n  then:\n    - count: later";
+    let asks = format!("- first: {{ redis: TIME }}\n- wait: 2s\n- after: {{ redis: TIME }}\n{later}");
     let other = "- other: { redis: INCR n }\n- wait: 700ms\n- again: { redis: INCR n }";
     let (orders, violate, _) = found(&[&asks, other], &["later > 0"]).await;
     assert!(orders > 1 && violate == orders, "{violate} of {orders}");

@@ -103,8 +103,8 @@ pub(crate) struct CollapsedStates<'x> {
     histories: IndexSet<History>,
     /// One of each.
     tracked: Vec<Tracked>,
-    /// By local state, time, contents, and the links of its client that are cut.
-    moves: HashMap<(u32, LessonTime, u32, u32), Moved>,
+    /// By local state, time, contents, the servers whose clocks are wrong, and the links of its client that are cut.
+    moves: HashMap<(u32, LessonTime, u32, u32, u32), Moved>,
     /// By history, contents and time: which invariants are broken.
     broken: HashMap<(u32, u32, LessonTime), u64>,
     /// The counters that anything depends on.
@@ -386,7 +386,7 @@ impl<'x> CollapsedStates<'x> {
         }
         let n = actor.0 as usize;
         let Slot { local, client, .. } = self.slots[state[SLOTS + n] as usize];
-        let key = (local, node.now, state[CONTENTS], client.cut);
+        let key = (local, node.now, state[CONTENTS], state[SKEWED], client.cut);
         if !self.moves.contains_key(&key) {
             let (next, _) = self.explorer.take(node, pick)?;
             let moved = Moved {
