@@ -126,7 +126,7 @@ impl Servers {
             LabKind::Zookeeper | LabKind::Ensemble => Self::Zookeeper(
                 servers.iter().map(|server| server.address.as_str()).collect::<Vec<_>>().join(","),
             ),
-            LabKind::Etcd => Self::Etcd(first.address.clone()),
+            LabKind::Etcd | LabKind::EtcdCluster => Self::Etcd(first.address.clone()),
             LabKind::Mariadb => {
                 let options = OptsBuilder::default().socket(Some(&first.address)).prefer_socket(false);
                 Self::Sql(options.user(Some("lesson")).db_name(Some("lesson")).into())

@@ -35,6 +35,9 @@ pub enum LabKind {
     Mariadb,
     /// One etcd server, named `etcd`.
     Etcd,
+    /// Three etcd servers, of which one leads: `etcd1`, `etcd2`, `etcd3`, which leads at first. Each client has a link to
+    /// every one of them and is connected to one.
+    EtcdCluster,
     /// One Redis master with two replicas and three Sentinels: `node1`, which is the master at first, `node2` and `node3`.
     /// `primary` is whichever of them Sentinel names as master at the moment of asking. Their former names `master`,
     /// `replica1` and `replica2` mean the same.
@@ -277,6 +280,13 @@ const ETCD: Topology = Topology {
     ..REDIS
 };
 
+// An election takes one to two seconds of lesson time.
+const ETCD_CLUSTER: Topology = Topology {
+    servers: &["etcd1", "etcd2", "etcd3"],
+    title: Words::new("a cluster of three etcd servers", "三台 etcd 组成的集群"),
+    ..ETCD
+};
+
 /// The name under which a client of Sentinel addresses the master of the moment.
 pub const PRIMARY: &str = "primary";
 
@@ -324,7 +334,7 @@ impl Topology {
 }
 
 impl LabKind {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Redis,
         Self::Masters,
         Self::Sentinel,
@@ -333,6 +343,7 @@ impl LabKind {
         Self::Ensemble,
         Self::Mariadb,
         Self::Etcd,
+        Self::EtcdCluster,
     ];
 
     pub fn topology(self) -> &'static Topology {
@@ -342,6 +353,7 @@ impl LabKind {
             Self::Ensemble => &ENSEMBLE,
             Self::Mariadb => &MARIADB,
             Self::Etcd => &ETCD,
+            Self::EtcdCluster => &ETCD_CLUSTER,
             Self::Sentinel => &SENTINEL,
             Self::Cluster => &CLUSTER,
             Self::Masters => &MASTERS,
@@ -400,7 +412,7 @@ impl LabKind {
     /// Whether its servers are one to their clients: a client is connected to any of them, and goes to another when that
     /// one fails.
     pub fn is_ensemble(self) -> bool {
-        self == Self::Ensemble
+        matches!(self, Self::Ensemble | Self::EtcdCluster)
     }
 
     /// The part that is a cluster.
@@ -424,13 +436,15 @@ impl LabKind {
 
     /// Why orders of moves cannot be tried on it one after another, where they cannot.
     pub fn unexplorable(self) -> Option<Text> {
-        self.parts().iter().any(|part| part.is_ensemble()).then(|| {
-            both!(
-                "an ensemble cannot be explored: its sessions and elections cannot be put back, and three servers would \
-                 have to be started anew for each order. Explore the lesson with `lab: zookeeper`, or let its clients race",
-                "集群版 ZooKeeper（ensemble）无法穷举：会话和选举没法复原，每种顺序都要重新启动三台服务器。请改用 `lab: zookeeper` 穷举，或者让客户端并发竞争"
-            )
-        })
+        let part = self.parts().iter().find(|part| part.is_ensemble())?;
+        let traits = part.product().traits();
+        let (name, alone) = (traits.name, traits.name.to_lowercase());
+        Some(both!(
+            "three servers of {name} that elect a leader cannot be explored: their sessions, leases and elections cannot be \
+             put back, and all three would have to be started anew for each order. Explore the lesson with `lab: {alone}`, \
+             or let its clients race",
+            "三台 {name} 组成的集群无法穷举：会话、租约和选举没法复原，每种顺序都要重新启动三台服务器。请改用 `lab: {alone}` 穷举，或者让客户端并发竞争"
+        ))
     }
 
     /// Whether what its servers hold can be read as a whole and put back.

@@ -57,7 +57,7 @@ async fn start_part(boot: &Boot<'_>, lab: LabKind) -> Result<Started, LabError> 
         Product::Redis => redis::start(boot, lab.topology()).await,
         Product::Zookeeper => zookeeper::start(boot, lab.topology()).await,
         Product::Mariadb => mariadb::start(boot).await,
-        Product::Etcd => etcd::start(boot).await,
+        Product::Etcd => etcd::start(boot, lab.topology()).await,
     }
 }
 
@@ -134,11 +134,11 @@ mod tests {
         };
         let search = Search::new(vec![dir.path().into()], elsewhere);
         let served = || LabKind::ALL.map(|lab| search.serves(lab));
-        assert_eq!(served(), [false; 8]);
+        assert_eq!(served(), [false; LabKind::ALL.len()]);
         touch(&dir.path().join("redis-server"), 0o755);
-        assert_eq!(served(), [true, true, false, true, false, false, false, false]);
+        assert_eq!(served(), [true, true, false, true, false, false, false, false, false]);
         touch(&dir.path().join("redis-sentinel"), 0o755);
-        assert_eq!(served(), [true, true, true, true, false, false, false, false]);
+        assert_eq!(served(), [true, true, true, true, false, false, false, false, false]);
     }
 
     #[test]

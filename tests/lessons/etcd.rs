@@ -105,6 +105,43 @@ variants:
 }
 
 #[test]
+fn a_cluster_keeps_its_keys_and_leases_without_its_leader_and_says_that_it_has_no_majority() {
+    let place = Place::new();
+    let lab = LAB
+        .replace("lab: etcd", "lab: etcd-cluster")
+        .replace("allow: [LeaseNotFound]", "allow: [LeaseNotFound, Unavailable]");
+    let rest = "
+variants:
+  leader-dies:
+    title: { en: The leader, zh: 领导者 }
+    expect: prevented
+    lesson: { en: Tried, zh: 试 }
+    claims: [ exclusive: lock, \"B.gone == 'DELETE' and A.leave == 'OK'\", \"owner('lock/B') == 'B'\", \"role('etcd3') is none\" ]
+    story:
+      - move: [A.grant, A.enter, A.before, B.grant, B.enter, B.before]
+      - send: B.gone
+      - kill: etcd3
+      - await: { that: \"role('etcd1') == 'leader' or role('etcd2') == 'leader'\", within: 20s }
+      - move: A.leave
+  majority-lost:
+    title: { en: The majority, zh: 多数派 }
+    expect: prevented
+    lesson: { en: Tried, zh: 试 }
+    claims: [ \"A.leave == 'Unavailable'\", \"at('A.leave') - at('A.before') >= 5000\", \"role('etcd1') == 'looking' and exists('lock/A')\" ]
+    story:
+      - move: [A.grant, A.enter, A.before]
+      - kill: etcd3
+      - kill: etcd2
+      - move: A.leave
+      - await: { that: A.leave is defined, within: 20s }
+";
+    place.write("tried.yaml", format!("{HEAD}{lab}{rest}"));
+    let answer = place.run(&["run", "tried.yaml"]);
+    assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
+    place.assert_nothing_left();
+}
+
+#[test]
 fn races_begin_with_empty_servers() {
     let place = Place::new();
     let rest = "

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use lockstep::clock::ClockKind;
 use lockstep::lab::doctor::{self, ClockProof, ProgramStatus};
 use lockstep::lab::{Lab, LabError, LabOptions, LinkAddress, LinkState, ProcessProblem, programs, sweep};
 use lockstep::lesson::LabKind;
@@ -311,7 +312,18 @@ async fn a_crowd_of_ephemerals_is_read_at_once() {
 
 #[tokio::test]
 async fn an_ensemble_has_its_leader_and_another_one_when_that_dies() {
-    let mut lab = lab(LabKind::Ensemble).await;
+    elects(LabKind::Ensemble).await;
+}
+
+#[tokio::test]
+async fn an_etcd_cluster_has_its_leader_and_another_one_when_that_dies() {
+    elects(LabKind::EtcdCluster).await;
+}
+
+async fn elects(kind: LabKind) {
+    let mut lab = lab(kind).await;
+    assert_eq!(lab.clock().kind(), ClockKind::Controlled);
+    let [first, second, third] = kind.servers() else { panic!("three servers") };
     let roles = async |lab: &Lab| {
         let states = lab.observe().await.unwrap();
         let role = |state: &ServerState| (state.server.clone(), state.observed.role().unwrap().name());
@@ -320,23 +332,23 @@ async fn an_ensemble_has_its_leader_and_another_one_when_that_dies() {
     let named = |roles: &[(&str, &'static str)]| {
         roles.iter().map(|(name, role)| ((*name).to_owned(), *role)).collect::<Vec<_>>()
     };
-    assert_eq!(roles(&lab).await, named(&[("zk1", "follower"), ("zk2", "follower"), ("zk3", "leader")]));
-    lab.process("zk3").unwrap().kill().unwrap();
-    lab.process("zk3").unwrap().exited().await;
+    assert_eq!(roles(&lab).await, named(&[(first, "follower"), (second, "follower"), (third, "leader")]));
+    lab.process(third).unwrap().kill().unwrap();
+    lab.process(third).unwrap().exited().await;
     soon(async {
         while !roles(&lab).await.iter().any(|(_, role)| *role == "leader") {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     })
     .await;
-    lab.process("zk2").unwrap().kill().unwrap();
+    lab.process(second).unwrap().kill().unwrap();
     soon(async {
-        while roles(&lab).await != named(&[("zk1", "looking")]) {
+        while roles(&lab).await != named(&[(first, "looking")]) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     })
     .await;
-    lab.restart_server("zk3").await.unwrap();
+    lab.restart_server(third).await.unwrap();
     soon(async {
         while roles(&lab).await.iter().filter(|(_, role)| *role != "looking").count() < 2 {
             tokio::time::sleep(Duration::from_millis(5)).await;

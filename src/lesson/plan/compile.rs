@@ -430,14 +430,17 @@ impl Draft<'_> {
     fn server(&mut self, on: &str, path: &Path) -> Result<String, Mistake> {
         let lab = self.compiler.lab;
         let on = self.settled_text(on, path)?;
-        if lab.part_of(&on).is_ensemble() {
+        if let (true, [first, second, third, ..]) =
+            (lab.part_of(&on).is_ensemble(), lab.part_of(&on).servers())
+        {
             let message = both!(
                 "an operation on an ensemble goes to the server that its client is connected to, not to `{on}`",
                 "集群上的操作发给客户端所连的服务器，不能指定 `{on}`"
             );
             return Err(Mistake::new(path, message).help(both!(
-                "leave `on` out: the first client is connected to zk1, the second to zk2, the third to zk3, and so on",
-                "去掉 `on`：第一个客户端连 zk1，第二个连 zk2，第三个连 zk3，依次类推"
+                "leave `on` out: the first client is connected to {first}, the second to {second}, the third to {third}, and \
+                 so on",
+                "去掉 `on`：第一个客户端连 {first}，第二个连 {second}，第三个连 {third}，依次类推"
             )));
         }
         match lab.server_named(&on) {
@@ -585,7 +588,7 @@ impl Draft<'_> {
 const CODES: &str = "
     Lost ERR WRONGTYPE NOSCRIPT NOREPLICAS READONLY LOADING MASTERDOWN OOM EXECABORT MOVED ASK TRYAGAIN CROSSSLOT
     CLUSTERDOWN BUSY BUSYKEY BUSYGROUP NOGROUP MISCONF NOPERM NodeExists NoNode NotEmpty BadVersion
-    EWOULDBLOCK KeyExists LeaseNotFound LeaseExists NoChildrenForEphemerals SessionExpired ConnectionLoss QuotaExceeded
+    EWOULDBLOCK KeyExists LeaseNotFound LeaseExists Unavailable NoChildrenForEphemerals SessionExpired ConnectionLoss QuotaExceeded
 ";
 
 /// A code that is nearly a known one is misspelt.

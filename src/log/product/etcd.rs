@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt, slice};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Access, Command, Traits, text::Quoted};
+use super::{Access, Command, Role, Traits, text::Quoted};
 
 pub(crate) const TRAITS: Traits = Traits {
     name: "etcd",
@@ -181,6 +181,19 @@ impl fmt::Display for EtcdCall {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct EtcdKeys {
     pub keys: BTreeMap<String, EtcdKey>,
+    /// What the server says that it is in its cluster; `None` where it is alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub member: Option<EtcdMember>,
+}
+
+/// A server in its cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EtcdMember {
+    pub role: Role,
+    /// The store's revision that it knows.
+    pub revision: i64,
+    /// The number of the election that its leader won.
+    pub term: i64,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -242,7 +255,8 @@ mod tests {
             ("stock", key(1, None)),
             ("one", key(9, Some(7))),
         ];
-        let keys = EtcdKeys { keys: keys.map(|(name, key)| (name.to_owned(), key)).into() };
+        let keys = keys.map(|(name, key)| (name.to_owned(), key)).into();
+        let keys = EtcdKeys { keys, member: None };
         assert_eq!(keys.owned(), [("lock".to_owned(), 8), ("one".to_owned(), 7)].into());
     }
 }

@@ -355,7 +355,8 @@ impl Observed {
         match self {
             Self::Redis(space) => space.role.as_ref(),
             Self::Zookeeper(tree) => tree.member.as_ref().map(|member| &member.role),
-            Self::Mariadb(_) | Self::Etcd(_) | Self::Files(_) => None,
+            Self::Etcd(store) => store.member.as_ref().map(|member| &member.role),
+            Self::Mariadb(_) | Self::Files(_) => None,
         }
     }
 

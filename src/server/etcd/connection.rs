@@ -231,7 +231,7 @@ pub(super) fn key(told: &Json) -> Json {
 }
 
 /// Large numbers are texts in the gateway's JSON, and zeros are left out.
-fn number(told: &Json) -> i64 {
+pub(super) fn number(told: &Json) -> i64 {
     told.as_i64().or_else(|| told.as_str()?.parse().ok()).unwrap_or(0)
 }
 
@@ -245,6 +245,8 @@ fn refused(answer: &Json) -> Reply {
     let code = match text.trim_start_matches("etcdserver: ") {
         "requested lease not found" => "LeaseNotFound",
         "lease already exists" => "LeaseExists",
+        // gRPC's number of this. There is no leader, or the request was not agreed on in time.
+        _ if answer["code"] == 14 => "Unavailable",
         _ => "ERR",
     };
     Reply::Error { code: code.to_owned(), text }

@@ -1,14 +1,21 @@
-//! One etcd server on ports of the loopback interface.
+//! etcd servers on ports of the loopback interface: one alone, or a cluster.
 
 pub(crate) mod connection;
 mod http;
 pub(crate) mod observe;
 pub(crate) mod programs;
 
-use std::{ffi::OsString, path::Path};
+use std::{
+    ffi::OsString,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
+
+use futures::future::try_join_all;
 
 use crate::{
-    clock::VDSO_VARIABLE,
+    clock::{Rate, VDSO_VARIABLE},
+    lesson::Topology,
     log::Product,
     process::LabError,
     server::{
@@ -17,53 +24,109 @@ use crate::{
     },
 };
 
-/// Its name in the lab.
-const NAME: &str = "etcd";
-
 /// Starts a program with more variables.
 const ENV: &str = "/usr/bin/env";
 
-/// Starts the lab's only server.
-pub(crate) async fn start(boot: &Boot<'_>) -> Result<Started, LabError> {
-    on_free_ports(|| start_one(boot)).await
+/// How fast the lesson clock runs until a cluster has its leader: an election takes one to two seconds.
+const BOOT_RATE: f64 = 5.0;
+
+/// Starts the lab's servers: one alone, or a cluster.
+pub(crate) async fn start(boot: &Boot<'_>, topology: &Topology) -> Result<Started, LabError> {
+    Ok(on_free_ports(|| start_all(boot, topology.servers)).await?.into())
 }
 
-async fn start_one(boot: &Boot<'_>) -> Result<Started, LabError> {
+async fn start_all(boot: &Boot<'_>, names: &[&str]) -> Result<Vec<Server>, LabError> {
     let program = (SERVER.find)(boot.search)?;
-    let port = || free_port().map_err(|source| LabError::Link { link: NAME.to_owned(), source });
-    let (address, peers) = (port()?, port()?);
-    // A directory of its own for each try, and a name that no other lab's server has.
-    let data = boot.workspace.join(&format!("{NAME}-data"));
-    let name = boot.workspace.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let (client, peer) = (format!("http://{address}"), format!("http://{peers}"));
-    // Go reads the clock past libc, in the vDSO, and only a server is to do so in lesson time: so `env` says it and not Lockstep.
-    let mut arguments = vec![
-        OsString::from(format!("{VDSO_VARIABLE}=1")),
-        program.clone().into(),
-        "--data-dir".into(),
-        data.into(),
-    ];
-    let options = [
-        ("--name", &name[..]),
-        ("--listen-client-urls", &client),
-        ("--advertise-client-urls", &client),
-        ("--listen-peer-urls", &peer),
-        ("--initial-advertise-peer-urls", &peer),
-        ("--initial-cluster", &format!("{name}={peer}")),
-        ("--heartbeat-interval", "100"),
-        ("--election-timeout", "1000"),
-        ("--logger", "zap"),
-        ("--log-level", "error"),
-    ];
-    arguments
-        .extend(options.iter().flat_map(|(option, value)| [OsString::from(option), OsString::from(value)]));
-    // What is committed survives its own end; a loss of power is no fault of this lab.
-    arguments.push("--unsafe-no-fsync".into());
-    let started = boot.start(NAME, Path::new(ENV), &arguments)?;
-    let observer = EtcdObserver { address };
-    let version = ready(&started.0, || async { observer.version(&name).await.ok()? }).await?;
-    SERVER.must_be_new(&program, &version)?;
-    let product = Product::Etcd.traits().name;
-    let server = Server::new(boot, product, version, Endpoint::Tcp(address), started, Box::new(observer));
-    Ok(vec![server.restartable(Launch { program: ENV.into(), arguments })].into())
+    let several = names.len() > 1;
+    let members = names.iter().map(|name| Member::prepare(boot, name, several));
+    let members = members.collect::<Result<Vec<_>, _>>()?;
+    let cluster: Vec<String> =
+        members.iter().map(|member| format!("{}=http://{}", member.id, member.peers)).collect();
+    let cluster = cluster.join(",");
+    if !several {
+        return try_join_all(members.iter().map(|member| member.start(boot, &program, &cluster))).await;
+    }
+    boot.clock.set_rate(Rate::from_factor(BOOT_RATE).unwrap_or(Rate::NORMAL))?;
+    let servers = try_join_all(members.iter().map(|member| member.start(boot, &program, &cluster))).await?;
+    if let Some(server) = servers.last() {
+        ready(&server.process, || led_by_last(&members)).await?;
+    }
+    boot.clock.set_rate(Rate::NORMAL)?;
+    Ok(servers)
+}
+
+/// A server that is about to be started.
+struct Member {
+    name: String,
+    /// A name that no other lab's server has.
+    id: String,
+    data: PathBuf,
+    address: SocketAddr,
+    peers: SocketAddr,
+    several: bool,
+}
+
+impl Member {
+    fn prepare(boot: &Boot<'_>, name: &str, several: bool) -> Result<Self, LabError> {
+        let port = || free_port().map_err(|source| LabError::Link { link: name.to_owned(), source });
+        let (address, peers) = (port()?, port()?);
+        let lab = boot.workspace.path().file_name().unwrap_or_default().to_string_lossy();
+        // Each try has ports of its own, and what a member has written names its ports.
+        let data = boot.workspace.join(&format!("{name}-data-{}", peers.port()));
+        Ok(Self { name: name.to_owned(), id: format!("{lab}-{name}"), data, address, peers, several })
+    }
+
+    async fn start(&self, boot: &Boot<'_>, program: &Path, cluster: &str) -> Result<Server, LabError> {
+        let Self { name, id, data, address, peers, .. } = self;
+        let (client, peer) = (format!("http://{address}"), format!("http://{peers}"));
+        // Go reads the clock past libc, in the vDSO, and only a server is to do so in lesson time: so `env` says it and not Lockstep.
+        let mut arguments = vec![
+            OsString::from(format!("{VDSO_VARIABLE}=1")),
+            program.into(),
+            "--data-dir".into(),
+            data.into(),
+        ];
+        let options = [
+            ("--name", &id[..]),
+            ("--listen-client-urls", &client),
+            ("--advertise-client-urls", &client),
+            ("--listen-peer-urls", &peer),
+            ("--initial-advertise-peer-urls", &peer),
+            ("--initial-cluster", cluster),
+            ("--heartbeat-interval", "100"),
+            ("--election-timeout", "1000"),
+            ("--logger", "zap"),
+            ("--log-level", "error"),
+        ];
+        arguments.extend(
+            options.iter().flat_map(|(option, value)| [OsString::from(option), OsString::from(value)]),
+        );
+        // What is committed survives its own end; a loss of power is no fault of this lab.
+        arguments.push("--unsafe-no-fsync".into());
+        let started = boot.start(name, Path::new(ENV), &arguments)?;
+        let observer = self.observer();
+        let version = ready(&started.0, || async { observer.version(id).await.ok()? }).await?;
+        SERVER.must_be_new(program, &version)?;
+        let product = Product::Etcd.traits().name;
+        let server =
+            Server::new(boot, product, version, Endpoint::Tcp(*address), started, Box::new(observer));
+        Ok(server.restartable(Launch { program: ENV.into(), arguments }))
+    }
+
+    fn observer(&self) -> EtcdObserver {
+        EtcdObserver { address: self.address, member: self.several }
+    }
+}
+
+/// Has the last member lead, whoever was elected. Answers when all know it.
+async fn led_by_last(members: &[Member]) -> Option<()> {
+    let observers: Vec<EtcdObserver> = members.iter().map(Member::observer).collect();
+    let told = try_join_all(observers.iter().map(EtcdObserver::status)).await.ok()?;
+    let last = &told.last()?.id;
+    if told.iter().all(|status| status.leader == *last) {
+        return Some(());
+    }
+    let leader = told.iter().position(|status| status.leader == status.id)?;
+    observers[leader].hand_over_to(last).await.ok()?;
+    None
 }

@@ -1,26 +1,53 @@
 //! Reads what an etcd server holds.
 
-use std::net::SocketAddr;
+use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use futures::FutureExt;
 use serde_json::{Value as Json, json};
+use tokio::time::timeout;
 
 use super::{
-    connection::{everything, key},
+    connection::{everything, key, number},
     http::Http,
 };
 use crate::{
     clock::{LessonClock, Slot},
     log::{
-        Observed,
-        product::etcd::{EtcdKey, EtcdKeys},
+        Observed, Role,
+        product::etcd::{EtcdKey, EtcdKeys, EtcdMember},
     },
     server::observe::{Look, ObserveError, Observer, within},
 };
 
+/// How long a member of a cluster has to agree with the others on what it holds, in real time.
+const AGREES_WITHIN: Duration = Duration::from_millis(700);
+
 #[derive(Debug)]
 pub(crate) struct EtcdObserver {
     pub address: SocketAddr,
+    /// Whether it is one of a cluster.
+    pub member: bool,
+}
+
+/// What a server says of itself.
+#[derive(Debug)]
+pub(super) struct Status {
+    version: Option<String>,
+    /// Numbers of members are as large as they can be, and written as texts.
+    pub id: String,
+    /// `0` where there is none.
+    pub leader: String,
+    term: i64,
+}
+
+impl Status {
+    fn role(&self) -> Role {
+        match self.leader.as_str() {
+            "0" => Role::Looking,
+            leader if leader == self.id => Role::Leader,
+            _ => Role::Follower,
+        }
+    }
 }
 
 impl EtcdObserver {
@@ -34,8 +61,48 @@ impl EtcdObserver {
         }
     }
 
+    pub(super) async fn status(&self) -> Result<Status, ObserveError> {
+        let status = self.ask("maintenance/status", &json!({})).await?;
+        let text = |told: &Json| told.as_str().unwrap_or("0").to_owned();
+        Ok(Status {
+            version: status["version"].as_str().map(str::to_owned),
+            id: text(&status["header"]["member_id"]),
+            leader: text(&status["leader"]),
+            term: number(&status["header"]["raft_term"]),
+        })
+    }
+
+    /// The leader lets another member lead.
+    pub(super) async fn hand_over_to(&self, member: &str) -> Result<(), ObserveError> {
+        self.ask("maintenance/transfer-leadership", &json!({ "targetID": member })).await.map(drop)
+    }
+
     async fn look(&self) -> Result<EtcdKeys, ObserveError> {
-        let answer = self.ask("kv/range", &everything()).await?;
+        if !self.member {
+            let (keys, _) = self.keys(false).await?;
+            return Ok(EtcdKeys { keys, member: None });
+        }
+        let status = self.status().await?;
+        // What the majority agreed on. One that has just lost its leader, or its followers, may not know it yet.
+        let agreed = async {
+            match status.role() {
+                Role::Looking => None,
+                _ => timeout(AGREES_WITHIN, self.keys(false)).await.ok()?.ok(),
+            }
+        };
+        let (keys, revision) = match agreed.await {
+            Some(agreed) => agreed,
+            None => self.keys(true).await?,
+        };
+        let member = Some(EtcdMember { role: status.role(), revision, term: status.term });
+        Ok(EtcdKeys { keys, member })
+    }
+
+    /// All that it holds, by itself or as the majority agreed, and the store's revision.
+    async fn keys(&self, by_itself: bool) -> Result<(BTreeMap<String, EtcdKey>, i64), ObserveError> {
+        let mut range = everything();
+        range["serializable"] = by_itself.into();
+        let answer = self.ask("kv/range", &range).await?;
         let told = answer["kvs"].as_array().into_iter().flatten().map(key);
         let keys = told.map(|told| {
             let state = EtcdKey {
@@ -46,15 +113,15 @@ impl EtcdObserver {
             };
             (told["key"].as_str().unwrap_or_default().to_owned(), state)
         });
-        Ok(EtcdKeys { keys: keys.collect() })
+        Ok((keys.collect(), number(&answer["header"]["revision"])))
     }
 
-    /// The version, where the server is the one of this name. The port may be another lab's.
+    /// The version, where the server is the one of this name and has a leader. The port may be another lab's.
     pub async fn version(&self, name: &str) -> Result<Option<String>, ObserveError> {
         let members = within(self.ask("cluster/member/list", &json!({}))).await?;
-        let status = within(self.ask("maintenance/status", &json!({}))).await?;
+        let status = within(self.status()).await?;
         let own = members["members"].as_array().into_iter().flatten().any(|member| member["name"] == name);
-        Ok(status["version"].as_str().filter(|_| own).map(str::to_owned))
+        Ok(status.version.filter(|_| own && status.leader != "0"))
     }
 }
 
@@ -67,6 +134,16 @@ impl Observer for EtcdObserver {
         async move {
             let status = within(self.ask("maintenance/status", &json!({}))).await?;
             Ok(status[name].as_str().and_then(|value| value.parse().ok()))
+        }
+        .boxed()
+    }
+
+    fn field<'a>(&'a self, name: &'a str) -> Look<'a, Option<String>> {
+        async move {
+            if name != "role" {
+                return Ok(self.metric(name).await?.map(|value| value.to_string()));
+            }
+            Ok(Some(within(self.status()).await?.role().name().to_owned()))
         }
         .boxed()
     }

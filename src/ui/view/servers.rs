@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{prelude::*, selection};
 use crate::{
-    log::{ClusterNode, Keyspace, Observed},
+    log::{ClusterNode, Keyspace, Observed, product::etcd::EtcdKeys},
     text::Lang,
     ui::words::fault,
     world::{Change, ServerWorld},
@@ -141,6 +141,11 @@ impl<'a> ServerPane<'_, 'a> {
 
     /// Of a member of an ensemble: its last transaction, and who is connected to it.
     fn member(&self) -> Vec<Span<'a>> {
+        if let Some(Observed::Etcd(EtcdKeys { member: Some(member), .. })) = &self.server.observed {
+            let known = [member.revision.to_string(), member.term.to_string()];
+            let known = words::REVISION_AND_TERM.with(self.scene.lang, &[&known[0], &known[1]]);
+            return vec![Span::styled(format!(" · {known}"), self.scene.style(Role::Chrome))];
+        }
         let Some(Observed::Zookeeper(tree)) = &self.server.observed else { return Vec::new() };
         let Some(member) = &tree.member else { return Vec::new() };
         let zxid = format!(" · zxid {:#x}", member.zxid);

@@ -122,6 +122,7 @@ const REPLICA_OF: Words = Words::new("replica of {}", "{} 的从节点");
 pub const SLOTS: Words = Words::new("slots {}", "槽 {}");
 pub const EPOCHS: Words = Words::new("epoch {}/{}", "纪元 {}/{}");
 pub const REVISION: Words = Words::new("rev {}", "rev {}");
+pub const REVISION_AND_TERM: Words = Words::new("rev {} · term {}", "rev {} · 任期 {}");
 pub const CLUSTER_DOWN: Words = Words::new("cluster down", "集群不可用");
 pub const CLUSTER_UP: Words = Words::new("cluster serves again", "集群恢复服务");
 /// The epoch of an election.
