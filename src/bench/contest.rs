@@ -107,7 +107,7 @@ pub async fn measure(
     site: &Arc<Site>,
     work: Work,
     at_most: Duration,
-    watch: &dyn Fn(usize, usize),
+    watch: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Figures, Failed> {
     site.servers.prepare(&site.name).await?;
     // Nobody asks before everybody is connected.

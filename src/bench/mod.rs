@@ -6,6 +6,7 @@
 mod contest;
 mod etcd;
 mod redis;
+mod series;
 mod sql;
 mod zookeeper;
 
@@ -25,6 +26,7 @@ use futures::{FutureExt, future::BoxFuture};
 use mysql_async::{Opts, OptsBuilder};
 
 pub use contest::{Figures, Work, measure};
+pub use series::{Measuring, Row, Series, Told};
 
 use crate::{
     lab::{Lab, Meters},
@@ -43,6 +45,7 @@ const LEASE: Duration = Duration::from_secs(30);
 type Joined = BoxFuture<'static, Result<Box<dyn Contender>, Failed>>;
 
 /// A way to lock.
+#[derive(Debug)]
 pub struct Lock {
     pub id: &'static str,
     pub title: Words,

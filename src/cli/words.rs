@@ -307,61 +307,6 @@ pub const SHOWS_NOT: Words = Words::new(
     "这次运行没有证实全部结论，导出的内容里已经标明",
 );
 
-/// What is measured: clients, hand-overs, work, rest.
-pub const BENCH: Words = Words::new(
-    "{} clients, {} hand-overs through each lock, {} of work under it, {} between two turns. Measured on the machine's own \
-     clock, here and now.",
-    "{} 个客户端抢同一把锁，每种锁交接 {} 次，持锁干活 {}，两次之间歇 {}。用的是机器的真实时钟，就在这台机器上现测。",
-);
-/// Under way: the lock, grants, of how many, which lock, of how many.
-pub const BENCHING: Words =
-    Words::new("{}: {} of {} turns (lock {} of {})", "{}：第 {}/{} 次加锁（第 {}/{} 种锁）");
-pub const BENCH_STARTS: Words =
-    Words::new("{}: starting servers (lock {} of {})", "{}：正在启动服务器（第 {}/{} 种锁）");
-pub const BENCH_LOCK: Words = Words::new("lock", "锁");
-pub const BENCH_COLUMNS: [Words; 9] = [
-    Words::new("per second", "次/秒"),
-    Words::new("median", "中位数"),
-    Words::new("p99", "p99"),
-    Words::new("longest wait", "最长等待"),
-    Words::new("requests", "请求"),
-    Words::new("notices", "通知"),
-    Words::new("fairness", "公平性"),
-    Words::new("CPU", "CPU"),
-    Words::new("memory", "内存"),
-];
-pub const BENCH_LEGEND: Words = Words::new(
-    "per second: hand-overs. median, p99: how long one takes, from the beginning of the release until the next client knows \
-     that it holds the lock. longest wait: of one client for one turn. requests, notices, CPU (of the servers): for each \
-     hand-over. fairness: Jain's index of the clients' turns, 1 where all have as many. memory: of the servers.",
-    "次/秒：每秒交接次数。中位数、p99：一次交接的耗时，从开始释放算起，到下一个客户端知道自己拿到锁为止。最长等待：一个客户端等一次锁最久等了多久。请求、通知、CPU（服务器）：平均每次交接。公平性：各客户端拿锁次数的 Jain 指数，次数都一样就是 1。内存：服务器占用。",
-);
-pub const BENCH_CHARTS: [Words; 3] = [
-    Words::new("hand-overs a second (more is better)", "每秒交接次数（越多越好）"),
-    Words::new("time of a hand-over in ms, median (less is better)", "交接耗时的中位数，毫秒（越短越好）"),
-    Words::new("requests and notices a hand-over (less is better)", "每次交接的请求数与通知数（越少越好）"),
-];
-pub const BENCH_EXCLUSIVE: Words = Words::new(
-    "Never were two clients inside at the same time: a counter beside the locks has watched.",
-    "从来没有两个客户端同时在锁里：锁之外另有一个计数器在旁边看着。",
-);
-/// The lock, how often.
-pub const BENCH_OVERLAP: Words = Words::new(
-    "✗ {}: {} times a client came in while another one held the lock",
-    "✗ {}：有 {} 次，别人还持有锁，又有客户端进来了",
-);
-/// The lock, how many hand-overs, of how many.
-pub const BENCH_SHORT: Words = Words::new(
-    "{}: {} of {} hand-overs in the time there was; --at-most gives more",
-    "{}：时间用完，只测了 {}/{} 次交接；可用 --at-most 延长",
-);
-pub const BENCH_FAILED: Words = Words::new("{}: not measured: {}", "{}：没有测成：{}");
-pub const BENCH_LEAVES_OUT: Words = Words::new(
-    "Not measured: a network between client and server, disks that every write must reach, distance between data centres. \
-     All servers are on this machine, and a lock that needs more round trips loses more where each takes a millisecond. etcd \
-     is asked through its JSON gateway, which costs its server more than gRPC does.",
-    "没有测：客户端与服务器之间的网络、每次写入都要落盘的磁盘、机房之间的距离。所有服务器都在这台机器上；往返次数多的锁，一旦每次往返要花一毫秒，会慢得更多。etcd 走的是 JSON 网关，服务器开销比 gRPC 大。",
-);
 pub const BENCH_FAULTS: Words = Words::new(
     "The same four faults through each, as recorded; `lockstep play which-lock` opens every cell:",
     "同样的四种故障放到每种锁上（取自录像；用 `lockstep play which-lock` 可打开每一格）：",

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use crate::{
+    bench::{Measuring, Series},
     lab::LabOptions,
     lesson::{Loaded, Params, Scenario, plan::ScriptLine},
     log::Log,
@@ -33,6 +34,12 @@ const NOT_EXPLORED_HERE: Words = Words::new(
     "穷举需要真实的服务器和可以停住的时钟；请去掉 `--recorded` 和 `--wall-clock` 重新启动",
 );
 
+/// Locks are to be measured where only recordings are wanted.
+const NOT_MEASURED_HERE: Words = Words::new(
+    "measuring needs real servers, and `--recorded` asks for none; start Lockstep without it",
+    "测量需要真实的服务器，而 `--recorded` 表示只用录像；请去掉它重新启动",
+);
+
 /// A lesson and one of its variants, by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LessonChoice {
@@ -51,6 +58,11 @@ pub trait Runs {
 
     /// Tries every order of a variant within these bounds: at once, whatever may still fail.
     fn explore(&self, lesson: &LessonChoice, bounds: &Bounds) -> Batch;
+
+    /// Measures every kind of lock, or says why that cannot be.
+    fn measure(&self) -> Result<Measuring, Text> {
+        Err(NOT_MEASURED_HERE.text(&[]))
+    }
 
     /// What its author wrote to teachers: about the lesson, and at each step of the variant's story.
     fn script(&self, _: &LessonChoice) -> (Option<Text>, Vec<ScriptLine>) {
@@ -111,6 +123,13 @@ impl Runs for ChosenRuns {
             Ok(scenario) => batch::search(scenario, self.options.clone(), bounds.clone()),
             Err(message) => Batch::failed(message, Control::default()),
         }
+    }
+
+    fn measure(&self) -> Result<Measuring, Text> {
+        if self.recorded {
+            return Err(NOT_MEASURED_HERE.text(&[]));
+        }
+        Ok(Series::usual(self.options.clone()).start())
     }
 
     fn recorded(&self, choice: &LessonChoice) -> Option<Log> {

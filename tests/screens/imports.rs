@@ -27,15 +27,15 @@ const FOLDERS: &[(&str, &str)] = &[
     ("run/session", "client clock lab lesson log program text verdict"),
     ("run/race", "clock lab lesson log program run/session text world"),
     ("run/explore", "client clock lab lesson log program run/race run/session text verdict world"),
-    ("run", "lab lesson log recording run/explore run/race run/session text verdict"),
+    ("run", "bench lab lesson log recording run/explore run/race run/session text verdict"),
     ("ui/theme", "clock log printable"),
     ("ui/keys", "text ui/theme"),
-    ("ui/words", "lesson log run/race text ui/keys ui/theme verdict"),
+    ("ui/words", "bench lesson log run/race text ui/keys ui/theme verdict"),
     ("ui/chart", "clock log ui/theme ui/words verdict world"),
     ("ui/flight", "clock log world"),
     (
         "ui/state",
-        "clock files lesson log run run/explore run/race run/session text ui/chart ui/flight \
+        "bench clock files lesson log run run/explore run/race run/session text ui/chart ui/flight \
          ui/keys verdict world",
     ),
     (
@@ -45,7 +45,7 @@ const FOLDERS: &[(&str, &str)] = &[
     ),
     (
         "ui/app",
-        "lesson log run run/race run/session signals text ui/chart ui/keys ui/state \
+        "bench lesson log run run/race run/session signals text ui/chart ui/keys ui/state \
          ui/theme ui/view ui/words world",
     ),
     (
@@ -58,7 +58,7 @@ const FOLDERS: &[(&str, &str)] = &[
     (
         "cli",
         "bench config export files lab lesson log printable recording run run/explore run/race \
-         run/session signals teach text ui/app ui/state ui/theme ui/view verdict",
+         run/session signals teach text ui/app ui/state ui/theme ui/view ui/words verdict",
     ),
 ];
 

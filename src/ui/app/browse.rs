@@ -78,6 +78,7 @@ impl<R: Runs> App<R> {
             (Action::Move(_) | Action::End(_), _) => self.choose(lines(action)),
             (Action::Page(_), _) => self.scroll_description(lines(action)),
             (Action::Compare, _) => self.compare(self.selected, None),
+            (Action::Measure, _) => self.show_measured(),
             (Action::Race, _) => self.race(self.selected, self.chosen_variant()),
             (Action::Explore, _) => {
                 self.explore(self.selected, self.chosen_variant(), ExplorationOptions::default());

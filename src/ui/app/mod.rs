@@ -221,7 +221,7 @@ fn draw<B: Backend, R: Runs>(terminal: &mut Terminal<B>, app: &mut App<R>) -> Re
 
 /// The next update of a live run or of many, or of a class; never, while there are none.
 async fn next_update<R: Runs>(app: &mut App<R>) -> Message {
-    let Listened { session, batch, room } = app.listened();
+    let Listened { session, batch, measuring, room } = app.listened();
     let (tally, remote) = room.map(|room| (&mut room.tally, &mut room.remote)).unzip();
     let tally = tally.map(async |tally| match tally.changed().await {
         Ok(()) => Heard::Tally(tally.borrow().clone()),
@@ -234,6 +234,9 @@ async fn next_update<R: Runs>(app: &mut App<R>) -> Message {
         }
         Some(update) = OptionFuture::from(session.map(|session| session.updates.recv())) => Message::Run(update),
         Some(update) = OptionFuture::from(batch.map(|batch| batch.updates.recv())) => Message::Batch(update),
+        Some(told) = OptionFuture::from(measuring.map(|measuring| measuring.updates.recv())) => {
+            Message::Measured(told)
+        }
         else => std::future::pending().await,
     }
 }

@@ -91,7 +91,7 @@ impl<R: Runs> App<R> {
             Overlay::Palette | Overlay::Branches(_) => {
                 return self.act(Action::Move(by.signum()), Instant::now());
             }
-            Overlay::Help(_) => return self.scroll_overlay(by),
+            Overlay::Help(_) | Overlay::Measured(_) => return self.scroll_overlay(by),
         }
         match (&self.mode, self.hit(at)) {
             _ if self.interviewing().is_some() => self.act(Action::Move(by.signum()), Instant::now()),

@@ -204,7 +204,7 @@ impl<R: Runs> App<R> {
     pub(crate) fn places(&self) -> Vec<Place> {
         match self.overlay {
             Overlay::Palette => vec![Place::Field, Place::Everywhere],
-            Overlay::Help(_) => vec![Place::Page, Place::Everywhere],
+            Overlay::Help(_) | Overlay::Measured(_) => vec![Place::Page, Place::Everywhere],
             Overlay::Branches(_) => vec![Place::Branches, Place::Free, Place::Everywhere],
             Overlay::Joining => vec![Place::Class, Place::Everywhere],
             Overlay::Nothing => match (&self.mode, self.catalogue_focus) {

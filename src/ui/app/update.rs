@@ -18,6 +18,7 @@ use super::{
     AppOptions,
     classroom::{Heard, Shown},
 };
+use crate::bench::{Measuring, Told};
 use crate::lesson::{Expect, plan::listing::Listing};
 use crate::run::{LessonChoice, Runs};
 use crate::ui::{
@@ -30,6 +31,7 @@ use crate::ui::{
         fingerprint::Fingerprints,
         interview::Interview,
         learning::Learning,
+        measuring::Measurement,
         palette::Palette,
         playing::{Board, Playing, Script},
         preview::Preview,
@@ -71,6 +73,8 @@ pub enum Message {
     Run(Option<Update>),
     /// Many runs; `None` when they are gone.
     Batch(Option<BatchUpdate>),
+    /// Locks that are being measured; `None` when that is over.
+    Measured(Option<Told>),
     Class(Heard),
     Tick,
 }
@@ -79,6 +83,7 @@ pub enum Message {
 pub struct Listened<'a> {
     pub session: Option<&'a mut Session>,
     pub batch: Option<&'a mut Batch>,
+    pub measuring: Option<&'a mut Measuring>,
     pub room: Option<&'a mut Classroom>,
 }
 
@@ -182,6 +187,8 @@ pub struct App<R> {
     presenting: Option<Instant>,
     /// It lies over everything else, but for what a card has opened.
     pub(crate) interview: Option<Interview>,
+    /// What each kind of lock costs here, where that was asked.
+    pub(crate) measurement: Option<Measurement>,
     /// When the last message came: in seconds since 1970, and for stopwatches.
     pub(crate) moment: (i64, Instant),
 }
@@ -224,6 +231,7 @@ impl<R: Runs> App<R> {
             class: None,
             shown_to_class: None,
             presenting: None,
+            measurement: None,
             interview: None,
             moment: (interview::today(), Instant::now()),
         };
@@ -272,7 +280,8 @@ impl<R: Runs> App<R> {
 
     pub fn listened(&mut self) -> Listened<'_> {
         let room = self.class.as_mut().and_then(|class| class.room.as_mut());
-        let mut listened = Listened { room, ..Listened::default() };
+        let measuring = self.measurement.as_mut().and_then(|measurement| measurement.running.as_mut());
+        let mut listened = Listened { room, measuring, ..Listened::default() };
         match &mut self.mode {
             Mode::Learning(lesson) => {
                 listened.session = lesson.run.session.as_mut();
@@ -462,6 +471,12 @@ impl<R: Runs> App<R> {
                 // Behind a single race they go on unseen.
                 matches!(self.mode, Mode::Outcomes(_))
             }
+            Message::Measured(told) => {
+                if let Some(measurement) = &mut self.measurement {
+                    measurement.receive(told);
+                }
+                matches!(self.overlay, Overlay::Measured(_))
+            }
             Message::Input(Event::Key(key)) if key.kind != KeyEventKind::Release => {
                 let (places, chord) = (self.places(), Chord::pressed(key));
                 if let Some(typed) = chord.typed().filter(|_| places.contains(&Place::Field)) {
@@ -515,8 +530,10 @@ impl<R: Runs> App<R> {
                 self.palette = Palette::default();
                 self.overlay = if before == Overlay::Palette { Overlay::Nothing } else { Overlay::Palette };
             }
+            (Action::Measure, Overlay::Measured(_)) => self.measure(),
             (Action::Help | Action::Close, Overlay::Help(_))
             | (Action::Close | Action::Join, Overlay::Joining)
+            | (Action::Close, Overlay::Measured(_))
             | (Action::Close | Action::Branches, Overlay::Branches(_)) => self.overlay = Overlay::Nothing,
             (Action::Join, _) if self.class.is_some() => self.overlay = Overlay::Joining,
             (Action::Help, _) => self.overlay = Overlay::Help(0),
@@ -529,7 +546,7 @@ impl<R: Runs> App<R> {
             (Action::Move(_) | Action::Page(_), Overlay::Branches(row)) => {
                 self.choose_branch(row, lines(action));
             }
-            (action, Overlay::Help(_)) => self.scroll_overlay(lines(action)),
+            (action, Overlay::Help(_) | Overlay::Measured(_)) => self.scroll_overlay(lines(action)),
             (_, Overlay::Branches(_) | Overlay::Joining) => {}
             (Action::Vote, Overlay::Nothing) => self.vote(now),
             (action, Overlay::Nothing) if self.interviewing().is_some() => self.act_in_interview(action, now),
@@ -544,6 +561,10 @@ impl<R: Runs> App<R> {
                 Mode::Outcomes(_) => self.act_in_outcomes(action, now),
                 Mode::Ending => {}
             },
+        }
+        // What is out of sight is not measured any longer: two labs at once disturb each other.
+        if !matches!(self.overlay, Overlay::Measured(_)) {
+            self.measurement.take_if(|measurement| measurement.running.is_some());
         }
     }
 
@@ -637,10 +658,29 @@ impl<R: Runs> App<R> {
     }
 
     pub(crate) fn scroll_overlay(&mut self, by: i32) {
-        let reach = self.screen().map_or(0, |screen| screen.overlay_reach(self.overlay, self.size));
-        if let Overlay::Help(scroll) = &mut self.overlay {
+        let reach = match &self.measurement {
+            Some(measurement) if matches!(self.overlay, Overlay::Measured(_)) => {
+                view::measured_reach(measurement, self.context(), self.size)
+            }
+            _ => self.screen().map_or(0, |screen| screen.overlay_reach(self.overlay, self.size)),
+        };
+        if let Overlay::Help(scroll) | Overlay::Measured(scroll) = &mut self.overlay {
             *scroll = scrolled(*scroll, by, reach);
         }
+    }
+
+    /// Shows what was measured, or begins to measure.
+    pub(crate) fn show_measured(&mut self) {
+        self.overlay = Overlay::Measured(0);
+        if self.measurement.as_ref().is_none_or(|measurement| measurement.failed.is_some()) {
+            self.measure();
+        }
+    }
+
+    fn measure(&mut self) {
+        // What is under way ends first, with its servers.
+        self.measurement = None;
+        self.measurement = Some(Measurement::new(self.runs.measure()));
     }
 }
 

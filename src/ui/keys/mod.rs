@@ -66,6 +66,8 @@ pub enum Action {
     Race,
     More,
     Explore,
+    /// Every kind of lock against the others.
+    Measure,
     Prune,
     NextFault,
     /// Longer orders, or shorter ones.

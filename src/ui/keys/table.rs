@@ -168,6 +168,9 @@ pub const TABLE: &[Row] = &[
         ("back to the lessons", "回到课程列表"))
         .hints(&[hint(Variants, 3, "lessons", "课程")]),
 
+    act("measure", Action::Measure, &["m"], &[Catalogue, Variants, Page],
+        ("measure every kind of lock, here and now; once more", "现场测量各种锁；或再测一遍")),
+
     // Two variants beside each other.
     act("compare", Action::Compare, &["b"], &[Lesson, Catalogue, Variants, Comparison],
         ("before and after: the failure beside its fix", "修复前后对比：故障方案与修复方案并排"))

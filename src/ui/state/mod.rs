@@ -13,6 +13,7 @@ pub mod interview;
 pub mod kata;
 pub mod kept;
 pub(crate) mod learning;
+pub(crate) mod measuring;
 pub(crate) mod outcomes;
 pub(crate) mod palette;
 pub(crate) mod playback;

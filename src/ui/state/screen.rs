@@ -54,6 +54,8 @@ pub enum Overlay {
     Palette,
     /// How a class joins.
     Joining,
+    /// Locks measured against each other, scrolled by so many lines.
+    Measured(u16),
 }
 
 /// How far each pane is scrolled; `None` follows the playhead.

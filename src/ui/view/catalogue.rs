@@ -188,6 +188,8 @@ impl<'a> CatalogueView<'a> {
         if let Some(table) = &entry.table {
             lines.extend(table::lines(table, &entry.variants, self.variant(), columns, self.context));
             end = lines.len();
+            let measure = words::MEASURE_HERE.with(lang, &[&self.context.keys.label("measure")]);
+            lines.extend(plain(&measure, Role::Accent));
         }
         let listed = entry.variants.iter().enumerate().filter(|_| entry.table.is_none());
         for (n, variant) in listed {

@@ -28,6 +28,7 @@ pub(crate) mod layout;
 mod lens;
 pub(crate) mod lesson;
 pub(crate) mod listing;
+pub mod measured;
 pub(crate) mod notes;
 pub(crate) mod notice;
 pub(crate) mod outcomes;
@@ -73,7 +74,7 @@ use prelude::*;
 
 use super::{
     keys::{KeyMap, Place},
-    state::screen::Overlay,
+    state::{measuring::Measurement, screen::Overlay},
     theme::text::wrap,
 };
 use crate::printable::is_harmless;
@@ -114,7 +115,7 @@ pub fn draw(screen: &Screen<'_>, overlay: Overlay, area: Rect, buf: &mut Buffer)
             Screen::Interview(view) => view.draw(area, buf),
         }
         match overlay {
-            Overlay::Nothing | Overlay::Palette | Overlay::Joining => {}
+            Overlay::Nothing | Overlay::Palette | Overlay::Joining | Overlay::Measured(_) => {}
             Overlay::Branches(row) => {
                 if let Screen::Lesson(view) = screen {
                     branches::draw(view, row, area, buf);
@@ -177,14 +178,33 @@ impl<'a> Screen<'a> {
     fn page(&self, overlay: Overlay, area: Rect) -> Option<overlay::Page> {
         let (context, width) = (self.context(), overlay::columns(area));
         match overlay {
-            Overlay::Nothing | Overlay::Palette | Overlay::Joining | Overlay::Branches(_) => None,
             Overlay::Help(_) => Some(help::page(context, &self.places(), width)),
+            _ => None,
         }
     }
 
     pub fn overlay_reach(&self, overlay: Overlay, area: Rect) -> u16 {
         self.page(overlay, area).map_or(0, |page| overlay::reach(&page, area))
     }
+}
+
+/// Draws what was measured over the catalogue.
+pub fn draw_measured(
+    measurement: &Measurement,
+    context: Context<'_>,
+    scroll: u16,
+    area: Rect,
+    buf: &mut Buffer,
+) {
+    let page = measured::page(measurement, context, overlay::columns(area));
+    overlay::draw(&page, context, scroll, area, buf);
+    context.theme.finish(buf);
+    harmless(buf);
+}
+
+/// How far that can be scrolled.
+pub fn measured_reach(measurement: &Measurement, context: Context<'_>, area: Rect) -> u16 {
+    overlay::reach(&measured::page(measurement, context, overlay::columns(area)), area)
 }
 
 fn too_small(Context { keys, theme, lang }: Context<'_>, area: Rect, buf: &mut Buffer) {

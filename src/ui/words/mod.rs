@@ -10,6 +10,7 @@ pub(crate) mod interview;
 pub(crate) mod kata;
 pub(crate) mod keys;
 pub(crate) mod lesson;
+pub(crate) mod measured;
 pub(crate) mod outcomes;
 
 pub use catalogue::*;
@@ -20,6 +21,7 @@ pub use interview::*;
 pub use kata::*;
 pub use keys::*;
 pub use lesson::*;
+pub use measured::*;
 pub use outcomes::*;
 
 pub use crate::text::Words;

@@ -135,6 +135,9 @@ impl<R: Runs> App<R> {
             let joined = class.room.as_ref().map(|_| class.tally.joined);
             JoiningView { joining: &class.joining, joined, context: self.context() }.draw(area, buf);
         }
+        if let (Overlay::Measured(scroll), Some(measurement)) = (self.overlay, &self.measurement) {
+            view::draw_measured(measurement, self.context(), scroll, area, buf);
+        }
         let silent = match &self.mode {
             Mode::Learning(lesson) => lesson.run.silent.clone().map(Notice::Silent),
             _ => None,
