@@ -24,6 +24,7 @@ use std::{
 use ::redis::{ConnectionInfo, IntoConnectionInfo};
 use futures::{FutureExt, future::BoxFuture};
 use mysql_async::{Opts, OptsBuilder};
+use tokio::time::timeout;
 
 pub use contest::{Figures, Work, measure};
 pub use series::{Measuring, Row, Series, Told};
@@ -40,6 +41,9 @@ pub type Failed = Box<dyn Error + Send + Sync>;
 
 /// How long a holder may be silent before a server gives its lock to another: much longer than any work here.
 const LEASE: Duration = Duration::from_secs(30);
+
+/// How long servers may take to let somebody in or to remove a run's few keys.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 
 /// A client that is being connected.
 type Joined = BoxFuture<'static, Result<Box<dyn Contender>, Failed>>;
@@ -70,7 +74,7 @@ pub static LOCKS: [Lock; 7] = [
     },
     Lock {
         id: "redlock",
-        title: Words::new("Redlock, five Redis", "Redlock（五台 Redis）"),
+        title: Words::new("Redlock", "Redlock"),
         lab: LabKind::Masters,
         join: |site| redis::redlock(site).boxed(),
     },
@@ -144,13 +148,24 @@ impl Servers {
     /// A Redis server by its URL; several are as many masters.
     pub fn redis(urls: &[String]) -> Result<Self, Failed> {
         let places = urls.iter().map(|url| url.as_str().into_connection_info());
-        Ok(Self::Redis(places.collect::<Result<_, _>>()?))
+        let places = places.collect::<Result<_, _>>();
+        Ok(Self::Redis(places.map_err(|error| format!("{error}; write redis://USER:PASSWORD@HOST:PORT"))?))
+    }
+
+    /// ZooKeeper servers, `HOST:PORT,HOST:PORT`.
+    pub fn zookeeper(hosts: &str) -> Result<Self, Failed> {
+        let port = |host: &str| host.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
+        match hosts.split(',').find(|host| port(host).is_none()) {
+            Some(host) => Err(format!("`{host}` has no port; write HOST:PORT,HOST:PORT").into()),
+            None => Ok(Self::Zookeeper(hosts.to_owned())),
+        }
     }
 
     /// A MariaDB or MySQL server by its URL, `mysql://USER:PASSWORD@HOST:PORT/DATABASE`.
     pub fn sql(url: &str) -> Result<Self, Failed> {
-        let options = Opts::from_url(url)?;
-        options.db_name().ok_or("it names no database: mysql://USER:PASSWORD@HOST:PORT/DATABASE")?;
+        let options = Opts::from_url(url)
+            .map_err(|error| format!("{error}; write mysql://USER:PASSWORD@HOST:PORT/DATABASE"))?;
+        options.db_name().ok_or("it names no database; write mysql://USER:PASSWORD@HOST:PORT/DATABASE")?;
         Ok(Self::Sql(options))
     }
 
@@ -175,6 +190,19 @@ impl Servers {
         }
     }
 
+    /// Whether they answer and let this user in. Nothing is written.
+    pub async fn reach(&self) -> Result<(), Failed> {
+        let reach = async {
+            match self {
+                Self::Redis(all) => redis::reach(all).await,
+                Self::Zookeeper(hosts) => zookeeper::reach(hosts).await,
+                Self::Sql(options) => sql::reach(options).await,
+                Self::Etcd(_) => Ok(()),
+            }
+        };
+        soon(reach).await
+    }
+
     async fn prepare(&self, name: &str) -> Result<(), Failed> {
         match self {
             Self::Redis(_) | Self::Etcd(_) => Ok(()),
@@ -185,13 +213,22 @@ impl Servers {
 
     /// Removes everything that a run of this name has written.
     pub async fn clean(&self, name: &str) -> Result<(), Failed> {
-        match self {
-            Self::Redis(all) => redis::clean(all, name).await,
-            Self::Zookeeper(hosts) => zookeeper::clean(hosts, name).await,
-            Self::Sql(options) => sql::clean(options, name).await,
-            Self::Etcd(address) => etcd::clean(address, name).await,
-        }
+        let clean = async {
+            match self {
+                Self::Redis(all) => redis::clean(all, name).await,
+                Self::Zookeeper(hosts) => zookeeper::clean(hosts, name).await,
+                Self::Sql(options) => sql::clean(options, name).await,
+                Self::Etcd(address) => etcd::clean(address, name).await,
+            }
+        };
+        soon(clean).await
     }
+}
+
+/// Gives up where nobody answers: clients of servers may try for ever.
+async fn soon(work: impl Future<Output = Result<(), Failed>>) -> Result<(), Failed> {
+    let late = || format!("no answer for {} s", ANSWERS_WITHIN.as_secs());
+    timeout(ANSWERS_WITHIN, work).await.map_err(|_| late())?
 }
 
 /// Where they are, without what is secret.

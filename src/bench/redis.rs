@@ -233,9 +233,23 @@ impl Contender for Redlock {
 }
 
 pub(super) async fn clean(places: &[ConnectionInfo], name: &str) -> Result<(), Failed> {
-    for place in places {
+    let clean = async |place: &ConnectionInfo| -> Result<(), Failed> {
         let mut connection = Client::open(place.clone())?.get_multiplexed_async_connection().await?;
-        cmd("DEL").arg(name).exec_async(&mut connection).await?;
-    }
-    Ok(())
+        // Who may not write has written nothing, and may not delete either.
+        if cmd("EXISTS").arg(name).query_async(&mut connection).await? {
+            cmd("DEL").arg(name).exec_async(&mut connection).await?;
+        }
+        Ok(())
+    };
+    // Each of them, whatever becomes of the others.
+    join_all(places.iter().map(clean)).await.into_iter().collect()
+}
+
+pub(super) async fn reach(places: &[ConnectionInfo]) -> Result<(), Failed> {
+    let reach = async |place: &ConnectionInfo| -> Result<(), Failed> {
+        let mut connection = Client::open(place.clone())?.get_multiplexed_async_connection().await?;
+        let reached = cmd("PING").exec_async(&mut connection).await;
+        Ok(reached.map_err(|error| format!("{}: {error}", place.addr()))?)
+    };
+    try_join_all(places.iter().map(reach)).await.map(drop)
 }

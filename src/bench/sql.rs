@@ -15,7 +15,16 @@ pub(super) async fn prepare(options: &Opts, name: &str) -> Result<(), Failed> {
 
 pub(super) async fn clean(options: &Opts, name: &str) -> Result<(), Failed> {
     let mut connection = Conn::new(options.clone()).await?;
-    Ok(connection.query_drop(format!("DROP TABLE IF EXISTS {name}")).await?)
+    // Who may not create a table may not drop one either.
+    let there: Option<String> = connection.query_first(format!("SHOW TABLES LIKE '{name}'")).await?;
+    if there.is_some() {
+        connection.query_drop(format!("DROP TABLE IF EXISTS {name}")).await?;
+    }
+    Ok(())
+}
+
+pub(super) async fn reach(options: &Opts) -> Result<(), Failed> {
+    Ok(Conn::new(options.clone()).await?.disconnect().await?)
 }
 
 struct ForUpdate {

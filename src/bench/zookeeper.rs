@@ -3,12 +3,25 @@
 use std::sync::Arc;
 
 use futures::{FutureExt, future::BoxFuture};
+use tokio::net::TcpStream;
 use zookeeper_client::{Acls, Client, CreateMode, Error};
 
 use super::{Contender, Failed, LEASE, Servers, Site, random};
 
 async fn open(hosts: &str) -> Result<Client, Error> {
     Client::connector().with_session_timeout(LEASE).connect(hosts).await
+}
+
+/// Says soon why there is no server: its client tries again and again.
+pub(super) async fn reach(hosts: &str) -> Result<(), Failed> {
+    let mut refused = None;
+    for host in hosts.split(',') {
+        match TcpStream::connect(host).await {
+            Ok(_) => return Ok(open(hosts).await.map(drop)?),
+            Err(error) => refused = Some(format!("{host}: {error}")),
+        }
+    }
+    Err(refused.unwrap_or_default().into())
 }
 
 fn directory(name: &str) -> String {

@@ -2,7 +2,7 @@
 
 mod faults;
 
-use std::time::Duration;
+use std::{io::Write as _, path::PathBuf, time::Duration};
 
 use clap::{Args, builder::PossibleValuesParser};
 use serde_json::{Value, json};
@@ -11,10 +11,11 @@ use super::{
     Failure, Global, INTERRUPTED, NOT_SHOWN, OK, SERVER,
     interrupt::{self, interrupted},
     meter::Meter,
-    millis, print, words,
+    millis, output, print, words,
 };
 use crate::{
     bench::{self, Failed, LOCKS, Lock, Measuring, Row, Series, Servers, Told, Work},
+    export::{self, Format, measured::Section},
     lab::LabOptions,
     lesson::parse_millis,
     ui::{
@@ -68,6 +69,12 @@ pub struct BenchArgs {
     /// A MariaDB or MySQL server of yours: `mysql://USER:PASSWORD@HOST:PORT/DATABASE`
     #[arg(long, value_name = "URL")]
     sql: Option<String>,
+    /// Also writes the report to a page, for a browser
+    #[arg(long, short, value_name = "FILE.html")]
+    output: Option<PathBuf>,
+    /// Overwrites a file that is no page of Lockstep's, without asking
+    #[arg(long, requires = "output")]
+    force: bool,
     /// Does not ask before it writes to servers of yours
     #[arg(long, short)]
     yes: bool,
@@ -99,6 +106,13 @@ pub(crate) fn bench_locks(global: &Global, args: &BenchArgs) -> Result<u8, Failu
     let own = own_servers(args)?;
     let locks = chosen(args, &own)?;
     let name = bench::run_name();
+    let claim = |path: &PathBuf| {
+        output::claim(global, path, args.force, "locks.html", |there| {
+            Format::Html.wrote(&output::beginning(there))
+        })
+    };
+    let page = args.output.as_ref().map(claim).transpose()?;
+    super::block_on(reach(&own))?;
     ask(global, args, &own, &name)?;
     let options = LabOptions { wall_clock: true, ..global.lab_options()? };
     let work = Work {
@@ -121,12 +135,26 @@ pub(crate) fn bench_locks(global: &Global, args: &BenchArgs) -> Result<u8, Failu
         let follower = Follower { global, args, locks: &locks, name: &name, meter: Meter::new() };
         Box::pin(follower.follow(series.start())).await
     })?;
+    let report = Report::new(&rows, work, global.lang());
+    if let (Some(output), Some(path)) = (page, &args.output) {
+        let faults = faults::cells(&locks, global.lang());
+        let section = faults.as_ref().map(|(table, legend)| Section {
+            title: words::BENCH_FAULTS.get(global.lang()),
+            table,
+            legend,
+        });
+        let page = export::measured::page(&report, section.as_ref(), (global.lang(), global.theme()));
+        let written = output.write(|out| out.write_all(page.as_bytes()));
+        written.map_err(|error| Failure::of_file(words::NO_PICTURE, path, &error))?;
+    }
     if !global.json && !rows.is_empty() {
-        let report = Report::new(&rows, work, global.lang());
         for line in measured::report(&report, WIDE, Theme::default()) {
             print::line(&line.to_string())?;
         }
-        print::line(&faults::table(&locks, global.lang(), WIDE))?;
+        if rows.iter().any(|row| row.figures.is_ok()) {
+            print::line("")?;
+            print::line(&faults::table(&locks, global.lang(), WIDE))?;
+        }
     }
     let overlaps = |row: &Row| row.figures.as_ref().is_ok_and(|figures| figures.overlaps > 0);
     Ok(if cut {
@@ -145,7 +173,8 @@ fn own_servers(args: &BenchArgs) -> Result<Vec<Servers>, Failure> {
         move |error: Failed| Failure::usage(words::BENCH_ADDRESS.text(&[option, &error.to_string()]))
     };
     let redis = (!args.redis.is_empty()).then(|| Servers::redis(&args.redis).map_err(wrong("--redis")));
-    let zookeeper = args.zookeeper.clone().map(|hosts| Ok(Servers::Zookeeper(hosts)));
+    let zookeeper =
+        args.zookeeper.as_deref().map(|hosts| Servers::zookeeper(hosts).map_err(wrong("--zookeeper")));
     let sql = args.sql.as_deref().map(|url| Servers::sql(url).map_err(wrong("--sql")));
     redis.into_iter().chain(zookeeper).chain(sql).collect()
 }
@@ -161,6 +190,17 @@ fn chosen(args: &BenchArgs, own: &[Servers]) -> Result<Vec<&'static Lock>, Failu
     }
     let ids: Vec<&str> = unserved.iter().map(|lock| lock.id).collect();
     Err(Failure::usage(words::BENCH_NOT_THERE.text(&[&ids.join(", ")])))
+}
+
+/// Wrong addresses and passwords are told before anything is asked or written.
+async fn reach(own: &[Servers]) -> Result<(), Failure> {
+    for servers in own {
+        let reached = servers.reach().await;
+        reached.map_err(|why| {
+            Failure::server(words::BENCH_UNREACHED.text(&[&servers.to_string(), &why.to_string()]))
+        })?;
+    }
+    Ok(())
 }
 
 /// Nothing is written to servers of the user's that the user has not allowed.

@@ -316,6 +316,11 @@ pub const BENCH_WRITES: Words = Words::new(
     "This writes to {}.\nEverything that it writes is named {} and is removed afterwards; nothing else is touched. Go on?",
     "将写入 {}。\n写入的内容都以 {} 命名，结束后删除，不动其他任何东西。继续吗？",
 );
+/// Servers, why.
+pub const BENCH_UNREACHED: Words = Words::new(
+    "{} cannot be used: {}. Nothing was written. Check that the server runs, its address, the user and the password",
+    "无法使用 {}：{}。什么也没有写入。请检查服务器是否在运行，地址、用户名和密码是否正确",
+);
 pub const BENCH_UNASKED: Words = Words::new(
     "nobody is there to allow writing to {}; add --yes to allow it",
     "没有终端可以确认是否写入 {}；加上 --yes 表示允许",

@@ -7,6 +7,7 @@ pub(crate) mod cast;
 pub(crate) mod crowd;
 pub(crate) mod html;
 pub(crate) mod json;
+pub mod measured;
 pub(crate) mod mermaid;
 pub(crate) mod moment;
 pub(crate) mod screen;

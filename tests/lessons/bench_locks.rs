@@ -7,6 +7,7 @@ use lockstep::{
     lesson::LabKind,
 };
 use mysql_async::{Conn, prelude::Queryable};
+use redis::aio::MultiplexedConnection;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
@@ -47,19 +48,47 @@ async fn own() -> (Lab, String, String) {
     (lab, redis, sql)
 }
 
+async fn connected(sql: &str) -> Conn {
+    Conn::from_url(sql).await.expect("a connection")
+}
+
+async fn run(sql: &str, statement: &str) {
+    connected(sql).await.query_drop(statement).await.expect("it is done");
+}
+
 async fn tables(sql: &str) -> Vec<String> {
-    Conn::from_url(sql).await.expect("a connection").query("SHOW TABLES").await.expect("tables")
+    connected(sql).await.query("SHOW TABLES").await.expect("tables")
+}
+
+async fn redis_connection(url: &str) -> MultiplexedConnection {
+    let client = redis::Client::open(url).expect("a URL");
+    client.get_multiplexed_async_connection().await.expect("a connection")
+}
+
+async fn set(redis: &str, key: &str, value: &str) {
+    redis::cmd("SET")
+        .arg(key)
+        .arg(value)
+        .exec_async(&mut redis_connection(redis).await)
+        .await
+        .expect("it is set");
 }
 
 async fn keys(redis: &str) -> Vec<String> {
-    let client = redis::Client::open(redis).expect("a URL");
-    let mut connection = client.get_multiplexed_async_connection().await.expect("a connection");
-    redis::cmd("KEYS").arg("*").query_async(&mut connection).await.expect("keys")
+    redis::cmd("KEYS").arg("*").query_async(&mut redis_connection(redis).await).await.expect("keys")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn servers_of_the_user_are_written_to_only_when_allowed_and_are_left_as_they_were() {
     let (lab, redis, sql) = own().await;
+    set(&redis, "user:1", "alice").await;
+    run(&sql, "CREATE TABLE orders (id INT PRIMARY KEY)").await;
+    run(&sql, "INSERT INTO orders VALUES (7)").await;
+    let as_before = async || {
+        let orders: Vec<i32> = connected(&sql).await.query("SELECT id FROM orders").await.expect("rows");
+        (keys(&redis).await, tables(&sql).await, orders)
+            == (vec!["user:1".to_owned()], vec!["orders".to_owned()], vec![7])
+    };
     let place = Place::new();
     let args = ["bench-locks", "--redis", &redis, "--sql", &sql, "--hand-overs", "6", "--json"];
     let refused = place.run(&args);
@@ -69,17 +98,79 @@ async fn servers_of_the_user_are_written_to_only_when_allowed_and_are_left_as_th
     assert_eq!(answer.code, Some(0), "{} {}", answer.out, answer.err);
     let locks: Vec<_> = answer.json().iter().map(|row| row["lock"].clone()).collect();
     assert_eq!(locks, ["redis-polling", "redis-messages", "mariadb-for-update"]);
-    assert_eq!((keys(&redis).await, tables(&sql).await), (Vec::new(), Vec::new()));
+    assert!(as_before().await);
 
     // Ctrl-C in the middle of it.
     let mut interrupted = place.command(&["bench-locks", "--sql", &sql, "--hand-overs", "100000", "--yes"]);
     let mut running = interrupted.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
-    while tables(&sql).await.is_empty() {
+    while tables(&sql).await.len() < 2 {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     let pid = i32::try_from(running.id()).ok().and_then(Pid::from_raw).expect("a pid");
     kill_process(pid, Signal::INT).expect("it runs");
     assert_eq!(running.wait().expect("it ends").code(), Some(130));
-    assert_eq!(tables(&sql).await, Vec::<String>::new());
+    assert!(as_before().await);
     lab.shutdown().await;
+}
+
+#[test]
+fn servers_that_cannot_be_used_are_told_before_anything_is_asked_or_written() {
+    // Of these ports nobody but the system's own services may take one.
+    for (option, address) in [
+        ("--redis", "redis://127.0.0.1:1"),
+        ("--zookeeper", "127.0.0.1:1"),
+        ("--sql", "mysql://me:hidden@127.0.0.1:1/shop"),
+    ] {
+        let answer = Place::new().run(&["bench-locks", option, address]);
+        assert_eq!(answer.code, Some(3), "{option}: {}", answer.err);
+        assert!(
+            answer.err.contains("127.0.0.1:1") && answer.err.contains("Nothing was written"),
+            "{}",
+            answer.err
+        );
+        assert!(!answer.err.contains("hidden") && !answer.err.contains("--yes"), "{}", answer.err);
+    }
+    for (option, address) in [("--redis", "nonsense"), ("--zookeeper", "nonsense"), ("--sql", "nonsense")] {
+        let answer = Place::new().run(&["bench-locks", option, address]);
+        assert_eq!(answer.code, Some(2), "{option}: {}", answer.err);
+        assert!(answer.err.contains(option) && answer.err.contains("HOST:PORT"), "{}", answer.err);
+    }
+}
+
+/// A user who may read and not write has written nothing, and nothing is left for anybody to remove.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_user_who_may_not_write_is_told_so_and_nothing_is_left() {
+    let (lab, redis, _) = own().await;
+    let mut admin = redis_connection(&redis).await;
+    let reader = ["SETUSER", "reader", "on", ">word", "~*", "+@read", "+@connection"];
+    redis::cmd("ACL").arg(&reader).exec_async(&mut admin).await.expect("a user");
+    let socket = redis.trim_start_matches("redis+unix://");
+    let url = format!("redis+unix://{socket}?user=reader&pass=word");
+    let place = Place::new();
+    let answer = place.run(&["bench-locks", "--redis", &url, "--hand-overs", "6", "--yes"]);
+    assert_eq!(answer.code, Some(3), "{}{}", answer.out, answer.err);
+    assert!(answer.out.contains("no permissions"), "{}", answer.out);
+    assert!(!answer.err.contains("could not be removed"), "{}", answer.err);
+    assert_eq!(keys(&redis).await, Vec::<String>::new());
+    lab.shutdown().await;
+}
+
+#[test]
+fn the_report_is_written_to_a_page_too() {
+    let place = Place::new();
+    let answer = place.run(&[
+        "bench-locks",
+        "redis-polling",
+        "--hand-overs",
+        "6",
+        "--clients",
+        "2",
+        "-o",
+        "locks.html",
+    ]);
+    assert_eq!(answer.code, Some(0), "{}", answer.err);
+    let page = std::fs::read_to_string(place.path().join("locks.html")).expect("a page");
+    for words in ["<!DOCTYPE html>", "2 clients, 6 hand-overs", "Redis, polling", "class=\"bar\"", "✗"] {
+        assert!(page.contains(words), "{words} is missing: {page}");
+    }
 }

@@ -21,6 +21,7 @@ mod finding;
 mod free;
 mod interview;
 mod kata;
+mod measure;
 mod pictures;
 mod program;
 mod race;

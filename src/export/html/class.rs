@@ -6,7 +6,9 @@ use serde_json::json;
 
 use super::{
     super::{Finished, Look, Moment},
-    MARK, colours, data, escape, page_of,
+    data,
+    document::document,
+    escape, page_of,
 };
 use crate::{
     lesson::Params,
@@ -69,24 +71,20 @@ pub fn class_page(run: &KeptRun, params: Params, look: &Look) -> Result<(String,
 
 /// The page that lists the runs of a class.
 pub fn class_index(runs: &[Kept], look: &Look) -> String {
-    let (lang, title) = (look.lang, escape(words::CLASS_RUNS.get(look.lang)));
+    let lang = look.lang;
     let mut list = String::new();
     for Kept { file, title, came } in runs {
         let [file, title, came] = [file, title.get(lang), came.get(lang)].map(escape);
         // Writing to a String cannot fail.
         let _ = writeln!(list, "<li><a href=\"{file}\">{title}</a><br>{came}</li>");
     }
-    let page = format!(
-        "<!DOCTYPE html>\n<html lang=\"{lang}\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n{MARK}\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
-         base-uri 'none'; form-action 'none'\">\n<title>{title}</title>\n<style>{}\n\
-         body {{ margin: 2rem auto; max-width: 44rem; padding: 0 1rem; background: var(--ground); color: var(--text); \
-         font: 1.1rem/1.5 system-ui, sans-serif }} a {{ color: var(--accent) }} li {{ margin: .8em 0 }}</style>\n</head>\n\
-         <body>\n<main>\n<h1>{title}</h1>\n<ol>\n{list}</ol>\n</main>\n</body>\n</html>\n",
-        colours::variables(look.theme)
-    );
-    printable::lines(&page).into_owned()
+    let style = "body { max-width: 44rem } li { margin: .8em 0 }";
+    document(
+        words::CLASS_RUNS.get(look.lang),
+        style,
+        &format!("<ol>\n{list}</ol>\n"),
+        (look.lang, look.theme),
+    )
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 pub(crate) mod class;
 pub(crate) mod colours;
 pub(crate) mod data;
+pub(crate) mod document;
 pub(crate) mod preview;
 
 use serde_json::Value;
@@ -52,7 +53,7 @@ fn page_of(run: &Finished, mut data: Value, look: &Look) -> String {
     page
 }
 
-fn escape(words: &str) -> String {
+pub(super) fn escape(words: &str) -> String {
     words
         .replace('&', "&amp;")
         .replace('<', "&lt;")

@@ -4,10 +4,31 @@ use std::borrow::Cow;
 
 use crate::{export::html, ui::theme::ThemeName};
 
-pub(super) const JOIN: &str = include_str!("join.html");
-pub(super) const PHONE: &str = include_str!("phone.html");
-pub(super) const STAGE: &str = include_str!("stage.html");
-pub(super) const TEACHER: &str = include_str!("teacher.html");
+/// A page: the head that all of them have, with its styles and scripts, and the body in its file.
+macro_rules! page {
+    ($body:literal, $class:literal, [$($style:literal),*], [$($script:literal),*]) => {
+        concat!(
+            "<!DOCTYPE html>\n<html lang=\"en\"", $class, ">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <title>Lockstep</title>\n<link rel=\"icon\" href=\"data:,\">\n",
+            $("<link rel=\"stylesheet\" href=\"/assets/", $style, ".css\">\n",)*
+            $("<script src=\"/assets/", $script, ".js\" defer></script>\n",)*
+            "</head>\n", include_str!($body), "</html>\n"
+        )
+    };
+}
+
+pub(super) const JOIN: &str = page!("join.html", "", ["colours", "class"], ["words", "common", "join"]);
+pub(super) const PHONE: &str =
+    page!("phone.html", "", ["colours", "votes", "class"], ["words", "votes", "common", "phone"]);
+pub(super) const STAGE: &str = page!(
+    "stage.html",
+    " class=\"stage\"",
+    ["colours", "player", "votes", "class"],
+    ["words", "votes", "timeline", "common", "stage"]
+);
+pub(super) const TEACHER: &str =
+    page!("teacher.html", "", ["colours", "votes", "class"], ["words", "votes", "common", "teacher"]);
 
 /// The page that asks for the code, where none is heard just now: it tries again by itself.
 pub(super) fn later() -> String {

@@ -179,11 +179,8 @@ mod tests {
                     assert!(all.contains(cell), "{cell} is missing in {columns} columns:\n{all}");
                 }
                 assert!(all.contains("no server") || all.contains("没有服务器"), "{all}");
-                let bars: Vec<usize> = lines
-                    .iter()
-                    .map(|line| line.matches('█').count())
-                    .filter(|cells| *cells > 0)
-                    .collect();
+                let bars: Vec<usize> =
+                    lines.iter().map(|line| line.matches('█').count()).filter(|cells| *cells > 0).collect();
                 assert!(bars.len() == 6 && bars[1] == bars[0].div_ceil(4), "{bars:?}");
             }
         }

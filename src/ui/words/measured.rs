@@ -58,9 +58,10 @@ pub const OUT_OF_TIME: Words = Words::new(
 pub const NOT_MEASURED: Words = Words::new("{}: not measured: {}", "{}：没有测成：{}");
 pub const LEFT_OUT: Words = Words::new(
     "Not measured: a network between client and server, disks that every write must reach, distance between data centres. \
-     All servers are on this machine, and a lock that needs more round trips loses more where each takes a millisecond. etcd \
+     The servers that Lockstep starts are on this machine, and a lock that needs more round trips loses more where each takes a \
+     millisecond. etcd \
      is asked through its JSON gateway, which costs its server more than gRPC does.",
-    "没有测：客户端与服务器之间的网络、每次写入都要落盘的磁盘、机房之间的距离。所有服务器都在这台机器上；往返次数多的锁，一旦每次往返要花一毫秒，会慢得更多。etcd 走的是 JSON 网关，服务器开销比 gRPC 大。",
+    "没有测：客户端与服务器之间的网络、每次写入都要落盘的磁盘、机房之间的距离。Lockstep 启动的服务器都在这台机器上；往返次数多的锁，一旦每次往返要花一毫秒，会慢得更多。etcd 走的是 JSON 网关，服务器开销比 gRPC 大。",
 );
 
 /// Over the screen: the heading, and why nothing is measured with recordings alone.
