@@ -19,12 +19,18 @@ use crate::{
     lesson::{Card, Lesson, Loaded, Params, Scenario, Track},
     run::exam::{Exam, ExamQuestion},
     text::Text,
-    ui::state::{
-        catalogue::{Catalogue, CatalogueEntry},
-        interview::{Beginning, Filter},
-        reviews::{ReviewStore, due},
+    ui::{
+        state::{
+            catalogue::{Catalogue, CatalogueEntry},
+            interview::{Beginning, Filter},
+            reviews::{ReviewStore, due},
+        },
+        theme::text,
     },
 };
+
+/// Columns where nobody says how many there are.
+const WIDE: usize = 100;
 
 /// What to ask, and how.
 #[derive(Debug, Args)]
@@ -160,6 +166,14 @@ pub(crate) fn interview(global: &Global, args: &InterviewArgs) -> Result<u8, Fai
     Ok(OK)
 }
 
+/// A text behind its beginning, in lines that fit the terminal.
+fn hanging(beginning: &str, words: &str) -> String {
+    let columns = crossterm::terminal::size().map_or(WIDE, |(columns, _)| usize::from(columns));
+    let indent = text::width(beginning);
+    let rows = text::wrap(words, columns.saturating_sub(indent + 1).max(20));
+    format!("{beginning}{}", rows.join(&format!("\n{}", " ".repeat(indent))))
+}
+
 /// Asks of so many orders whether they are safe.
 fn exam(global: &Global, lessons: &[Arc<Loaded>], count: u16) -> Result<u8, Failure> {
     if global.recorded || global.wall_clock {
@@ -173,13 +187,14 @@ fn exam(global: &Global, lessons: &[Arc<Loaded>], count: u16) -> Result<u8, Fail
         names.filter_map(|name| Scenario::plan(loaded, name, &Params::new()).ok())
     });
     let day = u64::try_from(crate::ui::app::today() / 86_400).unwrap_or(0);
-    let mut exam = Exam::new(scenarios.collect(), global.lab_options()?, global.seed ^ (day << 16));
+    let exam = Exam::new(scenarios.collect(), global.lab_options()?, global.seed ^ (day << 16));
     interrupt::listen(lang);
     super::block_on(async {
         let (mut asked, mut right) = (0, 0);
+        let mut questions = exam.begin();
         while asked < count {
             let question = tokio::select! {
-                question = Box::pin(exam.next()) => question?,
+                question = questions.recv() => question.transpose()?,
                 signal = interrupted() => return Err(Failure::interrupted(signal)),
             };
             let Some(ExamQuestion { scenario, order, safe, why }) = question else { break };
@@ -195,14 +210,14 @@ fn exam(global: &Global, lessons: &[Arc<Loaded>], count: u16) -> Result<u8, Fail
             let title = scenario.fill(&scenario.variant().title);
             let head =
                 [&number, &count.to_string(), lesson.title.get(lang), title.get(lang)].map(ToOwned::to_owned);
-            print::line(&words::EXAM_ORDER.with(lang, &head.each_ref().map(String::as_str)))?;
+            print::line(&hanging("", &words::EXAM_ORDER.with(lang, &head.each_ref().map(String::as_str))))?;
             for (n, made) in order.iter().enumerate() {
-                print::line(&format!("    {:>2}. {made}", n + 1))?;
+                print::line(&hanging(&format!("    {:>2}. ", n + 1), made))?;
             }
             let never: Vec<_> = scenario.invariants.iter().map(|plan| plan.says.clone()).collect();
             if !never.is_empty() {
                 let never = Text::join(&never, " ", "");
-                print::line(&words::EXAM_NEVER.with(lang, &[never.get(lang)]))?;
+                print::line(&hanging("    ", &words::EXAM_NEVER.with(lang, &[never.get(lang)])))?;
             }
             let answer = print::ask(words::EXAM_SAFE.get(lang), false)?;
             let answer = answer.ok_or_else(|| Failure::usage(words::EXAM_NEEDS_TERMINAL.text(&[])))?;
@@ -211,7 +226,7 @@ fn exam(global: &Global, lessons: &[Arc<Loaded>], count: u16) -> Result<u8, Fail
             let was = if safe { words::EXAM_WAS_SAFE } else { words::EXAM_WAS_NOT };
             let said = [Some(said.text(&[])), Some(was.text(&[])), why];
             let said = Text::join(&said.into_iter().flatten().collect::<Vec<_>>(), " ", "");
-            print::line(&format!("    {}\n", said.get(lang)))?;
+            print::line(&format!("{}\n", hanging("    ", said.get(lang))))?;
         }
         if !global.json {
             print::line(&words::EXAM_OVER.with(lang, &[&right.to_string(), &asked.to_string()]))?;

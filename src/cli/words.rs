@@ -341,7 +341,7 @@ pub const BENCH_NOT_THERE: Words = Words::new(
 
 /// An exam's order of moves: which, of how many, lesson, variant.
 pub const EXAM_ORDER: Words = Words::new("{}/{}  {} · {}", "{}/{}  {} · {}");
-pub const EXAM_NEVER: Words = Words::new("    What must never be: {}", "    绝不能发生：{}");
+pub const EXAM_NEVER: Words = Words::new("What must never be: {}", "绝不能发生：{}");
 pub const EXAM_SAFE: Words = Words::new("    Is this order safe?", "    这个顺序安全吗？");
 pub const EXAM_RIGHT: Words = Words::new("✓ Right.", "✓ 答对了。");
 pub const EXAM_WRONG: Words = Words::new("✗ Wrong.", "✗ 答错了。");

@@ -8,6 +8,8 @@ use std::{
     time::Duration,
 };
 
+use tokio::sync::mpsc;
+
 use super::{
     explore::{Bounds, CarriedOut, OutcomeSeen, Progress, carry_out, explore},
     moves::folded,
@@ -15,7 +17,7 @@ use super::{
 };
 use crate::{
     lab::LabOptions,
-    lesson::{LabKind, Scenario},
+    lesson::{Expect, LabKind, Scenario},
     log::{EventKind, Log},
     text::Text,
     verdict::{breaches, why},
@@ -30,6 +32,9 @@ const LONGEST: Duration = Duration::from_secs(6);
 
 /// An order with fewer moves gives itself away.
 const SHORTEST: usize = 3;
+
+/// An order with more lines does not fit a small terminal together with what is asked of it.
+const MOST_LINES: usize = 14;
 
 /// An order that was carried out.
 #[derive(Debug, Clone)]
@@ -52,6 +57,9 @@ pub struct Exam {
     wants_safe: bool,
 }
 
+/// So many questions wait to be asked.
+const AHEAD: usize = 2;
+
 /// So many questions of the kind that is not wanted are set aside before one of them is asked after all.
 const SET_ASIDE: usize = 4;
 
@@ -68,16 +76,34 @@ impl Exam {
             (seed, &scenario.loaded.lesson.id, &scenario.variant).hash(&mut hasher);
             hasher.finish()
         });
+        // Those that fail have orders of both kinds, the others safe ones alone: every other one fails, as long as there are
+        // such.
+        let (fail, prevent): (Vec<_>, Vec<_>) =
+            scenarios.into_iter().partition(|scenario| scenario.variant().expect == Expect::Shown);
         Self {
-            scenarios: scenarios.into(),
+            scenarios: in_turn(fail, prevent),
             options,
             found: VecDeque::new(),
             wants_safe: seed.is_multiple_of(2),
         }
     }
 
+    /// Looks for the next question while somebody thinks about the last one. Must be called inside a `tokio` runtime.
+    pub fn begin(mut self) -> mpsc::Receiver<Result<ExamQuestion, EngineError>> {
+        let (ask, questions) = mpsc::channel(AHEAD);
+        tokio::spawn(async move {
+            while let Some(question) = Box::pin(self.next()).await.transpose() {
+                let failed = question.is_err();
+                if ask.send(question).await.is_err() || failed {
+                    break;
+                }
+            }
+        });
+        questions
+    }
+
     /// The next question; none after the last variant.
-    pub async fn next(&mut self) -> Result<Option<ExamQuestion>, EngineError> {
+    async fn next(&mut self) -> Result<Option<ExamQuestion>, EngineError> {
         loop {
             let wanted = self.found.iter().position(|question| question.safe == self.wants_safe);
             if wanted.is_none()
@@ -94,6 +120,17 @@ impl Exam {
     }
 }
 
+/// One of these, one of those, as long as there are any.
+fn in_turn<T>(these: Vec<T>, those: Vec<T>) -> VecDeque<T> {
+    let (mut these, mut those) = (these.into_iter(), those.into_iter());
+    let mut mixed = VecDeque::new();
+    while these.len() + those.len() > 0 {
+        mixed.extend(these.next());
+        mixed.extend(those.next());
+    }
+    mixed
+}
+
 /// A safe order of a variant and one that is not, as far as there are such.
 async fn questions(scenario: &Scenario, options: &LabOptions) -> Result<Vec<ExamQuestion>, EngineError> {
     // Order by order: counted by states, how orders end is known only at the end of the search.
@@ -107,17 +144,19 @@ async fn questions(scenario: &Scenario, options: &LabOptions) -> Result<Vec<Exam
     let Ok(explored) = explore(scenario, options, &bounds, &enough).await else { return Ok(Vec::new()) };
     let pick = |violates: bool| {
         let fits = |seen: &&OutcomeSeen| seen.violates == violates && seen.first.len() >= SHORTEST;
-        explored.outcomes.iter().find(fits).map(|seen| (seen.first.clone(), violates))
+        let shortest = explored.outcomes.iter().filter(fits).min_by_key(|seen| seen.first.len());
+        shortest.map(|seen| (seen.first.clone(), violates))
     };
     let mut questions = Vec::new();
     for (choices, violates) in [pick(true), pick(false)].into_iter().flatten() {
         let CarriedOut { moves, log, .. } = carry_out(scenario, options, choices).await?;
         let broken = breaches(scenario, &log).unwrap_or_default();
+        let order = folded(&commands(moves, &log));
         // Nothing is asked that did not come out as it was found.
-        if broken.is_empty() != violates {
+        if broken.is_empty() != violates && order.len() <= MOST_LINES {
             let says = || broken.first().map(|breach| scenario.invariants[breach.invariant].says.clone());
             questions.push(ExamQuestion {
-                order: folded(&commands(moves, &log)),
+                order,
                 scenario: scenario.clone(),
                 safe: !violates,
                 why: why::first(scenario, &log).map(|why| why.text).or_else(says),
