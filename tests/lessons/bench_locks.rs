@@ -1,6 +1,9 @@
 //! Locks measured against each other: every one keeps the others out, and a user's own servers are left as they were.
 
-use std::{process::Stdio, time::Duration};
+use std::{
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
 
 use lockstep::{
     lab::{Lab, LabOptions},
@@ -137,22 +140,36 @@ fn servers_that_cannot_be_used_are_told_before_anything_is_asked_or_written() {
     }
 }
 
+/// Ends the process with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.kill().and_then(|()| self.0.wait()).expect("it ends");
+    }
+}
+
 /// A user who may read and not write has written nothing, and nothing is left for anybody to remove.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_who_may_not_write_is_told_so_and_nothing_is_left() {
-    let (lab, redis, _) = own().await;
-    let mut admin = redis_connection(&redis).await;
-    let reader = ["SETUSER", "reader", "on", ">word", "~*", "+@read", "+@connection"];
-    redis::cmd("ACL").arg(&reader).exec_async(&mut admin).await.expect("a user");
-    let socket = redis.trim_start_matches("redis+unix://");
-    let url = format!("redis+unix://{socket}?user=reader&pass=word");
     let place = Place::new();
-    let answer = place.run(&["bench-locks", "--redis", &url, "--hand-overs", "6", "--yes"]);
+    let socket = place.path().join("own.sock").display().to_string();
+    let mut server = Command::new("redis-server");
+    server.args(["--port", "0", "--save", "", "--unixsocket", &socket]).args(["--user", "reader"]);
+    server.args(["on", ">word", "~*", "+@read", "+@connection"]).current_dir(place.path());
+    let _running = Running(server.stdout(Stdio::null()).spawn().expect("redis-server"));
+    let admin = format!("redis+unix://{socket}");
+    let client = redis::Client::open(admin.as_str()).expect("a URL");
+    while client.get_multiplexed_async_connection().await.is_err() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    set(&admin, "user:1", "alice").await;
+    let reader = format!("{admin}?user=reader&pass=word");
+    let answer = place.run(&["bench-locks", "--redis", &reader, "--hand-overs", "6", "--yes"]);
     assert_eq!(answer.code, Some(3), "{}{}", answer.out, answer.err);
     assert!(answer.out.contains("no permissions"), "{}", answer.out);
     assert!(!answer.err.contains("could not be removed"), "{}", answer.err);
-    assert_eq!(keys(&redis).await, Vec::<String>::new());
-    lab.shutdown().await;
+    assert_eq!(keys(&admin).await, ["user:1"]);
 }
 
 #[test]

@@ -30,10 +30,11 @@ const ENV: &str = "/usr/bin/env";
 /// How fast the lesson clock runs until a cluster has its leader: an election takes seconds.
 const BOOT_RATE: f64 = 4.0;
 
-/// How often a leader is heard of, and after how long a silence another one is elected, in milliseconds. etcd's own are 100
-/// and 1000; here time may run fast on a machine that is busy.
-const HEARTBEAT_MS: &str = "300";
-const ELECTION_MS: &str = "3000";
+/// How often a leader is heard of, and after how long a silence another one is elected, in milliseconds: as usual where
+/// there is one server, and where there are more so that a machine which is busy is not taken for dead although time runs
+/// fast.
+const ALONE_MS: [&str; 2] = ["100", "1000"];
+const SEVERAL_MS: [&str; 2] = ["300", "3000"];
 
 /// Starts the lab's servers: one alone, or a cluster.
 pub(crate) async fn start(boot: &Boot<'_>, topology: &Topology) -> Result<Started, LabError> {
@@ -84,6 +85,7 @@ impl Member {
     async fn start(&self, boot: &Boot<'_>, program: &Path, cluster: &str) -> Result<Server, LabError> {
         let Self { name, id, data, address, peers, .. } = self;
         let (client, peer) = (format!("http://{address}"), format!("http://{peers}"));
+        let [heartbeat, election] = if self.several { SEVERAL_MS } else { ALONE_MS };
         // Go reads the clock past libc, in the vDSO, and only a server is to do so in lesson time: so `env` says it and not Lockstep.
         let mut arguments = vec![
             OsString::from(format!("{VDSO_VARIABLE}=1")),
@@ -98,8 +100,8 @@ impl Member {
             ("--listen-peer-urls", &peer),
             ("--initial-advertise-peer-urls", &peer),
             ("--initial-cluster", cluster),
-            ("--heartbeat-interval", HEARTBEAT_MS),
-            ("--election-timeout", ELECTION_MS),
+            ("--heartbeat-interval", heartbeat),
+            ("--election-timeout", election),
             ("--logger", "zap"),
             ("--log-level", "error"),
         ];
