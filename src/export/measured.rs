@@ -58,8 +58,11 @@ fn table(body: &mut String, rows: &[Vec<String>], legend: &str) {
     body.push_str("<div class=\"wide\"><table>\n");
     for (n, row) in rows.iter().enumerate() {
         let tag = if n == 0 { "th" } else { "td" };
-        let cells: String = row.iter().map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect();
-        let _ = writeln!(body, "<tr>{cells}</tr>");
+        body.push_str("<tr>");
+        for cell in row {
+            let _ = write!(body, "<{tag}>{}</{tag}>", escape(cell));
+        }
+        body.push_str("</tr>\n");
     }
     let _ = writeln!(body, "</table></div>\n<p class=\"quiet\">{}</p>", escape(legend));
 }

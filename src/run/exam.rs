@@ -120,13 +120,13 @@ impl Exam {
     }
 }
 
-/// One of these, one of those, as long as there are any.
-fn in_turn<T>(these: Vec<T>, those: Vec<T>) -> VecDeque<T> {
-    let (mut these, mut those) = (these.into_iter(), those.into_iter());
+/// One of these, one of the others, as long as there are any.
+fn in_turn<T>(these: Vec<T>, others: Vec<T>) -> VecDeque<T> {
+    let (mut these, mut others) = (these.into_iter(), others.into_iter());
     let mut mixed = VecDeque::new();
-    while these.len() + those.len() > 0 {
+    while these.len() + others.len() > 0 {
         mixed.extend(these.next());
-        mixed.extend(those.next());
+        mixed.extend(others.next());
     }
     mixed
 }

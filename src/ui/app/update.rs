@@ -281,7 +281,7 @@ impl<R: Runs> App<R> {
     pub fn listened(&mut self) -> Listened<'_> {
         let room = self.class.as_mut().and_then(|class| class.room.as_mut());
         let measuring = self.measurement.as_mut().and_then(|measurement| measurement.running.as_mut());
-        let mut listened = Listened { room, measuring, ..Listened::default() };
+        let mut listened = Listened { measuring, room, ..Listened::default() };
         match &mut self.mode {
             Mode::Learning(lesson) => {
                 listened.session = lesson.run.session.as_mut();
