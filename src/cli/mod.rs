@@ -24,6 +24,7 @@ pub(crate) mod progress;
 pub(crate) mod race;
 pub(crate) mod run;
 pub(crate) mod teach;
+pub(crate) mod trust;
 pub(crate) mod words;
 
 use std::{
@@ -54,7 +55,7 @@ use crate::{
     recording::{RecordingError, carried::NotCarried},
     run::session::EngineError,
     text::{Lang, Text, Words},
-    ui::theme::ThemeName,
+    ui::{state::kept::Kept, theme::ThemeName},
 };
 
 /// Every claim held.
@@ -167,6 +168,8 @@ enum Command {
     Interview(interview::InterviewArgs),
     /// Makes programs of yours the clients: each of their requests waits until you let it go
     Attach(attach::AttachArgs),
+    /// Allows a lesson file to start programs of its own, which run as you
+    Trust(trust::TrustArgs),
     /// Exercises: you write the lock, and every order of moves judges it
     Kata(kata::KataArgs),
     /// Shows what an author wrote to teachers, beside the lesson that is being played
@@ -329,6 +332,7 @@ fn answer(command: Option<Command>, global: &Global) -> Result<u8, Failure> {
         Some(Command::Teach(args)) => teach::teach(global, &args),
         Some(Command::Interview(args)) => interview::interview(global, &args),
         Some(Command::Attach(args)) => attach::attach(global, &args),
+        Some(Command::Trust(args)) => trust::trust(global, &args),
         Some(Command::Kata(args)) => kata::kata(global, &args),
         Some(Command::Notes(args)) => notes::notes(global, &args),
         Some(Command::List) => list::list(global),
@@ -440,6 +444,8 @@ impl Global {
         files::check_umask().map_err(output::umask)?;
         let mut options = LabOptions::new()?;
         options.wall_clock = self.wall_clock;
+        // What is wrong with that file is told when a lesson is allowed; until then nothing in it is.
+        options.trusted = Kept::<trust::Trusted>::open().0.get().lessons.values().cloned().collect();
         Ok(options)
     }
 }

@@ -244,6 +244,20 @@ pub const NOTES_NEED_TERMINAL: Words = Words::new(
 );
 pub const TITLED: Words = Words::new("{}: {}", "{}：{}");
 pub const VARIANT: Words = Words::new("    · {}: {}", "    · {}：{}");
+pub const TRUSTED: Words = Words::new(
+    "Allowed. This lesson starts these programs on this machine, as you and with all your rights:{}\n\
+     What was allowed is the content of {}. When one of them changes, it has to be allowed again.",
+    "已允许。这节课会在这台机器上以你的身份和全部权限运行这些程序：{}\n\
+     允许的是 {} 现在的内容；其中任何一个改动之后，都需要重新允许。",
+);
+pub const REVOKED: Words =
+    Words::new("{} may no longer start programs of its own", "{} 不再允许运行自己的程序");
+pub const STARTS_NOTHING: Words = Words::new(
+    "{} starts no programs of its own: there is nothing to allow",
+    "{} 不运行自己的程序，没有什么需要允许",
+);
+pub const TRUST_NOT_KEPT: Words =
+    Words::new("what you allow could not be written down: {}", "无法记录你允许的课程：{}");
 pub const GOOD: Words = Words::new("{}: good, {} with {} variants", "{}：没有错误，{}，{} 个方案");
 pub const WRITTEN: Words = Words::new("{} is written. Change it, then:", "已写好 {}。改好之后：");
 pub const BAD_NAME: Words = Words::new(

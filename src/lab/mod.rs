@@ -13,7 +13,7 @@ pub mod install;
 pub(crate) mod proof;
 pub(crate) mod timekeeping;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -51,7 +51,7 @@ pub(crate) use crate::server::{connection::Connection, observe::Waiting};
 use self::programs::Search;
 use self::timekeeping::Timekeeping;
 use crate::clock::{LessonClock, LessonTime, STATUS_VARIABLE, Slot, status::StatusFile};
-use crate::lesson::{Appendonly, LabKind, Settings};
+use crate::lesson::{Appendonly, LabKind, Settings, plan::Exec};
 
 use crate::log::{FILES, LinkId, ServerInfo, ServerState};
 use crate::process::{child::log_tail, rest::Threads, spawner, workspace::file_name};
@@ -86,6 +86,8 @@ pub struct LabOptions {
     pub binary: PathBuf,
     /// Where the servers' programs are looked for.
     pub search: Search,
+    /// The digests of lessons that may start programs of their own.
+    pub trusted: BTreeSet<String>,
 }
 
 impl LabOptions {
@@ -96,7 +98,8 @@ impl LabOptions {
 
     /// As [`LabOptions::new`], for a program that is not Lockstep itself: a test, a benchmark.
     pub fn with_binary(binary: PathBuf) -> Self {
-        Self { wall_clock: false, controlled_only: false, binary, search: Search::from_environment() }
+        let search = Search::from_environment();
+        Self { wall_clock: false, controlled_only: false, binary, search, trusted: BTreeSet::new() }
     }
 }
 
@@ -403,20 +406,21 @@ impl Lab {
     pub(crate) fn spawn_program(
         &mut self,
         name: &str,
-        words: &[String],
+        exec: &Exec,
         server: SocketAddr,
     ) -> Result<(Process, OwnedFd, Threads), LabError> {
-        let started = self.start_program(name, words, server).map_err(limits::named)?;
+        let started = self.start_program(name, exec, server).map_err(limits::named)?;
         Ok(started)
     }
 
     fn start_program(
         &self,
         name: &str,
-        words: &[String],
+        exec: &Exec,
         server: SocketAddr,
     ) -> Result<(Process, OwnedFd, Threads), LabError> {
-        let (program, args) = words.split_first().map_or(("", words), |(program, args)| (program, args));
+        let words = exec.words.split_first();
+        let (program, args) = words.map_or(("", &[][..]), |(program, args)| (program.as_str(), args));
         let failed = |source| LabError::Spawn { program: program.to_owned(), source };
         let status = self.workspace.join(&format!("waits-{}", file_name(name)));
         let status = StatusFile::create(status).map_err(failed)?;
@@ -424,6 +428,9 @@ impl Lab {
         command.args(args).envs(self.clock.env(None)).env(STATUS_VARIABLE, status.path());
         command.env("LOCKSTEP_CLIENT", name).env("REDIS_URL", format!("redis://{server}/0"));
         command.env("REDIS_HOST", server.ip().to_string()).env("REDIS_PORT", server.port().to_string());
+        if let Some(directory) = &exec.beside {
+            command.current_dir(directory);
+        }
         // What it prints is to be read when it prints it.
         command.env("PYTHONUNBUFFERED", "1");
         let (process, pipes) = Process::start(&format!("client {name}"), command, &self.workspace, true)?;

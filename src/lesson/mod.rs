@@ -24,6 +24,7 @@ pub(crate) mod story;
 pub(crate) mod table;
 #[cfg(test)]
 pub(crate) mod testing;
+pub(crate) mod trust;
 
 pub use duration::{parse_millis, parse_signed_millis};
 pub use error::{LessonError, Mistake, Path, Segment};
@@ -35,7 +36,7 @@ pub use library::Library;
 pub use load::{LARGEST, Source};
 pub use model::{
     Card, Claim, Client, Count, Expect, FORMAT, FollowUp, Lesson, Param, Params, Recipe, Recipes, Shown,
-    Track, Variant,
+    Speaks, Track, Variant,
 };
 pub use plan::{Loaded, Scenario};
 pub use question::{Ask, Choice, Right};

@@ -76,6 +76,7 @@ pub struct Lesson {
     /// Who takes part.
     pub clients: IndexMap<String, Client>,
     /// What they do.
+    #[serde(default)]
     pub programs: IndexMap<String, Vec<Step>>,
     /// What happens, in order. A variant may have its own.
     #[serde(default)]
@@ -176,6 +177,27 @@ pub struct Client {
     /// Parameters that differ for this client.
     #[serde(default)]
     pub with: Params,
+    /// A program of its own, in place of `runs`: the command and its arguments, in which `${…}` stands for parameters. It is
+    /// started in the lesson's directory, as the user: a lesson with one has to be allowed with `lockstep trust`.
+    #[serde(default)]
+    pub exec: Vec<String>,
+    /// The protocol of that program.
+    #[serde(default)]
+    pub speaks: Option<Speaks>,
+    /// The moves of that program which stories and claims name: its commands' names, such as `SET` and `EVAL`.
+    #[serde(default)]
+    pub moves: Vec<String>,
+    /// The locks that it says it holds, with `HOLDS lock` on its standard output.
+    #[serde(default)]
+    pub locks: Vec<String>,
+}
+
+/// What a program speaks that a lesson brings along.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Speaks {
+    /// Redis' protocol (RESP). The server's address is in `REDIS_URL`, `REDIS_HOST` and `REDIS_PORT`.
+    Redis,
 }
 
 /// What a lock is called on the screen, and how many may hold it.

@@ -472,7 +472,7 @@ impl Actor {
 
 /// An operation of a program outside.
 fn given(command: Command) -> PlannedOperation {
-    let label = command.brief().split_whitespace().next().unwrap_or_default().to_owned();
+    let label = command.brief().split_whitespace().next().unwrap_or_default().to_ascii_uppercase();
     PlannedOperation {
         label,
         verb: PlannedVerb::Given(command),

@@ -11,7 +11,11 @@ use super::{
 };
 use crate::{
     lab::LabOptions,
-    lesson::{LessonError, Params, Scenario, library::from_text, plan::Program},
+    lesson::{
+        LessonError, Params, Scenario,
+        library::from_text,
+        plan::{Exec, Program},
+    },
     log::Log,
     text::{Text, Words},
     verdict::why,
@@ -23,9 +27,10 @@ pub const PROGRAMS: Range<usize> = 1..17;
 /// The only variant.
 const VARIANT: &str = "free";
 
-const NOT_EXPLORED: Words = Words::new(
-    "races and searches repeat a run many times, and a program of yours need not do the same twice: they are for lessons",
-    "竞争和穷举要把一次运行重复很多遍，而你自己的程序每次未必一样：它们只用于课程",
+pub(crate) const NOT_EXPLORED: Words = Words::new(
+    "races and searches repeat a run many times, and a program need not do the same twice: they are for lessons whose \
+     clients do what their `programs` say",
+    "竞争和穷举要把一次运行重复很多遍，而外部程序每次未必一样：它们只用于客户端按 `programs` 行事的课程",
 );
 
 const LESSON: &str = r#"
@@ -59,7 +64,7 @@ pub fn scenario(programs: &[Vec<String>], lock: &str) -> Result<Scenario, Lesson
     let text = text.replace("LOCK", &serde_json::Value::from(lock).to_string());
     let mut scenario = Scenario::plan(&from_text("attach.yaml", &text)?, VARIANT, &Params::new())?;
     for (client, words) in scenario.clients.iter_mut().zip(programs) {
-        client.exec = Some(words.clone());
+        client.exec = Some(Exec { words: words.clone(), beside: None });
     }
     for plan in &mut scenario.actors {
         let Program { locks, listens, .. } = (*plan.program).clone();

@@ -6,7 +6,10 @@ use lockstep::{
     run::{attach, session},
 };
 
-use crate::free_support::{Free, breaches, cause, crash, options, pass};
+use crate::{
+    free_support::{Free, breaches, cause, crash, options, pass},
+    place::Place,
+};
 
 /// What a request and its reply take in a script. Replies of one line are enough.
 const ASK: &str = r#"
@@ -216,4 +219,71 @@ async fn a_program_that_cannot_be_started_or_ends_badly_says_why() {
         .collect();
     assert!(whys.iter().any(|why| why.contains("/nowhere/at/all")), "{whys:?}");
     assert!(whys.iter().any(|why| why.ends_with("alas")), "{whys:?}");
+}
+
+/// A lesson whose clients are a script beside it.
+const LESSON: &str = r"
+format: 1
+id: my-program
+track: redis
+title: { en: A program, zh: 一个程序 }
+summary: { en: A program., zh: 一个程序。 }
+intro: { en: A program., zh: 一个程序。 }
+minutes: 1
+lab: redis
+params: { lease: 3s }
+clients:
+  A: { exec: [bash, worker.sh, '${lease}'], speaks: redis, moves: [SET, DEL], locks: [lock] }
+  B: { exec: [bash, worker.sh, '${lease}'], speaks: redis, moves: [SET, DEL], locks: [lock] }
+variants:
+  blind:
+    title: { en: Blind, zh: 盲删 }
+    expect: shown
+    lesson: { en: No., zh: 不。 }
+    story:
+      - move: A.SET
+      - freeze: A
+      - pass: 5s
+      - move: B.SET
+      - thaw: A
+      - move: A.DEL
+      - finish: B
+    claims: [ overlap: lock, that: A.DEL == 1, that: B.DEL == 0 ]
+";
+
+#[test]
+fn a_lesson_starts_programs_only_as_the_user_has_allowed_it() {
+    let place = Place::new();
+    place.write("mine.yaml", LESSON);
+    let worker = format!("{ASK}{}", WORKER.replace("3000", "$1"));
+    place.write("worker.sh", &worker);
+    assert_eq!(place.run(&["check", "mine.yaml"]).code, Some(0), "nothing is started");
+    let refused = place.run(&["run", "mine.yaml"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    for part in ["bash worker.sh ${lease}", "lockstep trust mine.yaml"] {
+        assert!(refused.err.contains(part), "{}", refused.err);
+    }
+
+    let allowed = place.run(&["trust", "mine.yaml"]);
+    assert_eq!(allowed.code, Some(0), "{}", allowed.err);
+    assert!(
+        allowed.out.contains("bash worker.sh ${lease}") && allowed.out.contains("worker.sh"),
+        "{}",
+        allowed.out
+    );
+    let shown = place.run(&["run", "mine.yaml"]);
+    assert_eq!(shown.code, Some(0), "{}{}", shown.out, shown.err);
+    for command in ["race", "explore"] {
+        let raced = place.run(&[command, "mine.yaml"]);
+        assert_eq!(raced.code, Some(2), "{}", raced.err);
+        assert!(raced.err.contains("need not do the same twice"), "{}", raced.err);
+    }
+
+    place.write("worker.sh", worker + "echo changed");
+    let changed = place.run(&["run", "mine.yaml"]);
+    assert_eq!(changed.code, Some(2), "its program is another one now: {}", changed.out);
+    assert_eq!(place.run(&["trust", "mine.yaml"]).code, Some(0));
+    assert_eq!(place.run(&["trust", "--revoke", "mine.yaml"]).code, Some(0));
+    assert_eq!(place.run(&["run", "mine.yaml"]).code, Some(2));
+    place.assert_nothing_left();
 }

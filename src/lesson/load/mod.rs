@@ -42,6 +42,10 @@ impl Source {
         Self { file: file.into(), text: text.into(), elsewhere: None }
     }
 
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// The same file, some parts of which stand in another.
     pub fn with_parts_of(&self, other: &Self, parts: Vec<Path>) -> Self {
         Self { elsewhere: Some(Arc::new((parts, other.clone()))), ..self.clone() }

@@ -1,21 +1,25 @@
 //! Who takes part: processes, and the actors that live in them.
 
-use std::{collections::HashSet, ops::RangeInclusive, sync::Arc};
+use std::{collections::HashSet, ops::RangeInclusive, path::PathBuf, sync::Arc};
 
 use indexmap::IndexMap;
 
 use super::{
     super::{
         error::{ALIKE, Mistake, Path, did_you_mean, nearest},
-        expr::Scope,
-        model::{Client, Count, Params},
+        expr::{Scope, Template},
+        lab_kind::LabKind,
+        model::{Client, Count, Params, Speaks},
     },
     compile::Compiler,
     number,
     program::Program,
     settled::values,
 };
-use crate::{log::Actor, text::both};
+use crate::{
+    log::{Actor, Product},
+    text::both,
+};
 
 /// A process of a run.
 #[derive(Debug, Clone)]
@@ -23,10 +27,19 @@ pub struct ClientPlan {
     pub name: String,
     /// The name that the lesson gives the group that it belongs to: `P` for `P1`.
     pub group: String,
-    /// The program that it is, and its arguments, where it is one that a user brought.
-    pub exec: Option<Vec<String>>,
+    /// The program that it is, where it is none of the lesson's `programs`.
+    pub exec: Option<Exec>,
     /// Its actors: indices into the scenario's actors. None where a group came to nobody, which has no process.
     pub actors: std::ops::Range<usize>,
+}
+
+/// A program that is not of the lesson's language.
+#[derive(Debug, Clone)]
+pub struct Exec {
+    /// The command and its arguments.
+    pub words: Vec<String>,
+    /// The directory of the lesson that names it. None where the user named it.
+    pub beside: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone)]
@@ -74,8 +87,10 @@ pub(crate) fn plan(
         let compile = |name: &str, at: &str| {
             compiler.compile((name, &path.key(at)), &program_path(name), &client.with).map(Arc::new)
         };
+        let outside = outside(client, &params, &compiler.lab, &path)?;
         // What each process runs: a suffix for the actor's name, and its program.
         let threads: Vec<(String, Arc<Program>)> = match (&client.runs, client.named_threads.is_empty()) {
+            _ if let Some((_, program)) = &outside => vec![(String::new(), Arc::clone(program))],
             (Some(program), true) => {
                 let program = compile(program, "runs")?;
                 match threads.or(crowd) {
@@ -140,7 +155,8 @@ pub(crate) fn plan(
                 actors.push(ActorPlan { actor, program: Arc::clone(program), scope: Scope::new(names) });
             }
             let actors = first..actors.len();
-            processes.push(ClientPlan { name, group: group.clone(), exec: None, actors });
+            let exec = outside.as_ref().map(|(exec, _)| exec.clone());
+            processes.push(ClientPlan { name, group: group.clone(), exec, actors });
         }
     }
     let mut seen = HashSet::new();
@@ -152,6 +168,59 @@ pub(crate) fn plan(
         ));
     }
     Ok((processes, actors))
+}
+
+/// The program that a client is by itself, and what is known of it before it runs.
+fn outside(
+    client: &Client,
+    params: &Params,
+    lab: &LabKind,
+    path: &Path,
+) -> Result<Option<(Exec, Arc<Program>)>, Mistake> {
+    if client.exec.is_empty() {
+        let alone = client.speaks.is_some() || !client.moves.is_empty() || !client.locks.is_empty();
+        let message = both!("a client without `exec`", "客户端没有写 `exec`");
+        let help = both!(
+            "`speaks`, `moves` and `locks` tell of a program that `exec` starts",
+            "`speaks`、`moves` 和 `locks` 描述的是 `exec` 启动的程序"
+        );
+        return if alone { Err(Mistake::new(path, message).help(help)) } else { Ok(None) };
+    }
+    let path = path.key("exec");
+    if client.runs.is_some()
+        || !client.named_threads.is_empty()
+        || client.threads.is_some()
+        || client.crowd.is_some()
+    {
+        let message = both!(
+            "a client with `exec` is one process, and has no other program",
+            "写了 `exec` 的客户端就是一个进程，没有别的程序"
+        );
+        return Err(Mistake::new(&path, message).help(both!(
+            "`{{ exec: [COMMAND, ARGUMENT], speaks: redis }}`, perhaps with `processes`",
+            "`{{ exec: [命令, 参数], speaks: redis }}`，还可以加上 `processes`"
+        )));
+    }
+    if client.speaks != Some(Speaks::Redis) || lab.servers().len() != 1 || !lab.has(Product::Redis) {
+        let message = both!(
+            "a program needs `speaks: redis`, and a lab of one Redis server",
+            "程序需要写 `speaks: redis`，并且 lab 是单台 Redis"
+        );
+        return Err(Mistake::new(&path, message));
+    }
+    let names = Scope::new(values(params)).value();
+    let word = |(n, word): (usize, &String)| {
+        let filled = Template::parse(word).and_then(|template| Ok(template.render(&names)?));
+        filled.map_err(|error| Mistake::new(&path.index(n), error))
+    };
+    let words = client.exec.iter().enumerate().map(word).collect::<Result<_, _>>()?;
+    let program = Program {
+        outside: true,
+        labels: client.moves.iter().map(|label| label.to_ascii_uppercase()).collect(),
+        locks: client.locks.iter().cloned().collect(),
+        ..Program::default()
+    };
+    Ok(Some((Exec { words, beside: None }, Arc::new(program))))
 }
 
 /// How many a client stands for, where it says so.

@@ -25,7 +25,10 @@ impl Scenario {
         let params: BTreeMap<&String, Value> = params.map(|(name, param)| (name, param.into())).collect();
         let setup = self.setup.iter().map(|setup| json!([verb(&setup.verb), setup.on]));
         let clients = variant.clients.as_ref().unwrap_or(&lesson.clients);
-        let clients = clients.iter().map(|(name, client)| json!([name, pairs(&client.with)]));
+        let clients = clients.iter().map(|(name, client)| {
+            let known = json!([name, pairs(&client.with)]);
+            if client.exec.is_empty() { known } else { json!([known, client.exec]) }
+        });
         let mut before: Option<&Arc<Program>> = None;
         let actors = self.actors.iter().map(|plan| {
             let actor = &plan.actor;

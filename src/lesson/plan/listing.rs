@@ -82,7 +82,7 @@ pub fn listings(scenario: &Scenario) -> Vec<Listing> {
 /// The command line of a program that a user brought: its text is not known.
 fn command(scenario: &Scenario, plan: &ActorPlan) -> Option<Line> {
     let client = scenario.clients.iter().find(|client| client.name == plan.actor.client)?;
-    let words = vec![(Tone::Command, client.exec.as_ref()?.join(" "))];
+    let words = vec![(Tone::Command, client.exec.as_ref()?.words.join(" "))];
     Some(Line { depth: 0, words, operation: None, script: None })
 }
 

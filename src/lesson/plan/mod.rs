@@ -23,7 +23,7 @@ pub(crate) mod story;
 
 pub use call::PlannedCall;
 pub use claims::{ACTOR_FUNCTIONS, Condition, FUNCTIONS, PlannedClaim};
-pub use clients::{ActorPlan, ClientPlan};
+pub use clients::{ActorPlan, ClientPlan, Exec};
 pub use commands::arities;
 pub(crate) use invariants::so;
 pub use invariants::{InvariantPlan, NeverPlan};
@@ -101,9 +101,14 @@ impl Scenario {
         self.actors.iter().any(|plan| plan.program.locks_files)
     }
 
-    /// Whether somebody is a program that a user brought.
+    /// Whether somebody is a program that is none of the lesson's `programs`.
     pub fn is_attached(&self) -> bool {
         self.clients.iter().any(|client| client.exec.is_some())
+    }
+
+    /// Whether the lesson, and not the user, names such programs.
+    pub fn brings_programs(&self) -> bool {
+        self.clients.iter().filter_map(|client| client.exec.as_ref()).any(|exec| exec.beside.is_some())
     }
 
     pub fn lab(&self) -> LabKind {
@@ -302,7 +307,10 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         its.key("programs").key(name)
     };
     let (plans, clients_path) = own_or(variant.clients.as_ref(), &lesson.clients, "clients", &at);
-    let (clients, actors) = clients::plan(plans, &clients_path, &params, &compiler, program_path)?;
+    let (mut clients, actors) = clients::plan(plans, &clients_path, &params, &compiler, program_path)?;
+    for exec in clients.iter_mut().filter_map(|client| client.exec.as_mut()) {
+        exec.beside = Some(loaded.directory());
+    }
     check_replacements(variant, &programs, loaded, &at)?;
     let (setup, setup_path) = own_or(variant.setup.as_ref(), &lesson.setup, "setup", &at);
     let setup = setup

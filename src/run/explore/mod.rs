@@ -146,6 +146,9 @@ pub async fn explore(
     bounds: &Bounds,
     watch: &(dyn Fn(&Progress) -> ControlFlow<()> + Sync),
 ) -> Result<Explored, ExploreError> {
+    if scenario.is_attached() {
+        return Err(EngineError::NotRepeated.into());
+    }
     if let Some(why) = scenario.lab().unexplorable() {
         return Err(ExploreError::Lab(why));
     }

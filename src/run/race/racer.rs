@@ -55,6 +55,9 @@ pub struct Racer {
 impl Racer {
     /// Starts the lab and the clients.
     pub async fn set_up(scenario: &Scenario, options: &LabOptions) -> Result<Self, EngineError> {
+        if scenario.is_attached() {
+            return Err(EngineError::NotRepeated);
+        }
         let (tempo, watched) = watch::channel(Tempo::Jump);
         let director = Director::set_up(scenario.clone(), options, 0, watched, None).await?;
         Ok(Self {

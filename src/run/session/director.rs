@@ -72,7 +72,7 @@ impl Director {
         let recorder = Recorder::new(clock.clone(), listener);
         let actors = Actors::new(&scenario, seed);
         let limits = Limits::of(scenario.lab(), clock.kind());
-        let attached = scenario.is_attached();
+        let attached = scenario.is_attached() && !scenario.brings_programs();
         let mut director = Self {
             scenario,
             harness,
@@ -84,7 +84,7 @@ impl Director {
             leap: Duration::ZERO,
             governor: Governor::default(),
             line: 0,
-            // Programs that users brought have no story.
+            // Programs that users bring have no story.
             left_story: attached,
             invariants,
             pending: super::pending::PendingOperations::default(),

@@ -4,6 +4,7 @@ use crate::{
     clock::ClockError,
     lab::LabError,
     lesson::LessonError,
+    run::attach::NOT_EXPLORED,
     text::{Lang, Text},
 };
 
@@ -35,6 +36,15 @@ pub enum EngineError {
     CalledOff,
     #[error("the client process `{client}` could not start: {why}")]
     ClientNotReady { client: String, why: String },
+    /// The lesson starts programs, and the user has not allowed it, or not as it is now.
+    #[error(
+        "the lesson {file} starts programs on this machine, with all your rights: {commands}\n\
+         Read it and them. If you want that: lockstep trust {file}"
+    )]
+    NotTrusted { file: String, commands: String },
+    /// Repeating was asked for, of a lesson whose programs need not do the same twice.
+    #[error("{}", NOT_EXPLORED.text(&[]).en)]
+    NotRepeated,
 }
 
 impl EngineError {
@@ -58,6 +68,11 @@ impl EngineError {
             Self::ClientNotReady { client, why } => {
                 format!("客户端进程 `{client}` 无法启动：{why}")
             }
+            Self::NotTrusted { file, commands } => format!(
+                "课程 {file} 会在这台机器上以你的全部权限运行程序：{commands}\n\
+                 请先读一读它们。如果确定要运行：lockstep trust {file}"
+            ),
+            Self::NotRepeated => NOT_EXPLORED.text(&[]).zh,
         };
         Text { en: self.to_string(), zh }
     }
@@ -74,7 +89,7 @@ impl EngineError {
     /// start may help.
     pub fn is_server(&self) -> bool {
         match self {
-            Self::Lesson(_) => false,
+            Self::Lesson(_) | Self::NotTrusted { .. } | Self::NotRepeated => false,
             Self::Lab(error) => error.is_server(),
             _ => true,
         }

@@ -21,7 +21,7 @@ use crate::{
         protocol::{Request, Response, ServerAddress},
     },
     lab::{Lab, LabError, LabOptions, Link, LinkAddress, LinkState, Process, ProcessProblem},
-    lesson::{Millis, Scenario},
+    lesson::{Millis, Scenario, plan::Exec},
     log::{ActorId, FILES, LinkId, Product, ServerInfo, ServerState},
     program::actor_id,
 };
@@ -90,6 +90,7 @@ impl Harness {
         scenario: &Scenario,
         options: &LabOptions,
     ) -> Result<(Self, Sessions), EngineError> {
+        check_trusted(scenario, options)?;
         let lab = Lab::start_with(scenario.lab(), &scenario.settings(), options).await?;
         let health = lab.health();
         supervised(&health, Self::enter(scenario, lab)).await
@@ -130,11 +131,11 @@ impl Harness {
                     password: info.password.clone(),
                 });
             }
-            if let Some(words) = &plan.exec {
+            if let Some(exec) = &plan.exec {
                 let link = lab.link(&plan.name, &server).await?;
                 let actor = actor_id(plan.actors.start);
                 let program = Attached { n, actor, server: &server, link };
-                clients.push(program.enter(&mut lab, &plan.name, words, sender.clone()).await?);
+                clients.push(program.enter(&mut lab, &plan.name, exec, sender.clone()).await?);
                 continue;
             }
             for sentinel in scenario.lab().sentinels() {
@@ -424,6 +425,17 @@ impl Harness {
     }
 }
 
+/// Programs that a lesson brings are started only where the user has allowed that lesson, as it is.
+fn check_trusted(scenario: &Scenario, options: &LabOptions) -> Result<(), EngineError> {
+    let loaded = &scenario.loaded;
+    let is_trusted = || loaded.digest().is_ok_and(|digest| options.trusted.contains(&digest));
+    if !scenario.brings_programs() || is_trusted() {
+        return Ok(());
+    }
+    let commands: Vec<String> = loaded.commands().iter().map(|words| words.join(" ")).collect();
+    Err(EngineError::NotTrusted { file: loaded.source.file.clone(), commands: commands.join("; ") })
+}
+
 /// A program that a user brought as a client, before it has started.
 struct Attached<'a> {
     /// Which client it is.
@@ -439,13 +451,13 @@ impl Attached<'_> {
         self,
         lab: &mut Lab,
         name: &str,
-        words: &[String],
+        exec: &Exec,
         sender: mpsc::UnboundedSender<Arrived>,
     ) -> Result<Client, EngineError> {
         let Self { n, actor, server, link } = self;
         let failed = |source| LabError::Link { link: format!("{name}->{server}"), source };
         let (listener, address) = gate::listen().await.map_err(failed)?;
-        let (process, output, threads) = lab.spawn_program(name, words, address)?;
+        let (process, output, threads) = lab.spawn_program(name, exec, address)?;
         let (tell, mut told) = mpsc::unbounded_channel();
         let program = Program {
             actor,

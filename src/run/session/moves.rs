@@ -27,7 +27,8 @@ impl Director {
         match self.send(turn.actor, path).await? {
             Some(op) => self.await_reply(op, path).await,
             None => Ok(()),
-        }
+        }?;
+        self.settle_outside(path).await
     }
 
     /// An actor's next operation, whatever it is, to its reply; or until it is known to wait inside its server.
@@ -43,7 +44,9 @@ impl Director {
     pub(crate) async fn prepare(&mut self, turn: &Turn, path: &Path) -> Result<(), EngineError> {
         self.must_run(turn.actor, &format!(".{}", turn.label), path)?;
         let name = self.name(turn.actor).to_owned();
-        while let Some(until) = self.actors[turn.actor].waits_until() {
+        while !self.actors[turn.actor].is_ready()
+            && let Some(until) = self.actors[turn.actor].waits_until()
+        {
             self.pass_until(until, &[], path).await?;
         }
         let but = match self.actors[turn.actor].state() {
@@ -267,6 +270,9 @@ impl Director {
                         self.settle(path).await?;
                         self.observe().await?;
                     }
+                }
+                State::Outside { .. } if let Some(until) = self.actors[actor].waits_until() => {
+                    self.pass_until(until, &[], path).await?;
                 }
                 State::InFlight { .. }
                 | State::Taking { .. }

@@ -154,7 +154,7 @@ impl Director {
     }
 
     /// What programs from outside do when their time comes is known when they have done it.
-    async fn settle_outside(&mut self, path: &Path) -> Result<(), EngineError> {
+    pub(crate) async fn settle_outside(&mut self, path: &Path) -> Result<(), EngineError> {
         if self.scenario.is_attached() { Box::pin(self.settle(path)).await } else { Ok(()) }
     }
 
