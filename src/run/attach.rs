@@ -7,7 +7,7 @@ use super::{
     LessonChoice, Runs,
     batch::{Batch, Control},
     explore::Bounds,
-    session::{self, Session},
+    session::{self, NOT_REPEATED, Session},
 };
 use crate::{
     lab::LabOptions,
@@ -17,7 +17,7 @@ use crate::{
         plan::{Exec, Program},
     },
     log::Log,
-    text::{Text, Words},
+    text::Text,
     verdict::why,
 };
 
@@ -26,12 +26,6 @@ pub const PROGRAMS: Range<usize> = 1..17;
 
 /// The only variant.
 const VARIANT: &str = "free";
-
-pub(crate) const NOT_EXPLORED: Words = Words::new(
-    "races and searches repeat a run many times, and a program need not do the same twice: they are for lessons whose \
-     clients do what their `programs` say",
-    "竞争和穷举要把一次运行重复很多遍，而外部程序每次未必一样：它们只用于客户端按 `programs` 行事的课程",
-);
 
 const LESSON: &str = r#"
 format: 1
@@ -93,11 +87,11 @@ impl Runs for Attached {
     }
 
     fn race(&self, _: &LessonChoice, races: u64) -> Batch {
-        Batch::failed(NOT_EXPLORED.text(&[]), Control { races, stopped: false })
+        Batch::failed(NOT_REPEATED.text(&[]), Control { races, stopped: false })
     }
 
     fn explore(&self, _: &LessonChoice, _: &Bounds) -> Batch {
-        Batch::failed(NOT_EXPLORED.text(&[]), Control::default())
+        Batch::failed(NOT_REPEATED.text(&[]), Control::default())
     }
 
     fn why(&self, _: &LessonChoice, log: &Log) -> Option<Text> {

@@ -4,9 +4,14 @@ use crate::{
     clock::ClockError,
     lab::LabError,
     lesson::LessonError,
-    run::attach::NOT_EXPLORED,
-    text::{Lang, Text},
+    text::{Lang, Text, Words},
 };
+
+pub(crate) const NOT_REPEATED: Words = Words::new(
+    "races and searches repeat a run many times, and a program need not do the same twice: they are for lessons whose \
+     clients do what their `programs` say",
+    "竞争和穷举要把一次运行重复很多遍，而外部程序每次未必一样：它们只用于客户端按 `programs` 行事的课程",
+);
 
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
@@ -43,7 +48,7 @@ pub enum EngineError {
     )]
     NotTrusted { file: String, commands: String },
     /// Repeating was asked for, of a lesson whose programs need not do the same twice.
-    #[error("{}", NOT_EXPLORED.text(&[]).en)]
+    #[error("{}", NOT_REPEATED.text(&[]).en)]
     NotRepeated,
 }
 
@@ -72,7 +77,7 @@ impl EngineError {
                 "课程 {file} 会在这台机器上以你的全部权限运行程序：{commands}\n\
                  请先读一读它们。如果确定要运行：lockstep trust {file}"
             ),
-            Self::NotRepeated => NOT_EXPLORED.text(&[]).zh,
+            Self::NotRepeated => NOT_REPEATED.text(&[]).zh,
         };
         Text { en: self.to_string(), zh }
     }

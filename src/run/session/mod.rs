@@ -25,6 +25,7 @@ pub(crate) mod supervision;
 pub(crate) mod time;
 
 pub use error::EngineError;
+pub(crate) use error::NOT_REPEATED;
 pub use handle::{Command, Session, Update};
 pub use live::{branch, open};
 pub use replay::replay;
