@@ -66,7 +66,7 @@ pub(crate) fn trust(global: &Global, args: &TrustArgs) -> Result<u8, Failure> {
     if global.json {
         print::json(&json!({ "file": path, "commands": commands, "files": files, "trusted": true }))?;
     } else {
-        let commands: String = commands.iter().map(|command| format!("\n  {command}")).collect();
+        let commands = format!("\n  {}", commands.join("\n  "));
         print::line(&words::TRUSTED.with(lang, &[&commands, &files.join(", ")]))?;
     }
     Ok(OK)

@@ -84,8 +84,12 @@ pub struct Scenario {
 impl Scenario {
     /// Resolves a variant. `overrides` are the user's `--set name=value`.
     pub fn plan(loaded: &Arc<Loaded>, variant: &str, overrides: &Params) -> Result<Self, LessonError> {
-        within_allowance(|| resolve(loaded, variant, overrides))
-            .map_err(|mistake| loaded.source.place(&mistake))
+        let mut scenario = within_allowance(|| resolve(loaded, variant, overrides))
+            .map_err(|mistake| loaded.source.place(&mistake))?;
+        for exec in scenario.clients.iter_mut().filter_map(|client| client.exec.as_mut()) {
+            exec.beside = Some(loaded.directory());
+        }
+        Ok(scenario)
     }
 
     /// The variant as its author wrote it.
@@ -307,10 +311,7 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         its.key("programs").key(name)
     };
     let (plans, clients_path) = own_or(variant.clients.as_ref(), &lesson.clients, "clients", &at);
-    let (mut clients, actors) = clients::plan(plans, &clients_path, &params, &compiler, program_path)?;
-    for exec in clients.iter_mut().filter_map(|client| client.exec.as_mut()) {
-        exec.beside = Some(loaded.directory());
-    }
+    let (clients, actors) = clients::plan(plans, &clients_path, &params, &compiler, program_path)?;
     check_replacements(variant, &programs, loaded, &at)?;
     let (setup, setup_path) = own_or(variant.setup.as_ref(), &lesson.setup, "setup", &at);
     let setup = setup
