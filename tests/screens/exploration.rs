@@ -5,11 +5,14 @@ use std::{sync::Arc, time::Duration};
 
 use crossterm::event::KeyCode;
 use lockstep::{
-    clock::ClockKind,
-    log::{ActorId, Choice},
+    clock::{ClockKind, LessonTime},
+    log::{ActorId, Choice, Event as Happened, EventKind, HistoryEntry, KeyValue, Stop},
     run::{
         batch::{BatchUpdate, Finding},
-        explore::{Bounds, CarriedOut, Explored, Failing, OutcomeSeen, Progress, Stuck, StuckOrders},
+        explore::{
+            Bounds, CarriedOut, ClientPlace, Explored, Failing, OutcomeSeen, Progress, ServerContents,
+            StateGraph, StateNode, StateStep, Stuck, StuckOrders, Whereabouts,
+        },
         race::{Invariant, LockFate, Outcome},
     },
     text::Lang,
@@ -47,6 +50,7 @@ fn found(broken: bool, complete: bool) -> BatchUpdate {
         states_left: 0,
         bytes: 0,
         full: false,
+        graph: None,
         cut: 0,
         violations: if broken { 12 } else { 0 },
         broken: broken.then(|| ("overlap: lock".to_owned(), 12)).into_iter().collect(),
@@ -341,6 +345,130 @@ fn the_shortest_order_is_stepped_through() {
         }
         stand.press('q');
         assert_eq!(stand.rows(), before);
+    }
+}
+
+/// Two buyers who look and then buy: the beginning, after A's look, and after both have bought.
+fn graph() -> StateGraph {
+    let client = |name: &str, place, holds: &[&str]| ClientPlace {
+        name: name.to_owned(),
+        place,
+        holds: holds.iter().map(|lock| (*lock).to_owned()).collect(),
+        frozen: false,
+    };
+    let before = |label: &str| Whereabouts::Before(label.to_owned());
+    let servers = |value: &str| {
+        let lease = Some(Duration::from_secs(3));
+        let keys = vec![("lock".to_owned(), KeyValue::String(value.to_owned()), lease)];
+        vec![ServerContents { name: "redis".to_owned(), keys }]
+    };
+    let step = |words: &str, actor, to| StateStep {
+        words: words.to_owned(),
+        to,
+        events: vec![
+            Happened { at: LessonTime::ZERO, kind: EventKind::Chose(Choice::Move { actor: ActorId(actor) }) },
+            Happened { at: LessonTime::ZERO, kind: EventKind::Stop { item: 0, stop: Stop::Move } },
+        ],
+        takes: Duration::ZERO,
+    };
+    let state = |value, clients, broken, steps| StateNode { servers: servers(value), clients, broken, steps };
+    let both = |place: &dyn Fn(&str) -> Whereabouts| {
+        vec![client("A", place("A"), &[]), client("B", place("B"), &[])]
+    };
+    StateGraph {
+        beginning: Vec::new(),
+        states: vec![
+            state(
+                "0",
+                both(&|_| before("check")),
+                vec![],
+                vec![step("A.check", 0, 1), step("B.check", 1, 1)],
+            ),
+            state(
+                "A-1",
+                vec![
+                    client("A", before("work"), &["lock"]),
+                    client("B", Whereabouts::Waits(Duration::from_millis(1300)), &[]),
+                ],
+                vec![],
+                vec![step("+1.3 s", 0, 2)],
+            ),
+            state(
+                "B-1",
+                vec![
+                    client("A", Whereabouts::Dead, &["lock"]),
+                    client("B", Whereabouts::Finished, &["lock"]),
+                ],
+                vec![0],
+                vec![],
+            ),
+        ],
+    }
+}
+
+#[test]
+fn the_states_of_a_small_search_are_walked_through_with_the_arrows() {
+    for (lang, first, ends, broken, back) in [
+        (Lang::En, "State 1 of 3", "Orders end here.", "Two clients hold the lock", "Nobody has moved yet."),
+        (Lang::Zh, "状态 1/3", "到此结束。", "两个客户端同时持有锁", "还没有任何人走一步。"),
+    ] {
+        for size in SIZES {
+            let mut stand = searching(lang, size);
+            let BatchUpdate::Found(mut finding) = found(true, true) else { panic!("a search that is over") };
+            finding.explored.graph = Some(graph());
+            stand.batch_update(BatchUpdate::Found(finding));
+            let before = stand.rows();
+            stand.press('g');
+            for words in [first, "lock  \"0\"", "A.check", "▸", back] {
+                assert!(stand.shows(words), "{words} {size:?}: {:#?}", stand.rows());
+            }
+            stand.assert_whole();
+            stand.key(KeyCode::Down);
+            stand.key(KeyCode::Right);
+            for words in ["lock  \"A-1\"", "1.300 s", "+1.3 s", "B.check", "✗"] {
+                assert!(stand.shows(words), "{words} {size:?}: {:#?}", stand.rows());
+            }
+            stand.key(KeyCode::Right);
+            for words in [ends, broken, "B.check → +1.3 s"] {
+                assert!(stand.shows(words), "{words} {size:?}: {:#?}", stand.rows());
+            }
+            stand.assert_whole();
+            // There is nothing to go on to, and one can go back.
+            stand.key(KeyCode::Right);
+            assert!(stand.shows(ends));
+            stand.key(KeyCode::Left);
+            stand.key(KeyCode::Left);
+            stand.key(KeyCode::Left);
+            assert!(stand.shows(first) && stand.shows(back), "{:#?}", stand.rows());
+            stand.press('q');
+            assert_eq!(stand.rows(), before);
+        }
+    }
+}
+
+/// What was done on the way is done again on a fresh lab, and free play goes on there.
+#[test]
+fn from_any_state_one_goes_on_by_hand() {
+    let mut stand = searching(Lang::En, (100, 30));
+    let BatchUpdate::Found(mut finding) = found(true, true) else { panic!("a search that is over") };
+    finding.explored.graph = Some(graph());
+    stand.batch_update(BatchUpdate::Found(finding));
+    stand.press('g');
+    stand.key(KeyCode::Down);
+    stand.key(KeyCode::Right);
+    stand.key(KeyCode::Enter);
+    assert!(matches!(stand.app.mode(), Mode::Learning(_)));
+    let pasts = stand.runs.pasts.borrow();
+    let past = pasts.last().expect("a branch");
+    assert_eq!(past.history(past.len()), [HistoryEntry::Choice(Choice::Move { actor: ActorId(1) })]);
+}
+
+#[test]
+fn states_that_are_not_known_cannot_be_walked_through() {
+    for (lang, words) in [(Lang::En, "at most 60"), (Lang::Zh, "不超过 60")] {
+        let mut stand = explored(lang, (100, 30));
+        stand.press('g');
+        assert!(stand.shows(words), "{:#?}", stand.rows());
     }
 }
 

@@ -22,6 +22,7 @@ fn home(places: &[Place]) -> &'static str {
         Place::Races => "races",
         Place::Single => "one run of many",
         Place::Exploration => "every order",
+        Place::States => "the states",
         Place::Page => "pages",
         Place::Decks => "the interview",
         Place::Card => "a card",

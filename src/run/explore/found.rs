@@ -2,7 +2,7 @@
 
 use std::{cmp::Ordering, sync::Arc, time::Duration};
 
-use super::{ExploreError, Pick, Stuck, search::is_shorter, workers::Searched};
+use super::{ExploreError, Pick, StateGraph, Stuck, search::is_shorter, workers::Searched};
 use crate::{
     lab::LabOptions,
     lesson::Scenario,
@@ -26,6 +26,8 @@ pub struct Explored {
     pub bytes: u64,
     /// Whether the search ended because they took as much as they may.
     pub full: bool,
+    /// All states, where they were asked for and are few.
+    pub graph: Option<StateGraph>,
     /// Orders of both that were cut at the bound.
     pub cut: u128,
     /// Orders of both that broke something.
@@ -206,6 +208,7 @@ pub(crate) fn report(scenario: &Scenario, (found, complete, wall): Searched) -> 
         states_left: found.states_left,
         bytes: found.bytes,
         full: found.full,
+        graph: found.graph,
         cut: found.cut,
         violations: found.violations,
         broken: found.by_invariant.into_iter().map(|(n, orders)| (name(n), orders)).collect(),

@@ -8,12 +8,14 @@
 //! | `search.rs` | depth first, one order of each trace: where states cannot be told apart or not be put back |
 //! | `trace.rs` | equivalent orders: how many, and the first of them |
 //! | `workers.rs` | several searches at once |
+//! | `graph.rs` | all states of a small search, to be walked through |
 //! | `progress.rs` | how far they are |
 //! | `found.rs` | what was found, in the lesson's names |
 
 pub(crate) mod execution;
 pub(crate) mod explorer;
 pub(crate) mod found;
+pub(crate) mod graph;
 pub(crate) mod progress;
 pub(crate) mod recurrence;
 pub(crate) mod search;
@@ -30,6 +32,7 @@ pub(crate) use execution::carry_out::carry_out;
 pub(crate) use explorer::{Broken, Ending, Explorer, StepFootprint};
 pub use explorer::{Pick, Stuck};
 pub use found::{BrokenInvariant, CarriedOut, Explored, OutcomeSeen, StuckOrders, Unavoidable};
+pub use graph::{ClientPlace, MOST_STATES, ServerContents, StateGraph, StateNode, StateStep, Whereabouts};
 pub use progress::Progress;
 
 pub use crate::lesson::{Failing, MOST_FAULTS, MOST_MOVES, MOVES, MayFail};
@@ -61,6 +64,8 @@ pub struct Bounds {
     pub share: bool,
     /// Whether clients that nothing tells apart stand for each other where orders are counted by states.
     pub symmetry: bool,
+    /// Whether all states are told, where orders are counted by states and these are few.
+    pub graph: bool,
     /// Whether programs run in Lockstep's own process where that is enough.
     pub in_process: bool,
     /// How many search at once, each on a lab of its own.
@@ -83,6 +88,7 @@ impl Default for Bounds {
             prune: true,
             share: true,
             symmetry: true,
+            graph: false,
             in_process: true,
             workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             confirmed_within: None,

@@ -9,7 +9,7 @@
 use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
 
 use super::{
-    ExploreError,
+    ExploreError, StateGraph,
     explorer::{Ending, Explorer, Pick, StepFootprint, Stuck},
     trace::{self, Taken},
 };
@@ -65,6 +65,8 @@ pub struct Found {
     pub bytes: u64,
     /// Whether the search ended because they take as much as they may.
     pub full: bool,
+    /// All of them, where they were asked for and are few.
+    pub graph: Option<StateGraph>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::{
-    Bounds, ExploreError, Failing, MOST_MOVES, MayFail, Progress,
+    Bounds, ExploreError, Failing, MOST_MOVES, MOST_STATES, MayFail, Progress,
     search::{self, End, Found, Subtree},
     states,
 };
@@ -251,6 +251,13 @@ impl Work {
             if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let found = states::search(&mut space, &self.bounds, self.began, &mut report);
+        drop(space);
+        let found = found.and_then(|(mut found, complete)| {
+            if self.bounds.graph && complete && found.states <= MOST_STATES as u64 {
+                found.graph = explorer.graph()?;
+            }
+            Ok((found, complete))
+        });
         Some(if self.stopped() && found.is_err() { Ok((Found::default(), false)) } else { found })
     }
 

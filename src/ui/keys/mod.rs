@@ -76,6 +76,10 @@ pub enum Action {
     Races(bool),
     /// The shortest order of the next broken invariant, or of the one before.
     Broken(bool),
+    /// Into the states of a search.
+    States,
+    /// The chosen step to another state, or the last one back.
+    Walk(bool),
     Crowd,
     Lens,
     /// Columns further right, or further left.
@@ -137,6 +141,8 @@ pub enum Place {
     /// One of many races, or of all orders.
     Single,
     Exploration,
+    /// The states of a small search, one by one.
+    States,
     /// A page over a screen: the help.
     Page,
     /// What the interview can ask, and what came of a round.
@@ -156,7 +162,7 @@ pub enum Place {
 
 impl Place {
     /// All of them, in the order in which they are written about.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Lesson,
         Self::Asked,
         Self::Free,
@@ -169,6 +175,7 @@ impl Place {
         Self::Comparison,
         Self::Races,
         Self::Exploration,
+        Self::States,
         Self::Single,
         Self::Catalogue,
         Self::Variants,

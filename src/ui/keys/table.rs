@@ -4,7 +4,8 @@ use super::{
     Action, Erase, Hint,
     Place::{
         self, Asked, Branches, Card, Catalogue, Class, Comparison, Decks, Everywhere, Exploration, Field,
-        Free, Kata, Lanes, Lesson, Notes, Page, Program, Races, Servers, Single, Story, Variants, Wire,
+        Free, Kata, Lanes, Lesson, Notes, Page, Program, Races, Servers, Single, States, Story, Variants,
+        Wire,
     },
     Row,
 };
@@ -20,6 +21,7 @@ const SCROLLED: &[Place] = &[
     Comparison,
     Races,
     Exploration,
+    States,
     Story,
     Lanes,
     Servers,
@@ -221,6 +223,15 @@ pub const TABLE: &[Row] = &[
     act("prune", Action::Prune, &["p"], &[Exploration],
         ("leave out orders that are sure to come to the same, or try them all", "略去必定等价的顺序，或逐一试遍"))
         .hints(&[hint(Exploration, 5, "leave out", "略去等价")]),
+    act("states", Action::States, &["g"], &[Exploration],
+        ("walk through the states, where they are few", "逐个查看各个状态（状态不多时）"))
+        .hints(&[hint(Exploration, 7, "states", "状态")]),
+    act("next-state", Action::Walk(true), &["right", "l"], &[States], ("take the chosen step", "走选中的一步"))
+        .fold(1, "take the chosen step, or the last one back", "走选中的一步，或退回一步")
+        .hints(&[pair(States, 2, "step, back", "走一步、退一步")]),
+    act("previous-state", Action::Walk(false), &["left", "h"], &[States], ("take the last step back", "退回一步")),
+    act("play-on", Action::Open, &["enter"], &[States], ("go on by hand from here: free play", "从这里起自己操作：自由模式"))
+        .hints(&[hint(States, 1, "go on by hand", "从这里自己操作")]),
 
     // The interview.
     act("reveal", Action::Open, &["space", "enter", "right"], &[Card], ("show the answer, then what is asked next", "显示答案，再显示追问"))
@@ -259,7 +270,7 @@ pub const TABLE: &[Row] = &[
     act("up", Action::Move(-1), &["up", "k"], SCROLLED, ("up", "向上"))
         .fold(3, "choose a line, or scroll", "选择一行，或滚动")
         .hints(&[pair(Catalogue, 9, "choose", "选择"), pair(Variants, 2, "choose", "选择"),
-            pair(Page, 1, "scroll", "滚动"), pair(Decks, 3, "choose", "选择"), pair(Card, 8, "scroll", "滚动"), pair(Branches, 2, "choose", "选择"), pair(Comparison, 11, "lanes", "滚动时间线"), pair(Field, 2, "choose", "选择"), pair(Races, 2, "choose", "选择"), pair(Exploration, 6, "choose", "选择")]),
+            pair(Page, 1, "scroll", "滚动"), pair(Decks, 3, "choose", "选择"), pair(Card, 8, "scroll", "滚动"), pair(Branches, 2, "choose", "选择"), pair(Comparison, 11, "lanes", "滚动时间线"), pair(Field, 2, "choose", "选择"), pair(Races, 2, "choose", "选择"), pair(Exploration, 6, "choose", "选择"), pair(States, 3, "choose", "选择")]),
     act("down", Action::Move(1), &["down", "j"], SCROLLED, ("down", "向下")),
     act("page-up", Action::Page(-1), &["pageup"], SCROLLED, ("a page up", "上翻"))
         .hints(&[pair(Catalogue, 8, "read", "翻看"), pair(Comparison, 12, "verdicts", "滚动结论")]),
@@ -283,11 +294,11 @@ pub const TABLE: &[Row] = &[
         ("next theme: as the terminal, dark, light, high contrast", "换主题：跟随终端、深色、浅色、高对比度")),
     act("help", Action::Help, &["?", "f1"], &[Everywhere], ("help: the keys, and how to read the lanes", "帮助：按键与图例"))
         .hints(&[hint(Catalogue, 4, "help", "帮助"), hint(Variants, 4, "help", "帮助"),
-            hint(Lesson, 6, "help", "帮助"), hint(Free, 7, "help", "帮助"), hint(Comparison, 10, "help", "帮助"), hint(Races, 7, "help", "帮助"), hint(Single, 7, "help", "帮助"), hint(Exploration, 8, "help", "帮助"), hint(Kata, 7, "help", "帮助")]),
+            hint(Lesson, 6, "help", "帮助"), hint(Free, 7, "help", "帮助"), hint(Comparison, 10, "help", "帮助"), hint(Races, 7, "help", "帮助"), hint(Single, 7, "help", "帮助"), hint(Exploration, 8, "help", "帮助"), hint(States, 4, "help", "帮助"), hint(Kata, 7, "help", "帮助")]),
     act("leave", Action::Close, &["q", "esc"], &[Everywhere],
         ("back to where you came from", "返回上一层"))
         .hints(&[hint(Catalogue, 4, "quit", "退出"), hint(Variants, 5, "back", "返回"),
-            hint(Lesson, 7, "catalogue", "目录"), hint(Free, 8, "catalogue", "目录"), hint(Comparison, 6, "close", "关闭"), hint(Page, 2, "close", "关闭"), hint(Notes, 1, "close", "关闭"), hint(Kata, 4, "quit", "退出"), hint(Decks, 4, "back", "返回"), hint(Card, 7, "back", "返回"), hint(Branches, 3, "close", "关闭"), hint(Races, 5, "back", "返回"), hint(Single, 4, "back", "返回"), hint(Exploration, 2, "stop, back", "停止、返回")]),
+            hint(Lesson, 7, "catalogue", "目录"), hint(Free, 8, "catalogue", "目录"), hint(Comparison, 6, "close", "关闭"), hint(Page, 2, "close", "关闭"), hint(Notes, 1, "close", "关闭"), hint(Kata, 4, "quit", "退出"), hint(Decks, 4, "back", "返回"), hint(Card, 7, "back", "返回"), hint(Branches, 3, "close", "关闭"), hint(Races, 5, "back", "返回"), hint(Single, 4, "back", "返回"), hint(Exploration, 2, "stop, back", "停止、返回"), hint(States, 2, "back", "返回")]),
     act("quit", Action::Quit, &["Q", "ctrl-c"], &[Everywhere], ("quit Lockstep", "退出程序")),
 
     // A line of typed text.

@@ -24,3 +24,4 @@ pub mod progress;
 pub(crate) mod reading;
 pub mod reviews;
 pub mod screen;
+pub(crate) mod walk;

@@ -3,13 +3,13 @@
 
 use std::time::{Duration, Instant};
 
-use super::{browse::moved, screen::Failure};
+use super::{browse::moved, screen::Failure, walk::Walk};
 use crate::{
     log::Log,
     run::{
         LessonChoice,
         batch::{Batch, BatchUpdate, Control, Finding},
-        explore::{Bounds, CarriedOut, Failing, MOST_MOVES, Progress},
+        explore::{Bounds, CarriedOut, Failing, MOST_MOVES, Progress, StateGraph},
         race::{Invariant, Kind, MOST_RACES, Outcome, Pace, RaceInfo, RaceOutcomes},
     },
     text::Text,
@@ -43,6 +43,7 @@ impl ExplorationOptions {
             moves: self.moves,
             faults: fault.into_iter().collect(),
             prune: self.prune,
+            graph: true,
             ..Bounds::default()
         }
     }
@@ -100,6 +101,8 @@ pub struct Exploration {
     pub found: Option<Box<Finding>>,
     /// Which of the broken invariants is looked at, by place, once the learner goes through them.
     pub broken: Option<usize>,
+    /// While the learner walks through the states.
+    pub walk: Option<Walk>,
 }
 
 /// An order that breaks something, or in which somebody does not get to the end.
@@ -118,6 +121,26 @@ pub struct BreakingOrder<'a> {
 }
 
 impl Exploration {
+    /// All states, where they are few.
+    pub fn graph(&self) -> Option<&StateGraph> {
+        self.found.as_ref()?.explored.graph.as_ref()
+    }
+
+    /// Begins to walk through the states; false where they are not known.
+    pub fn enter_states(&mut self) -> bool {
+        let known = self.graph().is_some();
+        if known {
+            self.walk.get_or_insert_default();
+        }
+        known
+    }
+
+    /// The states, and where among them the learner is.
+    pub fn walking(&mut self) -> Option<(&StateGraph, &mut Walk)> {
+        let graph = self.found.as_ref()?.explored.graph.as_ref()?;
+        Some((graph, self.walk.as_mut()?))
+    }
+
     /// What is looked at: of each broken invariant its shortest order, and then the first of those that do not end. At first it
     /// is the shortest of all.
     pub fn breaking(&self) -> Option<BreakingOrder<'_>> {

@@ -2,6 +2,7 @@
 
 use super::{overlay, prelude::*};
 use crate::{
+    run::explore::MOST_STATES,
     text::Text,
     ui::{
         keys::map::KeyMap,
@@ -22,6 +23,7 @@ pub enum Notice {
     OneVariant,
     NoMoreRaces,
     NoOrder,
+    NoStates,
     RaceForgotten {
         id: String,
         variant: String,
@@ -48,6 +50,7 @@ impl Notice {
             Self::BackToCard => words::BACK_TO_CARD.with(lang, &[&keys.label("interview")]),
             Self::OneVariant => words::ONE_VARIANT.get(lang).to_owned(),
             Self::NoOrder => words::NO_ORDER.get(lang).to_owned(),
+            Self::NoStates => words::NO_STATES.with(lang, &[&MOST_STATES.to_string()]),
             Self::NoMoreRaces => words::NO_MORE_RACES.get(lang).to_owned(),
             Self::RaceForgotten { id, variant, seed } => {
                 words::RACE_FORGOTTEN.with(lang, &[id, variant, &seed.to_string()])

@@ -82,7 +82,7 @@ impl<'a> ServerPane<'_, 'a> {
     }
 }
 
-fn value(value: &KeyValue) -> String {
+pub(crate) fn value(value: &KeyValue) -> String {
     match value {
         KeyValue::String(text) => format!("\"{text}\""),
         KeyValue::Hash(fields) => {

@@ -33,6 +33,7 @@ pub const fn place(place: Place) -> Words {
         Place::Races => Words::new("Races of a variant", "方案的多次并发竞争"),
         Place::Single => Words::new("One run of many", "其中一次运行"),
         Place::Exploration => Words::new("Every order of moves", "所有执行顺序"),
+        Place::States => Words::new("The states of every order", "穷举的各个状态"),
         Place::Decks => Words::new("The interview: decks and results", "面试：选题与结果"),
         Place::Card => Words::new("A question of the interview", "面试中的一道题"),
         Place::Notes => Words::new("The teacher's notes", "教师备注"),

@@ -105,6 +105,24 @@ pub const SHORTEST: Words = Words::new("The shortest that goes wrong", "最短�
 pub const SHORTEST_YET: Words = Words::new("The shortest so far that goes wrong", "目前最短的出错顺序");
 pub const STUCK_ORDER: Words = Words::new("The first that does not end", "第一种走不到头的顺序");
 pub const NO_ORDER: Words = Words::new("No order that goes wrong was found.", "没有找到出错的顺序。");
+/// Walking through the states of a search: how many there may be.
+pub const NO_STATES: Words = Words::new(
+    "States can be walked through once the search is over, where there are at most {} of them.",
+    "搜索结束后，状态不超过 {} 个时才能逐个查看。",
+);
+pub const STATE_OF: Words = Words::new("State {} of {}", "状态 {}/{}");
+pub const STEPS_FROM_HERE: Words = Words::new("What may come next, and the way here", "下一步，以及来时的路");
+pub const TO_STATE: Words = Words::new("to state {}", "到状态 {}");
+pub const ORDERS_END_HERE: Words = Words::new("Orders end here.", "到此结束。");
+pub const AT_THE_BEGINNING: Words = Words::new("Nobody has moved yet.", "还没有任何人走一步。");
+pub const NO_KEYS: Words = Words::new("no key", "没有键");
+pub const BELIEVES_HOLDS: Words = Words::new("holds {}", "持有 {}");
+/// Where a client stands in its program.
+pub const STANDS_BEFORE: Words = Words::new("is before {}", "下一步是 {}");
+pub const STANDS_WAITING: Words = Words::new("waits for {}", "还要等 {}");
+pub const STANDS_AT_END: Words = Words::new("has come to the end", "已走到结尾");
+pub const STANDS_DEAD: Words = Words::new("is dead", "已经死亡");
+pub const STANDS_FROZEN: Words = Words::new("frozen: {}", "已冻结：{}");
 pub const THIS_ORDER: Words = Words::new("An order that goes wrong", "一种出错的顺序");
 pub const SHORTEST_OF: Words =
     Words::new("No shorter order goes wrong than these {} choices:", "没有比这 {} 步更短的出错顺序：");

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use lockstep::run::explore::{Bounds, Failing, MayFail, Stuck};
+use lockstep::run::explore::{Bounds, Failing, MayFail, Stuck, Whereabouts};
 
 use super::{explored, length};
 use crate::{
@@ -100,6 +100,48 @@ async fn what_a_script_hides_is_asked_of_the_server() {
         .replace("- time:", "- count: missed\n    - time:");
     let refused = explored(&text, Bounds::default()).await.expect_err("the calendar");
     assert!(refused.contains("A.time") && refused.contains("`TIME`"), "{refused}");
+}
+
+/// The states of a small search are told one by one, every client told apart, and a way through them is a log that can be done
+/// again.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_states_of_a_small_search_can_be_walked_through() {
+    let buyer = "- check: { redis: GET n }\n- if: check is none\n  then:\n    - holds: lock\n    - buy: { redis: SET n 1 PX 3000 }";
+    let text = lesson(&[buyer, buyer], &["{ overlap: lock }"]);
+    let bounds = |symmetry, graph| Bounds { symmetry, graph, ..Bounds::default() };
+    let apart = explored(&text, bounds(false, false)).await.expect("explored");
+    let found = explored(&text, bounds(true, true)).await.expect("explored");
+    let graph = found.graph.expect("it is small");
+    assert_eq!(graph.states.len() as u64, apart.states);
+    assert_eq!(graph.states.iter().map(|state| state.steps.len() as u64).sum::<u64>(), apart.transitions);
+    let ends = |broken| {
+        graph
+            .states
+            .iter()
+            .filter(|state| state.steps.is_empty() && state.broken.is_empty() != broken)
+            .count()
+    };
+    assert!(ends(true) > 0 && ends(false) > 0);
+    // A looks, B looks, A buys.
+    let (mut at, mut way) = (0, Vec::new());
+    for words in ["A.check", "B.check", "A.buy"] {
+        let step = graph.states[at].steps.iter().position(|step| step.words == words).expect(words);
+        way.push((at, step));
+        at = graph.states[at].steps[step].to;
+    }
+    let here = &graph.states[at];
+    let keys: Vec<_> =
+        here.servers[0].keys.iter().map(|(name, _, left)| (name.as_str(), left.is_some())).collect();
+    assert_eq!((keys, here.broken.as_slice()), (vec![("n", true)], &[0][..]));
+    let stand: Vec<_> = here.clients.iter().map(|client| (&client.place, client.holds.len())).collect();
+    assert_eq!(stand, [(&Whereabouts::Finished, 1), (&Whereabouts::Before("buy".to_owned()), 1)]);
+    let log = graph.log(&way);
+    assert_eq!(log.history(log.len()).len(), 3);
+    // Of what is not small, nothing is told.
+    let long = "- a: { redis: INCR n }\n- b: { redis: INCR n }\n- c: { redis: INCR n }";
+    let text = lesson(&[long, long, long, long], &["{ overlap: lock }"]);
+    let found = explored(&text, bounds(true, true)).await.expect("explored");
+    assert!(found.states <= 60 && found.graph.is_none(), "{} states", found.states);
 }
 
 /// A server's clock does not go back with an order: who asks for it is told the order's time, in a transaction that of its end.

@@ -30,7 +30,10 @@ use crate::{
     log::{ActorId, Choice, Command, Event, EventKind, OpId, Reply, ServerState, Stop},
     program::{self, Actors, Cause, Failure, Output},
     run::{
-        explore::{Bounds, Broken, Ending, ExploreError, Explorer, Pick, StepFootprint, states::StateSpace},
+        explore::{
+            Bounds, Broken, Ending, ExploreError, Explorer, Pick, StateGraph, StepFootprint,
+            states::StateSpace,
+        },
         session::{
             EngineError,
             time::{next_milli, surely_after},
@@ -491,6 +494,10 @@ impl OnServers for InProcess {
 
     fn states(&mut self) -> Option<impl StateSpace> {
         self.has_states().then(|| CollapsedStates::new(self))
+    }
+
+    fn graph(&mut self) -> Result<Option<StateGraph>, ExploreError> {
+        CollapsedStates::of_all_clients(self).graph()
     }
 
     fn release(&self) -> Box<dyn Fn() + Send + Sync> {

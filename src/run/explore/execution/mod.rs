@@ -24,7 +24,7 @@ pub use rules::Rules;
 
 use crate::{
     lab::Lab,
-    run::explore::{Explorer, states::StateSpace},
+    run::explore::{ExploreError, Explorer, StateGraph, states::StateSpace},
 };
 
 pub(crate) trait OnServers: Explorer<Node: Sync> + Send + 'static {
@@ -32,6 +32,9 @@ pub(crate) trait OnServers: Explorer<Node: Sync> + Send + 'static {
 
     /// Its states, where orders can be counted by them.
     fn states(&mut self) -> Option<impl StateSpace>;
+
+    /// All its states and the steps between them, every client told apart, where they are few.
+    fn graph(&mut self) -> Result<Option<StateGraph>, ExploreError>;
 
     /// What frees, from another thread, the one that waits for the servers or clients.
     fn release(&self) -> Box<dyn Fn() + Send + Sync>;

@@ -24,7 +24,10 @@ use crate::{
     log::{Access, ActorId, Command, Event, EventKind, FILES, Product},
     program::Request,
     run::{
-        explore::{Broken, Ending, ExploreError, Explorer, Pick, StepFootprint, Stuck, states::StateSpace},
+        explore::{
+            Broken, Ending, ExploreError, Explorer, Pick, StateGraph, StepFootprint, Stuck,
+            states::StateSpace,
+        },
         race::{Asked, Outcome, racer::Racer},
         session::{EngineError, harness::SESSION_TIMEOUT_MS, setup, supervision::supervised},
     },
@@ -263,6 +266,10 @@ impl OnServers for Processes {
     fn states(&mut self) -> Option<impl StateSpace> {
         // What processes have done cannot be put back.
         None::<CollapsedStates<'_>>
+    }
+
+    fn graph(&mut self) -> Result<Option<StateGraph>, ExploreError> {
+        Ok(None)
     }
 
     fn release(&self) -> Box<dyn Fn() + Send + Sync> {

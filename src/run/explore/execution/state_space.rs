@@ -5,8 +5,9 @@
 //! carried out on the servers once, and remembered.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
+    time::Duration,
 };
 
 use indexmap::IndexSet;
@@ -15,7 +16,7 @@ use super::{
     asked_time,
     in_process::{InProcess, Node},
     keyspace::Keyspace,
-    rules::{ClientState, Tally},
+    rules::{ClientState, Tally, operation_name},
     servers::Transactions,
     symmetry::Symmetry,
     tracked::Tracked,
@@ -27,7 +28,8 @@ use crate::{
     log::{ActorId, Event, EventKind, KeyValue, Observed},
     program::{Actor, Actors, LiveNames, State as ActorState, actor_id},
     run::explore::{
-        Broken, ExploreError, Explorer, Pick, StepFootprint,
+        Broken, ClientPlace, ExploreError, Explorer, MOST_STATES, Pick, ServerContents, StateGraph,
+        StateNode, StateStep, StepFootprint, Whereabouts,
         states::{Permutation, Recurring, State, StateSpace, Step, Successors, id},
     },
     verdict::key_history::KeyHistory,
@@ -167,6 +169,93 @@ impl<'x> CollapsedStates<'x> {
             events: 0,
             symmetry,
         }
+    }
+
+    /// The same, with nobody standing for anybody else.
+    pub(crate) fn of_all_clients(explorer: &'x mut InProcess) -> Self {
+        explorer.symmetry = false;
+        Self::new(explorer)
+    }
+
+    /// All states and the steps between them, if they are few.
+    pub(crate) fn graph(&mut self) -> Result<Option<StateGraph>, ExploreError> {
+        let beginning = self.explorer.begin()?.trail.last().to_vec();
+        let mut graph = StateGraph { states: Vec::new(), beginning };
+        let mut known = IndexSet::from([self.initial()?]);
+        while let Some(state) = known.get_index(graph.states.len()).cloned() {
+            if known.len() > MOST_STATES {
+                return Ok(None);
+            }
+            let node = self.decode(&state);
+            let mut steps = Vec::new();
+            for pick in self.explorer.situation(&node).picks(&self.explorer.rules) {
+                let (next, _) = self.explorer.take(&node, pick)?;
+                let takes = next.now.since(node.now);
+                let (words, events) = (self.words(&node, pick, takes), next.trail.last().to_vec());
+                let (to, _) = self.uncached_successor(&node, &state, pick)?;
+                steps.push(StateStep { words, to: known.insert_full(to).0, events, takes });
+            }
+            let described = self.described(&node, &state, steps)?;
+            graph.states.push(described);
+        }
+        Ok(Some(graph))
+    }
+
+    /// A step in few words, `A.check`.
+    fn words(&self, node: &Node, pick: Pick, takes: Duration) -> String {
+        let label = |actor: ActorId| {
+            let operation = node.actors[actor].next_operation();
+            operation.map(|operation| operation.label.as_str()).unwrap_or_default()
+        };
+        match pick {
+            Pick::Move(actor) => operation_name(&self.explorer.scenario, actor, label(actor)),
+            Pick::LoseReply(actor, _) => {
+                format!("{} (reply lost)", operation_name(&self.explorer.scenario, actor, label(actor)))
+            }
+            _ if pick.is_time() => format!("+{:.3} s", takes.as_secs_f64()),
+            _ => pick.words(&self.explorer.scenario),
+        }
+    }
+
+    fn described(
+        &mut self,
+        node: &Node,
+        state: &[u32],
+        steps: Vec<StateStep>,
+    ) -> Result<StateNode, ExploreError> {
+        let servers = self.explorer.servers.states(&node.keyspaces, node.now)?.into_iter();
+        let servers = servers.map(|state| {
+            let keys = match state.observed {
+                Observed::Redis(keyspace) => keyspace.keys,
+                _ => BTreeMap::new(),
+            };
+            let left = |ends: LessonTime| ends.since(node.now);
+            let keys = keys.into_iter().map(|(name, key)| (name, key.value, key.expires_at.map(left)));
+            ServerContents { name: state.server, keys: keys.collect() }
+        });
+        let scenario = &self.explorer.scenario;
+        let clients = scenario.actors.iter().enumerate().map(|(n, plan)| {
+            let actor = &node.actors[actor_id(n)];
+            let place = match (actor.state(), actor.waits_until(), actor.next_operation()) {
+                (ActorState::Finished, ..) => Whereabouts::Finished,
+                (ActorState::Dead, ..) => Whereabouts::Dead,
+                (_, Some(until), _) => Whereabouts::Waits(until.since(node.now)),
+                (.., operation) => Whereabouts::Before(
+                    operation.map(|operation| operation.label.clone()).unwrap_or_default(),
+                ),
+            };
+            let held = node.tracked.holding.holders_of_all().filter(|(actor, ..)| actor.0 as usize == n);
+            ClientPlace {
+                name: plan.actor.name.clone(),
+                place,
+                holds: held.map(|(_, lock, _)| lock.to_owned()).collect(),
+                frozen: node.tally.clients[self.symmetry.client_of(n)].frozen,
+            }
+        });
+        let clients = clients.collect();
+        let broken = wide(state, BROKEN);
+        let broken = (0..scenario.invariants.len()).filter(|n| broken & (1 << n) != 0).collect();
+        Ok(StateNode { servers: servers.collect(), clients, broken, steps })
     }
 
     /// The number of an actor's local state.

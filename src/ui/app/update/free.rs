@@ -92,7 +92,7 @@ impl<R: Runs> App<R> {
         self.begin_branch(past, then);
     }
 
-    fn begin_branch(&mut self, past: Log, then: Option<Choice>) {
+    pub(crate) fn begin_branch(&mut self, past: Log, then: Option<Choice>) {
         self.give_up_ballot();
         let Mode::Learning(lesson) = &mut self.mode else { return };
         // What the class chose in another branch is no part of this one.

@@ -133,6 +133,22 @@ impl<R: Runs> App<R> {
         let Mode::Outcomes(screen) = &mut self.mode else { return };
         let (entry, variant) = (screen.entry, screen.variant);
         let outcomes = &mut screen.outcomes;
+        if let Source::Exploration(exploration) = &mut outcomes.source
+            && let Some((graph, walk)) = exploration.walking()
+        {
+            match action {
+                Action::Move(by) => walk.choose(graph, by),
+                Action::Walk(true) => walk.forward(graph),
+                Action::Walk(false) => walk.back(),
+                Action::Close => exploration.walk = None,
+                Action::Open => {
+                    let past = graph.log(walk.way());
+                    self.play_on(past);
+                }
+                _ => {}
+            }
+            return;
+        }
         let options = outcomes.exploration().map(|exploration| exploration.options);
         match (action, options) {
             (Action::Close, _) if outcomes.stop_search(now) || outcomes.enter(false) => {}
@@ -154,6 +170,13 @@ impl<R: Runs> App<R> {
             (Action::Broken(next), _) => {
                 if let Source::Exploration(exploration) = &mut outcomes.source {
                     exploration.look_at_next(next);
+                }
+            }
+            (Action::States, Some(_)) => {
+                if let Source::Exploration(exploration) = &mut outcomes.source
+                    && !exploration.enter_states()
+                {
+                    self.notice = Some(Notice::NoStates);
                 }
             }
             (Action::Races(into), _) => {
@@ -218,6 +241,18 @@ impl<R: Runs> App<R> {
             self.mode = Mode::Learning(Box::new(lesson));
             self.adapt();
         }
+    }
+
+    /// Free play on a fresh lab, from where a walk through the states has come to.
+    fn play_on(&mut self, past: Log) {
+        let Mode::Outcomes(screen) = std::mem::replace(&mut self.mode, Mode::Browsing) else { return };
+        let run = Learning::of_log(screen.outcomes.choice.clone(), &past, self.speed);
+        let mut lesson = Lesson::new(screen.entry, screen.variant, run);
+        lesson.listings = self.listings(screen.entry, screen.variant);
+        lesson.run.playback.reduced_motion = self.reduced_motion;
+        self.mode = Mode::Learning(Box::new(lesson));
+        self.begin_branch(past, None);
+        self.adapt();
     }
 
     /// The order that broke an answer to an exercise, and nothing else: whoever leaves it leaves the program.

@@ -5,6 +5,7 @@ mod exploration;
 pub(crate) mod histogram;
 mod races;
 mod single;
+mod walk;
 
 pub use single::{SingleRace, SingleRun};
 
@@ -17,7 +18,7 @@ use crate::{
         keys::Place,
         state::{
             catalogue::CatalogueEntry,
-            outcomes::{Outcomes, Phase, Source},
+            outcomes::{Exploration, Outcomes, Phase, Source},
         },
     },
 };
@@ -53,6 +54,7 @@ impl OutcomesView<'_> {
     pub(crate) fn place(&self) -> Place {
         match &self.outcomes.source {
             Source::Races(_) => Place::Races,
+            Source::Exploration(Exploration { walk: Some(_), .. }) => Place::States,
             Source::Exploration(_) => Place::Exploration,
         }
     }
@@ -67,6 +69,9 @@ impl OutcomesView<'_> {
     }
 
     pub fn hit(&self, area: Rect, at: (u16, u16)) -> OutcomesHit {
+        if self.place() == Place::States {
+            return OutcomesHit::Nothing;
+        }
         let areas = self.areas(area);
         let place = if areas.outcomes.contains(at.into()) {
             let list = histogram::list(&self.rows(), self.context.theme, areas.outcomes);
@@ -82,6 +87,18 @@ impl OutcomesView<'_> {
     pub(crate) fn draw(&self, area: Rect, buf: &mut Buffer) {
         let areas = self.areas(area);
         self.draw_header(areas.header, buf);
+        if let Source::Exploration(exploration) = &self.outcomes.source
+            && let (Some(graph), Some(walk)) = (exploration.graph(), &exploration.walk)
+        {
+            let body = Rect {
+                y: areas.header.bottom(),
+                height: areas.hints.y.saturating_sub(areas.header.bottom()),
+                ..area
+            };
+            walk::draw(self, graph, walk, body, buf);
+            strip::draw(self.context, self.place(), &[], areas.hints, buf);
+            return;
+        }
         let summary = self.summary(area.width);
         paragraph::draw(&summary, 0, areas.summary, buf);
         let nothing = match &self.outcomes.source {
