@@ -118,6 +118,13 @@ fn pictures() {
             stand.key(KeyCode::Enter);
             stand.press(']');
             stand.save(&format!("orders-shortest-{size_name}"));
+            let mut stand = searching(lang, size);
+            let BatchUpdate::Found(mut finding) = found(true, true) else { panic!("a search that is over") };
+            finding.explored.graph = Some(graph());
+            stand.batch_update(BatchUpdate::Found(finding));
+            stand.press('g');
+            stand.key(KeyCode::Right);
+            stand.save(&format!("states-{size_name}"));
         }
     }
 }

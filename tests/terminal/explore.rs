@@ -2,8 +2,35 @@
 
 use crate::{
     place::Place,
-    pty::{CTRL_C, Terminal},
+    pty::{CTRL_C, ENTER, RIGHT, Terminal},
 };
+
+/// What was done on the way to a state is done again with client processes, on a lab of its own, and comes to the same.
+#[test]
+fn the_states_are_walked_through_and_gone_on_from_by_hand() {
+    let place = Place::new();
+    let args =
+        ["play", "oversell", "--variant", "check-then-decrement", "--set", "buyers=2", "--no-questions"];
+    let mut terminal = Terminal::start(&place, &args);
+    terminal.wait_for("Ready: press");
+    terminal.press("X");
+    terminal.wait_for("all tried");
+    terminal.press("g");
+    let first = terminal.wait_for("State 1 of");
+    assert!(first.has("stock  \"1\"") && first.has("is before check"), "{first}");
+    terminal.press(RIGHT);
+    terminal.wait_for("is before buy");
+    terminal.press(RIGHT);
+    terminal.wait_for("A.check → A.buy");
+    terminal.press(ENTER);
+    // A has bought, and B has not looked yet.
+    let free = terminal.wait_for("answered as before");
+    assert!(free.has("Free play: you choose") && free.has("1 ● A  finished"), "{free}");
+    assert!(free.has("2 ■ B  check  GET stock"), "{free}");
+    terminal.press("Q");
+    assert_eq!(terminal.ended(), 0);
+    place.assert_nothing_left();
+}
 
 #[test]
 fn a_search_is_followed_and_ended_half_way() {
