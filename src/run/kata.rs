@@ -83,7 +83,9 @@ pub async fn judge(
         let orders = found.orders();
         let complete = found.complete;
         let mut failure = failure(&scenario, options, &expected, found).await?;
-        failure.iter_mut().for_each(|failure| failure.shortest_so_far = !complete);
+        if let Some(failure) = &mut failure {
+            failure.shortest_so_far = !complete;
+        }
         rounds.push(Round { scenario, orders, failure, wall: began.elapsed() });
         if let Some(round) = rounds.last() {
             tell(round);

@@ -83,7 +83,7 @@ impl StateGraph {
                 }
                 event
             }));
-            began = began + step.takes;
+            began += step.takes;
         }
         log
     }

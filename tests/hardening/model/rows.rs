@@ -138,8 +138,8 @@ async fn the_states_of_a_small_search_can_be_walked_through() {
     let log = graph.log(&way);
     assert_eq!(log.history(log.len()).len(), 3);
     // Of what is not small, nothing is told.
-    let long = "- a: { redis: INCR n }\n- b: { redis: INCR n }\n- c: { redis: INCR n }";
-    let text = lesson(&[long, long, long, long], &["value('n') == 'x'"]);
+    let three = "- a: { redis: INCR n }\n- b: { redis: INCR n }\n- c: { redis: INCR n }";
+    let text = lesson(&[three, three, three, three], &["value('n') == 'x'"]);
     let found = explored(&text, bounds(true, true)).await.expect("explored");
     assert!(found.states <= 60 && found.graph.is_none(), "{} states", found.states);
 }

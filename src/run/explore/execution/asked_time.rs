@@ -6,6 +6,7 @@ use crate::{
     clock::LessonTime,
     lesson::{
         Scenario,
+        expr::Template,
         plan::{Instruction, PlannedVerb},
     },
 };
@@ -41,9 +42,9 @@ pub(crate) fn is_asked_for(scenario: &Scenario) -> bool {
     let mut instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
     instructions.any(|instruction| match instruction {
         Instruction::Operate(operation) => match &operation.verb {
-            PlannedVerb::Redis(words) => asks(&words.iter().map(|word| word.pattern()).collect::<Vec<_>>()),
+            PlannedVerb::Redis(words) => asks(&words.iter().map(Template::pattern).collect::<Vec<_>>()),
             PlannedVerb::Script { source, args, .. } => {
-                let args = args.iter().map(|arg| arg.pattern());
+                let args = args.iter().map(Template::pattern);
                 asks(&["EVAL".to_owned(), source.to_string()].into_iter().chain(args).collect::<Vec<_>>())
             }
             _ => false,
