@@ -44,9 +44,29 @@ fn describe_one(one: &str, lang: Lang) -> String {
     }
     match lang {
         Lang::En => one.to_owned(),
-        Lang::Zh => one.replace(" (reply lost)", "（回复丢失）"),
+        Lang::Zh => {
+            let fault = one.split_once(' ').and_then(|(verb, target)| {
+                let (_, zh) = FAULTS_ZH.iter().find(|(en, _)| *en == verb)?;
+                Some(format!("{zh} {target}"))
+            });
+            fault.unwrap_or_else(|| one.replace(" (reply lost)", "（回复丢失）"))
+        }
     }
 }
+
+/// What [`crate::log::Fault`] is called where it stands as a move among others.
+const FAULTS_ZH: [(&str, &str); 10] = [
+    ("crash", "杀掉"),
+    ("freeze", "冻结"),
+    ("thaw", "恢复"),
+    ("kill", "杀掉"),
+    ("restart", "重启"),
+    ("skew", "拨动时钟"),
+    ("cut", "切断"),
+    ("hold", "挂起"),
+    ("delay", "延迟"),
+    ("release", "恢复"),
+];
 
 #[cfg(test)]
 mod tests {
@@ -62,9 +82,9 @@ mod tests {
 
     #[test]
     fn an_order_is_told_with_plain_times_and_in_both_languages() {
-        let moves = ["A.set (reply lost)", "+1.301 s", "B.set", "+0.002 s"].map(str::to_owned);
+        let moves = ["A.set (reply lost)", "+1.301 s", "crash A", "B.set", "+0.002 s"].map(str::to_owned);
         let order = describe(&moves);
-        assert_eq!(order.en, "A.set (reply lost) → +1.3\u{a0}s → B.set → +0.002\u{a0}s");
-        assert_eq!(order.zh, "A.set（回复丢失） → +1.3\u{a0}s → B.set → +0.002\u{a0}s");
+        assert_eq!(order.en, "A.set (reply lost) → +1.3\u{a0}s → crash A → B.set → +0.002\u{a0}s");
+        assert_eq!(order.zh, "A.set（回复丢失） → +1.3\u{a0}s → 杀掉 A → B.set → +0.002\u{a0}s");
     }
 }

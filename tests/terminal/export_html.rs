@@ -289,13 +289,25 @@ pub const FAULTS: &str = r"(() => {
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
   const faults = [];
+  // A text may lie over what is not its ancestor, and be no target of the pointer itself.
+  const everything = new CSSStyleSheet();
+  everything.replaceSync('* { pointer-events: auto !important; }');
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, everything];
+  const beneath = (text, element) => {
+    const range = document.createRange();
+    range.selectNodeContents(text);
+    const { left, right, top, bottom } = range.getBoundingClientRect();
+    const there = document.elementsFromPoint((left + right) / 2, (top + bottom) / 2);
+    const ancestors = [];
+    for (let at = element; at; at = at.parentElement) ancestors.push(at);
+    return there.includes(element) ? there.slice(there.indexOf(element)) : ancestors;
+  };
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let text = walk.nextNode(); text; text = walk.nextNode()) {
     const element = text.parentElement;
     if (!text.data.trim() || !element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
     if (element.closest('script, style, noscript, :disabled, [aria-hidden=true]')) continue;
-    const grounds = [];
-    for (let at = element; at; at = at.parentElement) grounds.unshift(getComputedStyle(at).backgroundColor);
+    const grounds = beneath(text, element).reverse().map((at) => getComputedStyle(at).backgroundColor);
     const style = getComputedStyle(element);
     const [above, below] = [light(mixed([...grounds, style.color])), light(mixed(grounds))];
     const ratio = (Math.max(above, below) + 0.05) / (Math.min(above, below) + 0.05);
@@ -303,6 +315,7 @@ pub const FAULTS: &str = r"(() => {
     const large = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
     if (ratio < (large ? 3 : 4.5)) faults.push(`${ratio.toFixed(2)} ${text.data.trim().slice(0, 30)}`);
   }
+  document.adoptedStyleSheets = document.adoptedStyleSheets.filter((sheet) => sheet !== everything);
   for (const control of document.querySelectorAll('button, select, input, a, [tabindex]')) {
     const label = [...(control.labels ?? [])].map((label) => label.innerText).join('');
     const name = control.getAttribute('aria-label') || control.innerText || control.title || label;
