@@ -702,7 +702,7 @@ fn predictions_are_asked_for_and_told_right_or_wrong() {
     terminal.press(RIGHT);
     let verdict = terminal.wait_for("FAILED AS PREDICTED");
     assert!(
-        verdict.has("Predictions: 1 of 2 right")
+        verdict.has("Your predictions: 1 of 2 right")
             && verdict.has("✗ What will DECR answer to B?")
             && verdict.has("You said: 0, the same as to A."),
         "{verdict}"
@@ -742,7 +742,7 @@ fn questions_can_be_turned_off_and_playing_pauses_at_them() {
     terminal.wait_for("Questions are off:");
     terminal.press(" ");
     let verdict = terminal.wait_for("FAILED AS PREDICTED");
-    assert!(verdict.has("Predictions: 0 of 1 right, 1 skipped"), "{verdict}");
+    assert!(verdict.has("Your predictions: 0 of 1 right, 1 skipped"), "{verdict}");
     terminal.press("Q");
     assert_eq!(terminal.ended(), 0);
     place.assert_nothing_left();

@@ -11,8 +11,9 @@ use crate::{
     },
 };
 
-/// How many locks of one server get a row.
+/// How many keys of one server get a row, and how many locks of the only server.
 const ROWS: usize = 2;
+const LOCKS_OF_ONE: usize = 3;
 
 /// So many spans up to the right edge are looked at.
 const SPANS: usize = 128;
@@ -33,11 +34,17 @@ pub fn rows<'a>(scene: &Scene<'a>) -> Vec<Row<'a>> {
         // A lock that the playhead has not reached yet must not be given away.
         let known = |lock: &&String| {
             let first = truth.spans.iter().find(|span| span.lock == **lock);
-            first.is_some_and(|span| span.from.1 < scene.world.position)
+            first.filter(|span| span.from.1 < scene.world.position).map(|span| span.about)
         };
+        let known: Vec<(&String, About)> =
+            truth.locks.iter().filter_map(|lock| Some((lock, known(&lock)?))).collect();
+        // Locks are what the lesson is about: values stand below them, where there is room.
+        let of = |about| known.iter().filter(move |(_, of)| *of == about);
+        let locks = of(About::Lock).count();
+        let most = if scene.chart.truths.len() == 1 { locks.clamp(ROWS, LOCKS_OF_ONE) } else { ROWS };
         let before = rows.len();
-        let locks = truth.locks.iter().filter(known).take(ROWS).enumerate();
-        rows.extend(locks.map(|(n, lock)| Row { truth, lock: Some(lock), first: n == 0 }));
+        let shown = of(About::Lock).chain(of(About::Value)).take(most).enumerate();
+        rows.extend(shown.map(|(n, (lock, _))| Row { truth, lock: Some(lock.as_str()), first: n == 0 }));
         if rows.len() == before {
             rows.push(Row { truth, lock: None, first: true });
         }

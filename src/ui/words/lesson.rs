@@ -76,7 +76,7 @@ pub const IN_BAR: Words = Words::new("mine", "持有");
 pub const IN_BAR_SHARED: Words = Words::new("shared", "共享持有");
 pub const IN_BAR_STILL: Words = Words::new("still mine", "仍以为持有");
 pub const IN_BAR_SAW: Words = Words::new("saw {}", "读到 {}");
-pub const IN_BAR_OVERSOLD: Words = Words::new("sold on an outdated {}", "凭过期的 {} 卖出");
+pub const IN_BAR_OVERSOLD: Words = Words::new("sold on an outdated {}", "凭旧值 {} 卖出");
 pub const IN_BAR_WAITS: Words = Words::new("waits", "等待");
 pub const LAST_LISTED: Words = Words::new(" and ", " 和 ");
 pub const LISTED: Words = Words::new(", ", "、");
@@ -201,7 +201,7 @@ pub const RIGHT: Words = Words::new("You were right: {}", "猜对了：{}");
 pub const WRONG: Words = Words::new("You said: {}. What happened: {}", "你猜的是：{}。实际是：{}");
 /// What happened, to somebody who made no prediction.
 pub const HAPPENED: Words = Words::new("What happened: {}", "实际是：{}");
-pub const PREDICTIONS: Words = Words::new("Predictions: {} of {} right", "预测：{}/{} 猜对");
+pub const PREDICTIONS: Words = Words::new("Your predictions: {} of {} right", "你的预测：{}/{} 猜对");
 pub const OF_WHICH_SKIPPED: Words = Words::new(", {} skipped", "，跳过 {} 题");
 pub const QUESTIONS_ON: Words =
     Words::new("Questions are on. {} turns them off.", "已开启提问，按 {} 关闭。");

@@ -52,7 +52,7 @@ pub fn draw(view: &CompareView<'_>, side: usize, area: Rect, buf: &mut Buffer) {
     }
     let (called, _) = view.called(side);
     let style = |role| view.context.theme.style(role);
-    let mut title = vec![Span::styled(format!(" {called}: "), style(Role::Text))];
+    let mut title = vec![Span::styled(format!(" {called}{}", view.context.lang.colon()), style(Role::Text))];
     let (words, role, loud) = match view.sides[side].phase {
         ComparePhase::Judged(judged) => {
             let words = words::outcome(judged.outcome).get(view.context.lang);
