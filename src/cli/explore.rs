@@ -116,7 +116,7 @@ pub(crate) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
             let found = found.map_err(|error| failure(scenario, error))?;
             let unknown = args.moves.is_none() && found.cut > 0 && found.violations == 0;
             let waits = |stuck| matches!(stuck, Stuck::LostWakeup | Stuck::Deadlock);
-            // Who says after how many moves an order is cut, is content with what goes on until then.
+            // With --moves, orders that are still going on at that bound are accepted.
             let stuck = args.moves.is_none() && found.stuck.iter().any(|kind| waits(kind.stuck));
             if args.expect_none && (found.violations > 0 || unknown || stuck || !found.complete)
                 || args.expect_ends

@@ -163,7 +163,7 @@ impl Keeper {
         Ok(Self(thread::Builder::new().name("keeper".to_owned()).spawn(keep)?))
     }
 
-    /// Waits until everything is written. The screen's end of it is gone.
+    /// Waits until all pages are written. The sender must have been dropped.
     fn end(self) -> Result<(), Failure> {
         match self.0.join() {
             Ok(written) => written.map(drop),

@@ -100,7 +100,7 @@ impl Finished {
 /// The run up to a moment, or all of it, in a format; where the moment is not in the run, why not.
 pub fn export(run: &Finished, format: Format, moment: Option<Moment>, look: &Look) -> Result<String, Text> {
     let moment = moment.unwrap_or(Moment::End).resolve(&run.log)?;
-    // Each format is clean by itself; here is what somebody forgot.
+    // Every format escapes its own text; this is the last check.
     Ok(match format {
         Format::Svg => printable::lines(&svg::picture(run, moment, look)).into_owned(),
         Format::Html => printable::lines(&html::page(run, moment, look)).into_owned(),

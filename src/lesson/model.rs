@@ -17,14 +17,14 @@ use super::{
 };
 use crate::text::Text;
 
-/// The version of the grammar that this program reads.
-pub const FORMAT: u32 = 1;
+/// The newest version of the grammar; older ones are read, too. What a version changes is in docs/lessons.md.
+pub const FORMAT: u32 = 2;
 
 /// A lesson, as its author wrote it.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Lesson {
-    /// The version of the grammar: 1.
+    /// The version of the grammar: 1 or 2.
     pub format: u32,
     /// The lesson's name on the command line: lower-case words joined by hyphens.
     pub id: String,
@@ -367,7 +367,7 @@ pub struct Shown {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Recipes {
-    /// The version of the grammar: 1.
+    /// The version of the grammar: 1 or 2.
     pub format: u32,
     /// Lua scripts, by name.
     #[serde(default)]

@@ -11,8 +11,8 @@ pub enum HistoryEntry {
 }
 
 impl Log {
-    /// What was done up to a position, in order. Whoever has left the story does not come back to it: steps without a
-    /// choice after the first choice are consequences (replies in a race), and nothing that anybody did.
+    /// The entries up to a position. After the first choice the story is not resumed: later steps without a choice are
+    /// consequences, such as replies in a race.
     pub fn history(&self, position: usize) -> Vec<HistoryEntry> {
         let mut history = Vec::new();
         let (mut from, mut left_story) = (0, false);
@@ -62,7 +62,7 @@ mod tests {
             EventKind::Chose(moves(1)),
             waited.clone(),
             STOP,
-            // What came late belongs to nobody.
+            // Events after a stop belong to no entry.
             waited,
             STOP,
             EventKind::Chose(Choice::Timer),

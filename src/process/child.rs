@@ -43,7 +43,7 @@ pub(crate) struct ProcessState {
     pid: Pid,
     /// The file that its messages go to.
     pub log: PathBuf,
-    /// Whether its end is somebody's wish, and so no news.
+    /// Whether Lockstep ends it on purpose, so that its end is no failure.
     end_expected: AtomicBool,
     /// Whether it stands still because the lab has stopped it.
     frozen: AtomicBool,
@@ -80,7 +80,7 @@ impl ProcessState {
         matches!(retry_on_intr(|| waitid(WaitId::Pid(self.pid), now)), Ok(Some(_)))
     }
 
-    /// Kills it without having wished for its end: whoever waits for it finds it dead.
+    /// Kills it without marking its end as expected: waiters see a crash.
     pub(crate) fn kill(&self) {
         // A refusal means that it is gone already.
         let _ = self.signal(Signal::KILL);
@@ -253,9 +253,9 @@ impl Process {
         let _ = self.state.reaped.wait_timeout_while(ended, REAPED_WITHIN, |ended| ended.is_none());
     }
 
-    /// Lets everybody else go first from now on.
+    /// Lowers its scheduling priority.
     pub(crate) fn in_background(&self) {
-        // Where that is refused, it is only in others' way.
+        // If refused, it merely competes with other processes.
         let _ = setpriority_pgrp(Some(self.state.pid), BACKGROUND_PRIORITY);
     }
 

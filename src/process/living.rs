@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::process::sweep::end_recorded;
 
-/// How long labs have to end by themselves: whoever has them is told by then, or has been dropped. Real time.
+/// How long labs may take to shut down before their servers are killed. Real time.
 const BY_THEMSELVES: Duration = Duration::from_millis(500);
 
 /// How long they have after their servers were killed. Real time.

@@ -229,7 +229,7 @@ impl Actor {
 
     /// What a log says of an operation that has been sent.
     pub(crate) fn sent(&self, op: OpId, operation: &PlannedOperation, wire: &Wire) -> EventKind {
-        // A name that cannot be told yet is that of a lock which is held until its `drops`.
+        // A lock whose name cannot be evaluated yet is held until its `drops`.
         let releases = operation.releases.iter().filter_map(|lock| self.interpreter.render(lock).ok());
         EventKind::Sent {
             op,

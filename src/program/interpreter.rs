@@ -264,8 +264,11 @@ impl Interpreter {
                 };
                 return Err(format!("`{label}` was answered with the error {code} {text}\n  help: {help}"));
             }
-            // As claims see it: nobody knows what the server did, so it is not the same as nil.
-            Reply::Lost(_) if allows("Lost") => (Value::from("Lost"), Value::from("Lost")),
+            // Nobody knows what the server did: it is not the same as nil.
+            Reply::Lost(_) if allows("Lost") => {
+                let lost = Value::from("Lost");
+                (if self.program.reads_lost { lost.clone() } else { Value::from(()) }, lost)
+            }
             Reply::Lost(_) => {
                 return Err(format!(
                     "the reply to `{label}` was lost\n  help: where the program can cope with it, write `allow: [Lost]`"

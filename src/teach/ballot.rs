@@ -10,7 +10,7 @@ use crate::ui::state::classroom::protocol::{Poll, Tally};
 
 /// Cookies that are known at the same time. More than connections: one that is nowhere connected can be forgotten.
 const PHONES: usize = 4000;
-/// Between a phone's page and its stream of states others are heard of: no more often than this, where it is quick.
+/// A phone counts as still connecting until this many others were heard of since its page was loaded.
 const COMING: u64 = 1000;
 /// Polls whose votes are kept: a teacher steps back to them.
 const BALLOTS: usize = 32;

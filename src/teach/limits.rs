@@ -27,8 +27,7 @@ pub(crate) struct Rate {
 /// All that comes over one connection: a page loads its parts at once.
 pub(crate) const REQUESTS: Rate = Rate { a_second: 10.0, burst: 40.0 };
 pub(crate) const VOTES: Rate = Rate { a_second: 10.0, burst: 10.0 };
-/// Wrong codes of everybody together. Beyond it no code is heard, not even the right one: who were told of that one could
-/// go on guessing. At 200 a second, an hour finds one of 887 million with one chance in 1,200.
+/// Wrong codes of all together. Beyond it every code is refused, even the right one: else guessing could go on. At 200 a second, an hour finds one of 887 million with one chance in 1,200.
 const WRONG_CODES: Rate = Rate { a_second: 200.0, burst: 200.0 };
 /// Those of one address, so that nobody alone keeps all others from joining. A room may be behind one address, and those
 /// who mistype are to keep nobody from joining at all.

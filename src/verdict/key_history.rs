@@ -110,9 +110,9 @@ impl KeyHistory {
         client(one) == client(other)
     }
 
-    /// A deletion that was long on its way may have met another's key.
+    /// A deletion that was in flight for long may have deleted another client's key.
     fn suspect(&mut self, deletion: Effect) {
-        // Whoever deletes its own is innocent of what is doubtful about its key.
+        // A client that deletes its own key is not suspected.
         let mut pending = std::mem::take(&mut self.pending);
         pending.retain(|known| {
             known.deletion.key != deletion.key || !self.same_client(&known.other.effect, &deletion)

@@ -214,7 +214,7 @@ fn first(scenario: &Scenario, log: &Log, expr: &Expr, (mut not, mut so): (usize,
     while so - not > 1 {
         let middle = usize::midpoint(not, so);
         let facts = Arc::new(untraced(scenario, log, middle));
-        // What cannot be told in the middle of a step is not so yet.
+        // In the middle of a step the expression may not be evaluable yet: that counts as false.
         if expr.is_so(facts.names(scenario)).unwrap_or(false) {
             so = middle;
         } else {

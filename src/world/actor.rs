@@ -52,7 +52,7 @@ impl ActorWorld {
             self.replies.insert(label.to_owned(), answer);
         }
         match event {
-            // The dead believe nothing.
+            // A killed actor has no beliefs.
             EventKind::Believes { .. } if self.life == Life::Crashed => {}
             EventKind::Believes { lock, belief: Belief::Nothing, .. } => drop(self.beliefs.remove(lock)),
             EventKind::Believes { lock, belief, .. } => {
@@ -74,7 +74,7 @@ impl ActorWorld {
             }
             EventKind::GaveUp { .. } => self.crash(),
             EventKind::Finished { .. } => {
-                // The dead stay dead.
+                // A killed actor stays dead.
                 if self.life != Life::Crashed {
                     self.life = Life::Finished;
                 }

@@ -192,7 +192,7 @@ impl Holding {
                 self.known = locks.clone().into();
                 Vec::new()
             }
-            // The dead stay dead.
+            // A killed actor stays dead.
             EventKind::Believes { actor, .. } if self.dead.contains(actor) => Vec::new(),
             EventKind::Believes { actor, lock, belief } => self.turn(*actor, lock, *belief, here),
             EventKind::Sent { actor, releases, .. } => {

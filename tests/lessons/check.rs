@@ -105,7 +105,7 @@ fn every_mistake_has_its_line_and_says_what_is_right() {
             "expect: shown",
             &["1000 is out of bounds", "from 1 to 100"],
         ),
-        ("format: 1", "format: 7", "format: 1", &["format 7 is not known", "reads format 1"]),
+        ("format: 1", "format: 7", "format: 1", &["format 7 is not known", "reads format 1 to 2"]),
         ("id: my-lock", "id: My Lock", "id: my-lock", &["cannot be the name of a lesson"]),
         ("lab: redis", "lab: rediss", "lab: redis", &["`lab` cannot be `rediss`", "`redis`"]),
         ("zh: 我的锁", "zh: \"\"", "title: { en: My lock", &["empty in one language"]),

@@ -124,13 +124,13 @@ impl Source {
         bounds::check(&self.text).map_err(|(place, message, help)| self.error(place, message, Some(help)))?;
         let parsed = serde_yaml::from_str(&self.text).map_err(|error| self.explain::<T>(&error))?;
         match format(&parsed) {
-            FORMAT => Ok(parsed),
+            1..=FORMAT => Ok(parsed),
             other => Err(self.place(
                 &Mistake::new(
                     &Path::root().key("format"),
                     both!("format {other} is not known", "不认识 format {other}"),
                 )
-                .help(both!("this Lockstep reads format {FORMAT}", "这个 Lockstep 读取 format {FORMAT}")),
+                .help(both!("this Lockstep reads format 1 to {FORMAT}", "这个 Lockstep 读取 format 1 到 {FORMAT}")),
             )),
         }
     }

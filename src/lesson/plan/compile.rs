@@ -44,6 +44,8 @@ pub(crate) struct Compiler<'a> {
     /// The programs that a learner writes.
     pub holes: Option<&'a IndexMap<String, Hole>>,
     pub lab: LabKind,
+    /// See [`Program::reads_lost`].
+    pub reads_lost: bool,
 }
 
 struct Draft<'a> {
@@ -85,7 +87,7 @@ impl Compiler<'_> {
         given.extend(values(extra));
         let mut draft = Draft {
             compiler: self,
-            program: Program::default(),
+            program: Program { reads_lost: self.reads_lost, ..Program::default() },
             name: name.to_owned(),
             known,
             settled: Settled::new(given),

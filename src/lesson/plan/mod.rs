@@ -305,6 +305,7 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         counted: &counted,
         holes: lesson.kata.as_ref().map(|kata| &kata.programs),
         lab,
+        reads_lost: lesson.format >= 2,
     };
     let program_path = |name: &str| {
         let its = if variant.programs.contains_key(name) { &at } else { &root };

@@ -124,6 +124,8 @@ pub struct Program {
     pub locks_files: bool,
     /// Whether its operations come from a program that a user brought: it has no instructions of its own.
     pub outside: bool,
+    /// Whether it reads `'Lost'` as a reply that was lost, as claims do. In `format: 1` it reads `none`.
+    pub reads_lost: bool,
 }
 
 impl Program {

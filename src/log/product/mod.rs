@@ -96,7 +96,7 @@ pub enum Command {
 pub enum Access {
     /// It was looked at and not changed.
     Read,
-    /// It was set whatever it had been, or came to be: `SET`, `SETNX` that answered 1, `create`.
+    /// It was written regardless of its value, or created: `SET`, `SETNX` that answered 1, `create`.
     Set,
     /// What it held was changed: `DECR`, `APPEND`, znode `set`.
     Changed,

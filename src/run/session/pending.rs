@@ -86,7 +86,7 @@ impl PendingOperations {
         self.by_op.insert(op, pending);
     }
 
-    /// An actor is dead, and hears no reply any more.
+    /// Forgets the operations of an actor that died.
     pub(crate) fn forget(&mut self, actor: ActorId) {
         self.by_op.retain(|_, pending| pending.actor != actor);
         self.woken.retain(|op, _| self.by_op.contains_key(op));
@@ -97,7 +97,7 @@ impl PendingOperations {
         self.inside().map(|(_, pending)| pending.clone()).collect()
     }
 
-    /// Nobody has sent anything, on connections that nobody has used.
+    /// Forgets all operations and connection settings.
     pub(crate) fn clear(&mut self) {
         *self = Self { next: self.next, ..Self::default() };
     }

@@ -64,8 +64,7 @@ impl Director {
     }
 }
 
-/// Why it comes as it does. Where the question does not say it, a choice that is always right may: nobody else ever
-/// reads what such a choice says.
+/// The explanation shown with the answer: the question's own, or that of a choice that is always right.
 fn reason(ask: &AskPlan) -> Option<&TextPlan> {
     let mut always = ask.choices.iter().filter(|choice| matches!(choice.right, RightPlan::Always));
     ask.why.as_ref().or_else(|| always.find_map(|choice| choice.why.as_ref()))

@@ -229,7 +229,7 @@ impl Director {
             if target <= now {
                 return Ok(true);
             }
-            // Nothing passes over what arrives meanwhile.
+            // Stop at the next arrival of a delayed message, so that it is handled at its own time.
             let arrival = self.harness.lab.next_arrival();
             let left = arrival.map_or(target, |due| next_milli(due).min(target)).since(now);
             let sooner = || self.next_timer().is_some_and(|(_, due)| surely_after(due) < target);

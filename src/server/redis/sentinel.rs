@@ -80,7 +80,7 @@ pub(crate) async fn acts(address: SocketAddr, secret: &str) -> Option<()> {
     info.lines().any(|line| line.trim() == "sentinel_tilt:0").then_some(())
 }
 
-/// Ends the forbearance of the start.
+/// Sets the normal down-after time, which was longer while the servers started.
 pub(crate) async fn watch_closely(address: SocketAddr, secret: &str) -> Option<()> {
     let after = DOWN_AFTER_MS.to_string();
     let words = ["SENTINEL", "SET", GROUP, "down-after-milliseconds", &after];

@@ -34,7 +34,7 @@ const ENDED: Exit = Exit::Code(128 + 15);
 /// It has 7 MB.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// Nobody sees this server, and nobody waits for it.
+/// The name of the server that is started only to make the archive.
 const NAME: &str = "archive";
 
 #[derive(Debug, Clone)]
@@ -67,7 +67,7 @@ impl Archive {
         self.path.is_file().then(|| option("-XX:SharedArchiveFile=", &self.path))
     }
 
-    /// Away with it. One that cannot be removed is replaced by the next one.
+    /// Deletes the archive. One that cannot be deleted is overwritten by the next.
     pub fn discard(&self) {
         let _ = fs::remove_file(&self.path);
     }

@@ -30,7 +30,7 @@ pub enum BarKind {
     Belief(Belief),
     /// It has read a key and acts on what it read.
     Saw,
-    /// It acted when that was so no more: something was sold that was not there.
+    /// It acted on a value that had changed since it was read: oversold.
     Oversold,
     Frozen,
     Dead,
@@ -195,7 +195,7 @@ impl Lane {
         }
     }
 
-    /// It acts on what it saw; gives the key, if that was so no more.
+    /// It acts on what it read; returns the key if its value has changed since.
     pub(crate) fn act(&mut self, here: (u32, usize)) -> Option<String> {
         let bar = self.saw()?;
         bar.to = Some(here);

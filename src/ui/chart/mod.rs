@@ -344,7 +344,7 @@ impl Chart {
         values.any(|(known, held)| known == name && mariadb::tells(held, read))
     }
 
-    /// Somebody has counted what came of what it read: too much, if that was so no more.
+    /// A counter grew because of a value that was read: oversold, if that value has changed.
     fn counted(&mut self, actor: ActorId, counter: &str, here: (u32, usize)) {
         let Some(lane) = self.lanes.get_mut(actor.0 as usize) else { return };
         let Some(key) = lane.act(here) else { return };
@@ -383,7 +383,7 @@ impl Chart {
         }
     }
 
-    /// The same of the last step in which anything crossed the wire: nothing is over because somebody speaks.
+    /// The same for the last step with a command or a reply: a narration alone does not end it.
     pub fn moved_since(&self, log: &Log, position: usize) -> usize {
         let before = self.beats.partition_point(|beat| beat.position < position);
         let begins = self.beats[..before].iter().rev().map(|beat| beat.position).chain([0]);

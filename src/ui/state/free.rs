@@ -27,7 +27,7 @@ pub struct Free {
     stale: bool,
 }
 
-/// What the learner should know of what was asked last.
+/// The notice about the learner's last request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum Said {
     #[default]

@@ -79,13 +79,13 @@ pub struct Learning {
     pub(crate) session: Option<Session>,
     engine: Engine,
     pace: Pace,
-    /// Whether something was wrong when this was looked at last, and until when playing stands still because of it.
+    /// Whether an invariant was broken at the last check, and until when playing pauses because of it.
     violated: bool,
     stands: Option<Instant>,
     pub(crate) speed: f64,
     pub(crate) predictions: Predictions,
     pub(crate) free: Option<Free>,
-    /// While another run is done again on a fresh lab: what has been events of it so far.
+    /// While another run is repeated on a fresh lab: the events received so far.
     branching: Option<Branching>,
     /// How far it goes by itself: behind a step, as `EventKind::Stop` counts them, or to the end.
     heading: Option<Heading>,
@@ -436,7 +436,7 @@ impl Learning {
         if first && matches!(self.pace, Pace::Playing { .. }) {
             self.playback.freeze(now);
             self.hold();
-            self.stands = Some(now + VIOLATION.div_f64(self.speed));
+            self.stands = Some(now + VIOLATION);
         }
         self.violated = violated;
     }
@@ -492,7 +492,7 @@ impl Learning {
                     self.playback.time_runs(self.flow(), now);
                 }
             }
-            // Of what is being done again nobody takes the steps.
+            // While a run is being repeated, its steps and verdict are not the learner's.
             Some(Update::Stepped { .. } | Update::Verdict(_)) if self.branching.is_some() => {}
             Some(Update::Stepped { ended }) => {
                 self.playback.settle();

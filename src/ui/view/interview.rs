@@ -372,7 +372,10 @@ impl<'a> InterviewView<'a> {
         }
         for answered in listed {
             let Some((_, card)) = answered.card.of(self.catalogue) else { continue };
-            let mark = Span::styled("▪ ", self.style(ROLES[answered.grade as usize]));
+            let grade = answered.grade as usize;
+            // Told in words, too, for those who see no colours.
+            let mark = format!("▪ {} ", text::pad(words::GRADES[grade].get(lang), 5));
+            let mark = Span::styled(mark, self.style(ROLES[grade]));
             let time =
                 if round.mock { format!("{} ", words::stopwatch(answered.took)) } else { String::new() };
             let time = Span::styled(time, self.style(Role::Chrome));

@@ -196,7 +196,7 @@ fn draw_bar(
         plot.fill(columns, y + row, symbol, style, buf);
     }
     if bar.kind == BarKind::Saw {
-        // Outdated: what it goes by is so no more.
+        // Outdated: the value that it read has changed since.
         for (from, to) in bar.bare.iter().filter_map(|(from, to)| plot.stretch(*from, *to)) {
             for row in 0..rows {
                 let place = (from.max(columns.0), to.min(columns.1));

@@ -133,7 +133,7 @@ fn out_of_sight(scene: &Scene<'_>, scroll: Option<u16>, area: Rect) -> usize {
 
 /// Rows that the lanes can use, with those of the servers and the axis.
 pub fn wanted(scene: &Scene<'_>, area: Rect) -> u16 {
-    // Not how many rows the servers need now: a pane that grows with every lock is no calm sight.
+    // Not what the servers need now: the pane would jump with each lock.
     let servers = u16::try_from(scene.chart.truths.len()).unwrap_or(u16::MAX);
     let servers = (servers.saturating_mul(lane::bar_rows(lane::ROOMY))).clamp(3, MOST_SERVER_ROWS);
     total(&rows(scene, area.height), (lane::ROOMY, band::ROWS)).saturating_add(servers + 1)

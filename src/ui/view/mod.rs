@@ -133,7 +133,7 @@ pub fn draw(screen: &Screen<'_>, overlay: Overlay, area: Rect, buf: &mut Buffer)
 }
 
 /// **Architecture Invariant:** whatever a lesson or a server says, no cell of a screen holds a character that acts on a
-/// terminal. Texts are cleaned before they are fitted; here is what somebody forgot.
+/// terminal. Texts are cleaned before they are fitted; this is the last check.
 fn harmless(buf: &mut Buffer) {
     for cell in &mut buf.content {
         if cell.symbol().chars().all(is_harmless) {

@@ -1,7 +1,10 @@
 //! The verdict: each claim, what was expected and what was seen, what it amounts to and what to take away.
 
-use super::{LessonView, banner, paragraph, prelude::*, scene::Alarm};
-use crate::verdict::{ClaimResult, Outcome, Verdict, evidence};
+use super::{LessonView, banner, lesson, paragraph, prelude::*, scene::Alarm};
+use crate::{
+    ui::keys::Pane,
+    verdict::{ClaimResult, Outcome, Verdict, evidence},
+};
 
 const EVIDENCE_LINES: usize = 3;
 
@@ -35,6 +38,17 @@ impl LessonView<'_> {
             lines.extend(claim_lines(scene, claim, width, self.proof));
         }
         lines
+    }
+
+    /// How far the verdict is scrolled for what proves it to be seen.
+    pub fn proof_at(&self, area: Rect) -> u16 {
+        let (story, reach) = (self.areas(area).story, self.reach(Pane::Story, area));
+        let Some(verdict) = self.verdict() else { return 0 };
+        let width = usize::from(lesson::inside(story).width.saturating_sub(2));
+        let claims: usize =
+            verdict.claims.iter().map(|claim| claim_lines(&self.scene, claim, width, true).len()).sum();
+        let before = self.story_pane_lines(story).len().saturating_sub(claims);
+        u16::try_from(before).unwrap_or(u16::MAX).min(reach)
     }
 
     /// The failure in a sentence: who held a lock together, or what the lesson says of what was broken.

@@ -83,7 +83,7 @@ impl<R: Runs> App<R> {
                     _ => comparing.step(true),
                 }
             }
-            // At home elsewhere, or done already.
+            // Handled elsewhere.
             _ => {}
         }
     }

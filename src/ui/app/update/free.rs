@@ -19,6 +19,11 @@ impl<R: Runs> App<R> {
     pub(crate) fn act_in_free_play(&mut self, action: Action) {
         let Mode::Learning(lesson) = &mut self.mode else { return };
         match action {
+            // Behind the end nobody can be moved: the learner begins where the story does.
+            Action::Free if lesson.run.free.is_none() && lesson.run.is_everybody_done() => {
+                lesson.run.playback.go_to(lesson.run.playback.log().opening());
+                self.branch(None);
+            }
             Action::Free if lesson.run.can_leave_story() => {
                 lesson.show_newest();
                 lesson.run.leave_story();
@@ -123,7 +128,7 @@ impl<R: Runs> App<R> {
 }
 
 impl super::Lesson {
-    /// Whatever comes is to be seen.
+    /// Scrolls to the newest events and drops the selection.
     fn show_newest(&mut self) {
         self.scrolls = Scrolls::default();
         self.aside = None;

@@ -185,7 +185,7 @@ impl<R: Runs> App<R> {
             (Action::Move(_) | Action::Page(_) | Action::End(_), _) => outcomes.choose(lines(action)),
             (Action::Open, _) => self.open_single(),
             (Action::Faster(faster), _) => self.set_speed(next_speed(self.speed, faster), now),
-            // At home elsewhere, or done already.
+            // Handled elsewhere.
             _ => {}
         }
     }

@@ -96,7 +96,8 @@ impl<R: Runs> App<R> {
                     proof: lesson.proof,
                     predictions: &lesson.run.predictions,
                     next: self.next_lesson(lesson.entry, lesson.variant),
-                    tip: self.progress.progress().tip(),
+                    // What else a lesson offers is told at its end: before, it would give away what is asked.
+                    tip: self.progress.progress().tip().filter(|tip| *tip == "step" || lesson.run.shows_verdict()),
                     listings: &lesson.listings,
                     program: self.program,
                     rows: self.rows,

@@ -109,7 +109,7 @@ impl Sequence {
     pub(crate) fn gave_up(&mut self, log: &Log, actor: ActorId, index: usize) {
         let mut columns: Vec<usize> = self.columns.of(actor).into_iter().collect();
         self.hit(columns.clone(), index);
-        // One of a crowd takes the others with it no more than a dead thread does a process.
+        // The end of one member does not end its crowd.
         columns.retain(|column| !self.columns.is_crowd(*column));
         self.actors_end(log, &[actor], &columns, index);
         for column in columns {

@@ -19,7 +19,7 @@ use protocol::{
     TeacherView,
 };
 
-/// Copying a log for the stage may take such a part of the time, and no stage waits longer for the next copy.
+/// Copying the log for the stage may take one part in SHARE of the time; a copy is never put off longer than LONGEST.
 const SHARE: u32 = 20;
 const LONGEST: Duration = Duration::from_millis(100);
 

@@ -10,6 +10,7 @@ use crate::{
     text::Text,
     ui::state::free::{Free, Said},
     verdict::compare::Difference,
+    world::{ActorWorld, Life},
 };
 
 /// Another run is being done again; until that is over its past stays on the screen.
@@ -83,17 +84,25 @@ impl Learning {
         };
     }
 
-    /// The learner asks for what cannot be had: a story that goes on by itself.
+    /// Says that there is no story to continue: the learner has to choose.
     pub fn say_you_choose(&mut self) {
         self.free.get_or_insert_default().said = Said::YouChoose;
     }
 
-    /// How many of the variant's invariants were broken in free play.
+    /// Whether nobody can move any more: a story that was played to its end leaves nothing to choose.
+    pub fn is_everybody_done(&self) -> bool {
+        let over = |actor: &ActorWorld| matches!(actor.life, Life::Finished | Life::Crashed);
+        self.playback.world().actors.iter().all(over)
+    }
+
+    /// How many of the variant's invariants were broken by what the learner chose.
     pub fn solved(&self) -> usize {
         if self.free.is_none() {
             return 0;
         }
-        let breached = self.playback.log().events().iter().filter_map(|event| match event.kind {
+        let events = self.playback.log().events().iter();
+        let chosen = events.skip_while(|event| !matches!(event.kind, EventKind::Chose(_)));
+        let breached = chosen.filter_map(|event| match event.kind {
             EventKind::Breached { invariant, .. } => Some(invariant),
             _ => None,
         });
