@@ -56,6 +56,8 @@ fn travels(stand: &Stand, glyph: &str) -> Option<(u16, u16)> {
         (pane.left() + 2..pane.right()).flat_map(|x| (pane.top()..pane.bottom()).map(move |y| (x, y)));
     found
         .filter(|(x, y)| buffer[(*x, *y)].symbol() == glyph)
+        // Not a tick of the client's own lane, at which its name stands.
+        .filter(|(_, y)| buffer[(pane.left() + 1, *y)].symbol() != glyph)
         // A tick has words right of it, a name has them too.
         .find(|(x, y)| matches!(buffer[(*x + 2, *y)].symbol(), " " | "┊" | "╱" | "▄" | "█"))
 }

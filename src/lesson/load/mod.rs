@@ -130,7 +130,10 @@ impl Source {
                     &Path::root().key("format"),
                     both!("format {other} is not known", "不认识 format {other}"),
                 )
-                .help(both!("this Lockstep reads format 1 to {FORMAT}", "这个 Lockstep 读取 format 1 到 {FORMAT}")),
+                .help(both!(
+                    "this Lockstep reads format 1 to {FORMAT}",
+                    "这个 Lockstep 读取 format 1 到 {FORMAT}"
+                )),
             )),
         }
     }

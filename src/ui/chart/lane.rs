@@ -285,6 +285,14 @@ impl Mark {
             return whole;
         }
         let usual = self.fitted(log, (detail, position), (COMMAND_COLUMNS, REPLY_COLUMNS));
+        // What room is left goes to the reply, and what that does not need to the command.
+        let left = |words: &str| room.saturating_sub(text::width(words));
+        if left(&usual) > 0 {
+            let reply = REPLY_COLUMNS + left(&usual);
+            let usual = self.fitted(log, (detail, position), (COMMAND_COLUMNS, reply));
+            let fitted = self.fitted(log, (detail, position), (COMMAND_COLUMNS + left(&usual), reply));
+            return if text::width(&fitted) <= room { fitted } else { usual };
+        }
         let missing = text::width(&usual).saturating_sub(room);
         let Some(command) = COMMAND_COLUMNS.checked_sub(missing).filter(|left| *left > 3 && room > 0) else {
             return usual;

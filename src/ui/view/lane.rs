@@ -10,6 +10,9 @@ use crate::{
 /// How many bars before the visible ones are looked at: those of other locks, which may still last.
 const BEFORE: usize = 32;
 
+/// In fewer columns no words are begun.
+const SHORTEST_WORDS: usize = 4;
+
 /// How many rows a lane may have: one, with ticks written over the bar; two, with ticks above it; three, with air below
 /// it; more, with a thicker bar, to be seen from the last row of a classroom.
 pub const HIGHEST: u16 = 24;
@@ -260,10 +263,17 @@ fn draw_mark(
         mark.event == sent || mark.note == Some(event)
     });
     let words = words(scene, plot, seen);
-    let tick = format!("{} ", scene.glyph(actor));
+    // An ellipsis in place of a sign, or of all words, tells less than nothing.
+    let tick = if limit.saturating_sub(x) > 1 {
+        format!("{} ", scene.glyph(actor))
+    } else {
+        scene.glyph(actor).to_owned()
+    };
     let after = plot.write((x, y), &tick, limit, client.add_modifier(Modifier::BOLD), buf);
     let end = if limit < plot.area.right() { limit.saturating_sub(1).max(after) } else { limit };
-    let after = plot.write((after, y), &words, end, text_style, buf);
+    let room = usize::from(end.saturating_sub(after));
+    let words = if room < SHORTEST_WORDS && text::width(&words) > room { "" } else { &words };
+    let after = plot.write((after, y), words, end, text_style, buf);
     if after < limit {
         plot.write((after, y), " ", limit, Style::new(), buf);
     }

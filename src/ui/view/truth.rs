@@ -221,8 +221,16 @@ fn draw_value(
         None => format!("{} {} ", span.lock, span.token.holder),
         Some(before) => format!("{} ", changed(&before.token.holder, &span.token.holder)),
     };
-    plot.write((columns.0, y), &words, columns.1.max(columns.0 + 1), scene.style(Role::Code), buf);
-    usize::from(columns.1.saturating_sub(columns.0)) >= text::width(words.trim_end())
+    let room = usize::from(columns.1.saturating_sub(columns.0));
+    let fits = room >= text::width(words.trim_end());
+    // A value that is over says more without its name than a name that is cut; where it is cut itself, it says nothing.
+    let shown = match &span.token.holder {
+        _ if fits || span.to.is_none() => words.as_str(),
+        value if room >= text::width(value) => value,
+        _ => "",
+    };
+    plot.write((columns.0, y), shown, columns.1.max(columns.0 + 1), scene.style(Role::Code), buf);
+    fits
 }
 
 /// Of a row's columns those that are not as before; of any other value all.

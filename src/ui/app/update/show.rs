@@ -97,7 +97,11 @@ impl<R: Runs> App<R> {
                     predictions: &lesson.run.predictions,
                     next: self.next_lesson(lesson.entry, lesson.variant),
                     // What else a lesson offers is told at its end: before, it would give away what is asked.
-                    tip: self.progress.progress().tip().filter(|tip| *tip == "step" || lesson.run.shows_verdict()),
+                    tip: self
+                        .progress
+                        .progress()
+                        .tip()
+                        .filter(|tip| *tip == "step" || lesson.run.shows_verdict()),
                     listings: &lesson.listings,
                     program: self.program,
                     rows: self.rows,

@@ -92,7 +92,8 @@ impl Learning {
     /// Whether nobody can move any more: a story that was played to its end leaves nothing to choose.
     pub fn is_everybody_done(&self) -> bool {
         let over = |actor: &ActorWorld| matches!(actor.life, Life::Finished | Life::Crashed);
-        self.playback.world().actors.iter().all(over)
+        let actors = &self.playback.world().actors;
+        !actors.is_empty() && actors.iter().all(over)
     }
 
     /// How many of the variant's invariants were broken by what the learner chose.
