@@ -16,6 +16,8 @@ pub enum Look {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ColumnState {
+    /// Whether it has sent anything: before, nobody waits, whatever a program says that it is about to want.
+    pub asked: bool,
     pub waiting: usize,
     pub unsure: usize,
     pub holding: usize,
@@ -33,7 +35,7 @@ impl ColumnState {
             Self { clashing, .. } if !clashing.is_empty() => Look::Clashing,
             Self { holding: 1.., .. } => Look::Holding,
             Self { unsure: 1.., .. } => Look::Unsure,
-            Self { waiting: 1.., .. } => Look::Waiting,
+            Self { waiting: 1.., asked: true, .. } => Look::Waiting,
             _ => Look::Idle,
         }
     }

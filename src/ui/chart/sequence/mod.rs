@@ -180,6 +180,9 @@ impl Sequence {
             EventKind::Sent { op, actor, label, server, .. } => {
                 self.state.in_flight.insert(*op, index);
                 let client = self.columns.of(*actor)?;
+                if !std::mem::replace(&mut self.lifelines[client].state.asked, true) {
+                    self.update(client, index);
+                }
                 let Some(to) = self.columns.server(server) else {
                     return self.row(RowKind::Note { column: client }, index, (client, 11, label));
                 };
