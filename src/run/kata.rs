@@ -150,6 +150,8 @@ async fn failure(
     found: Explored,
 ) -> Result<Option<Failure>, EngineError> {
     let controlled = LabOptions { controlled_only: true, ..options.clone() };
+    // Of one order alone that would say nothing.
+    let all_fail = found.complete && found.orders() > 1 && found.violations == found.orders();
     if expected.expect == ExploreExpect::None
         && let Some(order) = found.shortest
     {
@@ -167,7 +169,8 @@ async fn failure(
             broken.shortest.as_ref().is_some_and(|shortest| shortest.choices == order.choices)
         });
         let unavoidable = || each.find_map(|broken| broken.unavoidable?.text(&order));
-        let why = known.or_else(unavoidable);
+        let always = || all_fail.then(|| both!("Every order goes wrong.", "所有顺序都会出错。"));
+        let why = known.or_else(unavoidable).or_else(always);
         return Ok(Some(Failure { kind, says, order: Some(order), why, shortest_so_far: false }));
     }
     let cut = found.cut;
