@@ -53,7 +53,7 @@ use self::timekeeping::Timekeeping;
 use crate::clock::{LessonClock, LessonTime, STATUS_VARIABLE, Slot, status::StatusFile};
 use crate::lesson::{Appendonly, LabKind, Settings, plan::Exec};
 
-use crate::log::{FILES, LinkId, ServerInfo, ServerState};
+use crate::log::{FILES, LinkId, Product, ServerInfo, ServerState};
 use crate::process::{child::log_tail, rest::Threads, spawner, workspace::file_name};
 use crate::server::boot::{Boot, Server, Started, ready};
 use crate::server::connection::ServerAddress;
@@ -330,9 +330,11 @@ impl Lab {
             Endpoint::Tcp(address) => Some((LinkId::new(client, &server.info.name), *address)),
             Endpoint::Unix(_) => None,
         };
-        let members = self.servers.iter().filter(|server| members.contains(&server.info.name.as_str()));
-        let servers = members.filter_map(tcp).collect();
-        let (links, home) = Link::lay_to_any(servers, first, &self.clock)
+        let all = self.servers.iter().filter(|server| members.contains(&server.info.name.as_str()));
+        let servers = all.filter_map(tcp).collect();
+        // A session has one connection. etcd's clients have several, and end one with each watch.
+        let stays = self.kind.part_of(members[first]).product() == Product::Etcd;
+        let (links, home) = Link::lay_to_any(servers, first, stays, &self.clock)
             .await
             .map_err(|source| LabError::Link { link: client.to_owned(), source })
             .map_err(limits::named)?;

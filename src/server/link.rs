@@ -9,7 +9,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{
-    Arc,
+    Arc, OnceLock,
     atomic::{AtomicUsize, Ordering},
 };
 use std::time::Duration;
@@ -153,16 +153,18 @@ impl Link {
 
     /// Lays a client's links to the servers of an ensemble behind one listening end: whoever connects reaches the server
     /// at which the client is at home, `first` to begin with. When that one refuses or its connection ends, the client is at
-    /// home at the next.
+    /// home at the next; where it `stays`, only if it has not ended that connection itself.
     pub(crate) async fn lay_to_any(
         servers: Vec<(LinkId, SocketAddr)>,
         first: usize,
+        stays: bool,
         clock: &LessonClock,
     ) -> io::Result<(Vec<Self>, Home)> {
         let listener = listener().await?;
         let address = listener.local_addr()?;
         let (links, wires) = Self::several(servers, &LinkAddress::Tcp(address), clock);
-        let home = Home { at: Arc::new(AtomicUsize::new(first % wires.len().max(1))), of: wires.len() };
+        let at = Arc::new(AtomicUsize::new(first % wires.len().max(1)));
+        let home = Home { at, of: wires.len(), stays };
         let mut acceptor = JoinSet::new();
         acceptor.spawn(accept_for_any(listener, wires.into(), home.clone()));
         Ok((Self::behind(links, acceptor), home))
@@ -419,6 +421,8 @@ async fn accept_tcp(listener: TcpListener, server: SocketAddr, wires: Vec<(IpAdd
 pub(crate) struct Home {
     at: Arc<AtomicUsize>,
     of: usize,
+    /// Whether it stays there although it ends a connection itself: it may have several.
+    stays: bool,
 }
 
 impl Home {
@@ -453,7 +457,9 @@ async fn accept_for_any(listener: TcpListener, servers: Arc<[(SocketAddr, Wire)]
                     connection.home = Some((home.clone(), at));
                     let _ = client.set_nodelay(true).and(server.set_nodelay(true));
                     connection.relay(client.split(), server.split()).await;
-                    home.leave(at);
+                    if !home.stays || connection.first_end.get() != Some(&Direction::Requests) {
+                        home.leave(at);
+                    }
                     return;
                 }
                 home.leave(at);
@@ -467,6 +473,8 @@ struct Connection {
     generation: u64,
     /// Where its client is at home as long as it does not end, in an ensemble.
     home: Option<(Home, usize)>,
+    /// The way on which nothing came any more first: requests end where the client has ended it.
+    first_end: OnceLock<Direction>,
 }
 
 /// The link was cut, its content discarded, or it is no more.
@@ -476,7 +484,12 @@ impl Connection {
     /// Lets a client in, or not.
     fn admit(wire: &Wire) -> Option<Self> {
         let Orders { state, generation, .. } = *wire.orders.borrow();
-        (state != LinkState::Cut).then(|| Self { wire: wire.clone(), generation, home: None })
+        (state != LinkState::Cut).then(|| Self {
+            wire: wire.clone(),
+            generation,
+            home: None,
+            first_end: OnceLock::new(),
+        })
     }
 
     /// Passes bytes both ways until both ends have finished, one breaks, or the link severs.
@@ -524,7 +537,9 @@ impl Connection {
                     let Some((_due, piece)) = taken.pop_front() else { continue };
                     if piece.is_empty() {
                         // A client that goes does so for good, be its server frozen.
-                        if let (Direction::Requests, Some((home, at))) = (way, &self.home) {
+                        if let (Direction::Requests, Some((home, at))) = (way, &self.home)
+                            && !home.stays
+                        {
                             home.leave(*at);
                         }
                         // One end has finished speaking, and may still listen.
@@ -533,6 +548,9 @@ impl Connection {
                     to.write_all(&piece).await.map_err(|_| Severed)?;
                 }
                 length = from.read(&mut piece), if reads => {
+                    if matches!(length, Ok(0) | Err(_)) {
+                        let _ = self.first_end.set(way);
+                    }
                     let length = length.map_err(|_| Severed)?;
                     speaks = length > 0;
                     taken.push_back((self.wire.due(way), piece[..length].to_vec()));
