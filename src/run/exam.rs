@@ -27,6 +27,9 @@ use crate::{
 /// machine asks the same questions.
 const TRIED: u64 = 500;
 
+/// So many are tried even where both kinds were found: later ones may be shorter.
+const TRIED_AT_LEAST: u64 = 150;
+
 /// After so long a search ends even so: some lessons take long for one order.
 const LONGEST: Duration = Duration::from_secs(6);
 
@@ -61,7 +64,7 @@ pub struct Exam {
 const AHEAD: usize = 2;
 
 /// So many questions of the kind that is not wanted are set aside before one of them is asked after all.
-const SET_ASIDE: usize = 4;
+const SET_ASIDE: usize = 8;
 
 impl Exam {
     /// Of these variants, those that can be searched in a moment. The seed says in which order.
@@ -137,7 +140,8 @@ async fn questions(scenario: &Scenario, options: &LabOptions) -> Result<Vec<Exam
     let bounds = Bounds { confirmed_within: Some(Duration::ZERO), prune: false, ..Bounds::default() };
     let enough = |progress: &Progress| {
         let both_kinds = progress.violations > 0 && progress.violations < progress.tried.into();
-        let ends = both_kinds || progress.tried >= TRIED || progress.wall >= LONGEST;
+        let enough = both_kinds && progress.tried >= TRIED_AT_LEAST;
+        let ends = enough || progress.tried >= TRIED || progress.wall >= LONGEST;
         if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     // Not every variant can be explored, and another one is as good.
