@@ -241,9 +241,10 @@ impl Chrome {
 
     /// Clicks into the middle of an element, or at a share of its width.
     pub fn click(&mut self, selector: &str, share: f64) {
+        // A page that was just turned to takes no input before it has been drawn.
         let found = self.eval(&format!(
-            "(() => {{ const e = document.querySelector({}); e.scrollIntoView({{ block: 'nearest' }}); \
-             const r = e.getBoundingClientRect(); return [r.x, r.y, r.width, r.height]; }})()",
+            "new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))).then(() => {{ const e = document.querySelector({}); e.scrollIntoView({{ block: 'nearest' }}); \
+             const r = e.getBoundingClientRect(); return [r.x, r.y, r.width, r.height]; }})",
             json!(selector)
         ));
         let number = |n: usize| found[n].as_f64().unwrap_or_else(|| panic!("no place: {selector}"));

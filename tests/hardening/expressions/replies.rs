@@ -4,21 +4,27 @@ use super::{brief, lockstep};
 use crate::place::{NEW_LESSON, Place};
 
 #[test]
-fn a_lost_reply_is_the_same_in_programs_and_claims() {
+fn a_lost_reply_is_the_same_in_programs_and_claims_since_format_2() {
     let place = Place::new();
-    let lesson = NEW_LESSON
-        .replacen("    - holds: lock", "    - try: { redis: GET lock, allow: [Lost] }\n    - if: try == 'Lost' and reply == 'Lost' and error == 'Lost'\n      then: [count: lost]\n    - holds: lock", 1)
-        .replacen("lab: redis\n", "lab: masters\n", 1);
-    let (head, _) = lesson.split_once("story:\n").expect("a story");
-    let story = "story:\n  - move: A.acquire\n  - kill: redis1\n  - move: A.try\n";
-    let head = head.replacen("that: A.release == 1", "that: A.try == 'Lost' and lost == 1", 1);
-    place.write("lost.yaml", format!("{head}{story}"));
-    let answer = place.run(&["--json", "run", "lost.yaml", "--variant", "blind-del"]);
-    let ran = answer.json();
-    let claims =
-        ran.first().and_then(|ran| ran["claims"].as_array()).unwrap_or_else(|| panic!("{}", answer.err));
-    let claim = claims.iter().find(|claim| claim["claim"] == "A.try == 'Lost' and lost == 1");
-    assert_eq!(claim.map(|claim| &claim["holds"]), Some(&serde_json::Value::Bool(true)), "{claims:?}");
+    for (format, seen) in [(1, "try is none"), (2, "try == 'Lost' and reply == 'Lost'")] {
+        let step = format!(
+            "    - try: {{ redis: GET lock, allow: [Lost] }}\n    - if: {seen} and error == 'Lost'\n      then: [count: lost]\n    - holds: lock"
+        );
+        let lesson = NEW_LESSON
+            .replacen("format: 1", &format!("format: {format}"), 1)
+            .replacen("    - holds: lock", &step, 1)
+            .replacen("lab: redis\n", "lab: masters\n", 1);
+        let (head, _) = lesson.split_once("story:\n").expect("a story");
+        let story = "story:\n  - move: A.acquire\n  - kill: redis1\n  - move: A.try\n";
+        let head = head.replacen("that: A.release == 1", "that: A.try == 'Lost' and lost == 1", 1);
+        place.write("lost.yaml", format!("{head}{story}"));
+        let answer = place.run(&["--json", "run", "lost.yaml", "--variant", "blind-del"]);
+        let ran = answer.json();
+        let claims =
+            ran.first().and_then(|ran| ran["claims"].as_array()).unwrap_or_else(|| panic!("{}", answer.err));
+        let claim = claims.iter().find(|claim| claim["claim"] == "A.try == 'Lost' and lost == 1");
+        assert_eq!(claim.map(|claim| &claim["holds"]), Some(&serde_json::Value::Bool(true)), "{claims:?}");
+    }
 }
 
 #[test]
