@@ -53,7 +53,7 @@ const MOST_WAITING: usize = 1024;
 /// The most bytes of replies that wait for a program to read them. Beyond, its server waits, as it would without us.
 const MOST_UNREAD: usize = 1 << 20;
 /// What is read at once, in bytes.
-const PIECE: usize = 64 << 10;
+const PIECE: usize = 16 << 10;
 /// What a pipe holds, in bytes.
 const PIPE: usize = 64 << 10;
 /// The longest line of what a program prints, in bytes; of a longer one the rest is left out.
@@ -495,7 +495,7 @@ fn takes(socket: &impl AsFd) -> bool {
 
 /// Reads one piece. Whether there may be more.
 fn read(mut from: impl FnMut(&mut [u8]) -> io::Result<usize>, into: &mut Vec<u8>, over: &mut bool) -> bool {
-    let mut piece = vec![0; PIECE];
+    let mut piece = [0; PIECE];
     match from(&mut piece) {
         Ok(0) => *over = true,
         Ok(length) => {
