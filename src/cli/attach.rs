@@ -73,7 +73,6 @@ pub(crate) fn attach(global: &Global, args: &AttachArgs) -> Result<u8, Failure> 
     let app_options = AppOptions {
         lang: global.lang(),
         open: Some(runs.choice()),
-        free: true,
         speed: global.speed(),
         theme: Theme::from_env(global.theme()),
         questions: false,

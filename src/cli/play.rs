@@ -135,7 +135,6 @@ pub(crate) fn play(
         lang: global.lang.or(global.chosen.lang).or(kept.lang).unwrap_or_else(Lang::from_env),
         open: open.filter(|_| interview.is_none()),
         compare,
-        free: false,
         interview,
         speed: global.speed(),
         theme: Theme::from_env(global.theme.or(global.chosen.theme).or(theme).unwrap_or_default()),

@@ -86,6 +86,10 @@ impl Runs for Attached {
         session::open(self.scenario.clone(), self.options.clone(), self.seed)
     }
 
+    fn begin_free(&self) -> bool {
+        true
+    }
+
     fn race(&self, _: &LessonChoice, races: u64) -> Batch {
         Batch::failed(NOT_REPEATED.text(&[]), Control { races, stopped: false })
     }

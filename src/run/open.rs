@@ -64,6 +64,11 @@ pub trait Runs {
         Err(NOT_MEASURED_HERE.text(&[]))
     }
 
+    /// Whether there is no story to tell: runs begin in free play.
+    fn begin_free(&self) -> bool {
+        false
+    }
+
     /// What its author wrote to teachers: about the lesson, and at each step of the variant's story.
     fn script(&self, _: &LessonChoice) -> (Option<Text>, Vec<ScriptLine>) {
         Default::default()

@@ -51,15 +51,12 @@ use crate::{
 };
 
 #[derive(Debug, Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "options, each by itself")]
 pub struct AppOptions {
     pub lang: Lang,
     /// A lesson to open at once; the catalogue otherwise, and where there is no such lesson.
     pub open: Option<LessonChoice>,
     /// Two variants of that lesson that are opened beside each other in its place, by name.
     pub compare: Option<[String; 2]>,
-    /// That lesson is opened in free play.
-    pub free: bool,
     pub speed: f64,
     pub theme: Theme,
     /// Whether the learner is asked for predictions; `N` changes it.
@@ -86,7 +83,6 @@ impl Default for AppOptions {
             lang: Lang::En,
             open: None,
             compare: None,
-            free: false,
             speed: 1.0,
             theme: Theme::default(),
             questions: true,

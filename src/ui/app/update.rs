@@ -247,11 +247,6 @@ impl<R: Runs> App<R> {
             && let Some((entry, variant)) = app.catalogue.find(&choice.id, Some(&choice.variant))
         {
             app.open(entry, variant);
-            if options.free
-                && let Mode::Learning(lesson) = &mut app.mode
-            {
-                lesson.run.leave_story();
-            }
         }
         app.look_ahead(Instant::now());
         app
@@ -635,6 +630,9 @@ impl<R: Runs> App<R> {
         let mut run = Learning::new(choice, session, self.speed, self.questions);
         run.playback.reduced_motion = self.reduced_motion;
         run.catch_up(self.lang);
+        if self.runs.begin_free() {
+            run.leave_story();
+        }
         let mut lesson = Lesson::new(entry, variant, run);
         lesson.listings = self.listings(entry, variant);
         self.mode = Mode::Learning(Box::new(lesson));
