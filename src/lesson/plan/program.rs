@@ -111,6 +111,7 @@ pub struct TakePlan {
 }
 
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "what is known of a program, each by itself")]
 pub struct Program {
     pub instructions: Vec<Instruction>,
     /// The labels of its operations, those of recipes included.
