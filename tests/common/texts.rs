@@ -4,7 +4,7 @@ use lockstep::lesson::{Params, Scenario, library::from_text};
 
 /// What every lesson begins with, up to its servers.
 pub const HEAD: &str = "\
-format: 1
+format: 2
 id: tried
 track: redis
 title: { en: Tried, zh: 试 }
