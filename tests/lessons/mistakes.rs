@@ -29,6 +29,9 @@ const IN_REDIS: &[Change] = &[
     ("id: right", "id: Right Lock", "id: Right", "lower-case letters", "小写字母"),
     ("track: redis", "track: locks", "track: locks", "`track` cannot be `locks`", "`track` 不能是 `locks`"),
     ("lab: redis", "lab: Redis", "lab: Redis", "did you mean `redis`", "是不是 `redis`"),
+    ("lab: redis", "lab:redis", "lab:redis", "with an ASCII colon and a space", "用半角冒号"),
+    ("lab: redis", "lab： redis", "lab： redis", "`lab` is not followed by", "`lab` 后面不是"),
+    ("summary: { en: Nothing is wrong.,", "summary: { en: \"For ${leese}.\",", "summary:", "did you mean `lease`", "是不是 `lease`"),
     ("lab: redis", "labs: redis", "labs: redis", "did you mean `lab`", "是不是 `lab`"),
     ("title: { en: Right, zh: 正确 }", "title: [Right]", "title: [Right]", "title: { en: …, zh: … }", "title: { en: …, zh: … }"),
     ("title: { en: Right, zh: 正确 }", "title: { en: Right, cn: 正确 }", "title:", "unknown field `cn`", "没有名为 `cn` 的字段"),
@@ -151,6 +154,7 @@ const IN_REDIS: &[Change] = &[
     ("      after: 1", "      after: 99", "after: 99", "further steps", "步才见分晓"),
     ("          right: A.acquire == 'OK'\n", "", "en: A does.", "no choice answers", "没有一个选项"),
     // Claims, invariants, variants.
+    ("    expect: shown", "    programs: { wroker: [stop] }\n    expect: shown", "wroker", "nobody runs the program `wroker`", "没有任何客户端运行程序 `wroker`"),
     ("    expect: shown", "    expect: fails", "expect: fails", "`expect` cannot be `fails`", "`expect` 不能是 `fails`"),
     ("    fixes: blind", "    fixes: blinded", "fixes: blinded", "did you mean `blind`", "是不是 `blind`"),
     ("      worker.release: { redis: DEL lock }", "      release: { redis: DEL lock }", "  release: { redis: DEL", "unknown operation `release`", "没有名为 `release` 的操作"),

@@ -211,7 +211,10 @@ impl Chrome {
         while self.eval(&format!("new Promise((done) => setTimeout(() => done(Boolean({expression})), 16))"))
             != true
         {
-            assert!(since.elapsed() < PATIENCE, "never: {expression}");
+            if since.elapsed() > PATIENCE {
+                let page = self.eval("document.body.innerText");
+                panic!("never: {expression}; the page says {page}");
+            }
         }
     }
 

@@ -336,7 +336,8 @@ fn a_whole_class_goes_through_a_lesson() {
     go_on(&mut chrome, &teacher, "Boolean(seen.poll)");
     for (n, phone) in phones.iter().enumerate() {
         chrome.turn_to(phone);
-        chrome.wait_for("document.querySelectorAll('#choices button').length === 3");
+        // They take votes as soon as the step is over.
+        chrome.wait_for("document.querySelectorAll('#choices button:enabled').length === 3");
         let own = n % 3;
         for choice in if n == 0 { vec![1, own] } else { vec![own] } {
             chrome.click(&format!("#choices button:nth-child({})", choice + 1), 0.5);

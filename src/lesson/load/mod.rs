@@ -9,7 +9,7 @@ mod yaml;
 
 use std::{fs, path::Path as FilePath, sync::Arc};
 
-use schemars::{JsonSchema, schema_for};
+use schemars::{JsonSchema, Schema, schema_for};
 use serde::de::DeserializeOwned;
 
 use self::shape::Shape;
@@ -155,6 +155,14 @@ impl Source {
             );
             return self.error(place, message, Some(help));
         }
+        if let Some((place, key)) = self.unfinished_key(&schema_for!(T)) {
+            let message = both!("`{key}` is not followed by `: `", "`{key}` 后面不是 `: `");
+            let help = both!(
+                "write `{key}: …`, with an ASCII colon and a space",
+                "请写成 `{key}: …`，用半角冒号，后面空一格"
+            );
+            return self.error(Some(place), message, Some(help));
+        }
         match serde_yaml::from_str::<serde_yaml::Value>(&self.text) {
             Ok(file) if file.is_null() => {
                 let (place, message, help) = yaml::explain("EOF while", &self.text, place);
@@ -169,6 +177,21 @@ impl Source {
                 self.error(place, message, Some(help))
             }
         }
+    }
+
+    /// A word of the grammar at the beginning of a line with a full-width colon, or without a space behind its colon: YAML
+    /// takes the line for a text, and finds fault with the next.
+    fn unfinished_key(&self, schema: &Schema) -> Option<((usize, usize), &str)> {
+        let schema = schema.as_value().to_string();
+        self.text.lines().enumerate().find_map(|(n, line)| {
+            let begins = line.trim_start().trim_start_matches("- ");
+            let key = begins.split([':', '：']).next().filter(|key| key.len() < begins.len())?;
+            let rest = &begins[key.len()..];
+            let unfinished = rest.starts_with('：') || !rest[1..].is_empty() && !rest[1..].starts_with(' ');
+            let is_word = !key.is_empty() && key.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+            let found = unfinished && is_word && schema.contains(&format!("\"{key}\":{{"));
+            found.then(|| ((n + 1, line.chars().count() - begins.chars().count() + 1), key))
+        })
     }
 
     /// Gives a mistake its line and column.

@@ -1,6 +1,6 @@
 //! From steps to instructions: recipes and repetitions are flattened, names are checked, templates compiled.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{cell::RefCell, collections::BTreeSet, sync::Arc};
 
 use indexmap::IndexMap;
 
@@ -46,6 +46,8 @@ pub(crate) struct Compiler<'a> {
     pub lab: LabKind,
     /// See [`Program::reads_lost`].
     pub reads_lost: bool,
+    /// The programs that were asked for so far.
+    pub used: RefCell<BTreeSet<String>>,
 }
 
 struct Draft<'a> {
@@ -72,6 +74,7 @@ impl Compiler<'_> {
         path: &Path,
         extra: &Params,
     ) -> Result<Program, Mistake> {
+        self.used.borrow_mut().insert(name.to_owned());
         let steps = self.programs.get(name).ok_or_else(|| {
             Mistake::unknown(
                 named_at,
@@ -288,6 +291,7 @@ impl Draft<'_> {
             );
         }
         let compiler = self.compiler;
+        compiler.used.borrow_mut().insert(program.to_owned());
         if let Some(steps) = compiler.programs.get(program)
             && compiler.holes.is_some_and(|holes| holes.contains_key(program))
             && with.is_empty()

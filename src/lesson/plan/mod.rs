@@ -35,14 +35,14 @@ pub use settled::passed;
 pub use setup::PlannedSetup;
 pub use story::{Act, AwaitPlan, Line, PassPlan, TextPlan, Turn};
 
-use std::{collections::BTreeSet, ops::RangeInclusive, sync::Arc};
+use std::{cell::RefCell, collections::BTreeSet, ops::RangeInclusive, sync::Arc};
 
 use indexmap::IndexMap;
 
 use super::{
     Expect, Explore, Failing, LabKind, Lesson, LessonError, MOST_FAULTS, MOST_MOVES, Param, Params, Recipes,
     Settings, Source, Variant,
-    error::{Mistake, Path},
+    error::{ALIKE, Mistake, Path, did_you_mean, nearest},
     expr::{Scope, Template, within_allowance},
     invariant::{Invariant, Never},
 };
@@ -265,13 +265,7 @@ fn check_fixes(lesson: &Lesson) -> Result<(), Mistake> {
 fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scenario, Mistake> {
     let lesson = &loaded.lesson;
     let root = Path::root();
-    if let Some(name) = lesson.variants.keys().nth(MOST_VARIANTS) {
-        let message = both!(
-            "a lesson may have at most {MOST_VARIANTS} variants",
-            "一节课最多有 {MOST_VARIANTS} 个方案"
-        );
-        return Err(Mistake::new(&root.key("variants").key(name), message));
-    }
+    check_count(lesson)?;
     let Some(variant) = lesson.variants.get(name) else {
         let known = lesson.variants.keys().map(String::as_str);
         return Err(Mistake::unknown(&root.key("variants"), both!("variant", "方案"), name, known));
@@ -306,6 +300,7 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         holes: lesson.kata.as_ref().map(|kata| &kata.programs),
         lab,
         reads_lost: lesson.format >= 2,
+        used: RefCell::default(),
     };
     let program_path = |name: &str| {
         let its = if variant.programs.contains_key(name) { &at } else { &root };
@@ -313,6 +308,7 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
     };
     let (plans, clients_path) = own_or(variant.clients.as_ref(), &lesson.clients, "clients", &at);
     let (clients, actors) = clients::plan(plans, &clients_path, &params, &compiler, program_path)?;
+    check_programs(variant, &compiler.used.take(), &at)?;
     check_replacements(variant, &programs, loaded, &at)?;
     let (setup, setup_path) = own_or(variant.setup.as_ref(), &lesson.setup, "setup", &at);
     let setup = setup
@@ -346,9 +342,10 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         check_explore(explore, &at.key("explore"), (lab, &clients), invariants.is_empty())?;
     }
     let story = story::plan(story, &story_path, &roster, &vocabulary, name)?;
-    for (field, text) in [("title", &variant.title), ("lesson", &variant.lesson)] {
-        roster.text(text, &at.key(field))?;
-    }
+    let of_lesson = [("title", &lesson.title), ("summary", &lesson.summary), ("intro", &lesson.intro)];
+    let own = [("title", &variant.title), ("lesson", &variant.lesson)];
+    let mut texts = own.map(|text| (&at, text)).into_iter().chain(of_lesson.map(|text| (&root, text)));
+    texts.try_for_each(|(at, (field, text))| roster.text(text, &at.key(field)).map(drop))?;
     Ok(Scenario {
         loaded: Arc::clone(loaded),
         variant: name.to_owned(),
@@ -361,6 +358,27 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         invariants,
         scope: Scope::new(settled::values(&params)),
         overrides: overrides.clone(),
+    })
+}
+
+fn check_count(lesson: &Lesson) -> Result<(), Mistake> {
+    let Some(name) = lesson.variants.keys().nth(MOST_VARIANTS) else { return Ok(()) };
+    let message =
+        both!("a lesson may have at most {MOST_VARIANTS} variants", "一节课最多有 {MOST_VARIANTS} 个方案");
+    Err(Mistake::new(&Path::root().key("variants").key(name), message))
+}
+
+/// Somebody runs each program that a variant has of its own.
+fn check_programs(variant: &Variant, used: &BTreeSet<String>, at: &Path) -> Result<(), Mistake> {
+    let Some(name) = variant.programs.keys().find(|name| !used.contains(*name)) else { return Ok(()) };
+    let message = both!("nobody runs the program `{name}`", "没有任何客户端运行程序 `{name}`");
+    let mistake = Mistake::new(&at.key("programs").key(name), message);
+    Err(match nearest(name, used.iter().map(String::as_str), ALIKE) {
+        Some(near) => mistake.help(did_you_mean(near)),
+        None => mistake.help(both!(
+            "let a client run it (`runs: {name}`), or leave it out",
+            "让某个客户端运行它（`runs: {name}`），或者删掉"
+        )),
     })
 }
 

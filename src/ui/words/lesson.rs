@@ -87,7 +87,7 @@ pub const HOLD_TOGETHER: Words =
     Words::new("{} hold {} at the same time, since {}.", "{} 同时持有“{}”：从 {} 起。");
 /// Who has got which lock, and who has not let go of it.
 pub const TAKEN_TOO: Words =
-    Words::new("{} has got {}, and {} has not let go of it.", "{} 拿到了“{}”，而 {} 还没有放手。");
+    Words::new("{} has got {} before {} let go of it.", "{} 拿到了“{}”，而 {} 还没有放手。");
 pub const PROOF: Words = Words::new("{}: what proves it", "{}：查看证据");
 pub const NO_PROOF: Words = Words::new("{}: without the proofs", "{}：收起证据");
 
