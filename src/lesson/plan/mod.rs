@@ -42,7 +42,7 @@ use indexmap::IndexMap;
 use super::{
     Expect, Explore, Failing, LabKind, Lesson, LessonError, MOST_FAULTS, MOST_MOVES, Param, Params, Recipes,
     Settings, Source, Variant,
-    error::{ALIKE, Mistake, Path, did_you_mean, nearest},
+    error::{Mistake, Path, did_you_mean},
     expr::{Scope, Template, within_allowance},
     invariant::{Invariant, Never},
 };
@@ -368,18 +368,21 @@ fn check_count(lesson: &Lesson) -> Result<(), Mistake> {
     Err(Mistake::new(&Path::root().key("variants").key(name), message))
 }
 
-/// Somebody runs each program that a variant has of its own.
+/// A variant's own program that nobody runs is misspelt where it has the letters of one that somebody runs. Others may be
+/// kept for later.
 fn check_programs(variant: &Variant, used: &BTreeSet<String>, at: &Path) -> Result<(), Mistake> {
-    let Some(name) = variant.programs.keys().find(|name| !used.contains(*name)) else { return Ok(()) };
-    let message = both!("nobody runs the program `{name}`", "没有任何客户端运行程序 `{name}`");
-    let mistake = Mistake::new(&at.key("programs").key(name), message);
-    Err(match nearest(name, used.iter().map(String::as_str), ALIKE) {
-        Some(near) => mistake.help(did_you_mean(near)),
-        None => mistake.help(both!(
-            "let a client run it (`runs: {name}`), or leave it out",
-            "让某个客户端运行它（`runs: {name}`），或者删掉"
-        )),
-    })
+    let letters = |name: &str| {
+        let mut letters: Vec<char> = name.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    for name in variant.programs.keys().filter(|name| !used.contains(*name)) {
+        if let Some(meant) = used.iter().find(|used| letters(used) == letters(name)) {
+            let message = both!("nobody runs the program `{name}`", "没有任何客户端运行程序 `{name}`");
+            return Err(Mistake::new(&at.key("programs").key(name), message).help(did_you_mean(meant)));
+        }
+    }
+    Ok(())
 }
 
 /// What exploring must find can be looked for.
