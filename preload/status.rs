@@ -52,15 +52,15 @@ pub(crate) struct Waits(Option<&'static AtomicI64>);
 impl Waits {
     /// It waits until a moment of the lesson-monotonic clock.
     pub(crate) fn until(deadline: i64) -> Self {
-        Self::told(deadline.max(0))
+        Self::register(deadline.max(0))
     }
 
     /// It waits in real time, and goes on by itself.
     pub(crate) fn real() -> Self {
-        Self::told(page::REAL)
+        Self::register(page::REAL)
     }
 
-    fn told(deadline: i64) -> Self {
+    fn register(deadline: i64) -> Self {
         let status = STATUS.load(Ordering::Acquire);
         if status.is_null() {
             return Self(None);

@@ -27,7 +27,7 @@ use mysql_async::{Opts, OptsBuilder};
 use tokio::time::timeout;
 
 pub use contest::{Figures, Work, measure};
-pub use series::{Measuring, Row, Series, Told};
+pub use series::{Measuring, Row, Series, SeriesUpdate};
 
 use crate::{
     lab::{Lab, Meters},

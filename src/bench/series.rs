@@ -38,9 +38,9 @@ pub struct Row {
     pub figures: Result<Figures, Text>,
 }
 
-/// What is told of a series under way. Locks are numbered from 0.
+/// News of a series under way. Locks are numbered from 0.
 #[derive(Debug)]
-pub enum Told {
+pub enum SeriesUpdate {
     /// The servers of a lock are being started.
     Starts(usize),
     /// How many turns there were, and how many there are to be.
@@ -62,7 +62,7 @@ pub enum Told {
 pub struct Measuring {
     stop: Option<oneshot::Sender<()>>,
     /// Its end says that nothing is left running.
-    pub updates: mpsc::UnboundedReceiver<Told>,
+    pub updates: mpsc::UnboundedReceiver<SeriesUpdate>,
 }
 
 impl Measuring {
@@ -108,7 +108,7 @@ impl Series {
 
 struct Run {
     series: Series,
-    tell: mpsc::UnboundedSender<Told>,
+    tell: mpsc::UnboundedSender<SeriesUpdate>,
     /// Which of the user's own servers something was written to and has not been removed from.
     written: Mutex<Option<usize>>,
 }
@@ -122,7 +122,7 @@ impl Run {
             let left = u32::try_from(locks.len() - number).unwrap_or(1);
             let share = || end.saturating_duration_since(Instant::now()) / left;
             let row = self.one(number, lock, &mut lab, share).await;
-            self.tell(Told::Measured(row));
+            self.tell(SeriesUpdate::Measured(row));
         }
         if let Some(lab) = lab {
             lab.shutdown().await;
@@ -141,7 +141,7 @@ impl Run {
         let reached = if let Some(place) = place {
             Ok((own[place].for_lock(lock), None, own[place].to_string()))
         } else {
-            self.tell(Told::Starts(number));
+            self.tell(SeriesUpdate::Starts(number));
             self.start(lock.lab, lab).await
         };
         let (servers, meters, on) = match reached {
@@ -150,7 +150,7 @@ impl Run {
         };
         self.has_written(place);
         let site = Arc::new(Site::new(servers, name.clone(), *poll, meters));
-        let watch = |seen, wanted| self.tell(Told::Turns { lock: number, seen, wanted });
+        let watch = |seen, wanted| self.tell(SeriesUpdate::Turns { lock: number, seen, wanted });
         let figures = measure(lock, &site, *work, share(), &watch).await;
         let cleaned = site.servers.clean(name).await;
         if cleaned.is_ok() {
@@ -189,7 +189,7 @@ impl Run {
         let written = self.written.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(servers) = written.and_then(|place| self.series.own.get(place)) else { return };
         if let Err(error) = servers.clean(&self.series.name).await {
-            self.tell(Told::Left { servers: servers.to_string(), why: error.to_string() });
+            self.tell(SeriesUpdate::Left { servers: servers.to_string(), why: error.to_string() });
         }
     }
 
@@ -198,7 +198,7 @@ impl Run {
     }
 
     /// Whoever does not listen any more needs to be told nothing.
-    fn tell(&self, told: Told) {
+    fn tell(&self, told: SeriesUpdate) {
         let _ = self.tell.send(told);
     }
 }

@@ -14,7 +14,7 @@ use super::{
     millis, output, print, words,
 };
 use crate::{
-    bench::{self, Failed, LOCKS, Lock, Measuring, Row, Series, Servers, Told, Work},
+    bench::{self, Failed, LOCKS, Lock, Measuring, Row, Series, SeriesUpdate, Servers, Work},
     export::{self, Format, measured::Section},
     lab::LabOptions,
     lesson::parse_millis,
@@ -241,7 +241,7 @@ impl Follower<'_> {
                 }
             };
             match told {
-                Some(Told::Measured(row)) => {
+                Some(SeriesUpdate::Measured(row)) => {
                     if self.global.json {
                         print::json(&self.json(&row))?;
                     }
@@ -253,28 +253,28 @@ impl Follower<'_> {
         }
     }
 
-    fn tell(&mut self, told: &Told) {
+    fn tell(&mut self, told: &SeriesUpdate) {
         let (lang, locks) = (self.global.lang(), self.locks);
         let place = |lock: usize| {
             let title = locks.get(lock).map_or("", |lock| lock.title.get(lang));
             (title, (lock + 1).to_string(), locks.len().to_string())
         };
         match told {
-            Told::Starts(lock) => {
+            SeriesUpdate::Starts(lock) => {
                 let (title, number, of) = place(*lock);
                 self.meter.show(|_| screen_words::STARTING_SERVERS.with(lang, &[title, &number, &of]));
             }
-            Told::Turns { lock, seen, wanted } => {
+            SeriesUpdate::Turns { lock, seen, wanted } => {
                 let (title, number, of) = place(*lock);
                 let counts = [seen.to_string(), wanted.to_string()];
                 self.meter.show(|_| {
                     screen_words::TAKING_TURNS.with(lang, &[title, &counts[0], &counts[1], &number, &of])
                 });
             }
-            Told::Left { servers, why } => {
+            SeriesUpdate::Left { servers, why } => {
                 print::complain(&words::BENCH_LEFT.with(lang, &[servers, self.name, why]));
             }
-            Told::Measured(_) => {}
+            SeriesUpdate::Measured(_) => {}
         }
     }
 

@@ -50,6 +50,13 @@ pub struct Failure {
     pub why: Option<Text>,
 }
 
+impl Failure {
+    /// A failure that no single move explains.
+    fn new(kind: FailureKind, says: Text, order: Option<CarriedOut>) -> Self {
+        Self { kind, says, order, shortest_so_far: false, why: None }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
@@ -183,23 +190,11 @@ async fn failure(
                  An answer of fewer commands can be judged",
                 "有 {cut} 种顺序走满 {moves} 步还没有走到结尾，无法知道是否走得完；命令少一些的答案才能判定"
             );
-            return Ok(Some(Failure {
-                kind: FailureKind::OneOrder,
-                says,
-                order: None,
-                why: None,
-                shortest_so_far: false,
-            }));
+            return Ok(Some(Failure::new(FailureKind::OneOrder, says, None)));
         }
         let order = carry_out(scenario, &controlled, seen.first.clone()).await?;
         let says = unfinished(scenario, &order.log);
-        return Ok(Some(Failure {
-            kind: FailureKind::Stuck,
-            says,
-            order: Some(order),
-            why: None,
-            shortest_so_far: false,
-        }));
+        return Ok(Some(Failure::new(FailureKind::Stuck, says, Some(order))));
     }
     if expected.expect == ExploreExpect::Violated && found.violations == 0 {
         let order = match found.outcomes.first() {
@@ -208,13 +203,7 @@ async fn failure(
         };
         let asked = scenario.fill(&scenario.variant().lesson);
         let says = both!("In none of the orders is it so: {asked}", "所有顺序里都没有做到：{asked}", asked);
-        return Ok(Some(Failure {
-            kind: FailureKind::TooSafe,
-            says,
-            order,
-            why: None,
-            shortest_so_far: false,
-        }));
+        return Ok(Some(Failure::new(FailureKind::TooSafe, says, order)));
     }
     let untold = !found.complete || (expected.moves.is_none() && found.cut > 0);
     if untold || (found.orders() <= 1 && scenario.actors.len() > 1) {
@@ -230,13 +219,7 @@ async fn failure(
                 "只有一种顺序，什么也证明不了：从来没有两个客户端可以抢先，因为答案在这里不发任何命令，或者只是等待。"
             )
         };
-        return Ok(Some(Failure {
-            kind: FailureKind::OneOrder,
-            says,
-            order: None,
-            why: None,
-            shortest_so_far: false,
-        }));
+        return Ok(Some(Failure::new(FailureKind::OneOrder, says, None)));
     }
     Ok(None)
 }

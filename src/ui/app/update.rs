@@ -18,7 +18,7 @@ use super::{
     AppOptions,
     classroom::{Heard, Shown},
 };
-use crate::bench::{Measuring, Told};
+use crate::bench::{Measuring, SeriesUpdate};
 use crate::lesson::{Expect, plan::listing::Listing};
 use crate::run::{LessonChoice, Runs};
 use crate::ui::{
@@ -74,7 +74,7 @@ pub enum Message {
     /// Many runs; `None` when they are gone.
     Batch(Option<BatchUpdate>),
     /// Locks that are being measured; `None` when that is over.
-    Measured(Option<Told>),
+    Measured(Option<SeriesUpdate>),
     Class(Heard),
     Tick,
 }

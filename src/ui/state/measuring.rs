@@ -1,7 +1,7 @@
 //! Locks that are being measured, or have been, as the screen needs them.
 
 use crate::{
-    bench::{LOCKS, Lock, Measuring, Row, Series, Told, Work},
+    bench::{LOCKS, Lock, Measuring, Row, Series, SeriesUpdate, Work},
     text::Text,
 };
 
@@ -28,15 +28,15 @@ impl Measurement {
     }
 
     /// Takes in what is told; its end, where nothing is.
-    pub fn receive(&mut self, told: Option<Told>) {
+    pub fn receive(&mut self, told: Option<SeriesUpdate>) {
         match told {
-            Some(Told::Starts(lock)) => (self.at, self.turns) = (lock, None),
-            Some(Told::Turns { lock, seen, wanted }) => {
+            Some(SeriesUpdate::Starts(lock)) => (self.at, self.turns) = (lock, None),
+            Some(SeriesUpdate::Turns { lock, seen, wanted }) => {
                 (self.at, self.turns) = (lock, Some((seen, wanted)));
             }
-            Some(Told::Measured(row)) => self.rows.push(row),
+            Some(SeriesUpdate::Measured(row)) => self.rows.push(row),
             // Only a user's own servers could be left with something.
-            Some(Told::Left { .. }) => {}
+            Some(SeriesUpdate::Left { .. }) => {}
             None => self.running = None,
         }
     }

@@ -17,10 +17,10 @@ const BEGINNING: i64 = 1_767_225_600;
 
 /// What stands before a script that asks for the time: its `redis` answers that question, and nothing else, by itself.
 const CLOCK: &str = "local redis = (function(redis, seconds, micros) \
-    local function told(ask) return function(name, ...) \
+    local function answering(ask) return function(name, ...) \
     if type(name) == 'string' and string.upper(name) == 'TIME' then return {seconds, micros} end \
     return ask(name, ...) end end \
-    return setmetatable({call = told(redis.call), pcall = told(redis.pcall)}, {__index = redis}) end)";
+    return setmetatable({call = answering(redis.call), pcall = answering(redis.pcall)}, {__index = redis}) end)";
 
 /// Whether a command asks for the time, as far as its text says.
 pub(crate) fn asks<W: AsRef<str>>(words: &[W]) -> bool {
@@ -54,15 +54,15 @@ pub(crate) fn is_asked_for(scenario: &Scenario) -> bool {
 }
 
 /// A command as it is sent to a server whose clock is so many milliseconds ahead of the order's time.
-pub(crate) fn told(mut words: Vec<String>, at: LessonTime, ahead_ms: i64) -> Vec<String> {
+pub(crate) fn with_time(mut words: Vec<String>, at: LessonTime, ahead_ms: i64) -> Vec<String> {
     if !asks(&words) {
         return words;
     }
     let micros = at.as_nanos() / 1_000 + ahead_ms * 1_000;
     let (seconds, micros) = (BEGINNING + micros.div_euclid(1_000_000), micros.rem_euclid(1_000_000));
     let Some(source) = words.get_mut(1) else {
-        let told = ["EVAL", "return {ARGV[1], ARGV[2]}", "0"].map(str::to_owned).into_iter();
-        return told.chain([seconds, micros].map(|part| part.to_string())).collect();
+        let asked = ["EVAL", "return {ARGV[1], ARGV[2]}", "0"].map(str::to_owned).into_iter();
+        return asked.chain([seconds, micros].map(|part| part.to_string())).collect();
     };
     // A script's first line may say what it is written in; no line gets another number.
     let first = if source.starts_with("#!") { source.find('\n').map_or(source.len(), |n| n + 1) } else { 0 };
@@ -72,7 +72,7 @@ pub(crate) fn told(mut words: Vec<String>, at: LessonTime, ahead_ms: i64) -> Vec
 
 #[cfg(test)]
 mod tests {
-    use super::{asks, told};
+    use super::{asks, with_time};
     use crate::clock::LessonTime;
 
     fn words(words: &[&str]) -> Vec<String> {
@@ -82,10 +82,10 @@ mod tests {
     #[test]
     fn who_asks_for_the_time_is_told_the_orders() {
         let at = LessonTime::from_millis(1_234);
-        assert_eq!(told(words(&["time"]), at, 0)[2..], words(&["0", "1767225601", "234000"]));
-        assert_eq!(told(words(&["TIME"]), at, -2_000)[3..], words(&["1767225599", "234000"]));
+        assert_eq!(with_time(words(&["time"]), at, 0)[2..], words(&["0", "1767225601", "234000"]));
+        assert_eq!(with_time(words(&["TIME"]), at, -2_000)[3..], words(&["1767225599", "234000"]));
         let script = words(&["EVAL", "#!lua flags=no-writes\nreturn redis.call('TIME')[1]", "0"]);
-        let sent = told(script, at, 0);
+        let sent = with_time(script, at, 0);
         assert!(sent[1].starts_with("#!lua flags=no-writes\nlocal redis = "), "{}", sent[1]);
         assert!(
             sent[1].ends_with("(redis, '1767225601', '234000') return redis.call('TIME')[1]"),
@@ -100,7 +100,7 @@ mod tests {
         for other in [&["SET", "time", "1"][..], &["EVAL", "return redis.call('GET', 'n') -- time", "0"], &[]]
         {
             assert!(!asks(other), "{other:?}");
-            assert_eq!(told(words(other), LessonTime::ZERO, 0), words(other));
+            assert_eq!(with_time(words(other), LessonTime::ZERO, 0), words(other));
         }
         assert!(asks(&["EVAL", "return redis.call(ARGV[1])", "0", "Time"]));
     }

@@ -524,7 +524,7 @@ impl Transacting {
         if let Some(queued) = &wanted.queued {
             self.resp.push(["MULTI"]);
             for words in queued {
-                self.resp.push(asked_time::told(words.clone(), from.at, from.ahead_ms));
+                self.resp.push(asked_time::with_time(words.clone(), from.at, from.ahead_ms));
             }
             commands += 1 + queued.len();
         }
@@ -606,7 +606,7 @@ pub(crate) fn words(wire: &Wire) -> Vec<String> {
 }
 
 fn push(resp: &mut RespConnection, wire: &Wire, at: LessonTime, ahead_ms: i64) {
-    resp.push(asked_time::told(words(wire), at, ahead_ms));
+    resp.push(asked_time::with_time(words(wire), at, ahead_ms));
 }
 
 fn none() -> Reply {

@@ -1,0 +1,321 @@
+//! The gate between a program that a user brought and its link to a server: it holds each request until its turn, and
+//! tells what the program does. To whoever drives clients it is one more client that speaks their protocol.
+//!
+//! It must not know lessons or locks. The program is any program: whatever it sends is bounded, and hurts nobody else.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    io,
+    net::SocketAddr,
+    os::fd::OwnedFd,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use rustix::io::ioctl_fionread;
+use tokio::{
+    net::{TcpListener, TcpStream, unix::pipe},
+    sync::{Notify, mpsc, watch},
+    task::JoinSet,
+};
+
+mod connection;
+mod task;
+
+use self::{
+    connection::{Connection, GateParts, Upstream, Wanted},
+    task::GateTask,
+};
+use super::protocol::{Request, Response};
+use crate::{
+    clock::LessonClock,
+    log::{ActorId, Command, OpId, Reply},
+    process::{Exit, rest::Threads},
+    server::{boot::Endpoint, link::listener},
+};
+
+/// What a pipe holds, in bytes.
+const PIPE: usize = 64 << 10;
+/// The longest line of what a program prints, in bytes; of a longer one the rest is left out.
+const LONGEST_LINE: usize = 1 << 10;
+/// How many lines are told from one rest to the next; more are counted.
+const MOST_LINES: usize = 50;
+
+/// What a gate is told of its program.
+#[derive(Debug)]
+pub(crate) struct Program {
+    pub actor: ActorId,
+    pub threads: Threads,
+    /// Its standard output.
+    pub output: OwnedFd,
+    pub exits: watch::Receiver<Option<Exit>>,
+    /// Its log: what it writes to standard error.
+    pub log: PathBuf,
+    pub clock: LessonClock,
+    /// The server that its link leads to, by its name and by the address of the link.
+    pub server: String,
+    pub link: Endpoint,
+}
+
+/// The driver's end of a gate. Dropping it closes the gate and all its connections.
+pub(crate) struct Gate {
+    requests: mpsc::UnboundedSender<Request>,
+    frozen: watch::Sender<bool>,
+    shared: Arc<Shared>,
+    _tasks: JoinSet<()>,
+}
+
+/// Makes the address at which a program will find its gate.
+pub(crate) async fn listen() -> io::Result<(TcpListener, SocketAddr)> {
+    let listener = listener().await?;
+    let address = listener.local_addr()?;
+    Ok((listener, address))
+}
+
+impl Gate {
+    pub(crate) fn open(
+        listener: TcpListener,
+        program: Program,
+        tell: mpsc::UnboundedSender<Response>,
+    ) -> io::Result<Self> {
+        let (requests, asked) = mpsc::unbounded_channel();
+        let frozen = watch::Sender::new(false);
+        let output = pipe::Receiver::from_owned_fd(program.output)?;
+        // As a listener of its own, so that it can be seen that nobody waits to be let in.
+        let arriving = listener.into_std()?;
+        let listener = TcpListener::from_std(arriving.try_clone()?)?;
+        let inner = Inner {
+            actor: program.actor,
+            server: program.server,
+            tell,
+            connections: BTreeMap::new(),
+            connecting: 0,
+            held: VecDeque::new(),
+            refused: None,
+            output: Arc::new(output),
+            line: Vec::new(),
+            lines: 0,
+            said: true,
+            link_open: true,
+        };
+        let shared = Arc::new(Shared { inner: Mutex::new(inner), changed: Notify::new() });
+        let keeper = GateTask {
+            shared: Arc::clone(&shared),
+            arriving,
+            threads: program.threads,
+            exits: program.exits,
+            log: program.log,
+            clock: program.clock,
+            link: program.link,
+            frozen: frozen.subscribe(),
+            told: None,
+        };
+        keeper.shared.lock().tell(Response::Joined { sessions: Vec::new() });
+        let mut tasks = JoinSet::new();
+        tasks.spawn(keeper.keep(listener, asked));
+        Ok(Self { requests, frozen, shared, _tasks: tasks })
+    }
+
+    pub(crate) fn send(&self, request: Request) {
+        // The keeper lives as long as this.
+        let _ = self.requests.send(request);
+    }
+
+    /// Whether what its program sends is answered now. Otherwise nobody waits for that.
+    pub(crate) fn link_is(&self, open: bool) {
+        self.shared.lock().link_open = open;
+    }
+
+    /// Whether its process stands still: then it hears no reply.
+    pub(crate) fn freeze(&self, frozen: bool) {
+        self.frozen.send_replace(frozen);
+    }
+}
+
+struct Shared {
+    inner: Mutex<Inner>,
+    /// Something has happened that may bring the program on, or be its last word.
+    changed: Notify,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Inner {
+    actor: ActorId,
+    server: String,
+    tell: mpsc::UnboundedSender<Response>,
+    connections: BTreeMap<u64, Connection>,
+    /// How many connections are being made to the link.
+    connecting: usize,
+    /// The connections whose first request waits for its turn, in the order in which these came.
+    held: VecDeque<u64>,
+    /// A move that called a script which its server did not know. Libraries then send the script's text, and that is still
+    /// the same move.
+    refused: Option<(OpId, Reply)>,
+    output: Arc<pipe::Receiver>,
+    /// The beginning of a line that the program is printing.
+    line: Vec<u8>,
+    /// How many lines were told since the last rest.
+    lines: usize,
+    /// Whether the program may still print something.
+    said: bool,
+    /// Whether what is sent over the link is answered.
+    link_open: bool,
+}
+
+impl Inner {
+    /// The connection, and what it needs of the rest.
+    fn split(&mut self, id: u64) -> Option<(&mut Connection, GateParts<'_>)> {
+        let Self { actor, server, tell, held, refused, connections, .. } = self;
+        let parts = GateParts { actor: *actor, server: server.as_str(), tell: &*tell, held, refused };
+        connections.get_mut(&id).map(|connection| (connection, parts))
+    }
+
+    fn tell(&self, response: Response) {
+        let _ = self.tell.send(response);
+    }
+
+    /// Brings a connection on; takes it away where it is over.
+    fn pump(&mut self, id: u64, frozen: bool) -> bool {
+        let Some((connection, mut told)) = self.split(id) else { return false };
+        let unreadable = connection.pump(id, frozen, &mut told).err();
+        if unreadable.is_none() && !connection.over {
+            return true;
+        }
+        if let Some(why) = unreadable {
+            // To the program it is an error of its server, where it can read one.
+            let _ = connection
+                .program
+                .try_write(format!("-ERR Lockstep closes this connection: {why}\r\n").as_bytes());
+            self.remark(format!("Lockstep closed a connection of this program: {why}."));
+        }
+        self.close(id);
+        false
+    }
+
+    /// Brings a connection on, and tells what it then waits for; nothing where it is over.
+    fn serve(&mut self, id: u64, frozen: bool) -> Option<Wanted> {
+        if !self.pump(id, frozen) {
+            return None;
+        }
+        let connection = self.connections.get(&id)?;
+        Some(Wanted {
+            program: Arc::clone(&connection.program),
+            server: Arc::clone(&connection.server),
+            poked: Arc::clone(&connection.poked),
+            takes: (connection.takes_requests(), connection.takes_replies(frozen)),
+            has: (!connection.to_program.is_empty(), !connection.to_server.is_empty()),
+        })
+    }
+
+    /// A connection to the link has been made, or not. Whether it has.
+    fn connected(&mut self, id: u64, program: TcpStream, server: io::Result<Upstream>) -> bool {
+        self.connecting -= 1;
+        let server = server.ok();
+        let made = server.map(|server| self.connections.insert(id, Connection::new(program, server)));
+        made.is_some()
+    }
+
+    fn close(&mut self, id: u64) {
+        let Some(connection) = self.connections.remove(&id) else { return };
+        self.held.retain(|held| *held != id);
+        for op in connection.unanswered.into_iter().filter_map(|unanswered| unanswered.op) {
+            let why = "the connection was closed before the reply came";
+            self.tell(Response::Done { op, reply: Reply::Lost(why.to_owned()) });
+        }
+    }
+
+    /// The request whose turn comes next.
+    fn asks(&self) -> Option<Command> {
+        let first = self.connections.get(self.held.front()?)?;
+        first.waiting.front().map(|held| held.command.clone())
+    }
+
+    /// Lets the first request go. Whether there is one.
+    fn let_go(&mut self, op: OpId) -> bool {
+        while let Some(id) = self.held.pop_front() {
+            if let Some(connection) = self.connections.get_mut(&id) {
+                connection.pass(Some(op));
+                connection.poked.notify_one();
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether what the program prints is read as it comes. One that prints without end is read whenever it is looked at.
+    fn is_heard(&self) -> bool {
+        self.said && self.lines <= MOST_LINES
+    }
+
+    /// Reads what the program has printed: a pipe's worth at most, so that others have their turn.
+    fn hear(&mut self) {
+        let mut piece = [0; 4096];
+        for _ in 0..=PIPE / piece.len() {
+            match self.output.try_read(&mut piece) {
+                Ok(0) => return self.said = false,
+                Ok(length) => {
+                    for byte in &piece[..length] {
+                        if *byte == b'\n' {
+                            self.end_line();
+                        } else if self.line.len() < LONGEST_LINE {
+                            self.line.push(*byte);
+                        }
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(_) => return self.said = false,
+            }
+        }
+    }
+
+    fn end_line(&mut self) {
+        let line = String::from_utf8_lossy(&std::mem::take(&mut self.line)).trim_end().to_owned();
+        self.remark(line);
+    }
+
+    /// Says something that a program may bring about as often as it likes.
+    fn remark(&mut self, line: String) {
+        self.lines += 1;
+        if self.lines <= MOST_LINES {
+            self.say(line);
+        }
+    }
+
+    fn say(&self, line: String) {
+        self.tell(Response::Said { actor: self.actor, line });
+    }
+
+    fn is_busy(&self, frozen: bool) -> bool {
+        (self.connecting > 0 && self.link_open)
+            || (self.said && ioctl_fionread(&*self.output).is_ok_and(|bytes| bytes > 0))
+            || self.connections.values().any(|connection| connection.is_busy(frozen, self.link_open))
+    }
+}
+
+/// Brings a connection on whenever its sockets allow, until it is over.
+async fn serve(shared: &Shared, id: u64, mut frozen: watch::Receiver<bool>) {
+    loop {
+        let still = *frozen.borrow_and_update();
+        let Some(Wanted { program, server, poked, takes, has }) = shared.lock().serve(id, still) else {
+            return;
+        };
+        shared.changed.notify_one();
+        let woken = tokio::select! {
+            readable = program.readable(), if takes.0 => readable,
+            readable = server.readable(), if takes.1 => readable,
+            writable = program.writable(), if has.0 => writable,
+            writable = server.writable(), if has.1 => writable,
+            () = poked.notified() => Ok(()),
+            changed = frozen.changed() => changed.map_err(io::Error::other),
+        };
+        if woken.is_err() {
+            shared.lock().close(id);
+            return;
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! The task of a gate: lets connections in, carries out what is asked, and looks whether the program is at rest.
+
+use std::{
+    io,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{mpsc, watch},
+    task::JoinSet,
+};
+
+use super::{MOST_LINES, Shared, connection::Upstream, serve};
+use crate::{
+    client::protocol::{Request, Response},
+    clock::LessonClock,
+    log::Reply,
+    process::{
+        Exit,
+        rest::{Rest, Threads},
+    },
+    server::boot::Endpoint,
+};
+
+/// The most connections that a program may have at once.
+const MOST_CONNECTIONS: usize = 256;
+/// How often a program is looked at until it is at rest. Real time.
+const LOOK_EVERY: Duration = Duration::from_millis(1);
+/// How long it is looked at so often, and how often then.
+const LOOKS_CLOSELY: Duration = Duration::from_secs(1);
+const LOOK_SELDOM: Duration = Duration::from_millis(20);
+/// After so much real time, nobody waits any longer for a program to come to rest: it computes, or does not read.
+const RESTS_WITHIN: Duration = Duration::from_secs(10);
+/// The same for one that was not waited for any longer before.
+const BUSY_RESTS_WITHIN: Duration = Duration::from_secs(1);
+const NO_CLOCK: &str = "Lockstep: this program does not take the lesson clock (it is linked statically, perhaps): \
+    its own waits pass in real time.";
+
+/// The task that lets connections in, carries out what is asked, and looks whether the program is at rest.
+pub(super) struct GateTask {
+    pub(super) shared: Arc<Shared>,
+    pub(super) arriving: std::net::TcpListener,
+    pub(super) threads: Threads,
+    pub(super) exits: watch::Receiver<Option<Exit>>,
+    pub(super) log: PathBuf,
+    pub(super) clock: LessonClock,
+    pub(super) link: Endpoint,
+    pub(super) frozen: watch::Receiver<bool>,
+    /// What was told last of the program.
+    pub(super) told: Option<Response>,
+}
+
+/// Since when a rest is waited for, and by how many.
+pub(super) struct Settling {
+    pub(super) since: Instant,
+    pub(super) asked: usize,
+    /// Whatever happens meanwhile, it is looked then.
+    pub(super) next_look: Instant,
+}
+
+impl Default for Settling {
+    fn default() -> Self {
+        let now = Instant::now();
+        Self { since: now, asked: 0, next_look: now + LOOK_EVERY }
+    }
+}
+
+impl Settling {
+    /// How long until it is looked again: seldom, where somebody computes for long.
+    pub(super) fn pause(&self) -> Duration {
+        if self.since.elapsed() > LOOKS_CLOSELY { LOOK_SELDOM } else { LOOK_EVERY }
+    }
+}
+
+/// What was seen of a program. A connection that it has just made comes along.
+pub(super) enum Looked {
+    AtRest,
+    AtWork(Option<std::net::TcpStream>),
+    /// As before, and nobody waits any longer.
+    Busy(Option<std::net::TcpStream>),
+}
+
+impl GateTask {
+    pub(super) async fn keep(mut self, listener: TcpListener, mut asked: mpsc::UnboundedReceiver<Request>) {
+        let mut connections = JoinSet::new();
+        let mut next = 0;
+        let mut settling: Option<Settling> = Some(Settling::default());
+        let output = Arc::clone(&self.shared.lock().output);
+        let mut gone = false;
+        loop {
+            let said = self.shared.lock().is_heard();
+            let stands = *self.frozen.borrow() && self.exits.borrow().is_none();
+            let looks = settling.is_some() && !stands;
+            let next_look = settling.as_ref().map_or_else(Instant::now, |settling| settling.next_look);
+            tokio::select! {
+                accepted = listener.accept() => {
+                    if let Ok((program, _)) = accepted {
+                        next += 1;
+                        self.let_in(next, program, &mut connections);
+                    } else {
+                        tokio::time::sleep(LOOK_EVERY).await;
+                    }
+                }
+                request = asked.recv() => {
+                    let Some(request) = request else { return };
+                    if matches!(request, Request::Settle) {
+                        let settling = settling.get_or_insert_default();
+                        settling.since = Instant::now();
+                        settling.asked += 1;
+                    } else {
+                        self.carry_out(&request);
+                    }
+                }
+                readable = output.readable(), if said => {
+                    if readable.is_ok() {
+                        self.shared.lock().hear();
+                        settling.get_or_insert_default();
+                    }
+                }
+                () = self.shared.changed.notified() => {
+                    settling.get_or_insert_default();
+                }
+                changed = self.frozen.changed() => {
+                    if changed.is_err() {
+                        return;
+                    }
+                    settling.get_or_insert_default();
+                }
+                exit = self.exits.changed(), if !gone => {
+                    gone = true;
+                    if exit.is_ok() {
+                        settling.get_or_insert_default();
+                    }
+                }
+                _ = connections.join_next(), if !connections.is_empty() => {}
+                () = tokio::time::sleep_until(next_look.into()), if looks => {
+                    let settling_now = settling.get_or_insert_default();
+                    let looked = self.look(settling_now);
+                    settling_now.next_look = Instant::now() + settling_now.pause();
+                    let arrived = match looked {
+                        Looked::AtRest => {
+                            settling = None;
+                            None
+                        }
+                        Looked::AtWork(arrived) => arrived,
+                        Looked::Busy(arrived) => {
+                            settling = Some(Settling::default());
+                            arrived
+                        }
+                    };
+                    if let Some(program) = arrived.and_then(|program| in_runtime(program).ok()) {
+                        next += 1;
+                        self.let_in(next, program, &mut connections);
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn let_in(&self, id: u64, program: TcpStream, connections: &mut JoinSet<()>) {
+        let mut inner = self.shared.lock();
+        if inner.connections.len() + inner.connecting >= MOST_CONNECTIONS {
+            inner.remark(format!(
+                "Lockstep lets no more than {MOST_CONNECTIONS} connections of a program in."
+            ));
+            return;
+        }
+        inner.connecting += 1;
+        drop(inner);
+        let (shared, link, frozen) = (Arc::clone(&self.shared), self.link.clone(), self.frozen.clone());
+        connections.spawn(async move {
+            let server = Upstream::connect(&link).await;
+            // A request is one small packet, and nobody shall wait for a second one.
+            let _ = program.set_nodelay(true);
+            if shared.lock().connected(id, program, server) {
+                serve(&shared, id, frozen).await;
+            }
+            shared.changed.notify_one();
+        });
+    }
+
+    pub(super) fn carry_out(&self, request: &Request) {
+        let mut inner = self.shared.lock();
+        match request {
+            Request::Do { op, .. } => {
+                let op = *op;
+                if !inner.let_go(op) {
+                    let why = "the program has closed the connection";
+                    inner.tell(Response::Done { op, reply: Reply::Lost(why.to_owned()) });
+                }
+            }
+            Request::Reach { .. } => inner.tell(Response::Reached),
+            // The program finds its way by itself.
+            Request::Join { .. } | Request::Disconnected { .. } | Request::Settle => {}
+        }
+    }
+
+    /// Looks whether the program is at rest, and tells if it is.
+    pub(super) fn look(&mut self, settling: &Settling) -> Looked {
+        let frozen = *self.frozen.borrow();
+        let exit = *self.exits.borrow();
+        let was_busy = matches!(self.told, Some(Response::Rests { busy: true, .. }));
+        let patience = if was_busy { BUSY_RESTS_WITHIN } else { RESTS_WITHIN };
+        let late = settling.since.elapsed() > patience;
+        let shared = Arc::clone(&self.shared);
+        let (mut until, mut ended, mut busy) = (None, None, false);
+        let mut arrived = None;
+        let mut inner = shared.lock();
+        if !inner.is_heard() {
+            inner.hear();
+        }
+        if let Some(exit) = exit {
+            // Its output may be kept open by somebody who outlives it: what is there now is all.
+            inner.hear();
+            if !inner.line.is_empty() {
+                inner.end_line();
+            }
+            let ids: Vec<u64> = inner.connections.keys().copied().collect();
+            for id in ids {
+                inner.close(id);
+            }
+            ended = Some(if exit == Exit::Code(0) { String::new() } else { self.last_words(exit) });
+        } else {
+            let quiet = || {
+                arrived = self.arriving.accept().ok();
+                arrived.is_none() && !inner.is_busy(frozen)
+            };
+            match self.threads.look(self.clock.monotonic(), quiet) {
+                Rest::Until(moment) => until = moment.map(|moment| self.clock.lesson_time(moment)),
+                Rest::No if late && settling.asked > 0 => busy = true,
+                Rest::No => {
+                    drop(inner);
+                    return Looked::AtWork(arrived.map(|(program, _)| program));
+                }
+            }
+        }
+        if let Some((op, reply)) = inner.refused.take() {
+            inner.tell(Response::Done { op, reply });
+        }
+        if inner.lines > MOST_LINES {
+            let more = inner.lines - MOST_LINES;
+            inner.say(format!("({more} more lines)"));
+        }
+        inner.lines = 0;
+        if self.told.is_none()
+            && exit.is_none()
+            && self.clock.page().is_some_and(|page| !self.threads.keep(&page))
+        {
+            inner.say(NO_CLOCK.to_owned());
+        }
+        let asks = inner.asks();
+        let told = Response::Rests { actor: inner.actor, asks, until, ended, busy };
+        if settling.asked > 0 || self.told.as_ref() != Some(&told) {
+            inner.tell(told.clone());
+        }
+        self.told = Some(told);
+        for _ in 0..settling.asked {
+            inner.tell(Response::Settled);
+        }
+        drop(inner);
+        if busy { Looked::Busy(arrived.map(|(program, _)| program)) } else { Looked::AtRest }
+    }
+
+    pub(super) fn last_words(&self, exit: Exit) -> String {
+        let log = std::fs::read(&self.log).unwrap_or_default();
+        let log = String::from_utf8_lossy(&log);
+        let last = log.lines().rev().map(str::trim).find(|line| !line.is_empty());
+        last.map_or_else(|| exit.to_string(), |last| format!("{exit}: {last}"))
+    }
+}
+
+fn in_runtime(program: std::net::TcpStream) -> io::Result<TcpStream> {
+    program.set_nonblocking(true)?;
+    TcpStream::from_std(program)
+}
