@@ -6,8 +6,8 @@ use super::{
     print, words,
 };
 use crate::{
-    lab::{chinese, doctor::report, install::InstallPlan},
-    run::session::EngineError,
+    lab::{doctor::report, install::InstallPlan, report_zh},
+    run::session::RunError,
     text::{Lang, Words},
 };
 
@@ -17,7 +17,7 @@ pub(crate) fn doctor(global: &Global, install: bool, yes: bool) -> Result<u8, Fa
     if install {
         let programs = crate::lab::doctor::programs(&options.search);
         match InstallPlan::new(&programs, &options.search)
-            .map_err(|error| Failure::server(EngineError::from(error).text()))?
+            .map_err(|error| Failure::server(RunError::from(error).text()))?
         {
             None if !global.json => print::line(words::NOTHING_MISSING.get(lang))?,
             None => {}
@@ -26,7 +26,7 @@ pub(crate) fn doctor(global: &Global, install: bool, yes: bool) -> Result<u8, Fa
                 if !yes && !asked(words::INSTALL_THIS, lang)? {
                     return Err(Failure::server(words::NOTHING_INSTALLED.text(&[])));
                 }
-                plan.run().map_err(|error| Failure::server(EngineError::from(error).text()))?;
+                plan.run().map_err(|error| Failure::server(RunError::from(error).text()))?;
             }
         }
     }
@@ -42,7 +42,7 @@ pub(crate) fn doctor(global: &Global, install: bool, yes: bool) -> Result<u8, Fa
     } else {
         match lang {
             Lang::En => print::line(&report.to_string())?,
-            Lang::Zh => print::line(&chinese::report(&report))?,
+            Lang::Zh => print::line(&report_zh::report(&report))?,
         }
     }
     Ok(if report.healthy() { OK } else { SERVER })
@@ -51,7 +51,7 @@ pub(crate) fn doctor(global: &Global, install: bool, yes: bool) -> Result<u8, Fa
 pub(crate) fn plan_words(plan: &InstallPlan, lang: Lang) -> String {
     match lang {
         Lang::En => plan.to_string(),
-        Lang::Zh => chinese::plan(plan),
+        Lang::Zh => report_zh::plan(plan),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
     lesson::Scenario,
     log::Log,
     recording::{self, Recording},
-    ui::{state::screen::Lens, view::SMALLEST},
+    ui::{state::screen::DiagramKind, view::SMALLEST},
     verdict::{self, Outcome},
 };
 
@@ -50,7 +50,7 @@ pub struct ExportArgs {
     size: (u16, u16),
     /// svg and cast: how the run is looked at, as a timeline or as a sequence of arrows
     #[arg(long, value_name = "timeline|sequence", default_value = "timeline", value_parser = parse_view)]
-    view: Lens,
+    view: DiagramKind,
     /// svg and cast: as `P` shows it in a classroom, the story large and the timelines
     #[arg(long)]
     present: bool,
@@ -62,10 +62,10 @@ pub struct ExportArgs {
     force: bool,
 }
 
-fn parse_view(text: &str) -> Result<Lens, String> {
+fn parse_view(text: &str) -> Result<DiagramKind, String> {
     match text {
-        "timeline" => Ok(Lens::Timeline),
-        "sequence" => Ok(Lens::Sequence),
+        "timeline" => Ok(DiagramKind::Timeline),
+        "sequence" => Ok(DiagramKind::Sequence),
         _ => Err("write timeline or sequence".to_owned()),
     }
 }
@@ -105,7 +105,7 @@ pub(crate) fn export(global: &Global, args: &ExportArgs) -> Result<u8, Failure> 
         speed: global.speed(),
         questions: !global.no_questions,
         presenting: args.present,
-        lens: args.view,
+        diagram: args.view,
     };
     let text = export::export(&finished, format, args.at, &look).map_err(Failure::usage)?;
     match output {

@@ -53,9 +53,9 @@ use crate::{
         schema,
     },
     recording::{RecordingError, carried::NotCarried},
-    run::session::EngineError,
+    run::session::RunError,
     text::{Lang, Text, Words},
-    ui::{state::kept::Kept, theme::ThemeName},
+    ui::{state::user_file::Kept, theme::ThemeName},
 };
 
 /// Every claim held.
@@ -284,15 +284,15 @@ impl From<NotCarried> for Failure {
     }
 }
 
-impl From<EngineError> for Failure {
-    fn from(error: EngineError) -> Self {
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
         if error.is_server() { Self::server(error.text()) } else { Self::usage(error.text()) }
     }
 }
 
 impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
-        EngineError::from(error).into()
+        RunError::from(error).into()
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
     lab::{LabOptions, install::InstallPlan},
     lesson::{LabKind, Library, Loaded, Params, Scenario, expr::within_allowance},
     recording::{self, Recording, carried},
-    run::{LessonChoice, session::EngineError},
+    run::{LessonChoice, session::RunError},
     text::Lang,
     ui::{
         app::{self, App, AppOptions, Ended, terminal},
@@ -203,7 +203,7 @@ pub(crate) fn entry(loaded: &Arc<Loaded>, overrides: &Params, live: bool) -> Cat
             Ok(scenario) => {
                 variant.title = scenario.fill(&variant.title);
                 variant.lesson = scenario.fill(&variant.lesson);
-                variant.beats = scenario.story.len();
+                variant.steps = scenario.story.len();
                 let invariants = scenario.invariants.iter();
                 variant.invariants = invariants
                     .map(|plan| CatalogueInvariant { says: plan.says.clone(), goal: plan.goal.clone() })
@@ -235,7 +235,7 @@ fn offer_to_install(options: &LabOptions, wanted: &[LabKind], lang: Lang) -> Res
     let programs = crate::lab::doctor::programs(&options.search);
     let plan = InstallPlan::new(&programs, &options.search).unwrap_or_else(|error| {
         // There is no way to install it.
-        print::complain(EngineError::from(error).text().get(lang));
+        print::complain(RunError::from(error).text().get(lang));
         None
     });
     let Some(plan) = plan else { return Ok(()) };
@@ -245,7 +245,7 @@ fn offer_to_install(options: &LabOptions, wanted: &[LabKind], lang: Lang) -> Res
     if doctor::asked(words::INSTALL_NOW, lang)?
         && let Err(error) = plan.run()
     {
-        let said = EngineError::from(error).text();
+        let said = RunError::from(error).text();
         print::complain(said.get(lang));
         if !doctor::asked(words::GO_ON_RECORDED, lang)? {
             return Err(Failure::server(said));

@@ -22,7 +22,7 @@ use crate::{
     log::Log,
     recording::{self, carried},
     run::{
-        proof,
+        explore_claim,
         session::{self, RunReport},
     },
     text::{Lang, Text},
@@ -191,7 +191,7 @@ async fn report(
     let run = async {
         let mut report = session::run_story(scenario, options, global.seed).await?;
         if proves {
-            proof::prove(scenario, options, &mut report).await?;
+            explore_claim::prove(scenario, options, &mut report).await?;
         }
         Ok(report)
     };

@@ -61,7 +61,7 @@ pub(crate) fn teach(global: &Global, args: &TeachArgs) -> Result<u8, Failure> {
         let mut keep = None;
         if let Some(folder) = &args.keep {
             let (sender, runs) = mpsc::channel();
-            keeper = Some(Keeper::start(global, folder, runs)?);
+            keeper = Some(RunArchiver::start(global, folder, runs)?);
             keep = Some(sender);
         }
         ask(global, args)?;
@@ -87,7 +87,7 @@ pub(crate) fn teach(global: &Global, args: &TeachArgs) -> Result<u8, Failure> {
     let ended = play::play(global, args.lesson.as_deref(), None, None, class);
     // The pages go first: nobody is to vote on what is over.
     drop(handle);
-    let kept = keeper.map_or(Ok(()), Keeper::end);
+    let kept = keeper.map_or(Ok(()), RunArchiver::end);
     let code = ended?;
     kept.map(|()| code)
 }
@@ -148,9 +148,9 @@ impl Drop for Link {
 }
 
 /// Writes the class's runs, beside the screen, which waits for no disk.
-struct Keeper(JoinHandle<Result<usize, Failure>>);
+struct RunArchiver(JoinHandle<Result<usize, Failure>>);
 
-impl Keeper {
+impl RunArchiver {
     fn start(global: &Global, folder: &Path, runs: Receiver<KeptRun>) -> Result<Self, Failure> {
         if !folder.is_dir() {
             fs::create_dir(folder).map_err(|error| Failure::of_file(words::NO_FOLDER, folder, &error))?;

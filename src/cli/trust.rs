@@ -10,7 +10,7 @@ use super::{Failure, Global, OK, print, words};
 use crate::{
     lesson::library::load_file,
     printable,
-    ui::state::kept::{Content, Kept, Trouble},
+    ui::state::user_file::{Content, Kept, Trouble},
 };
 
 /// Which lesson.

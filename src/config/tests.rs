@@ -2,7 +2,7 @@ use super::{Config, file};
 use crate::{
     text::Lang,
     ui::{
-        keys::{Action, Place, TABLE, map::KeyMap},
+        keys::{Action, KeyScope, TABLE, map::KeyMap},
         theme::ThemeName,
     },
 };
@@ -29,7 +29,7 @@ fn what_is_written_is_what_is_chosen() {
     assert_eq!((config.lang, config.theme), (Some(Lang::Zh), Some(ThemeName::Light)));
     assert_eq!((config.speed, config.questions), (Some(2.0), Some(false)));
     assert_eq!(config.reduced_motion, Some(true));
-    let places = [Place::Lesson, Place::Everywhere];
+    let places = [KeyScope::Lesson, KeyScope::Everywhere];
     for (key, action) in [("j", Action::Forward), ("y", Action::Back), ("ctrl-b", Action::Back)] {
         let chord = key.parse().expect(key);
         assert_eq!(config.keys.action(&places, chord), Some(action), "{key}");

@@ -131,7 +131,8 @@ impl<'a> Diagram<'a> {
         if let Some((lock, excess)) = lasting.filter(|_| !self.alarmed) {
             self.line(&format!("rect {OVERLAP}"));
             self.alarmed = true;
-            let (lock, words) = (self.log.lock_title(&lock, self.lang), words::clash(self.lang, excess));
+            let (lock, words) =
+                (self.log.lock_title(&lock, self.lang), words::overlap_span(self.lang, excess));
             self.note_over_all(&escape(&format!("{lock}: {words}")));
         }
     }

@@ -16,7 +16,7 @@ use crate::{
         state::{
             catalogue::CatalogueVariant,
             predicting::Predictions,
-            screen::{Form, Lens, Motion, Overlay, RunPhase, Scrolls},
+            screen::{DiagramKind, Form, Motion, Overlay, RunPhase, Scrolls},
         },
         theme::{Environment, Theme, ThemeName},
         view::{self, LessonView, Scene, Screen},
@@ -34,7 +34,7 @@ pub struct Look {
     pub questions: bool,
     /// Whether the screen is that of a presenter: the story, large, and the timelines.
     pub presenting: bool,
-    pub lens: Lens,
+    pub diagram: DiagramKind,
 }
 
 impl Default for Look {
@@ -46,7 +46,7 @@ impl Default for Look {
             speed: 1.0,
             questions: true,
             presenting: false,
-            lens: Lens::Timeline,
+            diagram: DiagramKind::Timeline,
         }
     }
 }
@@ -135,7 +135,7 @@ impl<'a> Renderer<'a> {
             speed: self.look.speed,
             focus: Pane::Story,
             scrolls: &scrolls,
-            lens: self.look.lens,
+            diagram: self.look.diagram,
             aside: None,
             proof: false,
             single: None,

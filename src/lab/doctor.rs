@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::LabOptions;
-pub use super::proof::ClockProof;
-use super::proof::proof;
+pub use super::clock_check::ClockProof;
+use super::clock_check::proof;
 use crate::process::programs::Search;
 use crate::process::version::Version;
 use crate::process::workspace::{self, Workspace};

@@ -7,10 +7,10 @@
 //! - No shared server is ever flushed: the lab starts its servers itself and knows no others. A fresh lab is
 //!   a new one.
 
-pub mod chinese;
+pub(crate) mod clock_check;
 pub mod doctor;
 pub mod install;
-pub(crate) mod proof;
+pub mod report_zh;
 pub(crate) mod timekeeping;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -31,9 +31,9 @@ use tokio::time::timeout;
 
 pub use crate::process::{
     Exit, LabError, Process, guard,
-    health::{Chart, LOOK, ProcessHealth, ProcessProblem},
+    health::{LOOK, ProblemTracker, ProcessHealth, ProcessProblem},
     limits,
-    living::{end_all, end_now},
+    live_directories::{end_all, end_now},
     programs,
     spawner::own_binary,
     sweep::{Swept, sweep},
@@ -57,8 +57,8 @@ use crate::log::{FILES, LinkId, Product, ServerInfo, ServerState};
 use crate::process::{child::log_tail, rest::Threads, spawner, workspace::file_name};
 use crate::server::boot::{Boot, Server, Started, ready};
 use crate::server::connection::ServerAddress;
-use crate::server::files::FileLocks;
-use crate::server::link::Home;
+use crate::server::flock::FileLocks;
+use crate::server::link::MemberChoice;
 use crate::server::observe::ObserveError;
 use crate::server::secret::Secret;
 use crate::server::{
@@ -110,7 +110,7 @@ pub struct Lab {
     // In the order in which they are to go: fields are dropped from the first to the last.
     links: BTreeMap<LinkId, Link>,
     /// At which server of an ensemble each client is at home.
-    client_homes: BTreeMap<String, Home>,
+    member_choices: BTreeMap<String, MemberChoice>,
     kind: LabKind,
     settings: Settings,
     servers: Vec<Server>,
@@ -191,7 +191,7 @@ impl Lab {
         let links = links.into_iter().map(|link| (link.id().clone(), link));
         let lab = Self {
             links: links.collect(),
-            client_homes: BTreeMap::new(),
+            member_choices: BTreeMap::new(),
             kind,
             settings: settings.clone(),
             servers,
@@ -340,7 +340,7 @@ impl Lab {
             .map_err(limits::named)?;
         let address = links[0].address().clone();
         self.links.extend(links.into_iter().map(|link| (link.id().clone(), link)));
-        self.client_homes.insert(client.to_owned(), home);
+        self.member_choices.insert(client.to_owned(), home);
         Ok(address)
     }
 
@@ -352,7 +352,7 @@ impl Lab {
     /// The servers of an ensemble in the order in which a client turns to them.
     pub(crate) fn homes(&self, client: &str) -> impl Iterator<Item = &str> {
         let ensemble = self.kind.parts().iter().find(|part| part.is_ensemble());
-        let at = self.client_homes.get(client).map(Home::at);
+        let at = self.member_choices.get(client).map(MemberChoice::at);
         let servers = ensemble
             .zip(at)
             .map(|(part, at)| part.servers().iter().cycle().skip(at).take(part.servers().len()));

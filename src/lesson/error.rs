@@ -60,12 +60,12 @@ pub struct Mistake {
     pub message: Text,
     /// What would be right.
     pub help: Option<Text>,
-    pub spot: Spot,
+    pub span: MistakeSpan,
 }
 
 /// Where at a path a mistake is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spot {
+pub enum MistakeSpan {
     /// The value that stands there.
     Value,
     /// The last key of the path.
@@ -76,7 +76,7 @@ pub enum Spot {
 
 impl Mistake {
     pub fn new(path: &Path, message: impl Into<Text>) -> Self {
-        Self { path: path.clone(), message: message.into(), help: None, spot: Spot::Value }
+        Self { path: path.clone(), message: message.into(), help: None, span: MistakeSpan::Value }
     }
 
     pub fn help(mut self, help: impl Into<Text>) -> Self {

@@ -44,7 +44,7 @@ pub use schema::schema;
 pub use script::script_calls;
 pub use settings::{Appendonly, Isolation, Millis, Settings};
 pub use step::{DEFAULT_AT_MOST, KEYWORDS, Operation, Setup, Step, Verb};
-pub use story::{Beat, MoveRef, Pass, StoryItem};
+pub use story::{Action, MoveRef, Pass, StoryItem};
 pub use table::Table;
 
 /// Whether a word is one of those in a list that is separated by white space.

@@ -20,7 +20,7 @@ use crate::text::{Text, both};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoryItem {
-    pub beat: Beat,
+    pub action: Action,
     /// The variants in which it happens; every one where the list is empty.
     pub only: Vec<String>,
     /// For the teacher, at this step.
@@ -29,7 +29,7 @@ pub struct StoryItem {
 
 /// What happens at one item of a story.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Beat {
+pub enum Action {
     /// `say: { en: …, zh: … }`
     Say(Text),
     /// `ask: { q: …, choices: […] }`: the learner says what will happen.
@@ -190,29 +190,29 @@ impl<'de> Deserialize<'de> for StoryItem {
                 )
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<StoryItem, A::Error> {
-                let (mut beat, mut only, mut notes) = (None, Vec::new(), None);
+                let (mut action, mut only, mut notes) = (None, Vec::new(), None);
                 while let Some(key) = map.next_key::<String>()? {
                     let next = match key.as_str() {
-                        "say" => Beat::Say(map.next_value()?),
-                        "ask" => Beat::Ask(map.next_value()?),
-                        "move" => Beat::Move(map.next_value::<OneOrMany<_>>()?.0),
-                        "send" => Beat::Send(map.next_value::<OneOrMany<_>>()?.0),
-                        "each" => Beat::Each(map.next_value::<OneOrMany<_>>()?.0),
-                        "together" => Beat::Together(map.next_value::<OneOrMany<_>>()?.0),
-                        "finish" => Beat::Finish(map.next_value::<OneOrMany<_>>()?.0),
-                        "pass" => Beat::Pass(map.next_value::<PassOrDuration>()?.0),
-                        "crash" => Beat::Crash(map.next_value()?),
-                        "await" => Beat::Await(map.next_value()?),
-                        "kill" => Beat::Kill(map.next_value()?),
-                        "restart" => Beat::Restart(map.next_value()?),
-                        "drop" => Beat::Drop(map.next_value::<OneOrMany<_>>()?.0),
-                        "freeze" => Beat::Freeze(map.next_value()?),
-                        "thaw" => Beat::Thaw(map.next_value()?),
-                        "cut" => Beat::Cut(map.next_value::<OneOrMany<_>>()?.0),
-                        "hold" => Beat::Hold(map.next_value()?),
-                        "delay" => Beat::Delay(map.next_value()?),
-                        "skew" => Beat::Skew(map.next_value()?),
-                        "release" => Beat::Release(map.next_value::<OneOrMany<_>>()?.0),
+                        "say" => Action::Say(map.next_value()?),
+                        "ask" => Action::Ask(map.next_value()?),
+                        "move" => Action::Move(map.next_value::<OneOrMany<_>>()?.0),
+                        "send" => Action::Send(map.next_value::<OneOrMany<_>>()?.0),
+                        "each" => Action::Each(map.next_value::<OneOrMany<_>>()?.0),
+                        "together" => Action::Together(map.next_value::<OneOrMany<_>>()?.0),
+                        "finish" => Action::Finish(map.next_value::<OneOrMany<_>>()?.0),
+                        "pass" => Action::Pass(map.next_value::<PassOrDuration>()?.0),
+                        "crash" => Action::Crash(map.next_value()?),
+                        "await" => Action::Await(map.next_value()?),
+                        "kill" => Action::Kill(map.next_value()?),
+                        "restart" => Action::Restart(map.next_value()?),
+                        "drop" => Action::Drop(map.next_value::<OneOrMany<_>>()?.0),
+                        "freeze" => Action::Freeze(map.next_value()?),
+                        "thaw" => Action::Thaw(map.next_value()?),
+                        "cut" => Action::Cut(map.next_value::<OneOrMany<_>>()?.0),
+                        "hold" => Action::Hold(map.next_value()?),
+                        "delay" => Action::Delay(map.next_value()?),
+                        "skew" => Action::Skew(map.next_value()?),
+                        "release" => Action::Release(map.next_value::<OneOrMany<_>>()?.0),
                         "only" => {
                             only = map.next_value::<OneOrMany<String>>()?.0;
                             continue;
@@ -223,17 +223,17 @@ impl<'de> Deserialize<'de> for StoryItem {
                         }
                         other => return Err(A::Error::unknown_field(other, VERBS)),
                     };
-                    if beat.replace(next).is_some() {
+                    if action.replace(next).is_some() {
                         return Err(custom(&both!(
                             "an item of the story is one thing: begin a new one with `- {key}: …`",
                             "剧情的一条只做一件事：请另起一条 `- {key}: …`"
                         )));
                     }
                 }
-                let beat = beat.ok_or_else(|| {
+                let action = action.ok_or_else(|| {
                     custom(&both!("an item of the story in which nothing happens", "剧情里有一条什么也没做"))
                 })?;
-                Ok(StoryItem { beat, only, notes })
+                Ok(StoryItem { action, only, notes })
             }
         }
         deserializer.deserialize_map(ItemVisitor)

@@ -65,7 +65,7 @@ impl ProcessHealth {
 
     /// Resolves when something has been wrong for so long that whoever waits will not find out by itself.
     pub async fn ailing(&self) -> ProcessProblem {
-        let mut chart = Chart::default();
+        let mut chart = ProblemTracker::default();
         loop {
             if let Some(ailment) = chart.look(self) {
                 return ailment;
@@ -85,9 +85,9 @@ impl ProcessHealth {
 
 /// What has been wrong since when, for whoever looks again and again.
 #[derive(Debug, Default)]
-pub struct Chart(Option<(ProcessProblem, Instant)>);
+pub struct ProblemTracker(Option<(ProcessProblem, Instant)>);
 
-impl Chart {
+impl ProblemTracker {
     /// Looks. Gives what has been wrong for so long that it is news.
     pub fn look(&mut self, health: &ProcessHealth) -> Option<ProcessProblem> {
         self.0 = match (health.look(), self.0.take()) {

@@ -6,14 +6,14 @@
 //! - Whatever ends Lockstep (quit, panic, SIGTERM, SIGKILL), no process of its own outlives it.
 
 pub(crate) mod child;
-pub(crate) mod chinese;
 pub(crate) mod error;
+pub(crate) mod error_zh;
 pub(crate) mod exit;
 pub(crate) mod group;
 pub mod guard;
 pub(crate) mod health;
 pub mod limits;
-pub(crate) mod living;
+pub(crate) mod live_directories;
 pub mod programs;
 pub(crate) mod rest;
 pub(crate) mod spawner;

@@ -68,7 +68,7 @@ pub fn sweep(root: &Path) -> Swept {
 }
 
 /// What entitles a sweep to a directory.
-enum Claim {
+enum SweepRight {
     /// Its lock, which nobody held.
     Lock { _held: File },
     /// It has no lock, and is too old to be about to get one.
@@ -76,12 +76,12 @@ enum Claim {
 }
 
 /// Whether the directory's Lockstep is gone.
-fn abandoned(dir: &Path, metadata: &fs::Metadata) -> Option<Claim> {
+fn abandoned(dir: &Path, metadata: &fs::Metadata) -> Option<SweepRight> {
     match open_file(&dir.join(LOCK)) {
-        Ok(lock) => lock.try_lock().is_ok().then_some(Claim::Lock { _held: lock }),
+        Ok(lock) => lock.try_lock().is_ok().then_some(SweepRight::Lock { _held: lock }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let age = metadata.modified().ok()?.elapsed().ok()?;
-            (age > HALF_MADE).then_some(Claim::HalfMade)
+            (age > HALF_MADE).then_some(SweepRight::HalfMade)
         }
         Err(_) => None,
     }

@@ -15,7 +15,7 @@ use rustix::process::Pid;
 use tempfile::TempDir;
 
 use crate::process::error::LabError;
-use crate::process::living;
+use crate::process::live_directories;
 use crate::process::sweep::{LOCK, PIDS, empty, prefix, start_time, sweep};
 
 /// The longest path of a Unix socket that every system takes, in bytes: macOS allows 104 with the final
@@ -37,7 +37,7 @@ pub struct Workspace {
     /// Held while this Lockstep lives; the kernel lets go of it however Lockstep ends.
     _lock: File,
     /// Last: it says that the directory is there.
-    _living: living::Entry,
+    _living: live_directories::Entry,
 }
 
 impl Workspace {
@@ -71,7 +71,7 @@ impl Workspace {
                     .permissions(fs::Permissions::from_mode(0o700))
                     .tempdir_in(root)
             };
-            let entered = living::enter(make).map_err(failed("make its private directory"))?;
+            let entered = live_directories::enter(make).map_err(failed("make its private directory"))?;
             let (dir, living) = entered.ok_or(LabError::Ending)?;
             // A umask takes rights away; one that takes the owner's own makes every file here useless.
             let mode = fs::metadata(dir.path()).map_or(0, |made| made.permissions().mode());

@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, watch};
 use super::{
     explore::{Bounds, ExploreError, Explored, Progress, estimated_time, explore},
     race::{self, Invariant, LockFate, MOST_RACES, Outcome, Race, RaceInfo, racer::Racer},
-    session::{EngineError, story::span},
+    session::{RunError, story::span},
 };
 use crate::{
     lab::LabOptions,
@@ -111,7 +111,7 @@ struct RaceWorker {
 }
 
 impl RaceWorker {
-    async fn work(&self) -> Result<(), EngineError> {
+    async fn work(&self) -> Result<(), RunError> {
         let mut racer = tokio::select! {
             racer = Racer::set_up(&self.scenario, &self.options) => racer?,
             () = self.abandoned() => return Ok(()),
@@ -125,7 +125,7 @@ impl RaceWorker {
     }
 
     /// One race after another; returns only when nobody listens any more, or one cannot be run.
-    async fn races(&self, racer: &mut Racer) -> Result<(), EngineError> {
+    async fn races(&self, racer: &mut Racer) -> Result<(), RunError> {
         let scenario = &self.scenario;
         self.send(BatchUpdate::Ready(RaceInfo::of(scenario, racer.clock()))).await;
         let mut wanted = self.wanted.clone();
@@ -144,7 +144,7 @@ impl RaceWorker {
         Ok(())
     }
 
-    fn unanswered(&self, why: &str) -> EngineError {
+    fn unanswered(&self, why: &str) -> RunError {
         let path = Path::root().key("invariants");
         let mistake =
             Mistake::new(&path, format!("an invariant cannot be evaluated at the end of a race: {why}"));

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use super::{
     explore::{Bounds, CarriedOut, OutcomeSeen, Progress, carry_out, explore},
     moves::folded,
-    session::EngineError,
+    session::RunError,
 };
 use crate::{
     lab::LabOptions,
@@ -92,7 +92,7 @@ impl Exam {
     }
 
     /// Looks for the next question while somebody thinks about the last one. Must be called inside a `tokio` runtime.
-    pub fn begin(mut self) -> mpsc::Receiver<Result<ExamQuestion, EngineError>> {
+    pub fn begin(mut self) -> mpsc::Receiver<Result<ExamQuestion, RunError>> {
         let (ask, questions) = mpsc::channel(AHEAD);
         tokio::spawn(async move {
             while let Some(question) = Box::pin(self.next()).await.transpose() {
@@ -106,7 +106,7 @@ impl Exam {
     }
 
     /// The next question; none after the last variant.
-    async fn next(&mut self) -> Result<Option<ExamQuestion>, EngineError> {
+    async fn next(&mut self) -> Result<Option<ExamQuestion>, RunError> {
         loop {
             let wanted = self.found.iter().position(|question| question.safe == self.wants_safe);
             if wanted.is_none()
@@ -135,7 +135,7 @@ fn in_turn<T>(these: Vec<T>, others: Vec<T>) -> VecDeque<T> {
 }
 
 /// A safe order of a variant and one that is not, as far as there are such.
-async fn questions(scenario: &Scenario, options: &LabOptions) -> Result<Vec<ExamQuestion>, EngineError> {
+async fn questions(scenario: &Scenario, options: &LabOptions) -> Result<Vec<ExamQuestion>, RunError> {
     // Order by order: counted by states, how orders end is known only at the end of the search.
     let bounds = Bounds { confirmed_within: Some(Duration::ZERO), prune: false, ..Bounds::default() };
     let enough = |progress: &Progress| {

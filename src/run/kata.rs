@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::{
     explore::{CarriedOut, ExploreError, Explored, carry_out},
-    proof,
-    session::EngineError,
+    explore_claim,
+    session::RunError,
 };
 use crate::{
     lab::LabOptions,
@@ -79,13 +79,13 @@ pub async fn judge(
     answered: &Arc<Loaded>,
     options: &LabOptions,
     tell: &dyn Fn(&Round),
-) -> Result<Vec<Round>, EngineError> {
+) -> Result<Vec<Round>, RunError> {
     let mut rounds: Vec<Round> = Vec::new();
     for scenario in answered.rounds()? {
         let Some(expected) = scenario.variant().explore.clone() else { continue };
         let began = Instant::now();
         let patience = (expected.expect == ExploreExpect::None).then_some(PATIENCE);
-        let found = proof::tried(&scenario, options, &expected, patience).await;
+        let found = explore_claim::tried(&scenario, options, &expected, patience).await;
         let found = found.map_err(|error| not_judged(answered, error))?;
         let orders = found.orders();
         let complete = found.complete;
@@ -105,7 +105,7 @@ pub async fn judge(
 }
 
 /// Why an answer cannot be judged, at the operation in it that is to blame.
-fn not_judged(answered: &Loaded, error: ExploreError) -> EngineError {
+fn not_judged(answered: &Loaded, error: ExploreError) -> RunError {
     let error = match error {
         ExploreError::Engine(error) => return error,
         error => error,
@@ -132,7 +132,7 @@ fn not_judged(answered: &Loaded, error: ExploreError) -> EngineError {
          is given to a script, `args: [\"${{now}}\"]`",
         "请改用一条命令，或者用脚本一步完成：写在 `scripts:` 下，用 `{{ script: 名字, keys: [键] }}` 调用；时间作为参数传给脚本：`args: [\"${{now}}\"]`"
     ));
-    EngineError::Lesson(answered.source.place(&mistake))
+    RunError::Lesson(answered.source.place(&mistake))
 }
 
 /// The operation of this label among steps.
@@ -155,7 +155,7 @@ async fn failure(
     options: &LabOptions,
     expected: &Explore,
     found: Explored,
-) -> Result<Option<Failure>, EngineError> {
+) -> Result<Option<Failure>, RunError> {
     let controlled = LabOptions { controlled_only: true, ..options.clone() };
     // Of one order alone that would say nothing.
     let all_fail = found.complete && found.orders() > 1 && found.violations == found.orders();
@@ -181,7 +181,7 @@ async fn failure(
         return Ok(Some(Failure { kind, says, order: Some(order), why, shortest_so_far: false }));
     }
     let cut = found.cut;
-    if let Some(seen) = proof::stuck(expected, &found) {
+    if let Some(seen) = explore_claim::stuck(expected, &found) {
         if found.stuck.is_empty() && cut > 0 {
             // Nobody is known to be stuck: they were still under way where their orders were cut.
             let moves = expected.moves.unwrap_or(MOVES);
@@ -266,7 +266,7 @@ pub async fn verify(
     exercise: &Arc<Loaded>,
     options: &LabOptions,
     tell: &dyn Fn(&Source, &[Round]),
-) -> Result<Vec<Misjudged>, EngineError> {
+) -> Result<Vec<Misjudged>, RunError> {
     let mut wrong = Vec::new();
     for (text, expected) in exercise.known_answers() {
         let answered = exercise.with_answer(&text)?;

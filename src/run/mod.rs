@@ -4,10 +4,10 @@ pub mod attach;
 pub mod batch;
 pub mod exam;
 pub mod explore;
+pub(crate) mod explore_claim;
 pub mod kata;
 pub mod moves;
 pub(crate) mod open;
-pub(crate) mod proof;
 pub mod race;
 pub mod session;
 

@@ -56,7 +56,7 @@ pub enum LinkState {
 /// What the link's owner wants of its connections. One value, so that no connection ever sees one half of a
 /// change without the other.
 #[derive(Debug, Clone, Copy)]
-struct Orders {
+struct LinkControl {
     state: LinkState,
     /// Connections of an earlier generation are to close without passing anything on.
     generation: u64,
@@ -85,7 +85,7 @@ impl Holding {
 pub struct Link {
     id: LinkId,
     address: LinkAddress,
-    orders: watch::Sender<Orders>,
+    orders: watch::Sender<LinkControl>,
     holding: watch::Sender<Holding>,
     due: watch::Sender<Vec<LessonTime>>,
     /// The task that lets connections in, shared by the links behind one listening end: it ends with the last of them.
@@ -159,12 +159,12 @@ impl Link {
         first: usize,
         stays: bool,
         clock: &LessonClock,
-    ) -> io::Result<(Vec<Self>, Home)> {
+    ) -> io::Result<(Vec<Self>, MemberChoice)> {
         let listener = listener().await?;
         let address = listener.local_addr()?;
         let (links, wires) = Self::several(servers, &LinkAddress::Tcp(address), clock);
         let at = Arc::new(AtomicUsize::new(first % wires.len().max(1)));
-        let home = Home { at, of: wires.len(), stays };
+        let home = MemberChoice { at, of: wires.len(), stays };
         let mut acceptor = JoinSet::new();
         acceptor.spawn(accept_for_any(listener, wires.into(), home.clone()));
         Ok((Self::behind(links, acceptor), home))
@@ -317,7 +317,7 @@ impl Drop for Link {
 /// What a connection shares with its link.
 #[derive(Debug, Clone)]
 struct Wire {
-    orders: watch::Receiver<Orders>,
+    orders: watch::Receiver<LinkControl>,
     holding: watch::Sender<Holding>,
     clock: LessonClock,
     /// When each of the pieces that are delayed arrives.
@@ -326,9 +326,9 @@ struct Wire {
 
 impl Wire {
     /// A wire, and the giver of its orders.
-    fn new(clock: &LessonClock) -> (watch::Sender<Orders>, Self) {
+    fn new(clock: &LessonClock) -> (watch::Sender<LinkControl>, Self) {
         let arrived = LessonTime::ZERO;
-        let orders = watch::Sender::new(Orders { state: LinkState::Open, generation: 0, arrived });
+        let orders = watch::Sender::new(LinkControl { state: LinkState::Open, generation: 0, arrived });
         let wire = Self {
             orders: orders.subscribe(),
             holding: watch::Sender::new(Holding::default()),
@@ -418,14 +418,14 @@ async fn accept_tcp(listener: TcpListener, server: SocketAddr, wires: Vec<(IpAdd
 
 /// At which server of an ensemble a client is at home: its next connection goes there.
 #[derive(Debug, Clone)]
-pub(crate) struct Home {
+pub(crate) struct MemberChoice {
     at: Arc<AtomicUsize>,
     of: usize,
     /// Whether it stays there although it ends a connection itself: it may have several.
     stays: bool,
 }
 
-impl Home {
+impl MemberChoice {
     pub fn at(&self) -> usize {
         self.at.load(Ordering::SeqCst)
     }
@@ -438,7 +438,7 @@ impl Home {
 }
 
 /// Lets in whoever connects, to the server at which the client is at home. One whose link is held would keep it for ever.
-async fn accept_for_any(listener: TcpListener, servers: Arc<[(SocketAddr, Wire)]>, home: Home) {
+async fn accept_for_any(listener: TcpListener, servers: Arc<[(SocketAddr, Wire)]>, home: MemberChoice) {
     loop {
         let Ok((client, _)) = listener.accept().await else {
             tokio::time::sleep(AFTER_REFUSAL).await;
@@ -472,7 +472,7 @@ struct Connection {
     wire: Wire,
     generation: u64,
     /// Where its client is at home as long as it does not end, in an ensemble.
-    home: Option<(Home, usize)>,
+    home: Option<(MemberChoice, usize)>,
     /// The way on which nothing came any more first: requests end where the client has ended it.
     first_end: OnceLock<Direction>,
 }
@@ -483,7 +483,7 @@ struct Severed;
 impl Connection {
     /// Lets a client in, or not.
     fn admit(wire: &Wire) -> Option<Self> {
-        let Orders { state, generation, .. } = *wire.orders.borrow();
+        let LinkControl { state, generation, .. } = *wire.orders.borrow();
         (state != LinkState::Cut).then(|| Self {
             wire: wire.clone(),
             generation,
@@ -561,7 +561,7 @@ impl Connection {
 
     /// Resolves when what has been read may be passed on; counts as holding until then.
     async fn allowed(&self, way: Direction, due: Option<LessonTime>) -> Result<(), Severed> {
-        let held = |orders: &Orders| match orders.state {
+        let held = |orders: &LinkControl| match orders.state {
             LinkState::Held(held) => held.covers(way),
             LinkState::Delayed(delayed, _) => {
                 delayed.covers(way) && due.is_some_and(|due| due > orders.arrived)
@@ -572,7 +572,7 @@ impl Connection {
         if held(&now) && now.generation == self.generation {
             let _counted = Counted::new(&self.wire.holding, way);
             let mut orders = self.wire.orders.clone();
-            let decided = |orders: &Orders| !held(orders) || orders.generation != self.generation;
+            let decided = |orders: &LinkControl| !held(orders) || orders.generation != self.generation;
             now = *orders.wait_for(decided).await.map_err(|_| Severed)?;
         }
         if now.generation == self.generation { Ok(()) } else { Err(Severed) }

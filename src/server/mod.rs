@@ -7,7 +7,7 @@
 pub(crate) mod boot;
 pub(crate) mod connection;
 pub(crate) mod etcd;
-pub(crate) mod files;
+pub(crate) mod flock;
 pub(crate) mod link;
 pub(crate) mod mariadb;
 pub(crate) mod observe;

@@ -35,7 +35,7 @@ use crate::{
 /// The shortest time between two states.
 const APART: Duration = Duration::from_millis(100);
 /// A stream that has nothing to say says that it is there.
-const BEAT: Duration = Duration::from_secs(15);
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// How soon a page asks again when its stream has ended.
 const RETRY: &str = "retry: 1000\n\n";
 
@@ -160,7 +160,7 @@ async fn count(class: &Class, published: &Published) {
 
 /// Which run is shown, and where in it.
 #[derive(Debug, PartialEq)]
-struct Place {
+struct RunPosition {
     lesson: String,
     variant: usize,
     events: usize,
@@ -169,7 +169,7 @@ struct Place {
     over: bool,
 }
 
-impl Place {
+impl RunPosition {
     fn of(run: &StageRun) -> Self {
         Self {
             lesson: run.entry.id.clone(),
@@ -186,12 +186,12 @@ impl Place {
 /// no more than a third of the time is spent with them.
 pub(crate) async fn follow_run(class: &Class) {
     let mut published = class.published.clone();
-    let mut made: Option<(Place, Weak<Log>)> = None;
+    let mut made: Option<(RunPosition, Weak<Log>)> = None;
     loop {
         let is_open = class.people().stages > 0;
         let run = published.borrow_and_update().run.clone().filter(|_| is_open);
         if let Some(run) = run {
-            let now = (Place::of(&run), Arc::downgrade(&run.log));
+            let now = (RunPosition::of(&run), Arc::downgrade(&run.log));
             let known = made.as_ref().is_some_and(|(place, log)| *place == now.0 && log.ptr_eq(&now.1));
             if !known {
                 made = Some(now);
@@ -229,14 +229,15 @@ struct Reader {
     run: watch::Receiver<Option<Bytes>>,
     /// The state that was sent last, and the viewer's own choice in it.
     sent: Option<(Arc<str>, Option<usize>)>,
-    beat: tokio::time::Instant,
+    keep_alive: tokio::time::Instant,
 }
 
 pub(crate) fn events(seat: Seat) -> impl Stream<Item = Bytes> + Send {
     let (mut state, mut run) = (seat.class.state.subscribe(), seat.class.run.subscribe());
     state.mark_changed();
     run.mark_changed();
-    let reader = Reader { seat, state, run, sent: None, beat: tokio::time::Instant::now() + BEAT };
+    let reader =
+        Reader { seat, state, run, sent: None, keep_alive: tokio::time::Instant::now() + KEEP_ALIVE };
     let events = stream::unfold(reader, async |mut reader| Some((reader.next().await?, reader)));
     stream::iter([Bytes::from_static(RETRY.as_bytes())]).chain(events)
 }
@@ -259,8 +260,8 @@ impl Reader {
                         return Some(state);
                     }
                 }
-                () = sleep_until(self.beat) => {
-                    self.beat += BEAT;
+                () = sleep_until(self.keep_alive) => {
+                    self.keep_alive += KEEP_ALIVE;
                     return Some(Bytes::from_static(b":\n\n"));
                 }
             }

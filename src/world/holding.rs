@@ -48,7 +48,7 @@ pub struct Overlap {
 
 /// Somebody has begun or ceased to hold a lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Turn {
+pub struct HoldingChange {
     pub actor: ActorId,
     pub lock: String,
     /// Whether it holds the lock now.
@@ -184,7 +184,7 @@ impl Holding {
     }
 
     /// Takes in the event at an index: who has begun or ceased to hold what.
-    pub fn take(&mut self, index: usize, event: &Event) -> Vec<Turn> {
+    pub fn take(&mut self, index: usize, event: &Event) -> Vec<HoldingChange> {
         let here = (index, event.at);
         match &event.kind {
             EventKind::LabReady { actors, locks, .. } => {
@@ -211,7 +211,13 @@ impl Holding {
 
     /// What somebody believes of a lock, where that changes whether and how it holds it: who shares it from now on ceases
     /// to hold it alone.
-    fn turn(&mut self, actor: ActorId, lock: &str, belief: Belief, here: (usize, LessonTime)) -> Vec<Turn> {
+    fn turn(
+        &mut self,
+        actor: ActorId,
+        lock: &str,
+        belief: Belief,
+        here: (usize, LessonTime),
+    ) -> Vec<HoldingChange> {
         let (holds, shares) = (belief.holds(), belief == Belief::Sharing);
         let before = self.locks.get(lock).and_then(|lock| lock.since(actor)).map(|holder| holder.shares);
         if before == holds.then_some(shares) {
@@ -222,14 +228,14 @@ impl Holding {
         let mut turns = Vec::new();
         if before.is_some() {
             known.now.retain(|holder| holder.actor != actor);
-            turns.push(Turn { actor, lock: lock.to_owned(), holds: false });
+            turns.push(HoldingChange { actor, lock: lock.to_owned(), holds: false });
         }
         if holds {
             known.now.push(Holder { actor, since: here.0, shares });
             if known.now.len() > known.most.len() {
                 known.most = known.now.iter().map(|holder| holder.since).collect();
             }
-            turns.push(Turn { actor, lock: lock.to_owned(), holds: true });
+            turns.push(HoldingChange { actor, lock: lock.to_owned(), holds: true });
         }
         self.track(lock, here);
         turns
@@ -241,7 +247,7 @@ impl Holding {
     }
 
     /// Whoever is dead holds nothing, whatever it is said to believe.
-    fn die(&mut self, dead: Vec<ActorId>, here: (usize, LessonTime)) -> Vec<Turn> {
+    fn die(&mut self, dead: Vec<ActorId>, here: (usize, LessonTime)) -> Vec<HoldingChange> {
         let mut turns = Vec::new();
         for lock in self.locks.keys().cloned().collect::<Vec<_>>() {
             turns.extend(dead.iter().flat_map(|actor| self.turn(*actor, &lock, Belief::Nothing, here)));
@@ -293,7 +299,7 @@ impl Holding {
 mod tests {
     use std::time::Duration;
 
-    use super::{Holding, Limit, LockInfo, Turn};
+    use super::{Holding, HoldingChange, Limit, LockInfo};
     use crate::{
         clock::LessonTime,
         log::{
@@ -303,7 +309,7 @@ mod tests {
     };
 
     /// What became of A, B and C, one second after another.
-    fn after(kinds: impl IntoIterator<Item = EventKind>) -> (Holding, Vec<Turn>) {
+    fn after(kinds: impl IntoIterator<Item = EventKind>) -> (Holding, Vec<HoldingChange>) {
         let log = LogBuilder::new(ready(&[], ["A", "B", "C"].map(actor)));
         let mut log = log.ticking(Duration::from_secs(1));
         for kind in kinds {

@@ -9,7 +9,7 @@ pub(crate) mod holding;
 pub(crate) mod server;
 
 pub use actor::{ActorWorld, Life};
-pub use holding::{Holding, Overlap, Turn};
+pub use holding::{Holding, HoldingChange, Overlap};
 pub use server::{Change, ServerWorld, changes};
 
 use std::collections::{BTreeMap, HashMap};

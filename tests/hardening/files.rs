@@ -401,7 +401,7 @@ fn look_at(mut recording: Recording, scenario: &Scenario, round: usize) -> usize
         Look { size: (60, 16), presenting: true, ..Look::default() },
         Look {
             size: (200, 60),
-            lens: lockstep::ui::state::screen::Lens::Sequence,
+            diagram: lockstep::ui::state::screen::DiagramKind::Sequence,
             lang: lockstep::text::Lang::Zh,
             ..Look::default()
         },

@@ -139,9 +139,13 @@ fn agree(scenario: &Scenario, log: &Log) -> usize {
     let mut sequence = Sequence::default();
     sequence.advance(log);
     let ends = overlaps.iter().map(|of| (&of.lock, of.event, of.end));
-    let clashes = chart.clashes.iter();
-    let clashes = clashes.map(|of| (&of.lock, of.from.1, of.to.map(|to| to.1)));
-    assert!(ends.clone().eq(clashes), "{name}: {overlaps:?}, on the timelines {:?}", chart.clashes);
+    let overlap_spans = chart.overlap_spans.iter();
+    let overlap_spans = overlap_spans.map(|of| (&of.lock, of.from.1, of.to.map(|to| to.1)));
+    assert!(
+        ends.clone().eq(overlap_spans),
+        "{name}: {overlaps:?}, on the timelines {:?}",
+        chart.overlap_spans
+    );
     let rows = sequence.overlaps.iter();
     let rows = rows.map(|of| (&of.lock, of.from.1, of.to.map(|to| to.1)));
     assert!(ends.eq(rows), "{name}: {overlaps:?}, in the sequence {:?}", sequence.overlaps);

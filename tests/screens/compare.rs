@@ -154,7 +154,7 @@ fn the_overlap_is_loud_in_one_half_and_its_absence_is_said_in_the_other() {
             assert!(before[0].contains(loud), "{:#?}", stand.rows());
             assert!(after[0].contains(calm) && !after[0].contains(loud), "{:#?}", stand.rows());
             let buffer = stand.buffer();
-            let ground = Color::Indexed(Theme::default().palette.clash);
+            let ground = Color::Indexed(Theme::default().palette.overlap_span);
             let red = |y: u16| (0..size.0).filter(|x| buffer[(*x, y)].bg == ground).count();
             let above = u16::try_from(before.len()).expect("a few rows");
             let below = u16::try_from(after.len()).expect("a few rows");

@@ -2,35 +2,37 @@
 
 use lockstep::{
     text::Lang,
-    ui::keys::{Place, TABLE, map::KeyMap},
+    ui::keys::{KeyScope, TABLE, map::KeyMap},
 };
 
 const PAGE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/keys.md"));
 
 /// Where an action is at home, as the page says it.
-fn home(places: &[Place]) -> &'static str {
+fn home(places: &[KeyScope]) -> &'static str {
     match places[0] {
-        Place::Lesson => "a lesson",
-        Place::Asked => "a question",
-        Place::Free => "free play",
-        Place::Branches => "the branches",
-        Place::Story | Place::Lanes | Place::Servers | Place::Wire | Place::Program => "a pane",
-        Place::Catalogue if places.contains(&Place::Page) => "lists, panes, pages",
-        Place::Catalogue => "the catalogue",
-        Place::Variants => "its variants",
-        Place::Comparison => "before and after",
-        Place::Races => "races",
-        Place::Single => "one run of many",
-        Place::Exploration => "every order",
-        Place::States => "the states",
-        Place::Page => "pages",
-        Place::Decks => "the interview",
-        Place::Card => "a card",
-        Place::Notes => "the notes",
-        Place::Kata => "the exercises",
-        Place::Class => "a class",
-        Place::Everywhere => "everywhere",
-        Place::Field => "while you type",
+        KeyScope::Lesson => "a lesson",
+        KeyScope::Asked => "a question",
+        KeyScope::Free => "free play",
+        KeyScope::Branches => "the branches",
+        KeyScope::Story | KeyScope::Lanes | KeyScope::Servers | KeyScope::Wire | KeyScope::Program => {
+            "a pane"
+        }
+        KeyScope::Catalogue if places.contains(&KeyScope::Page) => "lists, panes, pages",
+        KeyScope::Catalogue => "the catalogue",
+        KeyScope::Variants => "its variants",
+        KeyScope::Comparison => "before and after",
+        KeyScope::Races => "races",
+        KeyScope::Single => "one run of many",
+        KeyScope::Exploration => "every order",
+        KeyScope::States => "the states",
+        KeyScope::Page => "pages",
+        KeyScope::Decks => "the interview",
+        KeyScope::Card => "a card",
+        KeyScope::Notes => "the notes",
+        KeyScope::Kata => "the exercises",
+        KeyScope::Class => "a class",
+        KeyScope::Everywhere => "everywhere",
+        KeyScope::Field => "while you type",
     }
 }
 

@@ -143,7 +143,7 @@ fn two_holders_are_red_and_in_words() {
     }
     assert!(stand.shows("2 HOLDERS AT ONCE"), "{:#?}", stand.rows());
     let buffer = stand.buffer();
-    let ground = Color::Indexed(Theme::default().palette.clash);
+    let ground = Color::Indexed(Theme::default().palette.overlap_span);
     let clients = [0, 1].map(|n| Theme::default().client(n).fg);
     let red = |y: u16| {
         let cells = (0..120).map(|x| &buffer[(x, y)]);
@@ -262,10 +262,11 @@ fn every_theme_tells_of_the_failure_at_every_size_in_both_languages() {
                 });
                 assert!(red.count() > 10, "{theme:?} {lang} {size:?}");
                 // The bars themselves are seen: a solid block in reverse would be a blank.
-                let (clash, style) = theme.clashing(theme.client(0));
-                let clash = if theme.glyphs == Glyphs::Ascii { glyphs::ascii(clash) } else { clash };
+                let (overlap_span, style) = theme.clashing(theme.client(0));
+                let overlap_span =
+                    if theme.glyphs == Glyphs::Ascii { glyphs::ascii(overlap_span) } else { overlap_span };
                 let bars = buffer.content.iter().filter(|cell| {
-                    cell.symbol() == clash
+                    cell.symbol() == overlap_span
                         && cell.modifier == style.add_modifier
                         && !cell.modifier.contains(Modifier::REVERSED)
                 });

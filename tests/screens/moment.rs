@@ -67,7 +67,7 @@ fn judged(log: &Log, size: (u16, u16)) -> Stand {
 /// Cells on a ground that is kept for what must not be.
 fn red(buffer: &Buffer) -> usize {
     let palette = Theme::default().palette;
-    let grounds = [palette.alarm, palette.clash].map(Color::Indexed);
+    let grounds = [palette.alarm, palette.overlap_span].map(Color::Indexed);
     buffer.content.iter().filter(|cell| grounds.contains(&cell.bg)).count()
 }
 

@@ -72,7 +72,7 @@ pub fn entry(id: &str, track: Track, title: Text) -> CatalogueEntry {
             "Delete a lock only if it is still yours: compare the token and delete in one script.",
             "只删除仍属于自己的锁：用一个脚本原子地比较令牌再删除。",
         ),
-        beats: 11,
+        steps: 11,
         scenario: None,
     };
     CatalogueEntry {

@@ -26,7 +26,7 @@ use crate::{
     run::{
         kata::{self, FailureKind, Round},
         moves,
-        session::EngineError,
+        session::RunError,
     },
     text::{Lang, Text},
     ui::{
@@ -315,7 +315,7 @@ fn judged(
     super::block_on(async {
         tokio::select! {
             rounds = Box::pin(kata::judge(answered, options, tell)) => match rounds {
-                Err(EngineError::Lesson(mistake)) => Ok(Err(mistake)),
+                Err(RunError::Lesson(mistake)) => Ok(Err(mistake)),
                 rounds => Ok(Ok(rounds?)),
             },
             signal = interrupt::interrupted() => Err(Failure::interrupted(signal)),

@@ -31,7 +31,7 @@ use crate::{
         },
         state::{
             catalogue::Catalogue,
-            kata::{Board, Exercise, FailureRow, RoundRow, RoundState},
+            kata::{Exercise, ExerciseBoard, FailureRow, RoundRow, RoundState},
             progress::Store,
         },
         theme::Theme,
@@ -46,7 +46,7 @@ struct Screen<'a> {
     all: &'a [Arc<Loaded>],
     files: Vec<PathBuf>,
     options: LabOptions,
-    board: watch::Sender<Board>,
+    board: watch::Sender<ExerciseBoard>,
     store: RefCell<Store>,
     /// When each file was saved last.
     saved: RefCell<Vec<SystemTime>>,
@@ -87,7 +87,7 @@ pub(super) fn run(global: &Global, all: &[Arc<Loaded>], dir: &Path) -> Result<u8
     });
     let exercises = exercises.collect::<Result<Vec<_>, Failure>>()?;
     let chosen = exercises.iter().position(|exercise| !exercise.solved).unwrap_or_default();
-    let (board, mut seen) = watch::channel(Board { exercises, chosen, ..Board::default() });
+    let (board, mut seen) = watch::channel(ExerciseBoard { exercises, chosen, ..ExerciseBoard::default() });
     let screen = Screen {
         all: &all,
         options: global.lab_options()?,
@@ -282,7 +282,7 @@ impl Screen<'_> {
         self.judged.set(None);
         self.board.send_modify(|board| {
             let exercises = std::mem::take(&mut board.exercises);
-            *board = Board { exercises, chosen, judging: true, ..Board::default() };
+            *board = ExerciseBoard { exercises, chosen, judging: true, ..ExerciseBoard::default() };
         });
     }
 
@@ -345,7 +345,7 @@ impl Screen<'_> {
 }
 
 /// Puts what was found in a round on the screen.
-fn show(board: &mut Board, round: &Round) {
+fn show(board: &mut ExerciseBoard, round: &Round) {
     let title = round.scenario.fill(&round.scenario.variant().title);
     let state = match &round.failure {
         None => RoundState::Held(round.orders.to_string(), millis(round.wall)),

@@ -61,7 +61,7 @@ pub(super) struct Connection {
 }
 
 /// What a connection waits for.
-pub(super) struct Wanted {
+pub(super) struct Interest {
     pub(super) program: Arc<TcpStream>,
     pub(super) server: Arc<Upstream>,
     pub(super) poked: Arc<Notify>,

@@ -23,7 +23,7 @@ mod connection;
 mod task;
 
 use self::{
-    connection::{Connection, GateParts, Upstream, Wanted},
+    connection::{Connection, GateParts, Interest, Upstream},
     task::GateTask,
 };
 use super::protocol::{Request, Response};
@@ -198,12 +198,12 @@ impl Inner {
     }
 
     /// Brings a connection on, and tells what it then waits for; nothing where it is over.
-    fn serve(&mut self, id: u64, frozen: bool) -> Option<Wanted> {
+    fn serve(&mut self, id: u64, frozen: bool) -> Option<Interest> {
         if !self.pump(id, frozen) {
             return None;
         }
         let connection = self.connections.get(&id)?;
-        Some(Wanted {
+        Some(Interest {
             program: Arc::clone(&connection.program),
             server: Arc::clone(&connection.server),
             poked: Arc::clone(&connection.poked),
@@ -301,7 +301,7 @@ impl Inner {
 async fn serve(shared: &Shared, id: u64, mut frozen: watch::Receiver<bool>) {
     loop {
         let still = *frozen.borrow_and_update();
-        let Some(Wanted { program, server, poked, takes, has }) = shared.lock().serve(id, still) else {
+        let Some(Interest { program, server, poked, takes, has }) = shared.lock().serve(id, still) else {
             return;
         };
         shared.changed.notify_one();

@@ -76,7 +76,7 @@ impl Settling {
 }
 
 /// What was seen of a program. A connection that it has just made comes along.
-pub(super) enum Looked {
+pub(super) enum ProgramState {
     AtRest,
     AtWork(Option<std::net::TcpStream>),
     /// As before, and nobody waits any longer.
@@ -141,12 +141,12 @@ impl GateTask {
                     let looked = self.look(settling_now);
                     settling_now.next_look = Instant::now() + settling_now.pause();
                     let arrived = match looked {
-                        Looked::AtRest => {
+                        ProgramState::AtRest => {
                             settling = None;
                             None
                         }
-                        Looked::AtWork(arrived) => arrived,
-                        Looked::Busy(arrived) => {
+                        ProgramState::AtWork(arrived) => arrived,
+                        ProgramState::Busy(arrived) => {
                             settling = Some(Settling::default());
                             arrived
                         }
@@ -199,7 +199,7 @@ impl GateTask {
     }
 
     /// Looks whether the program is at rest, and tells if it is.
-    pub(super) fn look(&mut self, settling: &Settling) -> Looked {
+    pub(super) fn look(&mut self, settling: &Settling) -> ProgramState {
         let frozen = *self.frozen.borrow();
         let exit = *self.exits.borrow();
         let was_busy = matches!(self.told, Some(Response::Rests { busy: true, .. }));
@@ -233,7 +233,7 @@ impl GateTask {
                 Rest::No if late && settling.asked > 0 => busy = true,
                 Rest::No => {
                     drop(inner);
-                    return Looked::AtWork(arrived.map(|(program, _)| program));
+                    return ProgramState::AtWork(arrived.map(|(program, _)| program));
                 }
             }
         }
@@ -261,7 +261,7 @@ impl GateTask {
             inner.tell(Response::Settled);
         }
         drop(inner);
-        if busy { Looked::Busy(arrived.map(|(program, _)| program)) } else { Looked::AtRest }
+        if busy { ProgramState::Busy(arrived.map(|(program, _)| program)) } else { ProgramState::AtRest }
     }
 
     pub(super) fn last_words(&self, exit: Exit) -> String {

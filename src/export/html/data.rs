@@ -88,7 +88,7 @@ pub(crate) fn of(run: Shown<'_>, moment: Found, look: &Look) -> Value {
         "bands": lanes::bands(&source),
         "truths": servers::truths(&source),
         "states": servers::states(&source),
-        "clashes": clashes(&source),
+        "overlap_spans": overlap_spans(&source),
         "alarms": alarms(&source),
         "faults": faults(&source),
         "story": story(&source, look.questions),
@@ -143,11 +143,11 @@ fn ticks(source: &Source<'_>) -> Vec<(u32, usize, i64)> {
     ticks
 }
 
-fn clashes(source: &Source<'_>) -> Vec<Value> {
-    let clashes = source.chart.clashes.iter().map(|clash| {
-        json!({"lock": clash.lock, "a": clash.from.0, "e": clash.from.1, "b": clash.to.map(|to| to.0)})
+fn overlap_spans(source: &Source<'_>) -> Vec<Value> {
+    let overlap_spans = source.chart.overlap_spans.iter().map(|overlap_span| {
+        json!({"lock": overlap_span.lock, "a": overlap_span.from.0, "e": overlap_span.from.1, "b": overlap_span.to.map(|to| to.0)})
     });
-    clashes.collect()
+    overlap_spans.collect()
 }
 
 /// What is said where a lock has too many holders, and the event since when it is so; nothing where none has.
@@ -157,7 +157,7 @@ fn alarms(source: &Source<'_>) -> Vec<(usize, Option<Text>)> {
     for (n, event) in source.log.events().iter().enumerate() {
         if !holding.take(n, event).is_empty() {
             let worst = holding.worst();
-            alarms.push((n, worst.map(|excess| Text::from_fn(|lang| words::clash(lang, excess)))));
+            alarms.push((n, worst.map(|excess| Text::from_fn(|lang| words::overlap_span(lang, excess)))));
         }
     }
     alarms

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 
 use self::shape::Shape;
 use super::{
-    error::{LessonError, Mistake, Path, Spot, from_custom},
+    error::{LessonError, Mistake, MistakeSpan, Path, from_custom},
     kata::Answer,
     model::{FORMAT, Lesson, Recipes},
 };
@@ -201,10 +201,10 @@ impl Source {
         {
             return other.place(mistake);
         }
-        let place = locate::locate(&self.text, &mistake.path, mistake.spot == Spot::Key);
-        let place = place.map(|place| match mistake.spot {
-            Spot::Within(below, beside) => self.within(place, (below, beside)),
-            Spot::Value | Spot::Key => place,
+        let place = locate::locate(&self.text, &mistake.path, mistake.span == MistakeSpan::Key);
+        let place = place.map(|place| match mistake.span {
+            MistakeSpan::Within(below, beside) => self.within(place, (below, beside)),
+            MistakeSpan::Value | MistakeSpan::Key => place,
         });
         self.error(place, mistake.message.clone(), mistake.help.clone())
     }

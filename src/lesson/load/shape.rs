@@ -5,7 +5,7 @@ use serde_json::Value as Schema;
 use serde_yaml::Value;
 
 use super::super::{
-    error::{ALIKE, Mistake, Path, Segment, Spot, did_you_mean, nearest},
+    error::{ALIKE, Mistake, MistakeSpan, Path, Segment, did_you_mean, nearest},
     step::{FIELDS, KEYWORDS, is_command},
 };
 use crate::text::{Text, Words, both};
@@ -322,7 +322,7 @@ impl<'s> Shape<'s> {
 }
 
 fn at_key(path: &Path, message: Text) -> Mistake {
-    Mistake { spot: Spot::Key, ..Mistake::new(path, message) }
+    Mistake { span: MistakeSpan::Key, ..Mistake::new(path, message) }
 }
 
 fn key_of(path: &Path) -> String {

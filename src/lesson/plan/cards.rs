@@ -6,15 +6,16 @@ use super::{
         error::{Mistake, Path},
         story::MoveRef,
     },
-    Act, Scenario, Turn,
+    Act, PlannedMove, Scenario,
 };
 use crate::text::both;
 
 impl Scenario {
-    /// The first step of the story in which this move is made, as `Line::item` counts them.
+    /// The first step of the story in which this move is made, as `StoryLine::item` counts them.
     pub fn step_of(&self, MoveRef { who, label }: &MoveRef) -> Option<usize> {
-        let makes =
-            |turn: &Turn| turn.label == *label && self.actors[turn.actor.0 as usize].actor.name == *who;
+        let makes = |turn: &PlannedMove| {
+            turn.label == *label && self.actors[turn.actor.0 as usize].actor.name == *who
+        };
         let line = self.story.iter().find(|line| match &line.act {
             Act::Each(turns) | Act::Together(turns) => turns.iter().any(makes),
             Act::Send(turn) => makes(turn),

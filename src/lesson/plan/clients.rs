@@ -12,9 +12,9 @@ use super::{
         model::{Client, Count, Params, Speaks},
     },
     compile::Compiler,
+    constants::values,
     number,
     program::Program,
-    settled::values,
 };
 use crate::{
     log::{Actor, Product},

@@ -15,9 +15,9 @@ use super::{
         step::{Operation, Step, Take, Verb},
     },
     call::PlannedCall,
+    constants::{Constants, values},
     program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program, TakePlan},
     releases, scripts,
-    settled::{Settled, values},
     setup::server_of,
     template,
 };
@@ -56,7 +56,7 @@ struct Draft<'a> {
     /// The name under which `replace` knows the steps being compiled.
     name: String,
     known: BTreeSet<String>,
-    settled: Settled,
+    constants: Constants,
     in_recipe: bool,
     depth: usize,
     /// The labels that the steps before have on the way here, to tell a second operation of one label. What another
@@ -93,14 +93,14 @@ impl Compiler<'_> {
             program: Program { reads_lost: self.reads_lost, ..Program::default() },
             name: name.to_owned(),
             known,
-            settled: Settled::new(given),
+            constants: Constants::new(given),
             in_recipe: false,
             depth: 0,
             labelled: BTreeSet::new(),
             locks: Vec::new(),
         };
         draft.steps(steps, path)?;
-        draft.settled.verify()?;
+        draft.constants.verify()?;
         draft.name_locks();
         draft.program.instructions.push(Instruction::Stop);
         releases::mark(&mut draft.program.instructions, self.counted);
@@ -117,7 +117,7 @@ impl Draft<'_> {
     fn name_locks(&mut self) {
         for (at, name, from) in std::mem::take(&mut self.locks) {
             if let Instruction::Believe { lock, .. } = &mut self.program.instructions[at]
-                && self.settled.stay(&from)
+                && self.constants.stay(&from)
             {
                 *lock = Template::literal(name);
             }
@@ -190,7 +190,7 @@ impl Draft<'_> {
             }
             Step::Believe { lock, belief } => {
                 let lock = self.template(lock, path)?;
-                if let Some((name, from)) = self.settled.text(&lock) {
+                if let Some((name, from)) = self.constants.text(&lock) {
                     self.locks.push((self.here(), name, from));
                 }
                 self.push(Instruction::Believe { lock, belief: *belief });
@@ -205,7 +205,7 @@ impl Draft<'_> {
                 for (name, source) in values {
                     let value = self.expr(source, &path.key("let").key(name))?;
                     self.known.insert(name.clone());
-                    self.settled.changes(name);
+                    self.constants.changes(name);
                     self.push(Instruction::Set { name: name.clone(), value });
                 }
                 Ok(())
@@ -245,7 +245,7 @@ impl Draft<'_> {
                     condition.as_ref().map(|source| self.expr(source, &path.key("while"))).transpose()?;
                 if let Some(name) = number {
                     self.known.insert(name.clone());
-                    self.settled.changes(name);
+                    self.constants.changes(name);
                     self.number(name, "0", path)?;
                 }
                 self.push(Instruction::RepeatBegin { bound });
@@ -303,7 +303,7 @@ impl Draft<'_> {
             .map(|(name, source)| Ok((name.clone(), self.template(source, &path.key("with").key(name))?)))
             .collect::<Result<_, Mistake>>()?;
         let names: BTreeSet<String> = with.keys().cloned().collect();
-        let outside = self.settled.enter(&values, !compiler.programs.contains_key(program));
+        let outside = self.constants.enter(&values, !compiler.programs.contains_key(program));
         self.push(Instruction::Enter { program: program.to_owned(), with: values });
         self.depth += 1;
         let before = (self.known.clone(), self.name.clone(), self.in_recipe);
@@ -343,7 +343,7 @@ impl Draft<'_> {
         }
         let labels = self.program.labels.clone();
         (self.known, self.name, self.in_recipe) = before;
-        self.settled.leave(outside);
+        self.constants.leave(outside);
         self.labelled = labelled;
         self.known.extend(labels);
         self.depth -= 1;
@@ -395,7 +395,7 @@ impl Draft<'_> {
         };
         // What the operation itself replies may be used by its own `until`.
         self.known.insert(label.to_owned());
-        self.settled.changes(label);
+        self.constants.changes(label);
         let verb = self.verb(&operation.verb, &path)?;
         let named = operation.on.as_ref().map(|on| self.server(on, &path.key("on"))).transpose()?;
         let allow = self.allowed(&operation.allow, &path.key("allow"))?;
@@ -412,7 +412,7 @@ impl Draft<'_> {
         if let PlannedVerb::Redis(words) = &verb
             && !allow.iter().any(|code| code == "ERR")
         {
-            self.settled.check_form(words, &path.key("redis"))?;
+            self.constants.check_form(words, &path.key("redis"))?;
         }
         check_codes(&operation.allow, &path.key("allow"))?;
         let until = operation.until.as_ref().map(|s| self.expr(s, &path.key("until"))).transpose()?;
@@ -472,7 +472,7 @@ impl Draft<'_> {
     /// A text in which only parameters stand that nothing changes.
     fn settled_text(&mut self, source: &str, path: &Path) -> Result<String, Mistake> {
         let template = self.template(source, path)?;
-        self.settled.known(&template, path).ok_or_else(|| {
+        self.constants.known(&template, path).ok_or_else(|| {
             let message =
                 both!("what `{source}` is, is known only when it is sent", "`{source}` 的值要到发送时才知道");
             Mistake::new(path, message).help(both!(
@@ -491,7 +491,7 @@ impl Draft<'_> {
                     return Err(Mistake::new(&path, both!("an empty Redis command", "空的 Redis 命令")));
                 }
                 let mut words = self.templates(&words, &path)?;
-                self.settled.command(&mut words, &path)?;
+                self.constants.command(&mut words, &path)?;
                 let name = words[0].render(&minijinja::Value::UNDEFINED).unwrap_or_default();
                 self.program.listens |= name.to_ascii_uppercase().ends_with("SUBSCRIBE");
                 Ok(PlannedVerb::Redis(words))

@@ -8,7 +8,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde_json::{Value, json};
 
 use super::{
-    Act, Instruction, PlannedOperation, PlannedVerb, Program, RightPlan, Scenario, TakePlan, TextPlan, Turn,
+    Act, Instruction, PlannedMove, PlannedOperation, PlannedVerb, Program, RightPlan, Scenario, TakePlan,
+    TextPlan,
 };
 
 impl Scenario {
@@ -107,8 +108,9 @@ fn verb(verb: &PlannedVerb) -> Value {
 
 fn act(act: &Act) -> Value {
     let text = |TextPlan { en, zh }: &TextPlan| json!([en, zh]);
-    let turns =
-        |turns: &[Turn]| turns.iter().map(|Turn { actor, label }| json!([actor, label])).collect::<Value>();
+    let turns = |turns: &[PlannedMove]| {
+        turns.iter().map(|PlannedMove { actor, label }| json!([actor, label])).collect::<Value>()
+    };
     match act {
         Act::Say(says) => json!(["say", text(says)]),
         Act::Ask(ask) => {
@@ -124,7 +126,7 @@ fn act(act: &Act) -> Value {
         }
         Act::Each(each) => json!(["each", turns(each)]),
         Act::Together(together) => json!(["together", turns(together)]),
-        Act::Send(Turn { actor, label }) => json!(["send", actor, label]),
+        Act::Send(PlannedMove { actor, label }) => json!(["send", actor, label]),
         Act::Finish(actors) => json!(["finish", actors]),
         Act::Pass(pass) => json!(["pass", pass.duration, pass.moving]),
         Act::Await(wait) => json!(["await", wait.that, wait.within, wait.moving]),

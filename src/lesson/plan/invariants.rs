@@ -11,9 +11,9 @@ use super::{
         model::{Lesson, Variant},
     },
     claims::{self, Vocabulary},
+    constants::values,
     locks::LockSentences,
     references,
-    settled::values,
     story::Roster,
 };
 use crate::{

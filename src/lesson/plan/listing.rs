@@ -26,7 +26,7 @@ pub enum Tone {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
+pub struct ListingLine {
     pub depth: usize,
     pub words: Vec<(Tone, String)>,
     /// The operation that stands here: an index into the instructions.
@@ -47,7 +47,7 @@ pub enum Trace {
 /// One program, and the clients that run it.
 #[derive(Debug, Clone)]
 pub struct Listing {
-    pub lines: Vec<Line>,
+    pub lines: Vec<ListingLine>,
     /// The names of who runs it.
     pub actors: BTreeSet<String>,
     program: Arc<Program>,
@@ -80,10 +80,10 @@ pub fn listings(scenario: &Scenario) -> Vec<Listing> {
 }
 
 /// The command line of a program that a user brought: its text is not known.
-fn command(scenario: &Scenario, plan: &ActorPlan) -> Option<Line> {
+fn command(scenario: &Scenario, plan: &ActorPlan) -> Option<ListingLine> {
     let client = scenario.clients.iter().find(|client| client.name == plan.actor.client)?;
     let words = vec![(Tone::Command, client.exec.as_ref()?.words.join(" "))];
-    Some(Line { depth: 0, words, operation: None, script: None })
+    Some(ListingLine { depth: 0, words, operation: None, script: None })
 }
 
 impl Listing {
@@ -180,7 +180,7 @@ struct Writer<'a> {
     scope: Scope,
     /// Names that the program gives other values while it runs.
     changed: BTreeSet<&'a str>,
-    lines: Vec<Line>,
+    lines: Vec<ListingLine>,
 }
 
 impl<'a> Writer<'a> {
@@ -194,14 +194,14 @@ impl<'a> Writer<'a> {
         Self { instructions, scope: plan.scope.clone(), changed, lines: Vec::new() }
     }
 
-    fn write(mut self) -> Vec<Line> {
+    fn write(mut self) -> Vec<ListingLine> {
         // Every program ends with a `stop` that nobody wrote.
         self.block(0, self.instructions.len().saturating_sub(1), 0);
         self.lines
     }
 
     fn push(&mut self, depth: usize, words: Vec<(Tone, String)>) {
-        self.lines.push(Line { depth, words, operation: None, script: None });
+        self.lines.push(ListingLine { depth, words, operation: None, script: None });
     }
 
     fn statement(&mut self, depth: usize, word: &str, plain: impl Into<String>) {
@@ -332,7 +332,7 @@ impl<'a> Writer<'a> {
         for (word, plain) in on.chain(until).chain(every) {
             words.extend([(Tone::Keyword, word.to_owned()), (Tone::Plain, plain)]);
         }
-        self.lines.push(Line { depth, words, operation: Some(at), script });
+        self.lines.push(ListingLine { depth, words, operation: Some(at), script });
     }
 
     fn fill(&self, template: &Template) -> String {
@@ -376,7 +376,7 @@ mod tests {
     }
 
     fn written(listing: &Listing) -> Vec<String> {
-        let line = |line: &super::Line| {
+        let line = |line: &super::ListingLine| {
             let words: Vec<&str> = line.words.iter().map(|(_, word)| word.as_str()).collect();
             format!("{}{}", "  ".repeat(line.depth), words.join(" "))
         };

@@ -7,6 +7,7 @@ pub(crate) mod claims;
 pub(crate) mod clients;
 pub(crate) mod commands;
 pub(crate) mod compile;
+pub(crate) mod constants;
 pub(crate) mod fingerprint;
 pub(crate) mod invariants;
 pub mod listing;
@@ -17,7 +18,6 @@ pub(crate) mod question;
 pub(crate) mod references;
 pub(crate) mod releases;
 pub(crate) mod scripts;
-pub(crate) mod settled;
 pub(crate) mod setup;
 pub(crate) mod story;
 
@@ -25,15 +25,15 @@ pub use call::PlannedCall;
 pub use claims::{ACTOR_FUNCTIONS, Condition, FUNCTIONS, PlannedClaim};
 pub use clients::{ActorPlan, ClientPlan, Exec};
 pub use commands::arities;
+pub use constants::passed;
 pub(crate) use invariants::so;
 pub use invariants::{InvariantPlan, NeverPlan};
 pub use notes::ScriptLine;
 pub use program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program, TakePlan};
 pub use question::{AskPlan, ChoicePlan, RightPlan};
 pub use scripts::check_recipes;
-pub use settled::passed;
 pub use setup::PlannedSetup;
-pub use story::{Act, AwaitPlan, Line, PassPlan, TextPlan, Turn};
+pub use story::{Act, AwaitPlan, PassPlan, PlannedMove, StoryLine, TextPlan};
 
 use std::{cell::RefCell, collections::BTreeSet, ops::RangeInclusive, sync::Arc};
 
@@ -70,7 +70,7 @@ pub struct Scenario {
     pub actors: Vec<ActorPlan>,
     /// What Lockstep sends before the clients start.
     pub setup: Vec<PlannedSetup>,
-    pub story: Vec<Line>,
+    pub story: Vec<StoryLine>,
     pub claims: Vec<PlannedClaim>,
     /// What is said of locks. Of any other, one may hold it.
     pub locks: Vec<LockInfo>,
@@ -356,7 +356,7 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         claims,
         locks,
         invariants,
-        scope: Scope::new(settled::values(&params)),
+        scope: Scope::new(constants::values(&params)),
         overrides: overrides.clone(),
     })
 }
@@ -534,7 +534,7 @@ fn number(
         super::Count::Template(source) => {
             let template = Template::parse(source).map_err(|error| Mistake::new(path, error))?;
             let text = template
-                .render(&Scope::new(settled::values(params)).value())
+                .render(&Scope::new(constants::values(params)).value())
                 .map_err(|error| Mistake::new(path, error))?;
             text.trim().parse().map_err(|_| {
                 Mistake::new(

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Act, Line, Scenario, TextPlan, Turn};
+use super::{Act, PlannedMove, Scenario, StoryLine, TextPlan};
 use crate::{
     lesson::expr::{Expr, within_allowance},
     log::{ActorId, Target},
@@ -21,7 +21,7 @@ pub struct ScriptLine {
 impl Scenario {
     /// Every step, in order, with what is known before the run filled into its texts.
     pub fn script(&self) -> Vec<ScriptLine> {
-        let line = |line: &Line| ScriptLine {
+        let line = |line: &StoryLine| ScriptLine {
             says: self.says(&line.act),
             notes: line.notes.as_ref().map(|notes| self.written(notes)),
         };
@@ -44,7 +44,7 @@ impl Scenario {
     }
 
     fn says(&self, act: &Act) -> Text {
-        let turn = |turn: &Turn| format!("{}.{}", self.name(turn.actor), turn.label);
+        let turn = |turn: &PlannedMove| format!("{}.{}", self.name(turn.actor), turn.label);
         match act {
             Act::Say(text) => self.written(text),
             Act::Ask(ask) => self.written(&ask.q),

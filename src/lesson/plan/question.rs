@@ -7,7 +7,7 @@ use super::{
         question::{Ask, Choice, Right},
     },
     claims::Vocabulary,
-    story::{Act, Line, Roster, TextPlan},
+    story::{Act, Roster, StoryLine, TextPlan},
 };
 use crate::text::both;
 
@@ -113,7 +113,7 @@ fn plan_choice(
 }
 
 /// Every question must be decided before the story is over.
-pub(crate) fn check_decided(story: &[Line]) -> Result<(), Mistake> {
+pub(crate) fn check_decided(story: &[StoryLine]) -> Result<(), Mistake> {
     for (n, line) in story.iter().enumerate() {
         let Act::Ask(ask) = &line.act else { continue };
         let left = story[n + 1..].iter().filter(|line| line.act.is_step()).count();

@@ -3,7 +3,7 @@
 use super::{
     super::{
         LessonError, Recipes, Source,
-        error::{Mistake, Path, Spot},
+        error::{Mistake, MistakeSpan, Path},
         lua::{self, Lua},
     },
     commands,
@@ -15,7 +15,7 @@ pub(crate) fn check(source: &str, path: &Path) -> Result<Lua, Mistake> {
     let place = |mistake: Mistake, at: usize| {
         let before = source.get(..at).unwrap_or(source);
         let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
-        Mistake { spot: Spot::Within(before.matches('\n').count() + 1, column), ..mistake }
+        Mistake { span: MistakeSpan::Within(before.matches('\n').count() + 1, column), ..mistake }
     };
     let lua = lua::read(source).map_err(|wrong| {
         let message = wrong.message;

@@ -9,7 +9,7 @@ use super::{
         step::Setup,
     },
     PlannedCall, PlannedVerb,
-    settled::{Settled, values},
+    constants::{Constants, values},
     template,
 };
 use crate::{log::Product, text::both};
@@ -78,8 +78,8 @@ fn verb(product: Product, text: &str, params: &Params, path: &Path) -> Result<Pl
         return Err(Mistake::new(path, both!("an empty Redis command", "空的 Redis 命令")));
     }
     let mut words: Vec<Template> = words.iter().map(|word| template(word)).collect::<Result<_, _>>()?;
-    let mut settled = Settled::new(values(params));
-    settled.command(&mut words, &path.key("redis"))?;
-    settled.check_form(&words, &path.key("redis"))?;
+    let mut constants = Constants::new(values(params));
+    constants.command(&mut words, &path.key("redis"))?;
+    constants.check_form(&words, &path.key("redis"))?;
     Ok(PlannedVerb::Redis(words))
 }

@@ -13,12 +13,12 @@ use super::{
         fault::{Delay, Hold, Kill, Skew},
         model::{Param, Params, Variant},
         parse_signed_millis,
-        story::{Beat, MoveRef, StoryItem},
+        story::{Action, MoveRef, StoryItem},
     },
     claims::Vocabulary,
     clients::{ActorPlan, ClientPlan},
+    constants::values,
     question::{self, AskPlan},
-    settled::values,
     template,
 };
 use crate::log::{ActorId, Fault, LinkId, Product};
@@ -26,7 +26,7 @@ use crate::text::{Text, both};
 
 /// One line of a story: what happens, and where the lesson says so.
 #[derive(Debug, Clone)]
-pub struct Line {
+pub struct StoryLine {
     pub act: Act,
     /// Which step of the variant this is: what the learner counts.
     pub item: usize,
@@ -41,11 +41,11 @@ pub enum Act {
     Say(TextPlan),
     Ask(AskPlan),
     /// Moves, made one after another.
-    Each(Vec<Turn>),
+    Each(Vec<PlannedMove>),
     /// Moves, all sent before any reply is waited for.
-    Together(Vec<Turn>),
+    Together(Vec<PlannedMove>),
     /// A move whose reply need not come before the next line.
-    Send(Turn),
+    Send(PlannedMove),
     /// Actors move to the end of their programs, one after another.
     Finish(Vec<ActorId>),
     Pass(PassPlan),
@@ -61,7 +61,7 @@ impl Act {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Turn {
+pub struct PlannedMove {
     pub actor: ActorId,
     /// The label of the operation that the author expects to be next.
     pub label: String,
@@ -138,7 +138,7 @@ impl Roster<'_> {
         Ok(TextPlan { en: in_one(&text.en, "en")?, zh: in_one(&text.zh, "zh")? })
     }
 
-    fn turns(&self, moves: &[MoveRef], path: &Path) -> Result<Vec<Turn>, Mistake> {
+    fn turns(&self, moves: &[MoveRef], path: &Path) -> Result<Vec<PlannedMove>, Mistake> {
         let mut turns = Vec::new();
         for MoveRef { who, label } in moves {
             for actor in self.who(who, path)? {
@@ -152,7 +152,7 @@ impl Roster<'_> {
                         known,
                     ));
                 }
-                turns.push(Turn { actor, label: label.clone() });
+                turns.push(PlannedMove { actor, label: label.clone() });
             }
         }
         Ok(turns)
@@ -345,16 +345,16 @@ pub(crate) fn plan(
     roster: &Roster<'_>,
     vocabulary: &Vocabulary<'_>,
     variant: &str,
-) -> Result<Vec<Line>, Mistake> {
+) -> Result<Vec<StoryLine>, Mistake> {
     let mut story = Vec::new();
-    for (index, StoryItem { beat, only, notes }) in items.iter().enumerate() {
+    for (index, StoryItem { action, only, notes }) in items.iter().enumerate() {
         let path = path.index(index);
         if !happens(only, variant, &path, roster)? {
             continue;
         }
         let first = story.len();
         let mut push = |act| {
-            story.push(Line { act, item: story.len(), notes: None, path: path.clone() });
+            story.push(StoryLine { act, item: story.len(), notes: None, path: path.clone() });
         };
         let one = |fault| Act::Faults(vec![fault]);
         let client = |name: &str, word: &str| roster.client(name, &path.key(word));
@@ -364,21 +364,21 @@ pub(crate) fn plan(
             let faults = names.iter().map(|name| roster.link(name, &path).map(fault));
             faults.collect::<Result<_, Mistake>>().map(Act::Faults)
         };
-        match beat {
-            Beat::Say(text) => push(Act::Say(roster.text(text, &path.key("say"))?)),
-            Beat::Ask(ask) => push(Act::Ask(question::plan(ask, &path.key("ask"), roster, vocabulary)?)),
-            Beat::Move(moves) => {
+        match action {
+            Action::Say(text) => push(Act::Say(roster.text(text, &path.key("say"))?)),
+            Action::Ask(ask) => push(Act::Ask(question::plan(ask, &path.key("ask"), roster, vocabulary)?)),
+            Action::Move(moves) => {
                 for turn in roster.turns(moves, &path.key("move"))? {
                     push(Act::Each(vec![turn]));
                 }
             }
-            Beat::Send(moves) => {
+            Action::Send(moves) => {
                 for turn in roster.turns(moves, &path.key("send"))? {
                     push(Act::Send(turn));
                 }
             }
-            Beat::Each(moves) => push(Act::Each(roster.turns(moves, &path.key("each"))?)),
-            Beat::Together(moves) => {
+            Action::Each(moves) => push(Act::Each(roster.turns(moves, &path.key("each"))?)),
+            Action::Together(moves) => {
                 let turns = roster.turns(moves, &path.key("together"))?;
                 let mut seen = BTreeSet::new();
                 if let Some(twice) = turns.iter().find(|turn| !seen.insert(turn.actor)) {
@@ -390,15 +390,15 @@ pub(crate) fn plan(
                 }
                 push(Act::Together(turns));
             }
-            Beat::Finish(names) => push(Act::Finish(roster.everybody(names, &path.key("finish"))?)),
-            Beat::Pass(pass) => {
+            Action::Finish(names) => push(Act::Finish(roster.everybody(names, &path.key("finish"))?)),
+            Action::Pass(pass) => {
                 let path = path.key("pass");
                 push(Act::Pass(PassPlan {
                     duration: roster.duration(&pass.duration, &path)?,
                     moving: roster.everybody(&pass.moving, &path)?,
                 }));
             }
-            Beat::Await(until) => {
+            Action::Await(until) => {
                 let path = path.key("await");
                 push(Act::Await(AwaitPlan {
                     that: vocabulary.expr(&until.that, &path.key("that"))?,
@@ -406,10 +406,10 @@ pub(crate) fn plan(
                     moving: roster.everybody(&until.moving, &path)?,
                 }));
             }
-            Beat::Kill(Kill { server: name, loses: None }) => {
+            Action::Kill(Kill { server: name, loses: None }) => {
                 push(one(Fault::KillServer { server: server(name, "kill")? }));
             }
-            Beat::Kill(Kill { server: name, loses: Some(_) }) => {
+            Action::Kill(Kill { server: name, loses: Some(_) }) => {
                 let path = path.key("kill");
                 if roster.lab.part_of(name).product() != Product::Redis {
                     let message = both!(
@@ -420,24 +420,24 @@ pub(crate) fn plan(
                 }
                 push(one(Fault::LosePower { server: roster.server(name, &path.key("server"))? }));
             }
-            Beat::Restart(name) => push(one(Fault::RestartServer { server: server(name, "restart")? })),
-            Beat::Freeze(name) if roster.is_server(name) => {
+            Action::Restart(name) => push(one(Fault::RestartServer { server: server(name, "restart")? })),
+            Action::Freeze(name) if roster.is_server(name) => {
                 push(one(Fault::FreezeServer { server: name.clone() }));
             }
-            Beat::Thaw(name) if roster.is_server(name) => {
+            Action::Thaw(name) if roster.is_server(name) => {
                 push(one(Fault::ThawServer { server: name.clone() }));
             }
-            Beat::Crash(name) => push(one(Fault::Crash { client: client(name, "crash")? })),
-            Beat::Freeze(name) => push(one(Fault::Freeze { client: client(name, "freeze")? })),
-            Beat::Thaw(name) => push(one(Fault::Thaw { client: client(name, "thaw")? })),
-            Beat::Cut(names) => push(links(names, "cut", &|link| Fault::Cut { link })?),
-            Beat::Drop(names) => push(links(names, "drop", &|link| Fault::Drop { link })?),
-            Beat::Release(names) => push(links(names, "release", &|link| Fault::Release { link })?),
-            Beat::Hold(Hold { links: names, way }) => {
+            Action::Crash(name) => push(one(Fault::Crash { client: client(name, "crash")? })),
+            Action::Freeze(name) => push(one(Fault::Freeze { client: client(name, "freeze")? })),
+            Action::Thaw(name) => push(one(Fault::Thaw { client: client(name, "thaw")? })),
+            Action::Cut(names) => push(links(names, "cut", &|link| Fault::Cut { link })?),
+            Action::Drop(names) => push(links(names, "drop", &|link| Fault::Drop { link })?),
+            Action::Release(names) => push(links(names, "release", &|link| Fault::Release { link })?),
+            Action::Hold(Hold { links: names, way }) => {
                 push(links(names, "hold", &|link| Fault::Hold { link, way: *way })?);
             }
-            Beat::Delay(delay) => push(Act::Faults(roster.delay(delay, &path.key("delay"))?)),
-            Beat::Skew(skew) => push(Act::Faults(roster.skew(skew, &path.key("skew"))?)),
+            Action::Delay(delay) => push(Act::Faults(roster.delay(delay, &path.key("delay"))?)),
+            Action::Skew(skew) => push(Act::Faults(roster.skew(skew, &path.key("skew"))?)),
         }
         if let (Some(notes), Some(line)) = (notes, story.get_mut(first)) {
             line.notes = Some(roster.text(notes, &path.key("notes"))?);

@@ -14,10 +14,10 @@
 
 pub(crate) mod execution;
 pub(crate) mod explorer;
-pub(crate) mod found;
 pub(crate) mod graph;
 pub(crate) mod progress;
 pub(crate) mod recurrence;
+pub(crate) mod results;
 pub(crate) mod search;
 pub(crate) mod states;
 pub(crate) mod trace;
@@ -31,16 +31,16 @@ use std::{ops::ControlFlow, time::Duration};
 pub(crate) use execution::carry_out::carry_out;
 pub(crate) use explorer::{Broken, Ending, Explorer, StepFootprint};
 pub use explorer::{Pick, Stuck};
-pub use found::{BrokenInvariant, CarriedOut, Explored, OutcomeSeen, StuckOrders, Unavoidable};
 pub use graph::{ClientPlace, MOST_STATES, ServerContents, StateGraph, StateNode, StateStep, Whereabouts};
 pub use progress::Progress;
+pub use results::{BrokenInvariant, CarriedOut, Explored, OutcomeSeen, StuckOrders, Unavoidable};
 
 pub use crate::lesson::{Failing, MOST_FAULTS, MOST_MOVES, MOVES, MayFail};
 
 use crate::{
     lab::LabOptions,
     lesson::{Scenario, expr::Expr, plan::so},
-    run::session::EngineError,
+    run::session::RunError,
     text::{Text, both},
 };
 
@@ -100,7 +100,7 @@ impl Default for Bounds {
 #[derive(Debug, thiserror::Error)]
 pub enum ExploreError {
     #[error(transparent)]
-    Engine(#[from] EngineError),
+    Engine(#[from] RunError),
     #[error("`{operation}` ({command}) cannot be explored: {why}")]
     NotReplayable { operation: String, command: String, why: String },
     /// The same moves did not lead to the same replies.
@@ -153,7 +153,7 @@ pub async fn explore(
     watch: &(dyn Fn(&Progress) -> ControlFlow<()> + Sync),
 ) -> Result<Explored, ExploreError> {
     if scenario.is_attached() {
-        return Err(EngineError::NotRepeated.into());
+        return Err(RunError::NotRepeated.into());
     }
     if let Some(why) = scenario.lab().unexplorable() {
         return Err(ExploreError::Lab(why));
@@ -161,10 +161,10 @@ pub async fn explore(
     let began = std::time::Instant::now();
     let scenario = &with_never(scenario, bounds);
     let found = Box::pin(workers::run(scenario, options, bounds, watch)).await?;
-    let mut explored = found::report(scenario, found);
+    let mut explored = results::report(scenario, found);
     if !explored.each.is_empty() || !explored.stuck.is_empty() {
         let (each, stuck) = (explored.each.clone(), explored.stuck.clone());
-        let confirmed = Box::pin(found::confirmed(scenario, options, each, stuck));
+        let confirmed = Box::pin(results::confirmed(scenario, options, each, stuck));
         let confirmed = match bounds.confirmed_within {
             // Nothing is claimed that was not confirmed.
             Some(within) if !explored.complete => {

@@ -17,14 +17,14 @@ use super::{
     states,
 };
 use crate::{
-    lab::{Chart, LabOptions},
+    lab::{LabOptions, ProblemTracker},
     lesson::{
         Scenario,
         plan::{Instruction, PlannedVerb},
     },
     run::{
         explore::execution::{InProcess, OnServers, Processes, Rules, rules::sends},
-        session::{EngineError, supervision::or_death},
+        session::{RunError, supervision::or_death},
     },
     text::both,
 };
@@ -157,7 +157,7 @@ async fn run_supervised<G: OnServers>(
     let stop = StopOnDrop(Arc::default());
     let progress = Arc::new(Mutex::new(Progress::default()));
     let mut charts: Vec<_> =
-        explorers.iter().map(|explorer| (explorer.lab().health(), Chart::default())).collect();
+        explorers.iter().map(|explorer| (explorer.lab().health(), ProblemTracker::default())).collect();
     // A thread that waits for a reply is freed only by the end of its server.
     let mut releases: Vec<_> = explorers.iter().map(OnServers::release).collect();
     let work = Work {
@@ -174,7 +174,7 @@ async fn run_supervised<G: OnServers>(
         return (Err(thread_failed(&error)), Vec::new());
     }
     // Why it cannot go on, and since when it is to end.
-    let (mut ailing, mut asked): (Option<EngineError>, Option<Instant>) = (None, None);
+    let (mut ailing, mut asked): (Option<RunError>, Option<Instant>) = (None, None);
     let mut ticks = tokio::time::interval(REPORT_EVERY);
     tokio::pin!(receiver);
     let (result, explorers) = loop {
@@ -191,7 +191,7 @@ async fn run_supervised<G: OnServers>(
                 }
                 if ailing.is_none() {
                     let mut looks = charts.iter_mut();
-                    ailing = looks.find_map(|(health, chart)| chart.look(health)).map(EngineError::from);
+                    ailing = looks.find_map(|(health, chart)| chart.look(health)).map(RunError::from);
                 }
                 if ailing.is_some() {
                     asked.get_or_insert_with(Instant::now);
@@ -202,7 +202,7 @@ async fn run_supervised<G: OnServers>(
                     releases.drain(..).for_each(|release| release());
                 }
                 if asked.elapsed() >= 4 * GRACE {
-                    break (Err(EngineError::CalledOff.into()), Vec::new());
+                    break (Err(RunError::CalledOff.into()), Vec::new());
                 }
             }
         }
@@ -471,5 +471,5 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 const PANICKED: &str = "a worker panicked";
 
 fn thread_failed(error: &dyn std::fmt::Display) -> ExploreError {
-    EngineError::ServerLost { server: "explore".to_owned(), why: error.to_string() }.into()
+    RunError::ServerLost { server: "explore".to_owned(), why: error.to_string() }.into()
 }

@@ -15,7 +15,7 @@ use crate::{
     log::{Choice, EventKind, Log},
     program::{Actors, State, actor_id},
     run::session::{
-        EngineError,
+        RunError,
         director::Director,
         harness::Harness,
         recorder::Recorder,
@@ -54,9 +54,9 @@ pub struct Racer {
 
 impl Racer {
     /// Starts the lab and the clients.
-    pub async fn set_up(scenario: &Scenario, options: &LabOptions) -> Result<Self, EngineError> {
+    pub async fn set_up(scenario: &Scenario, options: &LabOptions) -> Result<Self, RunError> {
         if scenario.is_attached() {
-            return Err(EngineError::NotRepeated);
+            return Err(RunError::NotRepeated);
         }
         let (tempo, watched) = watch::channel(Tempo::Jump);
         let director = Director::set_up(scenario.clone(), options, 0, watched, None).await?;
@@ -78,7 +78,7 @@ impl Racer {
 
     /// One race. The seed decides who starts when, and the owner tokens; everything else is real concurrency.
     /// The log ends with what the servers hold when nobody can move any more, and has a stop behind every reply.
-    pub async fn run(&mut self, seed: u64) -> Result<Log, EngineError> {
+    pub async fn run(&mut self, seed: u64) -> Result<Log, RunError> {
         if self.needs_restart {
             self.renew().await?;
         }
@@ -93,7 +93,7 @@ impl Racer {
     }
 
     /// A new lab in place of the old one.
-    pub(crate) async fn renew(&mut self) -> Result<(), EngineError> {
+    pub(crate) async fn renew(&mut self) -> Result<(), RunError> {
         let watched = self.tempo.subscribe();
         let mut fresh = Director::set_up(self.scenario.clone(), &self.options, 0, watched, None).await?;
         fresh.harness.lab.succeed(&self.director.harness.lab);
@@ -105,7 +105,7 @@ impl Racer {
         Ok(())
     }
 
-    async fn race(&mut self, seed: u64) -> Result<Log, EngineError> {
+    async fn race(&mut self, seed: u64) -> Result<Log, RunError> {
         let path = Path::root().key("programs");
         self.reset(seed, Rate::NORMAL, &path).await?;
         let director = &mut self.director;
@@ -174,7 +174,7 @@ impl Racer {
 
     /// Servers as the lesson prepares them, and everybody before the first step of their program. Lesson time begins at
     /// this rate.
-    pub(crate) async fn reset(&mut self, seed: u64, rate: Rate, path: &Path) -> Result<(), EngineError> {
+    pub(crate) async fn reset(&mut self, seed: u64, rate: Rate, path: &Path) -> Result<(), RunError> {
         self.director.actors = Actors::new(&self.scenario, seed);
         self.director.pending.clear();
         self.director.redirects = Redirects::default();
@@ -201,7 +201,7 @@ impl Racer {
     }
 
     /// Empties the servers, which are this lab's own.
-    async fn reset_servers(&mut self, path: &Path) -> Result<(), EngineError> {
+    async fn reset_servers(&mut self, path: &Path) -> Result<(), RunError> {
         let lab = &self.director.harness.lab;
         let watched = std::mem::take(&mut self.watched);
         for server in lab.servers() {
@@ -227,7 +227,7 @@ async fn send_all(
     replies: usize,
     moves: &mut usize,
     path: &Path,
-) -> Result<bool, EngineError> {
+) -> Result<bool, RunError> {
     let mut any = false;
     for n in start.started(replies) {
         let actor = actor_id(n);

@@ -5,11 +5,11 @@ use std::{collections::HashMap, time::Duration};
 use tokio::sync::{mpsc::UnboundedSender, watch};
 
 use super::{
-    EngineError, Update,
-    governor::Governor,
+    RunError, Update,
     harness::{Arrived, Harness},
     recorder::Recorder,
     supervision::{ANSWERS_WITHIN, supervised},
+    throttle::Throttle,
     time::{Limits, Tempo},
 };
 use crate::{
@@ -40,7 +40,7 @@ pub(crate) struct Director {
     /// [`Director::leaps`].
     pub(crate) leap: Duration,
     /// Holds time back on a busy machine.
-    pub(crate) governor: Governor,
+    pub(crate) throttle: Throttle,
     line: usize,
     /// Whether somebody chooses what happens next, rather than the story.
     pub(crate) left_story: bool,
@@ -65,7 +65,7 @@ impl Director {
         seed: u64,
         tempo: watch::Receiver<Tempo>,
         listener: Option<UnboundedSender<Update>>,
-    ) -> Result<Self, EngineError> {
+    ) -> Result<Self, RunError> {
         let invariants = Watch::new(&scenario);
         let (harness, sessions) = Harness::set_up(&scenario, options).await?;
         let clock = harness.lab.clock().clone();
@@ -82,7 +82,7 @@ impl Director {
             tempo,
             limits,
             leap: Duration::ZERO,
-            governor: Governor::default(),
+            throttle: Throttle::default(),
             line: 0,
             // Programs that users bring have no story.
             left_story: attached,
@@ -100,7 +100,7 @@ impl Director {
         director.harness.explained(opened).await.map(|()| director)
     }
 
-    async fn open(&mut self, sessions: super::harness::Sessions) -> Result<(), EngineError> {
+    async fn open(&mut self, sessions: super::harness::Sessions) -> Result<(), RunError> {
         self.clock.begin();
         let lab = &self.harness.lab;
         self.recorder.record(EventKind::LabReady {
@@ -142,13 +142,13 @@ impl Director {
     }
 
     /// Carries out the story's next line. The clock runs only meanwhile.
-    pub(crate) async fn step(&mut self) -> Result<(), EngineError> {
+    pub(crate) async fn step(&mut self) -> Result<(), RunError> {
         let carried_out = self.carry_out_line().await;
         // Replies break before it is known that their server has died.
         self.harness.explained(carried_out).await
     }
 
-    async fn carry_out_line(&mut self) -> Result<(), EngineError> {
+    async fn carry_out_line(&mut self) -> Result<(), RunError> {
         let Some(line) = self.scenario.story.get(self.line).cloned() else { return Ok(()) };
         self.clock.set_rate(Rate::NORMAL)?;
         let stop = match &line.act {
@@ -241,7 +241,7 @@ impl Director {
         text: &TextPlan,
         names: &minijinja::Value,
         path: &Path,
-    ) -> Result<Text, EngineError> {
+    ) -> Result<Text, RunError> {
         let fill = |template: &Template, lang: &str| {
             template.render(names).map_err(|error| self.mistake(&path.key(lang), error))
         };
@@ -267,14 +267,14 @@ impl Director {
         scope.value()
     }
 
-    pub(crate) fn millis(&self, duration: &Template, path: &Path) -> Result<i64, EngineError> {
+    pub(crate) fn millis(&self, duration: &Template, path: &Path) -> Result<i64, RunError> {
         let text = duration.render(&self.scenario.scope.value());
         text.map_err(Text::from)
             .and_then(|text| parse_millis(&text))
             .map_err(|error| self.mistake(path, error))
     }
 
-    pub(crate) fn mistake(&self, path: &Path, message: impl Into<Text>) -> EngineError {
+    pub(crate) fn mistake(&self, path: &Path, message: impl Into<Text>) -> RunError {
         self.scenario.loaded.source.place(&Mistake::new(path, message)).into()
     }
 
@@ -286,7 +286,7 @@ impl Director {
         &self.scenario.actors[actor.0 as usize].actor.name
     }
 
-    pub(crate) async fn inject_fault(&mut self, fault: &Fault, path: &Path) -> Result<(), EngineError> {
+    pub(crate) async fn inject_fault(&mut self, fault: &Fault, path: &Path) -> Result<(), RunError> {
         match self.try_inject(fault, path).await? {
             Ok(()) => self.record_fault(fault, path).await,
             Err(why) => Err(self.mistake(path, why)),
@@ -298,7 +298,7 @@ impl Director {
         &mut self,
         fault: &Fault,
         path: &Path,
-    ) -> Result<Result<(), String>, EngineError> {
+    ) -> Result<Result<(), String>, RunError> {
         // Connecting needs replies: whoever has not connected yet does so while there are any, and what is sent to a
         // frozen server then waits in its socket.
         let soon_silent = match (fault.target(), fault.leaves()) {
@@ -319,7 +319,7 @@ impl Director {
     }
 
     /// Records a fault that was injected, and handles its effects on actors.
-    pub(crate) async fn record_fault(&mut self, fault: &Fault, path: &Path) -> Result<(), EngineError> {
+    pub(crate) async fn record_fault(&mut self, fault: &Fault, path: &Path) -> Result<(), RunError> {
         self.recorder.record(EventKind::Fault(fault.clone()));
         let waited = self.pending.left_waiting();
         self.await_broken(fault, path).await?;
@@ -349,7 +349,7 @@ impl Director {
     }
 
     /// Waits until everything that the servers have sent to the clients by now is recorded.
-    pub(crate) async fn settle(&mut self, path: &Path) -> Result<(), EngineError> {
+    pub(crate) async fn settle(&mut self, path: &Path) -> Result<(), RunError> {
         loop {
             for _ in 0..self.harness.ask_to_settle().await? {
                 self.handle_until(|response| matches!(response, Response::Settled), path).await?;
@@ -364,7 +364,7 @@ impl Director {
     }
 
     /// Ends what the clients' connections were told to listen to.
-    pub(crate) async fn unsubscribe(&mut self, path: &Path) -> Result<(), EngineError> {
+    pub(crate) async fn unsubscribe(&mut self, path: &Path) -> Result<(), RunError> {
         if self.scenario.actors.iter().any(|plan| plan.program.listens) {
             for _ in 0..self.harness.ask_to_reconnect().await? {
                 self.handle_until(|response| matches!(response, Response::Reached), path).await?;
@@ -374,11 +374,7 @@ impl Director {
     }
 
     /// Handles what clients report, up to a certain response.
-    async fn handle_until(
-        &mut self,
-        last: impl Fn(&Response) -> bool,
-        path: &Path,
-    ) -> Result<(), EngineError> {
+    async fn handle_until(&mut self, last: impl Fn(&Response) -> bool, path: &Path) -> Result<(), RunError> {
         loop {
             let arrived = self.harness.next_within(2 * ANSWERS_WITHIN).await?;
             let over = matches!(&arrived, Arrived::Response(_, response) if last(response));
@@ -390,7 +386,7 @@ impl Director {
     }
 
     /// Records what the servers hold, where it has changed.
-    pub(crate) async fn observe(&mut self) -> Result<(), EngineError> {
+    pub(crate) async fn observe(&mut self) -> Result<(), RunError> {
         if !self.looks {
             return Ok(());
         }
@@ -420,7 +416,7 @@ impl Director {
 
     /// Between steps: handles what arrives late, such as a reply that a released link let through. Fails when a server or
     /// a client dies.
-    pub(crate) async fn receive(&mut self) -> Result<(), EngineError> {
+    pub(crate) async fn receive(&mut self) -> Result<(), RunError> {
         let arrived = self.harness.next().await?;
         let path = Path::root().key("story");
         self.handle(arrived, &path)?;

@@ -14,7 +14,7 @@ pub(crate) const NOT_REPEATED: Words = Words::new(
 );
 
 #[derive(Debug, thiserror::Error)]
-pub enum EngineError {
+pub enum RunError {
     /// The lesson asks for something that cannot be: its author's mistake, with its place.
     #[error("{0}")]
     Lesson(#[from] LessonError),
@@ -52,7 +52,7 @@ pub enum EngineError {
     NotRepeated,
 }
 
-impl EngineError {
+impl RunError {
     /// The message in both languages.
     pub fn text(&self) -> Text {
         let zh = match self {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{
-    EngineError,
+    RunError,
     harness::{Client, ClientState, Harness},
 };
 use crate::{
@@ -21,7 +21,7 @@ const JUMP_MS: i64 = 30_000;
 impl Harness {
     /// Injects a fault, and tells the clients whose connections it broke. Gives why not, where it makes no sense now, such
     /// as freezing a dead client.
-    pub(crate) async fn inject(&mut self, fault: &Fault) -> Result<Result<(), String>, EngineError> {
+    pub(crate) async fn inject(&mut self, fault: &Fault) -> Result<Result<(), String>, RunError> {
         if let Err(why) = self.carry_out(fault).await? {
             return Ok(Err(why));
         }
@@ -38,7 +38,7 @@ impl Harness {
         Ok(Ok(()))
     }
 
-    async fn carry_out(&mut self, fault: &Fault) -> Result<Result<(), String>, EngineError> {
+    async fn carry_out(&mut self, fault: &Fault) -> Result<Result<(), String>, RunError> {
         match fault {
             Fault::Crash { client } | Fault::Freeze { client } | Fault::Thaw { client } => {
                 let Some(client) = self.clients.iter_mut().find(|known| known.name == *client) else {
@@ -172,7 +172,7 @@ impl Harness {
         &mut self,
         fault: &Fault,
         server: &str,
-    ) -> Result<Result<(), String>, EngineError> {
+    ) -> Result<Result<(), String>, RunError> {
         let process = self.lab.process(server)?;
         let dead = process.ended().is_some();
         let frozen = self.frozen.contains(server);
@@ -231,7 +231,7 @@ impl Harness {
 
     /// Before no reply comes any more: has the client connect where it has not yet, as connecting needs replies too. Whether there
     /// is a [`Response::Reached`] to wait for.
-    pub(crate) async fn ask_to_reach(&mut self, link: &LinkId) -> Result<bool, EngineError> {
+    pub(crate) async fn ask_to_reach(&mut self, link: &LinkId) -> Result<bool, RunError> {
         let Some(n) = self.clients.iter().position(|known| known.name == link.from) else { return Ok(false) };
         let open = self.lab.link_control(link).is_some_and(|link| link.state() == LinkState::Open);
         let can = open && self.clients[n].state == ClientState::Running && self.answers(&link.to)?;
@@ -250,7 +250,7 @@ impl Harness {
         actor: ActorId,
         server: &str,
         replies: usize,
-    ) -> Result<Option<impl Future<Output = ()> + use<>>, EngineError> {
+    ) -> Result<Option<impl Future<Output = ()> + use<>>, RunError> {
         let client = &self.clients[self.homes[actor.0 as usize]];
         let link = self.lab.link_control(&LinkId::new(&client.name, server));
         let only_replies = |link: &&Link| link.state() == LinkState::Held(Direction::Replies);

@@ -1,6 +1,6 @@
 //! Free play: what happens next is chosen, one choice at a time.
 
-use super::{EngineError, director::Director};
+use super::{RunError, director::Director};
 use crate::{
     clock::Rate,
     lesson::Path,
@@ -18,12 +18,12 @@ impl Director {
 
     /// Carries out one choice; gives why it cannot be made, where it cannot: then nothing happened. Where the servers'
     /// clock can be stopped, no time passes but what the choice lets pass.
-    pub(crate) async fn choose(&mut self, choice: &Choice) -> Result<Result<(), Text>, EngineError> {
+    pub(crate) async fn choose(&mut self, choice: &Choice) -> Result<Result<(), Text>, RunError> {
         let chosen = self.carry_out(choice).await;
         self.harness.explained(chosen).await
     }
 
-    async fn carry_out(&mut self, choice: &Choice) -> Result<Result<(), Text>, EngineError> {
+    async fn carry_out(&mut self, choice: &Choice) -> Result<Result<(), Text>, RunError> {
         self.left_story = true;
         if let Some(why) = self.refusal(choice) {
             return Ok(Err(why));

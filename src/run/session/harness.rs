@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use super::{
-    EngineError,
+    RunError,
     supervision::{or_death, supervised},
 };
 use crate::{
@@ -89,7 +89,7 @@ impl Harness {
     pub(crate) async fn set_up(
         scenario: &Scenario,
         options: &LabOptions,
-    ) -> Result<(Self, Sessions), EngineError> {
+    ) -> Result<(Self, Sessions), RunError> {
         check_trusted(scenario, options)?;
         let lab = Lab::start_with(scenario.lab(), &scenario.settings(), options).await?;
         let health = lab.health();
@@ -97,7 +97,7 @@ impl Harness {
     }
 
     /// Starts the clients in a lab.
-    async fn enter(scenario: &Scenario, mut lab: Lab) -> Result<(Self, Sessions), EngineError> {
+    async fn enter(scenario: &Scenario, mut lab: Lab) -> Result<(Self, Sessions), RunError> {
         let servers: Vec<ServerInfo> = lab.servers();
         let files = scenario.locks_files().then(|| lab.make_files()).transpose()?;
         let server = servers.first().map(|info| info.name.clone()).unwrap_or_default();
@@ -181,7 +181,7 @@ impl Harness {
         Ok((harness, sessions))
     }
 
-    async fn joined(&mut self) -> Result<Sessions, EngineError> {
+    async fn joined(&mut self) -> Result<Sessions, RunError> {
         let (mut sessions, mut early) = (Vec::new(), VecDeque::new());
         let mut missing = self.clients.len();
         while missing > 0 {
@@ -191,7 +191,7 @@ impl Harness {
                     missing -= 1;
                 }
                 Arrived::Response(n, Response::JoinFailed { why }) => {
-                    return Err(EngineError::ClientNotReady { client: self.clients[n].name.clone(), why });
+                    return Err(RunError::ClientNotReady { client: self.clients[n].name.clone(), why });
                 }
                 other @ Arrived::Response(..) => early.push_back(other),
                 Arrived::Gone(n) => return Err(self.gone(n).await),
@@ -204,12 +204,12 @@ impl Harness {
 
     /// As [`Harness::next`], for something that must come soon. A process that is stopped from outside is waited for:
     /// the run's supervision decides how long.
-    pub(crate) async fn next_within(&mut self, longest: Duration) -> Result<Arrived, EngineError> {
+    pub(crate) async fn next_within(&mut self, longest: Duration) -> Result<Arrived, RunError> {
         loop {
             match tokio::time::timeout(longest, self.next()).await {
                 Ok(arrived) => return arrived,
                 Err(_) if self.is_stopped() => {}
-                Err(_) => return Err(EngineError::ClientSilent { seconds: longest.as_secs() }),
+                Err(_) => return Err(RunError::ClientSilent { seconds: longest.as_secs() }),
             }
         }
     }
@@ -220,7 +220,7 @@ impl Harness {
     }
 
     /// Sends what clients send by themselves.
-    pub(crate) async fn flush(&mut self) -> Result<(), EngineError> {
+    pub(crate) async fn flush(&mut self) -> Result<(), RunError> {
         while let Some((actor, request)) = self.outbox.pop_front() {
             self.send(actor, &request).await?;
         }
@@ -228,7 +228,7 @@ impl Harness {
     }
 
     /// The next thing that a client reports. Ends with an error when a server of the lab dies meanwhile.
-    pub(crate) async fn next(&mut self) -> Result<Arrived, EngineError> {
+    pub(crate) async fn next(&mut self) -> Result<Arrived, RunError> {
         self.flush().await?;
         if let Some(early) = self.early.pop_front() {
             return Ok(early);
@@ -245,27 +245,27 @@ impl Harness {
     }
 
     /// What came of work on this lab, with a death as the cause of what failed.
-    pub(crate) async fn explained<T>(&self, outcome: Result<T, EngineError>) -> Result<T, EngineError> {
+    pub(crate) async fn explained<T>(&self, outcome: Result<T, RunError>) -> Result<T, RunError> {
         match outcome {
             Ok(done) => Ok(done),
             Err(error) => Err(or_death(&self.lab, error).await),
         }
     }
 
-    async fn gone(&self, n: usize) -> EngineError {
+    async fn gone(&self, n: usize) -> RunError {
         let client = &self.clients[n];
         client.died(client.process.exited().await.to_string())
     }
 
     /// Sends a request to the client that an actor lives in.
-    pub(crate) async fn send(&mut self, actor: ActorId, request: &Request) -> Result<(), EngineError> {
+    pub(crate) async fn send(&mut self, actor: ActorId, request: &Request) -> Result<(), RunError> {
         let home = self.homes[actor.0 as usize];
         self.clients[home].send(request).await
     }
 
     /// Asks every client that can answer to report what the servers have sent it. Returns how many
     /// [`Response::Settled`] will come.
-    pub(crate) async fn ask_to_settle(&mut self) -> Result<usize, EngineError> {
+    pub(crate) async fn ask_to_settle(&mut self) -> Result<usize, RunError> {
         let mut asked = 0;
         for n in 0..self.clients.len() {
             let client = &self.clients[n];
@@ -284,7 +284,7 @@ impl Harness {
 
     /// Has every client connect anew to every server, so that nobody is subscribed to anything. Returns how many
     /// [`Response::Reached`] will come.
-    pub(crate) async fn ask_to_reconnect(&mut self) -> Result<usize, EngineError> {
+    pub(crate) async fn ask_to_reconnect(&mut self) -> Result<usize, RunError> {
         let servers = self.lab.servers();
         for client in &mut self.clients {
             for ServerInfo { name: server, .. } in &servers {
@@ -370,7 +370,7 @@ impl Harness {
     }
 
     /// The server that Sentinel names as master, asked as this actor's client would: over its own links.
-    pub(crate) async fn primary(&mut self, actor: ActorId) -> Result<Option<String>, EngineError> {
+    pub(crate) async fn primary(&mut self, actor: ActorId) -> Result<Option<String>, RunError> {
         let client = self.clients[self.homes[actor.0 as usize]].name.clone();
         for sentinel in self.sentinels {
             let open = |harness: &Self, server: &str| {
@@ -409,12 +409,12 @@ impl Harness {
     }
 
     /// Whether a server can be asked something.
-    pub(crate) fn answers(&self, server: &str) -> Result<bool, EngineError> {
+    pub(crate) fn answers(&self, server: &str) -> Result<bool, RunError> {
         Ok(server == FILES || self.lab.process(server)?.ended().is_none() && !self.frozen.contains(server))
     }
 
     /// What the servers hold now.
-    pub(crate) async fn observe(&self) -> Result<Vec<ServerState>, EngineError> {
+    pub(crate) async fn observe(&self) -> Result<Vec<ServerState>, RunError> {
         Ok(self.lab.observe_but(&self.frozen).await?)
     }
 
@@ -426,14 +426,14 @@ impl Harness {
 }
 
 /// Programs that a lesson brings are started only where the user has allowed that lesson, as it is.
-fn check_trusted(scenario: &Scenario, options: &LabOptions) -> Result<(), EngineError> {
+fn check_trusted(scenario: &Scenario, options: &LabOptions) -> Result<(), RunError> {
     let loaded = &scenario.loaded;
     let is_trusted = || loaded.digest().is_ok_and(|digest| options.trusted.contains(&digest));
     if !scenario.brings_programs() || is_trusted() {
         return Ok(());
     }
     let commands: Vec<String> = loaded.commands().iter().map(|words| words.join(" ")).collect();
-    Err(EngineError::NotTrusted { file: loaded.source.file.clone(), commands: commands.join("; ") })
+    Err(RunError::NotTrusted { file: loaded.source.file.clone(), commands: commands.join("; ") })
 }
 
 /// A program that a user brought as a client, before it has started.
@@ -453,7 +453,7 @@ impl Attached<'_> {
         name: &str,
         exec: &Exec,
         sender: mpsc::UnboundedSender<Arrived>,
-    ) -> Result<Client, EngineError> {
+    ) -> Result<Client, RunError> {
         let Self { n, actor, server, link } = self;
         let failed = |source| LabError::Link { link: format!("{name}->{server}"), source };
         let (listener, address) = gate::listen().await.map_err(failed)?;
@@ -489,7 +489,7 @@ impl Client {
         }
     }
 
-    pub(crate) async fn send(&mut self, request: &Request) -> Result<(), EngineError> {
+    pub(crate) async fn send(&mut self, request: &Request) -> Result<(), RunError> {
         let stdin = match &mut self.driven {
             Driven::Pipe(stdin) => stdin,
             Driven::Gate(gate) => {
@@ -503,8 +503,8 @@ impl Client {
         sent.map_err(|error| self.died(error.to_string()))
     }
 
-    fn died(&self, why: String) -> EngineError {
+    fn died(&self, why: String) -> RunError {
         let log = std::fs::read_to_string(&self.process.state.log).unwrap_or_default();
-        EngineError::ClientDied { client: self.name.clone(), why, log: log.trim().to_owned() }
+        RunError::ClientDied { client: self.name.clone(), why, log: log.trim().to_owned() }
     }
 }

@@ -8,9 +8,9 @@ use tokio::{
     task::JoinSet,
 };
 
-use super::{Command, EngineError, Session, Update, director::Director, pacing::Pacing, time::Tempo};
+use super::{Command, RunError, Session, Update, director::Director, pacing::Pacing, time::Tempo};
 use crate::{
-    lab::{Chart, LOOK, LabOptions, ProcessHealth, ProcessProblem},
+    lab::{LOOK, LabOptions, ProblemTracker, ProcessHealth, ProcessProblem},
     lesson::Scenario,
     log::{HistoryEntry, Log},
     verdict::{self, compare},
@@ -50,13 +50,13 @@ fn start(scenario: Scenario, options: LabOptions, seed: u64, past: Option<Log>) 
 fn report_stopped_processes(health: ProcessHealth, tell: UnboundedSender<Update>) -> JoinSet<()> {
     let mut watcher = JoinSet::new();
     watcher.spawn(async move {
-        let (mut chart, mut told) = (Chart::default(), None);
+        let (mut chart, mut told) = (ProblemTracker::default(), None);
         loop {
             tokio::time::sleep(LOOK).await;
             let stopped = |ailment: &ProcessProblem| matches!(ailment, ProcessProblem::Stopped { .. });
             let news = chart.look(&health).filter(stopped);
             // Sent again each second: the message says for how long.
-            let news = news.map(|ailment| EngineError::from(ailment).text());
+            let news = news.map(|ailment| RunError::from(ailment).text());
             if news != told {
                 if tell.send(Update::Silent(news.clone())).is_err() {
                     return;
@@ -82,7 +82,7 @@ impl Driver {
         options: &LabOptions,
         seed: u64,
         past: Option<Log>,
-    ) -> Result<(), EngineError> {
+    ) -> Result<(), RunError> {
         let planned = scenario.clone();
         let tempo = self.tempo.subscribe();
         let set_up = Director::set_up(scenario, options, seed, tempo, Some(self.updates.clone()));
@@ -103,7 +103,7 @@ impl Driver {
     }
 
     /// Repeats what was done in another run. `None` when nobody listens any more.
-    async fn replay_past(&mut self, director: &mut Director, past: &Log) -> Result<Option<()>, EngineError> {
+    async fn replay_past(&mut self, director: &mut Director, past: &Log) -> Result<Option<()>, RunError> {
         let mut refused = None;
         for deed in past.history(past.len()) {
             let repeated = async {
@@ -124,7 +124,7 @@ impl Driver {
         Ok(Some(()))
     }
 
-    async fn steps(&mut self, director: &mut Director, scenario: &Scenario) -> Result<(), EngineError> {
+    async fn steps(&mut self, director: &mut Director, scenario: &Scenario) -> Result<(), RunError> {
         loop {
             let mut command = self.pacing.queue.pop_front();
             if command.is_none() {

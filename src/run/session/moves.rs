@@ -2,10 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{EngineError, director::Director, harness::Arrived, pending::PendingOperation};
+use super::{RunError, director::Director, harness::Arrived, pending::PendingOperation};
 use crate::{
     client::protocol::{Request, Response, Wire},
-    lesson::{Mistake, PRIMARY, Path, plan::Turn},
+    lesson::{Mistake, PRIMARY, Path, plan::PlannedMove},
     log::{ActorId, EventKind, OpId, Product, Reply, product::mariadb::WAITS_FOR_ROWS},
     program::{Actors, Cause, Failure, Notification, Output, State},
 };
@@ -22,7 +22,7 @@ const NO_PRIMARY: &str = "no Sentinel that this client can reach names a master 
 
 impl Director {
     /// One move of the story: the actor's next operation, which must be the one that the story names.
-    pub(crate) async fn take_turn(&mut self, turn: &Turn, path: &Path) -> Result<(), EngineError> {
+    pub(crate) async fn take_turn(&mut self, turn: &PlannedMove, path: &Path) -> Result<(), RunError> {
         self.prepare(turn, path).await?;
         match self.send(turn.actor, path).await? {
             Some(op) => self.await_reply(op, path).await,
@@ -32,7 +32,7 @@ impl Director {
     }
 
     /// An actor's next operation, whatever it is, to its reply; or until it is known to wait inside its server.
-    pub(crate) async fn make_move(&mut self, actor: ActorId, path: &Path) -> Result<(), EngineError> {
+    pub(crate) async fn make_move(&mut self, actor: ActorId, path: &Path) -> Result<(), RunError> {
         match self.send(actor, path).await? {
             Some(op) => self.await_reply_or_wait(op, path).await,
             None => Ok(()),
@@ -41,7 +41,7 @@ impl Director {
 
     /// Brings an actor to its next operation: lets the wait pass that it is in. Fails unless it is the operation that
     /// the story names.
-    pub(crate) async fn prepare(&mut self, turn: &Turn, path: &Path) -> Result<(), EngineError> {
+    pub(crate) async fn prepare(&mut self, turn: &PlannedMove, path: &Path) -> Result<(), RunError> {
         self.must_run(turn.actor, &format!(".{}", turn.label), path)?;
         let name = self.name(turn.actor).to_owned();
         while !self.actors[turn.actor].is_ready()
@@ -75,7 +75,7 @@ impl Director {
     }
 
     /// Fails where the actor's process is frozen.
-    fn must_run(&self, actor: ActorId, label: &str, path: &Path) -> Result<(), EngineError> {
+    fn must_run(&self, actor: ActorId, label: &str, path: &Path) -> Result<(), RunError> {
         if !self.harness.stands_still(actor) {
             return Ok(());
         }
@@ -88,7 +88,7 @@ impl Director {
 
     /// Sends an actor's next operation. `None` where there is no reply to wait for: a notification was taken,
     /// or is yet to come.
-    pub(crate) async fn send(&mut self, actor: ActorId, path: &Path) -> Result<Option<OpId>, EngineError> {
+    pub(crate) async fn send(&mut self, actor: ActorId, path: &Path) -> Result<Option<OpId>, RunError> {
         let Some(operation) = self.actors[actor].next_operation().cloned() else { return Ok(None) };
         let server = match operation.on.as_deref() {
             Some(PRIMARY) => {
@@ -125,7 +125,7 @@ impl Director {
     }
 
     /// The master that Sentinel names, as an actor's client library would find it: it asks again for a while.
-    async fn find_primary(&mut self, actor: ActorId, path: &Path) -> Result<Option<String>, EngineError> {
+    async fn find_primary(&mut self, actor: ActorId, path: &Path) -> Result<Option<String>, RunError> {
         let end = self.clock.now() + FIND_PRIMARY_WITHIN;
         let mut looked = false;
         loop {
@@ -145,7 +145,7 @@ impl Director {
     }
 
     /// Handles what a client reported.
-    pub(crate) fn handle(&mut self, arrived: Arrived, path: &Path) -> Result<(), EngineError> {
+    pub(crate) fn handle(&mut self, arrived: Arrived, path: &Path) -> Result<(), RunError> {
         match arrived {
             Arrived::Response(_, Response::Done { op, reply }) => match self.keep_woken(op, reply) {
                 Some(reply) => self.done(op, &reply, path),
@@ -183,7 +183,7 @@ impl Director {
         self.harness.server_of(actor, Some(told)).to_owned()
     }
 
-    pub(crate) fn done(&mut self, op: OpId, reply: &Reply, path: &Path) -> Result<(), EngineError> {
+    pub(crate) fn done(&mut self, op: OpId, reply: &Reply, path: &Path) -> Result<(), RunError> {
         let Some(PendingOperation { actor, .. }) = self.pending.by_op.remove(&op) else { return Ok(()) };
         let State::InFlight { operation } = self.actors[actor].state() else { return Ok(()) };
         let operation = Arc::clone(operation);
@@ -199,7 +199,7 @@ impl Director {
     }
 
     /// Carries everybody to the first operation.
-    pub(crate) fn start_actors(&mut self, path: &Path) -> Result<(), EngineError> {
+    pub(crate) fn start_actors(&mut self, path: &Path) -> Result<(), RunError> {
         self.step_actors(path, Actors::start).map(drop)
     }
 
@@ -208,7 +208,7 @@ impl Director {
         &mut self,
         path: &Path,
         step: impl FnOnce(&mut Actors, &mut Output) -> Result<T, Failure>,
-    ) -> Result<Option<T>, EngineError> {
+    ) -> Result<Option<T>, RunError> {
         let mut output = Output::at(self.clock.now());
         let outcome = step(&mut self.actors, &mut output);
         self.record_output(output, outcome, path)
@@ -221,7 +221,7 @@ impl Director {
         output: Output,
         outcome: Result<T, Failure>,
         path: &Path,
-    ) -> Result<Option<T>, EngineError> {
+    ) -> Result<Option<T>, RunError> {
         self.recorder.has_room().map_err(|error| self.mistake(path, error))?;
         let mut gave_up = None;
         for kind in output.events {
@@ -256,7 +256,7 @@ impl Director {
     }
 
     /// Makes an actor's moves until its program is over or it can do nothing more by itself.
-    pub(crate) async fn finish(&mut self, actor: ActorId, path: &Path) -> Result<(), EngineError> {
+    pub(crate) async fn finish(&mut self, actor: ActorId, path: &Path) -> Result<(), RunError> {
         self.must_run(actor, " to its end", path)?;
         for _ in 0..MOST_OPERATIONS {
             match self.actors[actor].state().clone() {
@@ -264,7 +264,7 @@ impl Director {
                     self.pass_until(until, &[], path).await?;
                 }
                 State::Ready(operation) => {
-                    let turn = Turn { actor, label: operation.label.clone() };
+                    let turn = PlannedMove { actor, label: operation.label.clone() };
                     self.take_turn(&turn, path).await?;
                     if self.looks_after_move_of(actor) {
                         self.settle(path).await?;
@@ -293,7 +293,7 @@ impl Director {
     }
 
     /// Makes these actors' moves until none of them can move.
-    pub(crate) async fn move_ready(&mut self, moving: &[ActorId], path: &Path) -> Result<(), EngineError> {
+    pub(crate) async fn move_ready(&mut self, moving: &[ActorId], path: &Path) -> Result<(), RunError> {
         let able = |director: &Self| moving.iter().copied().find(|actor| director.can_move(*actor));
         for _ in 0..MOST_OPERATIONS * moving.len() {
             let Some(actor) = able(self) else { return Ok(()) };

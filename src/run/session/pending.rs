@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    EngineError,
+    RunError,
     director::Director,
     harness::{Arrived, ClientState},
     supervision::ANSWERS_WITHIN,
@@ -118,7 +118,7 @@ impl PendingOperations {
 impl Director {
     /// Waits until an operation is over, or is known to wait for another actor, or cannot be answered because
     /// a link is cut or held or the client is frozen.
-    pub(crate) async fn await_reply(&mut self, mut op: OpId, path: &Path) -> Result<(), EngineError> {
+    pub(crate) async fn await_reply(&mut self, mut op: OpId, path: &Path) -> Result<(), RunError> {
         let mut silent = Instant::now();
         op = self.redirects.follow(op);
         self.harness.flush().await?;
@@ -179,7 +179,7 @@ impl Director {
     }
 
     /// As [`Director::await_reply`], but others may go on where the operation waits inside its server.
-    pub(crate) async fn await_reply_or_wait(&mut self, op: OpId, path: &Path) -> Result<(), EngineError> {
+    pub(crate) async fn await_reply_or_wait(&mut self, op: OpId, path: &Path) -> Result<(), RunError> {
         if let Some(pending) = self.pending.by_op.get_mut(&op) {
             pending.may_wait = true;
         }
@@ -196,7 +196,7 @@ impl Director {
     }
 
     /// Hands out the replies that were kept, in the order in which the operations were sent.
-    pub(crate) fn take_woken(&mut self, which: fn(&Reply) -> bool, path: &Path) -> Result<(), EngineError> {
+    pub(crate) fn take_woken(&mut self, which: fn(&Reply) -> bool, path: &Path) -> Result<(), RunError> {
         let woken = std::mem::take(&mut self.pending.woken);
         let (now, later) = woken.into_iter().partition(|(_, reply)| which(reply));
         self.pending.woken = later;
@@ -205,25 +205,25 @@ impl Director {
     }
 
     /// Waits for the replies of those that waited inside their servers and do so no longer.
-    pub(crate) async fn settle_waits(&mut self, path: &Path) -> Result<(), EngineError> {
+    pub(crate) async fn settle_waits(&mut self, path: &Path) -> Result<(), RunError> {
         self.gather(path).await?;
         self.take_woken(|_| true, path)
     }
 
-    async fn gather(&mut self, path: &Path) -> Result<(), EngineError> {
+    async fn gather(&mut self, path: &Path) -> Result<(), RunError> {
         let began = Instant::now();
         while self.somebody_is_woken(began.elapsed()).await? {
             match tokio::time::timeout(LOOK_EVERY, self.harness.next()).await {
                 Ok(arrived) => self.handle(arrived?, path)?,
                 Err(_) if began.elapsed() < ANSWERS_WITHIN || self.harness.is_stopped() => {}
-                Err(_) => return Err(EngineError::ClientSilent { seconds: ANSWERS_WITHIN.as_secs() }),
+                Err(_) => return Err(RunError::ClientSilent { seconds: ANSWERS_WITHIN.as_secs() }),
             }
         }
         Ok(())
     }
 
     /// Whether a reply is on its way to somebody who waited inside a server.
-    async fn somebody_is_woken(&mut self, waited: Duration) -> Result<bool, EngineError> {
+    async fn somebody_is_woken(&mut self, waited: Duration) -> Result<bool, RunError> {
         let now = self.clock.now();
         if waited >= ENDS_WITHIN {
             // It waits for another thing now, and for as long again.
@@ -264,7 +264,7 @@ impl Director {
     }
 
     /// Whether an operation waits inside its server; the first time it is written down.
-    async fn waits_inside(&mut self, op: OpId) -> Result<bool, EngineError> {
+    async fn waits_inside(&mut self, op: OpId) -> Result<bool, RunError> {
         let Some(PendingOperation { actor, server, waits_inside, awaits_deletion, .. }) =
             self.pending.by_op.get(&op).cloned()
         else {
@@ -297,7 +297,7 @@ impl Director {
     }
 
     /// Handles what a client reported. Gives how many replies that were.
-    pub(crate) fn take_arrived(&mut self, arrived: Arrived, path: &Path) -> Result<usize, EngineError> {
+    pub(crate) fn take_arrived(&mut self, arrived: Arrived, path: &Path) -> Result<usize, RunError> {
         let is_reply = matches!(arrived, Arrived::Response(_, Response::Done { .. }));
         if let Arrived::Response(_, Response::Blocked { op }) = &arrived
             && let Some(pending) = self.pending.by_op.get_mut(op)
@@ -310,7 +310,7 @@ impl Director {
     }
 
     /// Whether all that has no reply waits inside servers or for another actor of its process.
-    pub(crate) async fn all_wait(&mut self) -> Result<bool, EngineError> {
+    pub(crate) async fn all_wait(&mut self) -> Result<bool, RunError> {
         let ops: Vec<OpId> = self.pending.by_op.keys().copied().collect();
         for op in ops {
             if !self.pending.is_left_waiting(op) && !self.waits_inside(op).await? {
@@ -336,7 +336,7 @@ impl Director {
         client: &str,
         server: Option<&str>,
         waited: &[PendingOperation],
-    ) -> Result<(), EngineError> {
+    ) -> Result<(), RunError> {
         let mut sessions: BTreeMap<String, Vec<i64>> = BTreeMap::new();
         for ((actor, to), session) in &self.sessions {
             let waits = |pending: &PendingOperation| pending.actor == *actor && pending.server == *to;
@@ -365,7 +365,7 @@ impl Director {
 
     /// Waits until whatever was sent over delayed links is answered or on its way: what arrives at a server is answered
     /// before time goes on.
-    pub(crate) async fn await_delayed(&mut self, path: &Path) -> Result<(), EngineError> {
+    pub(crate) async fn await_delayed(&mut self, path: &Path) -> Result<(), RunError> {
         while let Some(settled) = self.unsettled()? {
             tokio::pin!(settled);
             tokio::select! {
@@ -377,7 +377,7 @@ impl Director {
     }
 
     /// A delayed link that carries less than its client waits for: resolves when it carries as much.
-    fn unsettled(&self) -> Result<Option<impl Future<Output = ()> + use<>>, EngineError> {
+    fn unsettled(&self) -> Result<Option<impl Future<Output = ()> + use<>>, RunError> {
         for (id, state) in self.harness.lab.link_states() {
             if !matches!(state, LinkState::Delayed(..)) {
                 continue;
@@ -402,7 +402,7 @@ impl Director {
     }
 
     /// The mistake of an operation that its server does not answer although it runs and nothing holds the reply.
-    async fn unanswered(&self, actor: ActorId, server: &str, silent: Duration, path: &Path) -> EngineError {
+    async fn unanswered(&self, actor: ActorId, server: &str, silent: Duration, path: &Path) -> RunError {
         let (name, seconds) = (self.name(actor), silent.as_secs());
         let State::InFlight { operation } = self.actors[actor].state() else {
             return self.mistake(path, format!("no reply has come for {seconds} s of real time"));
@@ -428,13 +428,13 @@ impl Director {
     }
 
     /// Waits for the replies that may have come through by now: a link was released, a process thawed.
-    pub(crate) async fn await_replies(&mut self, path: &Path) -> Result<(), EngineError> {
+    pub(crate) async fn await_replies(&mut self, path: &Path) -> Result<(), RunError> {
         let in_flight = self.pending.by_op.iter().filter(|(_, pending)| !pending.is_local);
         let in_flight = in_flight.map(|(op, _)| *op).collect();
         self.await_all(in_flight, path).await
     }
 
-    async fn await_all(&mut self, mut ops: Vec<OpId>, path: &Path) -> Result<(), EngineError> {
+    async fn await_all(&mut self, mut ops: Vec<OpId>, path: &Path) -> Result<(), RunError> {
         ops.sort_unstable();
         for op in ops {
             self.await_reply(op, path).await?;
@@ -443,7 +443,7 @@ impl Director {
     }
 
     /// Waits until the operations whose connections a fault has broken are over, with their replies lost.
-    pub(crate) async fn await_broken(&mut self, fault: &Fault, path: &Path) -> Result<(), EngineError> {
+    pub(crate) async fn await_broken(&mut self, fault: &Fault, path: &Path) -> Result<(), RunError> {
         let broken = |(op, pending): (&OpId, &PendingOperation)| {
             let client = self.harness.homes[pending.actor.0 as usize];
             self.harness.breaks(fault, client, &pending.server).then_some(*op)
@@ -458,7 +458,7 @@ impl Director {
         op: OpId,
         (actor, server): (ActorId, &str),
         path: &Path,
-    ) -> Result<(), EngineError> {
+    ) -> Result<(), RunError> {
         // Each operation has a connection of its own, on which its reply is held.
         let mine = |other: &&PendingOperation| {
             other.server == server && !other.waits_inside && self.harness.share_a_process(other.actor, actor)

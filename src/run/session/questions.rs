@@ -1,6 +1,6 @@
 //! Questions to the learner: asked, and decided by what then happens.
 
-use super::{EngineError, director::Director};
+use super::{RunError, director::Director};
 use crate::{
     lesson::{
         Path,
@@ -24,10 +24,10 @@ struct Open {
 
 impl Director {
     /// Puts a question to the learner.
-    pub(crate) fn ask(&mut self, ask: &AskPlan, item: usize, path: &Path) -> Result<(), EngineError> {
+    pub(crate) fn ask(&mut self, ask: &AskPlan, item: usize, path: &Path) -> Result<(), RunError> {
         let names = self.names();
         let q = self.fill(&ask.q, &names, &path.key("q"))?;
-        let fill = |(n, choice): (usize, &ChoicePlan)| -> Result<AskedChoice, EngineError> {
+        let fill = |(n, choice): (usize, &ChoicePlan)| -> Result<AskedChoice, RunError> {
             let path = path.key("choices").index(n);
             let why = choice.why.as_ref();
             Ok(AskedChoice {
@@ -42,7 +42,7 @@ impl Director {
     }
 
     /// A step is over: decides the questions that waited for it.
-    pub(crate) fn decide(&mut self) -> Result<(), EngineError> {
+    pub(crate) fn decide(&mut self) -> Result<(), RunError> {
         for open in &mut self.questions.0 {
             open.left -= 1;
         }

@@ -22,13 +22,13 @@ pub(crate) struct Redirects {
     /// The node of each actor's last command: those without a key go there, too.
     last: HashMap<ActorId, String>,
     /// What was sent and may be redirected.
-    flying: HashMap<OpId, Flying>,
+    flying: HashMap<OpId, RedirectedCommand>,
     /// The operation that took another one's place.
     followed: HashMap<OpId, OpId>,
 }
 
 #[derive(Debug, Clone)]
-struct Flying {
+struct RedirectedCommand {
     wire: Wire,
     redirections: u8,
     /// Whether this is the `ASKING` before it.
@@ -86,7 +86,7 @@ impl Director {
             self.redirects.last.insert(actor, wire.server.clone());
             // Whose program handles redirections gets them.
             if !operation.allow.iter().any(|code| code == "MOVED" || code == "ASK") {
-                let flying = Flying { wire: wire.clone(), redirections: 0, asking: false };
+                let flying = RedirectedCommand { wire: wire.clone(), redirections: 0, asking: false };
                 self.redirects.flying.insert(op, flying);
             }
         }

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use super::{EngineError, supervision::ANSWERS_WITHIN};
+use super::{RunError, supervision::ANSWERS_WITHIN};
 use crate::{
     client::protocol::Wire,
     lab::{Connection, Lab},
@@ -62,7 +62,7 @@ impl Connections {
 }
 
 /// Sends a scenario's setup commands, in order. `first`: the server of the commands that name none.
-pub(crate) async fn carry_out(scenario: &Scenario, lab: &Lab, first: &str) -> Result<(), EngineError> {
+pub(crate) async fn carry_out(scenario: &Scenario, lab: &Lab, first: &str) -> Result<(), RunError> {
     if scenario.setup.is_empty() {
         return Ok(());
     }
@@ -70,7 +70,7 @@ pub(crate) async fn carry_out(scenario: &Scenario, lab: &Lab, first: &str) -> Re
         Some(_) => Path::root().key("variants").key(&scenario.variant).key("setup"),
         None => Path::root().key("setup"),
     };
-    let mistake = |n: usize, message: String| -> EngineError {
+    let mistake = |n: usize, message: String| -> RunError {
         scenario.loaded.source.place(&Mistake::new(&path.index(n), message)).into()
     };
     let mut connections = Connections::default();

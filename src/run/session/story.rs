@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use super::{EngineError, director::Director, supervision::supervised, time::Tempo};
+use super::{RunError, director::Director, supervision::supervised, time::Tempo};
 use crate::{
     clock::{ClockKind, LessonTime},
     lab::{LabOptions, WallClock},
@@ -27,11 +27,7 @@ pub struct RunReport {
 }
 
 /// Runs a scenario's story to its end and judges it. When it returns, nothing of it runs any more.
-pub async fn run_story(
-    scenario: &Scenario,
-    options: &LabOptions,
-    seed: u64,
-) -> Result<RunReport, EngineError> {
+pub async fn run_story(scenario: &Scenario, options: &LabOptions, seed: u64) -> Result<RunReport, RunError> {
     let began = Instant::now();
     let (_set_tempo, tempo) = watch::channel(Tempo::Jump);
     let mut director = Director::set_up(scenario.clone(), options, seed, tempo, None).await?;

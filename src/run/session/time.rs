@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{EngineError, director::Director, governor::SLICE, harness::ClientState};
+use super::{RunError, director::Director, harness::ClientState, throttle::SLICE};
 use crate::{
     clock::{ClockKind, LessonTime, Rate},
     lesson::{LabKind, Path, plan::AwaitPlan},
@@ -70,13 +70,13 @@ impl Director {
         millis: i64,
         moving: &[ActorId],
         path: &Path,
-    ) -> Result<(), EngineError> {
+    ) -> Result<(), RunError> {
         let target = self.clock.now() + Duration::from_millis(u64::try_from(millis).unwrap_or(0));
         self.pass_until(target, moving, path).await
     }
 
     /// Lets time pass in small steps until a condition holds.
-    pub(crate) async fn wait_for(&mut self, plan: &AwaitPlan, path: &Path) -> Result<(), EngineError> {
+    pub(crate) async fn wait_for(&mut self, plan: &AwaitPlan, path: &Path) -> Result<(), RunError> {
         let within = self.millis(&plan.within, &path.key("within"))?;
         let end = self.clock.now() + Duration::from_millis(u64::try_from(within).unwrap_or(0));
         let began = Instant::now();
@@ -111,7 +111,7 @@ impl Director {
         target: LessonTime,
         moving: &[ActorId],
         path: &Path,
-    ) -> Result<(), EngineError> {
+    ) -> Result<(), RunError> {
         loop {
             self.move_ready(moving, path).await?;
             let timer = self.next_timer().filter(|(_, due)| *due <= target);
@@ -138,7 +138,7 @@ impl Director {
 
     /// Lets time pass to the end of the next wait. Where the clock can jump it overshoots a little, and the other waits are
     /// put off by as much, so that waits that end together do so also after a chain of waits.
-    pub(crate) async fn pass_to_next_timer(&mut self, path: &Path) -> Result<(), EngineError> {
+    pub(crate) async fn pass_to_next_timer(&mut self, path: &Path) -> Result<(), RunError> {
         let Some((_, due)) = self.next_timer() else { return Ok(()) };
         if !self.limits.jump {
             return self.pass_until(due, &[], path).await;
@@ -154,16 +154,16 @@ impl Director {
     }
 
     /// What programs from outside do when their time comes is known when they have done it.
-    pub(crate) async fn settle_outside(&mut self, path: &Path) -> Result<(), EngineError> {
+    pub(crate) async fn settle_outside(&mut self, path: &Path) -> Result<(), RunError> {
         if self.scenario.is_attached() { Box::pin(self.settle(path)).await } else { Ok(()) }
     }
 
     /// Ends the waits whose time came while their process stood still: its timers fire as soon as it runs.
-    pub(crate) fn catch_up(&mut self, path: &Path) -> Result<(), EngineError> {
+    pub(crate) fn catch_up(&mut self, path: &Path) -> Result<(), RunError> {
         self.wake_until(self.clock.now(), path)
     }
 
-    fn wake_until(&mut self, end: LessonTime, path: &Path) -> Result<(), EngineError> {
+    fn wake_until(&mut self, end: LessonTime, path: &Path) -> Result<(), RunError> {
         let mut output = Output::at(self.clock.now());
         let runs = |actor| !self.harness.stands_still(actor);
         let woken = self.actors.wake_until(end, runs, &mut output);
@@ -177,7 +177,7 @@ impl Director {
     }
 
     /// Fails where time can only run and the wait would take too long in real time.
-    fn must_be_affordable(&self, target: LessonTime, path: &Path) -> Result<(), EngineError> {
+    fn must_be_affordable(&self, target: LessonTime, path: &Path) -> Result<(), RunError> {
         if self.limits.jump || *self.tempo.borrow() != Tempo::Jump {
             return Ok(());
         }
@@ -207,7 +207,7 @@ impl Director {
     }
 
     /// Lets the clock run or jump until a moment, and handles what arrives meanwhile.
-    pub(crate) async fn run_clock_to(&mut self, target: LessonTime, path: &Path) -> Result<(), EngineError> {
+    pub(crate) async fn run_clock_to(&mut self, target: LessonTime, path: &Path) -> Result<(), RunError> {
         self.run_clock_until(target, None, path).await.map(drop)
     }
 
@@ -218,7 +218,7 @@ impl Director {
         target: LessonTime,
         moving: Option<&[ActorId]>,
         path: &Path,
-    ) -> Result<bool, EngineError> {
+    ) -> Result<bool, RunError> {
         self.must_be_affordable(target, path)?;
         let mut told = None;
         loop {
@@ -246,8 +246,8 @@ impl Director {
                     self.clock.jump(left)?;
                     continue;
                 }
-                Tempo::Jump => self.governor.speed(f64::INFINITY, self.limits.fastest),
-                Tempo::Watch(speed) => self.governor.speed(speed, self.limits.fastest),
+                Tempo::Jump => self.throttle.speed(f64::INFINITY, self.limits.fastest),
+                Tempo::Watch(speed) => self.throttle.speed(speed, self.limits.fastest),
                 Tempo::Held => 0.0,
             };
             let rate = Rate::from_factor(speed).unwrap_or(Rate::NORMAL);
@@ -259,7 +259,7 @@ impl Director {
             let begun = Instant::now();
             tokio::select! {
                 () = tokio::time::sleep(slice), if !rate.is_paused() => {
-                    self.governor.slept(slice, begun.elapsed(), self.limits.fastest);
+                    self.throttle.slept(slice, begun.elapsed(), self.limits.fastest);
                 }
                 changed = self.tempo.changed() => {
                     // Nobody sets the tempo any more: the run is about to end.

@@ -80,11 +80,13 @@ async fn join(
     topology: &Topology,
     started: &Started,
     places: &[(u16, u16)],
-) -> Result<Vec<Keeper>, LabError> {
+) -> Result<Vec<AdminConnection>, LabError> {
     let servers = &started.servers;
     let secret = boot.secret.secret();
     let keepers = try_join_all(
-        servers.iter().map(async |server| ready(&server.process, || Keeper::connect(server, secret)).await),
+        servers
+            .iter()
+            .map(async |server| ready(&server.process, || AdminConnection::connect(server, secret)).await),
     )
     .await?;
     let nodes = || servers.iter().zip(&keepers).enumerate();
@@ -135,9 +137,9 @@ async fn join(
 }
 
 /// A connection that may join servers.
-struct Keeper(redis::aio::MultiplexedConnection);
+struct AdminConnection(redis::aio::MultiplexedConnection);
 
-impl Keeper {
+impl AdminConnection {
     async fn connect(server: &Server, secret: &str) -> Option<Self> {
         let Endpoint::Unix(socket) = &server.endpoint else { return None };
         let who = RedisConnectionInfo::default().set_username(KEEPER).set_password(secret);

@@ -248,7 +248,7 @@ impl<R: Runs> App<R> {
             title: Some(entry.title.clone()),
             variant: variant.map(|variant| variant.title.clone()),
             step: playback.steps_over(),
-            steps: variant.map(|variant| variant.beats).filter(|_| !free),
+            steps: variant.map(|variant| variant.steps).filter(|_| !free),
             says,
             locks: locks(lesson),
             poll,

@@ -11,7 +11,7 @@ use crate::{
     signals::Signals,
     text::Lang,
     ui::{
-        keys::{Action, Chord, KeyMap, Place},
+        keys::{Action, Chord, KeyMap, KeyScope},
         state::playing::Playing,
         theme::Theme,
         view::{Context, NotesView, empty_covered_cells},
@@ -49,7 +49,7 @@ pub async fn follow<B: Backend, I: Stream<Item = io::Result<Event>> + Unpin>(
             event = input.next() => match event {
                 Some(event) => match event.map_err(AppError::Input)? {
                     Event::Key(key) if key.kind != KeyEventKind::Release => {
-                        match keys.action(&[Place::Notes, Place::Everywhere], Chord::pressed(key)) {
+                        match keys.action(&[KeyScope::Notes, KeyScope::Everywhere], Chord::pressed(key)) {
                             Some(Action::Close | Action::Quit) => return Ok(Ended::Quit),
                             Some(Action::Language) => lang = lang.other(),
                             Some(Action::Theme) => theme = theme.named(theme.name.next()),

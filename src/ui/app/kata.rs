@@ -13,8 +13,8 @@ use crate::{
     signals::Signals,
     text::Lang,
     ui::{
-        keys::{Action, Chord, KeyMap, Place},
-        state::kata::Board,
+        keys::{Action, Chord, KeyMap, KeyScope},
+        state::kata::ExerciseBoard,
         theme::Theme,
         view::{Context, KataView, empty_covered_cells},
     },
@@ -53,7 +53,7 @@ pub struct ViewSettings {
 pub async fn next_request<B: Backend, I: Stream<Item = io::Result<Event>> + Unpin>(
     terminal: &mut Terminal<B>,
     input: &mut I,
-    board: &mut watch::Receiver<Board>,
+    board: &mut watch::Receiver<ExerciseBoard>,
     settings: &mut ViewSettings,
 ) -> Result<Request, AppError> {
     let mut signals = Signals::listen().map_err(AppError::Signals)?;
@@ -88,7 +88,7 @@ pub async fn next_request<B: Backend, I: Stream<Item = io::Result<Event>> + Unpi
                 if key.kind == KeyEventKind::Release {
                     continue;
                 }
-                let request = match settings.keys.action(&[Place::Kata, Place::Everywhere], Chord::pressed(key)) {
+                let request = match settings.keys.action(&[KeyScope::Kata, KeyScope::Everywhere], Chord::pressed(key)) {
                     Some(Action::Quit) => Request::Leave(Ended::Quit),
                     Some(Action::Close | Action::Help) if settings.help.is_some() => {
                         settings.help = None;

@@ -19,7 +19,7 @@ use crate::{
             App,
             update::{Mode, SPEEDS, lines},
         },
-        keys::{Action, Place, TABLE},
+        keys::{Action, KeyScope, TABLE},
     },
 };
 
@@ -201,24 +201,24 @@ impl<R: Runs> App<R> {
     }
 
     /// The places that are live on the screen, the nearest first.
-    pub(crate) fn places(&self) -> Vec<Place> {
+    pub(crate) fn places(&self) -> Vec<KeyScope> {
         match self.overlay {
-            Overlay::Palette => vec![Place::Field, Place::Everywhere],
-            Overlay::Help(_) | Overlay::Measured(_) => vec![Place::Page, Place::Everywhere],
-            Overlay::Branches(_) => vec![Place::Branches, Place::Free, Place::Everywhere],
-            Overlay::Joining => vec![Place::Class, Place::Everywhere],
+            Overlay::Palette => vec![KeyScope::Field, KeyScope::Everywhere],
+            Overlay::Help(_) | Overlay::Measured(_) => vec![KeyScope::Page, KeyScope::Everywhere],
+            Overlay::Branches(_) => vec![KeyScope::Branches, KeyScope::Free, KeyScope::Everywhere],
+            Overlay::Joining => vec![KeyScope::Class, KeyScope::Everywhere],
             Overlay::Nothing => match (&self.mode, self.catalogue_focus) {
-                (Mode::Browsing, CatalogueFocus::Search) => vec![Place::Field, Place::Everywhere],
+                (Mode::Browsing, CatalogueFocus::Search) => vec![KeyScope::Field, KeyScope::Everywhere],
                 _ => self.places_below(),
             },
         }
     }
 
     /// The places of the screen itself: whatever lies over it, and though somebody types.
-    fn places_below(&self) -> Vec<Place> {
+    fn places_below(&self) -> Vec<KeyScope> {
         let mut places = self.screen().map_or_else(Vec::new, |screen| screen.places());
         if self.class.is_some() {
-            places.insert(places.len().saturating_sub(1), Place::Class);
+            places.insert(places.len().saturating_sub(1), KeyScope::Class);
         }
         places
     }

@@ -22,7 +22,7 @@ use crate::bench::{Measuring, SeriesUpdate};
 use crate::lesson::{Expect, plan::listing::Listing};
 use crate::run::{LessonChoice, Runs};
 use crate::ui::{
-    keys::{Action, Chord, KeyMap, Place},
+    keys::{Action, Chord, KeyMap, KeyScope},
     state::{
         branches::Branches,
         browse::{CatalogueFocus, Search},
@@ -33,7 +33,7 @@ use crate::ui::{
         learning::Learning,
         measuring::Measurement,
         palette::Palette,
-        playing::{Board, Playing, Script},
+        playing::{Announcer, Playing, Script},
         preview::Preview,
         progress::{Progress, Record, Store},
         reviews::ReviewStore,
@@ -51,7 +51,7 @@ use crate::{
     ui::{
         chart::Detail,
         keys::Pane,
-        state::screen::{Form, Lens, Overlay, Scrolls},
+        state::screen::{DiagramKind, Form, Overlay, Scrolls},
         theme::{Theme, ThemeName},
         view::{self, Notice, Screen},
     },
@@ -165,7 +165,7 @@ pub struct App<R> {
     questions: bool,
     reduced_motion: bool,
     /// How the log is looked at, in every lesson.
-    lens: Lens,
+    diagram: DiagramKind,
     /// Whether programs are shown where there is no room for them beside the wire.
     program: bool,
     /// How many rows more the timelines have than by themselves.
@@ -179,7 +179,7 @@ pub struct App<R> {
     pub(crate) notice: Option<Notice>,
     pub(crate) progress: Store,
     reviews: ReviewStore,
-    board: Board,
+    board: Announcer,
     /// Whoever is before the screen, and what was told them last.
     pub(crate) class: Option<Box<Class>>,
     pub(crate) shown_to_class: Option<Shown>,
@@ -214,7 +214,7 @@ impl<R: Runs> App<R> {
             form: Form::default(),
             questions: options.questions,
             reduced_motion: options.reduced_motion,
-            lens: if kept.sequence { Lens::Sequence } else { Lens::Timeline },
+            diagram: if kept.sequence { DiagramKind::Sequence } else { DiagramKind::Timeline },
             program: kept.program,
             rows: kept.rows.clamp(-MOST_ROWS, MOST_ROWS),
             fingerprints: Fingerprints::new(Instant::now()),
@@ -227,7 +227,7 @@ impl<R: Runs> App<R> {
             },
             progress: options.progress.clone(),
             reviews: options.reviews.clone(),
-            board: Board::new(options.board.clone()),
+            board: Announcer::new(options.board.clone()),
             class: None,
             shown_to_class: None,
             presenting: None,
@@ -474,7 +474,7 @@ impl<R: Runs> App<R> {
             }
             Message::Input(Event::Key(key)) if key.kind != KeyEventKind::Release => {
                 let (places, chord) = (self.places(), Chord::pressed(key));
-                if let Some(typed) = chord.typed().filter(|_| places.contains(&Place::Field)) {
+                if let Some(typed) = chord.typed().filter(|_| places.contains(&KeyScope::Field)) {
                     self.notice = None;
                     match self.overlay {
                         Overlay::Palette => {

@@ -15,7 +15,7 @@ pub use axis::stretch;
 pub use crowd::{Band, Level, Run};
 pub use lane::{Bar, BarKind, Lane, Mark};
 pub use pair::Pair;
-pub use truth::{About, Lease, Owner, Span, Truth, Turn, is_lock_key};
+pub use truth::{About, Lease, Owner, RoleChange, Span, Truth, is_lock_key};
 
 use std::{collections::HashMap, time::Duration};
 
@@ -63,27 +63,27 @@ impl WireRow {
 
 /// A stretch with too many holders of one lock: where it begins and ends, in columns or rows, and by which events.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Clash<X = u32> {
+pub struct OverlapSpan<X = u32> {
     pub lock: String,
     pub from: (X, usize),
     pub to: Option<(X, usize)>,
 }
 
-impl<X: Copy> Clash<X> {
-    fn update(clashes: &mut Vec<Self>, overlaps: &[Overlap], here: (X, usize)) {
-        for (overlap, clash) in overlaps.iter().zip(&mut *clashes) {
+impl<X: Copy> OverlapSpan<X> {
+    fn update(overlap_spans: &mut Vec<Self>, overlaps: &[Overlap], here: (X, usize)) {
+        for (overlap, overlap_span) in overlaps.iter().zip(&mut *overlap_spans) {
             if overlap.end.is_some() {
-                clash.to.get_or_insert(here);
+                overlap_span.to.get_or_insert(here);
             }
         }
-        let begun = overlaps.iter().skip(clashes.len());
-        clashes.extend(begun.map(|overlap| Self { lock: overlap.lock.clone(), from: here, to: None }));
+        let begun = overlaps.iter().skip(overlap_spans.len());
+        overlap_spans.extend(begun.map(|overlap| Self { lock: overlap.lock.clone(), from: here, to: None }));
     }
 }
 
 /// A step of the story, and what it was about: what the scrubber shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Beat {
+pub struct StoryMark {
     /// The step of the story, from 0 on. A step may have several stops.
     pub item: usize,
     /// The position of a playhead that stands right behind it.
@@ -91,7 +91,7 @@ pub struct Beat {
     pub asks: bool,
     /// The fault that was caused in it, by its event.
     pub fault: Option<usize>,
-    pub clash: bool,
+    pub overlap_span: bool,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -100,12 +100,12 @@ pub struct Chart {
     pub bands: Vec<Band>,
     pub truths: Vec<Truth>,
     pub wire: Vec<WireRow>,
-    pub clashes: Vec<Clash>,
+    pub overlap_spans: Vec<OverlapSpan>,
     /// Since when more of a key's value was counted than it had, and by which counter.
-    pub oversold: Option<(Clash, String)>,
+    pub oversold: Option<(OverlapSpan, String)>,
     /// Since when something else is so that must never be, and the event that says what.
-    pub broken: Option<(Clash, usize)>,
-    pub beats: Vec<Beat>,
+    pub broken: Option<(OverlapSpan, usize)>,
+    pub story_marks: Vec<StoryMark>,
     /// The column of every event; never falls.
     columns: Vec<u32>,
     pub detail: Detail,
@@ -120,7 +120,7 @@ struct FoldState {
     step: usize,
     begun: u32,
     burst: Burst,
-    in_flight: HashMap<OpId, Flight>,
+    in_flight: HashMap<OpId, OpenCommand>,
     holding: Holding,
     sessions: HashMap<i64, ActorId>,
     /// The first fault of the step under way.
@@ -129,7 +129,7 @@ struct FoldState {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Flight {
+struct OpenCommand {
     lane: usize,
     mark: usize,
     row: usize,
@@ -204,7 +204,7 @@ impl Chart {
                 }
                 let mark = self.lanes.get(lane).map_or(0, |lane| lane.marks.len().saturating_sub(1));
                 let row = self.wire.len();
-                self.state.in_flight.insert(*op, Flight { lane, mark, row });
+                self.state.in_flight.insert(*op, OpenCommand { lane, mark, row });
                 self.wire.push(WireRow::new(index));
             }
             EventKind::Replied { op, .. } => {
@@ -269,18 +269,20 @@ impl Chart {
                 self.compare((x, index));
             }
             EventKind::Stop { item, stop } => {
-                let clashing = |clash: &Clash| clash.to.is_none_or(|(_, event)| event > self.state.step);
-                let begun = |clash: &Clash| clash.from.1 > self.state.step;
-                let clash = self.lasting().any(begun) || self.clashes.iter().rev().any(clashing);
+                let clashing = |overlap_span: &OverlapSpan| {
+                    overlap_span.to.is_none_or(|(_, event)| event > self.state.step)
+                };
+                let begun = |overlap_span: &OverlapSpan| overlap_span.from.1 > self.state.step;
+                let overlap_span = self.lasting().any(begun) || self.overlap_spans.iter().rev().any(clashing);
                 // Whoever has left the story takes steps of their own, one after another.
-                let after = self.beats.last().map_or(0, |beat| beat.item + 1);
+                let after = self.story_marks.last().map_or(0, |mark| mark.item + 1);
                 let item = if self.state.left_story { after } else { *item };
-                self.beats.push(Beat {
+                self.story_marks.push(StoryMark {
                     item,
                     position: index + 1,
                     asks: *stop == Stop::Question,
                     fault: self.state.fault.take(),
-                    clash,
+                    overlap_span,
                 });
                 self.state.step = index;
                 self.state.begun = x;
@@ -297,20 +299,20 @@ impl Chart {
     /// Something is so that must never be. Too many holders, or too much sold, says it already.
     fn breach(&mut self, here: (u32, usize)) {
         if self.alarms().next().is_none() {
-            let clash = Clash { lock: String::new(), from: here, to: None };
-            self.broken = Some((clash, here.1));
+            let overlap_span = OverlapSpan { lock: String::new(), from: here, to: None };
+            self.broken = Some((overlap_span, here.1));
         }
     }
 
     /// What is wrong from its moment on, whatever happens then.
-    pub fn lasting(&self) -> impl Iterator<Item = &Clash> {
-        let oversold = self.oversold.iter().map(|(clash, _)| clash);
-        oversold.chain(self.broken.iter().map(|(clash, _)| clash))
+    pub fn lasting(&self) -> impl Iterator<Item = &OverlapSpan> {
+        let oversold = self.oversold.iter().map(|(overlap_span, _)| overlap_span);
+        oversold.chain(self.broken.iter().map(|(overlap_span, _)| overlap_span))
     }
 
     /// Every stretch in which something is wrong.
-    pub fn alarms(&self) -> impl Iterator<Item = &Clash> {
-        self.clashes.iter().chain(self.lasting())
+    pub fn alarms(&self) -> impl Iterator<Item = &OverlapSpan> {
+        self.overlap_spans.iter().chain(self.lasting())
     }
 
     /// The lane of the server that a fault is marked on.
@@ -350,8 +352,8 @@ impl Chart {
         let Some(key) = lane.act(here) else { return };
         let value = lane.seen();
         lane.oversell(&key, value, here);
-        let clash = Clash { lock: key, from: here, to: None };
-        self.oversold.get_or_insert((clash, counter.to_owned()));
+        let overlap_span = OverlapSpan { lock: key, from: here, to: None };
+        self.oversold.get_or_insert((overlap_span, counter.to_owned()));
     }
 
     /// Compares what clients believe with what servers were seen to hold. Crowds have no bars of their own.
@@ -385,8 +387,8 @@ impl Chart {
 
     /// The same for the last step with a command or a reply: a narration alone does not end it.
     pub fn moved_since(&self, log: &Log, position: usize) -> usize {
-        let before = self.beats.partition_point(|beat| beat.position < position);
-        let begins = self.beats[..before].iter().rev().map(|beat| beat.position).chain([0]);
+        let before = self.story_marks.partition_point(|mark| mark.position < position);
+        let begins = self.story_marks[..before].iter().rev().map(|mark| mark.position).chain([0]);
         let mut end = position;
         for begin in begins {
             let step = log.events().get(begin..end).unwrap_or_default();
@@ -400,8 +402,8 @@ impl Chart {
 
     /// The position at which the step began that the playhead stands in or right behind.
     pub fn step_begun(&self, position: usize) -> usize {
-        let before = self.beats.partition_point(|beat| beat.position < position);
-        before.checked_sub(1).map_or(0, |beat| self.beats[beat].position)
+        let before = self.story_marks.partition_point(|mark| mark.position < position);
+        before.checked_sub(1).map_or(0, |mark| self.story_marks[mark].position)
     }
 
     fn truth(&mut self, server: &str) -> Option<&mut Truth> {
@@ -462,7 +464,7 @@ impl Chart {
                 lane.leave(&turn.lock, here);
             }
         }
-        Clash::update(&mut self.clashes, self.state.holding.overlaps(), here);
+        OverlapSpan::update(&mut self.overlap_spans, self.state.holding.overlaps(), here);
     }
 
     fn fault(&mut self, log: &Log, index: usize, x: u32, fault: &Fault) {

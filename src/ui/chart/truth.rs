@@ -70,7 +70,7 @@ pub struct Lease {
 
 /// What a server has come to be to the others, by their own decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Turn {
+pub enum RoleChange {
     Role(Role),
     /// A master of a cluster has learnt of a newer epoch: an election is held.
     Epoch(u64),
@@ -89,7 +89,7 @@ pub struct Truth {
     pub(crate) fault_room: u32,
     leases: BTreeMap<String, Vec<Lease>>,
     /// What it came to be, at which column and by which event.
-    pub turns: Vec<(u32, usize, Turn)>,
+    pub turns: Vec<(u32, usize, RoleChange)>,
     role: Option<Role>,
     cluster: Option<(u64, bool)>,
 }
@@ -146,15 +146,15 @@ impl Truth {
         let before = std::mem::replace(&mut self.role, role.cloned());
         let mut turns = Vec::new();
         turns.extend(role.filter(|role| before.as_ref().is_some_and(|before| before != *role)).cloned());
-        let mut turns: Vec<Turn> = turns.into_iter().map(Turn::Role).collect();
+        let mut turns: Vec<RoleChange> = turns.into_iter().map(RoleChange::Role).collect();
         if let Observed::Redis(Keyspace { cluster: Some(node), .. }) = observed {
             let before = self.cluster.replace((node.current_epoch, node.ok));
             if let Some((epoch, served)) = before {
                 let votes = node.current_epoch > epoch && turns.is_empty();
                 if votes && role.is_some_and(Role::leads) {
-                    turns.push(Turn::Epoch(node.current_epoch));
+                    turns.push(RoleChange::Epoch(node.current_epoch));
                 }
-                turns.extend((node.ok != served).then_some(Turn::Serves(node.ok)));
+                turns.extend((node.ok != served).then_some(RoleChange::Serves(node.ok)));
             }
         }
         self.turns.extend(turns.into_iter().map(|turn| (here.0, here.1, turn)));

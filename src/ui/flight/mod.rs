@@ -6,8 +6,8 @@
 //! event lands no sooner than what carries it has arrived, and events land in the log's order, so that at every
 //! moment of a flight there is one position, and with it one world, which all panes show.
 
-pub(crate) mod beats;
-pub use beats::predecessor;
+pub(crate) mod phases;
+pub use phases::predecessor;
 #[cfg(test)]
 mod tests;
 
@@ -61,7 +61,7 @@ pub struct Hop {
     pub way: (f32, f32),
     pub breaks: bool,
     /// Which things belong together: they are on their way at the same time.
-    pub beat: usize,
+    pub phase: usize,
     /// Whether it is one of so many that nobody could follow it by itself.
     pub swarm: bool,
 }
@@ -103,7 +103,7 @@ impl Flight {
     pub fn between(log: &Log, base: &World, to: usize, begin: LessonTime, tempo: Tempo) -> Self {
         let to = to.min(log.len()).max(base.position);
         if tempo.messages {
-            beats::compose(log, base, to, begin, tempo.wait)
+            phases::compose(log, base, to, begin, tempo.wait)
         } else {
             Self::smooth(log, base.position..to, begin, tempo.wait)
         }
@@ -146,11 +146,11 @@ impl Flight {
     }
 
     /// Everything that belongs together with what is on its way at a moment: arrived, on its way, or not yet sent.
-    pub fn beat(&self, at: Duration) -> &[Hop] {
+    pub fn phase_at(&self, at: Duration) -> &[Hop] {
         let begun = self.hops.partition_point(|hop| hop.time.0 <= at);
-        let Some(last) = begun.checked_sub(1).map(|last| self.hops[last].beat) else { return &[] };
-        let first = self.hops.partition_point(|hop| hop.beat < last);
-        let end = self.hops.partition_point(|hop| hop.beat <= last);
+        let Some(last) = begun.checked_sub(1).map(|last| self.hops[last].phase) else { return &[] };
+        let first = self.hops.partition_point(|hop| hop.phase < last);
+        let end = self.hops.partition_point(|hop| hop.phase <= last);
         let hops = &self.hops[first..end];
         let lasts = hops.iter().any(|hop| hop.time.1 > at);
         if lasts { hops } else { &[] }

@@ -92,7 +92,7 @@ fn hundreds_of_notifications_are_one_wave_that_arrives_bit_by_bit() {
     }
     story.stop();
     let flight = flown(&story, 1, TEMPO);
-    assert!(flight.hops.iter().all(|hop| hop.time.0.is_zero() && hop.beat == 1));
+    assert!(flight.hops.iter().all(|hop| hop.time.0.is_zero() && hop.phase == 1));
     assert!(flight.lasts <= 2 * MESSAGE);
     let at = flight.lasts.mul_f64(0.7);
     assert!((first + 10..first + 30).contains(&flight.position(at)), "{}", flight.position(at));
@@ -110,7 +110,7 @@ fn a_crowd_that_asks_one_after_another_is_a_swarm() {
     assert_eq!(flight.lasts, 2 * MESSAGE);
     // At every moment before its end it is known to be one.
     for n in 2..100 {
-        assert!(!flight.beat(flight.lasts * n / 100).is_empty(), "{n}");
+        assert!(!flight.phase_at(flight.lasts * n / 100).is_empty(), "{n}");
     }
 }
 

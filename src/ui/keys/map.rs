@@ -1,6 +1,6 @@
 //! Which key does what, after somebody has given actions other keys.
 
-use super::{Action, Chord, Place, Row, TABLE, row};
+use super::{Action, Chord, KeyScope, Row, TABLE, row};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyMap {
@@ -81,8 +81,8 @@ impl KeyMap {
     }
 
     /// What a key means where these places are live: the first place that knows it decides.
-    pub fn action(&self, places: &[Place], chord: Chord) -> Option<Action> {
-        if places.contains(&Place::Field) && chord.typed().is_some() {
+    pub fn action(&self, places: &[KeyScope], chord: Chord) -> Option<Action> {
+        if places.contains(&KeyScope::Field) && chord.typed().is_some() {
             return None;
         }
         places.iter().find_map(|place| {
@@ -116,7 +116,7 @@ fn granted<M: Copy>(
     for (chord, mark) in wish.chords.iter().copied() {
         let refused = if chord == Chord::INTERRUPT && wanted.action != Action::Quit {
             Some(("`ctrl-c` always quits".to_owned(), format!("give `{}` another key", wanted.id)))
-        } else if wanted.places == [Place::Field] && chord.typed().is_some() {
+        } else if wanted.places == [KeyScope::Field] && chord.typed().is_some() {
             Some((
                 format!("`{chord}` is typed into the line and cannot be `{}`", wanted.id),
                 "write a key that types nothing, such as `enter` or `ctrl-x`".to_owned(),
@@ -162,14 +162,14 @@ fn taker<M: Copy>(given: &[Option<Vec<(Chord, M)>>], row: usize, chord: Chord) -
 }
 
 fn together(a: &Row, b: &Row) -> &'static str {
-    let meets = |place: &Place| a.places.iter().chain(b.places).any(|other| other == place);
-    if meets(&Place::Everywhere) {
+    let meets = |place: &KeyScope| a.places.iter().chain(b.places).any(|other| other == place);
+    if meets(&KeyScope::Everywhere) {
         "on every screen"
-    } else if a.places.contains(&Place::Field) && b.places.contains(&Place::Field) {
+    } else if a.places.contains(&KeyScope::Field) && b.places.contains(&KeyScope::Field) {
         "while you type"
-    } else if meets(&Place::Lesson) || meets(&Place::Asked) {
+    } else if meets(&KeyScope::Lesson) || meets(&KeyScope::Asked) {
         "in a lesson"
-    } else if meets(&Place::Free) {
+    } else if meets(&KeyScope::Free) {
         "in free play"
     } else {
         "in the catalogue"
@@ -180,7 +180,7 @@ fn together(a: &Row, b: &Row) -> &'static str {
 mod tests {
     use std::collections::HashSet;
 
-    use super::{Action, Bindings, Chord, KeyMap, Place, TABLE, row};
+    use super::{Action, Bindings, Chord, KeyMap, KeyScope, TABLE, row};
 
     fn chord(text: &str) -> Chord {
         text.parse().expect(text)
@@ -191,9 +191,9 @@ mod tests {
         Bindings { row: row(id).expect(id), chords: marks.map(|(mark, key)| (chord(key), mark)).collect() }
     }
 
-    const IN_LESSON: &[Place] = &[Place::Wire, Place::Lesson, Place::Everywhere];
-    const IN_CATALOGUE: &[Place] = &[Place::Catalogue, Place::Everywhere];
-    const TYPING: &[Place] = &[Place::Field, Place::Everywhere];
+    const IN_LESSON: &[KeyScope] = &[KeyScope::Wire, KeyScope::Lesson, KeyScope::Everywhere];
+    const IN_CATALOGUE: &[KeyScope] = &[KeyScope::Catalogue, KeyScope::Everywhere];
+    const TYPING: &[KeyScope] = &[KeyScope::Field, KeyScope::Everywhere];
 
     #[test]
     fn the_table_is_sound() {
@@ -213,7 +213,8 @@ mod tests {
             if let Some((more, _)) = row.fold {
                 assert!(TABLE[n + 1..=n + more].iter().all(|next| next.places == row.places), "{}", row.id);
             }
-            let everywhere = [Place::Everywhere, Place::Class].iter().any(|place| row.places.contains(place));
+            let everywhere =
+                [KeyScope::Everywhere, KeyScope::Class].iter().any(|place| row.places.contains(place));
             let home = |place| row.places.contains(place) || everywhere;
             assert!(row.hints.iter().all(|hint| home(&hint.place)), "{}", row.id);
         }

@@ -81,7 +81,7 @@ pub enum Action {
     /// The chosen step to another state, or the last one back.
     Walk(bool),
     Crowd,
-    Lens,
+    SwitchDiagram,
     /// Columns further right, or further left.
     Sideways(bool),
     /// More rows for the timelines, or fewer.
@@ -120,7 +120,7 @@ pub enum Erase {
 
 /// Where an action is at home. Several places are live at a time: a pane, its screen, and everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum KeyScope {
     Catalogue,
     Variants,
     /// A lesson, whichever pane has the focus.
@@ -160,7 +160,7 @@ pub enum Place {
     Field,
 }
 
-impl Place {
+impl KeyScope {
     /// All of them, in the order in which they are written about.
     pub const ALL: [Self; 24] = [
         Self::Lesson,
@@ -232,7 +232,7 @@ impl Pane {
     }
 }
 
-impl From<Pane> for Place {
+impl From<Pane> for KeyScope {
     fn from(pane: Pane) -> Self {
         match pane {
             Pane::Story => Self::Story,
@@ -251,7 +251,7 @@ pub struct Row {
     pub action: Action,
     /// The keys that it has as long as nobody gives it others, as [`Chord`] reads them.
     pub keys: &'static [&'static str],
-    pub places: &'static [Place],
+    pub places: &'static [KeyScope],
     pub name: Words,
     /// The help tells of it and of so many rows after it in one line.
     pub fold: Option<(usize, Words)>,
@@ -260,7 +260,7 @@ pub struct Row {
 
 #[derive(Debug, Clone, Copy)]
 pub struct Hint {
-    pub place: Place,
+    pub place: KeyScope,
     /// The most needed is the lowest: a narrow screen shows as many as fit.
     pub rank: u8,
     /// With the key of the row after this one, too.
@@ -271,7 +271,7 @@ pub struct Hint {
 impl Row {
     /// Whether one key for both would mean two things at a time.
     pub fn meets(&self, other: &Self) -> bool {
-        let meets = |a: &Place| other.places.iter().any(|b| a.meets(*b));
+        let meets = |a: &KeyScope| other.places.iter().any(|b| a.meets(*b));
         self.places.iter().any(meets)
     }
 }

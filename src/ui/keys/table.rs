@@ -2,7 +2,7 @@
 
 use super::{
     Action, Erase, Hint,
-    Place::{
+    KeyScope::{
         self, Asked, Branches, Card, Catalogue, Class, Comparison, Decks, Everywhere, Exploration, Field,
         Free, Kata, Lanes, Lesson, Notes, Page, Program, Races, Servers, Single, States, Story, Variants,
         Wire,
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::text::Words;
 
-const SCROLLED: &[Place] = &[
+const SCROLLED: &[KeyScope] = &[
     Catalogue,
     Variants,
     Page,
@@ -30,14 +30,14 @@ const SCROLLED: &[Place] = &[
     Field,
     Kata,
 ];
-const STEPPED: &[Place] = &[Lesson, Comparison, Single];
-const PANES: &[Place] = &[Lesson, Single];
+const STEPPED: &[KeyScope] = &[Lesson, Comparison, Single];
+const PANES: &[KeyScope] = &[Lesson, Single];
 
 const fn act(
     id: &'static str,
     action: Action,
     keys: &'static [&'static str],
-    places: &'static [Place],
+    places: &'static [KeyScope],
     (en, zh): (&'static str, &'static str),
 ) -> Row {
     Row { id, action, keys, places, name: Words::new(en, zh), fold: None, hints: &[] }
@@ -53,11 +53,11 @@ impl Row {
     }
 }
 
-const fn hint(place: Place, rank: u8, en: &'static str, zh: &'static str) -> Hint {
+const fn hint(place: KeyScope, rank: u8, en: &'static str, zh: &'static str) -> Hint {
     Hint { place, rank, pair: false, words: Words::new(en, zh) }
 }
 
-const fn pair(place: Place, rank: u8, en: &'static str, zh: &'static str) -> Hint {
+const fn pair(place: KeyScope, rank: u8, en: &'static str, zh: &'static str) -> Hint {
     Hint { pair: true, ..hint(place, rank, en, zh) }
 }
 
@@ -95,7 +95,7 @@ pub const TABLE: &[Row] = &[
         ("the clients' programs: what was just done, what comes next", "客户端的程序：刚执行的一行和下一行"))
         .hints(&[hint(Lesson, 4, "program", "程序"), hint(Single, 6, "program", "程序")]),
 
-    act("lens", Action::Lens, &["w"], PANES, ("timeline or sequence of messages", "时间线或时序图"))
+    act("lens", Action::SwitchDiagram, &["w"], PANES, ("timeline or sequence of messages", "时间线或时序图"))
         .hints(&[hint(Lesson, 5, "timeline/sequence", "时间线/时序图"), hint(Single, 6, "timeline/sequence", "时间线/时序图")]),
     act("go-there", Action::Open, &["enter"], STEPPED,
         ("go to the chosen event, or take the next step", "跳到选中的事件，没有选中则前进一步")),

@@ -87,7 +87,7 @@ pub struct CatalogueVariant {
     pub lab: LabKind,
     pub lesson: Text,
     /// How many steps its story has.
-    pub beats: usize,
+    pub steps: usize,
     /// What its clients run; none where the lesson has not been planned.
     pub scenario: Option<Arc<Scenario>>,
     /// What must never be so, for free play; none where the lesson has not been planned.
@@ -151,7 +151,7 @@ impl From<&Lesson> for CatalogueEntry {
             fixes: variant.fixes.as_ref().and_then(|name| lesson.variants.get_index_of(name)),
             lab: lesson.lab_of(variant),
             lesson: variant.lesson.clone(),
-            beats: variant.story.as_ref().unwrap_or(&lesson.story).len(),
+            steps: variant.story.as_ref().unwrap_or(&lesson.story).len(),
             scenario: None,
             invariants: Vec::new(),
         });

@@ -51,7 +51,7 @@ pub struct Comparing {
     pub(crate) sides: [usize; 2],
     runs: BTreeMap<usize, Run>,
     /// The finished runs of both sides on one axis, and what is seen of them at the playhead.
-    pub(crate) joint: Joint,
+    pub(crate) joint: ComparedRuns,
     /// How many columns there are for the time axis.
     room: u16,
     /// While it plays: when the next step is due.
@@ -60,7 +60,7 @@ pub struct Comparing {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Joint {
+pub(crate) struct ComparedRuns {
     timeline: Timeline,
     pub(crate) pair: Pair,
     pub(crate) difference: Option<Difference>,
@@ -104,7 +104,7 @@ impl Comparing {
             variants: entry.variants.iter().map(|variant| (variant.name.clone(), variant.expect)).collect(),
             sides,
             runs: BTreeMap::new(),
-            joint: Joint::default(),
+            joint: ComparedRuns::default(),
             room: 0,
             next: None,
             speed,
@@ -157,7 +157,7 @@ impl Comparing {
         let logs = over.map(|run| run.map_or(&empty, |run| &run.log));
         let judged = over.map(|run| matches!(run.and_then(|run| run.ending.as_ref()), Some(Ok(_))));
         let timeline = Timeline::new(logs);
-        let mut joint = Joint {
+        let mut joint = ComparedRuns {
             pair: Pair::new(logs, &timeline, self.room.into()),
             difference: (judged == [true, true]).then(|| first_difference(logs)).flatten(),
             at: timeline.stops.len().saturating_sub(1),
@@ -306,7 +306,7 @@ impl Comparing {
     }
 }
 
-impl Joint {
+impl ComparedRuns {
     /// The playhead, as a number of places of the timeline.
     pub(crate) fn slots(&self) -> usize {
         self.timeline.stops.get(self.at).copied().unwrap_or_default()

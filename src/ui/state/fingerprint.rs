@@ -62,9 +62,12 @@ fn fingerprint(log: &Log) -> Vec<Cell> {
             });
             let client =
                 held.find(|(_, bar)| within(bar.from.0, bar.to.map(|to| to.0))).map(|(client, _)| client);
-            let mut clashes = chart.alarms();
+            let mut overlap_spans = chart.alarms();
             match client {
-                Some(client) if clashes.any(|clash| within(clash.from.0, clash.to.map(|to| to.0))) => {
+                Some(client)
+                    if overlap_spans
+                        .any(|overlap_span| within(overlap_span.from.0, overlap_span.to.map(|to| to.0))) =>
+                {
                     Cell::Violated(client)
                 }
                 Some(client) => Cell::Held(client),

@@ -20,7 +20,7 @@ pub const KEYS: usize = 9;
 pub struct Free {
     /// What may happen next, after everything that happened.
     pub outlook: Outlook,
-    pub said: Said,
+    pub notice: FreeNotice,
     /// The actors that have a key of their own, in its order.
     pub(crate) keyed: Vec<ActorId>,
     /// Whether the keys are those of a run that another takes the place of.
@@ -29,7 +29,7 @@ pub struct Free {
 
 /// The notice about the learner's last request.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub enum Said {
+pub enum FreeNotice {
     #[default]
     Nothing,
     /// There is no story to go on with: whoever plays chooses.
@@ -59,10 +59,10 @@ impl Free {
         all.take(KEYS).collect()
     }
 
-    /// Another run takes the place of this one: nothing is said of it any more, and what may happen next deals its keys
+    /// Another run takes the place of this one: nothing is notice of it any more, and what may happen next deals its keys
     /// anew. Until that is known, everybody keeps their place on the screen.
     pub fn deal_anew(&mut self) {
-        self.said = Said::Nothing;
+        self.notice = FreeNotice::Nothing;
         self.stale = true;
     }
 

@@ -3,7 +3,7 @@
 use crate::text::Text;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Board {
+pub struct ExerciseBoard {
     pub exercises: Vec<Exercise>,
     /// The one that is looked at: an index.
     pub chosen: usize,
@@ -55,7 +55,7 @@ pub struct FailureRow {
     pub why: Option<Text>,
 }
 
-impl Board {
+impl ExerciseBoard {
     pub fn is_solved(&self) -> bool {
         !self.rounds.is_empty() && self.rounds.iter().all(|round| matches!(round.state, RoundState::Held(..)))
     }

@@ -5,7 +5,7 @@ pub(crate) mod free_play;
 use std::time::{Duration, Instant};
 
 use super::{
-    free::{Free, Said},
+    free::{Free, FreeNotice},
     playback::{GLIDE, Playback},
     predicting::{Answer, Predictions, Score},
     reading,
@@ -467,7 +467,7 @@ impl Learning {
             Some(Update::Outlook(outlook)) => self.free.get_or_insert_default().look_ahead(outlook),
             Some(Update::Refused(why)) => {
                 self.engine = Engine::Ready;
-                self.free.get_or_insert_default().said = Said::Refused(why);
+                self.free.get_or_insert_default().notice = FreeNotice::Refused(why);
             }
             Some(Update::Events(events)) => {
                 if let Engine::Booting { asked } = &self.engine {

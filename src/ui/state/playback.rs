@@ -250,7 +250,7 @@ impl Playback {
 
     /// Whether something is so at the playhead that must not be, such as too many holders of a lock.
     pub fn is_violated(&self) -> bool {
-        let lasts = self.chart.lasting().any(|clash| clash.from.1 < self.world.position);
+        let lasts = self.chart.lasting().any(|overlap_span| overlap_span.from.1 < self.world.position);
         lasts || self.world.holding.worst().is_some()
     }
 
@@ -356,14 +356,14 @@ impl Playback {
     /// Where the next marked step ends, or the one before; nothing where there is none.
     pub fn mark(&self, next: bool) -> Option<usize> {
         let here = self.world.position;
-        let beats = self.chart.beats.iter();
-        let mut marked = beats.filter(|beat| beat.asks || beat.fault.is_some() || beat.clash);
-        let beat = if next {
-            marked.find(|beat| beat.position > here)
+        let marks = self.chart.story_marks.iter();
+        let mut marked = marks.filter(|mark| mark.asks || mark.fault.is_some() || mark.overlap_span);
+        let mark = if next {
+            marked.find(|mark| mark.position > here)
         } else {
-            marked.rfind(|beat| beat.position < here)
+            marked.rfind(|mark| mark.position < here)
         };
-        beat.map(|beat| beat.position)
+        mark.map(|mark| mark.position)
     }
 
     /// The events of the step that the playhead has just completed.

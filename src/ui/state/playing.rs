@@ -6,7 +6,7 @@ use std::{fs, path::PathBuf};
 use etcetera::BaseStrategy as _;
 use serde::{Deserialize, Serialize};
 
-use super::kept;
+use super::user_file;
 use crate::{files, lesson::plan::ScriptLine, text::Text};
 
 const FORMAT: u32 = 1;
@@ -64,7 +64,7 @@ impl Playing {
 /// Where it is written: the user's runtime directory, or, where there is none, the directory of the progress.
 pub fn path() -> Option<PathBuf> {
     let runtime = etcetera::choose_base_strategy().ok()?.runtime_dir();
-    runtime.map(|folder| folder.join("lockstep").join(FILE)).or_else(|| kept::path(FILE))
+    runtime.map(|folder| folder.join("lockstep").join(FILE)).or_else(|| user_file::path(FILE))
 }
 
 /// What is on the screen, if anything can be read of it.
@@ -76,12 +76,12 @@ pub fn read() -> Option<Playing> {
 
 /// Where what is on the screen is announced. Where that cannot be written, nobody follows.
 #[derive(Debug, Default)]
-pub struct Board {
+pub struct Announcer {
     path: Option<PathBuf>,
     announced: Option<Playing>,
 }
 
-impl Board {
+impl Announcer {
     pub fn new(path: Option<PathBuf>) -> Self {
         Self { path, announced: None }
     }
@@ -127,7 +127,7 @@ impl Board {
     }
 }
 
-impl Drop for Board {
+impl Drop for Announcer {
     fn drop(&mut self) {
         self.remove();
     }

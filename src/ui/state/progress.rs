@@ -8,8 +8,8 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-pub use super::kept::Trouble;
-use super::kept::{self, Content, Kept};
+pub use super::user_file::Trouble;
+use super::user_file::{self, Content, Kept};
 use crate::{text::Lang, verdict::Outcome};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,7 +85,7 @@ pub struct Store(Kept<Progress>);
 
 impl Store {
     pub fn path() -> Option<PathBuf> {
-        kept::path(Progress::FILE)
+        user_file::path(Progress::FILE)
     }
 
     /// Opens the user's progress. Whatever is wrong with it is told and stops nobody.

@@ -8,7 +8,7 @@ use chrono::DateTime;
 use rs_fsrs::{FSRS, Parameters, Rating, Seed};
 use serde::{Deserialize, Serialize};
 
-use super::kept::{Content, Kept};
+use super::user_file::{Content, Kept};
 
 /// How well an answer was known, as whoever gave it says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,7 +98,7 @@ pub fn intervals(reviews: &[Review], now: i64) -> [i64; 4] {
 #[cfg(test)]
 mod tests {
     use super::{Grade, Review, ReviewStore, Reviews, due, intervals};
-    use crate::ui::state::kept::Trouble;
+    use crate::ui::state::user_file::Trouble;
 
     const DAY: i64 = 86_400;
     const NOW: i64 = 1_790_000_000;

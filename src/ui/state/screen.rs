@@ -27,7 +27,7 @@ impl Form {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Lens {
+pub enum DiagramKind {
     /// Lanes, time to the right.
     #[default]
     Timeline,
@@ -35,7 +35,7 @@ pub enum Lens {
     Sequence,
 }
 
-impl Lens {
+impl DiagramKind {
     pub fn other(self) -> Self {
         match self {
             Self::Timeline => Self::Sequence,

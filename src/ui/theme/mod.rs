@@ -200,7 +200,7 @@ impl Theme {
     }
 
     /// What fills the place where two hold one lock.
-    pub fn clash(self) -> (&'static str, Style) {
+    pub fn overlap_span(self) -> (&'static str, Style) {
         match self.ink {
             Ink::Mono => (glyphs::CLASH_MONO, Style::new().add_modifier(Modifier::BOLD)),
             Ink::Colour | Ink::Sixteen => (glyphs::CLASH, self.style(Role::Danger)),
@@ -210,8 +210,8 @@ impl Theme {
     /// What fills the bar of one of those who hold one lock together: its own colour, on the ground of danger.
     pub fn clashing(self, client: Style) -> (&'static str, Style) {
         match self.ink {
-            Ink::Mono => self.clash(),
-            Ink::Colour => (glyphs::CLASHING, client.bg(Color::Indexed(self.palette.clash))),
+            Ink::Mono => self.overlap_span(),
+            Ink::Colour => (glyphs::CLASHING, client.bg(Color::Indexed(self.palette.overlap_span))),
             Ink::Sixteen => (glyphs::CLASHING, client.bg(Color::Red)),
         }
     }
@@ -220,7 +220,7 @@ impl Theme {
     pub fn alarming(self) -> Style {
         let style = self.style(Role::Danger).add_modifier(Modifier::BOLD);
         match self.ink {
-            Ink::Colour => style.fg(Color::Indexed(231)).bg(Color::Indexed(self.palette.clash)),
+            Ink::Colour => style.fg(Color::Indexed(231)).bg(Color::Indexed(self.palette.overlap_span)),
             Ink::Sixteen => style.fg(Color::White).bg(Color::Red),
             Ink::Mono => style,
         }

@@ -21,7 +21,7 @@ pub struct Palette {
     /// Behind everything while two hold one lock.
     pub alarm: u8,
     /// Behind the bars and the banner of those who hold it.
-    pub clash: u8,
+    pub overlap_span: u8,
     /// The ground of the chosen line, and its ink.
     pub selected: (u8, u8),
     /// One per client, in the order in which they are given out: the first four differ most. The hue is the same in all
@@ -38,7 +38,7 @@ pub(crate) const DARK: Palette = Palette {
     warning: 179,
     danger: 203,
     alarm: 52,
-    clash: 124,
+    overlap_span: 124,
     selected: (24, 231),
     clients: [214, 75, 157, 228, 135, 50, 168, 136],
 };
@@ -52,7 +52,7 @@ pub(crate) const LIGHT: Palette = Palette {
     warning: 94,
     danger: 124,
     alarm: 224,
-    clash: 124,
+    overlap_span: 124,
     selected: (24, 231),
     clients: [166, 27, 22, 101, 91, 31, 199, 95],
 };
@@ -67,7 +67,7 @@ pub(crate) const CONTRAST: Palette = Palette {
     warning: 221,
     danger: 210,
     alarm: 88,
-    clash: 124,
+    overlap_span: 124,
     selected: (231, 16),
     clients: [214, 75, 157, 228, 135, 50, 168, 136],
 };

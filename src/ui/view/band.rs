@@ -49,8 +49,8 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, band: &Band, (y, bottom): (u16, u16)
     let holding = &scene.world.holding;
     let overlaps = holding.overlaps().iter().filter(|overlap| overlap.end.is_none());
     let mut holders = overlaps.flat_map(|overlap| holding.holders(&overlap.lock));
-    let clashes = holders.any(|actor| band.members.contains(&actor));
-    let loud = if clashes { Role::Danger } else { Role::Fresh };
+    let overlap_spans = holders.any(|actor| band.members.contains(&actor));
+    let loud = if overlap_spans { Role::Danger } else { Role::Fresh };
     let line = Line::from(vec![
         Span::styled(format!("×{}  ", band.members.len()), style.add_modifier(Modifier::BOLD)),
         Span::styled(format!("{} ", word(words::belief(Belief::Waiting))), scene.style(Role::Chrome)),
@@ -88,8 +88,8 @@ fn draw_members(scene: &Scene<'_>, plot: &Plot, band: &Band, area: Rect, buf: &m
     let cells = usize::from(area.width) * usize::from(area.height);
     // As many in a cell as are needed: one, or the eight dots of braille.
     let each = if lit.len() <= cells { 1 } else { BRAILLE.len() };
-    let clashes = scene.world.holding.worst().is_some();
-    let bright = if clashes { scene.style(Role::Danger) } else { scene.style(Role::Warning) };
+    let overlap_spans = scene.world.holding.worst().is_some();
+    let bright = if overlap_spans { scene.style(Role::Danger) } else { scene.style(Role::Warning) };
     let bright = bright.add_modifier(Modifier::BOLD);
     let faint = scene.actor_style(*first).add_modifier(Modifier::DIM);
     for (n, members) in lit.chunks(each).take(cells).enumerate() {

@@ -45,7 +45,7 @@ pub fn names(scene: &Scene<'_>, actors: &[ActorId]) -> String {
 /// What is wrong at this very moment, in words for those who do not see red.
 fn loud(scene: &Scene<'_>) -> Option<String> {
     match scene.alarm()? {
-        Alarm::Holders(excess, _) => Some(words::clash(scene.lang, excess)),
+        Alarm::Holders(excess, _) => Some(words::overlap_span(scene.lang, excess)),
         Alarm::Oversold(oversold) => {
             let Oversold { counter, sold, of, before, .. } = oversold;
             let words = match oversold.change() {

@@ -3,7 +3,7 @@
 use super::{LessonView, overlay, paragraph, prelude::*};
 use crate::{
     log::{Choice, HistoryEntry, Log, Steps},
-    ui::{keys::Place, state::branches::Row as BranchRow, words::fault},
+    ui::{keys::KeyScope, state::branches::Row as BranchRow, words::fault},
 };
 
 pub fn draw(view: &LessonView<'_>, chosen: usize, area: Rect, buf: &mut Buffer) {
@@ -14,7 +14,7 @@ pub fn draw(view: &LessonView<'_>, chosen: usize, area: Rect, buf: &mut Buffer) 
     let (width, height) = (area.width.saturating_sub(4).min(110), wanted.min(area.height.saturating_sub(2)));
     let frame = area.centered(width.into(), height.into());
     let title = words::TREE.get(scene.lang);
-    let inner = overlay::popup(scene.context(), title, Place::Branches, frame, buf);
+    let inner = overlay::popup(scene.context(), title, KeyScope::Branches, frame, buf);
     if rows.is_empty() {
         let inner = paragraph::text_area(inner);
         let words = words::NO_BRANCHES.get(scene.lang);

@@ -1,11 +1,11 @@
 //! The catalogue: lessons by track on the left, the chosen one on the right.
 
-use super::{lanes, lesson::inside, paragraph, prelude::*, strip, table};
+use super::{key_hints, lanes, lesson::inside, paragraph, prelude::*, table};
 use crate::{
     lesson::Expect,
     text::Words,
     ui::{
-        keys::Place,
+        keys::KeyScope,
         state::{
             browse::{CatalogueFocus, Search},
             catalogue::{Catalogue, CatalogueEntry, CatalogueVariant},
@@ -37,10 +37,10 @@ impl<'a> CatalogueView<'a> {
     }
 
     /// The place whose keys are live, as far as nobody types.
-    pub(crate) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> KeyScope {
         match self.focus {
-            CatalogueFocus::Variants(_) => Place::Variants,
-            CatalogueFocus::Lessons | CatalogueFocus::Search => Place::Catalogue,
+            CatalogueFocus::Variants(_) => KeyScope::Variants,
+            CatalogueFocus::Lessons | CatalogueFocus::Search => KeyScope::Catalogue,
         }
     }
 
@@ -113,8 +113,8 @@ impl<'a> CatalogueView<'a> {
         }
         self.draw_list(left, buf);
         self.draw_entry(right, buf);
-        let place = if self.focus == CatalogueFocus::Search { Place::Field } else { self.place() };
-        strip::draw(self.context, place, &[], foot, buf);
+        let place = if self.focus == CatalogueFocus::Search { KeyScope::Field } else { self.place() };
+        key_hints::draw(self.context, place, &[], foot, buf);
     }
 
     fn done_in(&self, entry: &CatalogueEntry, variant: &str) -> Option<String> {

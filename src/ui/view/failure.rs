@@ -1,6 +1,6 @@
 //! The message that a run cannot go on, over the lesson.
 
-use super::{overlay, paragraph, prelude::*, strip};
+use super::{key_hints, overlay, paragraph, prelude::*};
 use crate::ui::state::screen::Failure;
 
 pub fn draw(scene: &Scene<'_>, failure: &Failure, area: Rect, buf: &mut Buffer) {
@@ -22,7 +22,7 @@ pub fn draw(scene: &Scene<'_>, failure: &Failure, area: Rect, buf: &mut Buffer) 
         (&["back", "step"], words::LOOK_BACK),
         (&["leave"], words::TO_CATALOGUE),
     ];
-    let hints = strip::named(scene.context(), &keys, width.saturating_sub(4));
+    let hints = key_hints::named(scene.context(), &keys, width.saturating_sub(4));
     let title = Span::styled(format!(" ✗ {} ", title.get(scene.lang)), danger);
     let block = scene.theme.pane(true).border_style(danger).title(title).title_bottom(hints.right_aligned());
     let inner = paragraph::frame(block, frame, buf);

@@ -82,10 +82,10 @@ fn right<'a>(view: &LessonView<'a>, width: u16) -> Vec<Span<'a>> {
     let mut spans = Vec::new();
     let (words, role) = doing(view);
     spans.push(Span::styled(format!(" {words}  "), scene.style(role).remove_modifier(Modifier::BOLD)));
-    let beats = view.beats();
+    let steps = view.step_count();
     // Whoever has left the story takes none of its steps.
-    if let Some(step) = step(view).filter(|step| *step <= beats && view.free.is_none()) {
-        let words = words::STEP.with(scene.lang, &[&step.to_string(), &beats.to_string()]);
+    if let Some(step) = step(view).filter(|step| *step <= steps && view.free.is_none()) {
+        let words = words::STEP.with(scene.lang, &[&step.to_string(), &steps.to_string()]);
         spans.push(Span::styled(format!("{words}  "), chrome));
     }
     spans.push(Span::styled(time::moment(scene.display), scene.style(Role::Fresh)));

@@ -3,15 +3,15 @@
 
 use super::paragraph::{hang, plain, prose};
 use super::{overlay::Page, prelude::*};
-use crate::ui::keys::{KeyMap, Place, TABLE};
+use crate::ui::keys::{KeyMap, KeyScope, TABLE};
 
 const KEYS: usize = 18;
 
 /// The page, on a screen where these places are live, the nearest first.
-pub fn page(context: Context<'_>, places: &[Place], width: usize) -> Page {
+pub fn page(context: Context<'_>, places: &[KeyScope], width: usize) -> Page {
     let mut listed = vec![false; TABLE.len()];
     // Who is in free play takes no steps: how to read the lanes comes before those keys.
-    let free = places.iter().position(|place| *place == Place::Free);
+    let free = places.iter().position(|place| *place == KeyScope::Free);
     let (before, after) = places.split_at(free.map_or(places.len(), |free| free + 1));
     let mut lines = Vec::new();
     for place in before {
@@ -22,7 +22,7 @@ pub fn page(context: Context<'_>, places: &[Place], width: usize) -> Page {
         }
     }
     lines.extend(legend(context, width));
-    for place in after.iter().copied().chain(Place::ALL) {
+    for place in after.iter().copied().chain(KeyScope::ALL) {
         let section = section(context, place, &mut listed, width);
         if !section.is_empty() {
             lines.push(Line::default());
@@ -38,7 +38,7 @@ fn row(first: &str, style: Style, words: &str, width: usize) -> Vec<Line<'static
 }
 
 /// A place's actions that were not listed yet: a heading, and a row for each. Nothing where there are none.
-fn section(context: Context<'_>, place: Place, listed: &mut [bool], width: usize) -> Vec<Line<'static>> {
+fn section(context: Context<'_>, place: KeyScope, listed: &mut [bool], width: usize) -> Vec<Line<'static>> {
     let Context { keys, theme, lang } = context;
     let mut lines = Vec::new();
     let mut n = 0;

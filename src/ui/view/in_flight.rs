@@ -77,7 +77,7 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffe
         }
     }
     if let Some((flight, at)) = in_flight.flight {
-        let swarm = flight.beat(at).iter().filter(|hop| hop.swarm);
+        let swarm = flight.phase_at(at).iter().filter(|hop| hop.swarm);
         if let Some(newest) = swarm.take_while(|hop| hop.time.0 <= at).last() {
             stream(scene, plot, places, (newest, at), buf);
         }

@@ -2,11 +2,11 @@
 
 use std::time::Instant;
 
-use super::{header, paragraph, prelude::*, strip};
+use super::{header, key_hints, paragraph, prelude::*};
 use crate::{
     lesson::Card,
     ui::{
-        keys::Place,
+        keys::KeyScope,
         state::{
             catalogue::{Catalogue, CatalogueEntry, Proof},
             interview::{Answered, Deck, Filter, Interview, Round, parts},
@@ -42,8 +42,8 @@ impl<'a> InterviewView<'a> {
         Some((round, entry, card))
     }
 
-    pub(crate) fn place(&self) -> Place {
-        if self.card().is_some() { Place::Card } else { Place::Decks }
+    pub(crate) fn place(&self) -> KeyScope {
+        if self.card().is_some() { KeyScope::Card } else { KeyScope::Decks }
     }
 
     /// Keys that do nothing now.
@@ -108,7 +108,7 @@ impl<'a> InterviewView<'a> {
             }
             (Some(round), Some((_, entry, card))) => self.draw_card(round, (entry, card), body, buf),
         }
-        strip::draw(self.context, self.place(), self.idle(), foot, buf);
+        key_hints::draw(self.context, self.place(), self.idle(), foot, buf);
     }
 
     fn draw_head(&self, area: Rect, buf: &mut Buffer) {

@@ -3,7 +3,7 @@
 use qrcode::{Color as Module, EcLevel, QrCode};
 use ratatui::style::Color;
 
-use super::{banner, overlay, paragraph, prelude::*, strip};
+use super::{banner, key_hints, overlay, paragraph, prelude::*};
 use crate::ui::{
     state::classroom::protocol::Joining,
     theme::{Glyphs, Ink},
@@ -116,7 +116,7 @@ impl JoiningView<'_> {
         overlay::clear(area, buf);
         let title = Span::styled(format!(" {} ", words::JOIN.get(lang)), theme.style(Role::Accent));
         let keys: [(&[&str], _); 1] = [(&["leave"], words::CLOSE)];
-        let hints = strip::named(self.context, &keys, area.width.saturating_sub(4));
+        let hints = key_hints::named(self.context, &keys, area.width.saturating_sub(4));
         let block = theme.pane(true).title(title).title_bottom(hints.right_aligned());
         let inner = paragraph::frame(block, area, buf);
         let code = Code::new(&self.joining.url).filter(|_| self.joined.is_some());

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::{header, help, overlay, paragraph, prelude::*, strip};
+use super::{header, help, key_hints, overlay, paragraph, prelude::*};
 use crate::ui::{
-    keys::Place,
-    state::kata::{Board, Exercise, RoundState},
+    keys::KeyScope,
+    state::kata::{Exercise, ExerciseBoard, RoundState},
 };
 
 /// The widest that lines are comfortable to read.
@@ -13,7 +13,7 @@ const WIDEST: u16 = 100;
 
 #[derive(Debug, Clone, Copy)]
 pub struct KataView<'a> {
-    pub board: &'a Board,
+    pub board: &'a ExerciseBoard,
     pub scroll: u16,
     /// The help lies over it, scrolled by so many lines.
     pub help: Option<u16>,
@@ -58,8 +58,8 @@ impl KataView<'_> {
             None => None,
         };
         match told {
-            Some(words) => strip::tell(self.context, (Place::Kata, &idle), &words, foot, buf),
-            None => strip::draw(self.context, Place::Kata, &idle, foot, buf),
+            Some(words) => key_hints::tell(self.context, (KeyScope::Kata, &idle), &words, foot, buf),
+            None => key_hints::draw(self.context, KeyScope::Kata, &idle, foot, buf),
         }
         if let Some(scroll) = self.help {
             overlay::draw(&self.help_page(area), self.context, scroll, area, buf);
@@ -69,7 +69,7 @@ impl KataView<'_> {
     }
 
     fn help_page(&self, area: Rect) -> overlay::Page {
-        help::page(self.context, &[Place::Kata, Place::Everywhere], overlay::columns(area))
+        help::page(self.context, &[KeyScope::Kata, KeyScope::Everywhere], overlay::columns(area))
     }
 
     /// How far it can be scrolled, or the help over it.
@@ -93,7 +93,7 @@ impl KataView<'_> {
 
     fn draw_head(&self, area: Rect, buf: &mut Buffer) {
         let Context { theme, lang, .. } = self.context;
-        let Board { exercises, chosen, .. } = self.board;
+        let ExerciseBoard { exercises, chosen, .. } = self.board;
         let title = exercises.get(*chosen).map_or("", |exercise| exercise.title.get(lang));
         let title = format!(" {} {}/{} · {title}", words::KATA.get(lang), chosen + 1, exercises.len());
         let solved = exercises.iter().filter(|exercise| exercise.solved).count();

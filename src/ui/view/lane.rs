@@ -100,13 +100,18 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, actor: ActorId, (y, height): (u16, u
 }
 
 /// Where one of those who hold a lock together does so, as far as it is in sight.
-fn clashes<'a>(scene: &Scene<'a>, plot: &Plot, bar: &Bar) -> impl Iterator<Item = (u16, u16)> + use<'a> {
+fn overlap_spans<'a>(
+    scene: &Scene<'a>,
+    plot: &Plot,
+    bar: &Bar,
+) -> impl Iterator<Item = (u16, u16)> + use<'a> {
     let (plot, lock) = (*plot, bar.lock.clone());
     // Where it ceased to hold, by the rule, its bar may go on.
     let own = plot.stretch(bar.from, bar.left.or(bar.to));
-    let clashes = scene.chart.clashes.iter().filter(move |clash| clash.lock == lock);
-    clashes.filter_map(move |clash| {
-        let (own, (from, to)) = (own?, plot.stretch(clash.from, clash.to)?);
+    let overlap_spans =
+        scene.chart.overlap_spans.iter().filter(move |overlap_span| overlap_span.lock == lock);
+    overlap_spans.filter_map(move |overlap_span| {
+        let (own, (from, to)) = (own?, plot.stretch(overlap_span.from, overlap_span.to)?);
         Some((from.max(own.0), to.min(own.1))).filter(|(from, to)| from < to)
     })
 }
@@ -123,7 +128,7 @@ fn name_bar(
     let bare = || bar.bare.iter().filter_map(|(from, to)| plot.stretch(*from, *to));
     let looks = match bar.kind {
         BarKind::Belief(belief) if belief.holds() => {
-            let loud = || clashes(scene, plot, bar);
+            let loud = || overlap_spans(scene, plot, bar);
             let first = |from: u16| {
                 let starts = bare().chain(loud()).map(|(start, _)| start).filter(|start| *start > from);
                 starts.min().unwrap_or(columns.1).min(columns.1)
@@ -214,7 +219,7 @@ fn draw_bar(
         outline(plot, (from.max(columns.0), to.min(columns.1)), (y, rows), client, buf);
     }
     // The failure itself: nothing on the screen is as red as this.
-    for both in clashes(scene, plot, bar) {
+    for both in overlap_spans(scene, plot, bar) {
         let (symbol, style) = scene.theme.clashing(client);
         for row in 0..rows {
             plot.fill(both, y + row, symbol, style, buf);

@@ -326,12 +326,12 @@ pub fn draw_without_axis(
             }
         }
     }
-    for clash in scene.chart.alarms() {
-        if let Some((from, to)) = plot.stretch(clash.from, clash.to) {
+    for overlap_span in scene.chart.alarms() {
+        if let Some((from, to)) = plot.stretch(overlap_span.from, overlap_span.to) {
             let columns = Rect { x: from, width: to - from, ..above };
             scene.theme.alarm(columns, buf);
-            edge(scene, plot, clash.from, above, buf);
-            if let Some(to) = clash.to.filter(|(_, event)| *event < plot.position) {
+            edge(scene, plot, overlap_span.from, above, buf);
+            if let Some(to) = overlap_span.to.filter(|(_, event)| *event < plot.position) {
                 edge(scene, plot, to, above, buf);
             }
         }

@@ -3,7 +3,7 @@
 use super::{LessonView, lanes, lesson::inside, prelude::*};
 use crate::ui::{
     keys::Pane,
-    state::screen::{Form, Lens},
+    state::screen::{DiagramKind, Form},
 };
 
 const WIDEST_PAGE: u16 = 96;
@@ -197,10 +197,10 @@ impl LessonView<'_> {
     }
 
     fn lanes_height(&self, area: Rect) -> u16 {
-        match self.lens {
-            Lens::Timeline => lanes::wanted(&self.scene, inside(area)).saturating_add(2),
+        match self.diagram {
+            DiagramKind::Timeline => lanes::wanted(&self.scene, inside(area)).saturating_add(2),
             // There is always more to see of it.
-            Lens::Sequence => area.height,
+            DiagramKind::Sequence => area.height,
         }
     }
 }

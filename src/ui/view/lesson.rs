@@ -5,20 +5,20 @@ use std::time::Duration;
 use ratatui::style::Stylize as _;
 
 use super::{
-    FreeView, SingleRun, banner, failure, header, lanes, layout::Areas, paragraph, prelude::*, program,
-    scrubber::Scrubber, sequence, servers, strip, wire,
+    FreeView, SingleRun, banner, failure, header, key_hints, lanes, layout::Areas, paragraph, prelude::*,
+    program, scrubber::Scrubber, sequence, servers, wire,
 };
 use crate::{
     clock::ClockKind,
     lesson::plan::listing::Listing,
     ui::{
-        keys::{Pane, Place},
+        keys::{KeyScope, Pane},
         state::{
             catalogue::CatalogueEntry,
             classroom::Class,
             comparing,
             predicting::Predictions,
-            screen::{Form, Lens, Motion, RunPhase, Scrolls},
+            screen::{DiagramKind, Form, Motion, RunPhase, Scrolls},
         },
     },
     verdict::Verdict,
@@ -48,7 +48,7 @@ pub struct LessonView<'a> {
     /// How long has been presented, for whoever stands before a class.
     pub presented: Option<Duration>,
     pub scrolls: &'a Scrolls,
-    pub lens: Lens,
+    pub diagram: DiagramKind,
     /// How many clients the sequence leaves out at the left; `None` follows who moves.
     pub aside: Option<u16>,
     /// Whether the verdict shows its claims' expressions and evidence.
@@ -79,21 +79,21 @@ impl<'a> LessonView<'a> {
         }
     }
 
-    pub(crate) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> KeyScope {
         match (self.single, self.free) {
-            (Some(_), _) => Place::Single,
-            (None, Some(_)) => Place::Free,
-            (None, None) => Place::Lesson,
+            (Some(_), _) => KeyScope::Single,
+            (None, Some(_)) => KeyScope::Free,
+            (None, None) => KeyScope::Lesson,
         }
     }
 
     /// How many steps there are to be, as far as that is known.
-    pub(crate) fn beats(&self) -> usize {
-        let planned = || Some(self.entry.variants.get(self.variant)?.beats);
+    pub(crate) fn step_count(&self) -> usize {
+        let planned = || Some(self.entry.variants.get(self.variant)?.steps);
         let raced = self.single.map(|single| match single {
             // Behind its last choice it is only looked at what the servers hold.
             SingleRun::Answer(_) => self.scene.log.events().iter().filter_map(stop).max().unwrap_or(0),
-            _ => self.scene.chart.beats.last().map_or(0, |beat| beat.item + 1),
+            _ => self.scene.chart.story_marks.last().map_or(0, |mark| mark.item + 1),
         });
         raced.or_else(planned).unwrap_or(0)
     }
@@ -123,7 +123,7 @@ impl<'a> LessonView<'a> {
         };
         match pane {
             Pane::Story => over(self.story_pane_lines(areas.story).len(), areas.story),
-            Pane::Lanes if self.lens == Lens::Sequence => sequence::layout::reach(&self.scene),
+            Pane::Lanes if self.diagram == DiagramKind::Sequence => sequence::layout::reach(&self.scene),
             Pane::Lanes => lanes::reach(&self.scene, inside(areas.lanes)),
             Pane::Servers => over(self.server_lines(inside(areas.servers)).len(), areas.servers),
             Pane::Wire => wire::reach(&self.scene, inside(areas.wire).height),
@@ -238,8 +238,10 @@ impl<'a> LessonView<'a> {
                 idle.extend(["join", "vote"]);
             }
             match self.tip.and_then(|action| self.tip_for(action)) {
-                Some(tip) => strip::tell(self.scene.context(), (self.place(), &idle), &tip, areas.hints, buf),
-                None => strip::draw(self.scene.context(), self.place(), &idle, areas.hints, buf),
+                Some(tip) => {
+                    key_hints::tell(self.scene.context(), (self.place(), &idle), &tip, areas.hints, buf);
+                }
+                None => key_hints::draw(self.scene.context(), self.place(), &idle, areas.hints, buf),
             }
         }
         if let RunPhase::Failed(failure) = self.phase
@@ -253,7 +255,7 @@ impl<'a> LessonView<'a> {
     fn tip_for(&self, action: &str) -> Option<String> {
         let asked = self.verdict().is_none() && self.predictions.shown(&self.scene).is_some();
         let words = match action {
-            _ if self.place() != Place::Lesson || asked => return None,
+            _ if self.place() != KeyScope::Lesson || asked => return None,
             "step" => words::TIP_STEP,
             "compare" if comparing::sides(self.entry, None).is_some() => words::TIP_COMPARE,
             "free" => words::TIP_FREE,
@@ -287,7 +289,7 @@ impl<'a> LessonView<'a> {
         let room = area.width.saturating_sub(16);
         let hint = if chosen {
             let keys: [(&[&str], _); 2] = [(&["go-there"], words::GO_THERE), (&["leave"], words::LET_GO)];
-            Some(strip::named(self.scene.context(), &keys, room))
+            Some(key_hints::named(self.scene.context(), &keys, room))
         } else {
             let shown = shown.filter(|_| self.verdict().is_none());
             shown.and_then(|shown| self.predictions.hint(&self.scene, shown))
@@ -305,15 +307,15 @@ impl<'a> LessonView<'a> {
         if !areas.lanes.is_empty() {
             // Where nobody has believed anything of a lock yet, there is nothing to compare with the truth.
             let believes = scene.world.actors.iter().any(|actor| actor.ever_believed);
-            let title = match self.lens {
-                Lens::Sequence => words::SEQUENCE,
-                Lens::Timeline if believes => words::LANES,
-                Lens::Timeline => words::LANES_FREE,
+            let title = match self.diagram {
+                DiagramKind::Sequence => words::SEQUENCE,
+                DiagramKind::Timeline if believes => words::LANES,
+                DiagramKind::Timeline => words::LANES_FREE,
             };
             let inner = self.frame(Pane::Lanes, title.get(lang), areas.lanes, buf);
-            match self.lens {
-                Lens::Timeline => lanes::draw(scene, self.scrolls.get(Pane::Lanes), inner, buf),
-                Lens::Sequence => {
+            match self.diagram {
+                DiagramKind::Timeline => lanes::draw(scene, self.scrolls.get(Pane::Lanes), inner, buf),
+                DiagramKind::Sequence => {
                     sequence::draw(scene, self.view(), inner, buf);
                 }
             }
@@ -348,7 +350,7 @@ impl<'a> LessonView<'a> {
     }
 
     fn scrubber(&self, areas: &Areas) -> Scrubber {
-        Scrubber::new(&self.scene, self.beats(), areas.scrubber)
+        Scrubber::new(&self.scene, self.step_count(), areas.scrubber)
     }
 
     pub fn hit(&self, area: Rect, (x, y): (u16, u16)) -> Hit {

@@ -1,6 +1,6 @@
 //! The catalogue's list: lessons by track with how far one has come, or what a search found.
 
-use super::{CatalogueView, found, paragraph, prelude::*};
+use super::{CatalogueView, paragraph, prelude::*, search_text};
 use crate::{
     lesson::Track,
     ui::state::{
@@ -45,7 +45,7 @@ impl CatalogueView<'_> {
         let search = self.search.filter(|_| self.focus == CatalogueFocus::Search)?;
         let fits = area.width >= super::SMALLEST.0 && area.height >= super::SMALLEST.1;
         let (field, _) = self.list_areas(Self::areas(area)[1]);
-        fits.then(|| found::cursor(&search.typed, &self.found(search), field))
+        fits.then(|| search_text::cursor(&search.typed, &self.found(search), field))
     }
 
     pub(crate) fn draw_list(&self, area: Rect, buf: &mut Buffer) {
@@ -64,7 +64,7 @@ impl CatalogueView<'_> {
 
     fn draw_field(&self, search: &Search, area: Rect, buf: &mut Buffer) {
         if self.focus == CatalogueFocus::Search {
-            found::field(&search.typed, "/", &self.found(search), self.context.theme, area, buf);
+            search_text::field(&search.typed, "/", &self.found(search), self.context.theme, area, buf);
         } else {
             let line = format!(" / {}", search.typed);
             let line = text::fit(&line, area.width.into()).into_owned();
@@ -158,7 +158,13 @@ impl CatalogueView<'_> {
         if let Some((beside, marks)) = &hit.other {
             let room = width.saturating_sub(6);
             let mut spans = vec![Span::raw("     ")];
-            spans.extend(found::marked(beside, marks, room, self.style(Role::Chrome), self.context.theme));
+            spans.extend(search_text::marked(
+                beside,
+                marks,
+                room,
+                self.style(Role::Chrome),
+                self.context.theme,
+            ));
             rows.push((Some(hit.entry), Line::from(spans)));
         }
         rows
@@ -242,11 +248,11 @@ impl CatalogueView<'_> {
         if rows.is_empty() {
             rows.push(String::new());
         }
-        let marks = found::by_row(&title, &rows, marks);
+        let marks = search_text::by_row(&title, &rows, marks);
         let line = |(n, (row, marks)): (usize, (String, Vec<usize>))| {
             let sign = if n == 0 && selected { " ▸ " } else { "   " };
             let mut spans = vec![Span::styled(sign, style)];
-            spans.extend(found::marked(&row, &marks, room, style, self.context.theme));
+            spans.extend(search_text::marked(&row, &marks, room, style, self.context.theme));
             let taken: usize = spans.iter().map(Span::width).sum();
             let gap = width.saturating_sub(taken + if n == 0 { beside } else { 0 });
             spans.push(Span::styled(" ".repeat(gap), style));

@@ -11,10 +11,9 @@ pub(crate) mod branches;
 pub(crate) mod catalogue;
 mod cells;
 pub(crate) mod compare;
-pub(crate) mod covered;
 pub(crate) mod detail;
+mod diagram;
 pub(crate) mod failure;
-pub(crate) mod found;
 pub(crate) mod free;
 pub(crate) mod header;
 pub(crate) mod help;
@@ -22,10 +21,10 @@ pub(crate) mod in_flight;
 pub(crate) mod interview;
 pub(crate) mod joining;
 pub(crate) mod kata;
+pub(crate) mod key_hints;
 pub(crate) mod lane;
 pub(crate) mod lanes;
 pub(crate) mod layout;
-mod lens;
 pub(crate) mod lesson;
 pub(crate) mod listing;
 pub mod measured;
@@ -42,22 +41,23 @@ pub(crate) mod question;
 pub(crate) mod redis;
 pub(crate) mod scene;
 pub(crate) mod scrubber;
+pub(crate) mod search_text;
 pub(crate) mod selection;
 pub(crate) mod sequence;
 pub(crate) mod servers;
-pub(crate) mod strip;
 pub mod svg;
 pub(crate) mod table;
 pub(crate) mod tree;
 pub(crate) mod truth;
 pub(crate) mod verdict;
 pub(crate) mod voting;
+pub(crate) mod wide_cells;
 pub(crate) mod wire;
 
 pub(crate) use catalogue::CatalogueView;
 pub(crate) use compare::{CompareView, room as compare_room};
-pub(crate) use covered::empty_covered_cells;
 pub(crate) use free::{FreeView, choice};
+pub(crate) use wide_cells::empty_covered_cells;
 
 pub(crate) use interview::InterviewView;
 pub(crate) use joining::JoiningView;
@@ -73,7 +73,7 @@ pub(crate) use scene::Scene;
 use prelude::*;
 
 use super::{
-    keys::{KeyMap, Place},
+    keys::{KeyMap, KeyScope},
     state::{measuring::Measurement, screen::Overlay},
     theme::text::wrap,
 };
@@ -156,22 +156,24 @@ impl<'a> Screen<'a> {
     }
 
     /// The places whose keys are live on it, the nearest first: what has the focus, the screen, everywhere.
-    pub fn places(&self) -> Vec<Place> {
+    pub fn places(&self) -> Vec<KeyScope> {
         match self {
-            Self::Catalogue(view) => vec![view.place(), Place::Everywhere],
+            Self::Catalogue(view) => vec![view.place(), KeyScope::Everywhere],
             Self::Lesson(view) => {
                 let pane = view.focus.into();
                 match view.place() {
-                    Place::Single => vec![pane, Place::Single, Place::Everywhere],
+                    KeyScope::Single => vec![pane, KeyScope::Single, KeyScope::Everywhere],
                     // Who is in free play means a client with its number; whoever follows the story, an answer.
-                    Place::Free => vec![pane, Place::Free, Place::Lesson, Place::Everywhere],
-                    place if pane == Place::Story => vec![pane, Place::Asked, place, Place::Everywhere],
-                    place => vec![pane, place, Place::Asked, Place::Everywhere],
+                    KeyScope::Free => vec![pane, KeyScope::Free, KeyScope::Lesson, KeyScope::Everywhere],
+                    place if pane == KeyScope::Story => {
+                        vec![pane, KeyScope::Asked, place, KeyScope::Everywhere]
+                    }
+                    place => vec![pane, place, KeyScope::Asked, KeyScope::Everywhere],
                 }
             }
-            Self::Compare(_) => vec![Place::Comparison, Place::Everywhere],
-            Self::Outcomes(view) => vec![view.place(), Place::Everywhere],
-            Self::Interview(view) => vec![view.place(), Place::Everywhere],
+            Self::Compare(_) => vec![KeyScope::Comparison, KeyScope::Everywhere],
+            Self::Outcomes(view) => vec![view.place(), KeyScope::Everywhere],
+            Self::Interview(view) => vec![view.place(), KeyScope::Everywhere],
         }
     }
 

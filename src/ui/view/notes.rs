@@ -1,9 +1,9 @@
 //! The teacher's notes beside a lesson that is played in another terminal.
 
-use super::{header, paragraph, prelude::*, strip};
+use super::{header, key_hints, paragraph, prelude::*};
 use crate::{
     text::{Text, Words},
-    ui::{keys::Place, state::playing::Playing},
+    ui::{keys::KeyScope, state::playing::Playing},
 };
 
 /// The widest that lines are comfortable to read.
@@ -36,7 +36,7 @@ impl NotesView<'_> {
                 paragraph::draw_with_more(&lines, 0, self.context, inner, buf);
             }
         }
-        strip::draw(self.context, Place::Notes, &[], foot, buf);
+        key_hints::draw(self.context, KeyScope::Notes, &[], foot, buf);
         theme.finish(buf);
     }
 

@@ -2,8 +2,8 @@
 
 use ratatui::widgets::Clear;
 
-use super::{paragraph, prelude::*, strip};
-use crate::ui::keys::Place;
+use super::{key_hints, paragraph, prelude::*};
+use crate::ui::keys::KeyScope;
 
 /// Lines that scroll, already wrapped to [`columns`].
 #[derive(Debug, Clone)]
@@ -41,9 +41,9 @@ pub fn clear(area: Rect, buf: &mut Buffer) {
 }
 
 /// Draws the frame of a box over a screen, with the keys of a place at its bottom; gives its inside.
-pub fn popup(context: Context<'_>, title: &str, place: Place, frame: Rect, buf: &mut Buffer) -> Rect {
+pub fn popup(context: Context<'_>, title: &str, place: KeyScope, frame: Rect, buf: &mut Buffer) -> Rect {
     clear(frame, buf);
-    let hints = strip::hints(context, place, &[], frame.width.saturating_sub(4));
+    let hints = key_hints::hints(context, place, &[], frame.width.saturating_sub(4));
     let title = Span::styled(format!(" {title} "), context.theme.style(Role::Accent));
     let block = context.theme.pane(true).title(title).title_bottom(hints.right_aligned());
     paragraph::frame(block, frame, buf)
@@ -55,6 +55,6 @@ pub fn reach(page: &Page, area: Rect) -> u16 {
 }
 
 pub fn draw(page: &Page, context: Context<'_>, scroll: u16, area: Rect, buf: &mut Buffer) {
-    let inner = popup(context, &page.title, Place::Page, frame(page, area), buf);
+    let inner = popup(context, &page.title, KeyScope::Page, frame(page, area), buf);
     paragraph::draw(&page.lines, scroll, paragraph::text_area(inner), buf);
 }

@@ -1,8 +1,8 @@
 //! The command palette: a line to type in, and what matches it with its keys.
 
-use super::{SMALLEST, found, lesson::inside, overlay, paragraph, prelude::*};
+use super::{SMALLEST, lesson::inside, overlay, paragraph, prelude::*, search_text};
 use crate::ui::{
-    keys::Place,
+    keys::KeyScope,
     state::palette::{Listed, Palette},
 };
 
@@ -26,7 +26,7 @@ impl PaletteView<'_> {
 
     pub fn cursor(&self, area: Rect) -> Option<Position> {
         let fits = area.width >= SMALLEST.0 && area.height >= SMALLEST.1;
-        fits.then(|| found::cursor(&self.palette.typed, "", inside(Self::frame(area))))
+        fits.then(|| search_text::cursor(&self.palette.typed, "", inside(Self::frame(area))))
     }
 
     pub fn draw(&self, area: Rect, buf: &mut Buffer) {
@@ -36,8 +36,8 @@ impl PaletteView<'_> {
         }
         let Context { theme, lang, .. } = self.context;
         let title = if self.palette.faults { words::CAUSE } else { words::COMMANDS };
-        let inner = overlay::popup(self.context, title.get(lang), Place::Field, Self::frame(area), buf);
-        found::field(&self.palette.typed, "›", "", theme, inner, buf);
+        let inner = overlay::popup(self.context, title.get(lang), KeyScope::Field, Self::frame(area), buf);
+        search_text::field(&self.palette.typed, "›", "", theme, inner, buf);
         let rule = "─".repeat(inner.width.into());
         buf.set_stringn(inner.x, inner.y + 1, rule, inner.width.into(), theme.style(Role::Chrome));
         let list = Rect { y: inner.y + 2, height: inner.height.saturating_sub(2), ..inner };
@@ -76,13 +76,13 @@ impl PaletteView<'_> {
         let right_width = text::width(right);
         let room = width.saturating_sub(4 + right_width + usize::from(right_width > 0) * 2);
         let mut spans = vec![Span::styled(if chosen { " ▸ " } else { "   " }, base)];
-        spans.extend(found::marked(&command.name, &listed.marks, room, base, self.context.theme));
+        spans.extend(search_text::marked(&command.name, &listed.marks, room, base, self.context.theme));
         let taken = |spans: &[Span<'_>]| spans.iter().map(Span::width).sum::<usize>() - 3;
         if let Some((other, marks)) = &listed.other {
             let left = room.saturating_sub(taken(&spans) + 3);
             if left > 6 {
                 spans.push(Span::styled("  ", base));
-                spans.extend(found::marked(other, marks, left, dim, self.context.theme));
+                spans.extend(search_text::marked(other, marks, left, dim, self.context.theme));
             }
         }
         let gap = width.saturating_sub(taken(&spans) + 3 + right_width + 1);

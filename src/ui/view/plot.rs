@@ -60,9 +60,9 @@ impl Plot {
     /// Columns for what is so now: a quarter of them all, more where the newest words need them, and most while a lock
     /// has too many holders.
     fn now(scene: &Scene<'_>, newest: u32, area: Rect) -> u16 {
-        let clashes = scene.alarm().is_some();
+        let overlap_spans = scene.alarm().is_some();
         let quarter = Self::tail(scene.chart.detail).max(area.width / 4).min(area.width / 2);
-        let least = if clashes { area.width * 5 / 7 } else { quarter };
+        let least = if overlap_spans { area.width * 5 / 7 } else { quarter };
         u16::try_from(newest).unwrap_or(u16::MAX).min(area.width / 3 * 2).max(least)
     }
 
@@ -87,10 +87,13 @@ impl Plot {
         let width = u32::from(area.width);
         let room = width - newest.clamp(u32::from(Self::tail(Detail::Labels)), (width / 2).max(1)).min(width);
         let mut stretches: Vec<(u32, u32)> = Vec::new();
-        let mut clashes: Vec<_> = scene.chart.alarms().collect();
-        clashes.sort_by_key(|clash| clash.from);
-        for clash in clashes {
-            let (from, to) = (clash.from.0, clash.to.map_or(head, |to| to.0).max(clash.from.0 + 1).min(head));
+        let mut overlap_spans: Vec<_> = scene.chart.alarms().collect();
+        overlap_spans.sort_by_key(|overlap_span| overlap_span.from);
+        for overlap_span in overlap_spans {
+            let (from, to) = (
+                overlap_span.from.0,
+                overlap_span.to.map_or(head, |to| to.0).max(overlap_span.from.0 + 1).min(head),
+            );
             let full = stretches.len() == STRETCHES;
             match stretches.last_mut() {
                 Some(last) if from <= last.1 || full => last.1 = last.1.max(to),

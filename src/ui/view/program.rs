@@ -3,7 +3,7 @@
 
 use super::{LessonView, paragraph, prelude::*};
 use crate::{
-    lesson::plan::listing::{Line as Statement, Listing, Tone, Trace},
+    lesson::plan::listing::{Listing, ListingLine as Statement, Tone, Trace},
     world::Life,
 };
 
@@ -18,7 +18,7 @@ const LUA: [&str; 21] = [
 
 /// A client in the middle of its program.
 #[derive(Debug, Clone, Default)]
-struct Place {
+struct ProgramPosition {
     /// The operation that was begun last.
     at: Option<usize>,
     /// Whether that is over.
@@ -29,7 +29,7 @@ struct Place {
     traces: Vec<Trace>,
 }
 
-impl Place {
+impl ProgramPosition {
     fn begin(&mut self, listing: &Listing, label: &str) {
         let is_it = |at: &usize| listing.operation(*at).is_some_and(|operation| operation.label == label);
         // It is tried again, or sent on to the server that was named in the reply.
@@ -99,7 +99,7 @@ pub(crate) fn lines(view: &LessonView<'_>, width: u16) -> Written {
         .iter()
         .map(|actor| listings.iter().position(|listing| listing.actors.contains(&actor.who.name)))
         .collect();
-    let mut places = vec![Place::default(); actors.len()];
+    let mut places = vec![ProgramPosition::default(); actors.len()];
     let mut newest = None;
     for event in scene.log.events().get(..scene.world.position).unwrap_or_default() {
         let Some(actor) = event.kind.actor().map(|actor| actor.0 as usize) else { continue };
@@ -335,7 +335,7 @@ fn lua(scene: &Scene<'_>, row: &str) -> Vec<Span<'static>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{EventKind, Place};
+    use super::{EventKind, ProgramPosition};
     use crate::{
         lesson::{Library, Params, Scenario, plan::listing::listings},
         recording::carried,
@@ -349,7 +349,7 @@ mod tests {
                 let scenario = Scenario::plan(loaded, variant, &Params::new()).expect("it is good");
                 let Ok(recording) = carried::open(&scenario) else { continue };
                 let listings = listings(&scenario);
-                let mut places = vec![Place::default(); scenario.actors.len()];
+                let mut places = vec![ProgramPosition::default(); scenario.actors.len()];
                 for event in recording.log.events() {
                     let Some(actor) = event.kind.actor().map(|actor| actor.0 as usize) else { continue };
                     let name = &scenario.actors[actor].actor.name;

@@ -79,14 +79,15 @@ impl<'a> Scene<'a> {
     pub fn alarm(&self) -> Option<Alarm<'a>> {
         let position = self.world.position;
         let Some(excess) = self.world.holding.worst() else {
-            let sold = self.chart.oversold.as_ref().filter(|(clash, _)| clash.from.1 < position);
-            let Some((clash, counter)) = sold else {
+            let sold =
+                self.chart.oversold.as_ref().filter(|(overlap_span, _)| overlap_span.from.1 < position);
+            let Some((overlap_span, counter)) = sold else {
                 let (_, event) = self.chart.broken.as_ref().filter(|(_, event)| *event < position)?;
                 let EventKind::Breached { says, .. } = self.event(*event)? else { return None };
                 return Some(Alarm::Broken(says, *event));
             };
             let spans = self.chart.truths.iter().flat_map(|truth| &truth.spans);
-            let mut known = spans.filter(|span| span.lock == clash.lock && span.from.1 < position);
+            let mut known = spans.filter(|span| span.lock == overlap_span.lock && span.from.1 < position);
             let first = known.next()?;
             let last = known.max_by_key(|span| span.from.1).unwrap_or(first);
             let sold = *self.world.counters.get(counter)?;
@@ -96,7 +97,7 @@ impl<'a> Scene<'a> {
                 let ((name, before), (_, now)) = (before.split_once('=')?, now.split_once('=')?);
                 (before != now).then_some((name, before, now))
             });
-            let whole = (&*clash.lock, &*first.token.holder, &*last.token.holder);
+            let whole = (&*overlap_span.lock, &*first.token.holder, &*last.token.holder);
             let (of, before, now) = changed.unwrap_or(whole);
             return Some(Alarm::Oversold(Oversold { counter, sold, of, before, now }));
         };

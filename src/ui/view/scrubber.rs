@@ -1,26 +1,26 @@
 //! The scrubber: the whole story as one line, with marks for questions, faults and the violation.
 
 use super::{cells, prelude::*};
-use crate::ui::{chart::Beat, words::fault};
+use crate::ui::{chart::StoryMark, words::fault};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Scrubber {
     area: Rect,
-    beats: usize,
+    steps: usize,
 }
 
 impl Scrubber {
     /// A scrubber for a story of so many steps. A run may know of more than the catalogue does.
-    pub fn new(scene: &Scene<'_>, beats: usize, area: Rect) -> Self {
-        let known = scene.chart.beats.last().map_or(0, |beat| beat.item + 1);
+    pub fn new(scene: &Scene<'_>, steps: usize, area: Rect) -> Self {
+        let known = scene.chart.story_marks.last().map_or(0, |mark| mark.item + 1);
         let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
-        Self { area, beats: beats.max(known).max(1) }
+        Self { area, steps: steps.max(known).max(1) }
     }
 
     /// The column behind a step; 0 is the story's beginning.
     fn column(&self, steps: usize) -> u16 {
         let width = usize::from(self.area.width.saturating_sub(1));
-        let offset = width * steps.min(self.beats) / self.beats;
+        let offset = width * steps.min(self.steps) / self.steps;
         self.area.x + u16::try_from(offset).unwrap_or(self.area.width)
     }
 
@@ -28,10 +28,10 @@ impl Scrubber {
     pub fn position(&self, scene: &Scene<'_>, x: u16) -> usize {
         let distance = |steps: usize| self.column(steps).abs_diff(x);
         let mut best = (distance(0), 0);
-        for beat in &scene.chart.beats {
+        for mark in &scene.chart.story_marks {
             // Of several stops in one step, the last.
-            if distance(beat.item + 1) <= best.0 {
-                best = (distance(beat.item + 1), beat.position);
+            if distance(mark.item + 1) <= best.0 {
+                best = (distance(mark.item + 1), mark.position);
             }
         }
         best.1
@@ -43,12 +43,12 @@ impl Scrubber {
         }
         let y = self.area.y;
         // What has not been shown yet is not marked, even where it is known.
-        let seen = scene.chart.beats.partition_point(|beat| beat.position <= scene.seen);
-        let beats = &scene.chart.beats[..seen];
-        let steps = |beat: Option<&Beat>| beat.map_or(0, |beat| beat.item + 1);
-        let known = self.column(steps(beats.last()));
-        let over = beats.partition_point(|beat| beat.position <= scene.world.position);
-        let head = self.column(steps(over.checked_sub(1).map(|n| &beats[n])));
+        let seen = scene.chart.story_marks.partition_point(|mark| mark.position <= scene.seen);
+        let marks = &scene.chart.story_marks[..seen];
+        let steps = |mark: Option<&StoryMark>| mark.map_or(0, |mark| mark.item + 1);
+        let known = self.column(steps(marks.last()));
+        let over = marks.partition_point(|mark| mark.position <= scene.world.position);
+        let head = self.column(steps(over.checked_sub(1).map(|n| &marks[n])));
         let mut put = |x: u16, symbol: &str, style: Style| cells::put(buf, (x, y), symbol, style);
         for x in self.area.left()..self.area.right() {
             let (symbol, role) = match x {
@@ -59,16 +59,16 @@ impl Scrubber {
             put(x, symbol, scene.style(role));
         }
         // The violation is a stretch, from where the step before it ended.
-        for beat in beats.iter().filter(|beat| beat.clash) {
-            for x in self.column(beat.item) + 1..=self.column(beat.item + 1) {
+        for mark in marks.iter().filter(|mark| mark.overlap_span) {
+            for x in self.column(mark.item) + 1..=self.column(mark.item + 1) {
                 put(x, glyphs::CLASH_LINE, scene.style(Role::Danger));
             }
         }
-        for beat in beats {
-            let x = self.column(beat.item + 1);
-            if let Some(glyph) = beat.fault.and_then(|event| scene.fault(event)).map(fault::glyph) {
+        for mark in marks {
+            let x = self.column(mark.item + 1);
+            if let Some(glyph) = mark.fault.and_then(|event| scene.fault(event)).map(fault::glyph) {
                 put(x, glyph, scene.style(Role::Danger));
-            } else if beat.asks {
+            } else if mark.asks {
                 put(x, "?", scene.style(Role::Warning));
             }
         }

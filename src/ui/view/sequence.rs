@@ -106,7 +106,7 @@ fn piece(scene: &Scene<'_>, column: usize, look: Look) -> Option<(&'static str, 
         Look::Waiting => (glyphs::WAITING, client.add_modifier(Modifier::DIM)),
         Look::Unsure => (glyphs::UNSURE, client.add_modifier(Modifier::DIM)),
         Look::Holding => (glyphs::LIFELINE_HOLDING, client.add_modifier(Modifier::BOLD)),
-        Look::Clashing => scene.theme.clash(),
+        Look::Clashing => scene.theme.overlap_span(),
         Look::Frozen => (glyphs::FROZEN, scene.style(Role::Warning)),
         Look::Dead => return None,
     })
@@ -167,8 +167,9 @@ fn draw_row(scene: &Scene<'_>, layout: &Layout, placed: &Placed, buf: &mut Buffe
         }
         RowKind::Fault { columns } => draw_fault(scene, layout, (row, columns, placed.y), buf),
         RowKind::Link { ends } => draw_link(scene, layout, (row, ends, placed.y), buf),
-        RowKind::Clash { lock, excess } => {
-            let (lock, words) = (scene.log.lock_title(lock, scene.lang), words::clash(scene.lang, *excess));
+        RowKind::OverlapSpan { lock, excess } => {
+            let (lock, words) =
+                (scene.log.lock_title(lock, scene.lang), words::overlap_span(scene.lang, *excess));
             let words = format!(" {words} · {lock}");
             let plot = layout.window.plot;
             let words = text::pad(&words, plot.width.into());

@@ -77,7 +77,7 @@ mod tests {
             fixes: None,
             lab: LabKind::Redis,
             lesson: Text::default(),
-            beats: 1,
+            steps: 1,
             scenario: None,
             invariants: Vec::new(),
         };

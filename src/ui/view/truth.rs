@@ -6,7 +6,7 @@ use super::{plot::Plot, prelude::*};
 use crate::{
     log::{Fault, Role as GroupRole},
     ui::{
-        chart::{About, Span, Truth, Turn},
+        chart::{About, RoleChange, Span, Truth},
         words::fault,
     },
 };
@@ -192,17 +192,17 @@ impl<'a> Row<'a> {
 }
 
 /// What a server has come to be in its group.
-pub fn words_of_turn(turn: &Turn, lang: Lang) -> (String, Role) {
+pub fn words_of_turn(turn: &RoleChange, lang: Lang) -> (String, Role) {
     let said = |words: words::Words, role| (words.get(lang).to_owned(), role);
     match turn {
-        Turn::Role(of) if of.leads() => {
+        RoleChange::Role(of) if of.leads() => {
             (format!("{} {}", glyphs::MASTER, words::role(of, lang)), Role::Accent)
         }
-        Turn::Role(of @ GroupRole::Looking) => (words::role(of, lang), Role::Warning),
-        Turn::Role(of) => (words::role(of, lang), Role::Chrome),
-        Turn::Epoch(epoch) => (words::ELECTION.with(lang, &[&epoch.to_string()]), Role::Warning),
-        Turn::Serves(true) => said(words::CLUSTER_UP, Role::Good),
-        Turn::Serves(false) => said(words::CLUSTER_DOWN, Role::Danger),
+        RoleChange::Role(of @ GroupRole::Looking) => (words::role(of, lang), Role::Warning),
+        RoleChange::Role(of) => (words::role(of, lang), Role::Chrome),
+        RoleChange::Epoch(epoch) => (words::ELECTION.with(lang, &[&epoch.to_string()]), Role::Warning),
+        RoleChange::Serves(true) => said(words::CLUSTER_UP, Role::Good),
+        RoleChange::Serves(false) => said(words::CLUSTER_DOWN, Role::Danger),
     }
 }
 

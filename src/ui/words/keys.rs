@@ -1,7 +1,7 @@
 //! Words of the help and of what is around keys; what the keys do is in the table of actions.
 
 use crate::text::Words;
-use crate::ui::{keys::Place, theme::glyphs};
+use crate::ui::{keys::KeyScope, theme::glyphs};
 
 pub type Hint = (&'static str, Words);
 
@@ -16,32 +16,32 @@ pub const SILENT: Words =
 pub const GO_THERE: Words = Words::new("go there", "跳到这里");
 pub const LET_GO: Words = Words::new("deselect", "取消选中");
 
-pub const fn place(place: Place) -> Words {
+pub const fn place(place: KeyScope) -> Words {
     match place {
-        Place::Catalogue => Words::new("The catalogue", "目录"),
-        Place::Variants => Words::new("A lesson's variants in the catalogue", "目录中的方案"),
-        Place::Lesson => Words::new("Moving through a lesson", "课程中的操作"),
-        Place::Asked => Words::new("A question in the story", "回答讲解里的提问"),
-        Place::Free => Words::new("Free play", "自由模式"),
-        Place::Branches => Words::new("The tree of branches", "分支树"),
-        Place::Story => Words::new("This pane: the story", "当前窗格：讲解"),
-        Place::Lanes => Words::new("This pane: who believes what", "当前窗格：各方眼中的锁"),
-        Place::Servers => Words::new("This pane: the servers", "当前窗格：服务器"),
-        Place::Wire => Words::new("This pane: the wire", "当前窗格：网络收发"),
-        Place::Program => Words::new("This pane: the programs", "当前窗格：程序"),
-        Place::Comparison => Words::new("Before and after", "修复前后对比"),
-        Place::Races => Words::new("Races of a variant", "方案的多次并发竞争"),
-        Place::Single => Words::new("One run of many", "其中一次运行"),
-        Place::Exploration => Words::new("Every order of moves", "所有执行顺序"),
-        Place::States => Words::new("The states of every order", "穷举的各个状态"),
-        Place::Decks => Words::new("The interview: decks and results", "面试：选题与结果"),
-        Place::Card => Words::new("A question of the interview", "面试中的一道题"),
-        Place::Notes => Words::new("The teacher's notes", "教师备注"),
-        Place::Kata => Words::new("The exercises", "练习"),
-        Place::Class => Words::new("A class (`lockstep teach`)", "班级（`lockstep teach`）"),
-        Place::Page => Words::new("Pages such as this one", "像这样的浮层"),
-        Place::Everywhere => Words::new("On every screen", "任何界面"),
-        Place::Field => Words::new("While you type", "输入时"),
+        KeyScope::Catalogue => Words::new("The catalogue", "目录"),
+        KeyScope::Variants => Words::new("A lesson's variants in the catalogue", "目录中的方案"),
+        KeyScope::Lesson => Words::new("Moving through a lesson", "课程中的操作"),
+        KeyScope::Asked => Words::new("A question in the story", "回答讲解里的提问"),
+        KeyScope::Free => Words::new("Free play", "自由模式"),
+        KeyScope::Branches => Words::new("The tree of branches", "分支树"),
+        KeyScope::Story => Words::new("This pane: the story", "当前窗格：讲解"),
+        KeyScope::Lanes => Words::new("This pane: who believes what", "当前窗格：各方眼中的锁"),
+        KeyScope::Servers => Words::new("This pane: the servers", "当前窗格：服务器"),
+        KeyScope::Wire => Words::new("This pane: the wire", "当前窗格：网络收发"),
+        KeyScope::Program => Words::new("This pane: the programs", "当前窗格：程序"),
+        KeyScope::Comparison => Words::new("Before and after", "修复前后对比"),
+        KeyScope::Races => Words::new("Races of a variant", "方案的多次并发竞争"),
+        KeyScope::Single => Words::new("One run of many", "其中一次运行"),
+        KeyScope::Exploration => Words::new("Every order of moves", "所有执行顺序"),
+        KeyScope::States => Words::new("The states of every order", "穷举的各个状态"),
+        KeyScope::Decks => Words::new("The interview: decks and results", "面试：选题与结果"),
+        KeyScope::Card => Words::new("A question of the interview", "面试中的一道题"),
+        KeyScope::Notes => Words::new("The teacher's notes", "教师备注"),
+        KeyScope::Kata => Words::new("The exercises", "练习"),
+        KeyScope::Class => Words::new("A class (`lockstep teach`)", "班级（`lockstep teach`）"),
+        KeyScope::Page => Words::new("Pages such as this one", "像这样的浮层"),
+        KeyScope::Everywhere => Words::new("On every screen", "任何界面"),
+        KeyScope::Field => Words::new("While you type", "输入时"),
     }
 }
 

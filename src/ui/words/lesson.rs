@@ -56,7 +56,7 @@ pub const INVARIANT_BROKEN: Words = Words::new("INVARIANT BROKEN", "违反不变
 /// How many lanes there is no room for.
 pub const MORE_LANES: Words = Words::new("{} more", "还有 {}");
 /// More holders of a lock than it may have: how many, and of what kind or how many it may.
-pub fn clash(lang: Lang, excess: Excess) -> String {
+pub fn overlap_span(lang: Lang, excess: Excess) -> String {
     const CLASH: Words = Words::new("{} HOLDERS AT ONCE", "{} 个持有者同时存在");
     const PERMITS: Words = Words::new("{} HOLDERS, {} ALLOWED", "{} 个持有者，最多允许 {} 个");
     const WRITERS: Words = Words::new("{} EXCLUSIVE HOLDERS AT ONCE", "{} 个独占持有者同时存在");

@@ -56,7 +56,7 @@ pub struct Attempt {
 }
 
 #[derive(Debug, Clone)]
-struct Flight {
+struct PendingCommand {
     sent: usize,
     server: String,
     acts: Vec<Act>,
@@ -68,9 +68,9 @@ struct Flight {
 pub struct Effects {
     /// What each script may do: command and the place of its key among `KEYS`, from 0.
     scripts: BTreeMap<String, Vec<(String, usize)>>,
-    flights: HashMap<OpId, Flight>,
+    flights: HashMap<OpId, PendingCommand>,
     /// Commands that `MULTI` has queued: by whom, on which server.
-    queued: HashMap<(ActorId, String), Vec<Flight>>,
+    queued: HashMap<(ActorId, String), Vec<PendingCommand>>,
     attempts: Vec<Attempt>,
 }
 
@@ -116,7 +116,7 @@ impl Effects {
                         });
                     }
                 }
-                let flight = Flight { sent: index, server: server.clone(), acts, verb };
+                let flight = PendingCommand { sent: index, server: server.clone(), acts, verb };
                 self.flights.insert(*op, flight);
                 Vec::new()
             }
@@ -128,7 +128,13 @@ impl Effects {
         }
     }
 
-    fn landed(&mut self, actor: ActorId, flight: Flight, replied: usize, reply: &Reply) -> Vec<Effect> {
+    fn landed(
+        &mut self,
+        actor: ActorId,
+        flight: PendingCommand,
+        replied: usize,
+        reply: &Reply,
+    ) -> Vec<Effect> {
         let transaction = (actor, flight.server.clone());
         match (flight.verb, reply) {
             (Verb::Multi, Reply::Value(_)) => drop(self.queued.insert(transaction, Vec::new())),
@@ -159,7 +165,7 @@ impl Effects {
     fn answered(
         &mut self,
         actor: ActorId,
-        flight: &Flight,
+        flight: &PendingCommand,
         (sent, replied): (usize, usize),
         reply: &Reply,
     ) -> Vec<Effect> {

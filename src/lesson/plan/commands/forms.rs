@@ -2,7 +2,7 @@
 
 use super::{super::scripts, arity};
 use crate::{
-    lesson::error::{ALIKE, Mistake, Path, Spot, did_you_mean, nearest},
+    lesson::error::{ALIKE, Mistake, MistakeSpan, Path, did_you_mean, nearest},
     text::{Text, both},
 };
 
@@ -163,7 +163,8 @@ pub(crate) fn check_form(words: &[Option<String>], path: &Path) -> Result<(), Mi
         }
     }
     if let ("EVAL" | "EVAL_RO", Some(Some(source))) = (name.as_str(), words.get(1)) {
-        let lua = scripts::check(source, path).map_err(|mistake| Mistake { spot: Spot::Value, ..mistake })?;
+        let lua = scripts::check(source, path)
+            .map_err(|mistake| Mistake { span: MistakeSpan::Value, ..mistake })?;
         if let Some(keys) = words.get(2).and_then(|word| word.as_ref()?.parse().ok()) {
             let given = (keys, words.len().saturating_sub(3 + keys));
             scripts::check_given(("EVAL", source), &lua, given, path)?;

@@ -10,7 +10,7 @@ use crate::{
     run::{
         explore::CarriedOut,
         race::racer::{self, Racer},
-        session::{EngineError, supervision::supervised},
+        session::{RunError, supervision::supervised},
     },
 };
 
@@ -22,7 +22,7 @@ pub(crate) async fn carry_out(
     scenario: &Scenario,
     options: &LabOptions,
     choices: Vec<Choice>,
-) -> Result<CarriedOut, EngineError> {
+) -> Result<CarriedOut, RunError> {
     let mut racer = Racer::set_up(scenario, options).await?;
     let carried = racer.carry_out(choices).await;
     racer.tear_down().await;
@@ -30,13 +30,13 @@ pub(crate) async fn carry_out(
 }
 
 impl Racer {
-    pub async fn carry_out(&mut self, choices: Vec<Choice>) -> Result<CarriedOut, EngineError> {
+    pub async fn carry_out(&mut self, choices: Vec<Choice>) -> Result<CarriedOut, RunError> {
         let health = self.director.harness.lab.health();
         let carried = supervised(&health, self.carry_out_choices(choices)).await;
         self.director.harness.explained(carried).await
     }
 
-    async fn carry_out_choices(&mut self, choices: Vec<Choice>) -> Result<CarriedOut, EngineError> {
+    async fn carry_out_choices(&mut self, choices: Vec<Choice>) -> Result<CarriedOut, RunError> {
         self.begin_order().await?;
         let mut moves: Vec<String> = Vec::new();
         for (n, choice) in choices.iter().enumerate() {
@@ -61,7 +61,7 @@ impl Racer {
     }
 
     /// Makes one choice, and says in few words what it was.
-    pub(crate) async fn take_choice(&mut self, choice: &Choice) -> Result<String, EngineError> {
+    pub(crate) async fn take_choice(&mut self, choice: &Choice) -> Result<String, RunError> {
         let before = self.director.log().len();
         let label = match choice {
             Choice::Move { actor } => self.label(*actor),
@@ -96,7 +96,7 @@ impl Racer {
     }
 
     /// Resets everything for the next order, with time stopped.
-    pub(crate) async fn begin_order(&mut self) -> Result<(), EngineError> {
+    pub(crate) async fn begin_order(&mut self) -> Result<(), RunError> {
         if self.needs_restart {
             self.renew().await?;
         }
@@ -112,7 +112,7 @@ impl Racer {
     }
 
     /// Ends an order: gives its log, with what the servers hold at its end.
-    pub(crate) async fn finish_order(&mut self) -> Result<Log, EngineError> {
+    pub(crate) async fn finish_order(&mut self) -> Result<Log, RunError> {
         let left = racer::leaves_something(self.director.log());
         self.needs_restart |= !self.director.pending.by_op.is_empty() || left;
         for state in self.director.harness.observe().await? {

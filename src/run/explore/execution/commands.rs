@@ -12,7 +12,7 @@ use super::{
 use crate::{
     client::{Part, RespConnection, protocol::Wire},
     log::Command,
-    run::{explore::ExploreError, session::EngineError},
+    run::{explore::ExploreError, session::RunError},
 };
 
 #[derive(Debug, Clone, Default)]
@@ -60,7 +60,7 @@ impl Refusal {
     /// The error that this is for an operation.
     pub(crate) fn of(self, operation: &str, wire: &Wire, server: &str) -> ExploreError {
         match self {
-            Self::Lost(why) => EngineError::ServerLost { server: server.to_owned(), why }.into(),
+            Self::Lost(why) => RunError::ServerLost { server: server.to_owned(), why }.into(),
             Self::NotReplayable(why) => {
                 let (operation, command) = (operation.to_owned(), wire.command.to_string());
                 ExploreError::NotReplayable { operation, command, why }

@@ -35,7 +35,7 @@ use crate::{
             states::StateSpace,
         },
         session::{
-            EngineError,
+            RunError,
             time::{next_milli, surely_after},
         },
     },
@@ -78,7 +78,7 @@ impl InProcess {
         options: &LabOptions,
         rules: &Rules,
         bounds: &Bounds,
-    ) -> Result<Self, EngineError> {
+    ) -> Result<Self, RunError> {
         let watches = watches(scenario);
         let servers = Servers::start(scenario, options, bounds.share).await?;
         let opening = EventKind::LabReady {
@@ -160,11 +160,10 @@ impl InProcess {
         let sent = self.servers.send(&sender, &wire, &footprint);
         let servers::Sent { reply, holds, touched } = sent.map_err(|error| match error {
             // Supervision would report a dead server: it is the command that does not end.
-            ExploreError::Engine(EngineError::ServerLost { why, .. }) if client::is_silence(&why) => self
-                .fail(
-                    Some(operation),
-                    format!("`{name}` (`{}`): {why}; it keeps its server busy", wire.command),
-                ),
+            ExploreError::Engine(RunError::ServerLost { why, .. }) if client::is_silence(&why) => self.fail(
+                Some(operation),
+                format!("`{name}` (`{}`): {why}; it keeps its server busy", wire.command),
+            ),
             error => error,
         })?;
         let (runs, keys) = match (&pending.queued, footprint.transaction) {

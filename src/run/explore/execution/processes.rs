@@ -29,7 +29,7 @@ use crate::{
             states::StateSpace,
         },
         race::{Asked, Outcome, racer::Racer},
-        session::{EngineError, harness::SESSION_TIMEOUT_MS, setup, supervision::supervised},
+        session::{RunError, harness::SESSION_TIMEOUT_MS, setup, supervision::supervised},
     },
     verdict::{self, Breach},
 };
@@ -59,7 +59,7 @@ pub struct Processes {
 }
 
 impl Processes {
-    pub async fn open(scenario: &Scenario, options: &LabOptions, rules: &Rules) -> Result<Self, EngineError> {
+    pub async fn open(scenario: &Scenario, options: &LabOptions, rules: &Rules) -> Result<Self, RunError> {
         Ok(Self {
             racer: Racer::set_up(scenario, options).await?,
             scenario: scenario.clone(),
@@ -108,10 +108,7 @@ impl Processes {
 
     /// Waits, in this thread, for something that is done with the clients; no longer than their lab is well and
     /// somebody wants it.
-    fn wait<T>(
-        &mut self,
-        work: impl AsyncFnOnce(&mut Racer) -> Result<T, EngineError>,
-    ) -> Result<T, EngineError> {
+    fn wait<T>(&mut self, work: impl AsyncFnOnce(&mut Racer) -> Result<T, RunError>) -> Result<T, RunError> {
         let health = self.lab().health();
         let mut off = self.off.subscribe();
         self.runtime.block_on(async {
@@ -119,7 +116,7 @@ impl Processes {
                 biased;
                 done = supervised(&health, work(&mut self.racer)) => done,
                 // The sender is a field of this struct, so it is not dropped meanwhile.
-                _ = off.wait_for(|off| *off) => Err(EngineError::CalledOff),
+                _ = off.wait_for(|off| *off) => Err(RunError::CalledOff),
             }
         })
     }
@@ -205,7 +202,7 @@ impl Processes {
             Entry::Vacant(new) => {
                 let lab = &self.racer.director.harness.lab;
                 let opened = RespConnection::open(&setup::address(lab, &server), lab.password());
-                new.insert(opened.map_err(|why| EngineError::ServerLost { server: server.clone(), why })?)
+                new.insert(opened.map_err(|why| RunError::ServerLost { server: server.clone(), why })?)
             }
         };
         let footprint = self.commands.look_up(connection, wire);

@@ -24,7 +24,7 @@ use crate::{
     log::{ActorId, Command, Observed, Reply, ServerState},
     run::{
         explore::ExploreError,
-        session::{EngineError, setup, supervision::supervised},
+        session::{RunError, setup, supervision::supervised},
     },
 };
 
@@ -87,7 +87,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    fn open(name: String, address: &str, password: Option<&str>) -> Result<Self, EngineError> {
+    fn open(name: String, address: &str, password: Option<&str>) -> Result<Self, RunError> {
         let lost = |why| lost(&name, why);
         let mut resp = RespConnection::open(address, password).map_err(lost)?;
         let answer = resp.ask_one(["SCRIPT", "LOAD", keyspace::LOOK]).map_err(lost)?;
@@ -150,7 +150,7 @@ impl Servers {
         scenario: &Scenario,
         options: &LabOptions,
         share: bool,
-    ) -> Result<Self, EngineError> {
+    ) -> Result<Self, RunError> {
         let lab = Lab::start_with(scenario.lab(), &scenario.settings(), options).await?;
         let clock = lab.clock().clone();
         let infos = lab.servers();
@@ -214,7 +214,7 @@ impl Servers {
     /// Moves the order's time. The clock follows forward; that it went back is only remembered.
     fn set_time(&mut self, at: LessonTime) -> Result<(), ExploreError> {
         if at > self.now {
-            self.clock.jump(at.since(self.now)).map_err(EngineError::from)?;
+            self.clock.jump(at.since(self.now)).map_err(RunError::from)?;
         }
         self.backs += u64::from(at < self.now);
         self.now = at;
@@ -448,7 +448,7 @@ impl Servers {
                 let before = self.restore(server, keyspace, at)?;
                 self.flush(server, before)?;
             }
-            let observed = self.runtime.block_on(self.lab.observe()).map_err(EngineError::from)?;
+            let observed = self.runtime.block_on(self.lab.observe()).map_err(RunError::from)?;
             let ahead = self.clock.now().as_nanos() - self.now.as_nanos();
             for mut state in observed {
                 to_order_time(&mut state, ahead);
@@ -613,6 +613,6 @@ fn none() -> Reply {
     Reply::Lost("no answer".to_owned())
 }
 
-fn lost(server: &str, why: String) -> EngineError {
-    EngineError::ServerLost { server: server.to_owned(), why }
+fn lost(server: &str, why: String) -> RunError {
+    RunError::ServerLost { server: server.to_owned(), why }
 }

@@ -10,7 +10,7 @@ use crate::{
         state::{
             outcomes::ExplorationOptions,
             predicting::Answer,
-            screen::{Form, Lens, Scrolls},
+            screen::{DiagramKind, Form, Scrolls},
         },
         view::Screen,
     },
@@ -80,9 +80,9 @@ impl<R: Runs> App<R> {
                 lesson.expanded = !lesson.expanded;
                 lesson.scrolls.set(Pane::Lanes, None);
             }
-            Action::Lens => {
-                self.lens = self.lens.other();
-                let sequence = self.lens == Lens::Sequence;
+            Action::SwitchDiagram => {
+                self.diagram = self.diagram.other();
+                let sequence = self.diagram == DiagramKind::Sequence;
                 self.keep(|progress| progress.screen.sequence = sequence);
             }
             Action::Sideways(right) => self.move_aside(right),

@@ -91,7 +91,7 @@ impl<R: Runs> App<R> {
                     form: self.form,
                     presented: self.presented(),
                     scrolls: &lesson.scrolls,
-                    lens: self.lens,
+                    diagram: self.diagram,
                     aside: lesson.aside,
                     proof: lesson.proof,
                     predictions: &lesson.run.predictions,

@@ -1,17 +1,17 @@
 //! Faults in the sequence: what they do to lifelines, and to commands that are on their way.
 
-use super::{Message, Passage, Row, RowKind, Sequence};
+use super::{Delivery, Message, Row, RowKind, Sequence};
 use crate::log::{ActorId, Belief, Condition, Direction, EventKind, Fault, LinkId, Log, Target};
 
 impl Sequence {
     /// How far a command gets that is sent now.
-    pub(crate) fn way(&self, log: &Log, actor: ActorId, server: &str) -> Passage {
+    pub(crate) fn way(&self, log: &Log, actor: ActorId, server: &str) -> Delivery {
         if self.state.links.is_empty() {
-            return Passage::Through;
+            return Delivery::Through;
         }
         let client = log.actor(actor).map_or("", |actor| actor.client.as_str());
         let way = self.state.links.get(&LinkId::new(client, server));
-        way.copied().unwrap_or(Passage::Through)
+        way.copied().unwrap_or(Delivery::Through)
     }
 
     pub(crate) fn fault(&mut self, log: &Log, fault: &Fault, index: usize) {
@@ -21,12 +21,12 @@ impl Sequence {
             Target::Link(link) => {
                 self.link(log, link, index);
                 match fault.leaves() {
-                    Condition::Cut => drop(self.state.links.insert(link.clone(), Passage::Cut)),
+                    Condition::Cut => drop(self.state.links.insert(link.clone(), Delivery::Cut)),
                     // A link that holds replies lets commands pass.
                     Condition::Held(Direction::Both | Direction::Requests) => {
-                        self.state.links.insert(link.clone(), Passage::Held);
+                        self.state.links.insert(link.clone(), Delivery::Held);
                     }
-                    Condition::Open if self.state.links.remove(link) == Some(Passage::Held) => {
+                    Condition::Open if self.state.links.remove(link) == Some(Delivery::Held) => {
                         self.deliver(log, link, index);
                     }
                     _ => {}
@@ -145,7 +145,7 @@ impl Sequence {
             let EventKind::Sent { server, .. } = &log.events()[sent].kind else { continue };
             let row = self.row_of(sent).and_then(|row| self.rows.get(row));
             let held = row.and_then(|row| match row.kind {
-                RowKind::Message { client, server, message: Message::Sent(Passage::Held) } => {
+                RowKind::Message { client, server, message: Message::Sent(Delivery::Held) } => {
                     Some((client, server))
                 }
                 _ => None,

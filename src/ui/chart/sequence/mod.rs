@@ -12,7 +12,7 @@ pub(crate) mod row;
 
 pub use columns::{Columns, Who};
 pub use lifeline::{Lifeline, Look};
-pub use row::{Message, Passage, Row, RowKind};
+pub use row::{Delivery, Message, Row, RowKind};
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -23,7 +23,7 @@ use std::{
 use crate::{
     clock::LessonTime,
     log::{ActorId, Belief, Event, EventKind, LinkId, Log, Observed, OpId, Role, ServerState},
-    ui::chart::{BURST, Clash},
+    ui::chart::{BURST, OverlapSpan},
     world::Holding,
 };
 
@@ -35,7 +35,7 @@ pub struct Sequence {
     pub columns: Columns,
     pub lifelines: Vec<Lifeline>,
     pub rows: Vec<Row>,
-    pub overlaps: Vec<Clash<usize>>,
+    pub overlaps: Vec<OverlapSpan<usize>>,
     places: Vec<usize>,
     /// The events with states of servers, and those at which the same server was seen before.
     states: Vec<(usize, Option<usize>)>,
@@ -52,7 +52,7 @@ struct FoldState {
     in_flight: HashMap<OpId, usize>,
     beliefs: HashMap<(ActorId, String), Belief>,
     holding: Holding,
-    links: HashMap<LinkId, Passage>,
+    links: HashMap<LinkId, Delivery>,
     servers: HashMap<String, Server>,
 }
 
@@ -220,8 +220,8 @@ impl Sequence {
     fn note(&mut self, index: usize, at: LessonTime, actor: ActorId, what: &str) -> Option<usize> {
         let column = self.columns.of(actor)?;
         // An overlap that the reply brought about stands between.
-        let clash = |row: &Row| matches!(row.kind, RowKind::Clash { .. });
-        let newest = self.rows.iter().rposition(|row| !clash(row))?;
+        let overlap_span = |row: &Row| matches!(row.kind, RowKind::OverlapSpan { .. });
+        let newest = self.rows.iter().rposition(|row| !overlap_span(row))?;
         if let Some(row) = self.rows.get_mut(newest)
             && let RowKind::Message { client, message: Message::Replied { .. }, .. } = row.kind
             && client == column
@@ -255,11 +255,11 @@ impl Sequence {
         for turn in self.state.holding.take(index, event) {
             let overlaps = self.state.holding.overlaps();
             for begun in overlaps.iter().skip(self.overlaps.len()) {
-                let kind = RowKind::Clash { lock: begun.lock.clone(), excess: begun.excess };
+                let kind = RowKind::OverlapSpan { lock: begun.lock.clone(), excess: begun.excess };
                 self.rows.push(Row::new(kind, index));
             }
             let here = (self.now(), index);
-            Clash::update(&mut self.overlaps, self.state.holding.overlaps(), here);
+            OverlapSpan::update(&mut self.overlaps, self.state.holding.overlaps(), here);
             let exceeded = self.state.holding.is_exceeded(&turn.lock);
             let holders: Vec<ActorId> = self.state.holding.holders(&turn.lock).collect();
             let mut columns: Vec<usize> =
@@ -267,10 +267,10 @@ impl Sequence {
             columns.dedup();
             for column in columns {
                 let mut own = holders.iter().filter(|holder| self.columns.of(**holder) == Some(column));
-                let clashes = exceeded && own.next().is_some();
+                let overlap_spans = exceeded && own.next().is_some();
                 let clashing = &mut self.lifelines[column].state.clashing;
                 clashing.retain(|other| *other != turn.lock);
-                if clashes {
+                if overlap_spans {
                     clashing.push(turn.lock.clone());
                 }
                 self.update(column, index);

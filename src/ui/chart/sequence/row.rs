@@ -4,7 +4,7 @@ use crate::{clock::LessonTime, log::Excess};
 
 /// How far a command gets: to its server, or to the link that holds it or was cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Passage {
+pub enum Delivery {
     Through,
     Held,
     Cut,
@@ -12,7 +12,7 @@ pub enum Passage {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Message {
-    Sent(Passage),
+    Sent(Delivery),
     /// A command that a link had held goes on to its server; by the event that it left the client with.
     Delivered {
         sent: usize,
@@ -57,7 +57,7 @@ pub enum RowKind {
         ends: Vec<(usize, usize, usize)>,
     },
     /// A lock has too many holders from here on.
-    Clash {
+    OverlapSpan {
         lock: String,
         excess: Excess,
     },
@@ -107,7 +107,7 @@ impl Row {
             }
             RowKind::Fault { columns } => columns.first().map(|column| (*column, *column)),
             RowKind::Link { ends } => ends.first().map(|(from, to, _)| (*from, *to)),
-            RowKind::Clash { .. } | RowKind::Gap { .. } => None,
+            RowKind::OverlapSpan { .. } | RowKind::Gap { .. } => None,
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     log::{Choice, Event, EventKind, Log},
     run::session::{Command, Session},
     text::Text,
-    ui::state::free::{Free, Said},
+    ui::state::free::{Free, FreeNotice},
     verdict::compare::Difference,
     world::{ActorWorld, Life},
 };
@@ -86,7 +86,7 @@ impl Learning {
 
     /// Says that there is no story to continue: the learner has to choose.
     pub fn say_you_choose(&mut self) {
-        self.free.get_or_insert_default().said = Said::YouChoose;
+        self.free.get_or_insert_default().notice = FreeNotice::YouChoose;
     }
 
     /// Whether nobody can move any more: a story that was played to its end leaves nothing to choose.
@@ -113,7 +113,7 @@ impl Learning {
     pub fn choose(&mut self, choice: Choice) {
         self.pause();
         let free = self.free.get_or_insert_default();
-        free.said = Said::Nothing;
+        free.notice = FreeNotice::Nothing;
         self.engine = Engine::Stepping { again: false };
         self.tell(Command::Choose(choice));
     }
@@ -127,10 +127,10 @@ impl Learning {
         self.engine = Engine::Ready;
         let free = self.free.get_or_insert_default();
         let agrees = difference.is_none() && refused.is_none();
-        free.said = match (refused, difference) {
-            (Some(why), _) => Said::Stuck(steps, why),
-            (None, Some(difference)) => Said::Differs(steps, difference),
-            (None, None) => Said::Same(steps),
+        free.notice = match (refused, difference) {
+            (Some(why), _) => FreeNotice::Stuck(steps, why),
+            (None, Some(difference)) => FreeNotice::Differs(steps, difference),
+            (None, None) => FreeNotice::Same(steps),
         };
         // What was chosen was chosen of what was seen: where that has come out differently, nobody knows whether it is
         // wanted still.

@@ -31,9 +31,9 @@ fn waiting(view: &CompareView<'_>, side: usize) -> String {
     match view.sides[side].phase {
         ComparePhase::Running { booting: true, .. } => words::BOOTING.get(view.context.lang).to_owned(),
         ComparePhase::Running { step, .. } => {
-            let beats = view.entry.variants.get(view.sides[side].variant);
-            let beats = beats.map_or(0, |variant| variant.beats).max(step);
-            words::RUNNING.with(view.context.lang, &[&step.to_string(), &beats.to_string()])
+            let steps = view.entry.variants.get(view.sides[side].variant);
+            let steps = steps.map_or(0, |variant| variant.steps).max(step);
+            words::RUNNING.with(view.context.lang, &[&step.to_string(), &steps.to_string()])
         }
         _ => words::WAITING.get(view.context.lang).to_owned(),
     }
@@ -89,7 +89,7 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
     if matches!(view.sides[side].phase, ComparePhase::Failed(_)) {
         say(&format!("✗ {}", words::RUN_FAILED.get(view.context.lang)), loud);
     } else if let Some(worst) = worst(world) {
-        say(&words::clash(view.context.lang, worst.excess), loud);
+        say(&words::overlap_span(view.context.lang, worst.excess), loud);
         let who = worst.holders.iter().filter_map(|holder| world.actor(*holder));
         let who: Vec<&str> = who.map(|actor| actor.who.name.as_str()).take(3).collect();
         let (who, from) = (who.join(" + "), time::moment(worst.from));

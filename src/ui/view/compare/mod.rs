@@ -5,12 +5,12 @@ pub(crate) mod difference;
 pub(crate) mod half;
 pub(crate) mod verdicts;
 
-use super::{header, lanes, plot, plot::Plot, prelude::*, strip};
+use super::{header, key_hints, lanes, plot, plot::Plot, prelude::*};
 use crate::{
     clock::LessonTime,
     ui::{
         chart::{Pair, sequence::Sequence},
-        keys::Place,
+        keys::KeyScope,
         state::{
             catalogue::CatalogueEntry,
             screen::{ComparePhase, CompareSide},
@@ -177,7 +177,7 @@ impl<'a> CompareView<'a> {
         for side in [0, 1] {
             verdicts::draw(self, side, areas.verdicts[side], buf);
         }
-        strip::draw(self.context, Place::Comparison, &[], areas.hints, buf);
+        key_hints::draw(self.context, KeyScope::Comparison, &[], areas.hints, buf);
     }
 
     fn draw_axis(&self, area: Rect, buf: &mut Buffer) {

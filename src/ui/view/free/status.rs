@@ -4,7 +4,7 @@ use super::FreePane;
 use crate::{
     lesson::Expect,
     ui::{
-        state::{classroom::BallotState, free::Said},
+        state::{classroom::BallotState, free::FreeNotice},
         view::{prelude::*, voting},
     },
     verdict::{
@@ -93,26 +93,26 @@ impl<'a> FreePane<'_, 'a> {
     fn said(&self) -> Vec<Line<'static>> {
         let lang = self.scene().lang;
         let steps = usize::to_string;
-        let (words, role) = match &self.free.free.said {
+        let (words, role) = match &self.free.free.notice {
             _ if self.free.branching => (words::BRANCHING.get(lang).to_owned(), Role::Warning),
             _ if self.free.back => {
                 let key = self.scene().keys.label("free");
                 (words::LOOKING_BACK.with(lang, &[&key]), Role::Warning)
             }
-            Said::Nothing if self.free.live && self.free.free.outlook.is_over() => {
+            FreeNotice::Nothing if self.free.live && self.free.free.outlook.is_over() => {
                 let keys = &self.scene().keys;
                 let words = words::ALL_OVER.with(lang, &[&keys.label("back"), &keys.label("restart")]);
                 (words, Role::Warning)
             }
-            Said::Nothing => return Vec::new(),
-            Said::YouChoose => (words::YOU_CHOOSE.get(lang).to_owned(), Role::Warning),
-            Said::Refused(why) => (why.get(lang).to_owned(), Role::Warning),
-            Said::Same(history) => (words::SAME.with(lang, &[&steps(history)]), Role::Good),
-            Said::Differs(history, difference) => {
+            FreeNotice::Nothing => return Vec::new(),
+            FreeNotice::YouChoose => (words::YOU_CHOOSE.get(lang).to_owned(), Role::Warning),
+            FreeNotice::Refused(why) => (why.get(lang).to_owned(), Role::Warning),
+            FreeNotice::Same(history) => (words::SAME.with(lang, &[&steps(history)]), Role::Good),
+            FreeNotice::Differs(history, difference) => {
                 let what = differs(difference, lang);
                 (words::DIFFERS.with(lang, &[&steps(history), &what]), Role::Danger)
             }
-            Said::Stuck(history, why) => {
+            FreeNotice::Stuck(history, why) => {
                 (words::STUCK.with(lang, &[&steps(history), why.get(lang)]), Role::Danger)
             }
         };

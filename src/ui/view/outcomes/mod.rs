@@ -11,11 +11,11 @@ pub use single::{SingleRace, SingleRun};
 
 use histogram::{Row, percent, words_of};
 
-use super::{header, paragraph, prelude::*, strip};
+use super::{header, key_hints, paragraph, prelude::*};
 use crate::{
     clock::ClockKind,
     ui::{
-        keys::Place,
+        keys::KeyScope,
         state::{
             catalogue::CatalogueEntry,
             outcomes::{Exploration, Outcomes, Phase, Source},
@@ -51,11 +51,11 @@ impl OutcomesView<'_> {
         self.context.theme.style(role)
     }
 
-    pub(crate) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> KeyScope {
         match &self.outcomes.source {
-            Source::Races(_) => Place::Races,
-            Source::Exploration(Exploration { walk: Some(_), .. }) => Place::States,
-            Source::Exploration(_) => Place::Exploration,
+            Source::Races(_) => KeyScope::Races,
+            Source::Exploration(Exploration { walk: Some(_), .. }) => KeyScope::States,
+            Source::Exploration(_) => KeyScope::Exploration,
         }
     }
 
@@ -69,7 +69,7 @@ impl OutcomesView<'_> {
     }
 
     pub fn hit(&self, area: Rect, at: (u16, u16)) -> OutcomesHit {
-        if self.place() == Place::States {
+        if self.place() == KeyScope::States {
             return OutcomesHit::Nothing;
         }
         let areas = self.areas(area);
@@ -96,7 +96,7 @@ impl OutcomesView<'_> {
                 ..area
             };
             walk::draw(self, graph, walk, body, buf);
-            strip::draw(self.context, self.place(), &[], areas.hints, buf);
+            key_hints::draw(self.context, self.place(), &[], areas.hints, buf);
             return;
         }
         let summary = self.summary(area.width);
@@ -110,7 +110,7 @@ impl OutcomesView<'_> {
             Source::Races(races) => races::draw(self, races, areas.details, buf),
             Source::Exploration(exploration) => exploration::draw(self, exploration, areas.details, buf),
         }
-        strip::draw(self.context, self.place(), &[], areas.hints, buf);
+        key_hints::draw(self.context, self.place(), &[], areas.hints, buf);
     }
 
     fn rows(&self) -> Vec<Row> {

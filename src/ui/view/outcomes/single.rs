@@ -90,7 +90,7 @@ fn order(exploration: &Exploration, scene: &Scene<'_>, width: u16) -> Vec<Line<'
             tell(why.get(lang), Role::Text);
         }
     }
-    if scene.chart.beats.iter().any(|beat| beat.clash) {
+    if scene.chart.story_marks.iter().any(|mark| mark.overlap_span) {
         let key = scene.keys.label("next-mark");
         tell(&words::GO_TO_VIOLATION.with(lang, &[&key]), Role::Accent);
     }
@@ -130,11 +130,11 @@ impl SingleRace<'_> {
         if let Some(why) = self.why {
             tell(why.get(lang), Role::Text);
         }
-        let clash = scene.chart.beats.iter().any(|beat| beat.clash);
-        if clash && self.outcome.has_too_many_holders() {
+        let overlap_span = scene.chart.story_marks.iter().any(|mark| mark.overlap_span);
+        if overlap_span && self.outcome.has_too_many_holders() {
             let key = scene.keys.label("next-mark");
             tell(&words::GO_TO_VIOLATION.with(lang, &[&key]), Role::Accent);
-        } else if clash {
+        } else if overlap_span {
             tell(words::LATE_REPLY.get(lang), Role::Warning);
         }
         tell(words::NO_STORY.get(lang), Role::Chrome);

@@ -4,7 +4,7 @@ use super::window::Window;
 use crate::{
     log::Reply,
     ui::{
-        chart::sequence::{Message, Passage, Row, RowKind},
+        chart::sequence::{Delivery, Message, Row, RowKind},
         view::{detail, prelude::*, wire},
     },
 };
@@ -55,9 +55,9 @@ impl Arrow {
         let danger = scene.style(Role::Danger);
         let warning = scene.style(Role::Warning);
         let (span, dash, ends, style) = match message {
-            Message::Sent(Passage::Through) => ((left, right), "─", ("─", "▶"), client),
-            Message::Sent(Passage::Held) => ((left, middle), "─", ("─", glyphs::STOPPED), warning),
-            Message::Sent(Passage::Cut) => ((left, middle), "─", ("─", glyphs::CUT), danger),
+            Message::Sent(Delivery::Through) => ((left, right), "─", ("─", "▶"), client),
+            Message::Sent(Delivery::Held) => ((left, middle), "─", ("─", glyphs::STOPPED), warning),
+            Message::Sent(Delivery::Cut) => ((left, middle), "─", ("─", glyphs::CUT), danger),
             Message::Delivered { .. } => ((middle, right), "┄", ("┄", "▶"), client),
             Message::Replied { lost: true } => ((left, middle), "╌", ("╌", glyphs::CUT), danger),
             Message::Replied { lost: false } => ((left, right), "─", ("◀", "─"), client),

@@ -3,26 +3,26 @@
 use ratatui::{layout::Rect, text::Line};
 
 use super::{LessonView, detail, lanes, lesson::inside, selection, sequence, wire};
-use crate::ui::{keys::Pane, state::screen::Lens};
+use crate::ui::{keys::Pane, state::screen::DiagramKind};
 
 impl LessonView<'_> {
     pub fn aside_reach(&self, area: Rect) -> u16 {
-        match self.lens {
-            Lens::Timeline => 0,
-            Lens::Sequence => sequence::aside_reach(&self.scene, inside(self.areas(area).lanes)),
+        match self.diagram {
+            DiagramKind::Timeline => 0,
+            DiagramKind::Sequence => sequence::aside_reach(&self.scene, inside(self.areas(area).lanes)),
         }
     }
 
     pub fn counts_back(&self, pane: Pane) -> bool {
-        pane == Pane::Wire || (pane == Pane::Lanes && self.lens == Lens::Sequence)
+        pane == Pane::Wire || (pane == Pane::Lanes && self.diagram == DiagramKind::Sequence)
     }
 
     /// The event so many places after the chosen one in the pane with the focus; the newest if none is chosen.
     pub fn neighbour(&self, by: i32) -> Option<usize> {
-        let of = match (self.focus, self.lens) {
+        let of = match (self.focus, self.diagram) {
             (Pane::Wire, _) => selection::Order::Wire,
-            (_, Lens::Timeline) => selection::Order::Timeline,
-            (_, Lens::Sequence) => selection::Order::Sequence,
+            (_, DiagramKind::Timeline) => selection::Order::Timeline,
+            (_, DiagramKind::Sequence) => selection::Order::Sequence,
         };
         selection::neighbour(&self.scene, of, by)
     }
@@ -31,9 +31,9 @@ impl LessonView<'_> {
         let areas = self.areas(area);
         let lanes = inside(areas.lanes);
         let scroll = self.scrolls.get(Pane::Lanes);
-        let event = match self.lens {
-            Lens::Timeline => lanes::event_at(&self.scene, scroll, lanes, (x, y)),
-            Lens::Sequence => sequence::event_at(&self.scene, self.view(), lanes, (x, y)),
+        let event = match self.diagram {
+            DiagramKind::Timeline => lanes::event_at(&self.scene, scroll, lanes, (x, y)),
+            DiagramKind::Sequence => sequence::event_at(&self.scene, self.view(), lanes, (x, y)),
         };
         let back = self.scrolls.get(Pane::Wire);
         event.or_else(|| wire::event_at(&self.scene, back, inside(areas.wire), (x, y)))

@@ -17,18 +17,18 @@ const RECOVERY: f64 = 1.05;
 
 /// Holds lesson time back.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Governor {
+pub(crate) struct Throttle {
     /// The highest rate at this moment, of those that the lab can follow.
     share: f64,
 }
 
-impl Default for Governor {
+impl Default for Throttle {
     fn default() -> Self {
         Self { share: 1.0 }
     }
 }
 
-impl Governor {
+impl Throttle {
     /// The speed for the next slice, where `fastest` is what the lab can follow on an idle machine. Never slower
     /// than real time: at that rate servers bear the pauses of a busy machine.
     pub(crate) fn speed(self, wanted: f64, fastest: f64) -> f64 {
@@ -50,27 +50,27 @@ impl Governor {
 mod tests {
     use std::time::Duration;
 
-    use super::{Governor, SLICE};
+    use super::{SLICE, Throttle};
 
     /// The speed in thousandths, which can be compared.
-    fn speed(governor: Governor, wanted: f64) -> String {
-        format!("{:.3}", governor.speed(wanted, 8.0))
+    fn speed(throttle: Throttle, wanted: f64) -> String {
+        format!("{:.3}", throttle.speed(wanted, 8.0))
     }
 
     #[test]
     fn a_starved_machine_slows_time_down_to_real_time_and_an_idle_one_gives_it_back() {
-        let mut governor = Governor::default();
-        assert_eq!(speed(governor, 8.0), "8.000");
-        governor.slept(SLICE, SLICE + Duration::from_millis(60), 8.0);
-        assert_eq!(speed(governor, 8.0), "4.000");
+        let mut throttle = Throttle::default();
+        assert_eq!(speed(throttle, 8.0), "8.000");
+        throttle.slept(SLICE, SLICE + Duration::from_millis(60), 8.0);
+        assert_eq!(speed(throttle, 8.0), "4.000");
         for _ in 0..9 {
-            governor.slept(SLICE, SLICE * 4, 8.0);
+            throttle.slept(SLICE, SLICE * 4, 8.0);
         }
-        assert_eq!(speed(governor, 8.0), "1.000");
-        assert_eq!(speed(governor, 0.25), "0.250", "what the learner wants is never hurried");
+        assert_eq!(speed(throttle, 8.0), "1.000");
+        assert_eq!(speed(throttle, 0.25), "0.250", "what the learner wants is never hurried");
         for _ in 0..60 {
-            governor.slept(SLICE, SLICE, 8.0);
+            throttle.slept(SLICE, SLICE, 8.0);
         }
-        assert_eq!(speed(governor, 8.0), "8.000");
+        assert_eq!(speed(throttle, 8.0), "8.000");
     }
 }

@@ -20,10 +20,11 @@ const WITHOUT_SERVERS: Duration = Duration::from_secs(2);
 /// How long they have then where nobody waits. Real time.
 const AT_ONCE: Duration = Duration::from_millis(100);
 
-static LIVING: Mutex<Living> = Mutex::new(Living { ending: false, directories: Vec::new() });
+static DIRECTORIES: Mutex<LiveDirectories> =
+    Mutex::new(LiveDirectories { ending: false, directories: Vec::new() });
 static GONE: Condvar = Condvar::new();
 
-struct Living {
+struct LiveDirectories {
     /// The program ends, and no lab may begin.
     ending: bool,
     directories: Vec<PathBuf>,
@@ -90,6 +91,6 @@ fn all_gone_within(patience: Duration) -> bool {
     living.directories.is_empty()
 }
 
-fn lock() -> MutexGuard<'static, Living> {
-    LIVING.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock() -> MutexGuard<'static, LiveDirectories> {
+    DIRECTORIES.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Composes a flight out of beats: things that set out together.
+//! Composes a flight out of phases: things that set out together.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -9,14 +9,14 @@ use crate::{
     world::{ServerWorld, World},
 };
 
-/// So many messages of a beat can be followed one by one; more of them are a wave.
+/// So many messages of a phase can be followed one by one; more of them are a wave.
 const FEW: usize = 6;
 /// From so many messages of a crowd on, that one member after another sends and gets, nobody can follow one.
 const SWARM: usize = 24;
 const WAVE: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Beat {
+enum Phase {
     Rest,
     Down,
     Up,
@@ -39,9 +39,9 @@ struct Composer<'a> {
     log: &'a Log,
     wait: Duration,
     flight: Flight,
-    beat: Beat,
+    phase: Phase,
     number: usize,
-    /// When the beat began and when it ends.
+    /// When the phase began and when it ends.
     time: (Duration, Duration),
     /// Its first event and its first hop.
     first: (usize, usize),
@@ -69,7 +69,7 @@ impl<'a> Composer<'a> {
             log,
             wait,
             flight: Flight { from: base.position, begin, ..Flight::default() },
-            beat: Beat::Rest,
+            phase: Phase::Rest,
             number: 0,
             time: (Duration::ZERO, Duration::ZERO),
             first: (base.position, 0),
@@ -113,7 +113,7 @@ impl<'a> Composer<'a> {
 
     fn take(&mut self, index: usize, to: usize) {
         let event = &self.log.events()[index];
-        if matches!(self.beat, Beat::Swarm(end) if index >= end) {
+        if matches!(self.phase, Phase::Swarm(end) if index >= end) {
             self.rest();
         }
         self.pass(event.at);
@@ -129,20 +129,20 @@ impl<'a> Composer<'a> {
             }
             EventKind::Replied { op, actor, reply, .. } => {
                 if let Some(open) = self.open.remove(op) {
-                    if !matches!(self.beat, Beat::Swarm(_)) {
-                        self.begin(Beat::Up, MESSAGE, index);
+                    if !matches!(self.phase, Phase::Swarm(_)) {
+                        self.begin(Phase::Up, MESSAGE, index);
                     }
                     landing = Some(self.time.1);
                     self.reply(index, *actor, &open, reply.is_lost());
                 }
             }
             EventKind::Notified { actor, .. } => {
-                self.begin(Beat::Up, MESSAGE, index);
+                self.begin(Phase::Up, MESSAGE, index);
                 landing = Some(self.time.1);
                 self.hop(Load::Notice, (index, index), Some(*actor), (0.0, 1.0));
             }
             EventKind::Fault(fault) => {
-                self.begin(Beat::Fault, MESSAGE, index);
+                self.begin(Phase::Fault, MESSAGE, index);
                 landing = Some(self.time.0);
                 self.hop(Load::Fault, (index, index), None, (0.0, 1.0));
                 self.fault(fault);
@@ -155,7 +155,7 @@ impl<'a> Composer<'a> {
             _ => {}
         }
         let before = self.flight.landings.last().map_or(Duration::ZERO, |last| last.0);
-        let floor = if self.beat == Beat::Rest { self.time.1 } else { before };
+        let floor = if self.phase == Phase::Rest { self.time.1 } else { before };
         let landing = landing.unwrap_or(floor).max(before);
         self.flight.landings.push((landing, event.at));
     }
@@ -173,30 +173,30 @@ impl<'a> Composer<'a> {
         self.now = self.now.max(at);
     }
 
-    /// From here on things belong to a beat: to the one under way if it is of that kind.
-    fn begin(&mut self, beat: Beat, lasts: Duration, index: usize) {
-        if self.beat == beat {
+    /// From here on things belong to a phase: to the one under way if it is of that kind.
+    fn begin(&mut self, phase: Phase, lasts: Duration, index: usize) {
+        if self.phase == phase {
             return;
         }
         self.rest();
-        self.beat = beat;
+        self.phase = phase;
         self.number += 1;
         self.time = (self.time.1, self.time.1 + lasts);
         self.first = (index, self.flight.hops.len());
     }
 
     fn begin_exchange(&mut self, index: usize, actor: ActorId, to: usize) {
-        if matches!(self.beat, Beat::Swarm(end) if index < end) {
+        if matches!(self.phase, Phase::Swarm(end) if index < end) {
             return;
         }
-        if self.is_crowd(actor) && self.beat != Beat::Down {
+        if self.is_crowd(actor) && self.phase != Phase::Down {
             let (end, messages) = self.crowd_goes_on(index, to);
             if messages >= SWARM {
-                self.begin(Beat::Swarm(end), WAVE, index);
+                self.begin(Phase::Swarm(end), WAVE, index);
                 return;
             }
         }
-        self.begin(Beat::Down, MESSAGE, index);
+        self.begin(Phase::Down, MESSAGE, index);
     }
 
     /// How far a crowd's members send and get one after another, and how many messages that are.
@@ -221,19 +221,19 @@ impl<'a> Composer<'a> {
         (to, messages.min(2 * replies))
     }
 
-    /// The beat under way is over: of many messages one arrives after the other.
+    /// The phase under way is over: of many messages one arrives after the other.
     fn rest(&mut self) {
         let (event, hop) = self.first;
         let hops = self.flight.hops.len() - hop;
-        match self.beat {
-            Beat::Swarm(_) => self.spread(event, hop),
-            Beat::Up if hops > FEW => {
+        match self.phase {
+            Phase::Swarm(_) => self.spread(event, hop),
+            Phase::Up if hops > FEW => {
                 self.time.1 = self.time.0 + WAVE;
                 self.roll(event, hop);
             }
             _ => {}
         }
-        self.beat = Beat::Rest;
+        self.phase = Phase::Rest;
         self.first = (self.flight.from + self.flight.landings.len(), self.flight.hops.len());
     }
 
@@ -293,7 +293,7 @@ impl<'a> Composer<'a> {
             time: self.time,
             way,
             breaks: false,
-            beat: self.number,
+            phase: self.number,
             swarm: false,
         });
     }

@@ -3,11 +3,11 @@
 use super::prelude::*;
 use crate::{
     text::Words,
-    ui::keys::{Hint, Place, TABLE},
+    ui::keys::{Hint, KeyScope, TABLE},
 };
 
 /// As many hints for a place as fit, the most needed first; no actions without keys, and none that are `idle`.
-pub fn hints(context: Context<'_>, place: Place, idle: &[&str], width: u16) -> Line<'static> {
+pub fn hints(context: Context<'_>, place: KeyScope, idle: &[&str], width: u16) -> Line<'static> {
     let mut hints: Vec<(u8, usize, &Hint)> = Vec::new();
     for (n, row) in TABLE.iter().enumerate().filter(|(_, row)| !idle.contains(&row.id)) {
         let here = row.hints.iter().filter(|hint| hint.place == place);
@@ -22,14 +22,14 @@ pub fn hints(context: Context<'_>, place: Place, idle: &[&str], width: u16) -> L
     line(named, context, width)
 }
 
-pub fn draw(context: Context<'_>, place: Place, idle: &[&str], area: Rect, buf: &mut Buffer) {
+pub fn draw(context: Context<'_>, place: KeyScope, idle: &[&str], area: Rect, buf: &mut Buffer) {
     buf.set_line(area.x, area.y, &hints(context, place, idle, area.width), area.width);
 }
 
 /// A sentence for a newcomer, and as many hints as fit beside it.
 pub fn tell(
     context: Context<'_>,
-    (place, idle): (Place, &[&str]),
+    (place, idle): (KeyScope, &[&str]),
     words: &str,
     area: Rect,
     buf: &mut Buffer,

@@ -4,7 +4,7 @@ use std::{ops::ControlFlow, sync::OnceLock, time::Duration};
 
 use super::{
     explore::{Bounds, ExploreError, Explored, OutcomeSeen, Progress, explore},
-    session::{EngineError, RunReport},
+    session::{RunError, RunReport},
 };
 use crate::{
     lab::LabOptions,
@@ -26,7 +26,7 @@ pub async fn prove(
     scenario: &Scenario,
     options: &LabOptions,
     report: &mut RunReport,
-) -> Result<(), EngineError> {
+) -> Result<(), RunError> {
     let Some(expected) = &scenario.variant().explore else { return Ok(()) };
     // A clock that runs on would decide the order.
     if !report.is_controlled() {
@@ -48,13 +48,13 @@ async fn explored(
     scenario: &Scenario,
     options: &LabOptions,
     expected: &Explore,
-) -> Result<Explored, EngineError> {
+) -> Result<Explored, RunError> {
     tried(scenario, options, expected, None).await.map_err(|error| match error {
         ExploreError::Engine(error) => error,
         other => {
             let path = Path::root().key("variants").key(&scenario.variant).key("explore");
             let mistake = Mistake::new(&path, other.to_string());
-            EngineError::Lesson(scenario.loaded.source.place(&mistake))
+            RunError::Lesson(scenario.loaded.source.place(&mistake))
         }
     })
 }

@@ -2,9 +2,9 @@
 //! are defined. It must not decide which language is shown.
 
 use super::{
+    clock_check::ClockProof,
     doctor::{DoctorReport, ProgramReport, ProgramStatus, RoomReport},
     install::InstallPlan,
-    proof::ClockProof,
 };
 use crate::text::Lang;
 

@@ -17,8 +17,8 @@ use super::{
 use crate::text::both;
 
 #[derive(Debug)]
-pub(crate) struct Settled {
-    values: HashMap<String, Known>,
+pub(crate) struct Constants {
+    values: HashMap<String, Constant>,
     /// Names that the program gives other values while it runs.
     changed: BTreeSet<String>,
     /// Names that have been relied on, and where.
@@ -27,7 +27,7 @@ pub(crate) struct Settled {
 
 /// A value that is known, and the names that it came from.
 #[derive(Debug, Clone)]
-pub(crate) struct Known {
+pub(crate) struct Constant {
     value: Value,
     from: BTreeSet<String>,
 }
@@ -43,19 +43,19 @@ pub fn passed(text: String) -> Value {
     figure.map_or_else(|| Value::from(text), Value::from)
 }
 
-impl Settled {
+impl Constants {
     pub(crate) fn new(values: HashMap<String, Value>) -> Self {
-        let mut settled = Self { values: HashMap::new(), changed: BTreeSet::new(), relied_on: Vec::new() };
+        let mut constants = Self { values: HashMap::new(), changed: BTreeSet::new(), relied_on: Vec::new() };
         for (name, value) in values {
-            settled.insert(name, value, BTreeSet::new());
+            constants.insert(name, value, BTreeSet::new());
         }
-        settled
+        constants
     }
 
     fn insert(&mut self, name: String, value: Value, mut from: BTreeSet<String>) {
         if !BUILTINS.contains(&name.as_str()) {
             from.insert(name.clone());
-            self.values.insert(name, Known { value, from });
+            self.values.insert(name, Constant { value, from });
         }
     }
 
@@ -65,7 +65,7 @@ impl Settled {
     }
 
     /// Opens the frame of a `use`, and gives what was known outside. `alone`: nothing of that is seen in it.
-    pub(crate) fn enter(&mut self, with: &[(String, Template)], alone: bool) -> HashMap<String, Known> {
+    pub(crate) fn enter(&mut self, with: &[(String, Template)], alone: bool) -> HashMap<String, Constant> {
         let known: Vec<_> = with.iter().map(|(name, template)| (name.clone(), self.text(template))).collect();
         let outside = self.values.clone();
         if alone {
@@ -80,7 +80,7 @@ impl Settled {
         outside
     }
 
-    pub(crate) fn leave(&mut self, outside: HashMap<String, Known>) {
+    pub(crate) fn leave(&mut self, outside: HashMap<String, Constant>) {
         self.values = outside;
     }
 
@@ -160,8 +160,8 @@ mod tests {
         command.split(' ').map(|word| Template::parse(word).expect("a template")).collect()
     }
 
-    fn settled() -> Settled {
-        Settled::new(HashMap::from([
+    fn constants() -> Constants {
+        Constants::new(HashMap::from([
             ("command".to_owned(), Value::from("GET")),
             ("token".to_owned(), Value::from("GET")),
         ]))
@@ -169,29 +169,29 @@ mod tests {
 
     #[test]
     fn a_parameter_that_stays_is_written_out() {
-        let mut settled = settled();
+        let mut constants = constants();
         let mut words = templates("${command} ${lock}");
-        settled.command(&mut words, &Path::root()).expect("GET is harmless");
+        constants.command(&mut words, &Path::root()).expect("GET is harmless");
         assert!(words[0].names().is_empty() && words[1].names().len() == 1);
-        settled.verify().expect("nothing changes it");
-        settled.changes("command");
-        assert!(settled.verify().expect_err("it changes").message.en.contains("`command`"));
+        constants.verify().expect("nothing changes it");
+        constants.changes("command");
+        assert!(constants.verify().expect_err("it changes").message.en.contains("`command`"));
     }
 
     #[test]
     fn what_a_recipe_is_given_is_known_in_it() {
-        let mut settled = settled();
+        let mut constants = constants();
         let with = [("it".to_owned(), Template::parse("BG${'SAVE'}").expect("a template"))];
-        let outside = settled.enter(&with, true);
-        let mut command = |words: &str| settled.command(&mut templates(words), &Path::root());
+        let outside = constants.enter(&with, true);
+        let mut command = |words: &str| constants.command(&mut templates(words), &Path::root());
         assert!(command("${it}").expect_err("refused").message.en.contains("`BGSAVE`"));
         assert!(command("${command} k").is_err(), "it is not seen in a recipe");
-        settled.leave(outside);
-        settled.command(&mut templates("${command} k"), &Path::root()).expect("it is seen again");
+        constants.leave(outside);
+        constants.command(&mut templates("${command} k"), &Path::root()).expect("it is seen again");
     }
 
     #[test]
     fn a_name_that_every_program_has_is_never_known() {
-        assert!(settled().command(&mut templates("${token} k"), &Path::root()).is_err());
+        assert!(constants().command(&mut templates("${token} k"), &Path::root()).is_err());
     }
 }
