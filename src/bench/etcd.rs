@@ -52,8 +52,8 @@ async fn ask(connection: &mut dyn Connection, call: EtcdCall) -> Result<Value, F
     }
 }
 
-fn number(told: &Value) -> Result<i64, Failed> {
-    told.as_i64().ok_or_else(|| format!("etcd tells no number: {told}").into())
+fn number(value: &Value) -> Result<i64, Failed> {
+    value.as_i64().ok_or_else(|| format!("etcd gives no number: {value}").into())
 }
 
 struct Queue {

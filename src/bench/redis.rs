@@ -50,10 +50,10 @@ impl Node {
         if let Some(notify) = notify {
             let settings = place.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
             place = place.set_redis_settings(settings);
-            let told = Arc::clone(site);
+            let counter = Arc::clone(site);
             config = config.set_push_sender(move |push: PushInfo| -> Result<(), ()> {
                 if push.kind == PushKind::Message {
-                    told.count_notification();
+                    counter.count_notification();
                     notify.notify_one();
                 }
                 Ok(())

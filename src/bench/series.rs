@@ -198,7 +198,7 @@ impl Run {
     }
 
     /// Whoever does not listen any more needs to be told nothing.
-    fn tell(&self, told: SeriesUpdate) {
-        let _ = self.tell.send(told);
+    fn tell(&self, update: SeriesUpdate) {
+        let _ = self.tell.send(update);
     }
 }

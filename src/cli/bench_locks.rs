@@ -230,8 +230,8 @@ impl Follower<'_> {
     async fn follow(mut self, mut series: Measuring) -> Result<(Vec<Row>, bool), Failure> {
         let (mut rows, mut cut) = (Vec::new(), false);
         loop {
-            let told = tokio::select! {
-                told = series.updates.recv() => told,
+            let update = tokio::select! {
+                update = series.updates.recv() => update,
                 _ = interrupted(), if !cut => {
                     interrupt::heard();
                     cut = true;
@@ -240,26 +240,26 @@ impl Follower<'_> {
                     continue;
                 }
             };
-            match told {
+            match update {
                 Some(SeriesUpdate::Measured(row)) => {
                     if self.global.json {
                         print::json(&self.json(&row))?;
                     }
                     rows.push(row);
                 }
-                Some(told) => self.tell(&told),
+                Some(update) => self.tell(&update),
                 None => return Ok((rows, cut)),
             }
         }
     }
 
-    fn tell(&mut self, told: &SeriesUpdate) {
+    fn tell(&mut self, update: &SeriesUpdate) {
         let (lang, locks) = (self.global.lang(), self.locks);
         let place = |lock: usize| {
             let title = locks.get(lock).map_or("", |lock| lock.title.get(lang));
             (title, (lock + 1).to_string(), locks.len().to_string())
         };
-        match told {
+        match update {
             SeriesUpdate::Starts(lock) => {
                 let (title, number, of) = place(*lock);
                 self.meter.show(|_| screen_words::STARTING_SERVERS.with(lang, &[title, &number, &of]));

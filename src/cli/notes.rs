@@ -106,12 +106,12 @@ fn follow(global: &Global) -> Result<u8, Failure> {
 /// A line for every step, until somebody ends it.
 async fn tell_steps() -> Result<u8, Failure> {
     let mut looks = tokio::time::interval(follow::LOOK);
-    let mut told = None;
+    let mut shown = None;
     loop {
         let here = seen().map(|playing| step(&playing));
-        if told.as_ref() != Some(&here) {
+        if shown.as_ref() != Some(&here) {
             print::json(&here.clone().unwrap_or_else(|| json!({"lesson": null})))?;
-            told = Some(here);
+            shown = Some(here);
         }
         tokio::select! {
             signal = interrupt::interrupted() => return Err(Failure::interrupted(signal)),

@@ -182,12 +182,12 @@ fn keep(
 ) -> Result<usize, Failure> {
     let mut kept: Vec<Kept> = Vec::new();
     for run in runs {
-        let (page, told) = class_page(&run, params.clone(), look).map_err(Failure::usage)?;
+        let (page, listed) = class_page(&run, params.clone(), look).map_err(Failure::usage)?;
         let variant = run.entry.variants.get(run.variant).map_or("", |variant| &variant.name);
         let (file, output) = free_name(folder, &format!("{}-{variant}", run.entry.id))?;
         let failed = |error| Failure::of_file(words::NO_PICTURE, &folder.join(&file), &error);
         output.write(|out| out.write_all(page.as_bytes())).map_err(failed)?;
-        kept.push(Kept { file, ..told });
+        kept.push(Kept { file, ..listed });
         let list = class_index(&kept, look);
         let failed = |error| Failure::of_file(words::NO_PICTURE, &folder.join(INDEX), &error);
         index.write(|out| out.write_all(list.as_bytes())).map_err(failed)?;

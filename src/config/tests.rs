@@ -77,8 +77,8 @@ fn mistakes_say_where_they_are_and_what_would_be_right() {
         ("questions = \"no\"\n", "write `true` or `false`, without quotes"),
         ("# 锁\ntheme = \"dark\n", "config.toml:2:"),
     ] {
-        let told = mistake(text);
-        assert!(told.contains(says), "{text}: {told}");
+        let complaints = mistake(text);
+        assert!(complaints.contains(says), "{text}: {complaints}");
     }
 }
 
@@ -95,9 +95,12 @@ fn what_is_wrong_takes_nothing_else_away() {
     assert!(lines.is_sorted(), "{lines:?}");
     assert_eq!(config.keys.label("step"), "j");
     assert_eq!(config.keys.label("back"), "←", "where nothing is right, the default stands");
-    let told = config.summary().expect("mistakes");
-    assert!(told.first.starts_with("config.toml:2:8: there is no language `fr`; write"), "{told:?}");
-    assert_eq!(told.more, 4);
+    let complaints = config.summary().expect("mistakes");
+    assert!(
+        complaints.first.starts_with("config.toml:2:8: there is no language `fr`; write"),
+        "{complaints:?}"
+    );
+    assert_eq!(complaints.more, 4);
 }
 
 proptest::proptest! {

@@ -63,8 +63,8 @@ use crate::server::observe::ObserveError;
 use crate::server::secret::Secret;
 use crate::server::{
     self,
+    boot::BackgroundWork,
     redis::{persistence::lose_unsynced, sentinel},
-    zookeeper::archive::Training,
 };
 
 /// The hidden subcommand that makes this program a client.
@@ -119,7 +119,7 @@ pub struct Lab {
     /// The files that clients lock, where they lock any.
     files: Option<FileLocks>,
     /// What makes the next lab's start faster.
-    _training: Option<Training>,
+    _background: Option<Box<dyn BackgroundWork>>,
     health: ProcessHealth,
     search: Search,
     clock: LessonClock,
@@ -183,7 +183,7 @@ impl Lab {
         let starting = server::start(&boot, kind);
         // One server may wait for another one, which dies or is stopped meanwhile. Boxed: it is large, and everybody's
         // future would be.
-        let Started { servers, helpers, links, training } = tokio::select! {
+        let Started { servers, helpers, links, background } = tokio::select! {
             biased;
             started = starting.boxed() => started?,
             ailment = health.ailing() => return Err(ailment.into()),
@@ -197,7 +197,7 @@ impl Lab {
             servers,
             helpers,
             files: None,
-            _training: training,
+            _background: background,
             health,
             search: options.search.clone(),
             clock,

@@ -106,13 +106,13 @@ impl Lab {
     async fn is_kept_by(&self, server: &crate::server::boot::Server) -> Result<bool, LabError> {
         for _ in 0..TRIES {
             let before = self.clock.now();
-            let told = super::patiently(server, || server.observer.unix_millis()).await;
-            let Some(told) = told.map_err(|error| super::unreadable(server, &error))? else {
+            let seen = super::patiently(server, || server.observer.unix_millis()).await;
+            let Some(seen) = seen.map_err(|error| super::unreadable(server, &error))? else {
                 return Ok(true);
             };
             let after = self.clock.now();
             if after.since(before) < ANSWERS_WITHIN {
-                let time = self.clock.from_unix_millis(told, server.slot.as_ref());
+                let time = self.clock.from_unix_millis(seen, server.slot.as_ref());
                 return Ok(before <= time + ROUNDING && time <= after + ROUNDING);
             }
         }

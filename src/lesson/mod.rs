@@ -1,5 +1,5 @@
 //! Lessons: what an author wrote, checked, and resolved to what a run needs. It must not know how a run is
-//! carried out (the engine), on which servers (the lab) or how it looks (the views).
+//! carried out (`run`), on which servers (the lab) or how it looks (the views).
 
 pub(crate) mod duration;
 pub(crate) mod error;

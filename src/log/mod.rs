@@ -1,7 +1,7 @@
 //! What happened, and nothing else: the append-only list of events that everything downstream reads.
 //!
 //! **Architecture Invariant:** the log is append-only and is the only thing that views, verdicts,
-//! recordings and exports read. It must not know who writes it (the engine) or who reads it (the world,
+//! recordings and exports read. It must not know who writes it (runs) or who reads it (the world,
 //! the views): it names no client process, no server process and no screen.
 
 pub(crate) mod event;

@@ -151,14 +151,14 @@ pub(crate) fn allow_many_files() -> Result<(), LabError> {
 pub fn room_for_threads() -> Result<(), LabError> {
     let mut waiting = Vec::new();
     for _ in 0..THREADS {
-        let (tell, told) = mpsc::channel::<()>();
+        let (sender, receiver) = mpsc::channel::<()>();
         // Until the sender is dropped: all of them are there at once.
-        let started = thread::Builder::new().spawn(move || told.recv());
+        let started = thread::Builder::new().spawn(move || receiver.recv());
         let failed = |source| named(LabError::Spawn { program: "a thread".to_owned(), source });
-        waiting.push((tell, started.map_err(failed)?));
+        waiting.push((sender, started.map_err(failed)?));
     }
-    for (tell, thread) in waiting {
-        drop(tell);
+    for (sender, thread) in waiting {
+        drop(sender);
         let _ = thread.join();
     }
     Ok(())

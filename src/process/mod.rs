@@ -2,7 +2,7 @@
 //! It must not know what the processes do.
 //!
 //! **Architecture Invariants** that are kept here:
-//! - Only `process` and `lab` start, stop or signal processes.
+//! - Only `process`, for `lab`, starts, stops or signals processes.
 //! - Whatever ends Lockstep (quit, panic, SIGTERM, SIGKILL), no process of its own outlives it.
 
 pub(crate) mod child;

@@ -260,9 +260,9 @@ impl Actor {
     }
 
     /// A notification has come. It is taken at once where the actor waits for it.
-    pub(crate) fn notify(&mut self, told: Notification, output: &mut Output) -> Result<(), Failure> {
-        let Notification { server, about, what } = told.clone();
-        self.notifications.push_back(told);
+    pub(crate) fn notify(&mut self, notification: Notification, output: &mut Output) -> Result<(), Failure> {
+        let Notification { server, about, what } = notification.clone();
+        self.notifications.push_back(notification);
         output.events.push(EventKind::Notified { actor: self.id, server, about, what });
         self.take(output).map(drop)
     }
@@ -270,7 +270,7 @@ impl Actor {
     /// Takes the oldest notification that its operation waits for. Says whether there was one.
     fn take(&mut self, output: &mut Output) -> Result<bool, Failure> {
         let State::Taking { operation, from, .. } = &self.state else { return Ok(false) };
-        let found = self.notifications.iter().position(|told| told.is_wanted(from));
+        let found = self.notifications.iter().position(|notification| notification.is_wanted(from));
         let Some(Notification { about, what, .. }) = found.and_then(|n| self.notifications.remove(n)) else {
             return Ok(false);
         };

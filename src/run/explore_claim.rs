@@ -94,7 +94,7 @@ pub(super) fn stuck<'f>(expected: &Explore, found: &'f Explored) -> Option<&'f O
 fn result(expected: &Explore, found: &Explored, moves: usize) -> ClaimResult {
     let (violations, cut, orders) = (found.violations, found.cut, found.orders());
     // What comes after the end of an order that was cut is not known, unless its author is content with that many moves.
-    let told = found.complete && (expected.moves.is_some() || cut == 0);
+    let conclusive = found.complete && (expected.moves.is_some() || cut == 0);
     let mut observed = Text::new(
         format!("{violations} of {orders} orders violate"),
         format!("{orders} 种顺序中有 {violations} 种出错"),
@@ -122,12 +122,12 @@ fn result(expected: &Explore, found: &Explored, moves: usize) -> ClaimResult {
         ExploreExpect::None => (
             "explore: none",
             Text::new("No order of the moves breaks an invariant.", "无论按什么顺序执行，都不会出错。"),
-            if told {
+            if conclusive {
                 Text::new("0 violate", "0 种出错")
             } else {
                 Text::new("0 violate, 0 cut", "0 种出错，0 种截断")
             },
-            violations == 0 && told && unfinished == 0,
+            violations == 0 && conclusive && unfinished == 0,
         ),
         ExploreExpect::Violated => (
             "explore: violated",

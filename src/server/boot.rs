@@ -26,7 +26,6 @@ use crate::process::workspace::Workspace;
 use crate::server::link::Link;
 use crate::server::observe::Observer;
 use crate::server::secret::Secret;
-use crate::server::zookeeper::archive::Training;
 
 /// How long a server may take to answer after its start. Real time: many times what a slow machine needs.
 const READY_WITHIN: Duration = Duration::from_secs(20);
@@ -41,6 +40,9 @@ const BETWEEN_PROBES: Duration = Duration::from_millis(2);
 
 /// How often ports are tried.
 const TRIES: usize = 5;
+
+/// Work for later labs. Dropping it ends it.
+pub(crate) trait BackgroundWork: fmt::Debug + Send + Sync {}
 
 /// Where something listens. Loopback and Unix sockets are all that there is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -130,8 +132,8 @@ pub(crate) struct Started {
     /// Servers that hold nothing to look at, such as Sentinels.
     pub helpers: Vec<Server>,
     pub links: Vec<Link>,
-    /// What makes the next start faster, in the background.
-    pub training: Option<Training>,
+    /// What makes the next start faster.
+    pub background: Option<Box<dyn BackgroundWork>>,
 }
 
 impl From<Vec<Server>> for Started {

@@ -43,11 +43,11 @@ pub(crate) async fn start(boot: &Boot<'_>, lab: LabKind) -> Result<Started, LabE
     let mut all = Started::default();
     // Boxed: each is large.
     let parts = lab.parts().iter().map(|part| start_part(boot, *part).boxed());
-    for Started { servers, helpers, links, training } in try_join_all(parts).await? {
+    for Started { servers, helpers, links, background } in try_join_all(parts).await? {
         all.servers.extend(servers);
         all.helpers.extend(helpers);
         all.links.extend(links);
-        all.training = all.training.or(training);
+        all.background = all.background.or(background);
     }
     Ok(all)
 }

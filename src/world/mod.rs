@@ -1,7 +1,7 @@
 //! What the lesson looked like after the first `n` events.
 //!
 //! **Architecture Invariant:** a [`World`] is a pure function of a prefix of the log. Stepping back folds a
-//! shorter prefix; it touches no server. This module must not know the engine, the lab or the screen.
+//! shorter prefix; it touches no server. This module must not know runs, the lab or the screen.
 
 pub(crate) mod actor;
 pub mod effect;

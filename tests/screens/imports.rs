@@ -67,12 +67,8 @@ const SPLIT: [&str; 2] = ["run", "ui"];
 
 #[test]
 fn imports_go_one_way() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut used: BTreeMap<String, BTreeMap<String, PathBuf>> = BTreeMap::new();
-    let mut files = Vec::new();
-    rust_files(&source, &mut files);
-    for file in files {
-        let module = module_of(file.strip_prefix(&source).expect("it lies in src"));
+    for (file, module) in modules() {
         let Some(from) = folder_of(&module) else { continue };
         let text = fs::read_to_string(&file).expect("it can be read");
         for path in imports(&tokens(&text), &module) {
@@ -103,6 +99,64 @@ fn imports_go_one_way() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Crates that one part of the program alone may know: where the rest would, it asks that part.
+const CRATES: &[(&str, &str)] = &[
+    ("clap", "cli export text"),
+    ("crossterm", "cli export ui"),
+    ("hyper", "teach"),
+    ("minijinja", "lesson program run verdict"),
+    ("mysql_async", "bench server"),
+    ("nucleo_matcher", "ui"),
+    ("qrcode", "teach ui"),
+    ("ratatui", "export ui"),
+    ("rs_fsrs", "ui"),
+    ("serde_yaml", "lesson"),
+    ("zookeeper_client", "bench server"),
+];
+
+#[test]
+fn crates_stay_where_they_belong() {
+    let mut wrong = Vec::new();
+    for (file, module) in modules() {
+        let tokens = tokens(&fs::read_to_string(&file).expect("it can be read"));
+        let named = |name: &str| {
+            tokens.windows(2).enumerate().any(|(at, pair)| {
+                pair == [name, "::"] && (at == 0 || !["::", "{", ","].contains(&tokens[at - 1].as_str()))
+            })
+        };
+        for (name, folders) in CRATES {
+            let folder = module.first().map_or("", String::as_str);
+            if named(name) && !folders.split(' ').any(|known| known == folder) {
+                wrong.push(format!("{} names {name}, which is for {folders}", file.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn products_of_servers_do_not_know_each_other() {
+    const PRODUCTS: [&str; 4] = ["etcd", "mariadb", "redis", "zookeeper"];
+    let mut wrong = Vec::new();
+    for (file, module) in modules() {
+        let [first, of, ..] = &module[..] else { continue };
+        if first != "server" {
+            continue;
+        }
+        let text = fs::read_to_string(&file).expect("it can be read");
+        for path in imports(&tokens(&text), &module) {
+            if let [first, other, ..] = &path[..]
+                && first == "server"
+                && other != of
+                && PRODUCTS.contains(&other.as_str())
+            {
+                wrong.push(format!("{} imports server/{other}", file.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn imports_are_read_as_the_compiler_reads_them() {
     let module: Vec<String> = ["ui", "view", "lesson"].map(str::to_owned).into();
@@ -113,6 +167,15 @@ fn imports_are_read_as_the_compiler_reads_them() {
         imports(&tokens(text), &module).iter().filter_map(|path| folder_of(path)).collect();
     found.dedup();
     assert_eq!(found, ["log", "run/race", "ui/state", "clock"]);
+}
+
+/// The files of `src`, and the module that each is.
+fn modules() -> Vec<(PathBuf, Vec<String>)> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    rust_files(&source, &mut files);
+    let module = |file: &PathBuf| module_of(file.strip_prefix(&source).expect("it lies in src"));
+    files.into_iter().map(|file| (file.clone(), module(&file))).collect()
 }
 
 fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {

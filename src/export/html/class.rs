@@ -25,18 +25,18 @@ pub struct Kept {
     pub file: String,
     pub title: Text,
     /// What came of the run.
-    pub came: Text,
+    pub result: Text,
 }
 
 /// The page of a class's run, and what a list says of it.
 pub fn class_page(run: &KeptRun, params: Params, look: &Look) -> Result<(String, Kept), Text> {
-    let told = run.verdict.clone();
+    let verdict = run.verdict.clone();
     let finished = Finished {
         entry: run.entry.clone(),
         variant: run.variant,
         params,
         log: run.log.clone(),
-        verdict: told.unwrap_or(Verdict { outcome: Outcome::NotShown, claims: Vec::new() }),
+        verdict: verdict.unwrap_or(Verdict { outcome: Outcome::NotShown, claims: Vec::new() }),
     };
     // Whoever left the story has no verdict on it.
     let shown = data::Shown { verdict: run.verdict.as_ref(), ..(&finished).into() };
@@ -51,10 +51,10 @@ pub fn class_page(run: &KeptRun, params: Params, look: &Look) -> Result<(String,
     });
     let breach =
         || run.log.events().iter().rposition(|event| matches!(event.kind, EventKind::Breached { .. }));
-    let told = answers.moves.iter().map(|(event, says)| (*event, says));
-    let told = told.chain(broken.as_ref().and_then(|says| Some((breach()?, says))));
+    let remarks = answers.moves.iter().map(|(event, says)| (*event, says));
+    let remarks = remarks.chain(broken.as_ref().and_then(|says| Some((breach()?, says))));
     if let Some(story) = data["story"].as_array_mut() {
-        story.extend(told.map(|(event, says)| json!({"e": event, "says": says})));
+        story.extend(remarks.map(|(event, says)| json!({"e": event, "says": says})));
         story.sort_by_key(|entry| entry["e"].as_u64());
     }
     let outcome = run
@@ -64,7 +64,7 @@ pub fn class_page(run: &KeptRun, params: Params, look: &Look) -> Result<(String,
     let kept = Kept {
         file: String::new(),
         title: finished.title(),
-        came: broken.or(outcome).unwrap_or_else(|| words::NOT_FINISHED.text(&[])),
+        result: broken.or(outcome).unwrap_or_else(|| words::NOT_FINISHED.text(&[])),
     };
     Ok((printable::lines(&page_of(&finished, data, look)).into_owned(), kept))
 }
@@ -73,10 +73,10 @@ pub fn class_page(run: &KeptRun, params: Params, look: &Look) -> Result<(String,
 pub fn class_index(runs: &[Kept], look: &Look) -> String {
     let lang = look.lang;
     let mut list = String::new();
-    for Kept { file, title, came } in runs {
-        let [file, title, came] = [file, title.get(lang), came.get(lang)].map(escape);
+    for Kept { file, title, result } in runs {
+        let [file, title, result] = [file, title.get(lang), result.get(lang)].map(escape);
         // Writing to a String cannot fail.
-        let _ = writeln!(list, "<li><a href=\"{file}\">{title}</a><br>{came}</li>");
+        let _ = writeln!(list, "<li><a href=\"{file}\">{title}</a><br>{result}</li>");
     }
     let style = "body { max-width: 44rem } li { margin: .8em 0 }";
     document(
@@ -112,13 +112,13 @@ mod tests {
                 broken: Some(broken),
             },
         };
-        let (page, told) = class_page(&kept, run.params.clone(), &Look::default()).expect("a page");
+        let (page, kept) = class_page(&kept, run.params.clone(), &Look::default()).expect("a page");
         for words in [r#""votes":{"3":[1,20]}"#, r#""verdict":null"#, "The class chose (20 of 21)"] {
             assert!(page.contains(words), "{words}");
         }
         assert!(!page.contains("A </script>"), "text, not markup");
-        assert!(told.came.en.starts_with("BROKEN BY THIS CLASS IN 7 MOVES: A "), "{:?}", told.came);
-        let index = class_index(&[Kept { file: "01-a.html".to_owned(), ..told }], &Look::default());
+        assert!(kept.result.en.starts_with("BROKEN BY THIS CLASS IN 7 MOVES: A "), "{:?}", kept.result);
+        let index = class_index(&[Kept { file: "01-a.html".to_owned(), ..kept }], &Look::default());
         assert!(index.contains("<a href=\"01-a.html\">") && !index.contains("</script>"), "{index}");
     }
 }

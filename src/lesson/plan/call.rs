@@ -126,8 +126,8 @@ impl PlannedCall {
     pub(crate) fn fingerprint(&self) -> serde_json::Value {
         // What calls have got since is said only where it is given: recordings outlive that.
         let given = |flag: &&str| self.flags.iter().any(|given| given == flag);
-        let told = self.form.flags.iter().filter(|flag| !["-c", "-t"].contains(*flag) || given(flag));
-        let flags = told.map(|flag| json!(given(flag)));
+        let stated = self.form.flags.iter().filter(|flag| !["-c", "-t"].contains(*flag) || given(flag));
+        let flags = stated.map(|flag| json!(given(flag)));
         let count = if self.name == "delete" { self.operands.len() } else { self.form.operands.len() };
         let operands = (0..count).map(|n| json!(self.operands.get(n)));
         [json!(self.name)].into_iter().chain(flags).chain(operands).collect()

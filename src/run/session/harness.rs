@@ -458,7 +458,7 @@ impl Attached<'_> {
         let failed = |source| LabError::Link { link: format!("{name}->{server}"), source };
         let (listener, address) = gate::listen().await.map_err(failed)?;
         let (process, output, threads) = lab.spawn_program(name, exec, address)?;
-        let (tell, mut told) = mpsc::unbounded_channel();
+        let (tell, mut receiver) = mpsc::unbounded_channel();
         let program = Program {
             actor,
             threads,
@@ -471,7 +471,7 @@ impl Attached<'_> {
         };
         let gate = Gate::open(listener, program, tell).map_err(failed)?;
         tokio::spawn(async move {
-            while let Some(response) = told.recv().await {
+            while let Some(response) = receiver.recv().await {
                 if sender.send(Arrived::Response(n, response)).is_err() {
                     return;
                 }

@@ -50,18 +50,18 @@ fn start(scenario: Scenario, options: LabOptions, seed: u64, past: Option<Log>) 
 fn report_stopped_processes(health: ProcessHealth, tell: UnboundedSender<Update>) -> JoinSet<()> {
     let mut watcher = JoinSet::new();
     watcher.spawn(async move {
-        let (mut chart, mut told) = (ProblemTracker::default(), None);
+        let (mut tracker, mut reported) = (ProblemTracker::default(), None);
         loop {
             tokio::time::sleep(LOOK).await;
             let stopped = |ailment: &ProcessProblem| matches!(ailment, ProcessProblem::Stopped { .. });
-            let news = chart.look(&health).filter(stopped);
+            let news = tracker.look(&health).filter(stopped);
             // Sent again each second: the message says for how long.
             let news = news.map(|ailment| RunError::from(ailment).text());
-            if news != told {
+            if news != reported {
                 if tell.send(Update::Silent(news.clone())).is_err() {
                     return;
                 }
-                told = news;
+                reported = news;
             }
         }
     });
@@ -105,9 +105,9 @@ impl Driver {
     /// Repeats what was done in another run. `None` when nobody listens any more.
     async fn replay_past(&mut self, director: &mut Director, past: &Log) -> Result<Option<()>, RunError> {
         let mut refused = None;
-        for deed in past.history(past.len()) {
+        for entry in past.history(past.len()) {
             let repeated = async {
-                match deed {
+                match entry {
                     HistoryEntry::Line => director.step().await.map(Ok),
                     HistoryEntry::Choice(choice) => director.choose(&choice).await,
                 }

@@ -152,15 +152,15 @@ impl Director {
                 None => Ok(()),
             },
             Arrived::Response(_, Response::Session { actor, server, session }) => {
-                let server = self.server_told(actor, &server);
+                let server = self.notifying_server(actor, &server);
                 self.sessions.insert((actor, server.clone()), session);
                 self.recorder.record(EventKind::Session { actor, server, session });
                 Ok(())
             }
             Arrived::Response(_, Response::Notified { actor, server, about, what }) => {
-                let server = self.server_told(actor, &server);
-                let told = Notification { server, about, what };
-                self.step_actors(path, |actors, output| actors[actor].notify(told, output)).map(drop)
+                let server = self.notifying_server(actor, &server);
+                let notification = Notification { server, about, what };
+                self.step_actors(path, |actors, output| actors[actor].notify(notification, output)).map(drop)
             }
             Arrived::Response(_, Response::Said { actor, line }) => self
                 .step_actors(path, |actors, output| {
@@ -179,8 +179,8 @@ impl Director {
     }
 
     /// The server that told an actor something: of an ensemble the one that it is connected to.
-    fn server_told(&self, actor: ActorId, told: &str) -> String {
-        self.harness.server_of(actor, Some(told)).to_owned()
+    fn notifying_server(&self, actor: ActorId, named: &str) -> String {
+        self.harness.server_of(actor, Some(named)).to_owned()
     }
 
     pub(crate) fn done(&mut self, op: OpId, reply: &Reply, path: &Path) -> Result<(), RunError> {

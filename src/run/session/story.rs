@@ -32,16 +32,16 @@ pub async fn run_story(scenario: &Scenario, options: &LabOptions, seed: u64) -> 
     let (_set_tempo, tempo) = watch::channel(Tempo::Jump);
     let mut director = Director::set_up(scenario.clone(), options, seed, tempo, None).await?;
     let health = director.harness.lab.health();
-    let told = supervised(&health, async {
+    let outcome = supervised(&health, async {
         while !director.ended() {
             director.step().await?;
         }
         Ok(())
     });
-    let told = Box::pin(told).await;
+    let outcome = Box::pin(outcome).await;
     let wall_clock = director.harness.lab.wall_clock().cloned();
     let log = director.tear_down().await;
-    told?;
+    outcome?;
     Ok(RunReport { wall_clock, ..RunReport::of(scenario, log, began) })
 }
 

@@ -220,7 +220,7 @@ impl Director {
         path: &Path,
     ) -> Result<bool, RunError> {
         self.must_be_affordable(target, path)?;
-        let mut told = None;
+        let mut reported = None;
         loop {
             if self.harness.lab.let_through(self.clock.now()).await {
                 self.await_delayed(path).await?;
@@ -237,10 +237,10 @@ impl Director {
                 return Ok(false);
             }
             let tempo = *self.tempo.borrow_and_update();
-            if matches!(tempo, Tempo::Watch(_)) && told != Some(tempo) {
+            if matches!(tempo, Tempo::Watch(_)) && reported != Some(tempo) {
                 self.recorder.publish_time_runs();
             }
-            told = Some(tempo);
+            reported = Some(tempo);
             let speed = match tempo {
                 Tempo::Jump if self.limits.jump || self.leaps(left) => {
                     self.clock.jump(left)?;

@@ -220,23 +220,23 @@ fn understand(call: &EtcdCall, answer: &Json) -> Reply {
 }
 
 /// A key as the server tells of it.
-pub(super) fn key(told: &Json) -> Json {
+pub(super) fn key(value: &Json) -> Json {
     json!({
-        "key": text(&told["key"]),
-        "value": text(&told["value"]),
-        "create_revision": number(&told["create_revision"]),
-        "mod_revision": number(&told["mod_revision"]),
-        "lease": Some(number(&told["lease"])).filter(|lease| *lease != 0),
+        "key": text(&value["key"]),
+        "value": text(&value["value"]),
+        "create_revision": number(&value["create_revision"]),
+        "mod_revision": number(&value["mod_revision"]),
+        "lease": Some(number(&value["lease"])).filter(|lease| *lease != 0),
     })
 }
 
 /// Large numbers are texts in the gateway's JSON, and zeros are left out.
-pub(super) fn number(told: &Json) -> i64 {
-    told.as_i64().or_else(|| told.as_str()?.parse().ok()).unwrap_or(0)
+pub(super) fn number(value: &Json) -> i64 {
+    value.as_i64().or_else(|| value.as_str()?.parse().ok()).unwrap_or(0)
 }
 
-fn text(told: &Json) -> String {
-    let bytes = told.as_str().and_then(|text| BASE64_STANDARD.decode(text).ok()).unwrap_or_default();
+fn text(value: &Json) -> String {
+    let bytes = value.as_str().and_then(|text| BASE64_STANDARD.decode(text).ok()).unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 

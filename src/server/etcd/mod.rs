@@ -128,12 +128,12 @@ impl Member {
 /// Has the last member lead, whoever was elected. Answers when all know it.
 async fn led_by_last(members: &[Member]) -> Option<()> {
     let observers: Vec<EtcdObserver> = members.iter().map(Member::observer).collect();
-    let told = try_join_all(observers.iter().map(EtcdObserver::status)).await.ok()?;
-    let last = &told.last()?.id;
-    if told.iter().all(|status| status.leader == *last) {
+    let statuses = try_join_all(observers.iter().map(EtcdObserver::status)).await.ok()?;
+    let last = &statuses.last()?.id;
+    if statuses.iter().all(|status| status.leader == *last) {
         return Some(());
     }
-    let leader = told.iter().position(|status| status.leader == status.id)?;
+    let leader = statuses.iter().position(|status| status.leader == status.id)?;
     observers[leader].hand_over_to(last).await.ok()?;
     None
 }

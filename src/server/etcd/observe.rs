@@ -63,7 +63,7 @@ impl EtcdObserver {
 
     pub(super) async fn status(&self) -> Result<Status, ObserveError> {
         let status = self.ask("maintenance/status", &json!({})).await?;
-        let text = |told: &Json| told.as_str().unwrap_or("0").to_owned();
+        let text = |json: &Json| json.as_str().unwrap_or("0").to_owned();
         Ok(Status {
             version: status["version"].as_str().map(str::to_owned),
             id: text(&status["header"]["member_id"]),
@@ -103,15 +103,15 @@ impl EtcdObserver {
         let mut range = everything();
         range["serializable"] = by_itself.into();
         let answer = self.ask("kv/range", &range).await?;
-        let told = answer["kvs"].as_array().into_iter().flatten().map(key);
-        let keys = told.map(|told| {
+        let pairs = answer["kvs"].as_array().into_iter().flatten().map(key);
+        let keys = pairs.map(|json| {
             let state = EtcdKey {
-                value: told["value"].as_str().unwrap_or_default().to_owned(),
-                create_revision: told["create_revision"].as_i64().unwrap_or(0),
-                mod_revision: told["mod_revision"].as_i64().unwrap_or(0),
-                lease: told["lease"].as_i64(),
+                value: json["value"].as_str().unwrap_or_default().to_owned(),
+                create_revision: json["create_revision"].as_i64().unwrap_or(0),
+                mod_revision: json["mod_revision"].as_i64().unwrap_or(0),
+                lease: json["lease"].as_i64(),
             };
-            (told["key"].as_str().unwrap_or_default().to_owned(), state)
+            (json["key"].as_str().unwrap_or_default().to_owned(), state)
         });
         Ok((keys.collect(), number(&answer["header"]["revision"])))
     }

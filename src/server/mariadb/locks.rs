@@ -175,8 +175,8 @@ Record lock, heap no 2 PHYSICAL RECORD: n_fields 5; compact format; info bits 0
     fn holders_and_waiters_are_told_apart() {
         let locks = read(STATUS);
         let on_rows = locks.iter().filter(|lock| !lock.key.is_empty());
-        let told: Vec<_> = on_rows.map(|lock| (lock.session, lock.waits, lock.key.concat())).collect();
-        assert_eq!(told, [(5, true, vec![0x80, 0, 0, 1]), (4, false, vec![0x80, 0, 0, 1])]);
+        let found: Vec<_> = on_rows.map(|lock| (lock.session, lock.waits, lock.key.concat())).collect();
+        assert_eq!(found, [(5, true, vec![0x80, 0, 0, 1]), (4, false, vec![0x80, 0, 0, 1])]);
         let transaction = |session, waits_for| Transaction { session, waits_for };
         assert_eq!(transactions(STATUS, &locks), [transaction(4, vec![]), transaction(5, vec![4])]);
         assert_eq!(waiting(STATUS).collect::<Vec<_>>(), [5]);

@@ -21,7 +21,7 @@ use crate::{
     files,
     process::{Exit, LabError, Process, programs::Search, spawner},
     server::{
-        boot::{Boot, free_port, ready},
+        boot::{BackgroundWork, Boot, free_port, ready},
         connection::ServerAddress,
         observe::Observer,
         zookeeper::session,
@@ -104,6 +104,8 @@ pub(crate) struct Training {
     _work: JoinSet<()>,
     process: Arc<Process>,
 }
+
+impl BackgroundWork for Training {}
 
 impl Training {
     /// It runs on the machine's clock, for a lesson may be paused meanwhile, and as an ensemble of one, which loads what a

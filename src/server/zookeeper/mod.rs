@@ -20,7 +20,9 @@ use crate::clock::Rate;
 use crate::lesson::Topology;
 use crate::log::Product;
 use crate::process::{error::LabError, workspace::Workspace};
-use crate::server::boot::{Boot, Endpoint, Launch, Server, Started, free_port, on_free_ports, ready};
+use crate::server::boot::{
+    BackgroundWork, Boot, Endpoint, Launch, Server, Started, free_port, on_free_ports, ready,
+};
 use crate::server::link::BACKLOG;
 use crate::server::zookeeper::archive::Archive;
 use crate::server::zookeeper::four_letters::ask;
@@ -67,7 +69,8 @@ pub(crate) async fn start(boot: &Boot<'_>, topology: &Topology) -> Result<Starte
         started => started?,
     };
     let training = archive.and_then(|archive| archive.make(boot, &java));
-    Ok(Started { servers, training, ..Started::default() })
+    let background = training.map(|training| Box::new(training) as Box<dyn BackgroundWork>);
+    Ok(Started { servers, background, ..Started::default() })
 }
 
 async fn start_all(boot: &Boot<'_>, java: &Java, topology: &Topology) -> Result<Vec<Server>, LabError> {

@@ -230,8 +230,8 @@ async fn next_update<R: Runs>(app: &mut App<R>) -> Message {
         }
         Some(update) = OptionFuture::from(session.map(|session| session.updates.recv())) => Message::Run(update),
         Some(update) = OptionFuture::from(batch.map(|batch| batch.updates.recv())) => Message::Batch(update),
-        Some(told) = OptionFuture::from(measuring.map(|measuring| measuring.updates.recv())) => {
-            Message::Measured(told)
+        Some(update) = OptionFuture::from(measuring.map(|measuring| measuring.updates.recv())) => {
+            Message::Measured(update)
         }
         else => std::future::pending().await,
     }

@@ -466,9 +466,9 @@ impl<R: Runs> App<R> {
                 // Behind a single race they go on unseen.
                 matches!(self.mode, Mode::Outcomes(_))
             }
-            Message::Measured(told) => {
+            Message::Measured(update) => {
                 if let Some(measurement) = &mut self.measurement {
-                    measurement.receive(told);
+                    measurement.receive(update);
                 }
                 matches!(self.overlay, Overlay::Measured(_))
             }

@@ -432,11 +432,10 @@ impl Chart {
             }
             _ => None,
         };
-        let told = of(index);
-        let same = self
-            .wire
-            .last()
-            .is_some_and(|row| row.event >= self.state.step && told.is_some() && of(row.event) == told);
+        let notification = of(index);
+        let same = self.wire.last().is_some_and(|row| {
+            row.event >= self.state.step && notification.is_some() && of(row.event) == notification
+        });
         match self.wire.last_mut() {
             Some(row) if same => row.count += 1,
             _ => self.wire.push(WireRow::new(index)),

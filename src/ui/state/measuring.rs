@@ -28,8 +28,8 @@ impl Measurement {
     }
 
     /// Takes in what is told; its end, where nothing is.
-    pub fn receive(&mut self, told: Option<SeriesUpdate>) {
-        match told {
+    pub fn receive(&mut self, update: Option<SeriesUpdate>) {
+        match update {
             Some(SeriesUpdate::Starts(lock)) => (self.at, self.turns) = (lock, None),
             Some(SeriesUpdate::Turns { lock, seen, wanted }) => {
                 (self.at, self.turns) = (lock, Some((seen, wanted)));

@@ -76,11 +76,11 @@ fn draw_members(scene: &Scene<'_>, plot: &Plot, band: &Band, area: Rect, buf: &m
     let mut lit = vec![false; band.members.len()];
     let step =
         scene.log.events().get(scene.chart.moved_since(scene.log, position)..position).unwrap_or_default();
-    let told = step.iter().filter_map(|event| match event.kind {
+    let recipients = step.iter().filter_map(|event| match event.kind {
         EventKind::Notified { actor, .. } => band.members.binary_search(&actor).ok(),
         _ => None,
     });
-    told.for_each(|member| lit[member] = true);
+    recipients.for_each(|member| lit[member] = true);
     for (member, lit) in band.members.iter().zip(&mut lit) {
         let actor = scene.world.actor(*member);
         *lit |= actor.is_some_and(|actor| actor.beliefs.values().any(|belief| belief.holds()));

@@ -215,8 +215,8 @@ pub fn sentence(scene: &Scene<'_>) -> Option<String> {
     let position = scene.world.position;
     let is_news = |event: usize| {
         let since = scene.log.events().get(event..position).unwrap_or_default();
-        let told = since.iter().any(|event| matches!(event.kind, EventKind::Say { .. }));
-        !told && event >= scene.chart.step_begun(position)
+        let narrated = since.iter().any(|event| matches!(event.kind, EventKind::Say { .. }));
+        !narrated && event >= scene.chart.step_begun(position)
     };
     if let Some(Alarm::Broken(says, event)) = scene.alarm() {
         return is_news(event).then(|| says.get(scene.lang).to_owned());

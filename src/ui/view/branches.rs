@@ -60,12 +60,12 @@ fn line(view: &LessonView<'_>, row: &BranchRow<'_>, chosen: bool, width: usize) 
 /// What was done in a run after the first `shared` deeds: `A.check → B.check → +1.0s`.
 fn summary(log: &Log, shared: usize, lang: Lang) -> String {
     let history = log.history(log.len());
-    let lines = history.iter().skip(shared).filter(|deed| **deed == HistoryEntry::Line).count();
+    let lines = history.iter().skip(shared).filter(|entry| **entry == HistoryEntry::Line).count();
     let mut parts = Vec::new();
     if lines > 0 {
         parts.push(words::STORY_LINES.with(lang, &[&lines.to_string()]));
     }
-    let story = history.iter().filter(|deed| **deed == HistoryEntry::Line).count();
+    let story = history.iter().filter(|entry| **entry == HistoryEntry::Line).count();
     let choices = choices(log, lang);
     parts.extend(choices.into_iter().skip(shared.saturating_sub(story)));
     if parts.is_empty() {

@@ -49,7 +49,7 @@ impl KataView<'_> {
         if self.board.failure.as_ref().is_none_or(|failure| failure.order.is_none()) {
             idle.push("open-failure");
         }
-        let told = match &self.board.notice {
+        let message = match &self.board.notice {
             Some(notice) => Some(notice.get(lang).to_owned()),
             None if self.board.is_solved() => {
                 idle.extend(["hint", "next-exercise", "previous-exercise"]);
@@ -57,7 +57,7 @@ impl KataView<'_> {
             }
             None => None,
         };
-        match told {
+        match message {
             Some(words) => key_hints::tell(self.context, (KeyScope::Kata, &idle), &words, foot, buf),
             None => key_hints::draw(self.context, KeyScope::Kata, &idle, foot, buf),
         }

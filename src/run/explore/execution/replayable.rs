@@ -127,11 +127,11 @@ mod tests {
         let script = |source: &str, args: &str| {
             replayable_script(source, script::calls(source).as_deref(), &[args.to_owned()], false)
         };
-        let told = |source: &str| replayable_script(source, script::calls(source).as_deref(), &[], true);
+        let judged = |source: &str| replayable_script(source, script::calls(source).as_deref(), &[], true);
         assert!(replayable("TIME", &words("TIME"), true).is_ok());
-        assert!(told("return redis.call('TIME')[1]").is_ok());
-        assert!(told("local c = redis.call return c('TIME')").is_ok());
-        assert!(told("local c = redis.call return c('RANDOMKEY')").is_err());
+        assert!(judged("return redis.call('TIME')[1]").is_ok());
+        assert!(judged("local c = redis.call return c('TIME')").is_ok());
+        assert!(judged("local c = redis.call return c('RANDOMKEY')").is_err());
         assert!(script("return redis.call('TIME')[1]", "").is_err());
         assert!(script("local c = redis.call return c('TIME')", "").is_err());
         assert!(script("return redis.call(ARGV[1])", "time").is_err());

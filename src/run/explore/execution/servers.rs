@@ -568,8 +568,8 @@ type Counts = HashMap<String, u64>;
 
 /// Reads `cmdstat_object|encoding:calls=1,usec=2,…`.
 fn counts(answer: Answer) -> Counts {
-    let Reply::Value(told) = answer.into_reply() else { return Counts::new() };
-    let lines = told.as_str().unwrap_or_default().lines();
+    let Reply::Value(counts) = answer.into_reply() else { return Counts::new() };
+    let lines = counts.as_str().unwrap_or_default().lines();
     let each = lines.filter_map(|line| {
         let (name, rest) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
         let name = name.split('|').next()?.to_ascii_uppercase();

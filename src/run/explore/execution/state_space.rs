@@ -263,10 +263,10 @@ impl<'x> CollapsedStates<'x> {
         let program = actor.program();
         let live = self.live.entry(Arc::as_ptr(program)).or_insert_with(|| LiveNames::of(program));
         let waits = Some(transactions).filter(|transactions| !transactions.is_empty() && !actor.is_over());
-        let told = |bounded| format!("{} {waits:?}", actor.local_state(live, bounded));
-        let (local, new) = self.locals.insert_full(told(true));
+        let describe = |bounded| format!("{} {waits:?}", actor.local_state(live, bounded));
+        let (local, new) = self.locals.insert_full(describe(true));
         if new {
-            self.loops.push(id(self.unbounded.insert_full(told(false)).0));
+            self.loops.push(id(self.unbounded.insert_full(describe(false)).0));
             self.actors.push(vec![None; self.explorer.scenario.actors.len()]);
         }
         self.actors[local][n].get_or_insert_with(|| (Arc::clone(actor), transactions.clone()));

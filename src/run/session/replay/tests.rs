@@ -48,12 +48,12 @@ impl Session {
 
     /// What one step tells: how many events, whether there is a verdict, whether the story is over.
     async fn stepped(&mut self) -> (usize, bool, bool) {
-        let (mut told, mut judged) = (0, false);
+        let (mut events, mut judged) = (0, false);
         loop {
             match self.next().await {
-                Update::Events(events) => told += events.len(),
+                Update::Events(new) => events += new.len(),
                 Update::Verdict(_) => judged = true,
-                Update::Stepped { ended } => return (told, judged, ended),
+                Update::Stepped { ended } => return (events, judged, ended),
                 _ => {}
             }
         }

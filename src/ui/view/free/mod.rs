@@ -182,15 +182,15 @@ impl<'a> FreePane<'_, 'a> {
         let next = prospect.and_then(|prospect| prospect.next.as_ref()).filter(|_| ahead);
         let (label, wire) = next.map_or(("", ""), |next| (next.label.as_str(), next.wire.as_str()));
         let server = next.map(|next| next.server.as_str()).filter(|server| !server.is_empty());
-        let told = if self.in_program { "" } else { label };
+        let shown = if self.in_program { "" } else { label };
         let status = match blocked {
             None if !ahead => self.went_on(actor, prospect).unwrap_or_default(),
             None => match server {
-                Some(PRIMARY) => format!("{told}  {wire}  → {}", words::PRIMARY.get(lang)),
+                Some(PRIMARY) => format!("{shown}  {wire}  → {}", words::PRIMARY.get(lang)),
                 // Where there is one server, it goes without saying.
-                Some(server) if scene.world.servers.len() > 1 => format!("{told}  {wire}  → {server}"),
-                Some(_) => format!("{told}  {wire}"),
-                None => format!("{told}  {}", words::WOULD_TAKE.with(lang, &[wire])),
+                Some(server) if scene.world.servers.len() > 1 => format!("{shown}  {wire}  → {server}"),
+                Some(_) => format!("{shown}  {wire}"),
+                None => format!("{shown}  {}", words::WOULD_TAKE.with(lang, &[wire])),
             },
             Some(Blocked::Waits { until }) => words::WAITS_UNTIL.with(lang, &[label, &time::moment(until)]),
             Some(Blocked::Unanswered) => words::UNANSWERED.with(lang, &[wire]),
