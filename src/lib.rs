@@ -17,6 +17,7 @@ pub mod log;
 pub mod printable;
 pub(crate) mod process;
 pub(crate) mod program;
+pub(crate) mod random;
 pub mod recording;
 pub mod run;
 pub(crate) mod server;

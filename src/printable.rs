@@ -30,6 +30,11 @@ pub fn is_harmless(c: char) -> bool {
         | '\u{e0000}'..='\u{e007f}')
 }
 
+/// The text as HTML and SVG write it, in an element or in quotes.
+pub fn html(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
 /// The text on one line, with a stand-in for every harmful character.
 pub fn line(text: &str) -> Cow<'_, str> {
     replaced(text, is_harmless)

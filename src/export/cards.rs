@@ -60,8 +60,8 @@ fn field(words: &str) -> String {
 }
 
 fn html(words: &str) -> String {
-    let escaped = printable::lines(words).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    let escaped = escaped.replace('"', "&quot;").replace('\t', " ").trim().replace('\n', "<br>");
+    let escaped = printable::html(&printable::lines(words));
+    let escaped = escaped.replace('\t', " ").trim().replace('\n', "<br>");
     let parts = escaped.split('`').enumerate();
     parts.map(|(n, part)| if n % 2 == 1 { format!("<code>{part}</code>") } else { part.to_owned() }).collect()
 }

@@ -129,7 +129,7 @@ impl Facts {
             Some(Observed::Redis(keyspace)) => keyspace.keys.get(name),
             _ => None,
         });
-        key.filter(|key| key.expires_at.is_none_or(|end| end >= self.world.now))
+        key.filter(|key| !key.is_expired(self.world.now))
     }
 
     /// What a server that lives said last that it is.

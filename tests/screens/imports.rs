@@ -11,6 +11,7 @@ const FOLDERS: &[(&str, &str)] = &[
     ("clock", ""),
     ("files", ""),
     ("printable", ""),
+    ("random", ""),
     ("signals", ""),
     ("text", ""),
     ("log", "clock text"),
@@ -24,7 +25,7 @@ const FOLDERS: &[(&str, &str)] = &[
     ("bench", "lab lesson log server text"),
     ("recording", "clock files lesson log printable verdict"),
     ("program", "client clock lesson log"),
-    ("run/session", "client clock lab lesson log program text verdict"),
+    ("run/session", "client clock lab lesson log program random text verdict"),
     ("run/race", "clock lab lesson log program run/session text world"),
     ("run/explore", "client clock lab lesson log program run/race run/session text verdict world"),
     ("run", "bench lab lesson log recording run/explore run/race run/session text verdict"),
@@ -35,7 +36,7 @@ const FOLDERS: &[(&str, &str)] = &[
     ("ui/flight", "clock log world"),
     (
         "ui/state",
-        "bench clock files lesson log run run/explore run/race run/session text ui/chart ui/flight \
+        "bench clock files lesson log random run run/explore run/race run/session text ui/chart ui/flight \
          ui/keys verdict world",
     ),
     (

@@ -54,10 +54,5 @@ fn page_of(run: &Finished, mut data: Value, look: &Look) -> String {
 }
 
 pub(super) fn escape(words: &str) -> String {
-    words
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-        .replace('{', "&#123;")
+    printable::html(words).replace('{', "&#123;")
 }

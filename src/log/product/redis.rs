@@ -155,6 +155,14 @@ pub struct KeyState {
     pub expires_at: Option<LessonTime>,
 }
 
+impl KeyState {
+    /// Whether it has expired. In the millisecond in which its TTL ends a server still has it (`keyIsExpired` in Redis'
+    /// `db.c`).
+    pub fn is_expired(&self, now: LessonTime) -> bool {
+        self.expires_at.is_some_and(|end| now > end)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyValue {

@@ -173,7 +173,7 @@ fn value(world: &World, key: &str, server: Option<&str>) -> Option<String> {
             other => return other.entry(key).map(|entry| entry.text().into_owned()),
         };
         let state = keyspace.keys.get(key)?;
-        if state.expires_at.is_some_and(|end| end < world.now) {
+        if state.is_expired(world.now) {
             return None;
         }
         Some(match &state.value {

@@ -1,5 +1,7 @@
 //! Who starts when in a race, drawn from a seed: all else is up to the machine.
 
+use crate::random::SplitMix64;
+
 /// Who starts in which order, and after how many replies to those who started before.
 ///
 /// A spread is drawn first, from none (all start at once) to so wide that most are over before the last one
@@ -13,15 +15,12 @@ pub(crate) struct StartOrder {
 impl StartOrder {
     /// Draws a start for each of so many actors.
     pub(crate) fn draw(actors: usize, seed: u64) -> Self {
-        let mut dice = Dice(seed);
-        let spread = dice.below(2 * actors + 1);
+        let mut random = SplitMix64::new(seed);
+        let spread = random.below(2 * actors + 1);
         let mut order: Vec<usize> = (0..actors).collect();
-        // Fisher and Yates.
-        for n in (1..actors).rev() {
-            order.swap(n, dice.below(n + 1));
-        }
+        random.shuffle(&mut order);
         let mut starts: Vec<(usize, usize)> =
-            order.into_iter().map(|actor| (dice.below(spread + 1), actor)).collect();
+            order.into_iter().map(|actor| (random.below(spread + 1), actor)).collect();
         starts.sort_by_key(|(after, _)| *after);
         Self { starts }
     }
@@ -39,22 +38,6 @@ impl StartOrder {
             *after = replies;
         }
         next.is_some()
-    }
-}
-
-/// A pseudorandom generator: `SplitMix64` (Steele, Lea, Flood, "Fast
-/// Splittable Pseudorandom Number Generators", 2014).
-struct Dice(u64);
-
-impl Dice {
-    /// A number from 0 to just below `bound`. The bias of the remainder is far below what anybody counts.
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^= x >> 31;
-        usize::try_from(x % (bound.max(1) as u64)).unwrap_or(0)
     }
 }
 

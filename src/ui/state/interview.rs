@@ -9,7 +9,10 @@ use super::{
     catalogue::{Catalogue, CatalogueEntry},
     reviews::{Grade, Reviews, due},
 };
-use crate::lesson::{Card, Track};
+use crate::{
+    lesson::{Card, Track},
+    random::SplitMix64,
+};
 
 /// Questions of a mock interview, where nobody says how many.
 pub const MOCK: usize = 10;
@@ -186,7 +189,7 @@ impl Round {
         seed: u64,
     ) -> Self {
         let mut cards = filter.cards(catalogue, reviews, now);
-        shuffle(&mut cards, seed);
+        SplitMix64::new(seed).shuffle(&mut cards);
         cards.truncate(questions);
         Self::new(filter, cards.into(), true, instant)
     }
@@ -250,17 +253,6 @@ pub fn parts(card: &Card) -> usize {
     if card.follow_up.is_some() { 4 } else { 2 }
 }
 
-/// Fisher and Yates' shuffle, on the numbers of `SplitMix64`.
-fn shuffle<T>(items: &mut [T], mut seed: u64) {
-    for n in (1..items.len()).rev() {
-        seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = (seed ^ (seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let other = (mixed ^ (mixed >> 31)) % (n as u64 + 1);
-        items.swap(n, usize::try_from(other).unwrap_or(n));
-    }
-}
-
 /// The interview on the screen.
 #[derive(Debug, Clone)]
 pub struct Interview {
@@ -290,7 +282,7 @@ pub enum Beginning {
 mod tests {
     use std::time::{Duration, Instant};
 
-    use super::{Filter, Round, decks, shuffle};
+    use super::{Filter, Round, SplitMix64, decks};
     use crate::{
         lesson::{Card, Track},
         ui::state::{
@@ -385,7 +377,7 @@ mod tests {
         let orders: std::collections::BTreeSet<_> = (0..50)
             .map(|seed| {
                 let mut items = [0, 1, 2];
-                shuffle(&mut items, seed);
+                SplitMix64::new(seed).shuffle(&mut items);
                 items
             })
             .collect();

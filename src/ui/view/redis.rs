@@ -25,7 +25,7 @@ impl<'a> ServerPane<'_, 'a> {
 
     fn key(&self, name: &str, key: &KeyState, column: usize) -> Vec<Line<'a>> {
         let scene = self.scene;
-        let over = key.expires_at.is_some_and(|end| scene.display >= end);
+        let over = key.is_expired(scene.display);
         let (mark, mut name_style) = self.mark(name);
         if over && !self.marked.contains_key(name) {
             name_style = scene.style(Role::Chrome).add_modifier(Modifier::CROSSED_OUT);
@@ -56,7 +56,7 @@ impl<'a> ServerPane<'_, 'a> {
             let role = if is_lock_key(name, key) { Role::Warning } else { Role::Chrome };
             return vec![Span::styled(words::NO_EXPIRY.get(scene.lang), scene.style(role))];
         };
-        if scene.display >= end {
+        if key.is_expired(scene.display) {
             return vec![Span::styled(words::GONE.get(scene.lang), scene.style(Role::Warning))];
         }
         let left = end.since(scene.display);

@@ -13,6 +13,7 @@ use ratatui::{buffer::Cell, layout::Margin};
 use shapes::CELL;
 
 use super::prelude::*;
+use crate::printable::html;
 
 /// Where a letter's foot stands in its cell.
 const BASELINE: f32 = 13.5;
@@ -39,7 +40,7 @@ pub fn titled(buffer: &Buffer, title: &str) -> String {
     );
     // Writing to a String cannot fail.
     if !title.is_empty() {
-        let _ = writeln!(svg, "<title>{}</title>", escape(title));
+        let _ = writeln!(svg, "<title>{}</title>", html(title));
     }
     let _ = write!(
         svg,
@@ -238,15 +239,11 @@ fn letters(svg: &mut String, cell: &Drawn<'_>, said: &str) {
         ""
     };
     let opacity = opacity(cell.opacity());
-    let _ = writeln!(svg, " fill=\"{}\"{opacity}{weight}{line}>{}</text>", cell.ink, escape(said));
+    let _ = writeln!(svg, " fill=\"{}\"{opacity}{weight}{line}>{}</text>", cell.ink, html(said));
 }
 
 fn opacity(opacity: f32) -> String {
     if opacity < 1.0 { format!(" opacity=\"{opacity}\"") } else { String::new() }
-}
-
-fn escape(words: &str) -> String {
-    words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]
