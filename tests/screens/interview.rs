@@ -142,3 +142,35 @@ fn cards_fit_every_screen_in_both_languages() {
         }
     }
 }
+
+#[test]
+fn whoever_has_answered_everything_is_told_so_and_may_be_asked_all_the_same() {
+    for (lang, done, early) in [
+        (Lang::En, "none of these 2 cards is due", "asks them all the same"),
+        (Lang::Zh, "这 2 题都还没到复习时间", "现在就再问一遍"),
+    ] {
+        let mut stand = in_lesson(lang, (100, 30));
+        stand.keys("i 4 4q");
+        assert!(!stand.shows(done), "{:#?}", stand.rows());
+        stand.press('i');
+        assert!(stand.shows(done) && stand.shows(early), "{:#?}", stand.rows());
+        stand.key(KeyCode::Enter);
+        assert!(
+            !stand.shows(done) && stand.rows().concat().matches("DEL").count() > 0,
+            "{:#?}",
+            stand.rows()
+        );
+    }
+}
+
+#[test]
+fn grades_with_their_intervals_are_whole_on_the_smallest_screen() {
+    for (lang, grades) in [
+        (Lang::En, ["1 again 1 min", "2 hard 5 min", "3 good 10 min", "4 easy 15 d"]),
+        (Lang::Zh, ["1 重来 1 分钟", "2 困难 5 分钟", "3 良好 10 分钟", "4 简单 15 天"]),
+    ] {
+        let mut stand = in_lesson(lang, (60, 16));
+        stand.keys("i ");
+        assert!(grades.iter().all(|grade| stand.shows(grade)), "{:#?}", stand.rows());
+    }
+}

@@ -161,7 +161,7 @@ pub struct Round {
 }
 
 impl Round {
-    /// What is due, the longest overdue first, then what is new; everything where nothing is, or where `early` says so.
+    /// What is due, the longest overdue first, then what is new; where `early` says so, the rest behind that.
     pub fn practice(
         filter: Filter,
         (catalogue, reviews): (&Catalogue, &Reviews),
@@ -174,9 +174,7 @@ impl Round {
         // Behind what is due by now comes the new, and behind that the rest.
         cards.sort_by_key(|(due, _)| due.unwrap_or(now + 1));
         let wanted = |due: Option<i64>| due.is_none_or(|due| due <= now);
-        if !early && cards.iter().any(|(due, _)| wanted(*due)) {
-            cards.retain(|(due, _)| wanted(*due));
-        }
+        cards.retain(|(due, _)| early || wanted(*due));
         Self::new(filter, cards.into_iter().map(|(_, place)| place).collect(), false, instant)
     }
 

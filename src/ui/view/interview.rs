@@ -9,7 +9,7 @@ use crate::{
         keys::KeyScope,
         state::{
             catalogue::{Catalogue, CatalogueEntry, Proof},
-            interview::{Answered, Deck, Filter, Interview, Round, parts},
+            interview::{Answered, CardPlace, Deck, Filter, Interview, Round, parts},
             reviews::{Grade, Reviews, intervals},
         },
     },
@@ -275,7 +275,8 @@ impl<'a> InterviewView<'a> {
         let hidden =
             u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_sub(frame.height.saturating_sub(4));
         self.fill(block, &lines, round.scroll.min(hidden), frame, buf);
-        let below = [self.prompt(round, card), self.grades(round, entry, card), self.proof(round, entry)];
+        let below =
+            [self.prompt(round, card), self.grades(round, entry, card, area.width), self.proof(round, entry)];
         let below = below.into_iter().flatten();
         for (y, line) in
             (frame.bottom() + u16::from(frame.bottom() + BELOW < area.bottom())..area.bottom()).zip(below)
@@ -304,21 +305,35 @@ impl<'a> InterviewView<'a> {
     }
 
     /// The grades, and when each would bring the card back.
-    fn grades(&self, round: &Round, entry: &CatalogueEntry, card: &Card) -> Option<Line<'static>> {
+    fn grades(
+        &self,
+        round: &Round,
+        entry: &CatalogueEntry,
+        card: &Card,
+        width: u16,
+    ) -> Option<Line<'static>> {
         if round.open < 2 {
             return None;
         }
         let lang = self.context.lang;
         let intervals = intervals(self.reviews.of(&entry.id, &card.q.en), self.moment.0);
-        let mut spans = Vec::new();
-        for (n, (words, role)) in words::GRADES.into_iter().zip(ROLES).enumerate() {
-            let gap = if n == 0 { "" } else { "    " };
+        let grades = words::GRADES.into_iter().zip(ROLES).zip(intervals).enumerate();
+        let grades = grades.map(|(n, ((words, role), interval))| {
             let key = self.key(&format!("grade-{}", n + 1));
-            spans.push(Span::styled(format!("{gap}{key} "), self.style(Role::Code)));
-            spans.push(Span::styled(words.get(lang), self.style(role)));
-            let interval = words::interval(lang, intervals[n]);
-            spans.push(Span::styled(format!(" {interval}"), self.style(Role::Chrome)));
-        }
+            let interval = words::interval(lang, interval);
+            [
+                Span::styled(format!("{key} "), self.style(Role::Code)),
+                Span::styled(words.get(lang), self.style(role)),
+                Span::styled(format!(" {interval}"), self.style(Role::Chrome)),
+            ]
+        });
+        let grades: Vec<[Span<'_>; 3]> = grades.collect();
+        // As far apart as there is room for.
+        let columns: usize = grades.iter().flatten().map(Span::width).sum();
+        let gap = usize::from(width).saturating_sub(columns) / (grades.len() - 1);
+        let gap = Span::raw(" ".repeat(gap.clamp(1, 4)));
+        let spans: Vec<Span<'_>> =
+            grades.into_iter().flat_map(|grade| std::iter::once(gap.clone()).chain(grade)).skip(1).collect();
         Some(Line::from(spans))
     }
 
@@ -341,7 +356,7 @@ impl<'a> InterviewView<'a> {
     fn result_lines(&self, round: &Round, width: usize) -> Vec<Line<'static>> {
         let lang = self.context.lang;
         if round.answered.is_empty() {
-            return paragraph::plain(words::NO_INTERVIEW.get(lang), width, Style::new());
+            return self.nothing_due(&round.filter, width);
         }
         let all = round.answered.len();
         let (time, _) = round.clock(self.moment.1);
@@ -384,13 +399,32 @@ impl<'a> InterviewView<'a> {
             words = paragraph::hang(time, words);
             lines.extend(paragraph::hang(mark, words));
         }
-        let due =
-            round.answered.iter().filter_map(|answered| answered.card.due(self.catalogue, self.reviews));
-        if let Some(next) = due.min() {
-            let wait = words::interval(lang, next - self.moment.0);
-            lines.push(Line::default());
-            lines.push(Line::styled(words::NEXT_DUE.with(lang, &[&wait]), self.style(Role::Chrome)));
+        lines.extend(self.next_due(round.answered.iter().map(|answered| answered.card)));
+        lines
+    }
+
+    /// When the first of these cards is to be asked again.
+    fn next_due(&self, cards: impl Iterator<Item = CardPlace>) -> Vec<Line<'static>> {
+        let due = cards.filter_map(|card| card.due(self.catalogue, self.reviews));
+        let Some(next) = due.min() else { return Vec::new() };
+        let lang = self.context.lang;
+        let wait = words::interval(lang, next - self.moment.0);
+        let words = words::NEXT_DUE.with(lang, &[&wait]);
+        vec![Line::default(), Line::styled(words, self.style(Role::Chrome))]
+    }
+
+    /// A round in which nothing is asked: there is nothing, or all of it has been answered and is to come later.
+    fn nothing_due(&self, filter: &Filter, width: usize) -> Vec<Line<'static>> {
+        let lang = self.context.lang;
+        let cards = filter.cards(self.catalogue, self.reviews, self.moment.0);
+        if cards.is_empty() {
+            return paragraph::plain(words::NO_INTERVIEW.get(lang), width, Style::new());
         }
+        let done = words::DONE_FOR_TODAY.with(lang, &[&cards.len().to_string()]);
+        let mut lines = paragraph::plain(&done, width, self.style(Role::Good));
+        lines.extend(self.next_due(cards.into_iter()));
+        let early = words::ASK_EARLY.with(lang, &[&self.key("ask")]);
+        lines.extend(paragraph::plain(&early, width, self.style(Role::Chrome)));
         lines
     }
 }

@@ -48,6 +48,9 @@ pub const THIS_QUESTION: Words = Words::new("this one {}", "本题 {}");
 pub const ROUND_OVER: Words = Words::new("{} answers in {}", "答了 {} 题，用时 {}");
 pub const LOOK_AGAIN: Words = Words::new("To look at again", "需要再看的题");
 pub const ALL_KNOWN: Words = Words::new("You knew all of it.", "全都答上来了。");
+pub const DONE_FOR_TODAY: Words =
+    Words::new("Done for now: none of these {} cards is due.", "暂时都答完了：这 {} 题都还没到复习时间。");
+pub const ASK_EARLY: Words = Words::new("{} asks them all the same.", "按 {} 现在就再问一遍。");
 pub const NEXT_DUE: Words = Words::new("The next card is due in {}.", "下一题将在 {}后复习。");
 pub const BACK_TO_CARD: Words = Words::new("`{}` goes back to the interview", "按 `{}` 回到面试");
 
