@@ -315,8 +315,8 @@ fn free_play_can_be_asked_for_before_the_servers_are_up() {
 /// The column of the scrubber's knob.
 fn knob(stand: &Stand) -> usize {
     let rows = stand.rows();
-    let row = rows.iter().rev().find(|row| row.contains('◆')).expect("a knob");
-    row.chars().take_while(|c| *c != '◆').count()
+    let row = rows.iter().rev().find(|row| row.contains('╋')).expect("a knob");
+    row.chars().take_while(|c| *c != '╋').count()
 }
 
 #[test]

@@ -199,7 +199,7 @@ fn focus_zoom_and_presenting_share_out_the_screen() {
 #[test]
 fn the_scrubber_marks_what_matters_and_can_be_clicked() {
     let mut stand = Stand::lesson(staged::misdelete(ClockKind::Controlled), Lang::En, (120, 40));
-    let y = stand.rows().iter().position(|row| row.trim_end().ends_with("═◆")).expect("a scrubber");
+    let y = stand.rows().iter().position(|row| row.trim_end().ends_with("═╋")).expect("a scrubber");
     let row = &stand.rows()[y];
     assert!(row.contains(glyphs::CLASH_LINE), "the violation: {row}");
     stand.commands();

@@ -11,7 +11,7 @@ const NUMBERED: [&str; 38] = [
     "ⓙ", "ⓚ", "ⓛ", "ⓜ", "ⓝ", "ⓞ", "ⓟ", "ⓠ", "ⓡ", "ⓢ", "ⓣ", "ⓤ", "ⓥ", "ⓦ", "ⓧ", "ⓨ", "ⓩ",
 ];
 /// The same in ASCII, one after another.
-const NUMBERED_ASCII: &str = "9012345678YZabcdefghijklmnopqrstuvwxyz";
+const NUMBERED_ASCII: &str = "9012345678YZabcdefghijklmnPpqrstuUwWyz";
 
 pub const fn client(n: usize) -> &'static str {
     if n < CLIENTS.len() { CLIENTS[n] } else { NUMBERED[(n - CLIENTS.len()) % NUMBERED.len()] }
@@ -47,7 +47,7 @@ pub const CLASH_MONO: &str = "▚";
 /// The same on a thin line.
 pub const CLASH_LINE: &str = "═";
 /// What is dragged along a scrubber.
-pub const KNOB: &str = "◆";
+pub const KNOB: &str = "╋";
 pub const PLAYHEAD: &str = "┊";
 /// A key that the server holds with no lease.
 pub const HELD: &str = "▀";
@@ -86,43 +86,56 @@ pub const DIFFERENCE: &str = "≠";
 /// The line from there to the time axis.
 pub const DIFFERENCE_LINE: &str = "┃";
 
-/// What an ASCII terminal shows for a glyph.
+/// What an ASCII terminal shows for a glyph. What fills lanes, and what marks an event, has a sign of its own.
 pub fn ascii(symbol: &str) -> &'static str {
     match symbol {
-        "│" | "┊" | "╎" | "▮" | "┆" | "▏" | "▌" => "|",
+        "│" | "┊" | "╎" | "┆" | "▏" | "▌" => "|",
         "┄" => "'",
-        "─" | "━" | "╌" | "┈" | "▱" | "–" | "—" | "═" => "-",
-        "╭" | "╮" | "╰" | "╯" | "┌" | "┐" | "└" | "┘" | "┴" | "┬" | "├" | "┤" | "┼" | "╂" | "✓" => {
+        "─" | "━" | "╌" | "┈" | "▱" | "–" | "—" => "-",
+        "╭" | "╮" | "╰" | "╯" | "┌" | "┐" | "└" | "┘" | "┴" | "┬" | "├" | "┤" | "┼" | "╂" => {
             "+"
         }
-        "┃" | "█" | "▇" | "▆" | "▅" | "▰" | "■" => "#",
-        "▄" | "▀" => "=",
+        "┃" | "█" | "▇" | "▆" | "▅" | "▰" => "#",
+        "▄" => "=",
+        "▀" => "\"",
+        "▁" | "▂" | "▃" => "_",
+        "░" => ",",
         "▒" => ":",
         "╱" => "/",
-        "▓" | "▚" => "X",
+        "▓" | "▚" | "═" => "X",
         "→" | "▶" | "▸" | "»" | "›" => ">",
         "←" | "◀" | "◂" => "<",
         "↑" | "▲" => "^",
         "↓" | "▼" => "v",
-        "▁" | "▂" | "▃" | "░" | "…" | "·" => ".",
+        "…" | "·" => ".",
         "●" => "o",
+        "■" => "$",
         "○" | "◌" => "O",
         "◉" => "@",
         "◆" => "*",
         "◇" => "%",
         "★" => "&",
-        "✗" | "✝" | "×" => "x",
-        "↯" | "≠" => "!",
-        "◷" | "↻" | "⋯" => "~",
+        "✓" => "V",
+        "✗" | "×" => "x",
+        "✝" => "T",
+        "▮" => "H",
+        "↯" => "N",
+        "≠" => "!",
+        "◷" | "⋯" => "~",
+        "↻" => "R",
         "♛" => "M",
-        _ if symbol.starts_with(|c| ('\u{2800}'..='\u{28ff}').contains(&c)) => ":",
+        KNOB => "I",
+        _ if symbol.starts_with(|c| ('\u{2800}'..='\u{28ff}').contains(&c)) => ";",
         _ => NUMBERED.iter().position(|known| *known == symbol).map_or("?", |n| &NUMBERED_ASCII[n..=n]),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CLIENTS, NUMBERED, ascii, client};
+    use super::{
+        AGAIN, CLASHING, CLIENTS, CLOCK, CUT, DIFFERENCE, DONE, FROZEN, HELD, HOLDING, KILLED, KNOB, MASTER,
+        NOTIFIED, NUMBERED, RELEASED, SHARING, STOPPED, UNSURE, WAITING, WATCH, ascii, client,
+    };
 
     #[test]
     fn clients_stay_apart_in_ascii_too() {
@@ -135,5 +148,22 @@ mod tests {
         assert!(more.iter().all(|sign| ascii(sign) != "?" && !CLIENTS.contains(sign)));
         more.dedup();
         assert_eq!(more.len(), NUMBERED.len(), "no sign stands for two");
+    }
+
+    #[test]
+    fn what_fills_a_lane_or_marks_an_event_is_no_other_sign_in_ascii() {
+        let fills = [HOLDING, SHARING, WAITING, UNSURE, FROZEN, CLASHING, HELD];
+        let marks =
+            [KILLED, STOPPED, RELEASED, CUT, CLOCK, AGAIN, NOTIFIED, DONE, MASTER, WATCH, DIFFERENCE, KNOB];
+        let clients: Vec<&str> = (0..CLIENTS.len() + NUMBERED.len()).map(client).collect();
+        let mut signs: Vec<&str> = [&fills[..], &marks, &clients].concat();
+        let all = signs.len();
+        signs.sort_unstable();
+        signs.dedup();
+        assert_eq!(signs.len(), all, "not with all signs, either");
+        let mut signs: Vec<&str> = signs.into_iter().map(ascii).collect();
+        signs.sort_unstable();
+        let twice: Vec<&[&str]> = signs.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+        assert!(twice.is_empty() && !signs.contains(&"?"), "{twice:?}");
     }
 }

@@ -203,6 +203,8 @@ impl Theme {
     pub fn overlap_span(self) -> (&'static str, Style) {
         match self.ink {
             Ink::Mono => (glyphs::CLASH_MONO, Style::new().add_modifier(Modifier::BOLD)),
+            // In ASCII a solid line is one holder's.
+            _ if self.glyphs == Glyphs::Ascii => (glyphs::CLASH_MONO, self.style(Role::Danger)),
             Ink::Colour | Ink::Sixteen => (glyphs::CLASH, self.style(Role::Danger)),
         }
     }
@@ -398,6 +400,6 @@ mod tests {
         let theme = Theme { glyphs: Glyphs::Ascii, ..Theme::default() };
         theme.finish(&mut buffer);
         let line: String = buffer.content.iter().map(ratatui::buffer::Cell::symbol).collect();
-        assert_eq!(line.trim_end(), "| ?? > +");
+        assert_eq!(line.trim_end(), "| ?? > V");
     }
 }
