@@ -38,7 +38,7 @@ fn without_servers(place: &Place) -> Terminal {
     }
     let catalogue = terminal.wait_for("Overselling the last item");
     assert!(
-        catalogue.rows()[0].contains(RECORDED) && catalogue.has("doctor --install` gets the servers"),
+        catalogue.rows()[0].contains(RECORDED) && catalogue.has("doctor --install gets the servers"),
         "{catalogue}"
     );
     terminal

@@ -178,7 +178,7 @@ impl<'a> CatalogueView<'a> {
         lines.extend(plain(&facts, Role::Chrome));
         if entry.recorded {
             let words = format!("{}{}{}", words::RECORDED.get(lang), lang.colon(), words::HOW_LIVE.get(lang));
-            lines.extend(plain(&words, Role::Warning));
+            lines.extend(paragraph::prose(&words, columns, theme.style(Role::Warning), theme));
         } else {
             lines.extend(self.served(entry, columns));
         }

@@ -8,7 +8,7 @@ pub fn draw(scene: &Scene<'_>, failure: &Failure, area: Rect, buf: &mut Buffer) 
     let body = usize::from(width.saturating_sub(4));
     let title = words::failed(failure.server);
     let message = sentence(failure.message.get(scene.lang));
-    let mut lines = paragraph::plain(&message, body, Style::new());
+    let mut lines = paragraph::prose(&message, body, Style::new(), scene.theme);
     // A server's own log may be long; the first lines say what happened.
     lines.truncate(usize::from(area.height.saturating_sub(8)));
     lines.push(Line::default());

@@ -207,7 +207,7 @@ impl CatalogueView<'_> {
         cells.chain([Span::raw(" ")]).collect()
     }
 
-    /// A lesson's title, on as many lines as it needs, and on the first how long it takes or what was done of it.
+    /// A lesson's title, on as many lines as it needs where it is chosen or there is room, and on the first how long it takes or what was done of it.
     fn title_lines(
         &self,
         (place, entry): (usize, &CatalogueEntry),
@@ -216,11 +216,15 @@ impl CatalogueView<'_> {
         width: usize,
     ) -> Vec<Line<'static>> {
         let fingerprint = self.fingerprint(place, width);
+        // Where there is little room, only the chosen lesson says all that is known of it.
+        let brief = fingerprint.is_empty() && !selected && marks.is_empty();
         let (right, role) = if entry.broken.is_some() {
             (format!("{} ", glyphs::CUT), Role::Danger)
         } else if let Some(done) = self.done(entry) {
             let role = if self.is_done(entry) { Role::Good } else { Role::Chrome };
             (done, role)
+        } else if brief {
+            (String::new(), Role::Chrome)
         } else {
             let minutes = words::MINUTES.with(self.context.lang, &[&entry.minutes.to_string()]);
             (format!("{minutes} "), Role::Chrome)
@@ -244,7 +248,8 @@ impl CatalogueView<'_> {
         let beside = fingerprint.iter().map(Span::width).sum::<usize>() + text::width(&right);
         let room = width.saturating_sub(beside + 4);
         let title = text::clean(entry.title.get(self.context.lang)).into_owned();
-        let mut rows = text::wrap(&title, room);
+        let mut rows =
+            if brief { vec![text::fit(&title, room).into_owned()] } else { text::wrap(&title, room) };
         if rows.is_empty() {
             rows.push(String::new());
         }

@@ -1,6 +1,6 @@
 //! A line or a few at the bottom of the screen about something that is no part of a lesson.
 
-use super::{overlay, prelude::*};
+use super::{overlay, paragraph, prelude::*};
 use crate::{
     run::explore::MOST_STATES,
     text::Text,
@@ -88,13 +88,15 @@ pub fn draw(notice: &Notice, context: Context<'_>, area: Rect, buf: &mut Buffer)
         return;
     }
     let width = usize::from(area.width);
-    let rows = text::wrap(&notice.words(context.keys, context.lang), width.saturating_sub(2));
+    let style = context.theme.style(Role::Warning);
+    let words = notice.words(context.keys, context.lang);
+    let rows = paragraph::prose(&words, width.saturating_sub(2), style, context.theme);
     let most = MOST_ROWS.min(area.height.into());
     for (n, row) in rows.iter().take(most).rev().enumerate() {
         let y = area.bottom() - 1 - u16::try_from(n).unwrap_or(0);
         overlay::clear(Rect { y, height: 1, ..area }, buf);
-        let row = text::pad(&format!(" {row}"), width);
-        buf.set_stringn(area.x, y, row, width, context.theme.style(Role::Warning));
+        buf.set_style(Rect { y, height: 1, ..area }, style);
+        buf.set_line(area.x + 1, y, row, area.width.saturating_sub(1));
     }
     context.theme.finish(buf);
 }
