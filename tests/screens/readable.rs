@@ -30,6 +30,7 @@ fn every_text_of_every_step_can_be_read_whole() {
                 }
                 steps += 1;
                 stand.assert_whole();
+                assert!(!rows.concat().contains('`'), "code has a style of its own: {rows:#?}");
                 // On the frame below the story: what servers hold may be more, and is scrolled.
                 let frame = rows.iter().find(|row| row.starts_with('╰')).map_or("", String::as_str);
                 if frame.contains("▼ more") || frame.contains("▼ 更多") {

@@ -15,6 +15,14 @@ const REPLY_COLUMNS: usize = 12;
 /// So many of the newest bars are looked at for those that last.
 const RECENT: usize = 16;
 
+/// What a word of the lesson is called on the screen.
+pub type Named<'a> = &'a dyn Fn(&str) -> &str;
+
+/// As the lesson calls it.
+pub fn as_written(word: &str) -> &str {
+    word
+}
+
 /// A tick on a lane: an event, and the reply to it where there is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
@@ -96,7 +104,7 @@ impl Lane {
     fn make_room(&mut self, mark: usize, log: &Log, detail: Detail) {
         let mark = self.marks[mark];
         // The tick itself, and a space on each side of the words, which are cut where they are long.
-        let words = text::width(&mark.text(log, detail, usize::MAX, 0)) + 3;
+        let words = text::width(&mark.text(log, (detail, &as_written), usize::MAX, 0)) + 3;
         self.end = self.end.max(mark.x + u32::try_from(words).unwrap_or_default());
     }
 
@@ -279,32 +287,39 @@ impl Lane {
 impl Mark {
     /// What the tick says to somebody who has seen the first `position` events: whole, if there is room for that. Of
     /// what has to be cut the reply stays longest: it decides more than the end of a command does.
-    pub fn text(&self, log: &Log, detail: Detail, position: usize, room: usize) -> String {
-        let whole = self.fitted(log, (detail, position), (usize::MAX, usize::MAX));
+    pub fn text(
+        &self,
+        log: &Log,
+        (detail, named): (Detail, Named<'_>),
+        position: usize,
+        room: usize,
+    ) -> String {
+        let seen = (detail, named, position);
+        let whole = self.fitted(log, seen, (usize::MAX, usize::MAX));
         if text::width(&whole) <= room {
             return whole;
         }
-        let usual = self.fitted(log, (detail, position), (COMMAND_COLUMNS, REPLY_COLUMNS));
+        let usual = self.fitted(log, seen, (COMMAND_COLUMNS, REPLY_COLUMNS));
         // What room is left goes to the reply, and what that does not need to the command.
         let left = |words: &str| room.saturating_sub(text::width(words));
         if left(&usual) > 0 {
             let reply = REPLY_COLUMNS + left(&usual);
-            let usual = self.fitted(log, (detail, position), (COMMAND_COLUMNS, reply));
-            let fitted = self.fitted(log, (detail, position), (COMMAND_COLUMNS + left(&usual), reply));
+            let usual = self.fitted(log, seen, (COMMAND_COLUMNS, reply));
+            let fitted = self.fitted(log, seen, (COMMAND_COLUMNS + left(&usual), reply));
             return if text::width(&fitted) <= room { fitted } else { usual };
         }
         let missing = text::width(&usual).saturating_sub(room);
         let Some(command) = COMMAND_COLUMNS.checked_sub(missing).filter(|left| *left > 3 && room > 0) else {
             return usual;
         };
-        let fitted = self.fitted(log, (detail, position), (command, REPLY_COLUMNS));
+        let fitted = self.fitted(log, seen, (command, REPLY_COLUMNS));
         // A short command had nothing to give.
         if text::width(&fitted) <= room { fitted } else { usual }
     }
 
-    fn fitted(&self, log: &Log, seen: (Detail, usize), most: (usize, usize)) -> String {
+    fn fitted(&self, log: &Log, seen: (Detail, Named<'_>, usize), most: (usize, usize)) -> String {
         let words = self.words(log, self.event, seen, most);
-        match self.note.filter(|note| *note < seen.1) {
+        match self.note.filter(|note| *note < seen.2) {
             Some(note) if let Some(until) = Self::again(log, note) => {
                 format!("{words} · {} {until}", glyphs::AGAIN)
             }
@@ -327,7 +342,7 @@ impl Mark {
         &self,
         log: &Log,
         event: usize,
-        (detail, position): (Detail, usize),
+        (detail, named, position): (Detail, Named<'_>, usize),
         (command_columns, reply_columns): (usize, usize),
     ) -> String {
         let Some(event) = log.events().get(event) else { return String::new() };
@@ -344,11 +359,11 @@ impl Mark {
             EventKind::Notified { what, .. } => format!("↯ {}", text::fit(what, command_columns)),
             EventKind::Took { label, .. } => format!("↯ {}", text::fit(label, command_columns)),
             EventKind::Counted { counter, by, .. } => {
-                format!("{} {by:+}", text::fit(counter, command_columns))
+                format!("{} {by:+}", text::fit(named(counter), command_columns))
             }
             EventKind::Waits { label, until, .. } => {
                 let duration = time::stretch(until.since(event.at));
-                format!("{} {duration}", text::fit(label, command_columns))
+                format!("{} {duration}", text::fit(named(label), command_columns))
             }
             EventKind::GaveUp { .. } => "✗ error".to_owned(),
             EventKind::Fault(fault) => match fault.target() {

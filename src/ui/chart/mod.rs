@@ -13,7 +13,7 @@ pub(crate) mod truth;
 
 pub use axis::stretch;
 pub use crowd::{Band, Level, Run};
-pub use lane::{Bar, BarKind, Lane, Mark};
+pub use lane::{Bar, BarKind, Lane, Mark, as_written};
 pub use pair::Pair;
 pub use truth::{About, Lease, Owner, RoleChange, Span, Truth, is_lock_key};
 
@@ -308,6 +308,11 @@ impl Chart {
     pub fn lasting(&self) -> impl Iterator<Item = &OverlapSpan> {
         let oversold = self.oversold.iter().map(|(overlap_span, _)| overlap_span);
         oversold.chain(self.broken.iter().map(|(overlap_span, _)| overlap_span))
+    }
+
+    /// The stretch that an event began.
+    pub fn overlap_span_of(&self, event: usize) -> Option<&OverlapSpan> {
+        self.overlap_spans.iter().find(|overlap_span| overlap_span.from.1 == event)
     }
 
     /// Every stretch in which something is wrong.

@@ -69,13 +69,14 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, band: &Band, (y, bottom): (u16, u16)
     }
 }
 
-/// Every member, as one dot or one sign: bright who holds and who has been told something in this step.
+/// Every member, as one dot or one sign: bright who holds and who has been told something in this step, or ever, where
+/// all of a run is seen.
 fn draw_members(scene: &Scene<'_>, plot: &Plot, band: &Band, area: Rect, buf: &mut Buffer) {
     let Some(first) = band.members.first() else { return };
     let position = scene.world.position;
     let mut lit = vec![false; band.members.len()];
-    let step =
-        scene.log.events().get(scene.chart.moved_since(scene.log, position)..position).unwrap_or_default();
+    let since = if scene.whole { 0 } else { scene.chart.moved_since(scene.log, position) };
+    let step = scene.log.events().get(since..position).unwrap_or_default();
     let recipients = step.iter().filter_map(|event| match event.kind {
         EventKind::Notified { actor, .. } => band.members.binary_search(&actor).ok(),
         _ => None,

@@ -47,7 +47,8 @@ fn loud(scene: &Scene<'_>) -> Option<String> {
     match scene.alarm()? {
         Alarm::Holders(excess, _) => Some(words::overlap_span(scene.lang, excess)),
         Alarm::Oversold(oversold) => {
-            let Oversold { counter, sold, of, before, .. } = oversold;
+            let Oversold { sold, of, before, .. } = oversold;
+            let counter = words::label(oversold.counter, scene.lang);
             let words = match oversold.change() {
                 Some(change) if !oversold.exceeds() => format!("{counter} {sold}, {of} {change:+}"),
                 _ => format!("{counter} {sold}/{before}"),
@@ -61,17 +62,22 @@ fn loud(scene: &Scene<'_>) -> Option<String> {
 /// Draws the banner on the upper edge of a pane's frame, beside its title. So many columns at the right end are needed for
 /// something else.
 pub fn on_frame(scene: &Scene<'_>, title: &str, (frame, taken): (Rect, u16), buf: &mut Buffer) {
-    let Some(loud) = loud(scene) else { return };
+    let loud = loud(scene).unwrap_or_default();
+    let past = scene.past().and_then(|overlap| Some((overlap, overlap.to?)));
     let words = match scene.alarm() {
+        None | Some(Alarm::Broken(..)) if let Some((Overlap { excess, holders, from, .. }, to)) = past => {
+            let (loud, who) = (words::overlap_span(scene.lang, *excess), names(scene, holders));
+            format!(" {loud} · {who} · {} – {} ", time::moment(*from), time::moment(to))
+        }
         Some(Alarm::Holders(_, lock)) => {
             let who = names(scene, &scene.world.holding.holders(lock).collect::<Vec<_>>());
             format!(" {loud} · {who} ")
         }
         Some(Alarm::Oversold(oversold)) => {
-            let Oversold { counter, sold, of, before, now } = oversold;
+            let Oversold { sold, of, before, now, .. } = oversold;
             let most = usize::from(frame.width / 3);
             let bar = glyphs::FULL.repeat(usize::try_from(sold).unwrap_or(0).min(most));
-            let counter = counter.to_uppercase();
+            let counter = words::label(oversold.counter, scene.lang).to_uppercase();
             if oversold.exceeds() {
                 format!(" {counter} {bar} {sold} / {before} ")
             } else {
@@ -79,7 +85,8 @@ pub fn on_frame(scene: &Scene<'_>, title: &str, (frame, taken): (Rect, u16), buf
             }
         }
         Some(Alarm::Broken(says, _)) => {
-            format!(" {loud} · {} ", says.get(scene.lang).trim_end_matches(['.', '。']))
+            let says = says.get(scene.lang).replace('`', "");
+            format!(" {loud} · {} ", says.trim_end_matches(['.', '。']))
         }
         None => return,
     };

@@ -96,7 +96,7 @@ pub fn own_words(scene: &Scene<'_>, event: usize) -> (String, Style) {
         EventKind::Blocked { label, .. } => (words::WAITS_THERE.with(scene.lang, &[label]), Role::Warning),
         EventKind::Waits { label, until, .. } => {
             let duration = time::stretch(until.since(logged.at));
-            (words::WAITS.with(scene.lang, &[&duration, label]), Role::Text)
+            (words::WAITS.with(scene.lang, &[&duration, words::label(label, scene.lang)]), Role::Text)
         }
         EventKind::Waited { label, in_vain: true, .. } => {
             (words::NOTHING_CAME.with(scene.lang, &[label]), Role::Warning)
@@ -111,7 +111,9 @@ pub fn own_words(scene: &Scene<'_>, event: usize) -> (String, Style) {
             (format!("{lock}{}{}", scene.lang.colon(), words::belief(*belief).get(scene.lang)), Role::Text)
         }
         EventKind::Said { text, .. } => (format!("› {text}"), Role::Chrome),
-        EventKind::Counted { counter, by, .. } => (format!("{counter} {by:+}"), Role::Good),
+        EventKind::Counted { counter, by, .. } => {
+            (format!("{} {by:+}", words::label(counter, scene.lang)), Role::Good)
+        }
         EventKind::Fault(fault) => (fault::words(scene.lang, fault), Role::Danger),
         EventKind::GaveUp { why, .. } => {
             (format!("✗ {}{}{why}", words::GAVE_UP.get(scene.lang), scene.lang.colon()), Role::Danger)

@@ -47,7 +47,12 @@ fn visible<'a>(scene: &Scene<'a>, plot: &Plot, actor: ActorId) -> Vec<(&'a Mark,
 fn words(scene: &Scene<'_>, plot: &Plot, (mark, x, limit): (&Mark, u16, u16)) -> String {
     // Its sign stands before them, and a space before what comes next.
     let room = limit.saturating_sub(x + 2 + u16::from(limit < plot.area.right()));
-    mark.text(scene.log, scene.chart.detail, plot.position, room.into())
+    mark.text(
+        scene.log,
+        (scene.chart.detail, &|word| words::label(word, scene.lang)),
+        plot.position,
+        room.into(),
+    )
 }
 
 /// The event of the tick that covers a column of the screen in a lane.
@@ -79,6 +84,7 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, actor: ActorId, (y, height): (u16, u
             name_bar(scene, plot, bar, (actor, bar_y, bar_height), buf);
         }
     }
+    draw_frozen_overlaps(scene, plot, &lane.bars[start..end], (actor, bar_y, bar_height), buf);
     let visible = visible(scene, plot, actor);
     for seen in &visible {
         draw_mark(scene, plot, *seen, (actor, y), buf);
@@ -223,6 +229,27 @@ fn draw_bar(
         let (symbol, style) = scene.theme.clashing(client);
         for row in 0..rows {
             plot.fill(both, y + row, symbol, style, buf);
+        }
+    }
+}
+
+/// Whoever stands still still holds what it holds: where others do so, too, that is as red as theirs.
+fn draw_frozen_overlaps(
+    scene: &Scene<'_>,
+    plot: &Plot,
+    bars: &[Bar],
+    (actor, y, rows): (ActorId, u16, u16),
+    buf: &mut Buffer,
+) {
+    let frozen = bars.iter().filter(|bar| bar.kind == BarKind::Frozen);
+    let (sign, style) = scene.theme.clashing(scene.actor_style(actor));
+    let symbol = if sign == glyphs::CLASHING { glyphs::FROZEN } else { sign };
+    for still in frozen.filter_map(|bar| plot.stretch(bar.from, bar.to)) {
+        let holding = bars.iter().filter(|bar| matches!(bar.kind, BarKind::Belief(belief) if belief.holds()));
+        for both in holding.flat_map(|bar| overlap_spans(scene, plot, bar)) {
+            for row in 0..rows {
+                plot.fill((both.0.max(still.0), both.1.min(still.1)), y + row, symbol, style, buf);
+            }
         }
     }
 }

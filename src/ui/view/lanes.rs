@@ -8,6 +8,8 @@ use crate::{log::Observed, world::ServerWorld};
 pub const NAMES: (usize, usize) = (3, 12);
 
 const MOST_SERVER_ROWS: u16 = 8;
+/// So many holders of one lock are given room on the smallest screen.
+const MOST_HOLDERS: u16 = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Row {
@@ -108,6 +110,9 @@ fn server_rows(scene: &Scene<'_>, area: Rect) -> u16 {
     let most = left(lane::CLEAR).saturating_sub(1).clamp(3, MOST_SERVER_ROWS);
     let servers = u16::try_from(scene.chart.truths.len()).unwrap_or(u16::MAX).min(MOST_SERVER_ROWS);
     let most = most.max(servers.min(left(1)));
+    // Two who hold one lock are seen, however little room there is.
+    let actors = rows(scene, area.height).len().min(scene.clashing().len().max(2));
+    let most = most.min(area.height.saturating_sub(u16::try_from(actors).unwrap_or(u16::MAX)).max(1));
     u16::try_from(truth::rows(scene).len()).unwrap_or(u16::MAX).min(most)
 }
 
@@ -139,6 +144,14 @@ pub fn wanted(scene: &Scene<'_>, area: Rect) -> u16 {
     total(&rows(scene, area.height), (lane::ROOMY, band::ROWS)).saturating_add(servers + 1)
 }
 
+/// Rows that those who hold one lock together need, with one of a server and the axis.
+pub fn least(scene: &Scene<'_>) -> u16 {
+    match u16::try_from(scene.clashing().len()).unwrap_or(u16::MAX) {
+        0 => 0,
+        holders => holders.min(MOST_HOLDERS) + 2,
+    }
+}
+
 fn above_axis(area: Rect) -> Rect {
     Rect { height: area.height.saturating_sub(1), ..area }
 }
@@ -168,8 +181,43 @@ fn follow(scene: &Scene<'_>, actor: Option<ActorId>, division: &Division) -> u16
     bottom.saturating_sub(division.lanes.height).min(division.hidden)
 }
 
-/// The rows that are on the screen, and where: whole or not at all.
+/// The rows that are on the screen, and where: whole or not at all. Where the learner has not scrolled, those who hold
+/// one lock together are among them.
 fn placed(scene: &Scene<'_>, scroll: Option<u16>, division: &Division) -> Vec<(Row, u16)> {
+    let rows = scrolled(scene, scroll, division);
+    if scroll.is_some() || division.hidden == 0 || division.pinned > 0 {
+        return rows;
+    }
+    let clashing = scene.clashing();
+    let is_shown = |actor: &ActorId| rows.iter().any(|(row, _)| *row == Row::Actor(*actor));
+    if clashing.iter().all(is_shown) {
+        return rows;
+    }
+    let holds = |row: &Row| matches!(row, Row::Actor(actor) if clashing.contains(actor));
+    let (holders, others): (Vec<usize>, Vec<usize>) =
+        (0..division.rows.len()).partition(|n| holds(&division.rows[*n]));
+    let mut left = division.lanes.height;
+    // Of more holders than there is room for, the last.
+    let mut kept: Vec<usize> = holders.into_iter().rev().chain(others).collect();
+    kept.retain(|n| {
+        let height = row_height(division.rows[*n], division.height);
+        let fits = height <= left;
+        left -= if fits { height } else { 0 };
+        fits
+    });
+    kept.sort_unstable();
+    let mut y = division.lanes.y;
+    let place = |n: usize| {
+        let row = division.rows[n];
+        let place = (row, y);
+        y += row_height(row, division.height);
+        place
+    };
+    kept.into_iter().map(place).collect()
+}
+
+/// The rows that are on the screen at a scroll; `None` follows who moves.
+fn scrolled(scene: &Scene<'_>, scroll: Option<u16>, division: &Division) -> Vec<(Row, u16)> {
     let scroll = scroll.unwrap_or_else(|| follow(scene, None, division)).min(division.hidden);
     let fixed = total(&division.rows[..division.pinned], division.height);
     let mut placed = Vec::new();

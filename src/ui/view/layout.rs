@@ -118,7 +118,8 @@ impl LessonView<'_> {
     /// The whole run above, over the whole width, and the verdict on it below; beside that the servers and the wire, where
     /// there is room, or one of them in its place, where that has the focus.
     fn judged(&self, areas: &mut Areas, body: Rect) {
-        let lanes = self.resized(self.lanes_height(body).min(body.height / 2), false, body);
+        let lanes = self.lanes_height(body).min(body.height / 2);
+        let lanes = self.resized(lanes - self.unused(lanes), false, body);
         let [lanes, below] = Layout::vertical([Constraint::Length(lanes), Constraint::Min(1)]).areas(body);
         areas.lanes = lanes;
         if body.width >= WIDE_VERDICT {
@@ -147,7 +148,16 @@ impl LessonView<'_> {
         };
         // Lanes take no more than they can use.
         let spare = area.height.saturating_sub(self.lanes_height(area));
-        let below = self.resized(below.max(spare.min(area.height / 2)), true, area);
+        let below = below.max(spare.min(area.height / 2));
+        // Those who hold one lock are seen before what else there is, and a frame without a row inside shows nothing.
+        let reads = matches!(self.focus, Pane::Story | Pane::Lanes);
+        let least = if reads { lanes::least(&self.scene) + 2 } else { 0 };
+        let below = below.min(area.height.saturating_sub(least));
+        let below = if reads && below < 3 { 0 } else { below };
+        // Then no row of the timelines is empty.
+        let unused = self.unused(area.height - below);
+        let below = if reads && least > 0 && below > 0 { below + unused } else { below };
+        let below = self.resized(below, true, area);
         let percent = match self.focus {
             Pane::Story | Pane::Lanes => 50,
             Pane::Servers => 60,
@@ -194,6 +204,15 @@ impl LessonView<'_> {
         }
         let wanted = rows.saturating_add_signed(if below { -self.rows } else { self.rows });
         wanted.clamp(LEAST, area.height.saturating_sub(LEAST).max(LEAST))
+    }
+
+    /// How many of so many rows of the timelines' pane nothing is drawn on.
+    fn unused(&self, height: u16) -> u16 {
+        let room = height.saturating_sub(3);
+        match self.diagram {
+            DiagramKind::Timeline => room - lanes::used(&self.scene, room).min(room),
+            DiagramKind::Sequence => 0,
+        }
     }
 
     fn lanes_height(&self, area: Rect) -> u16 {

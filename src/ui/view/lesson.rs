@@ -154,7 +154,7 @@ impl<'a> LessonView<'a> {
         let mut lines = paragraph::prose(words, width.into(), theme.style(Role::Text), theme);
         if let Some(sentence) = banner::sentence(&self.scene) {
             let style = self.scene.style(Role::Danger);
-            lines.extend(paragraph::plain(&sentence, width.into(), style));
+            lines.extend(paragraph::prose(&sentence, width.into(), style, theme));
         }
         if self.form == Form::Presenting && !self.is_fresh() {
             // For the last row of a classroom: bold, and with air between the lines.
@@ -326,7 +326,9 @@ impl<'a> LessonView<'a> {
         }
         if !areas.servers.is_empty() {
             let inner = self.frame(Pane::Servers, &servers::title(scene), areas.servers, buf);
-            let (lines, scroll) = (self.server_lines(inner), self.scrolls.get(Pane::Servers).unwrap_or(0));
+            let lines = self.server_lines(inner);
+            let scroll = self.scrolls.get(Pane::Servers);
+            let scroll = scroll.unwrap_or_else(|| servers::newest(&lines, inner.height));
             paragraph::draw_with_more(&lines, scroll, scene.context(), inner, buf);
         }
         if !areas.wire.is_empty() {
@@ -394,7 +396,10 @@ impl<'a> LessonView<'a> {
         let scene = &self.scene;
         let mut spans = Vec::new();
         for (name, value) in &scene.world.counters {
-            spans.push(Span::styled(format!(" {} ", text::fit(name, 16)), scene.style(Role::Chrome)));
+            spans.push(Span::styled(
+                format!(" {} ", text::fit(words::label(name, scene.lang), 16)),
+                scene.style(Role::Chrome),
+            ));
             spans.push(Span::styled(format!("{value} "), scene.style(Role::Fresh)));
         }
         let line = Line::from(spans);

@@ -1,7 +1,7 @@
 //! The window through which the elastic time axis is seen: columns of the chart to columns of the screen.
 
 use super::{cells, lanes, prelude::*};
-use crate::ui::chart::Detail;
+use crate::ui::chart::{Detail, OverlapSpan};
 
 /// Columns that the newest tick's words get right of the playhead at least: labels, and commands.
 const TAIL: (u16, u16) = (22, 40);
@@ -10,6 +10,10 @@ const STRETCHES: usize = 3;
 /// Columns between two times on the axis.
 pub const TICKS: u32 = 12;
 const TICK: u16 = 12;
+/// How much of the room what broke has at least, where all of a run, or all of a step, is seen.
+const LOUD: (u32, u32) = (11, 20);
+/// Columns of what came before a stretch that is drawn large.
+const BEFORE: u32 = 8;
 
 /// What lies right of the playhead is *now*: whatever lasts is drawn up to the right edge, so that the newest step is
 /// never a sliver.
@@ -32,6 +36,10 @@ impl Plot {
         let newest = Self::newest(scene, head);
         if scene.whole {
             return Self::whole(scene, head, newest, area);
+        }
+        let brief = scene.past().and_then(|overlap| scene.chart.overlap_span_of(overlap.event));
+        if let Some(overlap_span) = brief.filter(|_| scene.selected.is_none()) {
+            return Self::brief(scene, overlap_span, (head, newest), area);
         }
         let left = Self::following(head, Self::now(scene, newest, area), area);
         // What is chosen draws the window along, and what came before it stays in sight.
@@ -73,7 +81,12 @@ impl Plot {
         let Some(lane) = lane.filter(|lane| lane.band.is_none()) else { return 0 };
         let known = lane.marks.partition_point(|mark| mark.event < position);
         let Some(mark) = known.checked_sub(1).map(|n| &lane.marks[n]) else { return 0 };
-        let words = text::width(&mark.text(scene.log, scene.chart.detail, position, usize::MAX)) + 4;
+        let words = text::width(&mark.text(
+            scene.log,
+            (scene.chart.detail, &|word| words::label(word, scene.lang)),
+            position,
+            usize::MAX,
+        )) + 4;
         (mark.x + u32::try_from(words).unwrap_or(u32::MAX)).saturating_sub(head)
     }
 
@@ -82,13 +95,18 @@ impl Plot {
         head.saturating_sub(u32::from(area.width - now.min(area.width)))
     }
 
-    /// All of a run at once, however long it is: at least a third of the room for the stretches with too many holders.
+    /// All of a run at once, however long it is: most of the room is for what broke.
     fn whole(scene: &Scene<'_>, head: u32, newest: u32, area: Rect) -> Self {
+        let position = scene.world.position;
         let width = u32::from(area.width);
-        let room = width - newest.clamp(u32::from(Self::tail(Detail::Labels)), (width / 2).max(1)).min(width);
         let mut stretches: Vec<(u32, u32)> = Vec::new();
         let mut overlap_spans: Vec<_> = scene.chart.alarms().collect();
         overlap_spans.sort_by_key(|overlap_span| overlap_span.from);
+        // What lasts to the end reaches the right edge, too.
+        let lasts = overlap_spans
+            .iter()
+            .any(|overlap_span| overlap_span.to.is_none_or(|(_, event)| event >= position));
+        let wanted = if overlap_spans.is_empty() { 0 } else { width * LOUD.0 / LOUD.1 };
         for overlap_span in overlap_spans {
             let (from, to) = (
                 overlap_span.from.0,
@@ -101,21 +119,54 @@ impl Plot {
             }
         }
         stretches.retain(|(from, to)| from < to);
+        let most = if wanted == 0 { width / 2 } else { width / 4 };
+        let tail = newest.clamp(u32::from(Self::tail(Detail::Labels)).min(most), most.max(1)).min(width);
+        let tail = if lasts && stretches.is_empty() { tail.max(wanted) } else { tail };
+        let least = wanted.saturating_sub(if lasts { tail } else { 0 });
+        Self::stretched((0, head), (&stretches, least), width - tail, (position, area))
+    }
+
+    /// The step that was just taken, in which something broke and was over again: that has room, however short it was.
+    fn brief(scene: &Scene<'_>, overlap_span: &OverlapSpan, (head, newest): (u32, u32), area: Rect) -> Self {
+        let width = u32::from(area.width);
+        let tail = u32::from(Self::now(scene, newest.min(width / 4), area));
+        let room = width.saturating_sub(tail);
+        let least = (width * LOUD.0 / LOUD.1).min(room);
+        let (from, to) = (
+            overlap_span.from.0,
+            overlap_span.to.map_or(head, |to| to.0).max(overlap_span.from.0 + 1).min(head),
+        );
+        let stretches = [(from, to)];
+        let stretches = if from < to { &stretches[..] } else { &[] };
+        let left = head.saturating_sub(to.saturating_sub(from) + room - least);
+        let left = left.min(from.saturating_sub(BEFORE));
+        Self::stretched((left, head), (stretches, least), room, (scene.world.position, area))
+    }
+
+    /// A window from one column of the chart to another in so many columns of the screen, of which stretches have at
+    /// least some, and the rest gives way.
+    fn stretched(
+        (left, head): (u32, u32),
+        (stretches, least): (&[(u32, u32)], u32),
+        room: u32,
+        (position, area): (usize, Rect),
+    ) -> Self {
         let inside: u32 = stretches.iter().map(|(from, to)| to - from).sum();
-        let outside = head - inside;
-        let least = if inside == 0 { 0 } else { (room / 3).max(room * inside / head.max(1)) };
+        let outside = head - left - inside;
+        let least = if inside == 0 { 0 } else { least.max(room * inside / (head - left).max(1)).min(room) };
         let quiet = outside.min(room - least);
         let loud = if inside == 0 { 0 } else { room - quiet };
-        let mut plot = Self::from(0, head, scene.world.position, area);
-        let (mut before, mut over) = (0, 0);
-        let place =
-            |over: u32, column: u32| over * loud / inside.max(1) + (column - over) * quiet / outside.max(1);
-        let mut corners = vec![(0, 0)];
+        let mut plot = Self::from(left, head, position, area);
+        let (mut before, mut over) = (left, 0);
+        let place = |over: u32, column: u32| {
+            over * loud / inside.max(1) + (column - left - over) * quiet / outside.max(1)
+        };
+        let mut corners = vec![(left, 0)];
         for (from, to) in stretches {
-            corners.push((from, place(over, from)));
+            corners.push((*from, place(over, *from)));
             over += to - from;
-            corners.push((to, place(over, to)));
-            before = to;
+            corners.push((*to, place(over, *to)));
+            before = *to;
         }
         if head > before {
             corners.push((head, place(over, head)));

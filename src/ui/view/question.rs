@@ -142,8 +142,11 @@ impl Predictions {
             lines.extend(hanging(scene, (" ✗ ", Role::Warning), q, Role::Text, width));
             let words = words::WRONG.with(lang, &[says(question, n, scene), &right(question, scene)]);
             lines.extend(hanging(scene, ("   ", Role::Text), &words, Role::Chrome, width));
-            let own = question.choices.get(n).and_then(|choice| choice.why.as_ref());
-            if let Some(why) = question.why.as_ref().or(own) {
+            // Why it was plausible, and why it is not so.
+            if let Some(own) = question.choices.get(n).and_then(|choice| choice.why.as_ref()) {
+                lines.extend(hanging(scene, ("   ", Role::Text), own.get(lang), Role::Text, width));
+            }
+            if let Some(why) = &question.why {
                 lines.extend(hanging(scene, (" → ", Role::Accent), why.get(lang), Role::Text, width));
             }
         }

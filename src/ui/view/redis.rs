@@ -20,7 +20,7 @@ impl<'a> ServerPane<'_, 'a> {
         let names = space.keys.keys().chain(removed.map(|(name, _)| name));
         let column = names.map(|name| text::width(name)).max().unwrap_or(0).min(self.width / 3).max(4);
         let keys = space.keys.iter().flat_map(|(name, key)| self.key(name, key, column));
-        keys.chain(self.removed(column)).collect()
+        keys.chain(self.removed(self.width)).collect()
     }
 
     fn key(&self, name: &str, key: &KeyState, column: usize) -> Vec<Line<'a>> {
@@ -35,16 +35,19 @@ impl<'a> ServerPane<'_, 'a> {
         let lease_width: usize = lease.iter().map(|span| text::width(&span.content)).sum();
         let room = self.width.saturating_sub(column + 4 + lease_width + 2);
         let value = if over { String::new() } else { value(&key.value) };
-        // What has just changed is never cut.
-        let own = fresh == Role::Fresh && text::width(&text::clean(&value)) > room;
+        // What has just changed is never cut: its value, and its name.
+        let long = text::width(name) > column;
+        let own = fresh == Role::Fresh && (long || text::width(&text::clean(&value)) > room);
         let below = if own { text::wrap(&value, self.width.saturating_sub(4)) } else { Vec::new() };
         let value = if own { String::new() } else { value };
-        let value = text::pad(&value, room.min(text::width(&value).max(10)));
-        let mut spans = vec![
-            mark,
-            Span::styled(text::pad(name, column), name_style),
-            Span::styled(format!("  {value}  "), scene.style(fresh)),
-        ];
+        let mut spans = vec![mark];
+        if own && long {
+            spans.push(Span::styled(format!("{}  ", text::clean(name)), name_style));
+        } else {
+            let value = text::pad(&value, room.min(text::width(&value).max(10)));
+            spans.push(Span::styled(text::pad(name, column), name_style));
+            spans.push(Span::styled(format!("  {value}  "), scene.style(fresh)));
+        }
         spans.extend(lease);
         let below = below.into_iter().map(|row| Line::styled(format!("    {row}"), scene.style(fresh)));
         std::iter::once(Line::from(spans)).chain(below).collect()

@@ -13,7 +13,7 @@ use crate::{
         flight::InFlight,
         keys::map::KeyMap,
     },
-    world::World,
+    world::{Overlap, World},
 };
 
 #[derive(Debug, Clone, Copy)]
@@ -104,6 +104,27 @@ impl<'a> Scene<'a> {
         let open = self.world.holding.overlaps().iter().filter(|overlap| overlap.end.is_none());
         let worst = open.max_by_key(|overlap| self.world.holding.holders(&overlap.lock).count())?;
         Some(Alarm::Holders(excess, &worst.lock))
+    }
+
+    /// Too many holders that are told although they are no more: at the end of a run the first of them, before that those
+    /// that were there within the step that was just taken. Nobody, while there are too many or too much was sold.
+    pub fn past(&self) -> Option<&'a Overlap> {
+        if !matches!(self.alarm(), None | Some(Alarm::Broken(..))) {
+            return None;
+        }
+        let begun = if self.whole { 0 } else { self.chart.step_begun(self.world.position) };
+        self.world.holding.overlaps().iter().find(|overlap| overlap.event >= begun && overlap.end.is_some())
+    }
+
+    /// Those who hold one lock together, now or in what is told of it.
+    pub fn clashing(&self) -> Vec<ActorId> {
+        match self.alarm() {
+            Some(Alarm::Holders(_, lock)) => self.world.holding.holders(lock).collect(),
+            Some(Alarm::Oversold(_)) => Vec::new(),
+            Some(Alarm::Broken(..)) | None => {
+                self.past().map_or_else(Vec::new, |overlap| overlap.holders.clone())
+            }
+        }
     }
 
     pub(crate) fn context(&self) -> Context<'a> {

@@ -13,7 +13,10 @@ use marks::{draw_fault, draw_gap, draw_link, label_lifeline};
 use window::TIME;
 
 use super::{cells, lane, prelude::*, wire};
-use crate::ui::chart::sequence::{Look, Row, RowKind, Who};
+use crate::ui::chart::{
+    OverlapSpan,
+    sequence::{Look, Row, RowKind, Who},
+};
 
 pub(crate) use layout::{View, event_at};
 pub(crate) use window::reach as aside_reach;
@@ -255,13 +258,18 @@ fn role_words(scene: &Scene<'_>, row: &Row) -> String {
     words::BECOMES.with(scene.lang, &[&role.unwrap_or_default()])
 }
 
-/// The ground of rows in which two hold one lock.
+/// The ground of rows in which two hold one lock, and of those from which on something else is wrong.
 fn alarm(scene: &Scene<'_>, layout: &Layout, area: Rect, buf: &mut Buffer) {
     let position = scene.world.position;
-    let overlaps = &scene.sequence.overlaps;
+    let lasting = scene.chart.lasting().filter_map(|overlap_span| {
+        let row = scene.sequence.row_of(overlap_span.from.1)?;
+        Some(OverlapSpan { lock: overlap_span.lock.clone(), from: (row, overlap_span.from.1), to: None })
+    });
+    let lasting: Vec<OverlapSpan<usize>> = lasting.collect();
+    let overlaps = scene.sequence.overlaps.iter().chain(&lasting);
     // They begin in order; few last long.
     let top = layout.rows.first().map_or(0, |placed| placed.row);
-    for overlap in overlaps.iter().filter(|overlap| overlap.from.1 < position) {
+    for overlap in overlaps.filter(|overlap| overlap.from.1 < position) {
         let end = overlap.to.filter(|(_, event)| *event < position);
         if end.is_some_and(|(end, _)| end <= top) {
             continue;

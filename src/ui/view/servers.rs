@@ -37,6 +37,18 @@ pub fn lines<'a>(scene: &Scene<'a>, Rect { width, height, .. }: Rect) -> Vec<Lin
     if lines.len() > height.into() { all_lines(scene, width.into(), true) } else { lines }
 }
 
+/// How far lines are scrolled in so many rows for what the newest event changed to be seen.
+pub fn newest(lines: &[Line<'_>], height: u16) -> u16 {
+    let is_news =
+        |line: &&Line<'_>| line.spans.iter().any(|span| ["+ ", "~ ", "- "].contains(&&*span.content));
+    let last = lines.iter().rposition(|line| is_news(&line)).map_or(0, |last| {
+        // A value that has no room beside its name stands below it.
+        let below = lines[last + 1..].iter().take_while(|line| line.spans.len() == 1).count();
+        last + below.min(usize::from(height).saturating_sub(1)) + 1
+    });
+    u16::try_from(last).unwrap_or(u16::MAX).saturating_sub(height)
+}
+
 fn all_lines<'a>(scene: &Scene<'a>, width: usize, dense: bool) -> Vec<Line<'a>> {
     let mut lines = Vec::new();
     let several = scene.world.servers.len() > 1;
@@ -80,8 +92,10 @@ impl<'a> ServerPane<'_, 'a> {
         (Span::styled(sign, self.scene.style(Role::Good)), self.scene.style(role))
     }
 
-    /// Lines of what the newest event removed.
+    /// Lines of what the newest event removed, the names in so many columns at most.
     pub fn removed(&self, width: usize) -> impl Iterator<Item = Line<'a>> {
+        let why = text::width(words::REMOVED.get(self.scene.lang)) + 4;
+        let width = width.min(self.width.saturating_sub(why));
         let removed = |name: &&String| self.server.changes[*name] == Change::Removed;
         let names = self.server.changes.keys().filter(removed);
         let style = self.scene.style(Role::Chrome).add_modifier(Modifier::CROSSED_OUT);

@@ -8,6 +8,8 @@ const MANY: usize = 10;
 /// How many at the beginning and at the end.
 const ENDS: (usize, usize) = (5, 2);
 const NAMED_WATCHERS: usize = 4;
+/// So many that one event changed are shown wherever they are.
+const CHANGES: usize = 3;
 /// The columns of a node's data.
 const ROOM: usize = 16;
 
@@ -16,6 +18,8 @@ impl<'a> ServerPane<'_, 'a> {
     pub(crate) fn tree(&self, observed: &'a Observed) -> Vec<Line<'a>> {
         let scene = self.scene;
         let mut lines = Vec::new();
+        // A change among many is not folded away with them.
+        let few = self.server.changes.len() <= CHANGES;
         let nodes: Vec<(&str, Entry<'a>)> = observed.entries().into_iter().collect();
         // Neighbours of one parent that have no children of their own stand together.
         for run in nodes.chunk_by(|(one, _), (next, _)| parent(one) == parent(next)) {
@@ -24,8 +28,8 @@ impl<'a> ServerPane<'_, 'a> {
                 if n == hidden.start && !hidden.is_empty() {
                     lines.push(more(scene, &run[hidden.clone()], depth(path)));
                 }
-                if !hidden.contains(&n) {
-                    lines.push(self.node(path, *node));
+                if !hidden.contains(&n) || few && self.server.changes.contains_key(*path) {
+                    lines.extend(self.node(path, *node));
                 }
             }
         }
@@ -45,24 +49,36 @@ impl<'a> ServerPane<'_, 'a> {
         lines
     }
 
-    fn node(&self, path: &'a str, node: Entry<'a>) -> Line<'a> {
+    /// A node with what it holds; what has just changed is whole, in lines of its own where it needs them.
+    fn node(&self, path: &'a str, node: Entry<'a>) -> Vec<Line<'a>> {
         let scene = self.scene;
         let (mark, style) = self.mark(path);
         let depth = depth(path);
         let name = if depth == 0 { path } else { path.rsplit('/').next().unwrap_or(path) };
-        let mut spans = vec![
-            mark,
-            Span::raw("  ".repeat(depth)),
-            Span::styled(text::fit(name, self.width / 2).into_owned(), style),
-        ];
+        let fresh = self.server.changes.contains_key(path);
+        let indent = 2 + 2 * depth;
+        let room = if fresh { self.width.saturating_sub(indent) } else { self.width / 2 };
+        let name = text::fit(name, room).into_owned();
+        let mut below = Vec::new();
+        let mut spans = vec![mark, Span::raw("  ".repeat(depth)), Span::styled(name, style)];
         if let Some(owner) = node.owner() {
             spans.extend([Span::raw(" "), scene.session(owner)]);
         }
         if !node.text().is_empty() {
             // A row says more than a lock's node does.
             let room = if matches!(node, Entry::Row(_)) { self.width / 2 } else { ROOM };
-            let data = format!(" \"{}\"", text::fit(&node.text(), room));
-            spans.push(Span::styled(data, scene.style(Role::Chrome)));
+            let taken: usize = spans.iter().map(Span::width).sum();
+            let whole = text::width(&text::clean(&node.text())) + 3 + taken <= self.width;
+            if fresh && !whole {
+                let rows = text::wrap(&node.text(), self.width.saturating_sub(indent + 2));
+                let row =
+                    |row| Line::styled(format!("{}{row}", " ".repeat(indent + 2)), scene.style(Role::Fresh));
+                below.extend(rows.into_iter().map(row));
+            } else {
+                let room = if fresh { self.width } else { room };
+                let data = format!(" \"{}\"", text::fit(&node.text(), room));
+                spans.push(Span::styled(data, scene.style(if fresh { Role::Fresh } else { Role::Chrome })));
+            }
         }
         if let Entry::Pair(pair) = node {
             let revision = words::REVISION.with(scene.lang, &[&pair.create_revision.to_string()]);
@@ -70,7 +86,7 @@ impl<'a> ServerPane<'_, 'a> {
         }
         let waiting = matches!(node, Entry::Row(_) | Entry::File(_));
         spans.extend(watching(scene, node.watchers(), if waiting { words::QUEUED } else { words::WATCHING }));
-        Line::from(spans)
+        std::iter::once(Line::from(spans)).chain(below).collect()
     }
 }
 

@@ -12,8 +12,9 @@ impl LessonView<'_> {
     pub(crate) fn verdict_lines(&self, verdict: &Verdict, width: usize) -> Vec<Line<'static>> {
         let scene = &self.scene;
         let failure = self.failure(verdict);
-        let mut lines =
-            failure.map_or_else(Vec::new, |words| paragraph::plain(&words, width, scene.style(Role::Danger)));
+        let mut lines = failure.map_or_else(Vec::new, |words| {
+            paragraph::prose(&words, width, scene.style(Role::Danger), scene.theme)
+        });
         lines.extend(heading(scene, verdict, width));
         if verdict.outcome == Outcome::NotShown {
             let why = words::NOT_SHOWN_WHY.get(scene.lang);
@@ -118,7 +119,11 @@ pub fn claim_lines(scene: &Scene<'_>, claim: &ClaimResult, width: usize, proof: 
         Some(says) => (text::clean(says.get(scene.lang)).into_owned(), scene.style(Role::Text)),
         None => (text::fit(&claim.claim, room).into_owned(), scene.style(Role::Code)),
     };
-    let mut lines = paragraph::hang(tick, paragraph::plain(&first, room, style));
+    let rows = match claim.says {
+        Some(_) => paragraph::prose(&first, room, style, scene.theme),
+        None => paragraph::plain(&first, room, style),
+    };
+    let mut lines = paragraph::hang(tick, rows);
     if !proof && claim.holds {
         return lines;
     }

@@ -71,6 +71,33 @@ pub fn overlap_span(lang: Lang, excess: Excess) -> String {
     }
 }
 
+/// What the carried lessons call what clients do for a while, and what they count. A lesson of one's own may call it
+/// otherwise: that stands as it is written.
+const LABELS: [Words; 17] = [
+    Words::new("work", "干活"),
+    Words::new("wait", "等待"),
+    Words::new("look", "查看"),
+    Words::new("busy", "忙碌"),
+    Words::new("sold", "售出"),
+    Words::new("paid", "已付"),
+    Words::new("deducted", "已扣"),
+    Words::new("granted", "发放"),
+    Words::new("computed", "计算"),
+    Words::new("committed", "提交"),
+    Words::new("rolled_back", "回滚"),
+    Words::new("refused", "拒绝"),
+    Words::new("edits", "改动"),
+    Words::new("reports", "报表"),
+    Words::new("wrong", "出错"),
+    Words::new("asleep", "休眠"),
+    Words::new("awake", "醒来"),
+];
+
+/// The word of a lesson for what a client does or for what is counted, in a language.
+pub fn label(label: &str, lang: Lang) -> &str {
+    LABELS.iter().find(|words| words.get(Lang::En) == label).map_or(label, |words| words.get(lang))
+}
+
 /// In a bar, after its client's name: what the client believes, and no server says any more.
 pub const IN_BAR: Words = Words::new("mine", "持有");
 pub const IN_BAR_SHARED: Words = Words::new("shared", "共享持有");

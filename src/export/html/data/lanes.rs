@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::Source;
 use crate::{
     log::{ActorId, Belief, EventKind},
-    ui::chart::{Band, BarKind, Lane, Mark},
+    ui::chart::{Band, BarKind, Lane, Mark, as_written},
 };
 
 /// Members of a crowd that get lanes of their own.
@@ -43,8 +43,8 @@ fn one(source: &Source<'_>, n: usize, lane: &Lane) -> Value {
 
 fn mark(source: &Source<'_>, mark: &Mark) -> Value {
     let detail = source.chart.detail;
-    let before = mark.text(source.log, detail, mark.event + 1, 0);
-    let after = mark.text(source.log, detail, usize::MAX, 0);
+    let before = mark.text(source.log, (detail, &as_written), mark.event + 1, 0);
+    let after = mark.text(source.log, (detail, &as_written), usize::MAX, 0);
     let kind = match source.log.events().get(mark.event).map(|event| &event.kind) {
         Some(EventKind::Sent { .. }) => mark.reply(source.log, usize::MAX).map_or("value", super::wire::kind),
         Some(EventKind::Notified { .. } | EventKind::Took { .. }) => "nil",

@@ -78,6 +78,7 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
     };
     for (name, value) in &world.counters {
         let differs = !other.counters.is_empty() && other.counters.get(name) != Some(value);
+        let name = words::label(name, view.context.lang);
         say(&format!("{} {value}", text::fit(name, 16)), figure(differs));
     }
     let notified = |world: &World| world.actors.iter().map(|actor| actor.notified).sum::<usize>();

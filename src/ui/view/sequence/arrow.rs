@@ -149,7 +149,8 @@ pub fn note_words(scene: &Scene<'_>, note: usize) -> Words {
     vec![match &event.kind {
         EventKind::Waits { label, until, .. } => {
             let duration = time::stretch(until.since(event.at));
-            let what = if scene.log.tries_again(note) { glyphs::AGAIN } else { label };
+            let what =
+                if scene.log.tries_again(note) { glyphs::AGAIN } else { words::label(label, scene.lang) };
             (format!("{what} {duration}"), scene.style(Role::Chrome))
         }
         EventKind::Sent { command, .. } => (command.to_string(), scene.style(Role::Text)),

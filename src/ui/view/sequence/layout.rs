@@ -3,7 +3,10 @@
 use ratatui::layout::Rect;
 
 use super::{arrow::Arrow, window::Window};
-use crate::ui::view::Scene;
+use crate::ui::{chart::OverlapSpan, view::Scene};
+
+/// Rows of what came before a failure that the window is drawn to.
+const BEFORE: usize = 3;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Placed {
@@ -41,7 +44,9 @@ impl Layout {
         let known = scene.sequence.known(position);
         let chosen = scene.selected.and_then(|event| scene.sequence.row_of(event)).filter(|row| *row < known);
         let body = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-        let follow = chosen.or(known.checked_sub(1));
+        let free = chosen.is_none() && view.back.is_none();
+        let failure = failure(scene).filter(|_| free && scene.whole);
+        let follow = chosen.or(failure).or(known.checked_sub(1));
         let newest = follow.and_then(|row| {
             // Time that passes is nobody's: the row before says who is looked at.
             let rows = scene.sequence.rows[..=row].iter().rev();
@@ -50,22 +55,46 @@ impl Layout {
         let window = Window::new(scene, view.aside, newest, area);
         let mut layout = Self { window, header: area.y, body, rows: Vec::new() };
         let back = view.back.map_or(0, |back| usize::from(back.min(reach(scene))));
-        layout.fill(scene, known - back.min(known));
+        // What is wrong now is wrong from here on: the room below is its own.
+        let below = if free && scene.alarm().is_some() { body.height * 2 / 5 } else { 0 };
+        layout.fill(scene, known - back.min(known), below);
         let first = layout.rows.first().map_or(0, |placed| placed.row);
         if let Some(chosen) = chosen.filter(|chosen| view.back.is_none() && *chosen < first) {
             // What is chosen draws the window along, and what came next stays in sight.
-            layout.fill(scene, known.min(chosen + 1 + usize::from(body.height / 4)));
+            layout.fill(scene, known.min(chosen + 1 + usize::from(body.height / 4)), 0);
+        }
+        if let Some(failure) = failure
+            && layout.rows.first().is_some_and(|placed| placed.row + BEFORE > failure)
+        {
+            let end = layout.end(scene, failure.saturating_sub(BEFORE), known);
+            layout.fill(scene, end, 0);
         }
         layout
     }
 
-    /// Places the rows before `end` upward from the bottom.
-    fn fill(&mut self, scene: &Scene<'_>, end: usize) {
-        self.rows.clear();
+    /// The row after the last that there is room for from a row on.
+    fn end(&self, scene: &Scene<'_>, first: usize, known: usize) -> usize {
         let mut left = self.body.height;
+        let heights = (first..known).map(|row| height(self.arrow(scene, row).as_ref()));
+        let fitting = heights.take_while(|height| {
+            let fits = *height <= left;
+            left = left.saturating_sub(*height);
+            fits
+        });
+        first + fitting.count()
+    }
+
+    fn arrow(&self, scene: &Scene<'_>, row: usize) -> Option<Arrow> {
+        Arrow::new(scene, &self.window, &scene.sequence.rows[row])
+    }
+
+    /// Places the rows before `end` upward from the bottom, so many lines above it.
+    fn fill(&mut self, scene: &Scene<'_>, end: usize, below: u16) {
+        self.rows.clear();
+        let mut left = self.body.height - below;
         for row in (0..end).rev() {
-            let arrow = Arrow::new(scene, &self.window, &scene.sequence.rows[row]);
-            let height = 1 + u16::from(arrow.as_ref().is_some_and(Arrow::is_short));
+            let arrow = self.arrow(scene, row);
+            let height = height(arrow.as_ref());
             if height > left {
                 break;
             }
@@ -81,6 +110,19 @@ impl Layout {
             y += placed.height;
         }
     }
+}
+
+/// The lines of a row: one, or two where its words stand above its arrow.
+fn height(arrow: Option<&Arrow>) -> u16 {
+    1 + u16::from(arrow.is_some_and(Arrow::is_short))
+}
+
+/// The row with which it first broke.
+fn failure(scene: &Scene<'_>) -> Option<usize> {
+    let known = |overlap_span: &&OverlapSpan| overlap_span.from.1 < scene.world.position;
+    // Of two holders there is more to see than that something is so.
+    let first = scene.chart.overlap_spans.iter().find(known).or_else(|| scene.chart.lasting().find(known))?;
+    scene.sequence.row_of(first.from.1)
 }
 
 /// The event whose row is at a place of the screen.
