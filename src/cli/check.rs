@@ -1,27 +1,28 @@
 //! `lockstep check`: lesson files, without running them.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use serde_json::json;
 
 use super::{Failure, Global, OK, USAGE, is_path, print, words};
-use crate::lesson::{
-    LessonError, Loaded, Source,
-    library::{RECIPES, load_file},
-    plan::check_recipes,
+use crate::{
+    lab::doctor::redis_version,
+    lesson::{
+        LessonError, Loaded, Mistake, Path as At, Source,
+        library::{Library, RECIPES, carried, id_is_taken, load_file},
+        plan::check_recipes,
+    },
+    text::both,
 };
 
 pub(crate) fn check(global: &Global, files: &[PathBuf], strict: bool) -> Result<u8, Failure> {
     // `check lessons/*.yaml` names the recipes too; they are no lesson, and can be wrong all the same.
     let (recipes, files): (Vec<&PathBuf>, Vec<&PathBuf>) =
         files.iter().partition(|file| file.file_name().is_some_and(|name| name == RECIPES));
-    for file in &recipes {
-        let source = Source::read(file)?;
-        check_recipes(&source)?;
-        if strict {
-            source.check_languages(true)?;
-        }
-    }
     let lessons: Vec<Result<Arc<Loaded>, LessonError>> = if files.is_empty() && recipes.is_empty() {
         let library = global.library()?;
         let broken = library.broken.into_iter().map(Err);
@@ -33,10 +34,32 @@ pub(crate) fn check(global: &Global, files: &[PathBuf], strict: bool) -> Result<
         };
         files.iter().map(load).collect::<Result<_, Failure>>()?
     };
+    let beside = lessons.iter().flatten().filter(|loaded| !loaded.recipes.beside.is_empty());
+    let beside = beside.map(|loaded| Path::new(&loaded.source.file).with_file_name(RECIPES));
+    let recipes: BTreeSet<PathBuf> = recipes.into_iter().cloned().chain(beside).collect();
     let mut code = OK;
-    for lesson in lessons {
-        let checked = lesson.and_then(|loaded| {
-            loaded.check()?;
+    let mut told: Vec<LessonError> = Vec::new();
+    // What is wrong with a recipe is wrong with each lesson that uses it, and is told once.
+    let mut tell = |error: &LessonError| {
+        code = USAGE;
+        if told.contains(error) {
+            return Ok(());
+        }
+        told.push(error.clone());
+        print::mistake(error, global.lang(), global.json)
+    };
+    for file in &recipes {
+        if let Err(error) = checked_recipes(file, strict) {
+            tell(&error)?;
+        }
+    }
+    let redis = redis_version();
+    let all: Vec<&Loaded> = lessons.iter().flatten().map(Arc::as_ref).collect();
+    for lesson in &lessons {
+        let checked = lesson.as_ref().map_err(Clone::clone).and_then(|loaded| {
+            let scenarios = loaded.check()?;
+            loaded.check_redis(&scenarios, redis)?;
+            check_ids(loaded, &all)?;
             if strict {
                 loaded.source.check_languages(false)?;
                 loaded.check_sentences()?;
@@ -53,11 +76,38 @@ pub(crate) fn check(global: &Global, files: &[PathBuf], strict: bool) -> Result<
                     print::line(&words::GOOD.with(global.lang(), &[file, &lesson.id, &count]))?;
                 }
             }
-            Err(error) => {
-                code = USAGE;
-                print::mistake(&error, global.lang(), global.json)?;
-            }
+            Err(error) => tell(&error)?,
         }
     }
     Ok(code)
+}
+
+fn checked_recipes(file: &Path, strict: bool) -> Result<(), LessonError> {
+    let source = Source::read(file)?;
+    check_recipes(&source)?;
+    if strict { source.check_languages(true) } else { Ok(()) }
+}
+
+/// Whether a lesson has an id of its own, and comes after lessons that there are: of those that are checked, those beside
+/// it, those that Lockstep carries.
+fn check_ids(loaded: &Loaded, checked: &[&Loaded]) -> Result<(), LessonError> {
+    let lesson = &loaded.lesson;
+    let place = |mistake: &Mistake| loaded.source.place(mistake);
+    let before = checked.iter().take_while(|other| !std::ptr::eq(**other, loaded));
+    let is_another =
+        |other: &&&Loaded| other.lesson.id == lesson.id && other.source.file != loaded.source.file;
+    if let Some(first) = before.clone().find(is_another) {
+        return Err(place(&id_is_taken(&lesson.id, &first.source.file)));
+    }
+    for (n, id) in lesson.after.iter().enumerate() {
+        if carried(id).is_some() || checked.iter().any(|other| other.lesson.id == *id) {
+            continue;
+        }
+        let library = Library::with_directory(&loaded.directory()).unwrap_or_else(|_| Library::carried());
+        if library.find(id).is_none() {
+            let at = At::root().key("after").index(n);
+            return Err(place(&Mistake::unknown(&at, both!("lesson", "课程"), id, library.ids())));
+        }
+    }
+    Ok(())
 }

@@ -404,7 +404,11 @@ impl Global {
         }
         let library = self.library()?;
         if let Some(lesson) = library.find(name) {
-            return Ok(lesson.clone());
+            let own = self.lessons.as_deref().is_some_and(|directory| lesson.directory() == directory);
+            return match library.broken_recipes.as_ref().filter(|_| own) {
+                Some(error) => Err(error.clone().into()),
+                None => Ok(lesson.clone()),
+            };
         }
         if is_path(name) {
             return Ok(load_file(Path::new(name))?);

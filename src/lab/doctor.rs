@@ -62,6 +62,13 @@ pub struct DoctorReport {
     pub room: RoomReport,
 }
 
+/// The version of the Redis server that labs would start; the oldest that will do, where there is none.
+pub fn redis_version() -> (u32, u32) {
+    let server = &crate::server::redis::programs::SERVER;
+    let found = (server.find)(&Search::from_environment()).ok().and_then(|path| (server.version)(&path).ok());
+    found.unwrap_or(server.needed).major_and_minor()
+}
+
 /// Looks at everything. Takes the time of a few program starts.
 pub async fn report(options: &LabOptions) -> DoctorReport {
     DoctorReport { programs: programs(&options.search), proof: proof(options).await, room: room() }

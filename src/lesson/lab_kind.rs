@@ -347,6 +347,12 @@ impl LabKind {
         Self::EtcdCluster,
     ];
 
+    /// A server of every product, for programs of which it is not known where they will run.
+    pub(crate) fn of_every_product() -> Self {
+        let parts = [Self::Redis, Self::Zookeeper, Self::Mariadb, Self::Etcd];
+        Several::of(&parts).map_or(Self::Redis, Self::Several)
+    }
+
     pub fn topology(self) -> &'static Topology {
         match self {
             Self::Redis => &REDIS,

@@ -10,7 +10,7 @@ use std::{
 use include_dir::{Dir, File, include_dir};
 
 use super::{
-    Lesson, LessonError, Loaded, Recipes, Source,
+    Lesson, LessonError, Loaded, Recipe, Recipes, Source,
     error::{Mistake, Path},
 };
 use crate::text::both;
@@ -74,6 +74,8 @@ pub struct Library {
     pub lessons: Vec<Arc<Loaded>>,
     /// Files that cannot.
     pub broken: Vec<LessonError>,
+    /// What is wrong with the directory's own recipes: none of its lessons can be trusted to mean what it says.
+    pub broken_recipes: Option<LessonError>,
 }
 
 impl Library {
@@ -102,9 +104,14 @@ impl Library {
     pub fn with_directory(directory: &FilePath) -> Result<Self, LessonError> {
         let mut library = Self::carried();
         let mut recipes = carried_recipes()?;
-        if let Err(error) = extend(&mut recipes, &directory.join(RECIPES)) {
-            library.broken.push(error);
-        }
+        let own = match extend(&mut recipes, &directory.join(RECIPES)) {
+            Ok(own) => own,
+            Err(error) => {
+                library.broken.push(error.clone());
+                library.broken_recipes = Some(error);
+                None
+            }
+        };
         let recipes = Arc::new(recipes);
         let mut files: HashMap<String, String> = HashMap::new();
         for path in yaml_files(directory)? {
@@ -112,15 +119,11 @@ impl Library {
                 let source = Source::read(&path)?;
                 let lesson = source.lesson()?;
                 if let Some(first) = files.insert(lesson.id.clone(), source.file.clone()) {
-                    let id = &lesson.id;
-                    let message = both!("`{id}` is the id of {first} too", "`{id}` 也是 {first} 的 id");
-                    let mistake = Mistake::new(&Path::root().key("id"), message);
+                    let mistake = id_is_taken(&lesson.id, &first);
                     files.insert(lesson.id, first);
-                    return Err(source.place(
-                        &mistake.help(both!("give each lesson an id of its own", "请让每节课有自己的 id")),
-                    ));
+                    return Err(source.place(&mistake));
                 }
-                library.add(source, lesson, &recipes);
+                library.add(with_recipes(&source, own.as_ref(), &recipes), lesson, &recipes);
                 Ok(())
             };
             if let Err(error) = add() {
@@ -157,6 +160,13 @@ impl Library {
             (*track, ORDER.iter().position(|known| known == id).unwrap_or(ORDER.len()), id.clone())
         });
     }
+}
+
+/// Two files with one id: which of them a name means would be a matter of chance.
+pub(crate) fn id_is_taken(id: &str, first: &str) -> Mistake {
+    let message = both!("`{id}` is the id of {first} too", "`{id}` 也是 {first} 的 id");
+    Mistake::new(&Path::root().key("id"), message)
+        .help(both!("give each lesson an id of its own", "请让每节课有自己的 id"))
 }
 
 fn read_carried(file: &File<'_>) -> Result<(Source, Lesson), LessonError> {
@@ -196,18 +206,28 @@ pub fn load_file(path: &FilePath) -> Result<Arc<Loaded>, LessonError> {
     let source = Source::read(path)?;
     let lesson = source.lesson()?;
     let mut recipes = carried_recipes()?;
-    extend(&mut recipes, &path.with_file_name(RECIPES))?;
+    let own = extend(&mut recipes, &path.with_file_name(RECIPES))?;
+    let source = with_recipes(&source, own.as_ref(), &recipes);
     Loaded { lesson, source, recipes: Arc::new(recipes) }.solved().map(Arc::new)
 }
 
-/// Adds a user's own recipes, where there are any.
-fn extend(recipes: &mut Recipes, own: &FilePath) -> Result<(), LessonError> {
-    if own.exists() {
-        let own = Source::read(own)?.recipes()?;
-        recipes.scripts.extend(own.scripts);
-        recipes.programs.extend(own.programs);
+/// Adds a user's own recipes, where there are any, and gives their file.
+fn extend(recipes: &mut Recipes, own: &FilePath) -> Result<Option<Source>, LessonError> {
+    if !own.exists() {
+        return Ok(None);
     }
-    Ok(())
+    let source = Source::read(own)?;
+    let own = source.recipes()?;
+    recipes.beside.extend(own.programs.keys().cloned());
+    recipes.scripts.extend(own.scripts);
+    recipes.programs.extend(own.programs);
+    Ok(Some(source))
+}
+
+/// A lesson's file, in which the steps of recipes beside it are known to stand in theirs.
+fn with_recipes(source: &Source, own: Option<&Source>, recipes: &Recipes) -> Source {
+    let steps = || recipes.beside.iter().map(|name| Recipe::path(name)).collect();
+    own.map_or_else(|| source.clone(), |own| source.with_parts_of(own, steps()))
 }
 
 pub fn carried_recipes() -> Result<Recipes, LessonError> {

@@ -1,11 +1,13 @@
 //! The grammar of a lesson: the types that an author's file becomes. Plain data with `serde` and a JSON Schema.
 
+use std::collections::BTreeSet;
+
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    LabKind,
+    LabKind, Path,
     explore::Explore,
     invariant::Invariant,
     kata::Kata,
@@ -375,6 +377,9 @@ pub struct Recipes {
     /// Programs, by name, used with `use:`.
     #[serde(default)]
     pub programs: IndexMap<String, Recipe>,
+    /// Those of them that stand in the file beside the lesson, rather than in Lockstep's own.
+    #[serde(skip)]
+    pub beside: BTreeSet<String>,
 }
 
 /// A program that lessons use by name.
@@ -388,4 +393,11 @@ pub struct Recipe {
     pub params: Vec<String>,
     /// Its steps.
     pub steps: Vec<Step>,
+}
+
+impl Recipe {
+    /// Where the steps of a recipe stand in its file.
+    pub(crate) fn path(name: &str) -> Path {
+        Path::root().key("programs").key(name).key("steps")
+    }
 }

@@ -226,6 +226,19 @@ impl TryFrom<RawOperation> for Operation {
                 "有 `every` 就要有 `until`，说明何时不再重试"
             ));
         }
+        if wait.is_some() && until.is_some() {
+            return Err(both!(
+                "a `wait` gets no reply, so that nothing is tried again `until` something is so: put the `until` and the \
+                 `every` on the operation that asks",
+                "`wait` 没有回复，谈不上用 `until` 重试：请把 `until` 和 `every` 写到发请求的那个操作上"
+            ));
+        }
+        if on.is_some() && (wait.is_some() || local.is_some() || flock.is_some()) {
+            return Err(both!(
+                "`on` names a server, and `wait`, `local` and `flock` send nothing to any: leave it out",
+                "`on` 指定服务器，而 `wait`、`local`、`flock` 不向任何服务器发送：请去掉它"
+            ));
+        }
         let verbs = [
             redis.map(Verb::Redis),
             script.map(|name| Verb::Script { name, keys, args }),

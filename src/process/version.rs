@@ -31,6 +31,10 @@ impl Version {
         })
     }
 
+    pub fn major_and_minor(self) -> (u32, u32) {
+        (self.major, self.minor)
+    }
+
     /// Reads the version that follows a marker: `v=` in `redis-server --version`, `"` in `java -version`.
     pub fn read_after(text: &str, marker: &str) -> Option<Self> {
         Self::read(text.split_once(marker)?.1)

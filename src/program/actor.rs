@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use super::{
-    interpreter::{After, Interpreter, Next},
+    interpreter::{After, Interpreter, Next, without_help},
     live::LiveNames,
 };
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
         plan::{ActorPlan, PlannedOperation, PlannedVerb, Program, TakePlan},
     },
     log::{ActorId, Belief, Command, EventKind, OpId, Reply},
+    text::{Text, both},
 };
 
 #[derive(Debug, Clone)]
@@ -103,7 +104,7 @@ pub(crate) struct Failure {
     pub(crate) cause: Cause,
     /// The operation's place in the lesson, where it is about one that has a place.
     pub(crate) path: Option<Path>,
-    pub(crate) why: String,
+    pub(crate) why: Text,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -194,7 +195,7 @@ impl Actor {
     }
 
     /// What its operation would ask a server for if it began now.
-    pub(crate) fn foresee(&self, now: LessonTime, server: &str) -> Option<Result<Request, String>> {
+    pub(crate) fn foresee(&self, now: LessonTime, server: &str) -> Option<Result<Request, Text>> {
         let operation = self.operation()?;
         let mut begun = self.interpreter.clone();
         begun.tell_time(now);
@@ -422,10 +423,9 @@ impl Actor {
     }
 
     /// Its program ends at something that it does not handle, as with an exception that nobody catches.
-    pub(crate) fn give_up(&mut self, why: &str, output: &mut Output) {
+    pub(crate) fn give_up(&mut self, why: impl Into<Text>, output: &mut Output) {
         self.state = State::Dead;
-        // The help is for the author of the lesson.
-        let why = why.split("\n  help:").next().unwrap_or_default().to_owned();
+        let why = without_help(&why.into()).en;
         output.events.push(EventKind::GaveUp { actor: self.id, why });
     }
 
@@ -464,7 +464,7 @@ impl Actor {
         output.events.push(EventKind::Waits { actor: self.id, label, until });
     }
 
-    fn failure(&self, cause: Cause, operation: Option<&Arc<PlannedOperation>>, why: String) -> Failure {
+    fn failure(&self, cause: Cause, operation: Option<&Arc<PlannedOperation>>, why: Text) -> Failure {
         let path = operation.and_then(|operation| operation.path.clone());
         Failure { actor: self.id, cause, path, why }
     }
@@ -486,7 +486,7 @@ fn given(command: Command) -> PlannedOperation {
 }
 
 /// What an operation that has begun asks for.
-fn request(interpreter: &Interpreter, operation: &PlannedOperation, server: &str) -> Result<Request, String> {
+fn request(interpreter: &Interpreter, operation: &PlannedOperation, server: &str) -> Result<Request, Text> {
     if let PlannedVerb::Take(TakePlan { from, within }) = &operation.verb {
         let from = from.iter().map(|from| interpreter.render(from)).collect::<Result<_, _>>()?;
         // PTTL says -1 of a key that does not end, and so must whoever waits for it.
@@ -495,5 +495,8 @@ fn request(interpreter: &Interpreter, operation: &PlannedOperation, server: &str
         return Ok(Request::Notification(from, within.and_then(|millis| u64::try_from(millis).ok())));
     }
     let wire = interpreter.wire(operation, server.to_owned())?;
-    wire.map(Request::Command).ok_or_else(|| format!("`{}` sends no command", operation.label))
+    wire.map(Request::Command).ok_or_else(|| {
+        let label = &operation.label;
+        both!("`{label}` sends no command", "`{label}` 不发送命令")
+    })
 }

@@ -6,9 +6,10 @@ use crate::{
     client::protocol::Wire,
     lesson::{expr::Template, plan::PlannedVerb},
     log::{Command, FILES, product::files},
+    text::Text,
 };
 
-pub(crate) fn fill_in(verb: &PlannedVerb, server: String, names: &Value) -> Result<Option<Wire>, String> {
+pub(crate) fn fill_in(verb: &PlannedVerb, server: String, names: &Value) -> Result<Option<Wire>, Text> {
     let all =
         |templates: &[Template]| templates.iter().map(|t| t.render(names)).collect::<Result<Vec<_>, _>>();
     let command = match verb {

@@ -14,6 +14,7 @@ use crate::{
         plan::{ActorPlan, Instruction, PlannedOperation, PlannedVerb, Program, passed},
     },
     log::{ActorId, Belief, EventKind, Reply},
+    text::{Text, both},
 };
 
 /// How many statements may follow each other without an operation: a loop without one would never end.
@@ -120,11 +121,11 @@ impl Interpreter {
 
     /// Carries out statements up to the next operation. Values that are set right before it are left for
     /// [`Interpreter::begin`], unless it is a wait, which begins at once.
-    pub(crate) fn advance(&mut self, actor: ActorId, events: &mut Vec<EventKind>) -> Result<Next, String> {
+    pub(crate) fn advance(&mut self, actor: ActorId, events: &mut Vec<EventKind>) -> Result<Next, Text> {
         within_allowance(|| self.advance_within(actor, events))
     }
 
-    fn advance_within(&mut self, actor: ActorId, events: &mut Vec<EventKind>) -> Result<Next, String> {
+    fn advance_within(&mut self, actor: ActorId, events: &mut Vec<EventKind>) -> Result<Next, Text> {
         let program = Arc::clone(&self.program);
         for _ in 0..MOST_STATEMENTS {
             if let Some(operation) = self.comes_to() {
@@ -164,8 +165,9 @@ impl Interpreter {
                 }
                 Instruction::RepeatBegin { bound } => {
                     let text = bound.render(&self.scope.value())?;
-                    let bound =
-                        text.trim().parse().map_err(|_| format!("`repeat: {text}` is not a number"))?;
+                    let bound = text.trim().parse().map_err(|_| {
+                        both!("`repeat: {text}` is not a number", "`repeat: {text}` 不是数字")
+                    })?;
                     self.repeats.push(bound);
                 }
                 Instruction::RepeatNext { condition, exit } => {
@@ -188,7 +190,10 @@ impl Interpreter {
             }
             self.at += 1;
         }
-        Err("the program runs in a circle without ever reaching an operation".to_owned())
+        Err(both!(
+            "the program runs in a circle without ever reaching an operation",
+            "程序一直在原地打转，走不到任何操作"
+        ))
     }
 
     /// The operation that follows without anything that others could see, and without a decision: nothing but values
@@ -208,7 +213,7 @@ impl Interpreter {
 
     /// The operation begins: sets the values that are set right before it, so that `now` is the time at which it is
     /// sent, however long after the reply before it. Does nothing when it is tried again.
-    pub(crate) fn begin(&mut self) -> Result<(), String> {
+    pub(crate) fn begin(&mut self) -> Result<(), Text> {
         let program = Arc::clone(&self.program);
         within_allowance(|| {
             while let Some(instruction) = program.instructions.get(self.at) {
@@ -226,7 +231,7 @@ impl Interpreter {
     }
 
     /// Carries out an instruction that sets values and does nothing else.
-    fn assign(&mut self, instruction: &Instruction) -> Result<(), String> {
+    fn assign(&mut self, instruction: &Instruction) -> Result<(), Text> {
         match instruction {
             Instruction::Set { name, value } => {
                 let value = value.eval(self.scope.value())?;
@@ -240,7 +245,7 @@ impl Interpreter {
                         let text = template.render(&names)?;
                         Ok((name.clone(), passed(text)))
                     })
-                    .collect::<Result<_, String>>()?;
+                    .collect::<Result<_, Text>>()?;
                 self.scope.enter(values);
             }
             Instruction::Leave => self.scope.leave(),
@@ -250,19 +255,33 @@ impl Interpreter {
     }
 
     /// Takes in a reply to the operation that was next.
-    pub(crate) fn replied(&mut self, operation: &PlannedOperation, reply: &Reply) -> Result<After, String> {
+    pub(crate) fn replied(&mut self, operation: &PlannedOperation, reply: &Reply) -> Result<After, Text> {
         let label = &operation.label;
         let allows = |code: &str| operation.allow.iter().any(|allowed| allowed == code);
         let (value, error) = match reply {
             Reply::Value(value) => (json_value(value), Value::from(())),
             Reply::Error { code, .. } if allows(code) => (Value::from(()), Value::from(code.as_str())),
             Reply::Error { code, text } => {
-                // `ERR` is what Redis says of every wrong command: nothing to cope with.
+                // `ERR` is what Redis says of every wrong command, and MariaDB has codes for statements that it cannot read or
+                // that name what is not there: nothing to cope with.
                 let help = match code.as_str() {
-                    "ERR" => "put the command right".to_owned(),
-                    code => format!("where the program can cope with it, write `allow: [{code}]`"),
+                    "ERR" => both!("put the command right", "请改正这条命令"),
+                    "1046" | "1049" | "1052" | "1054" | "1064" | "1109" | "1136" | "1146" | "1305"
+                    | "1364" => {
+                        both!("put the statement right", "请改正这条语句")
+                    }
+                    code => both!(
+                        "where the program can cope with it, write `allow: [{code}]`",
+                        "程序能应付时，请写 `allow: [{code}]`"
+                    ),
                 };
-                return Err(format!("`{label}` was answered with the error {code} {text}\n  help: {help}"));
+                return Err(helped(
+                    &both!(
+                        "`{label}` was answered with the error {code} {text}",
+                        "`{label}` 的回复是错误 {code} {text}"
+                    ),
+                    &help,
+                ));
             }
             // Nobody knows what the server did: it is not the same as nil.
             Reply::Lost(_) if allows("Lost") => {
@@ -270,8 +289,12 @@ impl Interpreter {
                 (if self.program.reads_lost { lost.clone() } else { Value::from(()) }, lost)
             }
             Reply::Lost(_) => {
-                return Err(format!(
-                    "the reply to `{label}` was lost\n  help: where the program can cope with it, write `allow: [Lost]`"
+                return Err(helped(
+                    &both!("the reply to `{label}` was lost", "`{label}` 的回复丢失了"),
+                    &both!(
+                        "where the program can cope with it, write `allow: [Lost]`",
+                        "程序能应付时，请写 `allow: [Lost]`"
+                    ),
                 ));
             }
         };
@@ -296,18 +319,32 @@ impl Interpreter {
         self.at += 1;
     }
 
-    pub(crate) fn millis(&self, template: &Template) -> Result<i64, String> {
-        Ok(parse_millis(&template.render(&self.scope.value())?)?)
+    pub(crate) fn millis(&self, template: &Template) -> Result<i64, Text> {
+        parse_millis(&template.render(&self.scope.value())?)
     }
 
     /// A text with this actor's values filled in.
-    pub(crate) fn render(&self, template: &Template) -> Result<String, String> {
-        template.render(&self.scope.value())
+    pub(crate) fn render(&self, template: &Template) -> Result<String, Text> {
+        Ok(template.render(&self.scope.value())?)
     }
 
     /// The operation's wire command with all values filled in; `None` for a wait and for taking a
     /// notification, which send nothing.
-    pub(crate) fn wire(&self, operation: &PlannedOperation, server: String) -> Result<Option<Wire>, String> {
+    pub(crate) fn wire(&self, operation: &PlannedOperation, server: String) -> Result<Option<Wire>, Text> {
         command::fill_in(&operation.verb, server, &self.scope.value())
     }
+}
+
+/// A message with what would mend it, as the command line shows both.
+fn helped(message: &Text, help: &Text) -> Text {
+    Text::from_fn(|lang| {
+        let word = both!("help", "提示");
+        format!("{}\n  {}{}{}", message.get(lang), word.get(lang), lang.colon(), help.get(lang))
+    })
+}
+
+/// The message alone: the help is for the author of the lesson.
+pub(crate) fn without_help(message: &Text) -> Text {
+    let first = |text: &str, mark: &str| text.split(mark).next().unwrap_or_default().to_owned();
+    Text { en: first(&message.en, "\n  help:"), zh: first(&message.zh, "\n  提示：") }
 }

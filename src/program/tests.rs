@@ -116,7 +116,7 @@ fn what_a_program_does_not_handle_is_told_apart_from_what_it_says_wrongly() {
     let failure = actors[a].reply(&refused, &mut at(1)).expect_err("not allowed");
     assert_eq!((failure.actor, failure.cause), (a, Cause::Reply));
     let mut output = at(1);
-    actors[a].give_up(&failure.why, &mut output);
+    actors[a].give_up(failure.why, &mut output);
     let why = "`ask` was answered with the error ERR no".to_owned();
     assert_eq!(output.events, [EventKind::GaveUp { actor: a, why }]);
     assert!(actors[a].is_over());

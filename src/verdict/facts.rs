@@ -161,8 +161,11 @@ impl Facts {
     /// Whether a key is there that nobody will delete any more: the process that set it is dead, or all its threads are at
     /// the end of their programs.
     pub(crate) fn orphaned(&self, key: &str) -> bool {
-        let value = self.key(key, None).and_then(text);
-        let author = value.and_then(|value| self.key_history.author(key, value));
+        let author = match (self.key(key, None), self.entry(key)) {
+            (Some(held), _) => text(held).and_then(|value| self.key_history.author(key, value)),
+            (None, Some(_)) => self.key_history.setter_of(key),
+            (None, None) => None,
+        };
         let Some(author) = author.and_then(|(actor, _)| self.world.actor(actor)) else { return false };
         let mut threads = self.world.actors.iter().filter(|actor| actor.who.client == author.who.client);
         threads.all(|actor| matches!(actor.life, Life::Crashed | Life::Finished))
@@ -174,7 +177,9 @@ impl Facts {
             Some(Observed::Redis(keyspace)) => keyspace.keys.get(key).and_then(text),
             _ => None,
         });
-        let Some((author, sent)) = value.and_then(|value| self.key_history.author(key, value)) else {
+        let held = || self.entry(key).and_then(|_| self.key_history.setter_of(key));
+        let author = value.and_then(|value| self.key_history.author(key, value)).or_else(held);
+        let Some((author, sent)) = author else {
             return Vec::new();
         };
         let client = self.world.actor(author).map(|actor| actor.who.client.as_str());

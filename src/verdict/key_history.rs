@@ -166,6 +166,12 @@ impl KeyHistory {
             .map(|known| (known.actor, known.sent))
     }
 
+    /// Who set last what is no key of Redis, and the event in which it was asked.
+    pub(crate) fn setter_of(&self, name: &str) -> Option<(ActorId, usize)> {
+        let effect = &self.settings.get(name)?.last()?.effect;
+        Some((effect.actor, effect.sent))
+    }
+
     /// All that the answers about a key will ever depend on, as a text, where each command is answered before the next is
     /// sent: who set it last on each server, whose values the servers hold, how often another's was meddled with.
     pub(crate) fn described(&self, key: &str, held: &[&str]) -> String {

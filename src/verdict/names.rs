@@ -208,6 +208,7 @@ impl Facts {
                 (Some(key), _) => key_value(&key.value),
                 (None, Some(Entry::Row(row))) => json_value(&row.value()),
                 (None, Some(Entry::Pair(pair))) => pair.value.as_str().into(),
+                (None, Some(Entry::Node(node))) => node.data.as_str().into(),
                 _ => Value::from(()),
             },
             "exists" => (state.is_some() || (server.is_none() && self.entry(key).is_some())).into(),

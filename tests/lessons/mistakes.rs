@@ -11,6 +11,7 @@ use crate::lab;
 const REDIS: &str = include_str!("mistakes/redis.yaml");
 const ZOOKEEPER: &str = include_str!("mistakes/zookeeper.yaml");
 const MARIADB: &str = include_str!("mistakes/mariadb.yaml");
+const ETCD: &str = include_str!("mistakes/etcd.yaml");
 
 /// What is replaced, with what, a text on the line that is named (of the lesson with the mistake), and words of the
 /// report in both languages.
@@ -180,6 +181,30 @@ const IN_REDIS: &[Change] = &[
     ("args: [\"${token}\"] }", "args: [] }", "args: []", "reads `ARGV[1]`", "要读 `ARGV[1]`"),
     ("    - read: { redis: GET stock }", "    - redis: GET stock", "- redis: GET stock", "label of its own", "自己的名字"),
     ("  - never: { overlap: lock }", "  - never: { exclusive: lock }", "exclusive: lock }", "breaks nothing", "没有违反什么"),
+    // What a run would let pass, or tell late.
+    ("  - move: A.acquire\n  - pass", "  - move: A.work\n  - pass", "A.work", "is no move: time passes in it", "不是一步操作"),
+    ("    - work: 5s", "    - pause: { wait: 5s, until: \"1 == 2\" }", "pause:", "a `wait` gets no reply", "`wait` 没有回复"),
+    ("    - work: 5s", "    - heard: { take: { from: session } }", "heard:", "only ZooKeeper's clients", "只有 ZooKeeper 的客户端"),
+    ("    - work: 5s", "    - heard: { take: { from: freed } }", "heard:", "never subscribes to `freed`", "从没订阅过 `freed`"),
+    ("    - work: 5s", "    - guard: { local: lock x, on: redis }", "guard:", "send nothing to any", "不向任何服务器发送"),
+    ("{ redis: GET stock }", "{ redis: DELETE lock }", "DELETE lock", "did you mean `DEL`", "是不是 `DEL`"),
+    ("that: \"sold == 1\"", "that: \"reply == 1\"", "reply == 1", "is known in programs only", "只在程序里可用"),
+    ("      with: { key: lock }", "      with: { key }", "with: { key }", "with: { key: lock }", "with: { key: lock }"),
+    ("    expect: prevented", "    explore: { moves: 12 }\n    expect: prevented", "explore:", "`expect: none`, no order", "`expect: none` 表示"),
+    ("moves('A.acquire') == 1", "children('lock') == []", "children(", "of znodes", "用于 znode"),
+    ("moves('A.acquire') == 1", "owner('lock') == 'A'", "owner(", "does not know who owns", "不知道键属于谁"),
+    ("moves('A.acquire') == 1", "role('redis') == 'leader'", "role(", "is one of 'master', 'replica'", "其中之一：'master', 'replica'"),
+    ("moves('A.acquire') == 1", "that: true", "that: true", "does not depend on anything that happens", "与发生的事无关"),
+    ("moves('A.acquire') == 1", "rounds == 2", "rounds == 2", "does not depend on anything that happens", "与发生的事无关"),
+    ("moves('A.acquire') == 1", "moves('A.acquire') >= 0", ">= 0", "is never less than 0", "从不小于 0"),
+    ("moves('A.acquire') == 1", "value('stock') == 9", "value('stock') == 9", "value('stock')|int == 9", "value('stock')|int == 9"),
+    ("moves('A.acquire') == 1", "A.acquire == 1", "- A.acquire == 1", "write `A.acquire == 'OK'`", "请写 `A.acquire == 'OK'`"),
+    ("moves('A.acquire') == 1", "A.read == 10", "A.read == 10", "never the number 10", "不会是数字 10"),
+    ("moves('A.acquire') == 1", "exists('lock') == 'true'", "exists(", "never a text", "不会是文字"),
+    ("until: reply == 'OK', every", "until: reply == 1, every", "until: reply == 1", "never 1", "不会是 1"),
+    ("NX PX ${lease}\"", "NX EX ${lease}\"", "EX ${lease}", "counts in milliseconds", "以毫秒计"),
+    ("      - exclusive: lock\n", "      - overlap: lock # again\n", "# again", "prevents that `lock` overlaps", "要防止 `lock` 重叠"),
+    ("  buyer:\n", "  unused:\n    - x: { redis: GTE a }\n  buyer:\n", "x: { redis: GTE a }", "did you mean `GET`", "是不是 `GET`"),
     ("    a: { en: Because., zh: 因为如此。 }", "    answer: { en: Because., zh: 因为如此。 }", "answer:", "unknown field `answer`", "没有名为 `answer` 的字段"),
 ];
 
@@ -188,6 +213,12 @@ const IN_ZOOKEEPER: &[Change] = &[
     ("zk: create /locks", "zk: create locks", "create locks", "must begin with `/`", "必须以 `/` 开头"),
     ("zk: create /locks", "zk: mkdir /locks", "mkdir", "is not a ZooKeeper call", "不是 ZooKeeper 调用"),
     ("zk: create /locks", "zk: create", "zk: create", "with 0 operands", "带了 0 个参数"),
+    ("zk: create /locks", "zk: create -c -e /locks", "create -c -e", "no znode is both `-c` and `-e`", "没有同时是 `-c` 和 `-e` 的 znode"),
+    ("zk: create /locks", "zk: create -t soon /locks", "create -t", "TTL is a whole number", "TTL 是整数"),
+    ("exists -w /locks", "exists /locks", "{ take: any }", "leaves no watch", "没有设 watch"),
+    ("that: A.create is not none", "that: pttl('/locks') > 0", "pttl(", "of Redis' keys", "用于 Redis 的键"),
+    ("that: A.create is not none", "that: role('zookeeper') == 'leader'", "role(", "is alone and has no role", "只有一台，没有角色"),
+    ("that: A.create is not none", "that: A.list == 1", "A.list == 1", "answers a list", "的回复是列表"),
     ("zk: create /locks", "redis: SET a 1", "redis: SET a 1", "no server of this lab is Redis", "这个 lab 里没有 Redis"),
     ("zk: ls /locks", "zk: ls -e /locks", "ls -e", "no flag `-e`", "没有选项 `-e`"),
     ("zk: ls /locks", "zk: ls /locks /more", "/more", "with 2 operands", "带了 2 个参数"),
@@ -204,15 +235,30 @@ const IN_MARIADB: &[Change] = &[
     ("sql: COMMIT }", "sql: \"COMMIT; COMMIT\" }", "COMMIT; COMMIT", "one SQL statement", "一条 SQL 语句"),
     ("sql: COMMIT }", "sql: \"SELECT 'x\" }", "SELECT 'x", "every quote closed", "引号都要成对"),
     ("sql: COMMIT }", "sql: \"SET GLOBAL x = 1\" }", "SET GLOBAL", "`GLOBAL`", "`GLOBAL`"),
+    ("sql: COMMIT }", "take: any }", "take: any", "tells anybody anything", "没有会发通知的服务器"),
+    ("moves('A.begin') == 1", "A.read == 10", "A.read == 10", "answers a list", "的回复是列表"),
+    ("moves('A.begin') == 1", "A.write == 'OK'", "A.write == 'OK'", "answers a number", "的回复是数字"),
     ("sql: COMMIT }", "redis: GET stock }", "redis: GET stock", "no server of this lab is Redis", "这个 lab 里没有 Redis"),
     ("${read[0].n - 1}", "${raed[0].n - 1}", "raed", "did you mean `read`", "是不是 `read`"),
+];
+
+#[rustfmt::skip]
+const IN_ETCD: &[Change] = &[
+    ("etcd: grant 5 }", "etcd: grant 5s }", "grant 5s", "SECONDS is a whole number", "SECONDS 是整数"),
+    ("etcd: grant 5 }", "etcd: grant 1 }", "grant 1", "too short", "太短"),
+    ("etcd: grant 5 }", "etcd: \"grant ${lease}\" }", "grant ${lease}", "write `${lease // 1000}`", "请写 `${lease // 1000}`"),
+    ("create lock/${self} ${self} ${grant}", "create lock/${self} ${self} mine", "self} mine", "LEASE is a whole number", "LEASE 是整数"),
+    ("etcd: get lock/A }", "etcd: range lock/A }", "range lock/A", "is not a etcd call", "不是 etcd 调用"),
+    ("moves('A.grant') == 1", "owner('lock') == owner('lock')", "owner('lock') ==", "compared with itself", "和它自己比较"),
 ];
 
 #[test]
 fn a_hundred_mistakes_are_told_where_they_are_and_what_would_be_right() {
     let mut failed = Vec::new();
     let mut count = 0;
-    for (lesson, changes) in [(REDIS, IN_REDIS), (ZOOKEEPER, IN_ZOOKEEPER), (MARIADB, IN_MARIADB)] {
+    for (lesson, changes) in
+        [(REDIS, IN_REDIS), (ZOOKEEPER, IN_ZOOKEEPER), (MARIADB, IN_MARIADB), (ETCD, IN_ETCD)]
+    {
         let right = from_text("right.yaml", lesson).and_then(|loaded| loaded.check());
         right.unwrap_or_else(|error| panic!("{error}"));
         for (from, to, at, en, zh) in changes {

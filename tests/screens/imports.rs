@@ -24,7 +24,7 @@ const FOLDERS: &[(&str, &str)] = &[
     ("lab", "clock lesson log process server text"),
     ("bench", "lab lesson log server text"),
     ("recording", "clock files lesson log printable verdict"),
-    ("program", "client clock lesson log"),
+    ("program", "client clock lesson log text"),
     ("run/session", "client clock lab lesson log program random text verdict"),
     ("run/race", "clock lab lesson log program run/session text world"),
     ("run/explore", "client clock lab lesson log program run/race run/session text verdict world"),

@@ -32,14 +32,14 @@ pub struct Source {
     /// The file, as the user knows it.
     pub file: String,
     text: Arc<str>,
-    /// Parts of the lesson that stand in another file, by their paths.
-    elsewhere: Option<Arc<(Vec<Path>, Source)>>,
+    /// Parts of the lesson that stand in other files, by their paths.
+    elsewhere: Vec<Arc<(Vec<Path>, Source)>>,
 }
 
 impl Source {
     /// A text that was read already, such as a lesson carried in the binary.
     pub fn new(file: impl Into<String>, text: impl Into<Arc<str>>) -> Self {
-        Self { file: file.into(), text: text.into(), elsewhere: None }
+        Self { file: file.into(), text: text.into(), elsewhere: Vec::new() }
     }
 
     pub fn text(&self) -> &str {
@@ -48,7 +48,9 @@ impl Source {
 
     /// The same file, some parts of which stand in another.
     pub fn with_parts_of(&self, other: &Self, parts: Vec<Path>) -> Self {
-        Self { elsewhere: Some(Arc::new((parts, other.clone()))), ..self.clone() }
+        let mut source = self.clone();
+        source.elsewhere.push(Arc::new((parts, other.clone())));
+        source
     }
 
     /// Whether it is a lesson rather than an answer to one: every lesson says its format.
@@ -196,10 +198,10 @@ impl Source {
 
     /// Gives a mistake its line and column.
     pub fn place(&self, mistake: &Mistake) -> LessonError {
-        if let Some((parts, other)) = self.elsewhere.as_deref()
-            && parts.iter().any(|part| mistake.path.segments().starts_with(part.segments()))
-        {
-            return other.place(mistake);
+        let stands_in =
+            |parts: &[Path]| parts.iter().any(|part| mistake.path.segments().starts_with(part.segments()));
+        if let Some(there) = self.elsewhere.iter().rev().find(|there| stands_in(&there.0)) {
+            return there.1.place(mistake);
         }
         let place = locate::locate(&self.text, &mistake.path, mistake.span == MistakeSpan::Key);
         let place = place.map(|place| match mistake.span {

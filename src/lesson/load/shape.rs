@@ -335,6 +335,25 @@ fn key_of(path: &Path) -> String {
 }
 
 fn example(mistake: Mistake, key: &str) -> Mistake {
+    let keys: Vec<&str> = mistake
+        .path
+        .segments()
+        .iter()
+        .filter_map(|segment| match segment {
+            Segment::Key(key) => Some(key.as_str()),
+            Segment::Index(_) => None,
+        })
+        .collect();
+    // What one gives a recipe is a value, whatever the name says elsewhere.
+    if keys.len() > 1 && keys[keys.len() - 2] == "with" {
+        return mistake.help(both!("such as `with: {{ {key}: lock }}`", "例如 `with: {{ {key}: lock }}`"));
+    }
+    if key == "expect" && keys.contains(&"explore") {
+        return mistake.help(both!(
+            "`expect: none`, no order breaks an invariant, or `expect: violated`, some order does",
+            "`expect: none` 表示任何顺序都不违反不变式，`expect: violated` 表示有顺序会违反"
+        ));
+    }
     match EXAMPLES.iter().find(|example| example.split(':').next() == Some(key)) {
         Some(example) => mistake.help(both!("such as `{example}`", "例如 `{example}`")),
         None => mistake,

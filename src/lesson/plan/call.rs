@@ -98,16 +98,38 @@ impl PlannedCall {
         if let Some(path) = paths.find(|path| !path.starts_with('/') && !path.starts_with("${")) {
             return wrong(both!("the path `{path}` must begin with `/`", "路径 `{path}` 必须以 `/` 开头"));
         }
-        let versions = operands.iter().zip(&form.operands).filter(|(_, form)| form.contains("VERSION"));
-        let mut versions = versions.map(|(version, _)| version).filter(|version| !version.contains("${"));
-        if let Some(version) = versions.find(|version| version.parse::<i32>().is_err()) {
+        let numbers = operands.iter().zip(&form.operands).filter(|(_, form)| {
+            ["VERSION", "TTL", "SECONDS", "LEASE", "REVISION"].contains(&form.trim_matches(['[', ']']))
+        });
+        let mut numbers = numbers.filter(|(word, _)| !word.contains("${"));
+        if let Some((word, form)) = numbers.find(|(word, _)| word.parse::<i64>().is_err()) {
+            let form = form.trim_matches(['[', ']']);
             return wrong(both!(
-                "VERSION is a number, and `{version}` is none",
-                "VERSION 是数字，`{version}` 不是"
+                "{form} is a whole number, and `{word}` is none",
+                "{form} 是整数，`{word}` 不是"
             ));
         }
         let operands = operands.iter().map(|word| template(word)).collect::<Result<_, _>>()?;
         Ok(Self { product, name: name.clone(), flags, operands, form, releases })
+    }
+
+    /// Whether it leaves a watch.
+    pub(crate) fn watches(&self) -> bool {
+        self.flags.iter().any(|flag| flag == "-w")
+    }
+
+    pub(crate) fn product(&self) -> Product {
+        self.product
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The operands of a kind, such as `SECONDS`.
+    pub(crate) fn operands(&self, kind: &str) -> impl Iterator<Item = &Template> {
+        let all = self.operands.iter().zip(&self.form.operands);
+        all.filter(move |(_, form)| form.trim_matches(['[', ']']) == kind).map(|(operand, _)| operand)
     }
 
     pub(crate) fn fill_in(&self, names: &Value) -> Result<Command, String> {

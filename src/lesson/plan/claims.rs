@@ -9,11 +9,12 @@ use super::{
         model::{Claim, Lesson},
     },
     locks::LockSentences,
+    program::BUILTINS,
     references,
     story::{Roster, TextPlan},
 };
 use crate::{
-    log::{LockInfo, stands_for},
+    log::{LockInfo, Product, stands_for},
     text::{Text, both},
 };
 
@@ -95,6 +96,21 @@ impl<'a> Vocabulary<'a> {
         check_metrics(source, self.lesson, path)?;
         self.check_calls(source, path)?;
         let expr = Expr::parse(source).map_err(|error| Mistake::new(path, error))?;
+        if let Some(name) = expr
+            .names()
+            .into_iter()
+            .find(|name| BUILTINS.contains(&name.as_str()) && !self.known.contains(name))
+        {
+            let message = both!("`{name}` is known in programs only", "`{name}` 只在程序里可用");
+            return Err(Mistake::new(path, message).help(match name.as_str() {
+                "reply" | "error" => both!(
+                    "a reply is asked for by its move: `A.acquire == 'OK'`; where it was an error, that is its code",
+                    "回复要用操作名来取：`A.acquire == 'OK'`；出错时它就是错误码"
+                ),
+                "now" => both!("a time is that of a move: `at('A.acquire')`", "时间要用操作来取：`at('A.acquire')`"),
+                _ => both!("name a client: `A.acquire`, `holders('lock')`", "请写客户端：`A.acquire`、`holders('lock')`"),
+            }));
+        }
         Mistake::unless_known(path, both!("name", "名字"), &expr.names(), self.known.iter())?;
         Ok(expr)
     }
@@ -136,6 +152,7 @@ impl Vocabulary<'_> {
                 );
                 return Err(Mistake::new(path, message));
             }
+            self.can_answer(name, call.arguments.first().and_then(Option::as_deref), path)?;
             for (argument, kind) in call.arguments.iter().zip(*kinds) {
                 let Some(argument) = argument else { continue };
                 match *kind {
@@ -148,6 +165,58 @@ impl Vocabulary<'_> {
             }
         }
         Ok(())
+    }
+}
+
+impl Vocabulary<'_> {
+    /// Whether the lab has servers that can answer a function.
+    fn can_answer(&self, function: &str, about: Option<&str>, path: &Path) -> Result<(), Mistake> {
+        let lab = self.roster.lab;
+        let only_redis = lab.parts().iter().all(|part| part.product() == Product::Redis);
+        let locks_files = self.roster.actors.iter().any(|plan| plan.program.locks_files);
+        let wrong = |message: Text, help: Text| Err(Mistake::new(path, message).help(help));
+        match function {
+            "children" if only_redis => wrong(
+                both!(
+                    "`children()` is of znodes, and no server of this lab is ZooKeeper",
+                    "`children()` 用于 znode，而这个 lab 里没有 ZooKeeper"
+                ),
+                both!("of a Redis key ask for `value('key')`", "Redis 的键请用 `value('key')`"),
+            ),
+            "owner" if only_redis && !locks_files => wrong(
+                both!("Redis does not know who owns a key", "Redis 不知道键属于谁"),
+                both!(
+                    "ask for what the key holds: `value('lock') == 'A'`, or who holds the lock: `holders('lock')`",
+                    "请查键里的内容：`value('lock') == 'A'`，或者查锁的持有数：`holders('lock')`"
+                ),
+            ),
+            "pttl" if !lab.has(Product::Redis) => wrong(
+                both!(
+                    "`pttl()` is of Redis' keys, and no server of this lab is Redis",
+                    "`pttl()` 用于 Redis 的键，而这个 lab 里没有 Redis"
+                ),
+                both!("`exists('/lock')` tells whether it is there", "`exists('/lock')` 可以看它在不在"),
+            ),
+            "role" => {
+                let Some(part) =
+                    about.filter(|about| lab.server_named(about).is_some()).map(|about| lab.part_of(about))
+                else {
+                    return Ok(());
+                };
+                if part.product() == Product::Redis || part.is_ensemble() {
+                    return Ok(());
+                }
+                let about = about.unwrap_or_default();
+                wrong(
+                    both!("`{about}` is alone and has no role", "`{about}` 只有一台，没有角色"),
+                    both!(
+                        "roles are those of `sentinel`, `cluster`, `ensemble` and `etcd-cluster`",
+                        "只有 `sentinel`、`cluster`、`ensemble`、`etcd-cluster` 的服务器有角色"
+                    ),
+                )
+            }
+            _ => Ok(()),
+        }
     }
 }
 

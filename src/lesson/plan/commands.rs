@@ -11,6 +11,7 @@ pub(crate) use forms::check_form;
 
 use super::super::{
     error::{ALIKE, Mistake, Path, did_you_mean, nearest},
+    expr::Template,
     has_word,
 };
 use crate::text::{Text, Words, both};
@@ -176,6 +177,22 @@ const REFUSED: &[(&[&str], Words, Words)] = &[
     ),
 ];
 
+/// What people say who mean another command.
+const MEANT: &[(&str, &str)] = &[
+    ("DELETE", "DEL"),
+    ("REMOVE", "DEL"),
+    ("UNLOCK", "DEL"),
+    ("LOCK", "SET lock ${token} NX PX 3000"),
+    ("READ", "GET"),
+    ("WRITE", "SET"),
+    ("PUT", "SET"),
+    ("ADD", "SADD"),
+    ("INCREMENT", "INCR"),
+    ("DECREMENT", "DECR"),
+    ("SETNXPX", "SET lock ${token} NX PX 3000"),
+    ("SETNXEX", "SET lock ${token} NX EX 3"),
+];
+
 /// The commands with their numbers of words, for a test that compares them with a server's own.
 pub fn arities() -> impl Iterator<Item = (&'static str, i64)> {
     COMMANDS.split_ascii_whitespace().filter_map(|entry| {
@@ -256,7 +273,8 @@ pub(crate) fn check(
 /// An unknown command. Where none is alike, a list of the first dozen of two hundred helps nobody.
 fn unknown<'a>(path: &Path, command: &str, known: impl Iterator<Item = &'a str>) -> Mistake {
     let message = both!("unknown Redis command `{command}`", "没有名为 `{command}` 的 Redis 命令");
-    Mistake::new(path, message).help(nearest(command, known, ALIKE).map_or_else(
+    let meant = MEANT.iter().find_map(|(word, meant)| (*word == command).then_some(*meant));
+    Mistake::new(path, message).help(meant.or_else(|| nearest(command, known, ALIKE)).map_or_else(
         || {
             both!(
                 "write it as `redis-cli` takes it: SET lock 1 NX PX 3000",
@@ -265,6 +283,25 @@ fn unknown<'a>(path: &Path, command: &str, known: impl Iterator<Item = &'a str>)
         },
         did_you_mean,
     ))
+}
+
+/// Which words of a command count seconds.
+pub(crate) fn seconds(words: &[Template]) -> Vec<usize> {
+    let is = |n: usize, known: &[&str]| {
+        words
+            .get(n)
+            .is_some_and(|word| known.iter().any(|known| word.to_string().eq_ignore_ascii_case(known)))
+    };
+    let option = |from: usize| (from..words.len()).filter(|n| is(*n - 1, &["EX"])).collect();
+    let mut found: Vec<usize> = match () {
+        () if is(0, &["SETEX", "EXPIRE"]) => vec![2],
+        () if is(0, &["SET"]) => option(4),
+        () if is(0, &["GETEX"]) => option(3),
+        () if is(0, &["BLPOP", "BRPOP"]) => vec![words.len() - 1],
+        () => Vec::new(),
+    };
+    found.retain(|at| *at < words.len());
+    found
 }
 
 fn arity(name: &str) -> Option<i64> {

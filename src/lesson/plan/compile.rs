@@ -1,6 +1,10 @@
 //! From steps to instructions: recipes and repetitions are flattened, names are checked, templates compiled.
 
-use std::{cell::RefCell, collections::BTreeSet, sync::Arc};
+use std::{
+    cell::RefCell,
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use indexmap::IndexMap;
 
@@ -8,14 +12,16 @@ use super::{
     super::{
         LabKind, PRIMARY,
         duration::parse_written,
-        error::{Mistake, Path, did_you_mean, nearest},
+        error::{ALIKE, Mistake, Path, did_you_mean, nearest},
         expr::{Expr, Template, split_words},
         kata::Hole,
-        model::{Count, Params, Recipes},
+        model::{Count, Param, Params, Recipe, Recipes},
         step::{Operation, Step, Take, Verb},
     },
     call::PlannedCall,
+    commands,
     constants::{Constants, values},
+    doubts::{self, Answer},
     program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program, TakePlan},
     releases, scripts,
     setup::server_of,
@@ -23,7 +29,7 @@ use super::{
 };
 use crate::{
     log::{Flock, Product, product::files},
-    text::both,
+    text::{Text, both},
 };
 
 /// How deep `use` may nest.
@@ -48,6 +54,8 @@ pub(crate) struct Compiler<'a> {
     pub reads_lost: bool,
     /// The programs that were asked for so far.
     pub used: RefCell<BTreeSet<String>>,
+    /// Whether nobody runs what is compiled, so that what its parameters stand for is not known.
+    pub unused: bool,
 }
 
 struct Draft<'a> {
@@ -62,6 +70,10 @@ struct Draft<'a> {
     /// The labels that the steps before have on the way here, to tell a second operation of one label. What another
     /// program or recipe calls its operations is its own business.
     labelled: BTreeSet<String>,
+    /// What its operations take from, and where.
+    takes: Vec<(Vec<Template>, Path)>,
+    /// What it asks to be told of: channels, or `None` where that may be anything.
+    listens_to: Vec<Option<String>>,
     /// Where a lock is named, its name as far as it is known, and the parameters that it comes from.
     locks: Vec<(usize, String, BTreeSet<String>)>,
 }
@@ -88,7 +100,23 @@ impl Compiler<'_> {
         known.extend(extra.keys().cloned());
         let mut given = values(self.params);
         given.extend(values(extra));
-        let mut draft = Draft {
+        let mut draft = self.draft(name, known, given);
+        draft.steps(steps, path)?;
+        draft.constants.verify()?;
+        draft.check_takes();
+        draft.name_locks();
+        draft.program.instructions.push(Instruction::Stop);
+        releases::mark(&mut draft.program.instructions, self.counted);
+        Ok(draft.program)
+    }
+
+    fn draft(
+        &self,
+        name: &str,
+        known: BTreeSet<String>,
+        given: HashMap<String, minijinja::Value>,
+    ) -> Draft<'_> {
+        Draft {
             compiler: self,
             program: Program { reads_lost: self.reads_lost, ..Program::default() },
             name: name.to_owned(),
@@ -97,20 +125,105 @@ impl Compiler<'_> {
             in_recipe: false,
             depth: 0,
             labelled: BTreeSet::new(),
+            takes: Vec::new(),
+            listens_to: Vec::new(),
             locks: Vec::new(),
-        };
-        draft.steps(steps, path)?;
-        draft.constants.verify()?;
-        draft.name_locks();
-        draft.program.instructions.push(Instruction::Stop);
-        releases::mark(&mut draft.program.instructions, self.counted);
-        Ok(draft.program)
+        }
+    }
+
+    /// Checks steps that nobody runs, of which only the names of the parameters are known.
+    pub(crate) fn check_unused(
+        &self,
+        name: &str,
+        (steps, path): (&[Step], &Path),
+        params: impl Iterator<Item = String>,
+    ) -> Result<(), Mistake> {
+        let known = BUILTINS.into_iter().map(str::to_owned).chain(params).collect();
+        self.draft(name, known, HashMap::new()).steps(steps, path)
     }
 }
 
 impl Draft<'_> {
     fn here(&self) -> usize {
         self.program.instructions.len()
+    }
+
+    /// What is taken must be something that the program asked to be told of: it would wait for ever.
+    fn check_takes(&mut self) {
+        let lab = self.compiler.lab;
+        let [redis, zookeeper] = [Product::Redis, Product::Zookeeper].map(|product| lab.has(product));
+        let takes = std::mem::take(&mut self.takes);
+        for (from, path) in &takes {
+            if !redis && !zookeeper {
+                return self.doubt(path,
+                    both!("no server of this lab tells anybody anything", "这个 lab 里没有会发通知的服务器"),
+                    both!(
+                        "ZooKeeper tells of watches, and Redis of what is published; `wait: 1s` lets time pass",
+                        "ZooKeeper 会通知 watch，Redis 会推送发布的消息；只想等待请写 `wait: 1s`"
+                    ),
+                );
+            }
+            for about in from.iter().filter(|about| about.is_literal()).map(ToString::to_string) {
+                let hears = self.listens_to.iter().any(|channel| {
+                    about == "any" || channel.as_ref().is_none_or(|channel| *channel == about)
+                });
+                if hears || (about == "session" && zookeeper) {
+                    continue;
+                }
+                if about == "session" {
+                    return self.doubt(
+                        path,
+                        both!(
+                            "only ZooKeeper's clients have sessions to be told of",
+                            "只有 ZooKeeper 的客户端会收到会话通知"
+                        ),
+                        both!(
+                            "Redis' clients take from a channel: `take: {{ from: freed }}`",
+                            "Redis 的客户端从频道取消息：`take: {{ from: freed }}`"
+                        ),
+                    );
+                }
+                if zookeeper {
+                    return self.doubt(
+                        path,
+                        both!(
+                            "this program leaves no watch, so nothing is ever told",
+                            "这个程序没有设 watch，永远不会有通知"
+                        ),
+                        both!(
+                            "leave one with `-w`: `exists -w {about}`",
+                            "请用 `-w` 设 watch：`exists -w {about}`"
+                        ),
+                    );
+                }
+                let channels: Vec<&str> = self.listens_to.iter().flatten().map(String::as_str).collect();
+                let help = nearest(&about, channels.iter().copied(), ALIKE).map_or_else(
+                    || {
+                        both!(
+                            "write an operation `{{ redis: SUBSCRIBE {about} }}` before it",
+                            "请先写一个操作 `{{ redis: SUBSCRIBE {about} }}`"
+                        )
+                    },
+                    did_you_mean,
+                );
+                return self.doubt(
+                    path,
+                    both!("this program never subscribes to `{about}`", "这个程序从没订阅过 `{about}`"),
+                    if about == "any" {
+                        both!(
+                            "write an operation `{{ redis: SUBSCRIBE freed }}` before it",
+                            "请先写一个操作 `{{ redis: SUBSCRIBE freed }}`"
+                        )
+                    } else {
+                        help
+                    },
+                );
+            }
+        }
+    }
+
+    fn doubt(&mut self, path: &Path, message: Text, help: Text) {
+        self.program.doubts.push(Mistake::new(path, message).help(help));
     }
 
     /// Writes out the names of locks that no statement of the program changes.
@@ -137,6 +250,21 @@ impl Draft<'_> {
         let expr = Expr::parse(source).map_err(|error| Mistake::new(path, error))?;
         Mistake::unless_known(path, both!("name", "名字"), &expr.names(), self.known.iter())?;
         Ok(expr)
+    }
+
+    /// Notes where an answer is compared with what it never is. `own`: the operation whose reply it is.
+    fn compares(&mut self, source: &str, own: Option<&PlannedVerb>, path: &Path) {
+        let doubt = doubts::doubt(source, |name| match (name, own) {
+            ("reply", Some(verb)) => Answer::of(verb),
+            ("reply", None) => match self.program.instructions.last() {
+                Some(Instruction::Operate(operation)) => Answer::of(&operation.verb),
+                _ => None,
+            },
+            (label, _) => self.program.answer_of(label),
+        });
+        if let Some((message, help)) = doubt.filter(|_| !self.in_recipe) {
+            self.program.doubts.push(Mistake::new(path, message).help(help));
+        }
     }
 
     fn template(&self, source: &str, path: &Path) -> Result<Template, Mistake> {
@@ -211,6 +339,7 @@ impl Draft<'_> {
                 Ok(())
             }
             Step::If { condition, then, otherwise } => {
+                self.compares(condition, None, &path.key("if"));
                 let condition = self.expr(condition, &path.key("if"))?;
                 let test = self.here();
                 self.push(Instruction::Stop);
@@ -330,8 +459,13 @@ impl Draft<'_> {
             }
             self.known = BUILTINS.into_iter().map(str::to_owned).chain(wanted).collect();
             program.clone_into(&mut self.name);
-            self.in_recipe = true;
-            self.steps(&recipe.steps, path)?;
+            if compiler.recipes.beside.contains(program) {
+                self.in_recipe = false;
+                self.steps(&recipe.steps, &Recipe::path(program))?;
+            } else {
+                self.in_recipe = true;
+                self.steps(&recipe.steps, path)?;
+            }
         } else {
             let known = compiler.programs.keys().chain(compiler.recipes.programs.keys());
             return Err(Mistake::unknown(
@@ -397,7 +531,8 @@ impl Draft<'_> {
         self.known.insert(label.to_owned());
         self.constants.changes(label);
         let verb = self.verb(&operation.verb, &path)?;
-        let named = operation.on.as_ref().map(|on| self.server(on, &path.key("on"))).transpose()?;
+        let named = operation.on.as_ref().filter(|_| !self.compiler.unused);
+        let named = named.map(|on| self.server(on, &path.key("on"))).transpose()?;
         let allow = self.allowed(&operation.allow, &path.key("allow"))?;
         let product = match &operation.verb {
             Verb::Redis(_) | Verb::Script { .. } => Some(Product::Redis),
@@ -416,6 +551,9 @@ impl Draft<'_> {
         }
         check_codes(&operation.allow, &path.key("allow"))?;
         let until = operation.until.as_ref().map(|s| self.expr(s, &path.key("until"))).transpose()?;
+        if let Some(source) = &operation.until {
+            self.compares(source, Some(&verb), &path.key("until"));
+        }
         let every = operation.every.as_ref().map(|s| self.duration(s, &path.key("every"))).transpose()?;
         self.program.labels.insert(label.to_owned());
         let operation = PlannedOperation {
@@ -462,7 +600,7 @@ impl Draft<'_> {
     /// Error codes. A parameter may give several, or none.
     fn allowed(&mut self, codes: &[String], path: &Path) -> Result<Vec<String>, Mistake> {
         let mut allowed = Vec::new();
-        for code in codes {
+        for code in codes.iter().filter(|code| !(self.compiler.unused && code.contains("${"))) {
             let text = self.settled_text(code, path)?;
             allowed.extend(text.split([' ', ',']).filter(|code| !code.is_empty()).map(str::to_owned));
         }
@@ -484,18 +622,7 @@ impl Draft<'_> {
 
     fn verb(&mut self, verb: &Verb, path: &Path) -> Result<PlannedVerb, Mistake> {
         match verb {
-            Verb::Redis(command) => {
-                let path = path.key("redis");
-                let words = split_words(command).map_err(|error| Mistake::new(&path, error))?;
-                if words.is_empty() {
-                    return Err(Mistake::new(&path, both!("an empty Redis command", "空的 Redis 命令")));
-                }
-                let mut words = self.templates(&words, &path)?;
-                self.constants.command(&mut words, &path)?;
-                let name = words[0].render(&minijinja::Value::UNDEFINED).unwrap_or_default();
-                self.program.listens |= name.to_ascii_uppercase().ends_with("SUBSCRIBE");
-                Ok(PlannedVerb::Redis(words))
-            }
+            Verb::Redis(command) => self.redis(command, &path.key("redis")),
             Verb::Script { name, keys, args } => {
                 let compiler = self.compiler;
                 let source =
@@ -521,8 +648,14 @@ impl Draft<'_> {
             }
             Verb::Call(product, call) => {
                 let path = path.key(product.traits().key);
-                PlannedCall::parse(*product, call, |word| self.template(word, &path), &path)
-                    .map(PlannedVerb::Call)
+                let call = PlannedCall::parse(*product, call, |word| self.template(word, &path), &path)?;
+                if call.watches() {
+                    self.listens_to.push(None);
+                }
+                for seconds in call.operands("SECONDS") {
+                    self.is_no_duration(seconds, &path);
+                }
+                Ok(PlannedVerb::Call(call))
             }
             Verb::Local(text) => {
                 let path = path.key("local");
@@ -559,11 +692,63 @@ impl Draft<'_> {
                     )));
                 }
                 let from = self.templates(from, &path)?;
+                self.takes.push((from.clone(), path.clone()));
                 let within =
                     within.as_ref().map(|within| self.duration(within, &path.key("within"))).transpose()?;
                 Ok(PlannedVerb::Take(TakePlan { from, within }))
             }
         }
+    }
+
+    fn redis(&mut self, command: &str, path: &Path) -> Result<PlannedVerb, Mistake> {
+        let words = split_words(command).map_err(|error| Mistake::new(path, error))?;
+        if words.is_empty() {
+            return Err(Mistake::new(path, both!("an empty Redis command", "空的 Redis 命令")));
+        }
+        let mut words = self.templates(&words, path)?;
+        // Where parameters have no value, no more is known than which command it is, if that.
+        let known = if self.compiler.unused && !words.iter().all(Template::is_literal) {
+            usize::from(words[0].is_literal())
+        } else {
+            words.len()
+        };
+        self.constants.command(&mut words[..known], path)?;
+        let name = words[0].render(&minijinja::Value::UNDEFINED).unwrap_or_default();
+        let name = name.to_ascii_uppercase();
+        self.program.listens |= name.ends_with("SUBSCRIBE");
+        match name.as_str() {
+            "SUBSCRIBE" | "SSUBSCRIBE" => {
+                let channel = |word: &Template| word.is_literal().then(|| word.to_string());
+                self.listens_to.extend(words[1..].iter().map(channel));
+            }
+            "PSUBSCRIBE" | "CLIENT" => self.listens_to.push(None),
+            _ => {}
+        }
+        for at in commands::seconds(&words) {
+            self.is_no_duration(&words[at], path);
+        }
+        Ok(PlannedVerb::Redis(words))
+    }
+
+    /// A parameter that is a duration counts in milliseconds, and here seconds are meant.
+    fn is_no_duration(&mut self, seconds: &Template, path: &Path) {
+        let source = seconds.to_string();
+        let name =
+            source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default().trim();
+        let Some(Param::Word(written)) = self.compiler.params.get(name) else { return };
+        let (Ok(millis), Some((known, _))) = (parse_written(written), self.constants.text(seconds)) else {
+            return;
+        };
+        if known != millis.to_string() || written.parse::<i64>().is_ok() {
+            return;
+        }
+        let message = both!(
+            "seconds are wanted here, and `{source}` is {millis}: a duration counts in milliseconds",
+            "这里要的是秒，而 `{source}` 是 {millis}：时长参数以毫秒计"
+        );
+        let mistake = Mistake::new(path, message)
+            .help(both!("write `${{{name} // 1000}}`", "请写 `${{{name} // 1000}}`"));
+        self.program.doubts.push(mistake);
     }
 
     /// `FILE`, `-n FILE` or `-u FILE`.

@@ -8,10 +8,12 @@ pub(crate) mod clients;
 pub(crate) mod commands;
 pub(crate) mod compile;
 pub(crate) mod constants;
+pub(crate) mod doubts;
 pub(crate) mod fingerprint;
 pub(crate) mod invariants;
 pub mod listing;
 pub(crate) mod locks;
+pub mod newer;
 pub(crate) mod notes;
 pub(crate) mod program;
 pub(crate) mod question;
@@ -20,6 +22,7 @@ pub(crate) mod releases;
 pub(crate) mod scripts;
 pub(crate) mod setup;
 pub(crate) mod story;
+mod unused;
 
 pub use call::PlannedCall;
 pub use claims::{ACTOR_FUNCTIONS, Condition, FUNCTIONS, PlannedClaim};
@@ -31,9 +34,9 @@ pub use invariants::{InvariantPlan, NeverPlan};
 pub use notes::ScriptLine;
 pub use program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program, TakePlan};
 pub use question::{AskPlan, ChoicePlan, RightPlan};
-pub use scripts::check_recipes;
 pub use setup::PlannedSetup;
 pub use story::{Act, AwaitPlan, PassPlan, PlannedMove, StoryLine, TextPlan};
+pub use unused::check_recipes;
 
 use std::{cell::RefCell, collections::BTreeSet, ops::RangeInclusive, sync::Arc};
 
@@ -138,7 +141,8 @@ impl Scenario {
 
 impl Loaded {
     /// Checks the whole lesson: every variant is resolved, and the texts that no variant owns.
-    pub fn check(self: &Arc<Self>) -> Result<(), LessonError> {
+    /// Gives the variants, ready to run.
+    pub fn check(self: &Arc<Self>) -> Result<Vec<Scenario>, LessonError> {
         within_allowance(|| {
             check_lesson(&self.lesson).map_err(|mistake| self.source.place(&mistake))?;
             let names = self.lesson.variants.keys();
@@ -147,8 +151,11 @@ impl Loaded {
             locks::check_used(&self.lesson, &scenarios)
                 .and_then(|()| cards::check(&self.lesson, &scenarios))
                 .and_then(|()| super::table::check(&self.lesson, &scenarios))
+                .and_then(|()| unused::check(self))
+                .and_then(|()| scenarios.iter().try_for_each(doubts::check))
                 .map_err(|mistake| self.source.place(&mistake))?;
-            self.check_kata()
+            self.check_kata()?;
+            Ok(scenarios)
         })
     }
 }
@@ -301,6 +308,7 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
         lab,
         reads_lost: lesson.format >= 2,
         used: RefCell::default(),
+        unused: false,
     };
     let program_path = |name: &str| {
         let its = if variant.programs.contains_key(name) { &at } else { &root };

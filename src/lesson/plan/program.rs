@@ -5,10 +5,11 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
     super::{
-        error::Path,
+        error::{Mistake, Path},
         expr::{Expr, Template},
     },
     call::PlannedCall,
+    doubts::Answer,
 };
 #[cfg(doc)]
 use crate::log::ANY;
@@ -125,18 +126,40 @@ pub struct Program {
     pub locks_files: bool,
     /// Whether its operations come from a program that a user brought: it has no instructions of its own.
     pub outside: bool,
+    /// What `check` refuses although a run lets it pass.
+    pub doubts: Vec<Mistake>,
     /// Whether it reads `'Lost'` as a reply that was lost, as claims do. In `format: 1` it reads `none`.
     pub reads_lost: bool,
 }
 
 impl Program {
-    /// The locks whose release an operation asks for, by its label, as far as their names are known before it runs.
-    pub fn released_by(&self, label: &str) -> Vec<String> {
-        let mut operations = self.instructions.iter().filter_map(|instruction| match instruction {
+    fn operations(&self) -> impl Iterator<Item = &Arc<PlannedOperation>> {
+        self.instructions.iter().filter_map(|instruction| match instruction {
             Instruction::Operate(operation) => Some(operation),
             _ => None,
-        });
-        let found = operations.find(|operation| operation.label == label && !operation.releases.is_empty());
+        })
+    }
+
+    /// What an operation answers, where all that have this label answer the same.
+    pub(crate) fn answer_of(&self, label: &str) -> Option<Answer> {
+        let mut answers = self
+            .operations()
+            .filter(|operation| operation.label == label)
+            .map(|operation| Answer::of(&operation.verb));
+        let first = answers.next()??;
+        answers.all(|other| other == Some(first)).then_some(first)
+    }
+
+    /// Whether nothing is sent under a label, and time passes.
+    pub(crate) fn only_waits(&self, label: &str) -> bool {
+        let mut named = self.operations().filter(|operation| operation.label == label).peekable();
+        named.peek().is_some() && named.all(|operation| matches!(operation.verb, PlannedVerb::Wait(_)))
+    }
+
+    /// The locks whose release an operation asks for, by its label, as far as their names are known before it runs.
+    pub fn released_by(&self, label: &str) -> Vec<String> {
+        let found =
+            self.operations().find(|operation| operation.label == label && !operation.releases.is_empty());
         let releases = found.iter().flat_map(|operation| &operation.releases);
         releases.filter(|lock| lock.is_literal()).map(ToString::to_string).collect()
     }

@@ -2,7 +2,6 @@
 
 use super::{
     super::{
-        LessonError, Recipes, Source,
         error::{Mistake, MistakeSpan, Path},
         lua::{self, Lua},
     },
@@ -27,16 +26,6 @@ pub(crate) fn check(source: &str, path: &Path) -> Result<Lua, Mistake> {
         commands::check_in_script(words, call.is_open, path).map_err(|mistake| place(mistake, call.at))?;
     }
     Ok(lua)
-}
-
-/// Reads a file of recipes and checks its scripts.
-pub fn check_recipes(source: &Source) -> Result<Recipes, LessonError> {
-    let recipes = source.recipes()?;
-    let checked = recipes
-        .scripts
-        .iter()
-        .try_for_each(|(name, text)| check(text, &Path::root().key("scripts").key(name)).map(drop));
-    checked.map_err(|mistake| source.place(&mistake)).map(|()| recipes)
 }
 
 /// Whether a script is given the keys and the arguments that it reads.

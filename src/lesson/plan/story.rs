@@ -152,6 +152,19 @@ impl Roster<'_> {
                         known,
                     ));
                 }
+                if plan.program.only_waits(label) {
+                    let (name, message) = (
+                        &plan.actor.name,
+                        both!(
+                            "`{label}` is no move: time passes in it",
+                            "`{label}` 不是一步操作：它只是让时间流逝"
+                        ),
+                    );
+                    return Err(Mistake::new(path, message).help(both!(
+                        "a wait passes by itself before the next move of {name}; or write `- pass: …`",
+                        "等待会在 {name} 的下一步之前自行过去；也可以写 `- pass: …`"
+                    )));
+                }
                 turns.push(PlannedMove { actor, label: label.clone() });
             }
         }

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, fmt, slice};
 use serde::{Deserialize, Serialize};
 
 use super::{Access, Command, Role, Traits, text::Quoted};
+use crate::text::{Text, both};
 
 pub(crate) const TRAITS: Traits = Traits {
     name: "etcd",
@@ -23,10 +24,26 @@ pub(crate) const TRAITS: Traits = Traits {
         "watch KEY REVISION",
     ],
     command: |name, _, operands| EtcdCall::new(name, operands).map(Command::Etcd),
-    check: |_| Ok(()),
+    check: check_lease,
     releases: |call| matches!(call.split_whitespace().next(), Some("delete" | "revoke")),
     refuses_at_once: true,
 };
+
+/// The shortest lease that lasts as long as it was asked for; etcd looks for ended leases every half second.
+const SHORTEST_LEASE: i64 = 2;
+
+/// Says why a lease is not granted as it is asked for.
+fn check_lease(call: &str) -> Result<(), Text> {
+    let mut words = call.split_whitespace();
+    let seconds = words.next().filter(|name| *name == "grant").and(words.next());
+    match seconds.and_then(|seconds| seconds.parse::<i64>().ok()) {
+        Some(seconds) if seconds < SHORTEST_LEASE => Err(both!(
+            "a lease of {seconds} s is too short: etcd grants {SHORTEST_LEASE} s or more",
+            "{seconds} 秒的租约太短：etcd 至少给 {SHORTEST_LEASE} 秒"
+        )),
+        _ => Ok(()),
+    }
+}
 
 /// A request. Where a lease is named, by its number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

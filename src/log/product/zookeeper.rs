@@ -22,7 +22,7 @@ pub(crate) const TRAITS: Traits = Traits {
         "sync PATH",
     ],
     command: |name, flags, operands| Call::new(name, flags, operands).map(Command::Zookeeper),
-    check: check_multi,
+    check: check_call,
     releases: |call| call.split_whitespace().next() == Some("delete"),
     refuses_at_once: false,
 };
@@ -237,10 +237,11 @@ impl fmt::Display for Call {
 /// The calls of a `multi`.
 const IN_MULTI: [&str; 4] = ["check", "create", "delete", "set"];
 
-/// Says what is wrong with the calls of a `multi`, before values are filled in.
-fn check_multi(text: &str) -> Result<(), Text> {
-    let Some(calls) = text.trim_start().strip_prefix("multi ") else { return Ok(()) };
+/// Says what is wrong with a call, or with the calls of a `multi`, before values are filled in.
+fn check_call(text: &str) -> Result<(), Text> {
+    let Some(calls) = text.trim_start().strip_prefix("multi ") else { return check_kind(text) };
     for call in calls.split(" ; ") {
+        check_kind(call)?;
         let mut words = call.split_whitespace();
         let known = IN_MULTI.join(", ");
         match (words.next(), words.find(|word| !word.starts_with('-'))) {
@@ -262,6 +263,23 @@ fn check_multi(text: &str) -> Result<(), Text> {
         }
     }
     Ok(())
+}
+
+/// Says which kinds a node cannot be of at once: ZooKeeper's `CreateMode` has no such kind.
+fn check_kind(call: &str) -> Result<(), Text> {
+    let words: Vec<&str> = call.split_whitespace().collect();
+    let first = |of: &[&'static str]| of.iter().copied().find(|flag| words.contains(flag));
+    let both_of = match (first(&["-c"]), first(&["-t"])) {
+        (Some(container), _) => first(&["-e", "-s", "-t"]).map(|other| (container, other)),
+        (None, Some(ttl)) => first(&["-e"]).map(|other| (ttl, other)),
+        (None, None) => None,
+    };
+    let Some((one, other)) = both_of.filter(|_| words.first() == Some(&"create")) else { return Ok(()) };
+    Err(both!(
+        "no znode is both `{one}` and `{other}`: a container (`-c`) is never sequential (`-s`), and neither it nor a node with \
+         a TTL (`-t`) is ephemeral (`-e`)",
+        "没有同时是 `{one}` 和 `{other}` 的 znode：容器节点（`-c`）不能是顺序的（`-s`），它和带 TTL 的节点（`-t`）都不能是临时的（`-e`）"
+    ))
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -298,7 +298,7 @@ impl Director {
         &mut self,
         fault: &Fault,
         path: &Path,
-    ) -> Result<Result<(), String>, RunError> {
+    ) -> Result<Result<(), Text>, RunError> {
         // Connecting needs replies: whoever has not connected yet does so while there are any, and what is sent to a
         // frozen server then waits in its socket.
         let soon_silent = match (fault.target(), fault.leaves()) {

@@ -10,6 +10,7 @@ use crate::{
     client::protocol::Request,
     lab::{Link, LinkState},
     log::{ActorId, Condition, Direction, Fault, LinkId, Target},
+    text::{Text, both},
 };
 
 /// By how much free play delays a link.
@@ -21,7 +22,7 @@ const JUMP_MS: i64 = 30_000;
 impl Harness {
     /// Injects a fault, and tells the clients whose connections it broke. Gives why not, where it makes no sense now, such
     /// as freezing a dead client.
-    pub(crate) async fn inject(&mut self, fault: &Fault) -> Result<Result<(), String>, RunError> {
+    pub(crate) async fn inject(&mut self, fault: &Fault) -> Result<Result<(), Text>, RunError> {
         if let Err(why) = self.carry_out(fault).await? {
             return Ok(Err(why));
         }
@@ -38,25 +39,37 @@ impl Harness {
         Ok(Ok(()))
     }
 
-    async fn carry_out(&mut self, fault: &Fault) -> Result<Result<(), String>, RunError> {
+    async fn carry_out(&mut self, fault: &Fault) -> Result<Result<(), Text>, RunError> {
         match fault {
             Fault::Crash { client } | Fault::Freeze { client } | Fault::Thaw { client } => {
                 let Some(client) = self.clients.iter_mut().find(|known| known.name == *client) else {
-                    return Ok(Err(format!("there is no client `{client}`")));
+                    return Ok(Err(both!("there is no client `{client}`", "没有客户端 `{client}`")));
                 };
+                let name = client.name.clone();
                 let (state, done) = match (fault, client.state) {
                     (_, ClientState::Killed) => {
-                        return Ok(Err(format!("the client `{}` is dead already", client.name)));
+                        return Ok(Err(both!(
+                            "the client `{name}` is dead already",
+                            "客户端 `{name}` 已经死了"
+                        )));
                     }
                     (Fault::Crash { .. }, _) => (ClientState::Killed, client.process.kill()),
                     (Fault::Freeze { .. }, ClientState::Running) => {
                         (ClientState::Frozen, client.process.freeze())
                     }
                     (Fault::Freeze { .. }, _) => {
-                        return Ok(Err(format!("the client `{}` is frozen already", client.name)));
+                        return Ok(Err(both!(
+                            "the client `{name}` is frozen already",
+                            "客户端 `{name}` 已经冻结了"
+                        )));
                     }
                     (_, ClientState::Frozen) => (ClientState::Running, client.process.thaw()),
-                    _ => return Ok(Err(format!("the client `{}` is not frozen", client.name))),
+                    _ => {
+                        return Ok(Err(both!(
+                            "the client `{name}` is not frozen",
+                            "客户端 `{name}` 没有冻结"
+                        )));
+                    }
                 };
                 client.state = state;
                 done?;
@@ -72,8 +85,9 @@ impl Harness {
             | Fault::RestartServer { server } => return self.inject_into_server(fault, server).await,
             Fault::Skew { server, ahead_ms } => {
                 let Some(slot) = self.lab.slot(server)? else {
-                    return Ok(Err(format!(
-                        "the clock of `{server}` cannot be set: this run is on the machine's own clock"
+                    return Ok(Err(both!(
+                        "the clock of `{server}` cannot be set: this run is on the machine's own clock",
+                        "没法调 `{server}` 的时钟：这次运行用的是本机时钟"
                     )));
                 };
                 self.lab.clock().skew(slot, ahead_ms.saturating_mul(1_000_000))?;
@@ -87,13 +101,17 @@ impl Harness {
             | Fault::Release { link }
             | Fault::Drop { link } => {
                 let Some(link) = self.lab.link_control(link) else {
-                    return Ok(Err(format!("there is no link `{link}`")));
+                    return Ok(Err(both!("there is no link `{link}`", "没有链路 `{link}`")));
                 };
                 match fault {
                     Fault::Drop { .. }
                         if !matches!(link.state(), LinkState::Held(_) | LinkState::Delayed(..)) =>
                     {
-                        return Ok(Err(format!("the link `{}` holds nothing", link.id())));
+                        let id = link.id();
+                        return Ok(Err(both!(
+                            "the link `{id}` holds nothing",
+                            "链路 `{id}` 上没有扣住任何东西"
+                        )));
                     }
                     Fault::Cut { .. } | Fault::Drop { .. } => link.cut(),
                     Fault::Hold { way, .. } => link.hold(*way),
@@ -172,33 +190,42 @@ impl Harness {
         &mut self,
         fault: &Fault,
         server: &str,
-    ) -> Result<Result<(), String>, RunError> {
+    ) -> Result<Result<(), Text>, RunError> {
         let process = self.lab.process(server)?;
         let dead = process.ended().is_some();
         let frozen = self.frozen.contains(server);
         match fault {
             Fault::RestartServer { .. } if !dead => {
-                return Ok(Err(format!("the server `{server}` runs: only a killed one can be restarted")));
+                return Ok(Err(both!(
+                    "the server `{server}` runs: only a killed one can be restarted",
+                    "服务器 `{server}` 还在运行：被杀掉的才能重启"
+                )));
             }
             Fault::RestartServer { .. } => Box::pin(self.lab.restart_server(server)).await?,
-            _ if dead => return Ok(Err(format!("the server `{server}` is dead already"))),
+            _ if dead => {
+                return Ok(Err(both!("the server `{server}` is dead already", "服务器 `{server}` 已经死了")));
+            }
             Fault::FreezeServer { .. } if frozen => {
-                return Ok(Err(format!("the server `{server}` is frozen already")));
+                return Ok(Err(both!(
+                    "the server `{server}` is frozen already",
+                    "服务器 `{server}` 已经冻结了"
+                )));
             }
             Fault::FreezeServer { .. } => {
                 process.freeze()?;
                 self.frozen.insert(server.to_owned());
             }
             Fault::ThawServer { .. } if !frozen => {
-                return Ok(Err(format!("the server `{server}` is not frozen")));
+                return Ok(Err(both!("the server `{server}` is not frozen", "服务器 `{server}` 没有冻结")));
             }
             Fault::ThawServer { .. } => {
                 process.thaw()?;
                 self.frozen.remove(server);
             }
             Fault::LosePower { .. } if self.lab.wall_clock().is_some() => {
-                return Ok(Err(format!(
-                    "it is not known what `{server}` has on its disk: this run is on the machine's own clock"
+                return Ok(Err(both!(
+                    "it is not known what `{server}` has on its disk: this run is on the machine's own clock",
+                    "不知道 `{server}` 的磁盘上有什么：这次运行用的是本机时钟"
                 )));
             }
             _ => {

@@ -36,7 +36,7 @@ impl Director {
             && let Err(why) = self.try_inject(fault, &path).await?
         {
             self.clock.set_rate(Rate::PAUSED)?;
-            return Ok(Err(why.into()));
+            return Ok(Err(why));
         }
         self.recorder.record(EventKind::Chose(choice.clone()));
         let stop = match choice {

@@ -8,6 +8,7 @@ use crate::{
     lesson::{Mistake, PRIMARY, Path, plan::PlannedMove},
     log::{ActorId, EventKind, OpId, Product, Reply, product::mariadb::WAITS_FOR_ROWS},
     program::{Actors, Cause, Failure, Notification, Output, State},
+    text::{Text, Words, both},
 };
 
 /// The most operations of one `finish`: more than any program that ends needs.
@@ -18,7 +19,10 @@ const MOST_OPERATIONS: usize = 10_000;
 const FIND_PRIMARY_WITHIN: Duration = Duration::from_secs(20);
 const FIND_PRIMARY_EVERY: Duration = Duration::from_millis(200);
 
-const NO_PRIMARY: &str = "no Sentinel that this client can reach names a master that it can reach";
+const NO_PRIMARY: Words = Words::new(
+    "no Sentinel that this client can reach names a master that it can reach",
+    "这个客户端能连到的哨兵，都没有给出它能连到的主节点",
+);
 
 impl Director {
     /// One move of the story: the actor's next operation, which must be the one that the story names.
@@ -51,24 +55,38 @@ impl Director {
         }
         let but = match self.actors[turn.actor].state() {
             State::Ready(operation) if operation.label == turn.label => return Ok(()),
-            State::Ready(operation) => format!("the next move of {name} is `{}`", operation.label),
+            State::Ready(operation) => {
+                let label = &operation.label;
+                both!("the next move of {name} is `{label}`", "{name} 的下一步是 `{label}`")
+            }
             State::InFlight { operation } => {
-                format!("{name} still waits for the reply to `{}`", operation.label)
+                let label = &operation.label;
+                both!("{name} still waits for the reply to `{label}`", "{name} 还在等 `{label}` 的回复")
             }
             State::Taking { operation, .. } => {
-                format!("{name} still waits for the notification of `{}`", operation.label)
+                let label = &operation.label;
+                both!(
+                    "{name} still waits for the notification of `{label}`",
+                    "{name} 还在等 `{label}` 的通知"
+                )
             }
-            State::Finished => format!("the program of {name} is over"),
-            State::Dead => format!("{name} was killed"),
-            State::Waiting { .. } | State::Outside { .. } => format!("{name} still waits"),
+            State::Finished => both!("the program of {name} is over", "{name} 的程序已经结束"),
+            State::Dead => both!("{name} was killed", "{name} 已被杀掉"),
+            State::Waiting { .. } | State::Outside { .. } => both!("{name} still waits", "{name} 还在等待"),
         };
-        let mistake = Mistake::new(path, format!("the story moves {name}.{}, but {but}", turn.label));
+        let label = &turn.label;
+        let message =
+            both!("the story moves {name}.{label}, but {but}", "剧情要走 {name}.{label}，可是{but}", but);
+        let mistake = Mistake::new(path, message);
         let mistake = match self.actors[turn.actor].state() {
-            State::InFlight { operation } => mistake.help(format!(
-                "the reply comes when another's move brings it about, or with time: \
-                 `- await: {{ that: {name}.{} is defined, within: 30s }}`",
-                operation.label
-            )),
+            State::InFlight { operation } => {
+                let label = &operation.label;
+                let line = format!("- await: {{ that: {name}.{label} is defined, within: 30s }}");
+                mistake.help(both!(
+                    "the reply comes when another's move brings it about, or with time: `{line}`",
+                    "要等别人的操作促成回复，或者等时间过去：`{line}`"
+                ))
+            }
             _ => mistake,
         };
         Err(self.scenario.loaded.source.place(&mistake).into())
@@ -80,8 +98,12 @@ impl Director {
             return Ok(());
         }
         let plan = &self.scenario.actors[actor.0 as usize].actor;
-        let message = format!("the story moves {}{label}, but {} is frozen", plan.name, plan.client);
-        let help = format!("thaw it first: `- thaw: {}`", plan.client);
+        let (name, client) = (&plan.name, &plan.client);
+        let message = both!(
+            "the story moves {name}{label}, but {client} is frozen",
+            "剧情要走 {name}{label}，可是 {client} 已被冻结"
+        );
+        let help = both!("thaw it first: `- thaw: {client}`", "请先解冻：`- thaw: {client}`");
         let mistake = Mistake::new(path, message).help(help);
         Err(self.scenario.loaded.source.place(&mistake).into())
     }
@@ -96,10 +118,10 @@ impl Director {
                 match Box::pin(self.find_primary(actor, path)).await? {
                     Some(server) => server,
                     None if self.left_story => {
-                        self.give_up(actor, NO_PRIMARY);
+                        self.give_up(actor, NO_PRIMARY.text(&[]));
                         return Ok(None);
                     }
-                    None => return Err(self.mistake(path, NO_PRIMARY)),
+                    None => return Err(self.mistake(path, NO_PRIMARY.text(&[]))),
                 }
             }
             named => self.harness.server_of(actor, named).to_owned(),
@@ -233,23 +255,29 @@ impl Director {
         match outcome {
             Ok(done) => match gave_up.filter(|_| !self.left_story) {
                 None => Ok(Some(done)),
-                Some((actor, why)) => Err(self.mistake(path, format!("{}: {why}", self.name(actor)))),
+                Some((actor, why)) => {
+                    let (name, why) = (self.name(actor), Text::from(why));
+                    Err(self.mistake(path, both!("{name}: {why}", "{name}：{why}", why)))
+                }
             },
             Err(Failure { actor, cause: Cause::Command | Cause::Reply, why, .. }) if self.left_story => {
-                self.give_up(actor, &why);
+                self.give_up(actor, why);
                 Ok(None)
             }
             Err(Failure { actor, cause, path: place, why }) => {
                 let why = match cause {
                     Cause::Command => why,
-                    Cause::Reply | Cause::Statement => format!("{}: {why}", self.name(actor)),
+                    Cause::Reply | Cause::Statement => {
+                        let name = self.name(actor);
+                        both!("{name}: {why}", "{name}：{why}", why)
+                    }
                 };
                 Err(self.mistake(place.as_ref().unwrap_or(path), why))
             }
         }
     }
 
-    fn give_up(&mut self, actor: ActorId, why: &str) {
+    fn give_up(&mut self, actor: ActorId, why: Text) {
         let mut output = Output::at(self.clock.now());
         self.actors[actor].give_up(why, &mut output);
         output.events.into_iter().for_each(|kind| self.recorder.record(kind));
@@ -284,7 +312,11 @@ impl Director {
             }
         }
         let name = self.name(actor).to_owned();
-        Err(self.mistake(path, format!("{name} made {MOST_OPERATIONS} moves and its program did not end")))
+        let why = both!(
+            "{name} made {MOST_OPERATIONS} moves and its program did not end",
+            "{name} 走了 {MOST_OPERATIONS} 步，程序还没结束"
+        );
+        Err(self.mistake(path, why))
     }
 
     /// Whether an actor is ready for an operation and its process runs.
@@ -306,7 +338,10 @@ impl Director {
             None => Ok(()),
             Some(actor) => {
                 let name = self.name(actor).to_owned();
-                let why = format!("{name} made {MOST_OPERATIONS} moves without waiting once");
+                let why = both!(
+                    "{name} made {MOST_OPERATIONS} moves without waiting once",
+                    "{name} 连走了 {MOST_OPERATIONS} 步，一次都没有等待"
+                );
                 Err(self.mistake(path, why))
             }
         }

@@ -60,7 +60,7 @@ impl Director {
                     }
                     Some(Ok(Request::Command(wire))) => (wire.server, wire.command.to_string()),
                     Some(Ok(Request::Notification(from, _))) => (String::new(), from.join(", ")),
-                    Some(Err(why)) => (String::new(), why),
+                    Some(Err(why)) => (String::new(), why.en),
                     None => Default::default(),
                 };
                 Some(Next { label: operation.label.clone(), server, wire })

@@ -18,6 +18,7 @@ use crate::{
     lesson::{Mistake, Path},
     log::{ActorId, Command, EventKind, FILES, Fault, OpId, Reply},
     program::State,
+    text::both,
 };
 
 /// How long free play waits for a reply before the next choice, in real time.
@@ -405,23 +406,38 @@ impl Director {
     async fn unanswered(&self, actor: ActorId, server: &str, silent: Duration, path: &Path) -> RunError {
         let (name, seconds) = (self.name(actor), silent.as_secs());
         let State::InFlight { operation } = self.actors[actor].state() else {
-            return self.mistake(path, format!("no reply has come for {seconds} s of real time"));
+            let why =
+                both!("no reply has come for {seconds} s of real time", "实际时间 {seconds} 秒内没有回复");
+            return self.mistake(path, why);
         };
         let label = &operation.label;
         let place = operation.path.clone().unwrap_or_else(|| path.clone());
         let sent = self.pending.by_op.values().any(|pending| pending.actor == actor && pending.may_wait);
         let (why, help) = if self.harness.lab.observe().await.is_ok() {
             (
-                "answers others meanwhile, so this command waits for something that nobody does",
+                both!(
+                    "answers others meanwhile, so this command waits for something that nobody does",
+                    "还在应答别人，说明这条命令在等一件没人做的事"
+                ),
                 (!sent).then(|| {
-                    format!("a move ends with its reply; `- send: {name}.{label}` lets others go on before")
+                    both!(
+                        "a move ends with its reply; `- send: {name}.{label}` lets others go on before",
+                        "收到回复一步才算完；`- send: {name}.{label}` 可以让别人先走"
+                    )
                 }),
             )
         } else {
-            ("answers nobody meanwhile: this command keeps it busy, such as a script that does not end", None)
+            let busy = both!(
+                "answers nobody meanwhile: this command keeps it busy, such as a script that does not end",
+                "谁也不应答：它被这条命令占住了，比如一个不会结束的脚本"
+            );
+            (busy, None)
         };
-        let message =
-            format!("`{name}.{label}` has had no reply for {seconds} s of real time; `{server}` {why}");
+        let message = both!(
+            "`{name}.{label}` has had no reply for {seconds} s of real time; `{server}` {why}",
+            "`{name}.{label}` 在实际时间 {seconds} 秒内没有回复；`{server}` {why}",
+            why
+        );
         let mistake = Mistake::new(&place, message);
         let mistake = help.into_iter().fold(mistake, Mistake::help);
         self.scenario.loaded.source.place(&mistake).into()

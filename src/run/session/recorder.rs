@@ -6,6 +6,7 @@ use super::Update;
 use crate::{
     clock::{LessonClock, LessonTime},
     log::{Event, EventKind, Log, Reply},
+    text::{Text, both},
 };
 
 /// The log of a live run, and the listener that new events are sent to.
@@ -47,13 +48,14 @@ impl Recorder {
     }
 
     /// Whether there is room for more.
-    pub(crate) fn has_room(&self) -> Result<(), String> {
+    pub(crate) fn has_room(&self) -> Result<(), Text> {
         if self.weight <= LARGEST {
             return Ok(());
         }
-        Err(format!(
-            "the run has recorded more than {} MiB of replies, commands and texts; a lesson may not",
-            LARGEST >> 20
+        let most = LARGEST >> 20;
+        Err(both!(
+            "the run has recorded more than {most} MiB of replies, commands and texts; a lesson may not",
+            "这次运行记录的回复、命令和文字超过了 {most} MiB，一节课不能这么多"
         ))
     }
 

@@ -12,6 +12,7 @@ use crate::{
     lesson::{Mistake, Path, Scenario},
     log::{Reply, slot},
     program::command,
+    text::{Text, both},
 };
 
 /// How long the emptying of a server may take, in real time: a crowd leaves thousands of nodes.
@@ -70,7 +71,7 @@ pub(crate) async fn carry_out(scenario: &Scenario, lab: &Lab, first: &str) -> Re
         Some(_) => Path::root().key("variants").key(&scenario.variant).key("setup"),
         None => Path::root().key("setup"),
     };
-    let mistake = |n: usize, message: String| -> RunError {
+    let mistake = |n: usize, message: Text| -> RunError {
         scenario.loaded.source.place(&Mistake::new(&path.index(n), message)).into()
     };
     let mut connections = Connections::default();
@@ -78,14 +79,23 @@ pub(crate) async fn carry_out(scenario: &Scenario, lab: &Lab, first: &str) -> Re
         let Some(wire) = wire.map_err(|error| mistake(n, error))? else { continue };
         match connections.send(lab, &wire).await {
             Reply::Value(_) => {}
-            bad => return Err(mistake(n, format!("the server answered `{}` with {bad}", wire.command))),
+            bad => {
+                let command = &wire.command;
+                return Err(mistake(
+                    n,
+                    both!(
+                        "the server answered `{command}` with {bad}",
+                        "服务器对 `{command}` 的回复是 {bad}"
+                    ),
+                ));
+            }
         }
     }
     Ok(())
 }
 
 /// A scenario's setup commands, in order.
-pub(crate) fn wires(scenario: &Scenario, first: &str) -> impl Iterator<Item = Result<Option<Wire>, String>> {
+pub(crate) fn wires(scenario: &Scenario, first: &str) -> impl Iterator<Item = Result<Option<Wire>, Text>> {
     let names = scenario.scope.value();
     scenario.setup.iter().map(move |setup| {
         let server = setup.on.clone().unwrap_or_else(|| first.to_owned());

@@ -9,6 +9,7 @@ use crate::{
     lesson::{LabKind, Path, plan::AwaitPlan},
     log::ActorId,
     program::Output,
+    text::both,
     verdict,
 };
 
@@ -88,15 +89,19 @@ impl Director {
                 return Ok(());
             }
             if self.clock.now() >= end {
-                let why = format!("`{}` did not come true within {within} ms", plan.that.source());
+                let source = plan.that.source();
+                let why = both!(
+                    "`{source}` did not come true within {within} ms",
+                    "`{source}` 在 {within} 毫秒内没有成立"
+                );
                 return Err(self.mistake(path, why));
             }
             if began.elapsed() >= LONGEST_LINE && *self.tempo.borrow() == Tempo::Jump {
-                let why = format!(
-                    "`{}` did not come true in {} minutes of real time, long before the {within} ms of lesson time \
-                     were over",
-                    plan.that.source(),
-                    LONGEST_LINE.as_secs() / 60,
+                let (source, minutes) = (plan.that.source(), LONGEST_LINE.as_secs() / 60);
+                let why = both!(
+                    "`{source}` did not come true in {minutes} minutes of real time, long before the {within} ms of lesson \
+                     time were over",
+                    "实际时间过了 {minutes} 分钟，`{source}` 还没成立，而 {within} 毫秒的课程时间远没过完"
                 );
                 return Err(self.mistake(path, why));
             }
@@ -186,13 +191,12 @@ impl Director {
         if real <= LONGEST_LINE {
             return Ok(());
         }
-        let why = format!(
-            "{} s of lesson time would take {} minutes of real time, and no line may take more than {}: time on these \
-             servers runs at most {} times as fast",
-            left.as_secs(),
-            real.as_secs() / 60,
-            LONGEST_LINE.as_secs() / 60,
-            self.limits.fastest,
+        let (seconds, minutes) = (left.as_secs(), real.as_secs() / 60);
+        let (most, fastest) = (LONGEST_LINE.as_secs() / 60, self.limits.fastest);
+        let why = both!(
+            "{seconds} s of lesson time would take {minutes} minutes of real time, and no line may take more than {most}: time \
+             on these servers runs at most {fastest} times as fast",
+            "{seconds} 秒课程时间要花 {minutes} 分钟实际时间，而一条剧情最多 {most} 分钟：这些服务器上的时间最快是 {fastest} 倍"
         );
         Err(self.mistake(path, why))
     }

@@ -39,6 +39,7 @@ use crate::{
             time::{next_milli, surely_after},
         },
     },
+    text::{Text, both},
 };
 
 #[derive(Debug, Clone)]
@@ -109,7 +110,7 @@ impl InProcess {
         self.watches.iter().any(|watch| watch.wants_log)
     }
 
-    fn fail(&self, operation: Option<&PlannedOperation>, why: String) -> ExploreError {
+    fn fail(&self, operation: Option<&PlannedOperation>, why: Text) -> ExploreError {
         let place = operation.and_then(|operation| operation.path.clone());
         let path = place.unwrap_or_else(|| Path::root().key("programs"));
         let mistake = Mistake::new(&path, why);
@@ -127,7 +128,7 @@ impl InProcess {
         output: &mut Output,
     ) -> Result<(StepFootprint, Vec<Arc<str>>), ExploreError> {
         let Some(operation) = from.actors[actor].next_operation() else {
-            return Err(self.fail(None, "nobody can move there".to_owned()));
+            return Err(self.fail(None, both!("nobody can move there", "那里没有人能走")));
         };
         let name = operation_name(&self.scenario, actor, &operation.label);
         let server = operation.on.as_deref().unwrap_or(self.servers.name(0));
@@ -135,7 +136,10 @@ impl InProcess {
         let wire = wire.map_err(|failure| self.fail(Some(operation), failure.why))?;
         let server = wire.as_ref().and_then(|wire| self.servers.find(&wire.server));
         let (Some(wire), Some(server)) = (wire, server) else {
-            let why = format!("`{name}` cannot be carried out without its client process");
+            let why = both!(
+                "`{name}` cannot be carried out without its client process",
+                "没有客户端进程就执行不了 `{name}`"
+            );
             return Err(self.fail(Some(operation), why));
         };
         let footprint = self.footprint(server, &wire, &name)?;
@@ -160,10 +164,14 @@ impl InProcess {
         let sent = self.servers.send(&sender, &wire, &footprint);
         let servers::Sent { reply, holds, touched } = sent.map_err(|error| match error {
             // Supervision would report a dead server: it is the command that does not end.
-            ExploreError::Engine(RunError::ServerLost { why, .. }) if client::is_silence(&why) => self.fail(
-                Some(operation),
-                format!("`{name}` (`{}`): {why}; it keeps its server busy", wire.command),
-            ),
+            ExploreError::Engine(RunError::ServerLost { why, .. }) if client::is_silence(&why) => {
+                let command = &wire.command;
+                let why = both!(
+                    "`{name}` (`{command}`): {why}; it keeps its server busy",
+                    "`{name}`（`{command}`）：{why}；它把服务器占住了"
+                );
+                self.fail(Some(operation), why)
+            }
             error => error,
         })?;
         let (runs, keys) = match (&pending.queued, footprint.transaction) {
@@ -271,12 +279,12 @@ impl InProcess {
         match next.actors[actor].reply(reply, output) {
             Ok(()) => Ok(()),
             Err(Failure { cause: Cause::Reply, why, .. }) => {
-                next.actors[actor].give_up(&why, output);
+                next.actors[actor].give_up(why, output);
                 Ok(())
             }
             Err(Failure { why, .. }) => {
                 let name = operation_name(&self.scenario, actor, &operation.label);
-                Err(self.fail(Some(operation), format!("{name}: {why}")))
+                Err(self.fail(Some(operation), both!("{name}: {why}", "{name}：{why}", why)))
             }
         }
     }

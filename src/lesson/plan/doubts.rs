@@ -1,0 +1,335 @@
+//! Comparisons that come out the same whatever happens: a text with a number, a count with less than nothing, figures that
+//! nothing changes. A run lets them pass, and `check` refuses them: what they are to prove, they do not prove.
+
+use super::{
+    super::{
+        LabKind,
+        error::{Mistake, Path},
+        expr::{Mentions, mentions::split_comparison},
+        invariant::Never,
+        model::Claim,
+    },
+    Condition, NeverPlan, PlannedVerb, Scenario,
+};
+use crate::{
+    log::Product,
+    text::{Text, both},
+};
+
+/// What an operation answers, as far as its command tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Number,
+    /// A text, such as what a key holds.
+    Text,
+    /// `OK`, or nothing.
+    Ok,
+    Several,
+}
+
+const NUMBERS: &str = "
+    DEL UNLINK EXISTS INCR DECR INCRBY DECRBY STRLEN APPEND EXPIRE PEXPIRE EXPIREAT PEXPIREAT PERSIST TTL PTTL SETNX HSET
+    HSETNX HDEL HEXISTS HLEN HINCRBY LPUSH RPUSH LLEN LREM SADD SREM SCARD SISMEMBER ZREM ZCARD PUBLISH COPY RENAMENX
+    DBSIZE WAIT TOUCH MSETNX
+";
+const TEXTS: &str = "GET GETSET GETDEL HGET LPOP RPOP LINDEX TYPE";
+const SEVERAL: &str = "MGET HGETALL HKEYS HVALS LRANGE SMEMBERS ZRANGE KEYS HMGET BLPOP BRPOP";
+
+impl Answer {
+    pub(crate) fn of(verb: &PlannedVerb) -> Option<Self> {
+        match verb {
+            PlannedVerb::Redis(words) => {
+                let word = |n: usize| Some(words.get(n)?.to_string().to_ascii_uppercase());
+                let name = word(0)?;
+                let is_in = |list: &str| super::super::has_word(list, &name);
+                // `LPOP key 2` answers a list.
+                let alone = || !matches!(name.as_str(), "LPOP" | "RPOP") || words.len() == 2;
+                match () {
+                    () if is_in(NUMBERS) => Some(Self::Number),
+                    () if is_in(TEXTS) && alone() => Some(Self::Text),
+                    () if is_in(SEVERAL) => Some(Self::Several),
+                    () if name == "SET" => {
+                        // The old value is the answer with `GET`, which a parameter may be, too.
+                        let is_time =
+                            |n: usize| matches!(word(n - 1).as_deref(), Some("EX" | "PX" | "EXAT" | "PXAT"));
+                        let is_plain = |n: usize| {
+                            if words[n].is_literal() { word(n).as_deref() != Some("GET") } else { is_time(n) }
+                        };
+                        let plain = (3..words.len()).all(is_plain);
+                        plain.then_some(Self::Ok)
+                    }
+                    () if matches!(name.as_str(), "SETEX" | "PSETEX" | "MSET" | "HMSET") => Some(Self::Ok),
+                    () => None,
+                }
+            }
+            PlannedVerb::Call(call) => match (call.product(), call.name()) {
+                (Product::Zookeeper, "create" | "get") => Some(Self::Text),
+                (Product::Zookeeper | Product::Etcd, "ls") => Some(Self::Several),
+                (Product::Zookeeper, "delete") | (Product::Etcd, "put" | "revoke") => Some(Self::Ok),
+                (Product::Etcd, "grant" | "keepalive" | "delete") => Some(Self::Number),
+                (Product::Mariadb, _) => {
+                    let statement = call.operands("TEXT").next()?.to_string();
+                    match statement.split_whitespace().next()?.to_ascii_uppercase().as_str() {
+                        "SELECT" | "WITH" => Some(Self::Several),
+                        "INSERT" | "UPDATE" | "DELETE" | "REPLACE" => Some(Self::Number),
+                        "BEGIN" | "START" | "COMMIT" | "ROLLBACK" | "SET" => Some(Self::Ok),
+                        _ => None,
+                    }
+                }
+                _ => None,
+            },
+            PlannedVerb::Local { .. } | PlannedVerb::Flock { .. } => Some(Self::Ok),
+            PlannedVerb::Script { .. }
+            | PlannedVerb::Wait(_)
+            | PlannedVerb::Given(_)
+            | PlannedVerb::Take(_) => None,
+        }
+    }
+}
+
+/// What stands on the right of a comparison, where it is written out.
+enum Literal<'s> {
+    Number(i64),
+    Text(&'s str),
+    Flag,
+}
+
+fn literal(word: &str) -> Option<Literal<'_>> {
+    if let Ok(number) = word.replace("- ", "-").parse() {
+        return Some(Literal::Number(number));
+    }
+    if matches!(word, "true" | "false") {
+        return Some(Literal::Flag);
+    }
+    let inner =
+        |quote: char| word.strip_prefix(quote)?.strip_suffix(quote).filter(|text| !text.contains(quote));
+    inner('\'').or_else(|| inner('"')).map(Literal::Text)
+}
+
+/// Functions that count, or tell a time: a number from 0 on.
+const COUNTING: [&str; 10] = [
+    "moves",
+    "notified",
+    "woken_by",
+    "holders",
+    "finished",
+    "deleted_by_another",
+    "renewed_by_another",
+    "herd",
+    "waited",
+    "at",
+];
+/// Functions that say yes or no.
+const YES_OR_NO: [&str; 3] = ["exists", "before", "orphaned"];
+
+/// What is wrong with a comparison, and what would be right.
+type Doubt = (Text, Text);
+
+/// A comparison with what an answer never is. `answer`: what a name such as `reply` or `A.release` answers.
+pub(crate) fn doubt(source: &str, answer: impl Fn(&str) -> Option<Answer>) -> Option<Doubt> {
+    let (left, operator, right) = split_comparison(source)?;
+    if left == right {
+        return Some((
+            both!("`{left}` is compared with itself", "`{left}` 和它自己比较"),
+            both!("name what it is to be compared with", "请写明要和什么比较"),
+        ));
+    }
+    let equal = matches!(operator, "==" | "!=");
+    let value = literal(right)?;
+    if let Some(kind) = answer(left) {
+        return of_answer(left, kind, equal, &value, right);
+    }
+    let mentions = Mentions::of(left);
+    let [call] = &mentions.calls[..] else { return None };
+    let function = call.function.as_str();
+    if !(left.starts_with(function) && left.ends_with(')')) || left.matches('(').count() != 1 {
+        return None;
+    }
+    let counts = COUNTING.contains(&function);
+    match value {
+        Literal::Number(number) if counts => {
+            let same = match operator {
+                "<" | ">=" => number <= 0,
+                "==" | "!=" | "<=" | ">" => number < 0,
+                _ => false,
+            };
+            same.then(|| {
+                (
+                    both!("`{left}` is never less than 0", "`{left}` 从不小于 0"),
+                    both!("such as `{left} == 1`", "例如 `{left} == 1`"),
+                )
+            })
+        }
+        Literal::Text(_) | Literal::Flag if counts => Some((
+            both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}"),
+            both!("such as `{left} == 1`", "例如 `{left} == 1`"),
+        )),
+        Literal::Number(_) if function == "value" => Some((
+            both!(
+                "`{left}` is a text or `none`, never the number {right}",
+                "`{left}` 是文字或 `none`，不会是数字 {right}"
+            ),
+            both!("write `{left}|int {operator} {right}`", "请写 `{left}|int {operator} {right}`"),
+        )),
+        Literal::Text(_) if YES_OR_NO.contains(&function) => Some((
+            both!("`{left}` is `true` or `false`, never a text", "`{left}` 是 `true` 或 `false`，不会是文字"),
+            both!("write `{left}` or `not {left}`", "请写 `{left}` 或 `not {left}`"),
+        )),
+        _ => None,
+    }
+}
+
+/// A role that servers of this product never have.
+fn of_role(source: &str, lab: LabKind) -> Option<Doubt> {
+    let (left, _, right) = split_comparison(source)?;
+    let mentions = Mentions::of(left);
+    let server = mentions.calls_of("role").next()?.arguments.first()?.as_deref()?;
+    let Some(Literal::Text(word)) = literal(right) else { return None };
+    let known: &[&str] = match lab.part_of(lab.server_named(server)?).product() {
+        Product::Redis => &["master", "replica"],
+        _ => &["leader", "follower", "looking"],
+    };
+    let is_plain = left.starts_with("role") && left.ends_with(')');
+    (is_plain && !known.contains(&word)).then(|| {
+        let known = known.iter().map(|known| format!("'{known}'")).collect::<Vec<_>>().join(", ");
+        (
+            both!("`{left}` is never {right}", "`{left}` 不会是 {right}"),
+            both!("it is one of {known}", "它是其中之一：{known}"),
+        )
+    })
+}
+
+fn of_answer(left: &str, kind: Answer, equal: bool, value: &Literal<'_>, right: &str) -> Option<Doubt> {
+    let digits = |text: &str| text.parse::<i64>().is_ok();
+    match (kind, value) {
+        (Answer::Number, Literal::Text(text)) if digits(text) => Some((
+            both!(
+                "`{left}` answers a number, never the text {right}",
+                "`{left}` 的回复是数字，不会是文字 {right}"
+            ),
+            both!("without quotes: `{left} == {text}`", "去掉引号：`{left} == {text}`"),
+        )),
+        (Answer::Number, Literal::Text(text)) if equal && text.eq_ignore_ascii_case("ok") => Some((
+            both!("`{left}` answers a number, never {right}", "`{left}` 的回复是数字，不会是 {right}"),
+            both!("such as `{left} == 1`", "例如 `{left} == 1`"),
+        )),
+        (Answer::Text, Literal::Number(number)) => Some((
+            both!(
+                "`{left}` answers a text or `none`, never the number {number}",
+                "`{left}` 的回复是文字或 `none`，不会是数字 {number}"
+            ),
+            both!(
+                "`{left}|int` is its number; or write '{number}'",
+                "`{left}|int` 是它的数值；或者写 '{number}'"
+            ),
+        )),
+        (Answer::Ok, Literal::Number(_) | Literal::Flag) => Some((
+            both!(
+                "`{left}` answers 'OK' or `none`, never {right}",
+                "`{left}` 的回复是 'OK' 或 `none`，不会是 {right}"
+            ),
+            both!("write `{left} == 'OK'`", "请写 `{left} == 'OK'`"),
+        )),
+        (Answer::Ok, Literal::Text(text)) if *text != "OK" && text.eq_ignore_ascii_case("ok") => Some((
+            both!("`{left}` answers 'OK', never {right}", "`{left}` 的回复是 'OK'，不会是 {right}"),
+            both!("write `{left} == 'OK'`", "请写 `{left} == 'OK'`"),
+        )),
+        (Answer::Several, Literal::Number(_) | Literal::Flag) => Some((
+            both!("`{left}` answers a list, never {right}", "`{left}` 的回复是列表，不会是 {right}"),
+            both!(
+                "such as `{left}|length == 1`, or `{left}[0]`",
+                "例如 `{left}|length == 1`，或者 `{left}[0]`"
+            ),
+        )),
+        _ => None,
+    }
+}
+
+/// What claims and invariants of a variant compare.
+pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
+    if let Some(doubt) = scenario.actors.iter().find_map(|plan| plan.program.doubts.first()) {
+        return Err(doubt.clone());
+    }
+    let root = Path::root();
+    let variant = scenario.variant();
+    let at = root.key("variants").key(&scenario.variant);
+    for (n, claim) in variant.claims.iter().enumerate() {
+        let at = at.key("claims").index(n);
+        match claim {
+            Claim::Bare(source) => check_expression(scenario, source, &at)?,
+            Claim::That { that, .. } => check_expression(scenario, that, &at.key("that"))?,
+            Claim::Overlap { .. } | Claim::Exclusive { .. } => check_lock(scenario, n, &at)?,
+        }
+    }
+    let (invariants, at) = match (&variant.invariants, &scenario.loaded.lesson.invariants) {
+        (Some(own), _) => (own, at.key("invariants")),
+        (None, Some(shared)) => (shared, root.key("invariants")),
+        (None, None) => return Ok(()),
+    };
+    for (n, invariant) in invariants.iter().enumerate() {
+        if let Never::That(source) = &invariant.never {
+            check_expression(scenario, source, &at.index(n).key("never"))?;
+        }
+    }
+    Ok(())
+}
+
+/// A claim about a lock that another claim, or an invariant of the same variant, rules out.
+fn check_lock(scenario: &Scenario, n: usize, at: &Path) -> Result<(), Mistake> {
+    let conditions = || scenario.claims.iter().map(|claim| &claim.condition);
+    match conditions().nth(n) {
+        Some(Condition::Exclusive(lock))
+            if conditions().any(|other| matches!(other, Condition::Overlap(other) if other == lock)) =>
+        {
+            let message = both!(
+                "`{lock}` cannot be exclusive and overlap in one run",
+                "一次运行里，`{lock}` 不可能既互斥又重叠"
+            );
+            Err(Mistake::new(at, message).help(both!("claim one of both", "两个断言只能留一个")))
+        }
+        Some(Condition::Overlap(lock))
+            if scenario.variant().expect == super::Expect::Prevented
+                && scenario
+                    .invariants
+                    .iter()
+                    .any(|plan| matches!(&plan.never, NeverPlan::Overlap(other) if other == lock)) =>
+        {
+            let message = both!(
+                "this variant prevents that `{lock}` overlaps, and claims that it does",
+                "这个方案要防止 `{lock}` 重叠，却断言它重叠"
+            );
+            Err(Mistake::new(at, message).help(both!(
+                "write `exclusive: {lock}`, or `expect: shown`",
+                "请写 `exclusive: {lock}`，或者 `expect: shown`"
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_expression(scenario: &Scenario, source: &str, at: &Path) -> Result<(), Mistake> {
+    let mentions = Mentions::of(source);
+    let is_figure = |path: &Vec<String>| {
+        scenario.scope.get(&path[0]).is_some()
+            || matches!(path[0].as_str(), "true" | "false" | "none" | "and" | "or" | "not")
+    };
+    if mentions.calls.is_empty() && mentions.paths.iter().all(is_figure) {
+        let message = both!(
+            "`{source}` does not depend on anything that happens",
+            "`{source}` 与发生的事无关，结果总是一样"
+        );
+        return Err(Mistake::new(at, message).help(both!(
+            "ask for what is to be observed, such as `A.release == 1` or `sold == 10`",
+            "请写要观察到的事，例如 `A.release == 1` 或 `sold == 10`"
+        )));
+    }
+    let answer = |name: &str| {
+        let (who, label) = name.rsplit_once('.')?;
+        let plan = scenario.actors.iter().find(|plan| plan.actor.name == who)?;
+        plan.program.answer_of(label)
+    };
+    match doubt(source, answer).or_else(|| of_role(source, scenario.lab())) {
+        Some((message, help)) => Err(Mistake::new(at, message).help(help)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,117 @@
+//! Redis commands that not every server knows that Lockstep runs on.
+
+use super::{
+    super::{
+        Loaded,
+        error::{Mistake, Path},
+        lua,
+    },
+    PlannedSetup, PlannedVerb, Scenario,
+    program::Instruction,
+};
+use crate::{
+    lesson::{LessonError, expr::Template},
+    text::both,
+};
+
+/// A major and a minor version.
+pub type Since = (u32, u32);
+
+/// Commands, or options of them, and since when Redis has them.
+const NEWER: &[(&[&str], Since)] = &[
+    (&["WAITAOF"], (7, 2)),
+    (
+        &[
+            "HEXPIRE",
+            "HPEXPIRE",
+            "HEXPIREAT",
+            "HPEXPIREAT",
+            "HEXPIRETIME",
+            "HPEXPIRETIME",
+            "HPERSIST",
+            "HTTL",
+            "HPTTL",
+        ],
+        (7, 4),
+    ),
+    (&["HGETDEL", "HGETEX", "HSETEX"], (8, 0)),
+    (&["XACKDEL", "XDELEX"], (8, 2)),
+    (&["DELEX", "DIGEST", "MSETEX", "SET IFEQ", "SET IFNE", "SET IFDEQ", "SET IFDNE"], (8, 4)),
+];
+
+/// What of a command is newer than others, and since when it is there.
+fn newest(words: &[Option<String>]) -> Option<(&'static str, Since)> {
+    let word = |n: usize| words.get(n)?.as_ref().map(|word| word.to_ascii_uppercase());
+    let name = word(0)?;
+    let has = |known: &str| match known.split_once(' ') {
+        None => known == name,
+        Some((command, option)) => {
+            command == name && (3..words.len()).any(|n| word(n).is_some_and(|word| word == option))
+        }
+    };
+    NEWER.iter().find_map(|(all, since)| all.iter().find(|known| has(known)).map(|known| (*known, *since)))
+}
+
+fn known(words: &[Template]) -> Vec<Option<String>> {
+    words.iter().map(|word| word.is_literal().then(|| word.to_string())).collect()
+}
+
+/// Checks that a server of this version knows the command.
+fn check(words: &[Option<String>], server: Since, path: &Path) -> Result<(), Mistake> {
+    let Some((what, since)) = newest(words).filter(|(_, since)| server < *since) else { return Ok(()) };
+    let [since, here] = [since, server].map(|(major, minor)| format!("{major}.{minor}"));
+    let message = both!(
+        "`{what}` is there since Redis {since}, and this is for Redis {here}",
+        "`{what}` 从 Redis {since} 起才有，而这里是 Redis {here}"
+    );
+    Err(Mistake::new(path, message).help(if what.starts_with("DELEX") || what.starts_with("SET IF") {
+        both!(
+            "a script compares and changes in one step on every server: `script: release_if_owner`",
+            "脚本在任何版本上都能一步完成比较和修改：`script: release_if_owner`"
+        )
+    } else {
+        both!("use what older servers have, too", "请改用旧版本也有的命令")
+    }))
+}
+
+fn check_verb(verb: &PlannedVerb, server: Since, path: &Path) -> Result<(), Mistake> {
+    match verb {
+        PlannedVerb::Redis(words) => check(&known(words), server, path),
+        PlannedVerb::Script { source, .. } => {
+            let calls = lua::read(source).map(|lua| lua.calls).unwrap_or_default();
+            calls.iter().try_for_each(|call| check(&call.words, server, path))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Loaded {
+    /// Whether a Redis server of this version knows every command of the lesson. Whoever copes with `ERR` may ask for what
+    /// is not there.
+    ///
+    /// # Errors
+    /// The first command that it does not know, and its place.
+    pub fn check_redis(&self, scenarios: &[Scenario], server: Since) -> Result<(), LessonError> {
+        let root = Path::root();
+        for scenario in scenarios {
+            let own = scenario.variant().setup.is_some();
+            let at = if own { root.key("variants").key(&scenario.variant) } else { root.clone() };
+            let setup = scenario.setup.iter().enumerate();
+            setup
+                .map(|(n, PlannedSetup { verb, .. })| check_verb(verb, server, &at.key("setup").index(n)))
+                .chain(scenario.actors.iter().flat_map(|plan| &plan.program.instructions).map(
+                    |instruction| match instruction {
+                        Instruction::Operate(operation)
+                            if !operation.allow.iter().any(|code| code == "ERR") =>
+                        {
+                            check_verb(&operation.verb, server, operation.path.as_ref().unwrap_or(&root))
+                        }
+                        _ => Ok(()),
+                    },
+                ))
+                .collect::<Result<(), _>>()
+                .map_err(|mistake| self.source.place(&mistake))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,149 @@
+//! Programs and recipes that nobody runs yet. A mistake in them would wait for whoever is the first to run them.
+
+use std::{cell::RefCell, collections::BTreeSet};
+
+use indexmap::IndexMap;
+
+use super::{
+    super::{
+        LabKind, LessonError, Loaded, Recipes, Source,
+        error::{Mistake, Path},
+        library::carried_recipes,
+        model::{Client, Params, Recipe},
+        step::{Operation, Step},
+    },
+    compile::Compiler,
+    scripts,
+};
+
+/// What nobody runs has no parameters and no servers of its own.
+struct Nowhere {
+    params: Params,
+    replace: IndexMap<String, Operation>,
+}
+
+impl Nowhere {
+    fn new() -> Self {
+        Self { params: Params::new(), replace: IndexMap::new() }
+    }
+
+    fn compiler<'a>(
+        &'a self,
+        programs: &'a IndexMap<String, Vec<Step>>,
+        scripts: &'a IndexMap<String, String>,
+        recipes: &'a Recipes,
+    ) -> Compiler<'a> {
+        Compiler {
+            programs,
+            replace: &self.replace,
+            replace_path: Path::root(),
+            scripts,
+            recipes,
+            params: &self.params,
+            counted: &[],
+            holes: None,
+            lab: LabKind::of_every_product(),
+            reads_lost: true,
+            used: RefCell::default(),
+            unused: true,
+        }
+    }
+}
+
+/// Reads a file of recipes and checks all that it has, whoever uses it.
+pub fn check_recipes(source: &Source) -> Result<Recipes, LessonError> {
+    let own = source.recipes()?;
+    let mut recipes = carried_recipes()?;
+    recipes.beside.extend(own.programs.keys().cloned());
+    recipes.scripts.extend(own.scripts.clone());
+    recipes.programs.extend(own.programs.clone());
+    let scripts = own
+        .scripts
+        .iter()
+        .try_for_each(|(name, text)| scripts::check(text, &Path::root().key("scripts").key(name)).map(drop));
+    let (nowhere, programs, none) = (Nowhere::new(), IndexMap::new(), IndexMap::new());
+    let compiler = nowhere.compiler(&programs, &none, &recipes);
+    scripts
+        .and_then(|()| {
+            own.programs.iter().try_for_each(|(name, Recipe { steps, params, .. })| {
+                compiler.check_unused(name, (steps, &Recipe::path(name)), params.iter().cloned())
+            })
+        })
+        .map_err(|mistake| source.place(&mistake))?;
+    Ok(own)
+}
+
+/// Checks the programs of a lesson that no variant runs, as far as that is possible.
+pub(crate) fn check(loaded: &Loaded) -> Result<(), Mistake> {
+    let lesson = &loaded.lesson;
+    if lesson.kata.is_some() {
+        return Ok(());
+    }
+    let mut run = BTreeSet::new();
+    for variant in lesson.variants.values() {
+        let program = |name: &str| variant.programs.get(name).or_else(|| lesson.programs.get(name));
+        for client in variant.clients.as_ref().unwrap_or(&lesson.clients).values() {
+            let Client { runs, named_threads, .. } = client;
+            let mut next: Vec<&str> = runs.iter().chain(named_threads.values()).map(String::as_str).collect();
+            let mut seen = BTreeSet::new();
+            while let Some(name) = next.pop() {
+                if let Some(steps) = program(name).filter(|_| seen.insert(name)) {
+                    run.insert(std::ptr::from_ref(steps));
+                    next.extend(uses(steps));
+                }
+            }
+        }
+    }
+    let params = || lesson.params.keys().cloned().chain(given(loaded));
+    let root = Path::root();
+    let own = lesson
+        .variants
+        .iter()
+        .map(|(name, variant)| (&variant.programs, root.key("variants").key(name).key("programs")));
+    for (programs, path) in std::iter::once((&lesson.programs, root.key("programs"))).chain(own) {
+        let mut known = lesson.programs.clone();
+        known.extend(programs.clone());
+        let nowhere = Nowhere::new();
+        let compiler = nowhere.compiler(&known, &lesson.scripts, &loaded.recipes);
+        for (name, steps) in programs.iter().filter(|(_, steps)| !run.contains(&std::ptr::from_ref(*steps))) {
+            compiler.check_unused(name, (steps, &path.key(name)), params())?;
+        }
+    }
+    Ok(())
+}
+
+/// The programs and recipes that steps use.
+fn uses(steps: &[Step]) -> Vec<&str> {
+    let in_each = steps.iter().map(|step| match step {
+        Step::Use { program, .. } => vec![program.as_str()],
+        Step::If { then, otherwise, .. } => [uses(then), uses(otherwise)].concat(),
+        Step::Repeat { steps, .. } => uses(steps),
+        _ => Vec::new(),
+    });
+    in_each.flatten().collect()
+}
+
+/// The names that somebody gives a program with `with`.
+fn given(loaded: &Loaded) -> Vec<String> {
+    fn within(steps: &[Step], names: &mut Vec<String>) {
+        for step in steps {
+            match step {
+                Step::Use { with, .. } => names.extend(with.keys().cloned()),
+                Step::If { then, otherwise, .. } => {
+                    within(then, names);
+                    within(otherwise, names);
+                }
+                Step::Repeat { steps, .. } => within(steps, names),
+                _ => {}
+            }
+        }
+    }
+    let lesson = &loaded.lesson;
+    let mut names = Vec::new();
+    let own = lesson.variants.values().flat_map(|variant| variant.programs.values());
+    lesson.programs.values().chain(own).for_each(|steps| within(steps, &mut names));
+    let clients = lesson.variants.values().filter_map(|variant| variant.clients.as_ref());
+    let clients = std::iter::once(&lesson.clients).chain(clients).flat_map(|clients| clients.values());
+    names.extend(clients.flat_map(|client| client.with.keys().cloned()));
+    names
+}
