@@ -5,20 +5,29 @@ use super::{
     interrupt::{self, interrupted},
     print, words,
 };
+use serde_json::json;
+
 use crate::{
-    lab::{doctor::report, install::InstallPlan, report_zh},
+    lab::{
+        LabError, LabOptions, report_zh,
+        doctor::{programs, report},
+        install::InstallPlan,
+    },
+    lesson::{Language, Libraries, library::carried_libraries},
     run::session::RunError,
-    text::{Lang, Words},
+    text::{Lang, Text, Words},
 };
 
-pub(crate) fn doctor(global: &Global, install: bool, yes: bool) -> Result<u8, Failure> {
+pub(crate) fn doctor(global: &Global, install: bool, with: &[Language], yes: bool) -> Result<u8, Failure> {
     let options = global.lab_options()?;
     let lang = global.lang();
+    let mut libraries = Libraries::new();
+    if !with.is_empty() {
+        libraries = carried_libraries();
+        libraries.retain(|language, _| with.contains(language));
+    }
     if install {
-        let programs = crate::lab::doctor::programs(&options.search);
-        match InstallPlan::new(&programs, &options.search)
-            .map_err(|error| Failure::server(RunError::from(error).text()))?
-        {
+        match plan(&options, &libraries).map_err(|error| Failure::server(RunError::from(error).text()))? {
             None if !global.json => print::line(words::NOTHING_MISSING.get(lang))?,
             None => {}
             Some(plan) => {
@@ -37,15 +46,46 @@ pub(crate) fn doctor(global: &Global, install: bool, yes: bool) -> Result<u8, Fa
             signal = interrupted() => Err(Failure::interrupted(signal)),
         }
     })?;
+    let missing = options.installed.missing(&libraries, &options.search);
     if global.json {
-        print::json(&serde_json::to_value(&report).unwrap_or_default())?;
+        let mut json = serde_json::to_value(&report).unwrap_or_default();
+        if !with.is_empty() {
+            json["libraries"] = json!({ "needed": libraries, "missing": missing.0 });
+        }
+        print::json(&json)?;
     } else {
-        match lang {
-            Lang::En => print::line(&report.to_string())?,
-            Lang::Zh => print::line(&report_zh::report(&report))?,
+        let said = match lang {
+            Lang::En => report.to_string(),
+            Lang::Zh => report_zh::report(&report),
+        };
+        print::line(&[said, libraries_words(&options, &libraries, lang)].concat())?;
+    }
+    Ok(if report.healthy() && missing.is_empty() { OK } else { SERVER })
+}
+
+/// What installs the servers' programs and these libraries.
+fn plan(options: &LabOptions, libraries: &Libraries) -> Result<Option<InstallPlan>, LabError> {
+    let servers = InstallPlan::new(&programs(&options.search), &options.search)?;
+    let libraries = options.installed.plan(libraries, &options.search)?;
+    Ok([servers, libraries].into_iter().flatten().reduce(InstallPlan::and))
+}
+
+/// A line for each library that is there, and one for those that are not.
+fn libraries_words(options: &LabOptions, libraries: &Libraries, lang: Lang) -> String {
+    let missing = options.installed.missing(libraries, &options.search);
+    let mut lines = String::new();
+    for (language, all) in libraries {
+        let at = options.installed.directory(*language).unwrap_or_default().display().to_string();
+        let is_there = |name: &&String| !missing.0.iter().any(|library| library.name == **name);
+        for name in all.keys().filter(is_there) {
+            lines += &(words::LIBRARY_FOUND.with(lang, &[name, &all[name], &at]) + "\n");
         }
     }
-    Ok(if report.healthy() { OK } else { SERVER })
+    if !missing.is_empty() {
+        let missing = Text { en: missing.en(), zh: missing.zh() };
+        lines += &(words::LIBRARY_MISSING.with(lang, &[missing.get(lang)]) + "\n");
+    }
+    lines
 }
 
 pub(crate) fn plan_words(plan: &InstallPlan, lang: Lang) -> String {

@@ -45,7 +45,7 @@ use crate::{
         LabError, LabOptions, end_all,
         limits::{self, room_for_threads},
     },
-    lesson::{
+    lesson::{Language, 
         LessonError, Library, Loaded, Params, Scenario,
         error::nearest,
         library::{carried, load_file},
@@ -190,6 +190,10 @@ enum Command {
         /// Installs what is missing with the system's package manager, after asking
         #[arg(long)]
         install: bool,
+        /// Also the libraries of this language that carried lessons run, which are installed into a directory of
+        /// Lockstep's own
+        #[arg(long, value_name = "LANGUAGE")]
+        with: Vec<Language>,
         /// Does not ask
         #[arg(long, short)]
         yes: bool,
@@ -343,7 +347,7 @@ fn answer(command: Option<Command>, global: &Global) -> Result<u8, Failure> {
         Some(Command::BenchLocks(args)) => bench_locks::bench_locks(global, &args),
         Some(Command::Export(args)) => export::export(global, &args),
         Some(Command::Check { files, strict }) => check::check(global, &files, strict),
-        Some(Command::Doctor { install, yes }) => doctor::doctor(global, install, yes),
+        Some(Command::Doctor { install, with, yes }) => doctor::doctor(global, install, &with, yes),
         Some(Command::Progress { reset, yes }) => progress::progress(global, reset, yes),
         Some(Command::Config { check }) => config::config(global, check),
         Some(Command::Schema) => print::document(&schema()).map(|()| OK),

@@ -6,7 +6,7 @@ use super::{Failure, Global, OK, compare::CompareArgs, doctor, print, words};
 use crate::run::open::ChosenRuns;
 use crate::{
     lab::{LabOptions, install::InstallPlan},
-    lesson::{LabKind, Library, Loaded, Params, Scenario, expr::within_allowance},
+    lesson::{LabKind, Libraries, Library, Loaded, Params, Scenario, expr::within_allowance},
     recording::{self, Recording, carried},
     run::{LessonChoice, session::RunError},
     text::Lang,
@@ -69,6 +69,8 @@ pub(crate) fn play(
     let mut library = global.library()?;
     let mut recorded = recordings(lesson, compare)?;
     let mut wanted = LabKind::ALL.to_vec();
+    // Lessons of libraries are played from recordings until somebody opens one of them.
+    let mut libraries = Libraries::new();
     let mut outdated = false;
     for recording in &mut recorded {
         outdated |= has_changed(recording, &library)?;
@@ -90,6 +92,7 @@ pub(crate) fn play(
                 carried::check(&scenario)?;
             }
             wanted = vec![scenario.lab()];
+            libraries.clone_from(scenario.libraries());
             let id = loaded.lesson.id.clone();
             // A file of that id stands in the carried lesson's place.
             match library.lessons.iter_mut().find(|known| known.lesson.id == id) {
@@ -115,7 +118,7 @@ pub(crate) fn play(
     // A recording needs no server.
     let needed = if compare.is_some() { 2 } else { 1 };
     if recorded.len() < needed && !global.recorded && interview.is_none() {
-        offer_to_install(&options, &wanted, global.lang())?;
+        offer_to_install(&options, (&wanted, &libraries), global.lang())?;
     }
     let entries = entries(global, &library, &options);
     let runs = ChosenRuns {
@@ -181,10 +184,11 @@ pub(crate) fn has_changed(recording: &mut Recording, library: &Library) -> Resul
 fn entries(global: &Global, library: &Library, options: &LabOptions) -> Vec<CatalogueEntry> {
     let serves = |lab| options.search.serves(lab);
     let lessons = library.lessons.iter().map(|loaded| {
-        let live = !global.recorded && serves(loaded.lesson.lab);
+        let has_libraries = options.installed.missing(&loaded.lesson.libraries, &options.search).is_empty();
+        let live = !global.recorded && serves(loaded.lesson.lab) && has_libraries;
         // All variants of a lesson together may take what one may elsewhere: somebody waits for the first picture.
         let mut entry = within_allowance(|| entry(loaded, &global.overrides(), live));
-        entry.served = entry.broken.is_none() && entry.labs().into_iter().all(serves);
+        entry.served = entry.broken.is_none() && has_libraries && entry.labs().into_iter().all(serves);
         entry
     });
     let broken = library.broken.iter();
@@ -226,19 +230,27 @@ pub(crate) fn entry(loaded: &Arc<Loaded>, overrides: &Params, live: bool) -> Cat
     entry
 }
 
-/// Before the first screen: what is missing for the labs that are wanted can be installed at once. A learner who
-/// says no, or for whom it fails, still has the recordings.
-fn offer_to_install(options: &LabOptions, wanted: &[LabKind], lang: Lang) -> Result<(), Failure> {
-    if wanted.iter().all(|lab| options.search.serves(*lab)) {
-        return Ok(());
-    }
-    let programs = crate::lab::doctor::programs(&options.search);
-    let plan = InstallPlan::new(&programs, &options.search).unwrap_or_else(|error| {
-        // There is no way to install it.
-        print::complain(RunError::from(error).text().get(lang));
-        None
+/// Before the first screen: what is missing for the labs and libraries that are wanted can be installed at once. A learner
+/// who says no, or for whom it fails, still has the recordings.
+fn offer_to_install(
+    options: &LabOptions,
+    (labs, libraries): (&[LabKind], &Libraries),
+    lang: Lang,
+) -> Result<(), Failure> {
+    let servers = || {
+        if labs.iter().all(|lab| options.search.serves(*lab)) {
+            return Ok(None);
+        }
+        InstallPlan::new(&crate::lab::doctor::programs(&options.search), &options.search)
+    };
+    let plans = [servers(), options.installed.plan(libraries, &options.search)].map(|plan| {
+        plan.unwrap_or_else(|error| {
+            // There is no way to install it.
+            print::complain(RunError::from(error).text().get(lang));
+            None
+        })
     });
-    let Some(plan) = plan else { return Ok(()) };
+    let Some(plan) = plans.into_iter().flatten().reduce(InstallPlan::and) else { return Ok(()) };
     let plan_words = doctor::plan_words(&plan, lang);
     print::tell(&words::SOME_MISSING.with(lang, &[&plan_words]));
     print::tell(&format!("{}\n", words::OR_RECORDINGS.get(lang)));

@@ -1,6 +1,7 @@
 //! `lockstep run`: lessons without a screen.
 
 use std::{
+    collections::HashSet,
     num::NonZero,
     path::{Path, PathBuf},
     sync::Arc,
@@ -23,7 +24,7 @@ use crate::{
     recording::{self, carried},
     run::{
         explore_claim,
-        session::{self, RunReport},
+        session::{self, RunError, RunReport},
     },
     text::{Lang, Text},
     ui::theme::text,
@@ -77,6 +78,9 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
         scenarios.extend(global.scenarios(loaded)?);
     }
     let options = global.lab_options()?;
+    if args.all && !global.recorded {
+        leave_out_uninstalled(&mut scenarios, &options, global.lang());
+    }
     interrupt::listen(global.lang());
     let files: Vec<Option<PathBuf>> = match &args.record {
         None => vec![None; scenarios.len()],
@@ -163,6 +167,21 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
         }
         failed.map_or(Ok(if as_promised == ran { OK } else { NOT_SHOWN }), Err)
     })
+}
+
+/// Lessons of libraries that are not installed here say nothing about the others.
+fn leave_out_uninstalled(scenarios: &mut Vec<Scenario>, options: &LabOptions, lang: Lang) {
+    let mut told = HashSet::new();
+    scenarios.retain(|scenario| {
+        let missing = options.installed.missing(scenario.libraries(), &options.search);
+        let is_here = missing.is_empty();
+        let lesson = scenario.loaded.lesson.id.clone();
+        if !is_here && told.insert(lesson.clone()) {
+            let why = RunError::MissingLibraries { lesson, missing }.text();
+            print::complain(&words::LEFT_OUT.with(lang, &[why.get(lang)]));
+        }
+        is_here
+    });
 }
 
 fn lessons(global: &Global, args: &RunArgs) -> Result<Vec<Arc<Loaded>>, Failure> {

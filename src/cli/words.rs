@@ -193,11 +193,16 @@ pub const RECORDING_OF_ANOTHER: Words = Words::new(
 );
 
 pub const SOME_MISSING: Words = Words::new(
-    "Lessons run on real servers, and some are missing here. This would install them:\n\n{}",
-    "课程在真实的服务器上运行，这台机器上还缺一些。将用下面的命令安装：\n\n{}",
+    "Lessons run on real servers and libraries, and some are missing here. This would install them:\n\n{}",
+    "课程使用真实的服务器和库，这台机器上还缺一些。将用下面的命令安装：\n\n{}",
 );
 pub const OR_RECORDINGS: Words =
     Words::new("Without them, the lessons play from recordings.", "不装也可以：课程会用录像播放。");
+/// A lesson that is left out, and why.
+pub const LEFT_OUT: Words = Words::new("left out: {}", "跳过：{}");
+/// What doctor says of libraries: which, where.
+pub const LIBRARY_FOUND: Words = Words::new("{} {}: {}", "{} {}：{}");
+pub const LIBRARY_MISSING: Words = Words::new("missing: {}", "缺少：{}");
 pub const GO_ON_RECORDED: Words = Words::new("Go on with recordings?", "改用录像继续吗？");
 pub const INSTALL_NOW: Words = Words::new("Install them now?", "现在安装吗？");
 pub const INSTALL_THIS: Words = Words::new("Install this?", "安装这些吗？");

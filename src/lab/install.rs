@@ -30,6 +30,18 @@ pub struct Step {
     pub args: Vec<String>,
 }
 
+impl Step {
+    pub(super) fn new(program: &str, args: &[&str]) -> Self {
+        Self { program: program.to_owned(), args: args.iter().map(ToString::to_string).collect() }
+    }
+
+    /// With these arguments behind its others.
+    pub(super) fn with(mut self, args: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+}
+
 impl fmt::Display for Step {
     /// As it would be typed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -60,23 +72,37 @@ enum Manager {
     Brew,
 }
 
-impl InstallPlan {
-    /// The plan for what these reports miss on this machine. `None` where nothing is missing.
-    pub fn new(programs: &[ProgramReport], search: &Search) -> Result<Option<Self>, LabError> {
-        let has = |name| search.has(name);
-        let manager = match (has("apt-get"), has("brew")) {
+impl Machine {
+    fn look(search: &Search) -> Self {
+        let manager = match (search.has("apt-get"), search.has("brew")) {
             (true, _) => Some(Manager::Apt),
             (false, true) => Some(Manager::Brew),
             (false, false) => None,
         };
-        let machine = Machine {
-            manager,
-            root: rustix::process::geteuid().is_root(),
-            lists: has_lists(Path::new(APT_LISTS)),
-        };
+        let root = rustix::process::geteuid().is_root();
+        Self { manager, root, lists: has_lists(Path::new(APT_LISTS)) }
+    }
+}
+
+impl InstallPlan {
+    /// The plan for what these reports miss on this machine. `None` where nothing is missing.
+    pub fn new(programs: &[ProgramReport], search: &Search) -> Result<Option<Self>, LabError> {
         let missing: Vec<_> =
             programs.iter().filter(|report| !report.usable()).map(|report| report.program).collect();
-        plan(&missing, machine)
+        plan(&missing, Machine::look(search))
+    }
+
+    /// The plan for these packages of the system; without any step where there are none.
+    pub(super) fn of_packages(packages: &Packages, search: &Search) -> Result<Self, LabError> {
+        let none = Self { steps: Vec::new(), notes: Vec::new() };
+        packages.plan(Machine::look(search)).map(|plan| plan.unwrap_or(none))
+    }
+
+    /// This one, and then the other.
+    pub fn and(mut self, other: Self) -> Self {
+        self.steps.extend(other.steps);
+        self.notes.extend(other.notes);
+        self
     }
 
     /// Runs the commands, one after another, with this process' own terminal: package managers ask for
@@ -101,54 +127,70 @@ impl InstallPlan {
 }
 
 fn plan(missing: &[&Program], machine: Machine) -> Result<Option<InstallPlan>, LabError> {
-    if missing.is_empty() {
-        return Ok(None);
+    let mut packages = Packages::default();
+    for program in missing {
+        packages.need(&format!("{} {} or newer", program.title, program.needed), program.apt, program.brew);
+        packages.notes.extend(program.apt_note);
     }
-    match machine.manager {
-        Some(Manager::Apt) => Ok(Some(apt(missing, machine))),
-        Some(Manager::Brew) => Ok(Some(brew(missing))),
-        None => {
-            let title = |program: &&Program| format!("{} {} or newer", program.title, program.needed);
-            let missing = missing.iter().map(title).collect::<Vec<_>>().join(", ");
-            Err(LabError::NoPackageManager { missing })
+    packages.notes.dedup();
+    packages.plan(machine)
+}
+
+/// Packages of the system that are missing.
+#[derive(Debug, Default)]
+pub(super) struct Packages {
+    /// What they bring, in words for whoever installs it by hand.
+    titles: Vec<String>,
+    apt: Vec<&'static str>,
+    brew: Vec<&'static str>,
+    /// What to know about apt's.
+    notes: Vec<Words>,
+}
+
+impl Packages {
+    pub(super) fn need(&mut self, title: &str, apt: &'static str, brew: &'static str) {
+        self.titles.push(title.to_owned());
+        self.apt.push(apt);
+        self.brew.push(brew);
+        self.apt.dedup();
+        self.brew.dedup();
+    }
+
+    fn plan(&self, machine: Machine) -> Result<Option<InstallPlan>, LabError> {
+        if self.titles.is_empty() {
+            return Ok(None);
+        }
+        match machine.manager {
+            Some(Manager::Apt) => Ok(Some(self.apt(machine))),
+            Some(Manager::Brew) => Ok(Some(self.brew())),
+            None => Err(LabError::NoPackageManager { missing: self.titles.join(", ") }),
         }
     }
-}
 
-fn apt(missing: &[&Program], machine: Machine) -> InstallPlan {
-    let packages = packages(missing, |program| program.apt);
-    // `sudo` clears the environment, so `env` sets it on the inner side. DEBIAN_FRONTEND: no questions.
-    // SYSTEMD_OFFLINE and RUNLEVEL: Debian starts a freshly installed service at once; these two, for this
-    // one command only, make the start a no-op where systemd runs and where it does not.
-    let settings = ["DEBIAN_FRONTEND=noninteractive", "SYSTEMD_OFFLINE=1", "RUNLEVEL=1"];
-    let step = |words: &[&str]| {
-        let mut all: Vec<String> = if machine.root { vec![] } else { vec!["sudo".into()] };
-        all.push("env".into());
-        all.extend(settings.iter().chain(words).map(ToString::to_string));
-        Step { program: all.remove(0), args: all }
-    };
-    let mut steps = Vec::new();
-    if !machine.lists {
-        steps.push(step(&["apt-get", "update"]));
+    fn apt(&self, machine: Machine) -> InstallPlan {
+        // `sudo` clears the environment, so `env` sets it on the inner side. DEBIAN_FRONTEND: no questions.
+        // SYSTEMD_OFFLINE and RUNLEVEL: Debian starts a freshly installed service at once; these two, for this
+        // one command only, make the start a no-op where systemd runs and where it does not.
+        let settings = ["DEBIAN_FRONTEND=noninteractive", "SYSTEMD_OFFLINE=1", "RUNLEVEL=1"];
+        let step = |words: &[&str]| {
+            let mut all: Vec<String> = if machine.root { vec![] } else { vec!["sudo".into()] };
+            all.push("env".into());
+            all.extend(settings.iter().chain(words).map(ToString::to_string));
+            Step { program: all.remove(0), args: all }
+        };
+        let mut steps = Vec::new();
+        if !machine.lists {
+            steps.push(step(&["apt-get", "update"]));
+        }
+        let mut install = vec!["apt-get", "install", "-y", "--no-install-recommends"];
+        install.extend(self.apt.iter().flat_map(|packages| packages.split(' ')));
+        steps.push(step(&install));
+        InstallPlan { steps, notes: self.notes.clone() }
     }
-    let mut install = vec!["apt-get", "install", "-y", "--no-install-recommends"];
-    install.extend(&packages);
-    steps.push(step(&install));
-    let mut notes: Vec<Words> = missing.iter().filter_map(|program| program.apt_note).collect();
-    notes.dedup();
-    InstallPlan { steps, notes }
-}
 
-fn brew(missing: &[&Program]) -> InstallPlan {
-    let packages = packages(missing, |program| program.brew);
-    let args = ["install"].iter().chain(&packages).map(ToString::to_string).collect();
-    InstallPlan { steps: vec![Step { program: "brew".into(), args }], notes: Vec::new() }
-}
-
-fn packages(missing: &[&Program], package: fn(&Program) -> &'static str) -> Vec<&'static str> {
-    let mut packages: Vec<_> = missing.iter().map(|program| package(program)).collect();
-    packages.dedup();
-    packages
+    fn brew(&self) -> InstallPlan {
+        InstallPlan { steps: vec![Step::new("brew", &["install"]).with(self.brew.iter().copied())], notes: Vec::new() }
+    }
 }
 
 fn has_lists(dir: &Path) -> bool {

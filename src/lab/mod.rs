@@ -10,10 +10,12 @@
 pub(crate) mod clock_check;
 pub mod doctor;
 pub mod install;
+pub mod libraries;
 pub mod report_zh;
 pub(crate) mod timekeeping;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fs;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -48,10 +50,15 @@ pub use crate::server::{
 };
 pub(crate) use crate::server::{connection::Connection, observe::Waiting};
 
+use self::libraries::Installed;
 use self::programs::Search;
 use self::timekeeping::Timekeeping;
 use crate::clock::{LessonClock, LessonTime, STATUS_VARIABLE, Slot, status::StatusFile};
-use crate::lesson::{Appendonly, LabKind, Settings, plan::Exec};
+use crate::lesson::{
+    Appendonly, LabKind, Scenario, Settings,
+    library::carried_programs,
+    plan::{Exec, Origin},
+};
 
 use crate::log::{FILES, LinkId, Product, ServerInfo, ServerState};
 use crate::process::{child::log_tail, rest::Threads, spawner, workspace::file_name};
@@ -88,6 +95,8 @@ pub struct LabOptions {
     pub search: Search,
     /// The digests of lessons that may start programs of their own.
     pub trusted: BTreeSet<String>,
+    /// The libraries that such programs find.
+    pub installed: Installed,
 }
 
 impl LabOptions {
@@ -99,8 +108,27 @@ impl LabOptions {
     /// As [`LabOptions::new`], for a program that is not Lockstep itself: a test, a benchmark.
     pub fn with_binary(binary: PathBuf) -> Self {
         let search = Search::from_environment();
-        Self { wall_clock: false, controlled_only: false, binary, search, trusted: BTreeSet::new() }
+        let (trusted, installed) = (BTreeSet::new(), Installed::of_user());
+        Self { wall_clock: false, controlled_only: false, binary, search, trusted, installed }
     }
+}
+
+impl LabOptions {
+    /// Whether what a variant runs on is here: its servers' programs, and the libraries of its clients' programs.
+    pub fn serves(&self, scenario: &Scenario) -> bool {
+        self.search.serves(scenario.lab()) && self.installed.missing(scenario.libraries(), &self.search).is_empty()
+    }
+}
+
+/// A program that a user or a lesson brought, as it was started.
+pub(crate) struct StartedProgram {
+    pub(crate) process: Process,
+    /// Its standard output.
+    pub(crate) output: OwnedFd,
+    /// What its threads tell.
+    pub(crate) threads: Threads,
+    /// By which its calendar clock can be set apart; none on the wall clock.
+    pub(crate) slot: Option<Slot>,
 }
 
 /// Running servers, the clock that they run on, and the links to them. Dropping it ends them and removes
@@ -122,6 +150,7 @@ pub struct Lab {
     _background: Option<Box<dyn BackgroundWork>>,
     health: ProcessHealth,
     search: Search,
+    installed: Installed,
     clock: LessonClock,
     /// What the clock stands on.
     time: Timekeeping,
@@ -200,6 +229,7 @@ impl Lab {
             _background: background,
             health,
             search: options.search.clone(),
+            installed: options.installed.clone(),
             clock,
             time,
             binary: options.binary.clone(),
@@ -404,13 +434,13 @@ impl Lab {
     }
 
     /// Starts a program that a user brought as a client, on the lesson clock: its environment names the client, and the
-    /// address at which it finds its server. Its process, its standard output, and what its threads tell.
+    /// address at which it finds its server.
     pub(crate) fn spawn_program(
         &mut self,
         name: &str,
         exec: &Exec,
         server: SocketAddr,
-    ) -> Result<(Process, OwnedFd, Threads), LabError> {
+    ) -> Result<StartedProgram, LabError> {
         let started = self.start_program(name, exec, server).map_err(limits::named)?;
         Ok(started)
     }
@@ -420,19 +450,23 @@ impl Lab {
         name: &str,
         exec: &Exec,
         server: SocketAddr,
-    ) -> Result<(Process, OwnedFd, Threads), LabError> {
+    ) -> Result<StartedProgram, LabError> {
         let words = exec.words.split_first();
         let (program, args) = words.map_or(("", &[][..]), |(program, args)| (program.as_str(), args));
         let failed = |source| LabError::Spawn { program: program.to_owned(), source };
         let status = self.workspace.join(&format!("waits-{}", file_name(name)));
         let status = StatusFile::create(status).map_err(failed)?;
         let mut command = spawner::guarded(&self.binary, program);
-        command.args(args).envs(self.clock.env(None)).env(STATUS_VARIABLE, status.path());
+        let slot = self.clock.allocate_slot();
+        command.args(args).envs(self.clock.env(slot.as_ref())).env(STATUS_VARIABLE, status.path());
         command.env("LOCKSTEP_CLIENT", name).env("REDIS_URL", format!("redis://{server}/0"));
         command.env("REDIS_HOST", server.ip().to_string()).env("REDIS_PORT", server.port().to_string());
-        if let Some(directory) = &exec.beside {
-            command.current_dir(directory);
+        match &exec.origin {
+            Origin::User => {}
+            Origin::Lesson(directory) => drop(command.current_dir(directory)),
+            Origin::Carried => drop(command.current_dir(self.unpack_programs().map_err(failed)?)),
         }
+        self.installed.offer(&exec.libraries, &mut command);
         // What it prints is to be read when it prints it.
         command.env("PYTHONUNBUFFERED", "1");
         let (process, pipes) = Process::start(&format!("client {name}"), command, &self.workspace, true)?;
@@ -440,7 +474,20 @@ impl Lab {
         let (_, output) = pipes.ok_or_else(|| failed(io::Error::other("its pipes are missing")))?;
         let threads = Threads::new(process.pid(), status);
         let threads = threads.ok_or_else(|| failed(io::Error::other("its process number makes no sense")))?;
-        Ok((process, output.into(), threads))
+        Ok(StartedProgram { process, output: output.into(), threads, slot })
+    }
+
+    /// The directory with the files of programs that carried lessons start.
+    fn unpack_programs(&self) -> io::Result<PathBuf> {
+        let directory = self.workspace.join("programs-of-lessons");
+        for (name, content) in carried_programs() {
+            let file = directory.join(name);
+            if !file.exists() {
+                file.parent().map_or(Ok(()), fs::create_dir_all)?;
+                fs::write(file, content)?;
+            }
+        }
+        Ok(directory)
     }
 
     /// The truth: what every server holds at this moment. A server that has ended holds nothing any more

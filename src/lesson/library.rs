@@ -7,10 +7,11 @@ use std::{
     sync::Arc,
 };
 
+use indexmap::IndexMap;
 use include_dir::{Dir, File, include_dir};
 
 use super::{
-    Lesson, LessonError, Loaded, Recipe, Recipes, Source,
+    Lesson, LessonError, Libraries, Loaded, Recipe, Recipes, Source,
     error::{Mistake, Path},
 };
 use crate::text::both;
@@ -61,6 +62,12 @@ const ORDER: &[&str] = &[
     "db-optimistic",
     "db-aba",
     "etcd-lease",
+    "redis-py-lock",
+    "redlock-py",
+    "python-redis-lock",
+    "node-redlock",
+    "redis-semaphore",
+    "kazoo-lock",
     "which-lock",
 ];
 
@@ -92,7 +99,7 @@ impl Library {
                 continue;
             }
             match read_carried(file) {
-                Ok((source, lesson)) => library.add(source, lesson, &recipes),
+                Ok((source, lesson)) => library.add(source, lesson, &recipes, true),
                 Err(error) => library.broken.push(error),
             }
         }
@@ -123,7 +130,7 @@ impl Library {
                     files.insert(lesson.id, first);
                     return Err(source.place(&mistake));
                 }
-                library.add(with_recipes(&source, own.as_ref(), &recipes), lesson, &recipes);
+                library.add(with_recipes(&source, own.as_ref(), &recipes), lesson, &recipes, false);
                 Ok(())
             };
             if let Err(error) = add() {
@@ -145,13 +152,13 @@ impl Library {
         self.lessons.iter().map(|loaded| loaded.lesson.id.as_str())
     }
 
-    fn add(&mut self, source: Source, lesson: Lesson, recipes: &Arc<Recipes>) {
+    fn add(&mut self, source: Source, lesson: Lesson, recipes: &Arc<Recipes>, carried: bool) {
         // Its solution would be told.
         if lesson.kata.is_some() {
             return;
         }
         self.lessons.retain(|known| known.lesson.id != lesson.id);
-        self.lessons.push(Arc::new(Loaded { lesson, source, recipes: Arc::clone(recipes) }));
+        self.lessons.push(Arc::new(Loaded { lesson, source, recipes: Arc::clone(recipes), carried }));
     }
 
     fn sort(&mut self) {
@@ -180,7 +187,7 @@ fn read_carried(file: &File<'_>) -> Result<(Source, Lesson), LessonError> {
 pub fn carried(id: &str) -> Option<Arc<Loaded>> {
     let (source, lesson) = read_carried(CARRIED.get_file(format!("{id}.yaml"))?).ok()?;
     let recipes = Arc::new(carried_recipes().ok()?);
-    (lesson.id == id).then(|| Arc::new(Loaded { lesson, source, recipes }))
+    (lesson.id == id).then(|| Arc::new(Loaded { lesson, source, recipes, carried: true }))
 }
 
 /// A lesson from its text, with the recipes carried in the binary. `file` is what its mistakes are named by.
@@ -188,7 +195,7 @@ pub fn from_text(file: &str, text: &str) -> Result<Arc<Loaded>, LessonError> {
     let source = Source::new(file, text);
     let lesson = source.lesson()?;
     let recipes = Arc::new(carried_recipes()?);
-    Loaded { lesson, source, recipes }.solved().map(Arc::new)
+    Loaded { lesson, source, recipes, carried: false }.solved().map(Arc::new)
 }
 
 /// The exercises carried in the binary, in the order in which they are to be done, which is that of their files.
@@ -208,7 +215,7 @@ pub fn load_file(path: &FilePath) -> Result<Arc<Loaded>, LessonError> {
     let mut recipes = carried_recipes()?;
     let own = extend(&mut recipes, &path.with_file_name(RECIPES))?;
     let source = with_recipes(&source, own.as_ref(), &recipes);
-    Loaded { lesson, source, recipes: Arc::new(recipes) }.solved().map(Arc::new)
+    Loaded { lesson, source, recipes: Arc::new(recipes), carried: false }.solved().map(Arc::new)
 }
 
 /// Adds a user's own recipes, where there are any, and gives their file.
@@ -228,6 +235,29 @@ fn extend(recipes: &mut Recipes, own: &FilePath) -> Result<Option<Source>, Lesso
 fn with_recipes(source: &Source, own: Option<&Source>, recipes: &Recipes) -> Source {
     let steps = || recipes.beside.iter().map(|name| Recipe::path(name)).collect();
     own.map_or_else(|| source.clone(), |own| source.with_parts_of(own, steps()))
+}
+
+/// A file of a program that a lesson carried in the binary starts, by the word that its command names it with.
+pub(super) fn carried_file(word: &str) -> Option<&'static [u8]> {
+    CARRIED.get_file(word).map(File::contents)
+}
+
+/// The files of such programs: their paths as commands name them, and their content.
+pub(crate) fn carried_programs() -> impl Iterator<Item = (&'static FilePath, &'static [u8])> {
+    let directory = CARRIED.get_dir("programs");
+    directory.into_iter().flat_map(Dir::files).map(|file| (file.path(), file.contents()))
+}
+
+/// The libraries that lessons carried in the binary need, of each language in the order of their names.
+pub fn carried_libraries() -> Libraries {
+    let mut all = Libraries::new();
+    for loaded in Library::carried().lessons {
+        for (language, libraries) in &loaded.lesson.libraries {
+            all.entry(*language).or_default().extend(libraries.clone());
+        }
+    }
+    all.values_mut().for_each(IndexMap::sort_unstable_keys);
+    all
 }
 
 pub fn carried_recipes() -> Result<Recipes, LessonError> {

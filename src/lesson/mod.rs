@@ -35,8 +35,8 @@ pub use lab_kind::{LabKind, PRIMARY, Topology};
 pub use library::Library;
 pub use load::{LARGEST, Source};
 pub use model::{
-    Card, Claim, Client, Count, Expect, FORMAT, FollowUp, Lesson, Param, Params, Recipe, Recipes, Shown,
-    Speaks, Track, Variant,
+    Card, Claim, Client, Count, Expect, FORMAT, FollowUp, Language, Lesson, Libraries, Param, Params, Recipe,
+    Recipes, Shown, Speaks, Track, Variant,
 };
 pub use plan::{Loaded, Scenario};
 pub use question::{Ask, Choice, Right};

@@ -75,6 +75,10 @@ pub struct Lesson {
     /// ZooKeeper's `mntr`, a field of Redis' `INFO`).
     #[serde(default)]
     pub metrics: Vec<String>,
+    /// Libraries that the programs of its clients need, by their language and name, each with its version:
+    /// `{ python: { redis: 8.1.0 } }`.
+    #[serde(default)]
+    pub libraries: Libraries,
     /// Who takes part.
     pub clients: IndexMap<String, Client>,
     /// What they do.
@@ -152,6 +156,8 @@ pub enum Track {
     Zookeeper,
     /// Locks in databases.
     Database,
+    /// Locks of libraries as people install them.
+    Libraries,
     /// Which lock to choose.
     Choosing,
 }
@@ -192,6 +198,38 @@ pub struct Client {
     /// The locks that it says it holds, with `HOLDS lock` on its standard output.
     #[serde(default)]
     pub locks: Vec<String>,
+}
+
+/// Libraries by language and name, each with its version.
+pub type Libraries = IndexMap<Language, IndexMap<String, String>>;
+
+/// A language of programs that lessons bring along, whose libraries Lockstep can install.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, clap::ValueEnum,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Language {
+    /// Packages of PyPI.
+    Python,
+    /// Packages of npm.
+    Node,
+}
+
+impl Language {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Python => "Python",
+            Self::Node => "Node",
+        }
+    }
+
+    /// As it is written in lessons and on the command line.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Python => "python",
+            Self::Node => "node",
+        }
+    }
 }
 
 /// What a program speaks that a lesson brings along.

@@ -8,7 +8,7 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use super::Loaded;
+use super::{Loaded, library::carried_file};
 
 impl Loaded {
     /// The directory of its file.
@@ -33,12 +33,25 @@ impl Loaded {
     /// The files beside it that those commands name.
     pub fn files_of_commands(&self) -> Vec<PathBuf> {
         let directory = self.directory();
-        let words = self.commands().into_iter().flatten();
         let mut files: Vec<PathBuf> =
-            words.map(|word| directory.join(word)).filter(|path| path.is_file()).collect();
+            self.words().map(|word| directory.join(word)).filter(|path| path.is_file()).collect();
         files.sort();
         files.dedup();
         files
+    }
+
+    fn words(&self) -> impl Iterator<Item = &String> {
+        self.commands().into_iter().flatten()
+    }
+
+    /// What those files contain, in the order in which its commands name them. What cannot be read is told when it is started.
+    pub(super) fn programs(&self) -> Vec<Vec<u8>> {
+        if self.carried {
+            return self.words().filter_map(|word| carried_file(word)).map(<[u8]>::to_vec).collect();
+        }
+        let directory = self.directory();
+        let files = self.words().map(|word| directory.join(word)).filter(|path| path.is_file());
+        files.map(|file| fs::read(file).unwrap_or_default()).collect()
     }
 
     /// A digest (SHA-256) of the lesson and of the files that its commands name. Whoever allows a lesson allows this.

@@ -106,6 +106,8 @@ pub enum LabError {
          Install by hand: {missing}. Then run `lockstep doctor` again"
     )]
     NoPackageManager { missing: String },
+    #[error("there is no home directory (HOME is not set), so Lockstep has no directory for libraries")]
+    NoHome,
     #[error("`{command}` failed ({how}). Its own messages are above; once they are mended, run it again")]
     Install { command: String, how: String },
 }

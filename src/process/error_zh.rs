@@ -61,6 +61,7 @@ impl LabError {
             Self::NoPackageManager { missing } => format!(
                 "这台机器上没有 apt-get，也没有 brew，Lockstep 无法代为安装。请手动安装：{missing}，然后再运行 `lockstep doctor`"
             ),
+            Self::NoHome => "没有主目录（HOME 没有设置），Lockstep 没有地方安装库".to_owned(),
             Self::Install { command, how } => {
                 format!("`{command}` 失败（{how}）。它自己的报错在上面，解决后请重新运行")
             }

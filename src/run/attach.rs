@@ -12,9 +12,9 @@ use super::{
 use crate::{
     lab::LabOptions,
     lesson::{
-        LessonError, Params, Scenario,
+        LessonError, Libraries, Params, Scenario,
         library::from_text,
-        plan::{Exec, Program},
+        plan::{Exec, Origin, Program},
     },
     log::Log,
     text::Text,
@@ -58,7 +58,8 @@ pub fn scenario(programs: &[Vec<String>], lock: &str) -> Result<Scenario, Lesson
     let text = text.replace("LOCK", &serde_json::Value::from(lock).to_string());
     let mut scenario = Scenario::plan(&from_text("attach.yaml", &text)?, VARIANT, &Params::new())?;
     for (client, words) in scenario.clients.iter_mut().zip(programs) {
-        client.exec = Some(Exec { words: words.clone(), beside: None });
+        let (words, origin, libraries) = (words.clone(), Origin::User, Libraries::new());
+        client.exec = Some(Exec { words, origin, libraries });
     }
     for plan in &mut scenario.actors {
         let Program { locks, listens, .. } = (*plan.program).clone();

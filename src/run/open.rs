@@ -194,7 +194,7 @@ impl ChosenRuns {
         if let Some(Recording { log, .. }) = self.file(choice) {
             return Ok(session::replay(scenario, log.clone()));
         }
-        let live = !self.recorded && self.options.search.serves(scenario.lab());
+        let live = !self.recorded && self.options.serves(&scenario);
         if !live {
             match carried::open(&scenario) {
                 Ok(recording) => return Ok(session::replay(scenario, recording.log)),

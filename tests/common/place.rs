@@ -55,6 +55,7 @@ impl Place {
             .env("XDG_STATE_HOME", self.path().join("state"))
             .env("XDG_CONFIG_HOME", self.path().join("config"))
             .env("LC_ALL", "C.UTF-8")
+            .env_remove("XDG_DATA_HOME")
             .env_remove("XDG_RUNTIME_DIR")
             .env_remove("LOCKSTEP_LESSONS");
     }

@@ -29,6 +29,7 @@ mod free_support;
 mod invariants;
 mod kata;
 mod lab;
+mod libraries;
 mod live;
 mod locks;
 mod mariadb;

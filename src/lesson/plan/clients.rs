@@ -5,11 +5,12 @@ use std::{collections::HashSet, ops::RangeInclusive, path::PathBuf, sync::Arc};
 use indexmap::IndexMap;
 
 use super::{
+    Loaded,
     super::{
         error::{ALIKE, Mistake, Path, did_you_mean, nearest},
         expr::{Scope, Template},
         lab_kind::LabKind,
-        model::{Client, Count, Params, Speaks},
+        model::{Client, Count, Libraries, Params, Speaks},
     },
     compile::Compiler,
     constants::values,
@@ -38,8 +39,25 @@ pub struct ClientPlan {
 pub struct Exec {
     /// The command and its arguments.
     pub words: Vec<String>,
-    /// The directory of the lesson that names it. None where the user named it.
-    pub beside: Option<PathBuf>,
+    pub origin: Origin,
+    /// The libraries that it needs.
+    pub libraries: Libraries,
+}
+
+/// Who named a program, and so where its files are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    User,
+    /// A lesson in this directory.
+    Lesson(PathBuf),
+    /// A lesson that the binary carries with the files of its programs.
+    Carried,
+}
+
+impl Origin {
+    pub(super) fn of(loaded: &Loaded) -> Self {
+        if loaded.carried { Self::Carried } else { Self::Lesson(loaded.directory()) }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -220,7 +238,7 @@ fn outside(
         locks: client.locks.iter().cloned().collect(),
         ..Program::default()
     };
-    Ok(Some((Exec { words, beside: None }, Arc::new(program))))
+    Ok(Some((Exec { words, origin: Origin::User, libraries: Libraries::new() }, Arc::new(program))))
 }
 
 /// How many a client stands for, where it says so.

@@ -30,6 +30,11 @@ impl Scenario {
             let known = json!([name, pairs(&client.with)]);
             if client.exec.is_empty() { known } else { json!([known, client.exec]) }
         });
+        let programs = self.loaded.programs();
+        let programs = programs.iter().map(|file| json!(format!("{:016x}", fnv1a(file))));
+        let libraries = self.libraries().iter().map(|(language, all)| json!([language, pairs(all)]));
+        // Nothing where there are none, as it was before there were any: recordings outlive that.
+        let outside: Vec<Value> = libraries.chain(programs).collect();
         let mut before: Option<&Arc<Program>> = None;
         let actors = self.actors.iter().map(|plan| {
             let actor = &plan.actor;
@@ -45,7 +50,7 @@ impl Scenario {
             none if none.is_empty() => json!(self.lab()),
             settings => json!([self.lab(), serde_json::to_string(&settings).unwrap_or_default()]),
         };
-        json!([
+        let mut followed = json!([
             lesson.id,
             self.variant,
             lab,
@@ -55,7 +60,11 @@ impl Scenario {
             clients.collect::<Vec<_>>(),
             actors.collect::<Vec<_>>(),
             self.story.iter().map(|line| json!([line.item, act(&line.act)])).collect::<Vec<_>>(),
-        ])
+        ]);
+        if let (Value::Array(parts), false) = (&mut followed, outside.is_empty()) {
+            parts.push(outside.into());
+        }
+        followed
     }
 }
 

@@ -26,7 +26,7 @@ mod unused;
 
 pub use call::PlannedCall;
 pub use claims::{ACTOR_FUNCTIONS, Condition, FUNCTIONS, PlannedClaim};
-pub use clients::{ActorPlan, ClientPlan, Exec};
+pub use clients::{ActorPlan, ClientPlan, Exec, Origin};
 pub use commands::arities;
 pub use constants::passed;
 pub(crate) use invariants::so;
@@ -43,8 +43,8 @@ use std::{cell::RefCell, collections::BTreeSet, ops::RangeInclusive, sync::Arc};
 use indexmap::IndexMap;
 
 use super::{
-    Expect, Explore, Failing, LabKind, Lesson, LessonError, MOST_FAULTS, MOST_MOVES, Param, Params, Recipes,
-    Settings, Source, Variant,
+    Expect, Explore, Failing, LabKind, Lesson, LessonError, Libraries, MOST_FAULTS, MOST_MOVES, Param, Params,
+    Recipes, Settings, Source, Variant,
     error::{Mistake, Path, did_you_mean},
     expr::{Scope, Template, within_allowance},
     invariant::{Invariant, Never},
@@ -61,6 +61,8 @@ pub struct Loaded {
     /// Its text, for mistakes that are found later.
     pub source: Source,
     pub recipes: Arc<Recipes>,
+    /// Whether it is one of those in the binary: then the programs that it starts are, too.
+    pub carried: bool,
 }
 
 /// One variant of a lesson, ready to run.
@@ -90,7 +92,8 @@ impl Scenario {
         let mut scenario = within_allowance(|| resolve(loaded, variant, overrides))
             .map_err(|mistake| loaded.source.place(&mistake))?;
         for exec in scenario.clients.iter_mut().filter_map(|client| client.exec.as_mut()) {
-            exec.beside = Some(loaded.directory());
+            exec.origin = Origin::of(loaded);
+            exec.libraries.clone_from(&loaded.lesson.libraries);
         }
         Ok(scenario)
     }
@@ -115,7 +118,12 @@ impl Scenario {
 
     /// Whether the lesson, and not the user, names such programs.
     pub fn brings_programs(&self) -> bool {
-        self.clients.iter().filter_map(|client| client.exec.as_ref()).any(|exec| exec.beside.is_some())
+        self.clients.iter().filter_map(|client| client.exec.as_ref()).any(|exec| exec.origin != Origin::User)
+    }
+
+    /// The libraries that those programs need.
+    pub fn libraries(&self) -> &Libraries {
+        &self.loaded.lesson.libraries
     }
 
     pub fn lab(&self) -> LabKind {
@@ -222,6 +230,7 @@ fn check_lesson(lesson: &Lesson) -> Result<(), Mistake> {
         .help(both!("use lower-case letters, digits and hyphens", "请用小写字母、数字和连字符")));
     }
     lesson.settings.check(lesson.lab, &root.key("settings"))?;
+    check_libraries(&lesson.libraries, &root.key("libraries"))?;
     check_fixes(lesson)?;
     let texts = [("title", &lesson.title), ("summary", &lesson.summary), ("intro", &lesson.intro)];
     for (name, text) in texts {
@@ -243,6 +252,29 @@ fn check_lesson(lesson: &Lesson) -> Result<(), Mistake> {
             parsed.map(drop).map_err(|error| Mistake::new(&path.key(lang), error))
         })
     })
+}
+
+/// Names and versions of libraries are handed to `pip` and `npm`, and are words of their own there.
+fn check_libraries(libraries: &Libraries, path: &Path) -> Result<(), Mistake> {
+    let is_plain = |word: &str, more: &str| {
+        word.starts_with(|c: char| c.is_ascii_alphanumeric() || more.contains(c))
+            && word.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c) || more.contains(c))
+    };
+    for (language, libraries) in libraries {
+        for (name, version) in libraries {
+            if is_plain(name, "@/") && is_plain(version, "") {
+                continue;
+            }
+            let language = language.id();
+            let path = path.key(language).key(name);
+            let message = both!("no library and version: `{name}` `{version}`", "不是库名和版本号：`{name}` `{version}`");
+            return Err(Mistake::new(&path, message).help(both!(
+                "name the library and one version of it, such as `{{ redis: 8.1.0 }}`",
+                "请写库名和一个确定的版本，例如 `{{ redis: 8.1.0 }}`"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The most variants of a lesson. Each is planned before the catalogue is shown.

@@ -8,7 +8,7 @@ use super::{
     },
     claims::ACTOR_FUNCTIONS,
     clients::{ActorPlan, ClientPlan},
-    program::Instruction,
+    program::{Instruction, Program},
 };
 use crate::{log::Belief, text::both};
 
@@ -77,7 +77,9 @@ fn check_order(
         let waits = |instruction: &Instruction| {
             matches!(instruction, Instruction::Believe { belief: Belief::Waiting, .. })
         };
-        if !members(who)?.iter().any(|plan| plan.program.instructions.iter().any(waits)) {
+        // A program from outside says so when it runs.
+        let may_wait = |program: &Program| program.outside || program.instructions.iter().any(waits);
+        if !members(who)?.iter().any(|plan| may_wait(&plan.program)) {
             return Err(Mistake::new(
                 path,
                 both!("`{who}` never says that it waits for a lock", "`{who}` 的程序从没说过它在等锁"),

@@ -2,7 +2,7 @@
 
 use crate::{
     clock::ClockError,
-    lab::LabError,
+    lab::{LabError, libraries::MissingLibraries},
     lesson::LessonError,
     text::{Lang, Text, Words},
 };
@@ -47,6 +47,9 @@ pub enum RunError {
          Read it and them. If you want that: lockstep trust {file}"
     )]
     NotTrusted { file: String, commands: String },
+    /// Programs of the lesson need libraries that are not installed.
+    #[error("the lesson {lesson} runs {}", missing.en())]
+    MissingLibraries { lesson: String, missing: MissingLibraries },
     /// Repeating was asked for, of a lesson whose programs need not do the same twice.
     #[error("{}", NOT_REPEATED.text(&[]).en)]
     NotRepeated,
@@ -77,6 +80,7 @@ impl RunError {
                 "课程 {file} 会在这台机器上以你的全部权限运行程序：{commands}\n\
                  请先读一读它们。如果确定要运行：lockstep trust {file}"
             ),
+            Self::MissingLibraries { lesson, missing } => format!("课程 {lesson} 要运行 {}", missing.zh()),
             Self::NotRepeated => NOT_REPEATED.text(&[]).zh,
         };
         Text { en: self.to_string(), zh }

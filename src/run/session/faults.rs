@@ -93,8 +93,17 @@ impl Harness {
                 self.lab.clock().skew(slot, ahead_ms.saturating_mul(1_000_000))?;
                 self.skews.insert(server.clone(), *ahead_ms);
             }
-            // Only its programs read it, as `now`.
-            Fault::SkewClient { .. } => {}
+            // The lesson's own programs read it as `now`.
+            Fault::SkewClient { client: name, ahead_ms } => {
+                let clock = self.lab.clock();
+                let client = self.clients.iter().find(|client| client.name == *name);
+                let is_set = client.map_or(Ok(true), |client| client.set_clock(clock, *ahead_ms))?;
+                if !is_set {
+                    return Ok(Err(format!(
+                        "the clock of `{name}` cannot be set: this run is on the machine's own clock"
+                    )));
+                }
+            }
             Fault::Cut { link }
             | Fault::Hold { link, .. }
             | Fault::Delay { link, .. }

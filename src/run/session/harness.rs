@@ -20,7 +20,8 @@ use crate::{
         gate::{self, Gate, Program},
         protocol::{Request, Response, ServerAddress},
     },
-    lab::{Lab, LabError, LabOptions, Link, LinkAddress, LinkState, Process, ProcessProblem},
+    clock::{LessonClock, Slot},
+    lab::{Lab, LabError, LabOptions, Link, LinkAddress, LinkState, Process, ProcessProblem, StartedProgram},
     lesson::{Millis, Scenario, plan::Exec},
     log::{ActorId, FILES, LinkId, Product, ServerInfo, ServerState},
     program::actor_id,
@@ -38,6 +39,8 @@ pub(crate) struct Client {
     pub(crate) process: Process,
     driven: Driven,
     pub(crate) state: ClientState,
+    /// By which the calendar clock of its process is set apart, where it is a program from outside.
+    slot: Option<Slot>,
 }
 
 /// How a client is told what to do.
@@ -91,6 +94,7 @@ impl Harness {
         options: &LabOptions,
     ) -> Result<(Self, Sessions), RunError> {
         check_trusted(scenario, options)?;
+        check_libraries(scenario, options)?;
         let lab = Lab::start_with(scenario.lab(), &scenario.settings(), options).await?;
         let health = lab.health();
         supervised(&health, Self::enter(scenario, lab)).await
@@ -155,7 +159,8 @@ impl Harness {
                 let _ = sender.send(Arrived::Gone(n));
             });
             let driven = Driven::Pipe(stdin);
-            let mut client = Client { name: plan.name.clone(), process, driven, state: ClientState::Running };
+            let (name, state) = (plan.name.clone(), ClientState::Running);
+            let mut client = Client { name, process, driven, state, slot: None };
             let actors = plan.actors.clone().map(actor_id).collect();
             client
                 .send(&Request::Join { actors, servers: addresses, session_timeout, files: files.clone() })
@@ -429,11 +434,19 @@ impl Harness {
 fn check_trusted(scenario: &Scenario, options: &LabOptions) -> Result<(), RunError> {
     let loaded = &scenario.loaded;
     let is_trusted = || loaded.digest().is_ok_and(|digest| options.trusted.contains(&digest));
-    if !scenario.brings_programs() || is_trusted() {
+    if !scenario.brings_programs() || loaded.carried || is_trusted() {
         return Ok(());
     }
     let commands: Vec<String> = loaded.commands().iter().map(|words| words.join(" ")).collect();
     Err(RunError::NotTrusted { file: loaded.source.file.clone(), commands: commands.join("; ") })
+}
+
+fn check_libraries(scenario: &Scenario, options: &LabOptions) -> Result<(), RunError> {
+    let missing = options.installed.missing(scenario.libraries(), &options.search);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(RunError::MissingLibraries { lesson: scenario.loaded.lesson.id.clone(), missing })
 }
 
 /// A program that a user brought as a client, before it has started.
@@ -457,7 +470,7 @@ impl Attached<'_> {
         let Self { n, actor, server, link } = self;
         let failed = |source| LabError::Link { link: format!("{name}->{server}"), source };
         let (listener, address) = gate::listen().await.map_err(failed)?;
-        let (process, output, threads) = lab.spawn_program(name, exec, address)?;
+        let StartedProgram { process, output, threads, slot } = lab.spawn_program(name, exec, address)?;
         let (tell, mut receiver) = mpsc::unbounded_channel();
         let program = Program {
             actor,
@@ -477,11 +490,21 @@ impl Attached<'_> {
                 }
             }
         });
-        Ok(Client { name: name.to_owned(), process, driven: Driven::Gate(gate), state: ClientState::Running })
+        let (driven, state) = (Driven::Gate(gate), ClientState::Running);
+        Ok(Client { name: name.to_owned(), process, driven, state, slot })
     }
 }
 
 impl Client {
+    /// Sets the calendar clock of its process apart from everybody else's. Whether it can be.
+    pub(crate) fn set_clock(&self, clock: &LessonClock, ahead_ms: i64) -> Result<bool, RunError> {
+        let is_outside = matches!(self.driven, Driven::Gate(_));
+        if let Some(slot) = &self.slot {
+            clock.skew(slot, ahead_ms.saturating_mul(1_000_000))?;
+        }
+        Ok(!is_outside || self.slot.is_some())
+    }
+
     /// Its process stands still, or goes on.
     pub(crate) fn stands_still(&self, frozen: bool) {
         if let Driven::Gate(gate) = &self.driven {

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use super::{RunError, director::Director, harness::Arrived, pending::PendingOperation};
 use crate::{
     client::protocol::{Request, Response, Wire},
+    clock::LessonTime,
     lesson::{Mistake, PRIMARY, Path, plan::PlannedMove},
     log::{ActorId, EventKind, OpId, Product, Reply, product::mariadb::WAITS_FOR_ROWS},
     program::{Actors, Cause, Failure, Notification, Output, State},
@@ -51,7 +52,7 @@ impl Director {
         while !self.actors[turn.actor].is_ready()
             && let Some(until) = self.actors[turn.actor].waits_until()
         {
-            self.pass_until(until, &[], path).await?;
+            self.pass_until(self.first_end(until), &[], path).await?;
         }
         let but = match self.actors[turn.actor].state() {
             State::Ready(operation) if operation.label == turn.label => return Ok(()),
@@ -300,7 +301,7 @@ impl Director {
                     }
                 }
                 State::Outside { .. } if let Some(until) = self.actors[actor].waits_until() => {
-                    self.pass_until(until, &[], path).await?;
+                    self.pass_until(self.first_end(until), &[], path).await?;
                 }
                 State::InFlight { .. }
                 | State::Taking { .. }
@@ -317,6 +318,13 @@ impl Director {
             "{name} 走了 {MOST_OPERATIONS} 步，程序还没结束"
         );
         Err(self.mistake(path, why))
+    }
+
+    /// When time has to be looked at again on the way to the end of a wait. A program from outside may go on earlier than it
+    /// said, when somebody else's wait ends, or its own inside a server.
+    fn first_end(&self, until: LessonTime) -> LessonTime {
+        let first = self.next_timer().filter(|_| self.scenario.is_attached());
+        first.map_or(until, |(_, due)| due.min(until))
     }
 
     /// Whether an actor is ready for an operation and its process runs.

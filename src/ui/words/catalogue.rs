@@ -30,6 +30,7 @@ pub const fn track(track: Track) -> Words {
         Track::Redisson => Words::new("Redisson", "Redisson"),
         Track::Zookeeper => Words::new("ZooKeeper", "ZooKeeper"),
         Track::Database => Words::new("Databases", "数据库"),
+        Track::Libraries => Words::new("Other people's lock libraries", "现成的锁库"),
         Track::Choosing => Words::new("Choosing a lock", "锁的选型"),
     }
 }
