@@ -28,5 +28,7 @@ for size in 80x24 120x40 200x60; do
     picture "master-failover-$size" failover replication-lag 14 "$size" en dark
     picture "zk-herd-$size" zk-herd herd 13 "$size" en dark
 done
+# Other people's programs as clients.
+picture redis-py-lock redis-py-lock frozen-holder 11 120x40 en dark
 # The other language, the other ground.
 picture unlock-someone-elses-lock-zh unlock-someone-elses-lock blind-del 16 120x40 zh light

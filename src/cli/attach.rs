@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::{Failure, Global, OK, play, print, words};
 use crate::{
-    lesson::Params,
+    lesson::{Params, Speaks},
     run::attach::{self, Attached, PROGRAMS},
     ui::app::{self, AppOptions, Ended, terminal},
     ui::{state::catalogue::Catalogue, theme::Theme},
@@ -17,6 +17,8 @@ use crate::{
 pub enum Server {
     /// One Redis server; its address is in `REDIS_URL`, and in `REDIS_HOST` and `REDIS_PORT`
     Redis,
+    /// One ZooKeeper server; its address is in `ZOOKEEPER`, as host and port
+    Zookeeper,
 }
 
 /// Which programs, and how many clients run them.
@@ -26,6 +28,7 @@ Examples:
   lockstep attach redis -- python3 my_worker.py
   lockstep attach redis --clients 2 -- python3 my_worker.py
   lockstep attach redis --client 'python3 one.py' --client 'node other.js'
+  lockstep attach zookeeper --clients 2 -- python3 my_kazoo_worker.py
 
 Each request of the programs waits until you let it go. They run as you, with all your rights. See docs/attach.md.")]
 pub struct AttachArgs {
@@ -47,7 +50,10 @@ pub struct AttachArgs {
 }
 
 pub(crate) fn attach(global: &Global, args: &AttachArgs) -> Result<u8, Failure> {
-    let Server::Redis = args.server;
+    let server = match args.server {
+        Server::Redis => Speaks::Redis,
+        Server::Zookeeper => Speaks::Zookeeper,
+    };
     let command = Some(&args.program).filter(|program| !program.is_empty());
     let mut programs: Vec<Vec<String>> = command
         .into_iter()
@@ -59,7 +65,7 @@ pub(crate) fn attach(global: &Global, args: &AttachArgs) -> Result<u8, Failure> 
         let most = (PROGRAMS.end - 1).to_string();
         return Err(Failure::usage(words::ATTACH_WHAT.text(&[&most])));
     }
-    let scenario = attach::scenario(&programs, &args.lock)?;
+    let scenario = attach::scenario(&programs, &args.lock, server)?;
     if !print::has_screen() {
         return Err(Failure::usage(words::ATTACH_NEEDS_TERMINAL.text(&[])));
     }

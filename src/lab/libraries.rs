@@ -49,8 +49,8 @@ impl MissingLibraries {
     fn command(&self) -> String {
         let mut languages: Vec<Language> = self.0.iter().map(|library| library.language).collect();
         languages.dedup();
-        let with: String = languages.into_iter().map(|language| format!(" --with {}", language.id())).collect();
-        format!("lockstep doctor --install{with}")
+        let with = languages.into_iter().flat_map(|language| [" --with ", language.id()]);
+        ["lockstep doctor --install"].into_iter().chain(with).collect()
     }
 
     pub fn en(&self) -> String {

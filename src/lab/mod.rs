@@ -439,7 +439,7 @@ impl Lab {
         &mut self,
         name: &str,
         exec: &Exec,
-        server: SocketAddr,
+        server: (Product, SocketAddr),
     ) -> Result<StartedProgram, LabError> {
         let started = self.start_program(name, exec, server).map_err(limits::named)?;
         Ok(started)
@@ -449,7 +449,7 @@ impl Lab {
         &self,
         name: &str,
         exec: &Exec,
-        server: SocketAddr,
+        (product, server): (Product, SocketAddr),
     ) -> Result<StartedProgram, LabError> {
         let words = exec.words.split_first();
         let (program, args) = words.map_or(("", &[][..]), |(program, args)| (program.as_str(), args));
@@ -459,8 +459,13 @@ impl Lab {
         let mut command = spawner::guarded(&self.binary, program);
         let slot = self.clock.allocate_slot();
         command.args(args).envs(self.clock.env(slot.as_ref())).env(STATUS_VARIABLE, status.path());
-        command.env("LOCKSTEP_CLIENT", name).env("REDIS_URL", format!("redis://{server}/0"));
-        command.env("REDIS_HOST", server.ip().to_string()).env("REDIS_PORT", server.port().to_string());
+        command.env("LOCKSTEP_CLIENT", name);
+        if product == Product::Zookeeper {
+            command.env("ZOOKEEPER", server.to_string());
+        } else {
+            command.env("REDIS_URL", format!("redis://{server}/0"));
+            command.env("REDIS_HOST", server.ip().to_string()).env("REDIS_PORT", server.port().to_string());
+        }
         match &exec.origin {
             Origin::User => {}
             Origin::Lesson(directory) => drop(command.current_dir(directory)),

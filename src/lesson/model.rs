@@ -17,7 +17,7 @@ use super::{
     story::{MoveRef, StoryItem},
     table::Table,
 };
-use crate::text::Text;
+use crate::{log::Product, text::Text};
 
 /// The newest version of the grammar; older ones are read, too. What a version changes is in docs/lessons.md.
 pub const FORMAT: u32 = 2;
@@ -192,7 +192,7 @@ pub struct Client {
     /// The protocol of that program.
     #[serde(default)]
     pub speaks: Option<Speaks>,
-    /// The moves of that program which stories and claims name: its commands' names, such as `SET` and `EVAL`.
+    /// The moves of that program which stories and claims name: its commands' names, such as `SET` and `EVAL`, or `create`.
     #[serde(default)]
     pub moves: Vec<String>,
     /// The locks that it says it holds, with `HOLDS lock` on its standard output.
@@ -209,7 +209,7 @@ pub type Libraries = IndexMap<Language, IndexMap<String, String>>;
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Language {
-    /// Packages of PyPI.
+    /// Packages of `PyPI`.
     Python,
     /// Packages of npm.
     Node,
@@ -238,6 +238,17 @@ impl Language {
 pub enum Speaks {
     /// Redis' protocol (RESP). The server's address is in `REDIS_URL`, `REDIS_HOST` and `REDIS_PORT`.
     Redis,
+    /// ZooKeeper's protocol. The server's address is in `ZOOKEEPER`, as host and port.
+    Zookeeper,
+}
+
+impl Speaks {
+    pub fn product(self) -> Product {
+        match self {
+            Self::Redis => Product::Redis,
+            Self::Zookeeper => Product::Zookeeper,
+        }
+    }
 }
 
 /// What a lock is called on the screen, and how many may hold it.

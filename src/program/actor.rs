@@ -11,9 +11,9 @@ use crate::{
     clock::LessonTime,
     lesson::{
         Path, parse_signed_millis,
-        plan::{ActorPlan, PlannedOperation, PlannedVerb, Program, TakePlan},
+        plan::{ActorPlan, PlannedOperation, PlannedVerb, Program, TakePlan, command_label},
     },
-    log::{ActorId, Belief, Command, EventKind, OpId, Reply},
+    log::{ActorId, Belief, Command, EventKind, OpId, Product, Reply},
     text::{Text, both},
 };
 
@@ -472,7 +472,8 @@ impl Actor {
 
 /// An operation of a program outside.
 fn given(command: Command) -> PlannedOperation {
-    let label = command.brief().split_whitespace().next().unwrap_or_default().to_ascii_uppercase();
+    let product = if matches!(command, Command::Zookeeper(_)) { Product::Zookeeper } else { Product::Redis };
+    let label = command_label(command.brief().split_whitespace().next().unwrap_or_default(), product);
     PlannedOperation {
         label,
         verb: PlannedVerb::Given(command),

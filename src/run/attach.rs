@@ -12,7 +12,7 @@ use super::{
 use crate::{
     lab::LabOptions,
     lesson::{
-        LessonError, Libraries, Params, Scenario,
+        LessonError, Libraries, Params, Scenario, Speaks,
         library::from_text,
         plan::{Exec, Origin, Program},
     },
@@ -30,14 +30,14 @@ const VARIANT: &str = "free";
 const LESSON: &str = r#"
 format: 1
 id: attach
-track: redis
+track: libraries
 title: { en: Your own lock, zh: 你自己的锁 }
 summary: { en: "Your programs, one request at a time.", zh: 你的程序，一次一个请求。 }
 intro:
   en: "Each request of your programs waits here until you let it go. Time passes when you say so."
   zh: 你的程序发出的每个请求都停在这里，由你放行。时间也由你来推进。
 minutes: 1
-lab: redis
+lab: LAB
 clients: CLIENTS
 programs: { program: [ holds: LOCK, drops: LOCK ] }
 variants:
@@ -50,10 +50,14 @@ variants:
 "#;
 
 /// A lab in which these programs are the clients A, B, and so on. `lock` is the lock of which it is said when two hold it.
-pub fn scenario(programs: &[Vec<String>], lock: &str) -> Result<Scenario, LessonError> {
+pub fn scenario(programs: &[Vec<String>], lock: &str, server: Speaks) -> Result<Scenario, LessonError> {
     let names = (b'A'..).take(programs.len()).map(char::from);
     let clients: Vec<String> = names.map(|name| format!("{name}: {{ runs: program }}")).collect();
-    let text = LESSON.replace("CLIENTS", &format!("{{ {} }}", clients.join(", ")));
+    let lab = match server {
+        Speaks::Redis => "redis",
+        Speaks::Zookeeper => "zookeeper",
+    };
+    let text = LESSON.replace("LAB", lab).replace("CLIENTS", &format!("{{ {} }}", clients.join(", ")));
     // JSON's texts are YAML's.
     let text = text.replace("LOCK", &serde_json::Value::from(lock).to_string());
     let mut scenario = Scenario::plan(&from_text("attach.yaml", &text)?, VARIANT, &Params::new())?;

@@ -2,6 +2,7 @@
 //! them as they hit any client. The programs here are shell scripts, so that nothing has to be installed for them.
 
 use lockstep::{
+    lesson::Speaks,
     log::{Belief, Choice, EventKind, Fault, LinkId, Reply, outlook::Blocked},
     run::{attach, session},
 };
@@ -37,11 +38,63 @@ fn script(text: &str) -> Vec<String> {
 
 async fn attached(scripts: &[&str]) -> Free {
     let programs: Vec<_> = scripts.iter().map(|text| script(text)).collect();
-    let scenario = attach::scenario(&programs, "lock").expect("a scenario");
+    let scenario = attach::scenario(&programs, "lock", Speaks::Redis).expect("a scenario");
     let mut free = Free::of(session::open(scenario, options(), 1));
     free.tell(session::Command::LeaveStory);
     free.outlook().await;
     free
+}
+
+/// What a request and its reply take in a script that speaks ZooKeeper's protocol, in hexadecimal.
+const ZOOKEEPER_ASK: &str = r#"
+exec 3<>"/dev/tcp/${ZOOKEEPER%:*}/${ZOOKEEPER#*:}"
+send() { printf "$(sed 's/../\\x&/g' <<<"$1")" >&3; }
+receive() { head -c $(head -c 4 <&3 | od -An -tu4 --endian=big) <&3 >/dev/null; }
+zeros() { printf '0%.0s' $(seq $1); }
+# Protocol 0, nothing seen, 6 s, no session, an empty password.
+connect() { send "0000002c00000000$(zeros 16)00001770$(zeros 16)00000010$(zeros 32)"; receive; }
+"#;
+
+async fn attached_to_zookeeper(script: &str) -> Free {
+    let text = ["bash", "-c", &format!("{ZOOKEEPER_ASK}{script}")].map(str::to_owned).to_vec();
+    let scenario = attach::scenario(&[text], "lock", Speaks::Zookeeper).expect("a scenario");
+    let mut free = Free::of(session::open(scenario, options(), 1));
+    free.tell(session::Command::LeaveStory);
+    free.outlook().await;
+    free
+}
+
+#[tokio::test]
+async fn requests_of_zookeepers_protocol_are_moves_too() {
+    // An ephemeral, sequential node `/a` with the data `me`, open to the world; then a look at it with a watch; then the end.
+    let acl = "000000010000001f00000005776f726c6400000006616e796f6e65";
+    let create = format!("send 000000330000000100000001000000022f61000000026d65{acl}00000003; receive");
+    let exists = "send 0000000f0000000200000003000000022f6101; receive";
+    let ping = "send 00000008fffffffe0000000b; receive";
+    let close = "send 0000000800000003fffffff5; receive";
+    let script = format!("connect; {ping}\n{create}\n{exists}\n{close}\necho over");
+    let mut free = attached_to_zookeeper(&script).await;
+    assert_eq!(free.wire(0), "create -e -s /a me", "connecting and the ping have passed by themselves");
+    let sessions = free.log.events().iter().filter(|event| matches!(event.kind, EventKind::Session { .. }));
+    assert_eq!(sessions.count(), 1);
+    free.moves([0]).await;
+    assert_eq!(free.replies(), [Reply::Value("/a0000000000".into())]);
+    assert_eq!(free.wire(0), "exists -w /a");
+    free.moves([0]).await;
+    assert_eq!(free.replies()[1], Reply::Value(serde_json::Value::Null), "there is no node of that very name");
+    assert_eq!(free.wire(0), "close");
+    free.moves([0]).await;
+    assert_eq!(said(&free), ["over"]);
+}
+
+#[tokio::test]
+async fn what_is_no_request_of_zookeepers_protocol_closes_its_connection() {
+    for (sent, why) in [("ruok", "no request of ZooKeeper's protocol"), (r"\x16\x03\x01\x02", "it speaks TLS")] {
+        let free = attached_to_zookeeper(&format!("printf '{sent}' >&3; head -c 1 <&3; echo closed")).await;
+        let said = said(&free);
+        assert!(said.iter().any(|line| line.contains(why)), "{why}: {said:?}");
+        assert!(said.iter().any(|line| line == "closed"), "{said:?}");
+    }
 }
 
 fn believes(free: &Free, actor: usize) -> Option<Belief> {
@@ -204,7 +257,7 @@ async fn half_a_request_is_no_move_and_waits() {
 #[tokio::test]
 async fn a_program_that_cannot_be_started_or_ends_badly_says_why() {
     let programs = [vec!["/nowhere/at/all".to_owned()], script("echo alas >&2; exit 3")];
-    let scenario = attach::scenario(&programs, "lock").expect("a scenario");
+    let scenario = attach::scenario(&programs, "lock", Speaks::Redis).expect("a scenario");
     let mut free = Free::of(session::open(scenario, options(), 1));
     free.tell(session::Command::LeaveStory);
     free.outlook().await;

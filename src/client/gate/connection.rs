@@ -11,20 +11,13 @@ use tokio::{
     sync::{Notify, mpsc},
 };
 
+use super::dialect::{Dialect, LONGEST_REQUEST, Sent};
 use crate::{
     client::protocol::Response,
     log::{ActorId, Command, OpId, Reply},
-    server::{
-        boot::Endpoint,
-        redis::frames::{self, LONGEST_ANSWER, LONGEST_REQUEST, Scan, Sent, Unreadable},
-    },
+    server::{boot::Endpoint, zookeeper::jute},
 };
 
-/// What passes by itself: connections are made and looked after with it.
-const HOUSEKEEPING: [&str; 11] =
-    ["HELLO", "AUTH", "CLIENT", "PING", "SELECT", "COMMAND", "INFO", "ECHO", "QUIT", "READONLY", "RESET"];
-/// What calls a script.
-const SCRIPTS: [&str; 4] = ["EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO"];
 /// The most bytes that are taken from a connection before those that are there have been passed on.
 const MOST_BUFFERED: usize = 2 * LONGEST_REQUEST;
 /// The most requests of a connection that are taken before those that are there have been passed on.
@@ -33,30 +26,22 @@ const MOST_WAITING: usize = 1024;
 const MOST_UNREAD: usize = 1 << 20;
 /// What is read at once, in bytes.
 const PIECE: usize = 16 << 10;
-/// The most characters of a script that are shown.
-const LONGEST_SCRIPT: usize = 40;
-/// The most characters of one word of a request that are shown.
-const LONGEST_WORD: usize = 400;
-
 pub(super) struct Connection {
     pub(super) program: Arc<TcpStream>,
     pub(super) server: Arc<Upstream>,
     /// What was read and is no whole request yet.
     pub(super) requests: Vec<u8>,
-    pub(super) request_scan: Scan,
+    dialect: Dialect,
     /// Whole requests that have not been passed on.
     pub(super) waiting: VecDeque<Held>,
     pub(super) waiting_bytes: usize,
     pub(super) to_server: Vec<u8>,
     pub(super) replies: Vec<u8>,
-    pub(super) reply_scan: Scan,
     pub(super) to_program: Vec<u8>,
     /// What was passed on and has no reply yet.
     pub(super) unanswered: VecDeque<Unanswered>,
     /// Wakes the task that waits for its sockets.
     pub(super) poked: Arc<Notify>,
-    /// Whether it has subscribed to anything.
-    pub(super) listens: bool,
     pub(super) over: bool,
 }
 
@@ -71,23 +56,29 @@ pub(super) struct Interest {
     pub(super) has: (bool, bool),
 }
 
+/// A whole request of a program.
 pub(super) struct Held {
     pub(super) bytes: Vec<u8>,
-    pub(super) command: Command,
-    pub(super) passes: bool,
+    pub(super) asked: Asked,
+    pub(super) told: bool,
+}
+
+/// What is known of a request.
+pub(super) struct Asked {
+    /// The command; none of what passes by itself.
+    pub(super) command: Option<Command>,
+    /// Its number, by which its reply is known; none where replies come in the order of their requests.
+    pub(super) number: Option<jute::Asked>,
     /// It calls a script.
     pub(super) calls: bool,
+    /// How many confirmations come in place of a reply.
     pub(super) confirmations: usize,
-    pub(super) told: bool,
 }
 
 pub(super) struct Unanswered {
     /// The move that it is; none for what passed by itself.
     pub(super) op: Option<OpId>,
-    /// How many confirmations come in place of a reply.
-    pub(super) confirmations: usize,
-    /// It calls a script.
-    pub(super) calls: bool,
+    pub(super) asked: Asked,
 }
 
 pub(super) enum Upstream {
@@ -152,23 +143,26 @@ impl Upstream {
 }
 
 impl Connection {
-    pub(super) fn new(program: TcpStream, server: Upstream) -> Self {
+    pub(super) fn new(program: TcpStream, server: Upstream, dialect: Dialect) -> Self {
         Self {
             program: Arc::new(program),
             server: Arc::new(server),
             requests: Vec::new(),
-            request_scan: Scan::new(LONGEST_REQUEST),
+            dialect,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             to_server: Vec::new(),
             replies: Vec::new(),
-            reply_scan: Scan::new(LONGEST_ANSWER),
             to_program: Vec::new(),
             unanswered: VecDeque::new(),
             poked: Arc::default(),
-            listens: false,
             over: false,
         }
+    }
+
+    /// What a program that can read an error of its server is told at the end.
+    pub(super) fn farewell(&self, why: &str) -> Vec<u8> {
+        self.dialect.farewell(why)
     }
 
     pub(super) fn takes_requests(&self) -> bool {
@@ -189,7 +183,7 @@ impl Connection {
     }
 
     /// Reads, understands and passes on as much as can be without waiting. `Err`: the connection is over.
-    pub(super) fn pump(&mut self, id: u64, frozen: bool, gate: &mut GateParts<'_>) -> Result<(), Unreadable> {
+    pub(super) fn pump(&mut self, id: u64, frozen: bool, gate: &mut GateParts<'_>) -> Result<(), String> {
         while self.takes_requests()
             && read(|piece| self.program.try_read(piece), &mut self.requests, &mut self.over)
         {
@@ -209,38 +203,24 @@ impl Connection {
     }
 
     /// Makes requests of what was read.
-    pub(super) fn understand(&mut self) -> Result<(), Unreadable> {
-        while let Some((end, words)) = frames::request(&mut self.request_scan, &self.requests)? {
+    pub(super) fn understand(&mut self) -> Result<(), String> {
+        while let Some((end, asked)) = self.dialect.request(&self.requests)? {
             let rest = self.requests.split_off(end);
             let bytes = std::mem::replace(&mut self.requests, rest);
-            self.request_scan = Scan::new(LONGEST_REQUEST);
-            let Some(name) = words.first().map(|word| word.to_ascii_uppercase()) else { continue };
-            let is = |command: &str, part: &str| {
-                name == command && words.get(1).is_some_and(|word| word.eq_ignore_ascii_case(part))
-            };
-            let loads = is("SCRIPT", "LOAD");
-            if is("CLIENT", "REPLY") {
-                return Err(Unreadable::NoReplies);
-            }
+            // An empty line asks for nothing.
+            let Some(asked) = asked else { continue };
             self.waiting_bytes += bytes.len();
-            self.waiting.push_back(Held {
-                calls: SCRIPTS.contains(&name.as_str()),
-                passes: loads || HOUSEKEEPING.contains(&name.as_str()),
-                confirmations: if name.ends_with("SUBSCRIBE") { (words.len() - 1).max(1) } else { 0 },
-                bytes,
-                command: shown(words),
-                told: false,
-            });
+            self.waiting.push_back(Held { bytes, asked, told: false });
         }
         Ok(())
     }
 
     /// Passes on what needs no turn, up to the first request that does.
     pub(super) fn advance(&mut self, id: u64, gate: &mut GateParts<'_>) {
-        while self.waiting.front().is_some_and(|held| held.passes) {
+        while self.waiting.front().is_some_and(|held| held.asked.command.is_none()) {
             self.pass(None);
         }
-        if self.waiting.front().is_some_and(|held| held.calls && !held.told)
+        if self.waiting.front().is_some_and(|held| held.asked.calls && !held.told)
             && let Some((op, _)) = gate.refused.take()
         {
             self.pass(Some(op));
@@ -256,38 +236,42 @@ impl Connection {
         if let Some(held) = self.waiting.pop_front() {
             self.waiting_bytes -= held.bytes.len();
             self.to_server.extend(&held.bytes);
-            let Held { confirmations, calls, .. } = held;
-            self.listens |= confirmations > 0;
-            self.unanswered.push_back(Unanswered { op, confirmations, calls });
+            self.unanswered.push_back(Unanswered { op, asked: held.asked });
         }
     }
 
     /// Passes whole replies on, and tells of each before its program can know it.
-    pub(super) fn hand_out(&mut self, gate: &mut GateParts<'_>) -> Result<(), Unreadable> {
-        while let Some(end) = self.reply_scan.end(&self.replies)? {
+    pub(super) fn hand_out(&mut self, gate: &mut GateParts<'_>) -> Result<(), String> {
+        while let Some((end, sent)) = self.dialect.sent(&self.replies, &self.unanswered)? {
             let rest = self.replies.split_off(end);
             let bytes = std::mem::replace(&mut self.replies, rest);
-            self.reply_scan = Scan::new(LONGEST_ANSWER);
-            match frames::sent(&bytes, self.listens) {
-                Sent::Message(parts) => gate.message(parts),
+            match sent {
+                Sent::Message { about, what } => gate.message(about, what),
                 Sent::Confirmation(reply) => {
-                    if let Some(first) = self.unanswered.front_mut().filter(|first| first.confirmations > 0) {
-                        first.confirmations -= 1;
-                        if first.confirmations == 0 {
-                            self.answered(reply, gate);
+                    if let Some(first) = self.unanswered.front_mut().filter(|first| first.asked.confirmations > 0)
+                    {
+                        first.asked.confirmations -= 1;
+                        if first.asked.confirmations == 0 {
+                            self.answered(0, reply, gate);
                         }
                     }
                 }
-                Sent::Reply(reply) => self.answered(reply, gate),
+                Sent::Session(session) => {
+                    gate.session(session);
+                    self.unanswered.pop_front();
+                }
+                Sent::Reply(n, reply) => self.answered(n, reply, gate),
+                Sent::Nothing => {}
             }
             self.to_program.extend(bytes);
         }
         Ok(())
     }
 
-    pub(super) fn answered(&mut self, reply: Reply, gate: &mut GateParts<'_>) {
-        let Some(Unanswered { op: Some(op), calls, .. }) = self.unanswered.pop_front() else { return };
-        if calls && matches!(&reply, Reply::Error { code, .. } if code == "NOSCRIPT") {
+    /// The reply to the `n`th request that has none.
+    fn answered(&mut self, n: usize, reply: Reply, gate: &mut GateParts<'_>) {
+        let Some(Unanswered { op: Some(op), asked }) = self.unanswered.remove(n) else { return };
+        if asked.calls && matches!(&reply, Reply::Error { code, .. } if code == "NOSCRIPT") {
             *gate.refused = Some((op, reply));
         } else {
             gate.tell(Response::Done { op, reply });
@@ -302,6 +286,8 @@ pub(super) struct GateParts<'a> {
     pub(super) tell: &'a mpsc::UnboundedSender<Response>,
     pub(super) held: &'a mut VecDeque<u64>,
     pub(super) refused: &'a mut Option<(OpId, Reply)>,
+    /// The session that the program has, where its server knows sessions.
+    pub(super) session: &'a mut Option<i64>,
 }
 
 impl GateParts<'_> {
@@ -310,9 +296,18 @@ impl GateParts<'_> {
         let _ = self.tell.send(response);
     }
 
-    pub(super) fn message(&self, mut parts: Vec<String>) {
-        let (Some(what), Some(about)) = (parts.pop(), parts.pop()) else { return };
+    fn message(&self, about: String, what: String) {
         self.tell(Response::Notified { actor: self.actor, server: self.server.to_owned(), about, what });
+    }
+
+    /// The program has been given a session: the one that it had, a new one, or word that the one that it had is over.
+    fn session(&mut self, session: i64) {
+        if session == 0 {
+            self.message("session".to_owned(), "Expired".to_owned());
+        } else if *self.session != Some(session) {
+            *self.session = Some(session);
+            self.tell(Response::Session { actor: self.actor, server: self.server.to_owned(), session });
+        }
     }
 }
 
@@ -353,30 +348,4 @@ pub(super) fn write(mut to: impl FnMut(&[u8]) -> io::Result<usize>, bytes: &mut 
             }
         }
     }
-}
-
-/// A request as it is shown: scripts by the beginning of their hash or text, long words shortened.
-pub(super) fn shown(mut words: Vec<String>) -> Command {
-    for word in &mut words {
-        if let Some((end, _)) = word.char_indices().nth(LONGEST_WORD) {
-            let left = word[end..].len();
-            word.truncate(end);
-            *word = format!("{word}… ({left} bytes more)");
-        }
-    }
-    let is_script = words.first().is_some_and(|word| SCRIPTS.contains(&word.to_ascii_uppercase().as_str()));
-    let keys = words.get(2).and_then(|number| number.parse::<usize>().ok());
-    if let (true, Some(keys)) = (is_script, keys)
-        && keys <= words.len() - 3
-    {
-        let mut rest = words.split_off(3);
-        let args = rest.split_off(keys);
-        let text = words.swap_remove(1);
-        let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-        let is_hash = text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let name =
-            if is_hash { format!("{}…", &text[..8]) } else { first.chars().take(LONGEST_SCRIPT).collect() };
-        return Command::Script { name, keys: rest, args };
-    }
-    Command::Redis(words)
 }

@@ -20,16 +20,18 @@ use tokio::{
 };
 
 mod connection;
+mod dialect;
 mod task;
 
 use self::{
     connection::{Connection, GateParts, Interest, Upstream},
+    dialect::Dialect,
     task::GateTask,
 };
 use super::protocol::{Request, Response};
 use crate::{
     clock::LessonClock,
-    log::{ActorId, Command, OpId, Reply},
+    log::{ActorId, Command, OpId, Product, Reply},
     process::{Exit, rest::Threads},
     server::{boot::Endpoint, link::listener},
 };
@@ -55,6 +57,8 @@ pub(crate) struct Program {
     /// The server that its link leads to, by its name and by the address of the link.
     pub server: String,
     pub link: Endpoint,
+    /// What that server is.
+    pub product: Product,
 }
 
 /// The driver's end of a gate. Dropping it closes the gate and all its connections.
@@ -92,6 +96,8 @@ impl Gate {
             connecting: 0,
             held: VecDeque::new(),
             refused: None,
+            product: program.product,
+            session: None,
             output: Arc::new(output),
             line: Vec::new(),
             lines: 0,
@@ -156,6 +162,8 @@ struct Inner {
     /// A move that called a script which its server did not know. Libraries then send the script's text, and that is still
     /// the same move.
     refused: Option<(OpId, Reply)>,
+    product: Product,
+    session: Option<i64>,
     output: Arc<pipe::Receiver>,
     /// The beginning of a line that the program is printing.
     line: Vec<u8>,
@@ -170,8 +178,8 @@ struct Inner {
 impl Inner {
     /// The connection, and what it needs of the rest.
     fn split(&mut self, id: u64) -> Option<(&mut Connection, GateParts<'_>)> {
-        let Self { actor, server, tell, held, refused, connections, .. } = self;
-        let parts = GateParts { actor: *actor, server: server.as_str(), tell: &*tell, held, refused };
+        let Self { actor, server, tell, held, refused, session, connections, .. } = self;
+        let parts = GateParts { actor: *actor, server: server.as_str(), tell: &*tell, held, refused, session };
         connections.get_mut(&id).map(|connection| (connection, parts))
     }
 
@@ -188,9 +196,7 @@ impl Inner {
         }
         if let Some(why) = unreadable {
             // To the program it is an error of its server, where it can read one.
-            let _ = connection
-                .program
-                .try_write(format!("-ERR Lockstep closes this connection: {why}\r\n").as_bytes());
+            let _ = connection.program.try_write(&connection.farewell(&why));
             self.remark(format!("Lockstep closed a connection of this program: {why}."));
         }
         self.close(id);
@@ -216,7 +222,9 @@ impl Inner {
     fn connected(&mut self, id: u64, program: TcpStream, server: io::Result<Upstream>) -> bool {
         self.connecting -= 1;
         let server = server.ok();
-        let made = server.map(|server| self.connections.insert(id, Connection::new(program, server)));
+        let dialect = Dialect::of(self.product);
+        let made =
+            server.map(|server| self.connections.insert(id, Connection::new(program, server, dialect)));
         made.is_some()
     }
 
@@ -232,7 +240,7 @@ impl Inner {
     /// The request whose turn comes next.
     fn asks(&self) -> Option<Command> {
         let first = self.connections.get(self.held.front()?)?;
-        first.waiting.front().map(|held| held.command.clone())
+        first.waiting.front()?.asked.command.clone()
     }
 
     /// Lets the first request go. Whether there is one.

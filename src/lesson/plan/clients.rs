@@ -10,7 +10,7 @@ use super::{
         error::{ALIKE, Mistake, Path, did_you_mean, nearest},
         expr::{Scope, Template},
         lab_kind::LabKind,
-        model::{Client, Count, Libraries, Params, Speaks},
+        model::{Client, Count, Libraries, Params},
     },
     compile::Compiler,
     constants::values,
@@ -219,13 +219,14 @@ fn outside(
             "`{{ exec: [命令, 参数], speaks: redis }}`，还可以加上 `processes`"
         )));
     }
-    if client.speaks != Some(Speaks::Redis) || lab.servers().len() != 1 || !lab.has(Product::Redis) {
+    let speaks = client.speaks.filter(|speaks| lab.servers().len() == 1 && lab.has(speaks.product()));
+    let Some(speaks) = speaks else {
         let message = both!(
-            "a program needs `speaks: redis`, and a lab of one Redis server",
-            "程序需要写 `speaks: redis`，并且 lab 是单台 Redis"
+            "a program needs `speaks: redis` or `speaks: zookeeper`, and a lab of one such server",
+            "程序需要写 `speaks: redis` 或 `speaks: zookeeper`，并且 lab 是单台这样的服务器"
         );
         return Err(Mistake::new(&path, message));
-    }
+    };
     let names = Scope::new(values(params)).value();
     let word = |(n, word): (usize, &String)| {
         let filled = Template::parse(word).and_then(|template| Ok(template.render(&names)?));
@@ -234,11 +235,16 @@ fn outside(
     let words = client.exec.iter().enumerate().map(word).collect::<Result<_, _>>()?;
     let program = Program {
         outside: true,
-        labels: client.moves.iter().map(|label| label.to_ascii_uppercase()).collect(),
+        labels: client.moves.iter().map(|label| command_label(label, speaks.product())).collect(),
         locks: client.locks.iter().cloned().collect(),
         ..Program::default()
     };
     Ok(Some((Exec { words, origin: Origin::User, libraries: Libraries::new() }, Arc::new(program))))
+}
+
+/// What a command of a program from outside is called, by its name: Redis' are written in capitals.
+pub(crate) fn command_label(name: &str, product: Product) -> String {
+    if product == Product::Zookeeper { name.to_ascii_lowercase() } else { name.to_ascii_uppercase() }
 }
 
 /// How many a client stands for, where it says so.

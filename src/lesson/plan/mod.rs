@@ -26,6 +26,7 @@ mod unused;
 
 pub use call::PlannedCall;
 pub use claims::{ACTOR_FUNCTIONS, Condition, FUNCTIONS, PlannedClaim};
+pub(crate) use clients::command_label;
 pub use clients::{ActorPlan, ClientPlan, Exec, Origin};
 pub use commands::arities;
 pub use constants::passed;

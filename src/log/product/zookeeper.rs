@@ -52,6 +52,8 @@ pub enum Call {
     },
     /// Open a new session in place of the one that there is, or was.
     Connect,
+    /// End the session, and with it all that goes with it. Programs from outside do that.
+    Close,
     /// All of them or none: only calls that change something, and `check`.
     Multi {
         calls: Vec<Call>,
@@ -141,7 +143,7 @@ impl Call {
     pub fn path(&self) -> &String {
         static NONE: String = String::new();
         match self {
-            Self::Connect => &NONE,
+            Self::Connect | Self::Close => &NONE,
             Self::Multi { calls } => calls.first().map_or(&NONE, Self::path),
             Self::Create { path, .. }
             | Self::Delete { path, .. }
@@ -151,6 +153,21 @@ impl Call {
             | Self::Get { path, .. }
             | Self::Ls { path, .. }
             | Self::Set { path, .. } => path,
+        }
+    }
+
+    /// The texts that it has from whoever makes it.
+    pub(crate) fn texts_mut(&mut self) -> Vec<&mut String> {
+        match self {
+            Self::Connect | Self::Close => Vec::new(),
+            Self::Multi { calls } => calls.iter_mut().flat_map(Self::texts_mut).collect(),
+            Self::Create { path, data, .. } | Self::Set { path, data, .. } => vec![path, data],
+            Self::Delete { path, .. }
+            | Self::Check { path, .. }
+            | Self::Sync { path }
+            | Self::Exists { path, .. }
+            | Self::Get { path, .. }
+            | Self::Ls { path, .. } => vec![path],
         }
     }
 
@@ -167,6 +184,7 @@ impl Call {
             Self::Create { .. } => "create",
             Self::Delete { .. } => "delete",
             Self::Connect => "connect",
+            Self::Close => "close",
             Self::Multi { .. } => "multi",
             Self::Check { .. } => "check",
             Self::Sync { .. } => "sync",
@@ -192,7 +210,7 @@ impl Call {
     /// `None` of a `multi`, which does several things.
     pub(super) fn access(&self) -> Option<(&str, Access, bool)> {
         let (access, named_by_reply) = match self {
-            Self::Connect | Self::Multi { .. } => return None,
+            Self::Connect | Self::Close | Self::Multi { .. } => return None,
             Self::Create { sequential, .. } => (Access::Set, *sequential),
             Self::Delete { .. } => (Access::Deleted, false),
             Self::Set { .. } => (Access::Changed, false),

@@ -138,7 +138,8 @@ impl Harness {
             if let Some(exec) = &plan.exec {
                 let link = lab.link(&plan.name, &server).await?;
                 let actor = actor_id(plan.actors.start);
-                let program = Attached { n, actor, server: &server, link };
+                let product = scenario.lab().part_of(&server).product();
+                let program = Attached { n, actor, server: &server, product, link };
                 clients.push(program.enter(&mut lab, &plan.name, exec, sender.clone()).await?);
                 continue;
             }
@@ -455,6 +456,7 @@ struct Attached<'a> {
     n: usize,
     actor: ActorId,
     server: &'a str,
+    product: Product,
     link: LinkAddress,
 }
 
@@ -467,10 +469,10 @@ impl Attached<'_> {
         exec: &Exec,
         sender: mpsc::UnboundedSender<Arrived>,
     ) -> Result<Client, RunError> {
-        let Self { n, actor, server, link } = self;
+        let Self { n, actor, server, product, link } = self;
         let failed = |source| LabError::Link { link: format!("{name}->{server}"), source };
         let (listener, address) = gate::listen().await.map_err(failed)?;
-        let StartedProgram { process, output, threads, slot } = lab.spawn_program(name, exec, address)?;
+        let StartedProgram { process, output, threads, slot } = lab.spawn_program(name, exec, (product, address))?;
         let (tell, mut receiver) = mpsc::unbounded_channel();
         let program = Program {
             actor,
@@ -481,6 +483,7 @@ impl Attached<'_> {
             clock: lab.clock().clone(),
             server: server.to_owned(),
             link,
+            product,
         };
         let gate = Gate::open(listener, program, tell).map_err(failed)?;
         tokio::spawn(async move {

@@ -30,6 +30,11 @@ mod op {
     pub const CLOSE: i32 = -11;
     /// Inside the reply to a `multi`: why it failed.
     pub const ERROR: i32 = -1;
+    /// Those that are shown as calls, beside a `multi`.
+    pub const CALLS: [i32; 13] = [
+        CREATE, DELETE, EXISTS, GET_DATA, SET_DATA, GET_CHILDREN, SYNC, GET_CHILDREN_2, CHECK, CREATE_2,
+        CREATE_CONTAINER, CREATE_TTL, CLOSE,
+    ];
 }
 
 /// The numbers that replies have which answer no request.
@@ -95,7 +100,12 @@ pub(crate) fn request(message: &[u8]) -> Result<Asked, Unreadable> {
     let mut rest = Reader(message);
     let read = |rest: &mut Reader| {
         let (xid, opcode) = (rest.int()?, rest.int()?);
-        Some(Asked { xid, opcode, call: if opcode == op::MULTI { Some(rest.multi()?) } else { rest.call(opcode)? } })
+        let call = match opcode {
+            op::MULTI => Some(rest.multi()?),
+            _ if op::CALLS.contains(&opcode) => Some(rest.call(opcode)?),
+            _ => None,
+        };
+        Some(Asked { xid, opcode, call })
     };
     read(&mut rest).ok_or(Unreadable::NotZookeeper)
 }
@@ -206,10 +216,10 @@ impl Reader<'_> {
         }))
     }
 
-    /// The rest of a request. The inner `None`: of one that is no call.
-    fn call(&mut self, opcode: i32) -> Option<Option<Call>> {
+    /// The rest of a request that is a call.
+    fn call(&mut self, opcode: i32) -> Option<Call> {
         let any = |version: i32| (version != -1).then_some(version);
-        Some(Some(match opcode {
+        Some(match opcode {
             op::CREATE | op::CREATE_2 | op::CREATE_CONTAINER | op::CREATE_TTL => {
                 let (path, data) = (self.text()?, self.text()?);
                 self.list(|acl| Some((acl.int()?, acl.text()?, acl.text()?)))?;
@@ -229,8 +239,8 @@ impl Reader<'_> {
             op::SYNC => Call::Sync { path: self.text()? },
             op::CHECK => Call::Check { path: self.text()?, version: any(self.int()?) },
             op::CLOSE => Call::Close,
-            _ => return Some(None),
-        }))
+            _ => return None,
+        })
     }
 
     fn multi(&mut self) -> Option<Call> {
@@ -240,15 +250,16 @@ impl Reader<'_> {
             if done {
                 return Some(Call::Multi { calls });
             }
-            calls.push(self.call(opcode)??);
+            calls.push(self.call(opcode)?);
         }
     }
 
     fn answer(&mut self, opcode: i32) -> Option<Value> {
         Some(match opcode {
-            op::CREATE | op::CREATE_2 | op::CREATE_CONTAINER | op::CREATE_TTL => self.text()?.into(),
+            op::CREATE | op::CREATE_2 | op::CREATE_CONTAINER | op::CREATE_TTL | op::GET_DATA => {
+                self.text()?.into()
+            }
             op::EXISTS | op::SET_DATA => self.stat()?,
-            op::GET_DATA => self.text()?.into(),
             op::GET_CHILDREN | op::GET_CHILDREN_2 => self.list(Self::text)?.into(),
             op::MULTI => {
                 let mut answers = Vec::new();

@@ -3,6 +3,7 @@
 pub(crate) mod archive;
 pub(crate) mod four_letters;
 pub(crate) mod jars;
+pub(crate) mod jute;
 pub(crate) mod observe;
 pub(crate) mod programs;
 pub(crate) mod session;

@@ -156,6 +156,8 @@ impl Session {
                 self.follow();
                 "OK".into()
             }
+            // No lesson's own program makes this call.
+            Call::Close => return Err(Error::ClientClosed),
             Call::Multi { calls } => {
                 let mut multi = self.client.new_multi_writer();
                 for call in calls {

@@ -1,0 +1,190 @@
+//! What programs and servers say to each other, by the server's product: where a message ends, what it asks for, what passes
+//! by itself, and which request a reply answers.
+
+use std::{collections::VecDeque, fmt::Display};
+
+use super::connection::{Asked, Unanswered};
+use crate::{
+    log::{Command, Product, Reply},
+    server::{
+        redis::frames::{self, LONGEST_ANSWER, Scan, Unreadable},
+        zookeeper::jute,
+    },
+};
+
+/// The most bytes of a request, of whichever product.
+pub(super) const LONGEST_REQUEST: usize = 1 << 20;
+const _: () = assert!(LONGEST_REQUEST == frames::LONGEST_REQUEST && LONGEST_REQUEST == jute::LONGEST_REQUEST);
+
+/// What passes by itself of Redis' commands: connections are made and looked after with it.
+const HOUSEKEEPING: [&str; 11] =
+    ["HELLO", "AUTH", "CLIENT", "PING", "SELECT", "COMMAND", "INFO", "ECHO", "QUIT", "READONLY", "RESET"];
+/// What calls a script.
+const SCRIPTS: [&str; 4] = ["EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO"];
+/// The most characters of a script that are shown.
+const LONGEST_SCRIPT: usize = 40;
+/// The most characters of one word of a request that are shown.
+const LONGEST_WORD: usize = 400;
+
+/// The state of one connection.
+#[derive(Debug)]
+pub(super) enum Dialect {
+    Redis {
+        request: Scan,
+        reply: Scan,
+        /// Whether it has subscribed to anything.
+        listens: bool,
+    },
+    Zookeeper {
+        /// Whether the program has asked for a session, and whether that was answered.
+        greeted: (bool, bool),
+    },
+}
+
+/// What a server sent.
+pub(super) enum Sent {
+    Message { about: String, what: String },
+    Confirmation(Reply),
+    /// The session that a connection is given; 0 where the one that it asked for is over.
+    Session(i64),
+    /// The reply to the request of this place among those that have none.
+    Reply(usize, Reply),
+    /// What answers no request.
+    Nothing,
+}
+
+fn told(why: impl Display) -> String {
+    why.to_string()
+}
+
+impl Dialect {
+    pub(super) fn of(product: Product) -> Self {
+        match product {
+            Product::Zookeeper => Self::Zookeeper { greeted: (false, false) },
+            _ => Self::Redis {
+                request: Scan::new(LONGEST_REQUEST),
+                reply: Scan::new(LONGEST_ANSWER),
+                listens: false,
+            },
+        }
+    }
+
+    /// The length of the request that `bytes` begins with, and what it asks for, once it is there.
+    pub(super) fn request(&mut self, bytes: &[u8]) -> Result<Option<(usize, Option<Asked>)>, String> {
+        match self {
+            Self::Redis { request, listens, .. } => {
+                let Some((end, words)) = frames::request(request, bytes).map_err(told)? else { return Ok(None) };
+                *request = Scan::new(LONGEST_REQUEST);
+                let asked = redis(words).map_err(told)?;
+                *listens |= asked.as_ref().is_some_and(|asked| asked.confirmations > 0);
+                Ok(Some((end, asked)))
+            }
+            Self::Zookeeper { greeted: (asked, _) } => {
+                let Some(end) = jute::end(bytes, LONGEST_REQUEST).map_err(told)? else { return Ok(None) };
+                let number = if *asked { Some(jute::request(&bytes[4..end]).map_err(told)?) } else { None };
+                *asked = true;
+                let command = number.as_ref().and_then(|number| number.call.clone()).map(|mut call| {
+                    call.texts_mut().into_iter().for_each(shorten);
+                    Command::Zookeeper(call)
+                });
+                Ok(Some((end, Some(Asked { command, number, calls: false, confirmations: 0 }))))
+            }
+        }
+    }
+
+    /// The length of what the server's bytes begin with, and what it is, once it is there.
+    pub(super) fn sent(
+        &mut self,
+        bytes: &[u8],
+        unanswered: &VecDeque<Unanswered>,
+    ) -> Result<Option<(usize, Sent)>, String> {
+        match self {
+            Self::Redis { reply, listens, .. } => {
+                let Some(end) = reply.end(bytes).map_err(told)? else { return Ok(None) };
+                *reply = Scan::new(LONGEST_ANSWER);
+                let sent = match frames::sent(&bytes[..end], *listens) {
+                    frames::Sent::Message(mut parts) => match (parts.pop(), parts.pop()) {
+                        (Some(what), Some(about)) => Sent::Message { about, what },
+                        _ => Sent::Nothing,
+                    },
+                    frames::Sent::Confirmation(reply) => Sent::Confirmation(reply),
+                    frames::Sent::Reply(reply) => Sent::Reply(0, reply),
+                };
+                Ok(Some((end, sent)))
+            }
+            Self::Zookeeper { greeted: (_, answered) } => {
+                let Some(end) = jute::end(bytes, jute::LONGEST_ANSWER).map_err(told)? else { return Ok(None) };
+                let message = &bytes[4..end];
+                if !*answered {
+                    *answered = true;
+                    return Ok(Some((end, jute::session(message).map_or(Sent::Nothing, Sent::Session))));
+                }
+                let place = |xid| {
+                    let is_it = |known: &Unanswered| known.asked.number.as_ref().is_some_and(|it| it.xid == xid);
+                    unanswered.iter().position(is_it)
+                };
+                let asked = |xid| unanswered.get(place(xid)?)?.asked.number.as_ref();
+                let sent = match jute::sent(message, asked) {
+                    Some(jute::Sent::Fired(about, what)) => Sent::Message { about, what: what.to_owned() },
+                    Some(jute::Sent::Reply(xid, reply)) => {
+                        place(xid).map_or(Sent::Nothing, |n| Sent::Reply(n, reply))
+                    }
+                    None => return Err("its server sent what is no reply of ZooKeeper's protocol".to_owned()),
+                };
+                Ok(Some((end, sent)))
+            }
+        }
+    }
+
+    /// What a program that can read an error of its server is told before its connection is closed.
+    pub(super) fn farewell(&self, why: &str) -> Vec<u8> {
+        match self {
+            Self::Redis { .. } => format!("-ERR Lockstep closes this connection: {why}\r\n").into_bytes(),
+            Self::Zookeeper { .. } => Vec::new(),
+        }
+    }
+}
+
+/// What a request of Redis' protocol asks for. Nothing: it is empty.
+fn redis(words: Vec<String>) -> Result<Option<Asked>, Unreadable> {
+    let Some(name) = words.first().map(|word| word.to_ascii_uppercase()) else { return Ok(None) };
+    let is = |command: &str, part: &str| {
+        name == command && words.get(1).is_some_and(|word| word.eq_ignore_ascii_case(part))
+    };
+    if is("CLIENT", "REPLY") {
+        return Err(Unreadable::NoReplies);
+    }
+    let passes = is("SCRIPT", "LOAD") || HOUSEKEEPING.contains(&name.as_str());
+    let confirmations = if name.ends_with("SUBSCRIBE") { (words.len() - 1).max(1) } else { 0 };
+    let calls = SCRIPTS.contains(&name.as_str());
+    let command = (!passes).then(|| shown(words));
+    Ok(Some(Asked { command, number: None, calls, confirmations }))
+}
+
+fn shorten(word: &mut String) {
+    if let Some((end, _)) = word.char_indices().nth(LONGEST_WORD) {
+        let left = word[end..].len();
+        word.truncate(end);
+        *word = format!("{word}… ({left} bytes more)");
+    }
+}
+
+/// A request as it is shown: scripts by the beginning of their hash or text, long words shortened.
+fn shown(mut words: Vec<String>) -> Command {
+    words.iter_mut().for_each(shorten);
+    let is_script = words.first().is_some_and(|word| SCRIPTS.contains(&word.to_ascii_uppercase().as_str()));
+    let keys = words.get(2).and_then(|number| number.parse::<usize>().ok());
+    if let (true, Some(keys)) = (is_script, keys)
+        && keys <= words.len() - 3
+    {
+        let mut rest = words.split_off(3);
+        let args = rest.split_off(keys);
+        let text = words.swap_remove(1);
+        let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+        let is_hash = text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let name =
+            if is_hash { format!("{}…", &text[..8]) } else { first.chars().take(LONGEST_SCRIPT).collect() };
+        return Command::Script { name, keys: rest, args };
+    }
+    Command::Redis(words)
+}
