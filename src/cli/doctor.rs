@@ -9,9 +9,10 @@ use serde_json::json;
 
 use crate::{
     lab::{
-        LabError, LabOptions, report_zh,
+        LabError, LabOptions,
         doctor::{programs, report},
         install::InstallPlan,
+        report_zh,
     },
     lesson::{Language, Libraries, library::carried_libraries},
     run::session::RunError,

@@ -45,8 +45,8 @@ use crate::{
         LabError, LabOptions, end_all,
         limits::{self, room_for_threads},
     },
-    lesson::{Language, 
-        LessonError, Library, Loaded, Params, Scenario,
+    lesson::{
+        Language, LessonError, Library, Loaded, Params, Scenario,
         error::nearest,
         library::{carried, load_file},
         plan::param_from_word,

@@ -189,7 +189,10 @@ impl Packages {
     }
 
     fn brew(&self) -> InstallPlan {
-        InstallPlan { steps: vec![Step::new("brew", &["install"]).with(self.brew.iter().copied())], notes: Vec::new() }
+        InstallPlan {
+            steps: vec![Step::new("brew", &["install"]).with(self.brew.iter().copied())],
+            notes: Vec::new(),
+        }
     }
 }
 

@@ -183,7 +183,8 @@ fn has_python(lib: &Path, library: &LibraryVersion) -> bool {
 
 fn has_node(directory: &Path, library: &LibraryVersion) -> bool {
     let file = directory.join("node_modules").join(&library.name).join("package.json");
-    let package = fs::read(file).ok().and_then(|text| serde_json::from_slice::<serde_json::Value>(&text).ok());
+    let package =
+        fs::read(file).ok().and_then(|text| serde_json::from_slice::<serde_json::Value>(&text).ok());
     let version = package.as_ref().and_then(|package| package["version"].as_str());
     // As `npm` reads it.
     version.is_some_and(|version| version.trim_start_matches('v') == library.version)
@@ -224,6 +225,9 @@ mod tests {
         let Ok(Some(plan)) = plan else { panic!("{plan:?}") };
         let last = plan.steps.last().map(ToString::to_string).unwrap_or_default();
         let at = home.path().join("node").display().to_string();
-        assert!(last.starts_with(&format!("npm install --prefix {at} ")) && last.ends_with(" redlock@4.2.0"), "{last}");
+        assert!(
+            last.starts_with(&format!("npm install --prefix {at} ")) && last.ends_with(" redlock@4.2.0"),
+            "{last}"
+        );
     }
 }

@@ -116,7 +116,8 @@ impl LabOptions {
 impl LabOptions {
     /// Whether what a variant runs on is here: its servers' programs, and the libraries of its clients' programs.
     pub fn serves(&self, scenario: &Scenario) -> bool {
-        self.search.serves(scenario.lab()) && self.installed.missing(scenario.libraries(), &self.search).is_empty()
+        self.search.serves(scenario.lab())
+            && self.installed.missing(scenario.libraries(), &self.search).is_empty()
     }
 }
 

@@ -7,8 +7,8 @@ use std::{
     sync::Arc,
 };
 
-use indexmap::IndexMap;
 use include_dir::{Dir, File, include_dir};
+use indexmap::IndexMap;
 
 use super::{
     Lesson, LessonError, Libraries, Loaded, Recipe, Recipes, Source,

@@ -81,7 +81,11 @@ async fn requests_of_zookeepers_protocol_are_moves_too() {
     assert_eq!(free.replies(), [Reply::Value("/a0000000000".into())]);
     assert_eq!(free.wire(0), "exists -w /a");
     free.moves([0]).await;
-    assert_eq!(free.replies()[1], Reply::Value(serde_json::Value::Null), "there is no node of that very name");
+    assert_eq!(
+        free.replies()[1],
+        Reply::Value(serde_json::Value::Null),
+        "there is no node of that very name"
+    );
     assert_eq!(free.wire(0), "close");
     free.moves([0]).await;
     assert_eq!(said(&free), ["over"]);
@@ -89,7 +93,9 @@ async fn requests_of_zookeepers_protocol_are_moves_too() {
 
 #[tokio::test]
 async fn what_is_no_request_of_zookeepers_protocol_closes_its_connection() {
-    for (sent, why) in [("ruok", "no request of ZooKeeper's protocol"), (r"\x16\x03\x01\x02", "it speaks TLS")] {
+    for (sent, why) in
+        [("ruok", "no request of ZooKeeper's protocol"), (r"\x16\x03\x01\x02", "it speaks TLS")]
+    {
         let free = attached_to_zookeeper(&format!("printf '{sent}' >&3; head -c 1 <&3; echo closed")).await;
         let said = said(&free);
         assert!(said.iter().any(|line| line.contains(why)), "{why}: {said:?}");

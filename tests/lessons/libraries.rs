@@ -11,7 +11,8 @@ const LESSON: &str = "redis-py-lock";
 #[test]
 fn without_its_library_a_lesson_says_what_to_do_and_plays_from_its_recording() {
     let place = Place::new();
-    for (lang, says) in [("en", "redis 8.1.0, not installed here"), ("zh", "redis 8.1.0，这里没有安装")] {
+    for (lang, says) in [("en", "redis 8.1.0, not installed here"), ("zh", "redis 8.1.0，这里没有安装")]
+    {
         let live = place.run(&["--lang", lang, "run", LESSON]);
         assert_eq!(live.code, Some(3), "{}", live.err);
         let told = [says, "lockstep doctor --install --with python"];
@@ -34,7 +35,11 @@ fn doctor_names_the_libraries_and_installs_nothing_unasked() {
     assert_eq!(asked.code, Some(3), "nobody is there to say yes: {}", asked.err);
     let home = place.path().display().to_string();
     let step = asked.err.lines().find(|line| line.contains("-m pip install")).unwrap_or_default();
-    assert!(step.starts_with(&home) && step.contains(" redis==8.1.0"), "into a directory of ours: {}", asked.err);
+    assert!(
+        step.starts_with(&home) && step.contains(" redis==8.1.0"),
+        "into a directory of ours: {}",
+        asked.err
+    );
     assert!(!place.path().join(".local/share/lockstep/libraries").exists());
 }
 

@@ -248,7 +248,8 @@ impl Connection {
             match sent {
                 Sent::Message { about, what } => gate.message(about, what),
                 Sent::Confirmation(reply) => {
-                    if let Some(first) = self.unanswered.front_mut().filter(|first| first.asked.confirmations > 0)
+                    if let Some(first) =
+                        self.unanswered.front_mut().filter(|first| first.asked.confirmations > 0)
                     {
                         first.asked.confirmations -= 1;
                         if first.asked.confirmations == 0 {

@@ -43,7 +43,10 @@ pub(super) enum Dialect {
 
 /// What a server sent.
 pub(super) enum Sent {
-    Message { about: String, what: String },
+    Message {
+        about: String,
+        what: String,
+    },
     Confirmation(Reply),
     /// The session that a connection is given; 0 where the one that it asked for is over.
     Session(i64),
@@ -73,7 +76,9 @@ impl Dialect {
     pub(super) fn request(&mut self, bytes: &[u8]) -> Result<Option<(usize, Option<Asked>)>, String> {
         match self {
             Self::Redis { request, listens, .. } => {
-                let Some((end, words)) = frames::request(request, bytes).map_err(told)? else { return Ok(None) };
+                let Some((end, words)) = frames::request(request, bytes).map_err(told)? else {
+                    return Ok(None);
+                };
                 *request = Scan::new(LONGEST_REQUEST);
                 let asked = redis(words).map_err(told)?;
                 *listens |= asked.as_ref().is_some_and(|asked| asked.confirmations > 0);
@@ -113,14 +118,17 @@ impl Dialect {
                 Ok(Some((end, sent)))
             }
             Self::Zookeeper { greeted: (_, answered) } => {
-                let Some(end) = jute::end(bytes, jute::LONGEST_ANSWER).map_err(told)? else { return Ok(None) };
+                let Some(end) = jute::end(bytes, jute::LONGEST_ANSWER).map_err(told)? else {
+                    return Ok(None);
+                };
                 let message = &bytes[4..end];
                 if !*answered {
                     *answered = true;
                     return Ok(Some((end, jute::session(message).map_or(Sent::Nothing, Sent::Session))));
                 }
                 let place = |xid| {
-                    let is_it = |known: &Unanswered| known.asked.number.as_ref().is_some_and(|it| it.xid == xid);
+                    let is_it =
+                        |known: &Unanswered| known.asked.number.as_ref().is_some_and(|it| it.xid == xid);
                     unanswered.iter().position(is_it)
                 };
                 let asked = |xid| unanswered.get(place(xid)?)?.asked.number.as_ref();

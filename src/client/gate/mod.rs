@@ -179,7 +179,8 @@ impl Inner {
     /// The connection, and what it needs of the rest.
     fn split(&mut self, id: u64) -> Option<(&mut Connection, GateParts<'_>)> {
         let Self { actor, server, tell, held, refused, session, connections, .. } = self;
-        let parts = GateParts { actor: *actor, server: server.as_str(), tell: &*tell, held, refused, session };
+        let parts =
+            GateParts { actor: *actor, server: server.as_str(), tell: &*tell, held, refused, session };
         connections.get_mut(&id).map(|connection| (connection, parts))
     }
 

@@ -5,13 +5,13 @@ use std::{collections::HashSet, ops::RangeInclusive, path::PathBuf, sync::Arc};
 use indexmap::IndexMap;
 
 use super::{
-    Loaded,
     super::{
         error::{ALIKE, Mistake, Path, did_you_mean, nearest},
         expr::{Scope, Template},
         lab_kind::LabKind,
         model::{Client, Count, Libraries, Params},
     },
+    Loaded,
     compile::Compiler,
     constants::values,
     number,

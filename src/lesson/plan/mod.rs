@@ -44,8 +44,8 @@ use std::{cell::RefCell, collections::BTreeSet, ops::RangeInclusive, sync::Arc};
 use indexmap::IndexMap;
 
 use super::{
-    Expect, Explore, Failing, LabKind, Lesson, LessonError, Libraries, MOST_FAULTS, MOST_MOVES, Param, Params,
-    Recipes, Settings, Source, Variant,
+    Expect, Explore, Failing, LabKind, Lesson, LessonError, Libraries, MOST_FAULTS, MOST_MOVES, Param,
+    Params, Recipes, Settings, Source, Variant,
     error::{Mistake, Path, did_you_mean},
     expr::{Scope, Template, within_allowance},
     invariant::{Invariant, Never},
@@ -268,7 +268,10 @@ fn check_libraries(libraries: &Libraries, path: &Path) -> Result<(), Mistake> {
             }
             let language = language.id();
             let path = path.key(language).key(name);
-            let message = both!("no library and version: `{name}` `{version}`", "不是库名和版本号：`{name}` `{version}`");
+            let message = both!(
+                "no library and version: `{name}` `{version}`",
+                "不是库名和版本号：`{name}` `{version}`"
+            );
             return Err(Mistake::new(&path, message).help(both!(
                 "name the library and one version of it, such as `{{ redis: 8.1.0 }}`",
                 "请写库名和一个确定的版本，例如 `{{ redis: 8.1.0 }}`"

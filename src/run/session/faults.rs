@@ -99,8 +99,9 @@ impl Harness {
                 let client = self.clients.iter().find(|client| client.name == *name);
                 let is_set = client.map_or(Ok(true), |client| client.set_clock(clock, *ahead_ms))?;
                 if !is_set {
-                    return Ok(Err(format!(
-                        "the clock of `{name}` cannot be set: this run is on the machine's own clock"
+                    return Ok(Err(both!(
+                        "the clock of `{name}` cannot be set: this run is on the machine's own clock",
+                        "无法设置 `{name}` 的时钟：这次运行用的是本机时钟"
                     )));
                 }
             }

@@ -472,7 +472,8 @@ impl Attached<'_> {
         let Self { n, actor, server, product, link } = self;
         let failed = |source| LabError::Link { link: format!("{name}->{server}"), source };
         let (listener, address) = gate::listen().await.map_err(failed)?;
-        let StartedProgram { process, output, threads, slot } = lab.spawn_program(name, exec, (product, address))?;
+        let StartedProgram { process, output, threads, slot } =
+            lab.spawn_program(name, exec, (product, address))?;
         let (tell, mut receiver) = mpsc::unbounded_channel();
         let program = Program {
             actor,

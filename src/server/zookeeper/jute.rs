@@ -32,8 +32,19 @@ mod op {
     pub const ERROR: i32 = -1;
     /// Those that are shown as calls, beside a `multi`.
     pub const CALLS: [i32; 13] = [
-        CREATE, DELETE, EXISTS, GET_DATA, SET_DATA, GET_CHILDREN, SYNC, GET_CHILDREN_2, CHECK, CREATE_2,
-        CREATE_CONTAINER, CREATE_TTL, CLOSE,
+        CREATE,
+        DELETE,
+        EXISTS,
+        GET_DATA,
+        SET_DATA,
+        GET_CHILDREN,
+        SYNC,
+        GET_CHILDREN_2,
+        CHECK,
+        CREATE_2,
+        CREATE_CONTAINER,
+        CREATE_TTL,
+        CLOSE,
     ];
 }
 
@@ -328,7 +339,9 @@ mod tests {
         let expected = Sent::Reply(7, Reply::Value("/lock/guid__lock__0000000000".into()));
         assert_eq!(sent(&reply, |_| Some(&asked)), Some(expected));
         let refused = ints(&[7, 0, 5, -110]);
-        let Some(Sent::Reply(7, Reply::Error { code, .. })) = sent(&refused, |_| Some(&asked)) else { panic!() };
+        let Some(Sent::Reply(7, Reply::Error { code, .. })) = sent(&refused, |_| Some(&asked)) else {
+            panic!()
+        };
         assert_eq!(code, "NodeExists");
     }
 
@@ -350,7 +363,9 @@ mod tests {
         assert_eq!(call.to_string(), "multi check /a 4 ; create -e -s /lock/guid__lock__ me");
         let error = |code: i32| [ints(&[op::ERROR]), vec![0], ints(&[code, code])].concat();
         let reply = [ints(&[7, 0, 5, -103]), error(-103), error(-2), over].concat();
-        let Some(Sent::Reply(7, Reply::Error { code, .. })) = sent(&reply, |_| Some(&asked)) else { panic!() };
+        let Some(Sent::Reply(7, Reply::Error { code, .. })) = sent(&reply, |_| Some(&asked)) else {
+            panic!()
+        };
         assert_eq!(code, "BadVersion");
     }
 
