@@ -263,9 +263,18 @@ impl Inner {
 
     /// Reads what the program has printed: a pipe's worth at most, so that others have their turn.
     fn hear(&mut self) {
+        self.hear_by(|output, piece| output.try_read(piece));
+    }
+
+    /// The same of one that has ended: what it printed last is there, whether the runtime has been told of it or not.
+    fn hear_last(&mut self) {
+        self.hear_by(|output, piece| Ok(rustix::io::read(output, piece)?));
+    }
+
+    fn hear_by(&mut self, read: impl Fn(&pipe::Receiver, &mut [u8]) -> io::Result<usize>) {
         let mut piece = [0; 4096];
         for _ in 0..=PIPE / piece.len() {
-            match self.output.try_read(&mut piece) {
+            match read(&self.output, &mut piece) {
                 Ok(0) => return self.said = false,
                 Ok(length) => {
                     for byte in &piece[..length] {

@@ -214,7 +214,7 @@ impl GateTask {
         }
         if let Some(exit) = exit {
             // Its output may be kept open by somebody who outlives it: what is there now is all.
-            inner.hear();
+            inner.hear_last();
             if !inner.line.is_empty() {
                 inner.end_line();
             }
