@@ -152,14 +152,12 @@ fn a_recipe_beside_the_lesson_is_looked_at_too() {
              {{ redis: '{command}' }}\n"
         )
     };
-    let text = lesson("SET k 1", "use: odd\n      with: { what: SHUTDOWN }", "");
-    place.write("stranger.yaml", &text);
+    place.write("stranger.yaml", lesson("SET k 1", "use: odd\n      with: { what: SHUTDOWN }", ""));
     for (command, why) in [("MIGRATE ${what} 1 k 0 1", "outside the lab"), ("${what}", "`SHUTDOWN`")] {
         place.write("recipes.yaml", recipe(command));
         let answer = place.run(&["run", "stranger.yaml"]);
         assert_eq!(answer.code, Some(2), "{}", answer.err);
-        let line = line_of(&text, "use: odd");
-        assert!(answer.err.contains(&format!("stranger.yaml:{line}:")), "{}", answer.err);
+        assert!(answer.err.contains("recipes.yaml:7:"), "{}", answer.err);
         assert!(answer.err.contains(why), "{}", answer.err);
     }
     place.write("recipes.yaml", recipe("ECHO ${what}"));
