@@ -1,6 +1,6 @@
 //! However Lockstep ends, nothing of it goes on running, and what a killed one left is cleared away.
 
-use std::process::Stdio;
+use std::{cell::Cell, process::Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -80,8 +80,13 @@ fn said_when_the_server_is_killed(lesson: &str) -> String {
             .find(|process| process.contains("redis-server") && !process.contains("__guard"))?;
         (clients >= 2).then(|| server.split(' ').next()?.parse().ok()).flatten()
     };
-    running.until("the server runs", |running| server(running).is_some());
-    let pid = server(&running).and_then(Pid::from_raw).expect("the server's pid");
+    // Looked for once: while a client becomes another program, it has no name for a moment.
+    let seen = Cell::new(None);
+    running.until("the server runs", |running| {
+        seen.set(server(running));
+        seen.get().is_some()
+    });
+    let pid = seen.get().and_then(Pid::from_raw).expect("the server's pid");
     kill_process(pid, Signal::KILL).expect("the signal is sent");
     let status = running.child.0.wait().expect("it ends");
     let mut error = String::new();
