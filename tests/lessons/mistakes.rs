@@ -203,7 +203,6 @@ const IN_REDIS: &[Change] = &[
     ("moves('A.acquire') == 1", "exists('lock') == 'true'", "exists(", "never a text", "不会是文字"),
     ("until: reply == 'OK', every", "until: reply == 1, every", "until: reply == 1", "never 1", "不会是 1"),
     ("NX PX ${lease}\"", "NX EX ${lease}\"", "EX ${lease}", "counts in milliseconds", "以毫秒计"),
-    ("      - exclusive: lock\n", "      - overlap: lock # again\n", "# again", "prevents that `lock` overlaps", "要防止 `lock` 重叠"),
     ("  buyer:\n", "  unused:\n    - x: { redis: GTE a }\n  buyer:\n", "x: { redis: GTE a }", "did you mean `GET`", "是不是 `GET`"),
     ("    a: { en: Because., zh: 因为如此。 }", "    answer: { en: Because., zh: 因为如此。 }", "answer:", "unknown field `answer`", "没有名为 `answer` 的字段"),
 ];

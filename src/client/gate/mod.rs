@@ -263,7 +263,7 @@ impl Inner {
 
     /// Reads what the program has printed: a pipe's worth at most, so that others have their turn.
     fn hear(&mut self) {
-        self.hear_by(|output, piece| output.try_read(piece));
+        self.hear_by(pipe::Receiver::try_read);
     }
 
     /// The same of one that has ended: what it printed last is there, whether the runtime has been told of it or not.

@@ -9,7 +9,7 @@ use super::{
         invariant::Never,
         model::Claim,
     },
-    Condition, NeverPlan, PlannedVerb, Scenario,
+    Condition, PlannedVerb, Scenario,
 };
 use crate::{
     log::Product,
@@ -274,7 +274,8 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// A claim about a lock that another claim, or an invariant of the same variant, rules out.
+/// A claim about a lock that another claim rules out. That a lock overlaps where the failure is prevented is no mistake: what
+/// is prevented may be the damage.
 fn check_lock(scenario: &Scenario, n: usize, at: &Path) -> Result<(), Mistake> {
     let conditions = || scenario.claims.iter().map(|claim| &claim.condition);
     match conditions().nth(n) {
@@ -286,22 +287,6 @@ fn check_lock(scenario: &Scenario, n: usize, at: &Path) -> Result<(), Mistake> {
                 "一次运行里，`{lock}` 不可能既互斥又重叠"
             );
             Err(Mistake::new(at, message).help(both!("claim one of both", "两个断言只能留一个")))
-        }
-        Some(Condition::Overlap(lock))
-            if scenario.variant().expect == super::Expect::Prevented
-                && scenario
-                    .invariants
-                    .iter()
-                    .any(|plan| matches!(&plan.never, NeverPlan::Overlap(other) if other == lock)) =>
-        {
-            let message = both!(
-                "this variant prevents that `{lock}` overlaps, and claims that it does",
-                "这个方案要防止 `{lock}` 重叠，却断言它重叠"
-            );
-            Err(Mistake::new(at, message).help(both!(
-                "write `exclusive: {lock}`, or `expect: shown`",
-                "请写 `exclusive: {lock}`，或者 `expect: shown`"
-            )))
         }
         _ => Ok(()),
     }
