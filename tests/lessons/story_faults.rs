@@ -230,7 +230,7 @@ fn the_next_holder_may_be_let_in_before_the_reply_to_the_release_is_in() {
     place.write("tried.yaml", text);
     let answer = place.run(&["run", "tried.yaml", "--record", "run.jsonl"]);
     assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
-    for (format, red) in [("mermaid", "rect rgba"), ("html", "\"overlap_spans\":[{")] {
+    for (format, red) in [("mermaid", "rect rgba"), ("html", "\"clashes\":[{")] {
         let export = ["export", "run.jsonl", "--lessons", ".", "--format", format];
         let answer = place.run(&export);
         assert_eq!(answer.code, Some(0), "{}", answer.err);

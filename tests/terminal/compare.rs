@@ -88,6 +88,12 @@ fn by_default_a_failure_stands_above_its_own_fix() {
         "db-pessimistic: autocommit, for-update",
         "db-optimistic: lost-update, version",
         "db-aba: by-value, by-version",
+        "redis-py-lock: lost-reply, read-back",
+        "redlock-py: clock-set-back, monotonic",
+        "python-redis-lock: late-renewal, own-clock",
+        "node-redlock: long-wait, each-try-anew",
+        "redis-semaphore: no-refresh, refreshed",
+        "kazoo-lock: works-on, listens",
         "etcd-lease: plain-key, lease",
         "which-lock: redis-polling-freeze, mariadb-for-update-freeze",
     ];

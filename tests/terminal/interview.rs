@@ -26,7 +26,7 @@ fn what_was_known_is_remembered_and_a_card_opens_its_step() {
     terminal.wait_for("3 good 10 min");
     terminal.press("o");
     let lesson = terminal.wait_for("RECORDED");
-    assert!(lesson.has("`i` goes back to the interview"), "{lesson}");
+    assert!(lesson.has("i goes back to the interview"), "{lesson}");
     terminal.press("i");
     terminal.wait_for("3 good 10 min");
     terminal.press("1");

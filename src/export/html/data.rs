@@ -88,7 +88,7 @@ pub(crate) fn of(run: Shown<'_>, moment: Found, look: &Look) -> Value {
         "bands": lanes::bands(&source),
         "truths": servers::truths(&source),
         "states": servers::states(&source),
-        "overlap_spans": overlap_spans(&source),
+        "clashes": overlap_spans(&source),
         "alarms": alarms(&source),
         "faults": faults(&source),
         "story": story(&source, look.questions),

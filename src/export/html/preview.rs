@@ -58,7 +58,7 @@ fn picture(run: &Finished, data: &Value, lang: Lang) -> String {
     let rows = (list("lanes").len() + list("truths").len()).max(1);
     #[expect(clippy::cast_precision_loss, reason = "a few rows")]
     let tall = ((BOTTOM - TOP) / rows as f64).min(70.0);
-    for overlap_span in list("overlap_spans") {
+    for overlap_span in list("clashes") {
         let (from, to) =
             (x(number(&overlap_span["a"]).unwrap_or(0.0)), x(number(&overlap_span["b"]).unwrap_or(end)));
         let (w, h) = (to - from, BOTTOM - TOP);
