@@ -46,7 +46,9 @@ impl fmt::Display for Step {
     /// As it would be typed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.program)?;
-        self.args.iter().try_for_each(|arg| write!(f, " {arg}"))
+        self.args.iter().try_for_each(|arg| {
+            if arg.contains(['*', ';', '{', ' ']) { write!(f, " '{arg}'") } else { write!(f, " {arg}") }
+        })
     }
 }
 
@@ -145,6 +147,8 @@ pub(super) struct Packages {
     brew: Vec<&'static str>,
     /// What to know about apt's.
     notes: Vec<Words>,
+    /// Whether apt has to know packages, even where it installs none.
+    pub(super) lists: bool,
 }
 
 impl Packages {
@@ -157,7 +161,7 @@ impl Packages {
     }
 
     fn plan(&self, machine: Machine) -> Result<Option<InstallPlan>, LabError> {
-        if self.titles.is_empty() {
+        if self.titles.is_empty() && !self.lists {
             return Ok(None);
         }
         match machine.manager {
@@ -182,9 +186,11 @@ impl Packages {
         if !machine.lists {
             steps.push(step(&["apt-get", "update"]));
         }
-        let mut install = vec!["apt-get", "install", "-y", "--no-install-recommends"];
-        install.extend(self.apt.iter().flat_map(|packages| packages.split(' ')));
-        steps.push(step(&install));
+        if !self.apt.is_empty() {
+            let mut install = vec!["apt-get", "install", "-y", "--no-install-recommends"];
+            install.extend(self.apt.iter().flat_map(|packages| packages.split(' ')));
+            steps.push(step(&install));
+        }
         InstallPlan { steps, notes: self.notes.clone() }
     }
 

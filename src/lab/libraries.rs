@@ -10,7 +10,10 @@ use std::{
 use etcetera::BaseStrategy as _;
 use serde::Serialize;
 
-use super::install::{InstallPlan, Packages, Step};
+use super::{
+    install::{InstallPlan, Packages, Step},
+    jars,
+};
 use crate::{
     lesson::{Language, Libraries},
     process::{LabError, programs::Search},
@@ -94,12 +97,13 @@ impl Installed {
                 directory.join("bin/python3").exists() && has_python(&directory.join("lib"), library)
             }
             Language::Node => search.has("node") && has_node(&directory, library),
+            Language::Java => jars::runs_source(search) && jars::has(&directory, library),
         }
     }
 
     /// Lets a program find these, and none of the user's own in their place.
     pub(super) fn offer(&self, libraries: &Libraries, program: &mut Command) {
-        for language in libraries.keys() {
+        for (language, all) in libraries {
             let Some(directory) = self.directory(*language) else { continue };
             match language {
                 Language::Python => {
@@ -112,6 +116,10 @@ impl Installed {
                 }
                 Language::Node => {
                     program.env("NODE_PATH", directory.join("node_modules")).env_remove("NODE_OPTIONS");
+                }
+                Language::Java => {
+                    program.env("CLASSPATH", jars::class_path(&directory, all));
+                    program.env("JDK_JAVA_OPTIONS", jars::JVM).env_remove("JAVA_TOOL_OPTIONS");
                 }
             }
         }
@@ -147,6 +155,18 @@ impl Installed {
                     let install = ["install", "--prefix", &at, "--ignore-scripts", "--no-audit", "--no-fund"];
                     let named = of_language.map(|(name, version)| format!("{name}@{version}"));
                     steps.push(Step::new("npm", &install).with(named));
+                }
+                Language::Java => {
+                    if !jars::runs_source(search) {
+                        packages.need("a JDK 11 or newer", "default-jdk-headless", "openjdk");
+                    }
+                    for library in missing.0.iter().filter(|library| library.language == language) {
+                        if jars::has(&directory, library) {
+                            continue;
+                        }
+                        steps.extend(jars::steps(&directory, library, search)?);
+                        packages.lists = true;
+                    }
                 }
             }
         }

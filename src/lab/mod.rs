@@ -10,6 +10,7 @@
 pub(crate) mod clock_check;
 pub mod doctor;
 pub mod install;
+mod jars;
 pub mod libraries;
 pub mod report_zh;
 pub(crate) mod timekeeping;

@@ -68,6 +68,7 @@ const ORDER: &[&str] = &[
     "node-redlock",
     "redis-semaphore",
     "kazoo-lock",
+    "curator-lock",
     "which-lock",
 ];
 

@@ -224,6 +224,8 @@ pub enum Language {
     Python,
     /// Packages of npm.
     Node,
+    /// Jars, from Debian's packages.
+    Java,
 }
 
 impl Language {
@@ -231,6 +233,7 @@ impl Language {
         match self {
             Self::Python => "Python",
             Self::Node => "Node",
+            Self::Java => "Java",
         }
     }
 
@@ -239,6 +242,7 @@ impl Language {
         match self {
             Self::Python => "python",
             Self::Node => "node",
+            Self::Java => "java",
         }
     }
 }

@@ -108,6 +108,11 @@ pub enum LabError {
     NoPackageManager { missing: String },
     #[error("there is no home directory (HOME is not set), so Lockstep has no directory for libraries")]
     NoHome,
+    #[error(
+        "Lockstep cannot install {jar} here: it takes jars from Debian's packages, with apt-get and dpkg-deb. \
+         Put it and the jars that it needs into {}", directory.display()
+    )]
+    NoJars { jar: String, directory: PathBuf },
     #[error("`{command}` failed ({how}). Its own messages are above; once they are mended, run it again")]
     Install { command: String, how: String },
 }

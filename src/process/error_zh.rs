@@ -62,6 +62,10 @@ impl LabError {
                 "这台机器上没有 apt-get，也没有 brew，Lockstep 无法代为安装。请手动安装：{missing}，然后再运行 `lockstep doctor`"
             ),
             Self::NoHome => "没有主目录（HOME 没有设置），Lockstep 没有地方安装库".to_owned(),
+            Self::NoJars { jar, directory } => format!(
+                "Lockstep 在这里装不了 {jar}：它的 jar 来自 Debian 软件包，需要 apt-get 和 dpkg-deb。请把它和它依赖的 jar 放进 {}",
+                directory.display()
+            ),
             Self::Install { command, how } => {
                 format!("`{command}` 失败（{how}）。它自己的报错在上面，解决后请重新运行")
             }

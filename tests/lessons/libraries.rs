@@ -40,6 +40,14 @@ fn doctor_names_the_libraries_and_installs_nothing_unasked() {
         "into a directory of ours: {}",
         asked.err
     );
+    let asked = place.run(&["doctor", "--install", "--with", "java"]);
+    assert_eq!(asked.code, Some(3), "nobody is there to say yes: {}", asked.err);
+    let step = asked.err.lines().find(|line| line.contains("apt-get download")).unwrap_or_default();
+    assert!(
+        step.starts_with(&format!("env -C {home}")) && step.contains(" 'libcurator-recipes-java=5.4.0-*'"),
+        "into a directory of ours: {}",
+        asked.err
+    );
     assert!(!place.path().join(".local/share/lockstep/libraries").exists());
 }
 
@@ -77,7 +85,7 @@ fn moves(place: &Place, lesson: &str) -> Vec<(String, Vec<(u64, String)>)> {
 }
 
 #[test]
-#[ignore = "needs the lessons' libraries: lockstep doctor --install --with python --with node"]
+#[ignore = "needs the lessons' libraries: lockstep doctor --install --with python --with node --with java"]
 fn a_library_makes_the_same_moves_each_time() {
     let place = Place::new();
     for loaded in Library::carried().lessons.iter().filter(|loaded| !loaded.lesson.libraries.is_empty()) {

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, fmt::Display};
 
 use super::connection::{Asked, Unanswered};
 use crate::{
-    log::{Command, Product, Reply},
+    log::{Command, Product, Reply, product::zookeeper::Call},
     server::{
         redis::frames::{self, LONGEST_ANSWER, Scan, Unreadable},
         zookeeper::jute,
@@ -88,7 +88,8 @@ impl Dialect {
                 let Some(end) = jute::end(bytes, LONGEST_REQUEST).map_err(told)? else { return Ok(None) };
                 let number = if *asked { Some(jute::request(&bytes[4..end]).map_err(told)?) } else { None };
                 *asked = true;
-                let command = number.as_ref().and_then(|number| number.call.clone()).map(|mut call| {
+                let call = number.as_ref().and_then(|number| number.call.clone());
+                let command = call.filter(|call| !is_about_ensemble(call)).map(|mut call| {
                     call.texts_mut().into_iter().for_each(shorten);
                     Command::Zookeeper(call)
                 });
@@ -167,6 +168,11 @@ fn redis(words: Vec<String>) -> Result<Option<Asked>, Unreadable> {
     let calls = SCRIPTS.contains(&name.as_str());
     let command = (!passes).then(|| shown(words));
     Ok(Some(Asked { command, number: None, calls, confirmations }))
+}
+
+/// Whether it asks which servers there are: Curator does so whenever it has connected.
+fn is_about_ensemble(call: &Call) -> bool {
+    matches!(call, Call::Get { path, .. } if path == "/zookeeper/config")
 }
 
 fn shorten(word: &mut String) {
