@@ -96,11 +96,7 @@ mod tests {
     use crate::lesson::Language;
 
     fn curator() -> LibraryVersion {
-        LibraryVersion {
-            language: Language::Java,
-            name: "curator-recipes".into(),
-            version: "5.4.0".into(),
-        }
+        LibraryVersion { language: Language::Java, name: "curator-recipes".into(), version: "5.4.0".into() }
     }
 
     #[test]

@@ -95,7 +95,6 @@ fn by_default_a_failure_stands_above_its_own_fix() {
         "redis-semaphore: no-refresh, refreshed",
         "kazoo-lock: works-on, listens",
         "curator-lock: asks-itself, listens",
-        "curator-lock: sent-again, fenced",
         "etcd-lease: plain-key, lease",
         "which-lock: redis-polling-freeze, mariadb-for-update-freeze",
     ];
