@@ -10,6 +10,7 @@ use std::{
     os::fd::OwnedFd,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use rustix::io::ioctl_fionread;
@@ -59,6 +60,8 @@ pub(crate) struct Program {
     pub link: Endpoint,
     /// What that server is.
     pub product: Product,
+    /// How long it is waited for until it is at rest, in real time.
+    pub rests_within: Duration,
 }
 
 /// The driver's end of a gate. Dropping it closes the gate and all its connections.
@@ -114,6 +117,7 @@ impl Gate {
             clock: program.clock,
             link: program.link,
             frozen: frozen.subscribe(),
+            rests_within: program.rests_within,
             told: None,
         };
         keeper.shared.lock().tell(Response::Joined { sessions: Vec::new() });

@@ -32,9 +32,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(1);
 /// How long it is looked at so often, and how often then.
 const LOOKS_CLOSELY: Duration = Duration::from_secs(1);
 const LOOK_SELDOM: Duration = Duration::from_millis(20);
-/// After so much real time, nobody waits any longer for a program to come to rest: it computes, or does not read.
-const RESTS_WITHIN: Duration = Duration::from_secs(10);
-/// The same for one that was not waited for any longer before.
+/// How long, in real time, is waited for the rest of a program that did not come to it in time before.
 const BUSY_RESTS_WITHIN: Duration = Duration::from_secs(1);
 const NO_CLOCK: &str = "Lockstep: this program does not take the lesson clock (it is linked statically, perhaps): \
     its own waits pass in real time.";
@@ -49,6 +47,8 @@ pub(super) struct GateTask {
     pub(super) clock: LessonClock,
     pub(super) link: Endpoint,
     pub(super) frozen: watch::Receiver<bool>,
+    /// After so much real time, nobody waits any longer for the program to come to rest: it computes, or does not read.
+    pub(super) rests_within: Duration,
     /// What was told last of the program.
     pub(super) told: Option<Response>,
 }
@@ -203,7 +203,7 @@ impl GateTask {
         let frozen = *self.frozen.borrow();
         let exit = *self.exits.borrow();
         let was_busy = matches!(self.told, Some(Response::Rests { busy: true, .. }));
-        let patience = if was_busy { BUSY_RESTS_WITHIN } else { RESTS_WITHIN };
+        let patience = if was_busy { BUSY_RESTS_WITHIN } else { self.rests_within };
         let late = settling.since.elapsed() > patience;
         let shared = Arc::clone(&self.shared);
         let (mut until, mut ended, mut busy) = (None, None, false);

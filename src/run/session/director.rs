@@ -6,7 +6,7 @@ use tokio::sync::{mpsc::UnboundedSender, watch};
 
 use super::{
     RunError, Update,
-    harness::{Arrived, Harness},
+    harness::{Arrived, Harness, LESSONS_REST_WITHIN},
     recorder::Recorder,
     supervision::{ANSWERS_WITHIN, supervised},
     throttle::Throttle,
@@ -375,8 +375,9 @@ impl Director {
 
     /// Handles what clients report, up to a certain response.
     async fn handle_until(&mut self, last: impl Fn(&Response) -> bool, path: &Path) -> Result<(), RunError> {
+        let rests = if self.scenario.is_attached() { LESSONS_REST_WITHIN } else { ANSWERS_WITHIN };
         loop {
-            let arrived = self.harness.next_within(2 * ANSWERS_WITHIN).await?;
+            let arrived = self.harness.next_within(rests + ANSWERS_WITHIN).await?;
             let over = matches!(&arrived, Arrived::Response(_, response) if last(response));
             self.handle(arrived, path)?;
             if over {

@@ -22,7 +22,10 @@ use crate::{
     },
     clock::{LessonClock, Slot},
     lab::{Lab, LabError, LabOptions, Link, LinkAddress, LinkState, Process, ProcessProblem, StartedProgram},
-    lesson::{Millis, Scenario, plan::Exec},
+    lesson::{
+        Millis, Scenario,
+        plan::{Exec, Origin},
+    },
     log::{ActorId, FILES, LinkId, Product, ServerInfo, ServerState},
     program::actor_id,
 };
@@ -33,6 +36,11 @@ pub(crate) const SESSION_TIMEOUT_MS: u64 = 10_000;
 
 /// How long a client may take to connect all its actors, in real time: a crowd's sessions are many.
 const JOINS_WITHIN: Duration = Duration::from_secs(60);
+
+/// How long a program of the user's may take to come to rest, in real time: it may be one that computes without end.
+const USERS_REST_WITHIN: Duration = Duration::from_secs(10);
+/// The same for a lesson's, which is known to come to rest, on the busiest machine: a story that goes on without it fails.
+pub(crate) const LESSONS_REST_WITHIN: Duration = Duration::from_secs(60);
 
 pub(crate) struct Client {
     pub(crate) name: String,
@@ -485,6 +493,10 @@ impl Attached<'_> {
             server: server.to_owned(),
             link,
             product,
+            rests_within: match exec.origin {
+                Origin::User => USERS_REST_WITHIN,
+                Origin::Lesson(_) | Origin::Carried => LESSONS_REST_WITHIN,
+            },
         };
         let gate = Gate::open(listener, program, tell).map_err(failed)?;
         tokio::spawn(async move {
