@@ -110,7 +110,9 @@ impl Mistake {
         name: &str,
         known: impl IntoIterator<Item = &'a str>,
     ) -> Self {
-        let known: Vec<&str> = known.into_iter().collect();
+        let mut known: Vec<&str> = known.into_iter().collect();
+        let mut seen = BTreeSet::new();
+        known.retain(|name| seen.insert(*name));
         let what = what.into();
         let mistake = Self::new(path, both!("unknown {what} `{name}`", "没有名为 `{name}` 的{what}", what));
         match (nearest(name, known.iter().copied(), ALIKE), shorten(&known)) {

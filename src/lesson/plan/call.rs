@@ -50,6 +50,11 @@ impl Form {
 }
 
 impl PlannedCall {
+    /// Everything that it is about.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &Template> {
+        self.operands.iter()
+    }
+
     pub(crate) fn parse(
         product: Product,
         text: &str,

@@ -134,6 +134,7 @@ const ARGUMENTS: &[(&str, usize, &[&str])] = &[
     ("deleted_by_another", 1, &["key"]),
     ("renewed_by_another", 1, &["key"]),
     ("herd", 0, &[]),
+    ("waited", 1, &["who", "lock"]),
 ];
 
 impl Vocabulary<'_> {
@@ -146,11 +147,22 @@ impl Vocabulary<'_> {
             };
             let (given, most) = (call.arguments.len(), kinds.len());
             if !(*least..=most).contains(&given) {
-                let message = both!(
-                    "`{name}()` takes {least} to {most} arguments, and here are {given}",
-                    "`{name}()` 要 {least} 到 {most} 个参数，这里有 {given} 个"
+                let (en, zh) = match (*least, most) {
+                    (_, 0) => ("no argument".to_owned(), "不带参数".to_owned()),
+                    (1, 1) => ("1 argument".to_owned(), "要 1 个参数".to_owned()),
+                    _ => (format!("{least} to {most} arguments"), format!("要 {least} 到 {most} 个参数")),
+                };
+                let message = Text::new(
+                    format!(
+                        "`{name}()` takes {en}, and here {} {given}",
+                        if given == 1 { "is" } else { "are" }
+                    ),
+                    format!("`{name}()` {zh}，这里有 {given} 个"),
                 );
-                return Err(Mistake::new(path, message));
+                let kinds =
+                    kinds.iter().map(|kind| kind.to_ascii_uppercase()).collect::<Vec<_>>().join("', '");
+                let form = if most == 0 { format!("{name}()") } else { format!("{name}('{kinds}')") };
+                return Err(Mistake::new(path, message).help(both!("write `{form}`", "请写 `{form}`")));
             }
             self.can_answer(name, call.arguments.first().and_then(Option::as_deref), path)?;
             for (argument, kind) in call.arguments.iter().zip(*kinds) {

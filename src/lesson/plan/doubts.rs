@@ -9,7 +9,7 @@ use super::{
         invariant::Never,
         model::Claim,
     },
-    Condition, PlannedVerb, Scenario,
+    Act, Condition, PlannedVerb, RightPlan, Scenario, keys,
 };
 use crate::{
     log::Product,
@@ -136,8 +136,19 @@ pub(crate) fn doubt(source: &str, answer: impl Fn(&str) -> Option<Answer>) -> Op
     }
     let equal = matches!(operator, "==" | "!=");
     let value = literal(right)?;
+    if let Some(doubt) = of_attribute(left, operator, &value, right) {
+        return Some(doubt);
+    }
     if let Some(kind) = answer(left) {
         return of_answer(left, kind, equal, &value, right);
+    }
+    if let Some((whole, part)) = left.rsplit_once('.')
+        && matches!(answer(whole), Some(Answer::Number | Answer::Text | Answer::Ok))
+    {
+        return Some((
+            both!("what `{whole}` answers has no `.{part}`", "`{whole}` 的回复没有 `.{part}`"),
+            both!("ask for the answer itself: `{whole}`", "请直接用回复：`{whole}`"),
+        ));
     }
     let mentions = Mentions::of(left);
     let [call] = &mentions.calls[..] else { return None };
@@ -147,6 +158,13 @@ pub(crate) fn doubt(source: &str, answer: impl Fn(&str) -> Option<Answer>) -> Op
     }
     let counts = COUNTING.contains(&function);
     match value {
+        Literal::Number(number @ 1..100) if matches!(function, "at" | "waited") => Some((
+            both!(
+                "`{left}` counts in milliseconds: {number} are hardly meant",
+                "`{left}` 以毫秒计，{number} 毫秒多半不是本意"
+            ),
+            both!("write `{left} {operator} {number}000`", "请写 `{left} {operator} {number}000`"),
+        )),
         Literal::Number(number) if counts => {
             let same = match operator {
                 "<" | ">=" => number <= 0,
@@ -160,10 +178,21 @@ pub(crate) fn doubt(source: &str, answer: impl Fn(&str) -> Option<Answer>) -> Op
                 )
             })
         }
-        Literal::Text(_) | Literal::Flag if counts => Some((
+        Literal::Text(_) | Literal::Flag if counts || function == "pttl" => Some((
             both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}"),
             both!("such as `{left} == 1`", "例如 `{left} == 1`"),
         )),
+        Literal::Number(_) | Literal::Text(_) | Literal::Flag
+            if matches!(function, "replies" | "children") =>
+        {
+            Some((
+                both!("`{left}` is a list, and never {right}", "`{left}` 是列表，不会是 {right}"),
+                both!(
+                    "such as `{left}|length == 1`, `{left}[0] == 'OK'`, or `'OK' in {left}`",
+                    "例如 `{left}|length == 1`、`{left}[0] == 'OK'`，或者 `'OK' in {left}`"
+                ),
+            ))
+        }
         Literal::Number(_) if function == "value" => Some((
             both!(
                 "`{left}` is a text or `none`, never the number {right}",
@@ -177,6 +206,54 @@ pub(crate) fn doubt(source: &str, answer: impl Fn(&str) -> Option<Answer>) -> Op
         )),
         _ => None,
     }
+}
+
+/// What stands behind a dot and is never what it is compared with.
+fn of_attribute(left: &str, operator: &str, value: &Literal<'_>, right: &str) -> Option<Doubt> {
+    let plain = !left.contains([' ', '|', '(']);
+    if plain && left.ends_with(".crashed") && !matches!(value, Literal::Flag) {
+        return Some((
+            both!(
+                "`{left}` is `true` or `false`, never {right}",
+                "`{left}` 是 `true` 或 `false`，不会是 {right}"
+            ),
+            both!("write `{left}` or `not {left}`", "请写 `{left}` 或 `not {left}`"),
+        ));
+    }
+    let of_hash = left.starts_with("value(") && !left.contains('|');
+    let field = left.split_once(").hash").map(|(_, field)| field).filter(|_| of_hash)?;
+    match value {
+        Literal::Number(number) if field.starts_with(['.', '[']) => Some((
+            both!(
+                "`{left}` is a text or `none`, never the number {number}",
+                "`{left}` 是文字或 `none`，不会是数字 {number}"
+            ),
+            both!("write `{left}|int {operator} {number}`", "请写 `{left}|int {operator} {number}`"),
+        )),
+        _ => None,
+    }
+}
+
+/// A count of holders that no run can have: there are only so many actors.
+fn of_holders(source: &str, actors: usize) -> Option<Doubt> {
+    let (left, operator, right) = split_comparison(source)?;
+    let is_count = left.starts_with("holders(") && left.ends_with(')') && left.matches('(').count() == 1;
+    let Literal::Number(number) = literal(right)? else { return None };
+    let most = i64::try_from(actors).ok()?;
+    let never = match operator {
+        "==" | ">=" => number > most,
+        ">" => number >= most,
+        _ => false,
+    };
+    (is_count && never).then(|| {
+        (
+            both!(
+                "`{left}` is {most} at most: so many actors are there",
+                "`{left}` 最多是 {most}：一共只有这么多参与者"
+            ),
+            both!("such as `{left} == 1`", "例如 `{left} == 1`"),
+        )
+    })
 }
 
 /// A role that servers of this product never have.
@@ -250,14 +327,15 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     if let Some(doubt) = scenario.actors.iter().find_map(|plan| plan.program.doubts.first()) {
         return Err(doubt.clone());
     }
+    check_story(scenario)?;
     let root = Path::root();
     let variant = scenario.variant();
     let at = root.key("variants").key(&scenario.variant);
     for (n, claim) in variant.claims.iter().enumerate() {
         let at = at.key("claims").index(n);
         match claim {
-            Claim::Bare(source) => check_expression(scenario, source, &at)?,
-            Claim::That { that, .. } => check_expression(scenario, that, &at.key("that"))?,
+            Claim::Bare(source) => check_observed(scenario, source, &at)?,
+            Claim::That { that, .. } => check_observed(scenario, that, &at.key("that"))?,
             Claim::Overlap { .. } | Claim::Exclusive { .. } => check_lock(scenario, n, &at)?,
         }
     }
@@ -292,8 +370,49 @@ fn check_lock(scenario: &Scenario, n: usize, at: &Path) -> Result<(), Mistake> {
     }
 }
 
+/// What the story waits for, and what decides its questions.
+fn check_story(scenario: &Scenario) -> Result<(), Mistake> {
+    for line in &scenario.story {
+        match &line.act {
+            Act::Await(until) => {
+                check_observed(scenario, until.that.source(), &line.path.key("await").key("that"))?;
+            }
+            Act::Ask(ask) => {
+                for (n, choice) in ask.choices.iter().enumerate() {
+                    if let RightPlan::When(right) = &choice.right {
+                        let at = line.path.key("ask").key("choices").index(n).key("right");
+                        check_comparison(scenario, right.source(), &at)?;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// What has to come true at some time.
+fn check_observed(scenario: &Scenario, source: &str, at: &Path) -> Result<(), Mistake> {
+    check_expression(scenario, source, at)?;
+    let outside = scenario.actors.iter().any(|plan| plan.program.outside);
+    match of_holders(source, scenario.actors.len()).filter(|_| !outside) {
+        Some((message, help)) => Err(Mistake::new(at, message).help(help)),
+        None => Ok(()),
+    }
+}
+
 fn check_expression(scenario: &Scenario, source: &str, at: &Path) -> Result<(), Mistake> {
     let mentions = Mentions::of(source);
+    if let Some(call) =
+        mentions.calls_of("before").find(|call| matches!(&call.arguments[..], [Some(a), Some(b)] if a == b))
+    {
+        let name = call.arguments[0].clone().unwrap_or_default();
+        let message = both!("`{name}` is never before itself", "`{name}` 不会先于它自己");
+        return Err(Mistake::new(at, message).help(both!(
+            "name two moves: `before('A.release', 'B.acquire')`",
+            "请写两个操作：`before('A.release', 'B.acquire')`"
+        )));
+    }
     let is_figure = |path: &Vec<String>| {
         scenario.scope.get(&path[0]).is_some()
             || matches!(path[0].as_str(), "true" | "false" | "none" | "and" | "or" | "not")
@@ -307,6 +426,23 @@ fn check_expression(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
             "ask for what is to be observed, such as `A.release == 1` or `sold == 10`",
             "请写要观察到的事，例如 `A.release == 1` 或 `sold == 10`"
         )));
+    }
+    check_comparison(scenario, source, at)
+}
+
+fn check_comparison(scenario: &Scenario, source: &str, at: &Path) -> Result<(), Mistake> {
+    keys::check(scenario, source, at)?;
+    if let Some((left, operator, right)) = split_comparison(source)
+        && scenario.actors.iter().any(|plan| plan.program.counters.contains(left))
+        && let Some(Literal::Text(text)) = literal(right)
+    {
+        let message = both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}");
+        let help = if text.parse::<i64>().is_ok() {
+            both!("without quotes: `{left} {operator} {text}`", "去掉引号：`{left} {operator} {text}`")
+        } else {
+            both!("such as `{left} == 1`", "例如 `{left} == 1`")
+        };
+        return Err(Mistake::new(at, message).help(help));
     }
     let answer = |name: &str| {
         let (who, label) = name.rsplit_once('.')?;

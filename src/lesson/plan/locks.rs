@@ -1,9 +1,11 @@
 //! What a lesson's locks are: their titles, and how many may hold one.
 
+use std::collections::BTreeSet;
+
 use super::{
     super::{
         Lesson,
-        error::{Mistake, Path},
+        error::{ALIKE, Mistake, Path, did_you_mean, nearest},
         expr::Template,
         model::Params,
     },
@@ -173,4 +175,66 @@ impl LockSentences {
             ),
         }
     }
+}
+
+/// Checks that a lock which is dropped or waited for is one that somebody holds: a name nearly like that of another lock is
+/// misspelt.
+pub(crate) fn check_dropped(scenario: &Scenario) -> Result<(), Mistake> {
+    let programs = || scenario.actors.iter().map(|plan| &plan.program);
+    if programs().any(|program| program.outside) {
+        return Ok(());
+    }
+    let held: BTreeSet<String> = programs()
+        .flat_map(|program| &program.instructions)
+        .filter_map(|instruction| match instruction {
+            Instruction::Believe { lock, belief } if belief.holds() => Some(lock.pattern()),
+            _ => None,
+        })
+        .collect();
+    for program in programs() {
+        let own = |wanted: fn(Belief) -> bool| {
+            let locks = program.instructions.iter().filter_map(move |instruction| match instruction {
+                Instruction::Believe { lock, belief } if wanted(*belief) => Some(lock.pattern()),
+                _ => None,
+            });
+            locks.collect::<BTreeSet<String>>()
+        };
+        let dropped = own(|belief| belief == Belief::Nothing);
+        let mut never_dropped = own(Belief::holds);
+        never_dropped
+            .retain(|held| !dropped.iter().any(|name| stands_for(name, held) || stands_for(held, name)));
+        let own = own(Belief::holds);
+        for (at, path) in &program.believes {
+            let Some(Instruction::Believe { lock, belief: belief @ (Belief::Waiting | Belief::Nothing) }) =
+                program.instructions.get(*at)
+            else {
+                continue;
+            };
+            let name = lock.pattern();
+            let is_in = |locks: &BTreeSet<String>| {
+                locks.iter().any(|held| stands_for(held, &name) || stands_for(&name, held))
+            };
+            if is_in(&own) {
+                continue;
+            }
+            if *belief == Belief::Nothing
+                && let Some(near) = nearest(&name, never_dropped.iter().map(String::as_str), 0.9)
+            {
+                let message = both!(
+                    "this program holds `{near}` and drops `{lock}`",
+                    "这个程序持有的是 `{near}`，放弃的却是 `{lock}`"
+                );
+                return Err(Mistake::new(path, message)
+                    .help(both!("one lock has one name in both places", "同一把锁两处要用同一个名字")));
+            }
+            if is_in(&held) {
+                continue;
+            }
+            if let Some(near) = nearest(&name, held.iter().map(String::as_str), ALIKE) {
+                let message = both!("nobody ever holds `{lock}`", "从没有谁持有 `{lock}`");
+                return Err(Mistake::new(path, message).help(did_you_mean(near)));
+            }
+        }
+    }
+    Ok(())
 }

@@ -10,13 +10,15 @@ pub(crate) mod compile;
 pub(crate) mod constants;
 pub(crate) mod doubts;
 pub(crate) mod fingerprint;
+pub(crate) mod idle;
 pub(crate) mod invariants;
+pub(crate) mod keys;
 pub mod listing;
 pub(crate) mod locks;
-pub mod newer;
 pub(crate) mod notes;
 pub(crate) mod program;
 pub(crate) mod question;
+pub mod redis_versions;
 pub(crate) mod references;
 pub(crate) mod releases;
 pub(crate) mod scripts;
@@ -162,6 +164,8 @@ impl Loaded {
                 .and_then(|()| super::table::check(&self.lesson, &scenarios))
                 .and_then(|()| unused::check(self))
                 .and_then(|()| scenarios.iter().try_for_each(doubts::check))
+                .and_then(|()| scenarios.iter().try_for_each(idle::check))
+                .and_then(|()| scenarios.iter().try_for_each(locks::check_dropped))
                 .map_err(|mistake| self.source.place(&mistake))?;
             self.check_kata()?;
             Ok(scenarios)
@@ -534,6 +538,21 @@ fn check_replacements(
         None => Ok(()),
         Some(target) => {
             let path = at.key("replace").key(target);
+            if let Some((client, label)) = target.rsplit_once('.')
+                && let Some(program) = variant
+                    .clients
+                    .as_ref()
+                    .unwrap_or(&loaded.lesson.clients)
+                    .get(client)
+                    .and_then(|client| client.runs.as_ref())
+            {
+                let message = both!(
+                    "`{client}` is a client, and `replace` names a program's operation",
+                    "`{client}` 是客户端，而 `replace` 要写程序的操作"
+                );
+                return Err(Mistake::new(&path, message)
+                    .help(both!("write `{program}.{label}`", "请写 `{program}.{label}`")));
+            }
             Err(Mistake::unknown(&path, both!("operation", "操作"), target, known.iter().map(String::as_str)))
         }
     }

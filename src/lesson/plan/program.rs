@@ -120,6 +120,8 @@ pub struct Program {
     pub counters: BTreeSet<String>,
     /// The locks that it may have beliefs about. What of a name is known only when it runs is [`ANY`] text.
     pub locks: BTreeSet<String>,
+    /// Which instructions are beliefs that the author wrote, and where.
+    pub believes: Vec<(usize, Path)>,
     /// Whether it subscribes to channels, or waits for what becomes of its session.
     pub listens: bool,
     /// Whether it locks files.

@@ -224,6 +224,18 @@ impl Roster<'_> {
                 .help(both!("write CLIENT->SERVER: A->redis", "请写成 客户端->服务器：A->redis"))
         })?;
         let lab = self.lab;
+        if !self.clients.iter().any(|client| client.name == link.from)
+            && self.clients.iter().any(|client| client.name == link.to)
+        {
+            let server = lab.server_named(&link.from).unwrap_or(lab.servers()[0]);
+            let client = &link.to;
+            let message =
+                both!("`{name}`: a link goes from a client to a server", "`{name}`：链路从客户端指向服务器");
+            return Err(Mistake::new(path, message).help(both!(
+                "write `{client}->{server}`; `way: replies` of a `hold` keeps only what comes back",
+                "请写 `{client}->{server}`；`hold` 的 `way: replies` 只扣住返回的内容"
+            )));
+        }
         // Servers have links to each other where the lab lays them.
         if self.is_server(&link.from) {
             link.from = self.server(&link.from, path)?;
@@ -300,8 +312,9 @@ impl Roster<'_> {
         parse: fn(&str) -> Result<i64, Text>,
     ) -> Result<i64, Mistake> {
         let millis = match duration {
-            Param::Number(millis) => parse(&millis.to_string()),
+            Param::Number(millis) => unit_is_written(&millis.to_string()).and_then(|millis| parse(&millis)),
             Param::Flag(flag) => Err(both!("`{flag}` is not a duration", "`{flag}` 不是时长")),
+            Param::Word(word) if !word.contains("${") => unit_is_written(word).and_then(|word| parse(&word)),
             Param::Word(word) => Template::parse(word)
                 .and_then(|template| Ok(template.render(&Scope::new(values(self.params)).value())?))
                 .and_then(|text| parse(&text)),
@@ -337,6 +350,17 @@ impl Roster<'_> {
             // One with parameters is looked at when it is known.
             _ => Ok(duration),
         }
+    }
+}
+
+/// A duration as it is written, which may have a sign. A small number is hardly meant to be milliseconds.
+fn unit_is_written(word: &str) -> Result<String, Text> {
+    match word.trim().trim_start_matches(['-', '+']).parse::<i64>() {
+        Ok(1..100) => Err(both!(
+            "`{word}` without a unit is {word} ms; write {word}s or {word}ms",
+            "`{word}` 没有单位，就是 {word} 毫秒；请写 {word}s 或 {word}ms"
+        )),
+        _ => Ok(word.to_owned()),
     }
 }
 

@@ -16,13 +16,13 @@ use super::{
     scripts,
 };
 
-/// What nobody runs has no parameters and no servers of its own.
-struct Nowhere {
+/// What steps that nobody runs are compiled with: no parameters, and no servers of their own.
+struct EmptyContext {
     params: Params,
     replace: IndexMap<String, Operation>,
 }
 
-impl Nowhere {
+impl EmptyContext {
     fn new() -> Self {
         Self { params: Params::new(), replace: IndexMap::new() }
     }
@@ -61,8 +61,8 @@ pub fn check_recipes(source: &Source) -> Result<Recipes, LessonError> {
         .scripts
         .iter()
         .try_for_each(|(name, text)| scripts::check(text, &Path::root().key("scripts").key(name)).map(drop));
-    let (nowhere, programs, none) = (Nowhere::new(), IndexMap::new(), IndexMap::new());
-    let compiler = nowhere.compiler(&programs, &none, &recipes);
+    let (context, programs, none) = (EmptyContext::new(), IndexMap::new(), IndexMap::new());
+    let compiler = context.compiler(&programs, &none, &recipes);
     scripts
         .and_then(|()| {
             own.programs.iter().try_for_each(|(name, Recipe { steps, params, .. })| {
@@ -103,8 +103,8 @@ pub(crate) fn check(loaded: &Loaded) -> Result<(), Mistake> {
     for (programs, path) in std::iter::once((&lesson.programs, root.key("programs"))).chain(own) {
         let mut known = lesson.programs.clone();
         known.extend(programs.clone());
-        let nowhere = Nowhere::new();
-        let compiler = nowhere.compiler(&known, &lesson.scripts, &loaded.recipes);
+        let context = EmptyContext::new();
+        let compiler = context.compiler(&known, &lesson.scripts, &loaded.recipes);
         for (name, steps) in programs.iter().filter(|(_, steps)| !run.contains(&std::ptr::from_ref(*steps))) {
             compiler.check_unused(name, (steps, &path.key(name)), params())?;
         }

@@ -1,0 +1,115 @@
+//! Items of a story that do nothing: a thaw of what nobody froze, a move of a client that has crashed. A run tells of some
+//! of them when it comes there, and `check` before.
+
+use std::collections::BTreeSet;
+
+use super::{super::error::Mistake, Act, Scenario};
+use crate::{
+    log::{ActorId, Fault, LinkId},
+    text::{Text, both},
+};
+
+#[derive(Default)]
+struct State {
+    frozen: BTreeSet<String>,
+    killed: BTreeSet<String>,
+    crashed: BTreeSet<String>,
+    /// Links that are cut, or that keep or delay what is sent.
+    disturbed: BTreeSet<LinkId>,
+}
+
+pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
+    let mut state = State::default();
+    for line in &scenario.story {
+        let moved: Vec<ActorId> = match &line.act {
+            Act::Each(moves) | Act::Together(moves) => moves.iter().map(|one| one.actor).collect(),
+            Act::Send(one) => vec![one.actor],
+            Act::Finish(actors) => actors.clone(),
+            _ => Vec::new(),
+        };
+        let client = |actor: &ActorId| &scenario.actors[actor.0 as usize].actor.client;
+        let dead = moved.iter().map(client).find(|client| state.crashed.contains(*client));
+        let mut wrong = dead.map(|client| {
+            (
+                both!("`{client}` has crashed by now and makes no move", "`{client}` 已经崩溃，不会再有操作"),
+                both!(
+                    "move it before its `crash`, or move another client",
+                    "请把操作放在 `crash` 之前，或者换一个客户端"
+                ),
+            )
+        });
+        if let Act::Faults(faults) = &line.act {
+            wrong = wrong.or_else(|| faults.iter().find_map(|fault| state.after(fault)));
+        }
+        if let Some((message, help)) = wrong {
+            return Err(Mistake::new(&line.path, message).help(help));
+        }
+    }
+    Ok(())
+}
+
+impl State {
+    /// Notes a fault, and gives what is wrong where it changes nothing.
+    fn after(&mut self, fault: &Fault) -> Option<(Text, Text)> {
+        match fault {
+            Fault::Crash { client } => {
+                self.frozen.remove(client);
+                (!self.crashed.insert(client.clone())).then(|| {
+                    (
+                        both!("`{client}` has crashed already", "`{client}` 已经崩溃了"),
+                        both!("leave it out, or crash another client", "请去掉它，或者换一个客户端"),
+                    )
+                })
+            }
+            Fault::Freeze { client: name } | Fault::FreezeServer { server: name } => {
+                self.frozen.insert(name.clone());
+                None
+            }
+            Fault::Thaw { client: name } | Fault::ThawServer { server: name } => (!self.frozen.remove(name))
+                .then(|| {
+                    (
+                        both!("`{name}` is not frozen here", "这里 `{name}` 并没有被冻结"),
+                        both!(
+                            "write `- freeze: {name}` somewhere before it",
+                            "请在它前面写 `- freeze: {name}`"
+                        ),
+                    )
+                }),
+            Fault::KillServer { server } | Fault::LosePower { server } => {
+                self.frozen.remove(server);
+                (!self.killed.insert(server.clone())).then(|| {
+                    (
+                        both!("`{server}` is dead already", "`{server}` 已经被杀死了"),
+                        both!(
+                            "write `- restart: {server}` between both",
+                            "请在两者之间写 `- restart: {server}`"
+                        ),
+                    )
+                })
+            }
+            Fault::RestartServer { server } => (!self.killed.remove(server)).then(|| {
+                (
+                    both!("`{server}` is not dead here", "这里 `{server}` 并没有被杀死"),
+                    both!("write `- kill: {server}` somewhere before it", "请在它前面写 `- kill: {server}`"),
+                )
+            }),
+            Fault::Cut { link }
+            | Fault::Drop { link }
+            | Fault::Hold { link, .. }
+            | Fault::Delay { link, .. } => {
+                self.disturbed.insert(link.clone());
+                None
+            }
+            Fault::Release { link } => (!self.disturbed.remove(link)).then(|| {
+                (
+                    both!("nothing is wrong with the link `{link}` here", "这里链路 `{link}` 一切正常"),
+                    both!(
+                        "write `- hold: {link}` or `- cut: {link}` somewhere before it",
+                        "请在它前面写 `- hold: {link}` 或 `- cut: {link}`"
+                    ),
+                )
+            }),
+            _ => None,
+        }
+    }
+}

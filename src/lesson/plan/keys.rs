@@ -1,0 +1,119 @@
+//! Keys that claims ask about. One that no command names, and whose name is nearly that of another, is misspelt.
+
+use std::collections::BTreeSet;
+
+use super::{
+    super::{
+        error::{ALIKE, Mistake, Path, did_you_mean, nearest},
+        expr::{Mentions, Template},
+        has_word,
+    },
+    PlannedVerb, Scenario,
+    program::Instruction,
+};
+use crate::{
+    log::{ANY, stands_for},
+    text::both,
+};
+
+pub(crate) fn check(scenario: &Scenario, source: &str, at: &Path) -> Result<(), Mistake> {
+    let mentions = Mentions::of(source);
+    let asked = [
+        "exists",
+        "value",
+        "pttl",
+        "deleted_by_another",
+        "renewed_by_another",
+        "orphaned",
+        "owner",
+        "children",
+    ]
+    .into_iter()
+    .flat_map(|function| mentions.keys_of(function));
+    let mut asked = asked.map(|(key, _)| key).peekable();
+    if asked.peek().is_none() || scenario.actors.iter().any(|plan| plan.program.outside) {
+        return Ok(());
+    }
+    let Some((words, scripts)) = sent(scenario) else { return Ok(()) };
+    for key in asked {
+        // ZooKeeper numbers a sequential znode: `job-` becomes `job-0000000002`.
+        let numbered = key.trim_end_matches(|c: char| c.is_ascii_digit());
+        let is_word = |word: &String| {
+            word.split_whitespace().any(|word| [key.as_str(), numbered].contains(&word))
+                || (word.contains(ANY) && stands_for(word, &key))
+                || key.strip_prefix(word.as_str()).is_some_and(|rest| rest.starts_with(['/', ':', '-', '.']))
+        };
+        if words.iter().any(is_word) || scripts.iter().any(|script| script.contains(&key)) {
+            continue;
+        }
+        if let Some(near) = nearest(&key, words.iter().map(String::as_str), ALIKE) {
+            let message = both!("no command ever names the key `{key}`", "没有任何命令用到键 `{key}`");
+            return Err(Mistake::new(at, message).help(did_you_mean(near)));
+        }
+    }
+    Ok(())
+}
+
+/// Commands of one key, which is the first word after the name: what follows is no key.
+const OF_ONE_KEY: &str = "
+    GET SET SETNX SETEX PSETEX GETSET INCR DECR INCRBY DECRBY EXPIRE PEXPIRE TTL PTTL HGET HSET HSETNX HDEL HINCRBY LPUSH RPUSH
+    LPOP RPOP LREM SADD SREM SCARD ZADD ZREM ZCARD ZRANGE PUBLISH APPEND STRLEN PERSIST
+";
+
+/// The words that are sent to servers, and the scripts; nothing where a key is known only when it is sent.
+fn sent(scenario: &Scenario) -> Option<(BTreeSet<String>, BTreeSet<&str>)> {
+    let (mut words, mut scripts) = (BTreeSet::new(), BTreeSet::new());
+    let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
+    let operations = instructions.filter_map(|instruction| match instruction {
+        Instruction::Operate(operation) => Some(&operation.verb),
+        _ => None,
+    });
+    let any = ANY.to_string();
+    // What a program or recipe is given: a key there is one of these.
+    let given: Vec<&(String, Template)> = scenario
+        .actors
+        .iter()
+        .flat_map(|plan| &plan.program.instructions)
+        .filter_map(|instruction| match instruction {
+            Instruction::Enter { with, .. } => Some(with),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    words.extend(given.iter().map(|(_, value)| value.pattern()));
+    if words.contains(&any) {
+        return None;
+    }
+    let is_given = |key: &Template| {
+        let names = key.names();
+        !names.is_empty() && names.iter().all(|name| given.iter().any(|(given, _)| given == name))
+    };
+    for verb in scenario.setup.iter().map(|setup| &setup.verb).chain(operations) {
+        let (keys, values): (Vec<&Template>, Vec<&Template>) = match verb {
+            PlannedVerb::Redis(of) => {
+                let name = of[0].pattern().to_ascii_uppercase();
+                let most = if has_word(OF_ONE_KEY, &name) { 2 } else { of.len() };
+                (of[1..most.min(of.len())].iter().collect(), of[most.min(of.len())..].iter().collect())
+            }
+            PlannedVerb::Script { source, keys, args, .. } => {
+                scripts.insert(&**source);
+                (keys.iter().collect(), args.iter().collect())
+            }
+            PlannedVerb::Call(call) => {
+                let words: Vec<&Template> = call.words().collect();
+                let first = words.len().min(1);
+                (words[..first].to_vec(), words[first..].to_vec())
+            }
+            PlannedVerb::Flock { path, .. } => (vec![path], Vec::new()),
+            _ => continue,
+        };
+        for key in keys.into_iter().filter(|key| !is_given(key)) {
+            words.insert(key.pattern());
+        }
+        if words.contains(&any) {
+            return None;
+        }
+        words.extend(values.into_iter().map(Template::pattern).filter(|value| *value != any));
+    }
+    Some((words, scripts))
+}
