@@ -27,7 +27,12 @@ const PARTS: [(&str, Words); 12] = [
 ];
 
 /// What stands at a key, for whoever wrote something of another kind there.
-const EXAMPLES: [&str; 53] = [
+const EXAMPLES: [&str; 58] = [
+    "delay: { link: A->redis, by: 2s }",
+    "fixes: blind",
+    "runs: worker",
+    "count: sold",
+    "exclusive: lock",
     "id: my-lock",
     "track: redis",
     "lab: redis",
