@@ -170,20 +170,20 @@ impl Source {
                 let (place, message, help) = yaml::explain("EOF while", &self.text, place);
                 self.error(place, message, Some(help))
             }
-            Ok(file) => match Shape(schema_for!(T).as_value()).mistake(&file) {
-                Some(mistake) => self.place(&mistake),
-                None => {
-                    let line = place.and_then(|(line, _)| self.text.lines().nth(line.checked_sub(1)?));
-                    let tagged = line.is_some_and(|line| line.contains(" !"));
-                    let help = tagged.then(|| {
-                        both!(
-                            "`!` begins a tag in YAML: where it means the contrary, write `not exists('lock')`",
-                            "YAML 里 `!` 是标签的开头：表示“不”请写 `not exists('lock')`"
-                        )
-                    });
-                    self.error(place, both!("this cannot stand here", "这里不能这样写"), help)
+            Ok(file) => {
+                if let Some(mistake) = Shape(schema_for!(T).as_value()).mistake(&file) {
+                    return self.place(&mistake);
                 }
-            },
+                let line = place.and_then(|(line, _)| self.text.lines().nth(line.checked_sub(1)?));
+                let tagged = line.is_some_and(|line| line.contains(" !"));
+                let help = tagged.then(|| {
+                    both!(
+                        "`!` begins a tag in YAML: where it means the contrary, write `not exists('lock')`",
+                        "YAML 里 `!` 是标签的开头：表示“不”请写 `not exists('lock')`"
+                    )
+                });
+                self.error(place, both!("this cannot stand here", "这里不能这样写"), help)
+            }
             Err(error) => {
                 let (place, message, help) = yaml::explain(&error.to_string(), &self.text, place);
                 self.error(place, message, Some(help))

@@ -1,5 +1,7 @@
 //! From steps to instructions: recipes and repetitions are flattened, names are checked, templates compiled.
 
+mod repeat;
+
 use std::{
     cell::RefCell,
     collections::{BTreeSet, HashMap},
@@ -15,7 +17,7 @@ use super::{
         error::{ALIKE, Mistake, Path, did_you_mean, nearest},
         expr::{Expr, Template, split_words},
         kata::Hole,
-        model::{Count, Param, Params, Recipe, Recipes},
+        model::{Param, Params, Recipe, Recipes},
         step::{Operation, Step, Take, Verb},
     },
     call::PlannedCall,
@@ -365,60 +367,7 @@ impl Draft<'_> {
                 Ok(())
             }
             Step::Repeat { steps, times, condition, at_most, number } => {
-                let bound = match times {
-                    Some(Count::Number(times)) => times.to_string(),
-                    Some(Count::Template(times)) => times.clone(),
-                    None => at_most.to_string(),
-                };
-                let bound = self.template(&bound, &path.key("times"))?;
-                if let Some((text, from)) = self.constants.text(&bound)
-                    && self.constants.stay(&from)
-                    && text.trim().parse::<u32>().is_err()
-                {
-                    let message =
-                        both!("`{bound}` gives `{text}`, not a count", "`{bound}` 的值是 `{text}`，不是次数");
-                    let help =
-                        both!("give a whole number from 1 on, such as 3", "请给一个从 1 起的整数，例如 3");
-                    self.doubt(&path.key("times"), message, help);
-                }
-                if matches!(times, Some(Count::Number(0))) {
-                    let message = both!("these steps are made 0 times", "这些步骤执行 0 次");
-                    let help =
-                        both!("such as `times: 2`, or leave them out", "例如 `times: 2`，或者去掉它们");
-                    self.doubt(&path.key("times"), message, help);
-                }
-                if let Some(source) = condition {
-                    self.has_value_before(source, steps, &path.key("while"))?;
-                }
-                let condition =
-                    condition.as_ref().map(|source| self.expr(source, &path.key("while"))).transpose()?;
-                if let Some(name) = number {
-                    if BUILTINS.contains(&name.as_str()) {
-                        let message = both!(
-                            "`{name}` is a name that every program has already",
-                            "`{name}` 是每个程序都已有的名字"
-                        );
-                        let help = both!(
-                            "number the rounds with a name of its own: `as: i`",
-                            "请给轮次另起名字：`as: i`"
-                        );
-                        self.doubt(&path.key("as"), message, help);
-                    }
-                    self.known.insert(name.clone());
-                    self.constants.changes(name);
-                    self.number(name, "0", path)?;
-                }
-                self.push(Instruction::RepeatBegin { bound });
-                let next = self.here();
-                self.push(Instruction::Stop);
-                if let Some(name) = number {
-                    self.number(name, &format!("{name} + 1"), path)?;
-                }
-                self.steps(steps, &path.key("repeat"))?;
-                self.push(Instruction::Jump { to: next });
-                let exit = self.here();
-                self.program.instructions[next] = Instruction::RepeatNext { condition, exit };
-                Ok(())
+                self.repeat(steps, times.as_ref(), condition.as_deref(), *at_most, number.as_deref(), path)
             }
             Step::Use { program, with } => self.use_program(program, with, path),
             Step::Stop => {
@@ -426,32 +375,6 @@ impl Draft<'_> {
                 Ok(())
             }
         }
-    }
-
-    /// The condition of a repetition is looked at before each round: what only the steps inside answer has no value before
-    /// the first.
-    fn has_value_before(&self, source: &str, steps: &[Step], path: &Path) -> Result<(), Mistake> {
-        let mut inside = BTreeSet::new();
-        super::labels_of(steps, "", &mut inside);
-        let names = Expr::parse(source).map(|expr| expr.names()).unwrap_or_default();
-        let early = |name: &&String| !self.known.contains(*name) && inside.contains(&format!(".{name}"));
-        let Some(name) = names.iter().find(early) else { return Ok(()) };
-        let message = both!(
-            "`{name}` has no value yet before the first round, where this is asked for the first time",
-            "第一轮开始前就要判断这个条件，那时 `{name}` 还没有值"
-        );
-        Err(Mistake::new(path, message).help(both!(
-            "write `- let: {{ last: 1 }}` before the repetition and `- let: {{ last: {name} }}` inside it, and ask for `last`; or \
-             give the operation an `until:`",
-            "请在循环前写 `- let: {{ last: 1 }}`，在循环里写 `- let: {{ last: {name} }}`，条件里用 `last`；或者给这个操作写 `until:`"
-        )))
-    }
-
-    /// Gives the number of a round another value.
-    fn number(&mut self, name: &str, value: &str, path: &Path) -> Result<(), Mistake> {
-        let value = self.expr(value, &path.key("as"))?;
-        self.push(Instruction::Set { name: name.to_owned(), value });
-        Ok(())
     }
 
     fn use_program(

@@ -1,0 +1,114 @@
+//! Repetitions: how often, while what, and the number of a round.
+
+use std::collections::BTreeSet;
+
+use super::{
+    super::{
+        super::{
+            error::{Mistake, Path},
+            expr::{Expr, Template},
+            model::Count,
+            step::Step,
+        },
+        labels_of,
+        program::{BUILTINS, Instruction},
+    },
+    Draft,
+};
+use crate::text::both;
+
+impl Draft<'_> {
+    pub(super) fn repeat(
+        &mut self,
+        steps: &[Step],
+        times: Option<&Count>,
+        condition: Option<&str>,
+        at_most: u32,
+        number: Option<&str>,
+        path: &Path,
+    ) -> Result<(), Mistake> {
+        let bound = match times {
+            Some(Count::Number(times)) => times.to_string(),
+            Some(Count::Template(times)) => times.clone(),
+            None => at_most.to_string(),
+        };
+        let bound = self.template(&bound, &path.key("times"))?;
+        self.doubt_count(times, &bound, path);
+        if let Some(source) = condition {
+            self.has_value_before(source, steps, &path.key("while"))?;
+        }
+        let condition = condition.map(|source| self.expr(source, &path.key("while"))).transpose()?;
+        if let Some(name) = number {
+            self.doubt_number(name, path);
+            self.known.insert(name.to_owned());
+            self.constants.changes(name);
+            self.number(name, "0", path)?;
+        }
+        self.push(Instruction::RepeatBegin { bound });
+        let next = self.here();
+        self.push(Instruction::Stop);
+        if let Some(name) = number {
+            self.number(name, &format!("{name} + 1"), path)?;
+        }
+        self.steps(steps, &path.key("repeat"))?;
+        self.push(Instruction::Jump { to: next });
+        let exit = self.here();
+        self.program.instructions[next] = Instruction::RepeatNext { condition, exit };
+        Ok(())
+    }
+
+    /// A repetition that does nothing, or whose count is none.
+    fn doubt_count(&mut self, times: Option<&Count>, bound: &Template, path: &Path) {
+        if let Some((text, from)) = self.constants.text(bound)
+            && self.constants.stay(&from)
+            && text.trim().parse::<u32>().is_err()
+        {
+            let message =
+                both!("`{bound}` gives `{text}`, not a count", "`{bound}` 的值是 `{text}`，不是次数");
+            let help = both!("give a whole number from 1 on, such as 3", "请给一个从 1 起的整数，例如 3");
+            self.doubt(&path.key("times"), message, help);
+        }
+        if matches!(times, Some(Count::Number(0))) {
+            let message = both!("these steps are made 0 times", "这些步骤执行 0 次");
+            let help = both!("such as `times: 2`, or leave them out", "例如 `times: 2`，或者去掉它们");
+            self.doubt(&path.key("times"), message, help);
+        }
+    }
+
+    /// A number of rounds whose name every program has already.
+    fn doubt_number(&mut self, name: &str, path: &Path) {
+        if BUILTINS.contains(&name) {
+            let message =
+                both!("`{name}` is a name that every program has already", "`{name}` 是每个程序都已有的名字");
+            let help =
+                both!("number the rounds with a name of its own: `as: i`", "请给轮次另起名字：`as: i`");
+            self.doubt(&path.key("as"), message, help);
+        }
+    }
+
+    /// The condition of a repetition is looked at before each round: what only the steps inside answer has no value before
+    /// the first.
+    fn has_value_before(&self, source: &str, steps: &[Step], path: &Path) -> Result<(), Mistake> {
+        let mut inside = BTreeSet::new();
+        labels_of(steps, "", &mut inside);
+        let names = Expr::parse(source).map(|expr| expr.names()).unwrap_or_default();
+        let early = |name: &&String| !self.known.contains(*name) && inside.contains(&format!(".{name}"));
+        let Some(name) = names.iter().find(early) else { return Ok(()) };
+        let message = both!(
+            "`{name}` has no value yet before the first round, where this is asked for the first time",
+            "第一轮开始前就要判断这个条件，那时 `{name}` 还没有值"
+        );
+        Err(Mistake::new(path, message).help(both!(
+            "write `- let: {{ last: 1 }}` before the repetition and `- let: {{ last: {name} }}` inside it, and ask for `last`; or \
+             give the operation an `until:`",
+            "请在循环前写 `- let: {{ last: 1 }}`，在循环里写 `- let: {{ last: {name} }}`，条件里用 `last`；或者给这个操作写 `until:`"
+        )))
+    }
+
+    /// Gives the number of a round another value.
+    fn number(&mut self, name: &str, value: &str, path: &Path) -> Result<(), Mistake> {
+        let value = self.expr(value, &path.key("as"))?;
+        self.push(Instruction::Set { name: name.to_owned(), value });
+        Ok(())
+    }
+}
