@@ -470,7 +470,7 @@ fn a_hold_that_cannot_be_is_named_with_its_place() {
         ("{ link: A->redis, way: replies }", "[]", "an empty list"),
         ("{ link: A->redis, way: replies }", "7", "takes a text or a list or fields below it"),
         ("link: A->redis", "link: A->postgres", "unknown server `postgres`"),
-        ("link: A->redis", "link: redis->A", "unknown server `A`"),
+        ("link: A->redis", "link: redis->A", "a link goes from a client to a server"),
     ] {
         let error = refused(&["check"], &good.replacen(from, to, 1));
         assert!(error.contains(why), "{to}: {error}");

@@ -26,6 +26,7 @@ const MOST_WAITING: usize = 1024;
 const MOST_UNREAD: usize = 1 << 20;
 /// What is read at once, in bytes.
 const PIECE: usize = 16 << 10;
+
 pub(super) struct Connection {
     pub(super) program: Arc<TcpStream>,
     pub(super) server: Arc<Upstream>,
@@ -60,7 +61,7 @@ pub(super) struct Interest {
 pub(super) struct Held {
     pub(super) bytes: Vec<u8>,
     pub(super) asked: Asked,
-    pub(super) told: bool,
+    pub(super) reported: bool,
 }
 
 /// What is known of a request.
@@ -210,7 +211,7 @@ impl Connection {
             // An empty line asks for nothing.
             let Some(asked) = asked else { continue };
             self.waiting_bytes += bytes.len();
-            self.waiting.push_back(Held { bytes, asked, told: false });
+            self.waiting.push_back(Held { bytes, asked, reported: false });
         }
         Ok(())
     }
@@ -220,14 +221,14 @@ impl Connection {
         while self.waiting.front().is_some_and(|held| held.asked.command.is_none()) {
             self.pass(None);
         }
-        if self.waiting.front().is_some_and(|held| held.asked.calls && !held.told)
+        if self.waiting.front().is_some_and(|held| held.asked.calls && !held.reported)
             && let Some((op, _)) = gate.refused.take()
         {
             self.pass(Some(op));
             return self.advance(id, gate);
         }
-        if let Some(held) = self.waiting.front_mut().filter(|held| !held.told) {
-            held.told = true;
+        if let Some(held) = self.waiting.front_mut().filter(|held| !held.reported) {
+            held.reported = true;
             gate.held.push_back(id);
         }
     }

@@ -56,7 +56,7 @@ pub(super) enum Sent {
     Nothing,
 }
 
-fn told(why: impl Display) -> String {
+fn in_words(why: impl Display) -> String {
     why.to_string()
 }
 
@@ -76,17 +76,18 @@ impl Dialect {
     pub(super) fn request(&mut self, bytes: &[u8]) -> Result<Option<(usize, Option<Asked>)>, String> {
         match self {
             Self::Redis { request, listens, .. } => {
-                let Some((end, words)) = frames::request(request, bytes).map_err(told)? else {
+                let Some((end, words)) = frames::request(request, bytes).map_err(in_words)? else {
                     return Ok(None);
                 };
                 *request = Scan::new(LONGEST_REQUEST);
-                let asked = redis(words).map_err(told)?;
+                let asked = redis(words).map_err(in_words)?;
                 *listens |= asked.as_ref().is_some_and(|asked| asked.confirmations > 0);
                 Ok(Some((end, asked)))
             }
             Self::Zookeeper { greeted: (asked, _) } => {
-                let Some(end) = jute::end(bytes, LONGEST_REQUEST).map_err(told)? else { return Ok(None) };
-                let number = if *asked { Some(jute::request(&bytes[4..end]).map_err(told)?) } else { None };
+                let Some(end) = jute::end(bytes, LONGEST_REQUEST).map_err(in_words)? else { return Ok(None) };
+                let number =
+                    if *asked { Some(jute::request(&bytes[4..end]).map_err(in_words)?) } else { None };
                 *asked = true;
                 let call = number.as_ref().and_then(|number| number.call.clone());
                 let command = call.filter(|call| !is_about_ensemble(call)).map(|mut call| {
@@ -106,7 +107,7 @@ impl Dialect {
     ) -> Result<Option<(usize, Sent)>, String> {
         match self {
             Self::Redis { reply, listens, .. } => {
-                let Some(end) = reply.end(bytes).map_err(told)? else { return Ok(None) };
+                let Some(end) = reply.end(bytes).map_err(in_words)? else { return Ok(None) };
                 *reply = Scan::new(LONGEST_ANSWER);
                 let sent = match frames::sent(&bytes[..end], *listens) {
                     frames::Sent::Message(mut parts) => match (parts.pop(), parts.pop()) {
@@ -119,7 +120,7 @@ impl Dialect {
                 Ok(Some((end, sent)))
             }
             Self::Zookeeper { greeted: (_, answered) } => {
-                let Some(end) = jute::end(bytes, jute::LONGEST_ANSWER).map_err(told)? else {
+                let Some(end) = jute::end(bytes, jute::LONGEST_ANSWER).map_err(in_words)? else {
                     return Ok(None);
                 };
                 let message = &bytes[4..end];

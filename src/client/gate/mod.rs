@@ -118,7 +118,7 @@ impl Gate {
             link: program.link,
             frozen: frozen.subscribe(),
             rests_within: program.rests_within,
-            told: None,
+            reported: None,
         };
         keeper.shared.lock().tell(Response::Joined { sessions: Vec::new() });
         let mut tasks = JoinSet::new();

@@ -49,8 +49,8 @@ pub(super) struct GateTask {
     pub(super) frozen: watch::Receiver<bool>,
     /// After so much real time, nobody waits any longer for the program to come to rest: it computes, or does not read.
     pub(super) rests_within: Duration,
-    /// What was told last of the program.
-    pub(super) told: Option<Response>,
+    /// What was reported last of the program.
+    pub(super) reported: Option<Response>,
 }
 
 /// Since when a rest is waited for, and by how many.
@@ -202,7 +202,7 @@ impl GateTask {
     pub(super) fn look(&mut self, settling: &Settling) -> ProgramState {
         let frozen = *self.frozen.borrow();
         let exit = *self.exits.borrow();
-        let was_busy = matches!(self.told, Some(Response::Rests { busy: true, .. }));
+        let was_busy = matches!(self.reported, Some(Response::Rests { busy: true, .. }));
         let patience = if was_busy { BUSY_RESTS_WITHIN } else { self.rests_within };
         let late = settling.since.elapsed() > patience;
         let shared = Arc::clone(&self.shared);
@@ -245,18 +245,18 @@ impl GateTask {
             inner.say(format!("({more} more lines)"));
         }
         inner.lines = 0;
-        if self.told.is_none()
+        if self.reported.is_none()
             && exit.is_none()
             && self.clock.page().is_some_and(|page| !self.threads.keep(&page))
         {
             inner.say(NO_CLOCK.to_owned());
         }
         let asks = inner.asks();
-        let told = Response::Rests { actor: inner.actor, asks, until, ended, busy };
-        if settling.asked > 0 || self.told.as_ref() != Some(&told) {
-            inner.tell(told.clone());
+        let report = Response::Rests { actor: inner.actor, asks, until, ended, busy };
+        if settling.asked > 0 || self.reported.as_ref() != Some(&report) {
+            inner.tell(report.clone());
         }
-        self.told = Some(told);
+        self.reported = Some(report);
         for _ in 0..settling.asked {
             inner.tell(Response::Settled);
         }

@@ -208,7 +208,7 @@ impl Harness {
                     return Err(RunError::ClientNotReady { client: self.clients[n].name.clone(), why });
                 }
                 other @ Arrived::Response(..) => early.push_back(other),
-                Arrived::Gone(n) => return Err(self.gone(n).await),
+                Arrived::Gone(n) => return Err(self.client_ended(n).await),
             }
         }
         self.early = early;
@@ -249,7 +249,7 @@ impl Harness {
         }
         tokio::select! {
             arrived = self.arrivals.recv() => match arrived {
-                Some(Arrived::Gone(n)) if self.clients[n].state != ClientState::Killed => Err(self.gone(n).await),
+                Some(Arrived::Gone(n)) if self.clients[n].state != ClientState::Killed => Err(self.client_ended(n).await),
                 Some(arrived) => Ok(arrived),
                 // The sender of a client's task lives as long as the client.
                 None => Ok(std::future::pending().await),
@@ -266,7 +266,7 @@ impl Harness {
         }
     }
 
-    async fn gone(&self, n: usize) -> RunError {
+    async fn client_ended(&self, n: usize) -> RunError {
         let client = &self.clients[n];
         client.died(client.process.exited().await.to_string())
     }

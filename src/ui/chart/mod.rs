@@ -232,9 +232,9 @@ impl Chart {
             EventKind::Believes { actor, lock, belief } => self.believe(*actor, lock, *belief, (x, index)),
             EventKind::State(state) => {
                 if let Some(truth) = self.truth(&state.server) {
-                    let known = truth.turns.len();
+                    let known = truth.changes.len();
                     truth.observe(log, index, x, &state.observed);
-                    if truth.turns.len() > known {
+                    if truth.changes.len() > known {
                         self.wire.push(WireRow::new(index));
                     }
                 }

@@ -89,7 +89,7 @@ pub struct Truth {
     pub(crate) fault_room: u32,
     leases: BTreeMap<String, Vec<Lease>>,
     /// What it came to be, at which column and by which event.
-    pub turns: Vec<(u32, usize, RoleChange)>,
+    pub changes: Vec<(u32, usize, RoleChange)>,
     role: Option<Role>,
     cluster: Option<(u64, bool)>,
 }
@@ -141,27 +141,27 @@ impl Truth {
     }
 
     /// Notes what has become of it in its group since it was seen last.
-    fn turn(&mut self, here: (u32, usize), observed: &Observed) {
+    fn note_role_changes(&mut self, here: (u32, usize), observed: &Observed) {
         let role = observed.role();
         let before = std::mem::replace(&mut self.role, role.cloned());
-        let mut turns = Vec::new();
-        turns.extend(role.filter(|role| before.as_ref().is_some_and(|before| before != *role)).cloned());
-        let mut turns: Vec<RoleChange> = turns.into_iter().map(RoleChange::Role).collect();
+        let mut changes = Vec::new();
+        changes.extend(role.filter(|role| before.as_ref().is_some_and(|before| before != *role)).cloned());
+        let mut changes: Vec<RoleChange> = changes.into_iter().map(RoleChange::Role).collect();
         if let Observed::Redis(Keyspace { cluster: Some(node), .. }) = observed {
             let before = self.cluster.replace((node.current_epoch, node.ok));
             if let Some((epoch, served)) = before {
-                let votes = node.current_epoch > epoch && turns.is_empty();
+                let votes = node.current_epoch > epoch && changes.is_empty();
                 if votes && role.is_some_and(Role::leads) {
-                    turns.push(RoleChange::Epoch(node.current_epoch));
+                    changes.push(RoleChange::Epoch(node.current_epoch));
                 }
-                turns.extend((node.ok != served).then_some(RoleChange::Serves(node.ok)));
+                changes.extend((node.ok != served).then_some(RoleChange::Serves(node.ok)));
             }
         }
-        self.turns.extend(turns.into_iter().map(|turn| (here.0, here.1, turn)));
+        self.changes.extend(changes.into_iter().map(|change| (here.0, here.1, change)));
     }
 
     pub(crate) fn observe(&mut self, log: &Log, event: usize, x: u32, observed: &Observed) {
-        self.turn((x, event), observed);
+        self.note_role_changes((x, event), observed);
         let mut values: Vec<&String> = Vec::new();
         let held: BTreeMap<String, (Option<Owner>, Token)> = match observed {
             Observed::Redis(space) => {

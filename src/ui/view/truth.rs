@@ -78,13 +78,13 @@ impl<'a> Row<'a> {
             let words = format!("{} {} ", fault::glyph(fault), fault::mark(fault));
             Some((*column, *event, words, Role::Danger))
         });
-        let turns = self.truth.turns.iter().map(|(column, event, turn)| {
-            let (words, role) = words_of_turn(turn, scene.lang);
+        let changes = self.truth.changes.iter().map(|(column, event, change)| {
+            let (words, role) = role_change_words(change, scene.lang);
             (*column, *event, format!("{words} "), role)
         });
         let known = |event: usize, column: u32| event < plot.position && column <= plot.head;
         let mut visible: Vec<(u16, String, Role)> = faults
-            .chain(turns)
+            .chain(changes)
             .filter(|(column, event, ..)| known(*event, *column))
             .filter_map(|(column, _, words, role)| Some((plot.screen(column)?, words, role)))
             .collect();
@@ -192,9 +192,9 @@ impl<'a> Row<'a> {
 }
 
 /// What a server has come to be in its group.
-pub fn words_of_turn(turn: &RoleChange, lang: Lang) -> (String, Role) {
+pub fn role_change_words(change: &RoleChange, lang: Lang) -> (String, Role) {
     let said = |words: words::Words, role| (words.get(lang).to_owned(), role);
-    match turn {
+    match change {
         RoleChange::Role(of) if of.leads() => {
             (format!("{} {}", glyphs::MASTER, words::role(of, lang)), Role::Accent)
         }

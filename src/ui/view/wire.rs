@@ -179,9 +179,10 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
         }
         EventKind::State(state) => {
             let lane = scene.chart.truths.iter().find(|truth| truth.server == state.server);
-            let turns = lane.into_iter().flat_map(|truth| &truth.turns);
-            let its = turns.filter(|(_, event, _)| *event == row.event).map(|(_, _, turn)| turn);
-            let its: Vec<(String, Role)> = its.map(|turn| truth::words_of_turn(turn, scene.lang)).collect();
+            let changes = lane.into_iter().flat_map(|truth| &truth.changes);
+            let its = changes.filter(|(_, event, _)| *event == row.event).map(|(_, _, change)| change);
+            let its: Vec<(String, Role)> =
+                its.map(|change| truth::role_change_words(change, scene.lang)).collect();
             let role = its.first().map_or(Role::Chrome, |(_, role)| *role);
             let words: Vec<&str> = its.iter().map(|(words, _)| words.as_str()).collect();
             let words = format!("{}{}{}", state.server, scene.lang.colon(), words.join(" · "));

@@ -71,7 +71,7 @@ impl Refusal {
 
 impl Commands {
     /// Of servers whose clock is not the order's.
-    pub(crate) fn with_time_told() -> Self {
+    pub(crate) fn with_server_time() -> Self {
         Self { tells_time: true, ..Self::default() }
     }
 

@@ -177,7 +177,7 @@ impl Servers {
             runtime: Handle::current(),
             connections,
             transacting: HashMap::new(),
-            commands: Commands::with_time_told(),
+            commands: Commands::with_server_time(),
             known: Known::default(),
             share,
             now: LessonTime::ZERO,
