@@ -154,10 +154,11 @@ fn a_fork_ends_when_lockstep_is_killed() {
 fn a_fork_ends_with_its_server() {
     let place = Place::new();
     let mut terminal = played(&place, "oversell");
-    save_slowly(&place, "redis");
+    // Before there is a fork, which has the server's name at first.
     let processes = place.processes();
     let server = processes.iter().find(|process| process.contains("redis-server"));
     let pid = server.and_then(|server| server.split(' ').next()?.parse().ok());
+    save_slowly(&place, "redis");
     kill_process(pid.and_then(Pid::from_raw).expect("a pid"), Signal::KILL).expect("it is killed");
     terminal.wait_for("A server failed");
     eventually("the fork is gone", || forks(&place) == 0, || format!("{:?}", place.processes()));

@@ -18,6 +18,13 @@ let clips = [], labels = [];
 // What a reply takes the place of; what has to be said anew in the other language; what else a moment draws.
 let replaced = [], hid = 0, retold = [];
 const drawn = [];
+/** An element whose words are said now, and anew in the other language. */
+function translated(element, words) {
+  const tell = () => { element.textContent = words(); };
+  tell();
+  retold.push(tell);
+  return element;
+}
 function row(name, title, client) {
   const element = make("div", `row ${name}`), label = make("div", "label"), track = make("div", "track");
   track.style.width = columns(width);
@@ -69,12 +76,12 @@ function lane(data) {
   marks(track, data.marks, data.client, (mark, entry) => {
     mark.dataset.event = entry.e;
     if (entry.kind === "note" || entry.r === null) {
-      mark.append(entry.done);
+      mark.append(translated(make("span", entry.kind === "error" ? "error" : ""), () => text(entry.done)));
       mark.classList.toggle("told", entry.kind === "nil");
-      if (entry.kind === "error") mark.firstChild.replaceWith(make("span", "error", entry.done));
       return;
     }
-    const sent = make("span", "", entry.sent), done = make("span", `done ${entry.kind}`, entry.done);
+    const sent = translated(make("span"), () => text(entry.sent));
+    const done = translated(make("span", `done ${entry.kind}`), () => text(entry.done));
     mark.append(sent, appears(entry.r, done));
     replaced.push([entry.r, sent]);
   });
@@ -100,7 +107,8 @@ function band(data) {
   });
   marks(track, data.runs, data.client, (mark, entry) => {
     mark.dataset.event = entry.e;
-    mark.append(`${entry.notified ? "↯ " : ""}${entry.what}${entry.count > 1 ? ` ×${entry.count}` : ""}`);
+    const words = () => `${entry.notified ? "↯ " : ""}${text(entry.what)}${entry.count > 1 ? ` ×${entry.count}` : ""}`;
+    mark.append(translated(make("span"), words));
     mark.classList.toggle("told", entry.notified);
     mark.classList.toggle("herd", entry.notified && entry.count > 1);
   });

@@ -137,4 +137,4 @@ const tell = listen("/stage/events", {
   },
 });
 addEventListener("resize", soon);
-speaks(() => { soon(); tell(); });
+speaks(() => { retold.forEach((again) => again()); soon(); tell(); });

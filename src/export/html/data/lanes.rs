@@ -5,7 +5,11 @@ use serde_json::{Value, json};
 use super::Source;
 use crate::{
     log::{ActorId, Belief, EventKind},
-    ui::chart::{Band, BarKind, Lane, Mark, as_written},
+    text::{Lang, Text},
+    ui::{
+        chart::{Band, BarKind, Lane, Mark},
+        words,
+    },
 };
 
 /// Members of a crowd that get lanes of their own.
@@ -43,8 +47,10 @@ fn one(source: &Source<'_>, n: usize, lane: &Lane) -> Value {
 
 fn mark(source: &Source<'_>, mark: &Mark) -> Value {
     let detail = source.chart.detail;
-    let before = mark.text(source.log, (detail, &as_written), mark.event + 1, 0);
-    let after = mark.text(source.log, (detail, &as_written), usize::MAX, 0);
+    let text =
+        |position, lang| mark.text(source.log, (detail, &|word| words::label(word, lang)), position, 0);
+    let both = |position| Text::new(text(position, Lang::En), text(position, Lang::Zh));
+    let (before, after) = (both(mark.event + 1), both(usize::MAX));
     let kind = match source.log.events().get(mark.event).map(|event| &event.kind) {
         Some(EventKind::Sent { .. }) => mark.reply(source.log, usize::MAX).map_or("value", super::wire::kind),
         Some(EventKind::Notified { .. } | EventKind::Took { .. }) => "nil",
@@ -62,7 +68,8 @@ pub(crate) fn bands(source: &Source<'_>) -> Vec<Value> {
 
 fn band(source: &Source<'_>, band: &Band) -> Value {
     let runs = band.runs.iter().map(|run| {
-        json!({"x": run.x, "e": run.first, "what": run.what, "notified": run.notified, "count": run.count})
+        let what = Text::new(words::label(&run.what, Lang::En), words::label(&run.what, Lang::Zh));
+        json!({"x": run.x, "e": run.first, "what": what, "notified": run.notified, "count": run.count})
     });
     // The last of the levels of a column is the one that lasts.
     let mut levels: Vec<(u32, usize, usize, usize)> = Vec::new();
