@@ -17,6 +17,8 @@ pub(crate) struct Threads {
     group: Pid,
     status: StatusFile,
     processes: BTreeSet<u32>,
+    /// Those that had ended when they were last looked at, and that nobody has reaped.
+    ended: BTreeSet<u32>,
     /// The system's newest process when all its processes were last looked for.
     newest: Option<String>,
 }
@@ -33,7 +35,7 @@ pub(crate) enum Rest {
 impl Threads {
     pub(crate) fn new(group: u32, status: StatusFile) -> Option<Self> {
         let pid = Pid::from_raw(i32::try_from(group).ok()?)?;
-        Some(Self { group: pid, status, processes: [group].into(), newest: None })
+        Some(Self { group: pid, status, processes: [group].into(), ended: BTreeSet::new(), newest: None })
     }
 
     /// What they do now, `now` being the lesson-monotonic time. `quiet` says whether nothing is on its way to or from them;
@@ -73,9 +75,11 @@ impl Threads {
     /// How often each thread has run, where all of them sleep. Two equal answers mean that none has run in between, so
     /// there was a moment at which all slept.
     ///
-    /// `None`, too, where the group's first process has ended: whoever waits for it is about to be told.
+    /// `None`, too, where the group's first process has ended: whoever waits for it is about to be told. And where another
+    /// was not seen to have ended before: the kernel wakes its parent a moment later.
     fn asleep(&mut self) -> Option<BTreeMap<u32, u64>> {
         let mut turns = BTreeMap::new();
+        let mut ended = BTreeSet::new();
         let mut lives = false;
         self.processes.retain(|process| fs::exists(format!("/proc/{process}/task")).unwrap_or(false));
         for process in &self.processes {
@@ -88,12 +92,14 @@ impl Threads {
                         lives |= *process == self.group.as_raw_nonzero().get().unsigned_abs();
                         turns.insert(thread, switched);
                     }
-                    ('Z' | 'X', _) => {}
+                    ('Z' | 'X', _) => drop(ended.insert(thread)),
                     _ => return None,
                 }
             }
         }
-        lives.then_some(turns)
+        let known = ended.is_subset(&self.ended);
+        self.ended = ended;
+        (lives && known).then_some(turns)
     }
 
     /// Whether its group has other processes than was known. Looking at each process of the system takes long, and is

@@ -145,6 +145,7 @@ fn the_mouse_scrubs_and_both_languages_are_there() {
     assert_eq!(step(&mut chrome), 7);
     assert_eq!(chrome.eval("document.documentElement.lang"), "zh-CN");
     assert!(text(&mut chrome, "h1").contains("误删"));
+    assert!(text(&mut chrome, "#chart").contains("干活"));
     let light = chrome.eval("getComputedStyle(document.documentElement).backgroundColor");
     assert_eq!(light, "rgb(238, 238, 238)");
     chrome.click("#scrub", 0.5);
@@ -152,6 +153,7 @@ fn the_mouse_scrubs_and_both_languages_are_there() {
     assert!((7..=11).contains(&half), "{half}");
     chrome.click("#language", 0.5);
     assert!(text(&mut chrome, "h1").contains("Unlocking"));
+    assert!(text(&mut chrome, "#chart").contains("work") && !text(&mut chrome, "#chart").contains("干活"));
     assert_eq!(chrome.eval("document.documentElement.lang"), "en");
     assert_eq!(step(&mut chrome), half);
     chrome.click("#forward", 0.5);
