@@ -137,6 +137,11 @@ fn read_status(status: &str) -> Option<(char, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{
+        os::unix::process::CommandExt as _,
+        process::{Command, Stdio},
+        time::{Duration, Instant},
+    };
 
     #[test]
     fn the_state_and_the_switches_of_a_thread_are_read() {
@@ -144,6 +149,35 @@ mod tests {
                       nonvoluntary_ctxt_switches:\t3\n";
         assert_eq!(read_status(status), Some(('S', 15)));
         assert_eq!(read_status("nonsense"), None);
+    }
+
+    #[test]
+    fn a_process_that_has_just_ended_is_seen_so_twice() {
+        let script = "exec 3<&0; cat <&3 & exec sleep 1000 3<&-";
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::null()).process_group(0);
+        let mut parent = command.spawn().expect("it starts");
+        let dir = tempfile::tempdir().expect("a directory");
+        let status = StatusFile::create(dir.path().join("status")).expect("a file");
+        let mut threads = Threads::new(parent.id(), status).expect("a pid");
+        let until = |what: &str, is: &mut dyn FnMut() -> bool| {
+            let deadline = Instant::now() + Duration::from_secs(60);
+            while !is() {
+                assert!(Instant::now() < deadline, "never: {what}");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        };
+        until("both sleep", &mut || {
+            threads.look(0, || true) == Rest::Until(None) && threads.processes.len() == 2
+        });
+        let child = threads.processes.iter().copied().find(|process| *process != parent.id()).expect("cat");
+        drop(parent.stdin.take());
+        let state = || fs::read_to_string(format!("/proc/{child}/status")).expect("nobody reaps it");
+        until("it has ended", &mut || read_status(&state()).is_some_and(|(state, _)| state == 'Z'));
+        assert_eq!(threads.look(0, || true), Rest::No, "its parent may be about to wake");
+        until("that is known", &mut || threads.look(0, || true) == Rest::Until(None));
+        parent.kill().expect("it is killed");
+        parent.wait().expect("it ends");
     }
 
     #[test]
