@@ -600,16 +600,20 @@ impl Lab {
         self.settings.appendonly.is_some_and(|appendonly| appendonly != Appendonly::No)
     }
 
-    /// Waits until a server has finished what it has begun to bring onto the disk.
+    /// Waits until a server has brought onto the disk what is due by now.
     pub async fn await_sync(&self, name: &str) -> Result<(), LabError> {
         if !self.is_persistent() {
             return Ok(());
         }
         let server = self.server(name)?;
         let look = || server.observer.field("aof_pending_bio_fsync");
-        // The first look makes it begin what is due by now.
-        patiently(server, look).await.map_err(|error| unreadable(server, &error))?;
-        ready(&server.process, || async { (look().await.ok()??.as_str() == "0").then_some(()) }).await
+        // A look makes it begin what is due by now, but not while it is at another: so there are two.
+        for _ in 0..2 {
+            patiently(server, look).await.map_err(|error| unreadable(server, &error))?;
+            let done = || async { look().await.ok()?.is_none_or(|pending| pending == "0").then_some(()) };
+            ready(&server.process, done).await?;
+        }
+        Ok(())
     }
 
     /// Takes away what a server that has ended had written and not brought onto the disk.

@@ -427,6 +427,18 @@ impl Harness {
         Ok(server == FILES || self.lab.process(server)?.ended().is_none() && !self.frozen.contains(server))
     }
 
+    /// Waits until what is due by now is on the servers' disks: a disk may be slower than a jump of the clock.
+    pub(crate) async fn await_syncs(&self) -> Result<(), RunError> {
+        if self.lab.is_persistent() {
+            for server in self.lab.servers() {
+                if self.answers(&server.name)? {
+                    self.lab.await_sync(&server.name).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// What the servers hold now.
     pub(crate) async fn observe(&self) -> Result<Vec<ServerState>, RunError> {
         Ok(self.lab.observe_but(&self.frozen).await?)

@@ -226,6 +226,8 @@ impl Director {
         path: &Path,
     ) -> Result<bool, RunError> {
         self.must_be_affordable(target, path)?;
+        // While Redis brings something onto the disk it puts off the rest, and time would pass over that.
+        self.harness.await_syncs().await?;
         let mut reported = None;
         loop {
             if self.harness.lab.let_through(self.clock.now()).await {
@@ -233,6 +235,7 @@ impl Director {
             }
             let now = self.clock.now();
             if target <= now {
+                self.harness.await_syncs().await?;
                 return Ok(true);
             }
             // Stop at the next arrival of a delayed message, so that it is handled at its own time.
