@@ -11,14 +11,20 @@ pub fn parse_millis(text: &str) -> Result<i64, Text> {
     }
 }
 
-/// A duration that an author wrote. A small number without a unit is milliseconds, and hardly meant so.
+/// A duration that an author wrote.
 pub(crate) fn parse_written(text: &str) -> Result<i64, Text> {
-    match text.trim().parse::<i64>() {
+    check_unit(text)?;
+    parse_millis(text)
+}
+
+/// A small number without a unit is milliseconds, and hardly meant so. It may have a sign.
+pub(crate) fn check_unit(text: &str) -> Result<(), Text> {
+    match text.trim().trim_start_matches(['-', '+']).parse::<i64>() {
         Ok(1..100) => Err(both!(
             "`{text}` without a unit is {text} ms; write {text}s or {text}ms",
             "`{text}` 没有单位，就是 {text} 毫秒；请写 {text}s 或 {text}ms"
         )),
-        _ => parse_millis(text),
+        _ => Ok(()),
     }
 }
 

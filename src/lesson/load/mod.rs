@@ -5,6 +5,7 @@
 pub(crate) mod bounds;
 pub(crate) mod locate;
 mod shape;
+mod synonyms;
 mod yaml;
 
 use std::{fs, path::Path as FilePath, sync::Arc};

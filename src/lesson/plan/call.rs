@@ -50,8 +50,7 @@ impl Form {
 }
 
 impl PlannedCall {
-    /// Everything that it is about.
-    pub(crate) fn words(&self) -> impl Iterator<Item = &Template> {
+    pub(crate) fn all_operands(&self) -> impl Iterator<Item = &Template> {
         self.operands.iter()
     }
 

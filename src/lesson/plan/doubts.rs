@@ -322,7 +322,7 @@ fn of_answer(left: &str, kind: Answer, equal: bool, value: &Literal<'_>, right: 
     }
 }
 
-/// What claims and invariants of a variant compare.
+/// What claims, invariants and the story of a variant compare.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     if let Some(doubt) = scenario.actors.iter().find_map(|plan| plan.program.doubts.first()) {
         return Err(doubt.clone());

@@ -100,9 +100,8 @@ fn sent(scenario: &Scenario) -> Option<(BTreeSet<String>, BTreeSet<&str>)> {
                 (keys.iter().collect(), args.iter().collect())
             }
             PlannedVerb::Call(call) => {
-                let words: Vec<&Template> = call.words().collect();
-                let first = words.len().min(1);
-                (words[..first].to_vec(), words[first..].to_vec())
+                let mut operands = call.all_operands();
+                (operands.next().into_iter().collect(), operands.collect())
             }
             PlannedVerb::Flock { path, .. } => (vec![path], Vec::new()),
             _ => continue,

@@ -10,6 +10,7 @@ use super::{
         model::Params,
     },
     Instruction, Scenario, number,
+    program::Program,
     story::Roster,
 };
 use crate::{
@@ -177,33 +178,21 @@ impl LockSentences {
     }
 }
 
+/// How alike the name of a lock that a program drops and that of one which it holds and never drops must be. Others may
+/// well hold a lock of a similar name.
+const ALMOST_THE_SAME: f64 = 0.9;
+
 /// Checks that a lock which is dropped or waited for is one that somebody holds: a name nearly like that of another lock is
 /// misspelt.
-pub(crate) fn check_dropped(scenario: &Scenario) -> Result<(), Mistake> {
+pub(crate) fn check_names(scenario: &Scenario) -> Result<(), Mistake> {
     let programs = || scenario.actors.iter().map(|plan| &plan.program);
     if programs().any(|program| program.outside) {
         return Ok(());
     }
-    let held: BTreeSet<String> = programs()
-        .flat_map(|program| &program.instructions)
-        .filter_map(|instruction| match instruction {
-            Instruction::Believe { lock, belief } if belief.holds() => Some(lock.pattern()),
-            _ => None,
-        })
-        .collect();
+    let held: BTreeSet<String> = programs().flat_map(|program| locks_of(program, Belief::holds)).collect();
     for program in programs() {
-        let own = |wanted: fn(Belief) -> bool| {
-            let locks = program.instructions.iter().filter_map(move |instruction| match instruction {
-                Instruction::Believe { lock, belief } if wanted(*belief) => Some(lock.pattern()),
-                _ => None,
-            });
-            locks.collect::<BTreeSet<String>>()
-        };
-        let dropped = own(|belief| belief == Belief::Nothing);
-        let mut never_dropped = own(Belief::holds);
-        never_dropped
-            .retain(|held| !dropped.iter().any(|name| stands_for(name, held) || stands_for(held, name)));
-        let own = own(Belief::holds);
+        let own: BTreeSet<String> = locks_of(program, Belief::holds).collect();
+        let dropped: BTreeSet<String> = locks_of(program, |belief| belief == Belief::Nothing).collect();
         for (at, path) in &program.believes {
             let Some(Instruction::Believe { lock, belief: belief @ (Belief::Waiting | Belief::Nothing) }) =
                 program.instructions.get(*at)
@@ -211,14 +200,12 @@ pub(crate) fn check_dropped(scenario: &Scenario) -> Result<(), Mistake> {
                 continue;
             };
             let name = lock.pattern();
-            let is_in = |locks: &BTreeSet<String>| {
-                locks.iter().any(|held| stands_for(held, &name) || stands_for(&name, held))
-            };
-            if is_in(&own) {
+            if contains(&own, &name) {
                 continue;
             }
+            let mut never_dropped = own.iter().filter(|lock| !contains(&dropped, lock)).map(String::as_str);
             if *belief == Belief::Nothing
-                && let Some(near) = nearest(&name, never_dropped.iter().map(String::as_str), 0.9)
+                && let Some(near) = nearest(&name, &mut never_dropped, ALMOST_THE_SAME)
             {
                 let message = both!(
                     "this program holds `{near}` and drops `{lock}`",
@@ -227,7 +214,7 @@ pub(crate) fn check_dropped(scenario: &Scenario) -> Result<(), Mistake> {
                 return Err(Mistake::new(path, message)
                     .help(both!("one lock has one name in both places", "同一把锁两处要用同一个名字")));
             }
-            if is_in(&held) {
+            if contains(&held, &name) {
                 continue;
             }
             if let Some(near) = nearest(&name, held.iter().map(String::as_str), ALIKE) {
@@ -237,4 +224,17 @@ pub(crate) fn check_dropped(scenario: &Scenario) -> Result<(), Mistake> {
         }
     }
     Ok(())
+}
+
+/// The locks about which a program has such a belief at some time.
+fn locks_of(program: &Program, wanted: fn(Belief) -> bool) -> impl Iterator<Item = String> + '_ {
+    program.instructions.iter().filter_map(move |instruction| match instruction {
+        Instruction::Believe { lock, belief } if wanted(*belief) => Some(lock.pattern()),
+        _ => None,
+    })
+}
+
+/// Whether a lock is among some, where parts of either name may be known only when the program runs.
+fn contains(locks: &BTreeSet<String>, name: &str) -> bool {
+    locks.iter().any(|lock| stands_for(lock, name) || stands_for(name, lock))
 }

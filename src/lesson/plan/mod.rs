@@ -165,7 +165,7 @@ impl Loaded {
                 .and_then(|()| unused::check(self))
                 .and_then(|()| scenarios.iter().try_for_each(doubts::check))
                 .and_then(|()| scenarios.iter().try_for_each(idle::check))
-                .and_then(|()| scenarios.iter().try_for_each(locks::check_dropped))
+                .and_then(|()| scenarios.iter().try_for_each(locks::check_names))
                 .map_err(|mistake| self.source.place(&mistake))?;
             self.check_kata()?;
             Ok(scenarios)

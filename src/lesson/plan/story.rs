@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use super::{
     super::{
         LabKind,
-        duration::parse_written,
+        duration::{check_unit, parse_written},
         error::{Mistake, Path},
         expr::{Expr, Scope, Template},
         fault::{Delay, Hold, Kill, Skew},
@@ -311,14 +311,18 @@ impl Roster<'_> {
         path: &Path,
         parse: fn(&str) -> Result<i64, Text>,
     ) -> Result<i64, Mistake> {
-        let millis = match duration {
-            Param::Number(millis) => unit_is_written(&millis.to_string()).and_then(|millis| parse(&millis)),
+        let written = match duration {
+            Param::Number(millis) => Ok(millis.to_string()),
             Param::Flag(flag) => Err(both!("`{flag}` is not a duration", "`{flag}` 不是时长")),
-            Param::Word(word) if !word.contains("${") => unit_is_written(word).and_then(|word| parse(&word)),
-            Param::Word(word) => Template::parse(word)
-                .and_then(|template| Ok(template.render(&Scope::new(values(self.params)).value())?))
-                .and_then(|text| parse(&text)),
+            Param::Word(word) => Ok(word.clone()),
         };
+        let millis = written.and_then(|written| {
+            let template = Template::parse(&written)?;
+            if template.names().is_empty() {
+                check_unit(&written)?;
+            }
+            parse(&template.render(&Scope::new(values(self.params)).value())?)
+        });
         millis.map_err(|error| Mistake::new(path, error))
     }
 
@@ -350,17 +354,6 @@ impl Roster<'_> {
             // One with parameters is looked at when it is known.
             _ => Ok(duration),
         }
-    }
-}
-
-/// A duration as it is written, which may have a sign. A small number is hardly meant to be milliseconds.
-fn unit_is_written(word: &str) -> Result<String, Text> {
-    match word.trim().trim_start_matches(['-', '+']).parse::<i64>() {
-        Ok(1..100) => Err(both!(
-            "`{word}` without a unit is {word} ms; write {word}s or {word}ms",
-            "`{word}` 没有单位，就是 {word} 毫秒；请写 {word}s 或 {word}ms"
-        )),
-        _ => Ok(word.to_owned()),
     }
 }
 

@@ -375,6 +375,7 @@ impl Director {
 
     /// Handles what clients report, up to a certain response.
     async fn handle_until(&mut self, last: impl Fn(&Response) -> bool, path: &Path) -> Result<(), RunError> {
+        // The gate of a program says after that time that it is busy.
         let rests = if self.scenario.is_attached() { LESSONS_REST_WITHIN } else { ANSWERS_WITHIN };
         loop {
             let arrived = self.harness.next_within(rests + ANSWERS_WITHIN).await?;
