@@ -1,6 +1,6 @@
 //! Limits of the machine for this user are raised where they can be, and named where something fails because of them.
 
-use std::{error::Error, fmt, io, sync::mpsc, thread};
+use std::{error::Error, fmt, fs, io, sync::mpsc, thread};
 
 use rustix::{
     io::Errno,
@@ -76,6 +76,13 @@ const FEWEST_FILES: u64 = 64;
 /// Threads that a small lab needs at once: the runtime's, one for each process, one that starts them.
 const THREADS: usize = 8;
 
+/// Memory that a lab needs beside its first threads, in bytes. The standard library aborts where a thread that has begun gets
+/// none.
+const FEWEST_BYTES: u64 = 128 << 20;
+
+/// What a thread needs of the address space: its stack of 2 MiB, and what the C library takes beside it.
+const THREAD_BYTES: u64 = 8 << 20;
+
 /// An error with the limit that is behind it, where there is one.
 pub(crate) fn named(error: LabError) -> LabError {
     match behind(&error) {
@@ -101,10 +108,20 @@ fn behind(error: &LabError) -> Option<Limit> {
 fn of_io(error: &io::Error) -> Option<Limit> {
     match Errno::from_io_error(error)? {
         Errno::MFILE | Errno::NFILE => Some(Limit::OpenFiles),
+        // The C library says the same where there is no memory for a thread's stack.
+        Errno::AGAIN if memory_left().is_some_and(|left| left < THREAD_BYTES) => Some(Limit::Memory),
         Errno::AGAIN => Some(Limit::Processes),
         Errno::NOMEM => Some(Limit::Memory),
         _ => None,
     }
+}
+
+/// How many bytes more this process may take; `None` where there is no limit.
+fn memory_left() -> Option<u64> {
+    let limit = getrlimit(Resource::As).current?;
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let used = status.lines().find_map(|line| line.strip_prefix("VmSize:"))?.trim().strip_suffix(" kB")?;
+    Some(limit.saturating_sub(used.parse::<u64>().ok()? * 1024))
 }
 
 /// How servers say it in their logs: Redis, the C library, the Java machine.
@@ -151,17 +168,30 @@ pub(crate) fn allow_many_files() -> Result<(), LabError> {
 pub fn room_for_threads() -> Result<(), LabError> {
     let mut waiting = Vec::new();
     for _ in 0..THREADS {
+        room_for_memory()?;
         let (sender, receiver) = mpsc::channel::<()>();
         // Until the sender is dropped: all of them are there at once.
         let started = thread::Builder::new().spawn(move || receiver.recv());
         let failed = |source| named(LabError::Spawn { program: "a thread".to_owned(), source });
         waiting.push((sender, started.map_err(failed)?));
     }
+    room_for_memory()?;
     for (sender, thread) in waiting {
         drop(sender);
         let _ = thread.join();
     }
     Ok(())
+}
+
+fn room_for_memory() -> Result<(), LabError> {
+    match memory_left() {
+        Some(left) if left < FEWEST_BYTES => Err(LabError::Limit {
+            what: format!("a lab needs {} MiB of memory more", FEWEST_BYTES >> 20),
+            zh: format!("一个实验环境至少还要 {} MiB 内存", FEWEST_BYTES >> 20),
+            limit: Limit::Memory,
+        }),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]
