@@ -14,6 +14,7 @@ pub mod files;
 pub mod lab;
 pub mod lesson;
 pub mod log;
+pub(crate) mod parallel;
 pub mod printable;
 pub(crate) mod process;
 pub(crate) mod program;

@@ -11,7 +11,7 @@ use crate::{
     lab::{
         LabError, LabOptions,
         doctor::{programs, report},
-        install::InstallPlan,
+        install::{InstallPlan, prepare},
         report_zh,
     },
     lesson::{Language, Libraries, library::carried_libraries},
@@ -42,8 +42,14 @@ pub(crate) fn doctor(global: &Global, install: bool, with: &[Language], yes: boo
     }
     interrupt::listen(lang);
     let report = super::block_on(async {
+        let work = async {
+            if install {
+                prepare(&options).await;
+            }
+            report(&options).await
+        };
         tokio::select! {
-            report = report(&options) => Ok(report),
+            report = work => Ok(report),
             signal = interrupted() => Err(Failure::interrupted(signal)),
         }
     })?;

@@ -1,12 +1,16 @@
 //! `lockstep` and `lockstep play`: the screen. Brings lessons, live runs and the terminal together.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{cell::RefCell, path::PathBuf, sync::Arc};
 
 use super::{Failure, Global, OK, compare::CompareArgs, doctor, print, words};
 use crate::run::open::ChosenRuns;
 use crate::{
     lab::{LabOptions, install::InstallPlan},
-    lesson::{LabKind, Libraries, Library, Loaded, Params, Scenario, expr::within_allowance},
+    lesson::{
+        LabKind, Libraries, Library, Loaded, Params, Scenario, expr::within_allowance,
+        library::carried as carried_lesson,
+    },
+    parallel,
     recording::{self, Recording, carried},
     run::{LessonChoice, session::RunError},
     text::Lang,
@@ -66,8 +70,10 @@ pub(crate) fn play(
     interview: Option<Beginning>,
     class: impl FnOnce() -> Result<Option<Class>, Failure>,
 ) -> Result<u8, Failure> {
-    let mut library = global.library()?;
     let mut recorded = recordings(lesson, compare)?;
+    // A carried lesson's servers start while the other lessons are read.
+    let carried = lesson.filter(|_| recorded.is_empty() && global.lessons.is_none()).and_then(carried_lesson);
+    let mut library = if carried.is_some() { Library::default() } else { global.library()? };
     let mut wanted = LabKind::ALL.to_vec();
     // Lessons of libraries are played from recordings until somebody opens one of them.
     let mut libraries = Libraries::new();
@@ -81,7 +87,7 @@ pub(crate) fn play(
         }
         None => None,
         Some(name) => {
-            let loaded = match library.find(name) {
+            let loaded = match carried.as_ref().or_else(|| library.find(name)) {
                 Some(loaded) => Arc::clone(loaded),
                 None => global.lesson(name)?,
             };
@@ -120,14 +126,14 @@ pub(crate) fn play(
     if recorded.len() < needed && !global.recorded && interview.is_none() {
         offer_to_install(&options, (&wanted, &libraries), global.lang())?;
     }
-    let entries = entries(global, &library, &options);
-    let runs = ChosenRuns {
-        lessons: library.lessons,
+    let mut runs = ChosenRuns {
+        lessons: library.lessons.clone(),
         overrides: global.overrides(),
         options,
         seed: global.seed,
         files: recorded,
         recorded: global.recorded,
+        begun: RefCell::default(),
     };
     let (progress, trouble) = Store::open();
     let (reviews, unreviewed) = ReviewStore::open();
@@ -153,6 +159,14 @@ pub(crate) fn play(
     };
     let class = class()?;
     let ended = super::block_on(async {
+        if let Some(choice) = app_options.open.as_ref().filter(|_| app_options.compare.is_none()) {
+            runs.begin(choice);
+        }
+        if carried.is_some() {
+            library = global.library()?;
+        }
+        let entries = entries(global, &library, &runs.options);
+        runs.lessons = library.lessons;
         let mut screen = terminal::TerminalGuard::take()?;
         let mut app = App::new(Catalogue::new(entries), runs, &app_options);
         if let Some(class) = class {
@@ -182,8 +196,10 @@ pub(crate) fn has_changed(recording: &mut Recording, library: &Library) -> Resul
 
 /// The entries of all lessons, and of files that are none.
 fn entries(global: &Global, library: &Library, options: &LabOptions) -> Vec<CatalogueEntry> {
-    let serves = |lab| options.search.serves(lab);
-    let lessons = library.lessons.iter().map(|loaded| {
+    // Jars are searched for in directories of hundreds: once for each kind of server, not once for each lesson.
+    let served: Vec<LabKind> = LabKind::ALL.into_iter().filter(|lab| options.search.serves(*lab)).collect();
+    let serves = |lab: LabKind| lab.parts().iter().all(|part| served.contains(part));
+    let lessons = parallel::map(&library.lessons, |loaded| {
         let has_libraries = options.installed.missing(&loaded.lesson.libraries, &options.search).is_empty();
         let live = !global.recorded && serves(loaded.lesson.lab) && has_libraries;
         // All variants of a lesson together may take what one may elsewhere: somebody waits for the first picture.
@@ -193,7 +209,7 @@ fn entries(global: &Global, library: &Library, options: &LabOptions) -> Vec<Cata
     });
     let broken = library.broken.iter();
     let broken = broken.map(|error| CatalogueEntry::broken(&error.file, &error.to_string()));
-    lessons.chain(broken).collect()
+    lessons.into_iter().chain(broken).collect()
 }
 
 /// A lesson's entry, with the figures of its parameters filled into its texts.

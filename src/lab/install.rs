@@ -7,6 +7,8 @@ use std::path::Path;
 use std::process::Command;
 
 use super::doctor::ProgramReport;
+use super::{Lab, LabOptions};
+use crate::lesson::LabKind;
 use crate::process::Exit;
 use crate::process::error::LabError;
 use crate::process::programs::Search;
@@ -125,6 +127,17 @@ impl InstallPlan {
             return Err(LabError::Install { command: step.to_string(), how });
         }
         Ok(())
+    }
+}
+
+/// Makes what labs otherwise make beside the first of them, so that the first lesson starts as quickly as all others.
+/// A lab that cannot start says so when a lesson wants it.
+pub(crate) async fn prepare(options: &LabOptions) {
+    if options.search.serves(LabKind::Zookeeper)
+        && let Ok(mut lab) = Lab::start(LabKind::Zookeeper, options).await
+    {
+        lab.background_work().await;
+        lab.shutdown().await;
     }
 }
 

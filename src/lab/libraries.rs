@@ -128,6 +128,9 @@ impl Installed {
     /// What installs these, as commands. `None` where nothing is missing.
     pub fn plan(&self, libraries: &Libraries, search: &Search) -> Result<Option<InstallPlan>, LabError> {
         let missing = self.missing(libraries, search);
+        if missing.is_empty() {
+            return Ok(None);
+        }
         let mut languages: Vec<Language> = missing.0.iter().map(|library| library.language).collect();
         languages.dedup();
         let mut packages = Packages::default();

@@ -149,7 +149,7 @@ pub struct Lab {
     /// The files that clients lock, where they lock any.
     files: Option<FileLocks>,
     /// What makes the next lab's start faster.
-    _background: Option<Box<dyn BackgroundWork>>,
+    background: Option<Box<dyn BackgroundWork>>,
     health: ProcessHealth,
     search: Search,
     installed: Installed,
@@ -228,7 +228,7 @@ impl Lab {
             servers,
             helpers,
             files: None,
-            _background: background,
+            background,
             health,
             search: options.search.clone(),
             installed: options.installed.clone(),
@@ -655,6 +655,13 @@ impl Lab {
     /// Private, with the servers' logs.
     pub fn directory(&self) -> &std::path::Path {
         self.workspace.path()
+    }
+
+    /// Waits until what later labs will use, and is made beside this one, is there.
+    pub(crate) async fn background_work(&mut self) {
+        if let Some(work) = &mut self.background {
+            work.finished().await;
+        }
     }
 
     /// Ends the lab, as dropping it does, without keeping other tasks waiting meanwhile.

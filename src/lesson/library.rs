@@ -14,7 +14,7 @@ use super::{
     Lesson, LessonError, Libraries, Loaded, Recipe, Recipes, Source,
     error::{Mistake, Path},
 };
-use crate::text::both;
+use crate::{parallel, text::both};
 
 static CARRIED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/lessons");
 static EXERCISES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/kata");
@@ -93,13 +93,13 @@ impl Library {
             library.broken.push(error);
             Recipes::default()
         }));
-        for file in CARRIED.files() {
-            if file.path().extension().is_none_or(|ending| ending != "yaml")
-                || file.path() == FilePath::new(RECIPES)
-            {
-                continue;
-            }
-            match read_carried(file) {
+        let is_lesson = |file: &&File<'_>| {
+            file.path().extension().is_some_and(|ending| ending == "yaml")
+                && file.path() != FilePath::new(RECIPES)
+        };
+        let files: Vec<&File<'_>> = CARRIED.files().filter(is_lesson).collect();
+        for read in parallel::map(&files, |file| read_carried(file)) {
+            match read {
                 Ok((source, lesson)) => library.add(source, lesson, &recipes, true),
                 Err(error) => library.broken.push(error),
             }
@@ -177,9 +177,11 @@ pub(crate) fn id_is_taken(id: &str, first: &str) -> Mistake {
         .help(both!("give each lesson an id of its own", "请让每节课有自己的 id"))
 }
 
-fn read_carried(file: &File<'_>) -> Result<(Source, Lesson), LessonError> {
-    let source =
-        Source::new(format!("lessons/{}", file.path().display()), file.contents_utf8().unwrap_or_default());
+fn read_carried(file: &'static File<'_>) -> Result<(Source, Lesson), LessonError> {
+    let source = Source::carried(
+        format!("lessons/{}", file.path().display()),
+        file.contents_utf8().unwrap_or_default(),
+    );
     let lesson = source.lesson()?;
     Ok((source, lesson))
 }
@@ -263,7 +265,7 @@ pub fn carried_libraries() -> Libraries {
 
 pub fn carried_recipes() -> Result<Recipes, LessonError> {
     let text = CARRIED.get_file(RECIPES).and_then(File::contents_utf8).unwrap_or_default();
-    Source::new(format!("lessons/{RECIPES}"), text).recipes()
+    Source::carried(format!("lessons/{RECIPES}"), text).recipes()
 }
 
 pub(crate) fn yaml_files(directory: &FilePath) -> Result<Vec<PathBuf>, LessonError> {

@@ -1,7 +1,7 @@
 //! Which run a lesson on the screen gets: live where its servers are, recorded where they are not or where that is
 //! asked for.
 
-use std::sync::Arc;
+use std::{cell::RefCell, sync::Arc};
 
 use tokio::sync::mpsc;
 
@@ -102,11 +102,16 @@ pub struct ChosenRuns {
     pub files: Vec<Recording>,
     /// Never live.
     pub recorded: bool,
+    /// The run that is asked for first, where it was [begun](Self::begin) before.
+    pub begun: RefCell<Option<(LessonChoice, Session)>>,
 }
 
 impl Runs for ChosenRuns {
     fn open(&self, choice: &LessonChoice) -> Session {
-        self.choose(choice).unwrap_or_else(failed)
+        match self.begun.take() {
+            Some((begun, session)) if begun == *choice => session,
+            _ => self.choose(choice).unwrap_or_else(failed),
+        }
     }
 
     fn branch(&self, choice: &LessonChoice, past: Log) -> Session {
@@ -159,6 +164,11 @@ impl Runs for ChosenRuns {
 }
 
 impl ChosenRuns {
+    /// Starts the servers of a variant that will be opened as soon as there is a screen.
+    pub fn begin(&self, choice: &LessonChoice) {
+        self.begun.replace(Some((choice.clone(), self.open(choice))));
+    }
+
     fn scenario(&self, choice: &LessonChoice) -> Result<Scenario, String> {
         let loaded = self.lessons.iter().find(|loaded| loaded.lesson.id == choice.id);
         let loaded = loaded.ok_or_else(|| format!("there is no lesson `{}`", choice.id))?;

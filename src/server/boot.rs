@@ -11,6 +11,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
@@ -42,7 +43,10 @@ const BETWEEN_PROBES: Duration = Duration::from_millis(2);
 const TRIES: usize = 5;
 
 /// Work for later labs. Dropping it ends it.
-pub(crate) trait BackgroundWork: fmt::Debug + Send + Sync {}
+pub(crate) trait BackgroundWork: fmt::Debug + Send + Sync {
+    /// Waits until it is done, or has failed.
+    fn finished(&mut self) -> BoxFuture<'_, ()>;
+}
 
 /// Where something listens. Loopback and Unix sockets are all that there is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

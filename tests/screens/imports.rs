@@ -10,12 +10,13 @@ use std::{
 const FOLDERS: &[(&str, &str)] = &[
     ("clock", ""),
     ("files", ""),
+    ("parallel", ""),
     ("printable", ""),
     ("random", ""),
     ("signals", ""),
     ("text", ""),
     ("log", "clock text"),
-    ("lesson", "files log text"),
+    ("lesson", "files log parallel text"),
     ("world", "clock lesson log text"),
     ("verdict", "clock lesson log text world"),
     ("process", "clock"),
@@ -58,7 +59,7 @@ const FOLDERS: &[(&str, &str)] = &[
     ("config", "files lesson text ui/keys ui/state ui/theme ui/words"),
     (
         "cli",
-        "bench config export files lab lesson log printable recording run run/explore run/race \
+        "bench config export files lab lesson log parallel printable recording run run/explore run/race \
          run/session signals teach text ui/app ui/state ui/theme ui/view ui/words verdict",
     ),
 ];

@@ -328,6 +328,7 @@ impl Screen<'_> {
             seed: global.seed,
             files: Vec::new(),
             recorded: false,
+            begun: RefCell::default(),
         };
         let options = AppOptions {
             lang: settings.lang,

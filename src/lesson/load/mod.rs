@@ -33,14 +33,21 @@ pub struct Source {
     /// The file, as the user knows it.
     pub file: String,
     text: Arc<str>,
+    /// Whether it is one of the program's own, which cannot be hostile.
+    carried: bool,
     /// Parts of the lesson that stand in other files, by their paths.
     elsewhere: Vec<Arc<(Vec<Path>, Source)>>,
 }
 
 impl Source {
-    /// A text that was read already, such as a lesson carried in the binary.
+    /// A text that was read already.
     pub fn new(file: impl Into<String>, text: impl Into<Arc<str>>) -> Self {
-        Self { file: file.into(), text: text.into(), elsewhere: Vec::new() }
+        Self { file: file.into(), text: text.into(), carried: false, elsewhere: Vec::new() }
+    }
+
+    /// A text that is carried in the binary.
+    pub fn carried(file: impl Into<String>, text: &'static str) -> Self {
+        Self { carried: true, ..Self::new(file, text) }
     }
 
     pub fn text(&self) -> &str {
@@ -124,7 +131,10 @@ impl Source {
     }
 
     fn parse<T: DeserializeOwned + JsonSchema>(&self, format: fn(&T) -> u32) -> Result<T, LessonError> {
-        bounds::check(&self.text).map_err(|(place, message, help)| self.error(place, message, Some(help)))?;
+        if !self.carried {
+            bounds::check(&self.text)
+                .map_err(|(place, message, help)| self.error(place, message, Some(help)))?;
+        }
         let parsed = serde_yaml::from_str(&self.text).map_err(|error| self.explain::<T>(&error))?;
         match format(&parsed) {
             1..=FORMAT => Ok(parsed),

@@ -759,8 +759,9 @@ const CODES: &str = "
 fn check_codes(codes: &[String], path: &Path) -> Result<(), Mistake> {
     let known = || CODES.split_ascii_whitespace();
     for (n, code) in codes.iter().enumerate() {
-        let is_known = known().any(|known| known == code);
-        if let Some(near) = nearest(code, known(), 0.9).filter(|_| !is_known) {
+        if !known().any(|known| known == code)
+            && let Some(near) = nearest(code, known(), 0.9)
+        {
             let message = both!("unknown error code `{code}`", "没有名为 `{code}` 的错误码");
             return Err(Mistake::new(&path.index(n), message).help(did_you_mean(near)));
         }

@@ -14,6 +14,7 @@ use std::{
     sync::Arc,
 };
 
+use futures::{FutureExt as _, future::BoxFuture};
 use tokio::task::JoinSet;
 
 use super::{Java, observe::ZookeeperObserver, settings};
@@ -101,11 +102,15 @@ impl Archive {
 /// A server from whose classes the archive is made. Dropping it ends it.
 #[derive(Debug)]
 pub(crate) struct Training {
-    _work: JoinSet<()>,
+    work: JoinSet<()>,
     process: Arc<Process>,
 }
 
-impl BackgroundWork for Training {}
+impl BackgroundWork for Training {
+    fn finished(&mut self) -> BoxFuture<'_, ()> {
+        async { while self.work.join_next().await.is_some() {} }.boxed()
+    }
+}
 
 impl Training {
     /// It runs on the machine's clock, for a lesson may be paused meanwhile, and as an ensemble of one, which loads what a
@@ -145,7 +150,7 @@ impl Training {
                 }
             }
         });
-        Ok(Self { _work: work, process })
+        Ok(Self { work, process })
     }
 }
 
