@@ -195,6 +195,9 @@ pub struct Client {
     /// The moves of that program which stories and claims name: its commands' names, such as `SET` and `EVAL`, or `create`.
     #[serde(default)]
     pub moves: Vec<String>,
+    /// The commands of that program that pass by themselves, in place of those that usually do.
+    #[serde(default)]
+    pub passes: Option<Vec<String>>,
     /// The locks that it says it holds, with `HOLDS lock` on its standard output.
     #[serde(default)]
     pub locks: Vec<String>,

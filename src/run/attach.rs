@@ -63,7 +63,7 @@ pub fn scenario(programs: &[Vec<String>], lock: &str, server: Speaks) -> Result<
     let mut scenario = Scenario::plan(&from_text("attach.yaml", &text)?, VARIANT, &Params::new())?;
     for (client, words) in scenario.clients.iter_mut().zip(programs) {
         let (words, origin, libraries) = (words.clone(), Origin::User, Libraries::new());
-        client.exec = Some(Exec { words, origin, libraries });
+        client.exec = Some(Exec { words, origin, passes: None, libraries });
     }
     for plan in &mut scenario.actors {
         let Program { locks, listens, .. } = (*plan.program).clone();

@@ -1,7 +1,7 @@
 //! What programs and servers say to each other, by the server's product: where a message ends, what it asks for, what passes
 //! by itself, and which request a reply answers.
 
-use std::{collections::VecDeque, fmt::Display};
+use std::{collections::VecDeque, fmt::Display, sync::Arc};
 
 use super::connection::{Asked, Unanswered};
 use crate::{
@@ -17,8 +17,20 @@ pub(super) const LONGEST_REQUEST: usize = 1 << 20;
 const _: () = assert!(LONGEST_REQUEST == frames::LONGEST_REQUEST && LONGEST_REQUEST == jute::LONGEST_REQUEST);
 
 /// What passes by itself of Redis' commands: connections are made and looked after with it.
-const HOUSEKEEPING: [&str; 11] =
-    ["HELLO", "AUTH", "CLIENT", "PING", "SELECT", "COMMAND", "INFO", "ECHO", "QUIT", "READONLY", "RESET"];
+const HOUSEKEEPING: [&str; 12] = [
+    "HELLO",
+    "AUTH",
+    "CLIENT",
+    "PING",
+    "SELECT",
+    "COMMAND",
+    "INFO",
+    "ECHO",
+    "QUIT",
+    "READONLY",
+    "RESET",
+    "SCRIPT LOAD",
+];
 /// What calls a script.
 const SCRIPTS: [&str; 4] = ["EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO"];
 /// The most characters of a script that are shown.
@@ -26,16 +38,27 @@ const LONGEST_SCRIPT: usize = 40;
 /// The most characters of one word of a request that are shown.
 const LONGEST_WORD: usize = 400;
 
+/// The commands that usually pass by themselves. Of ZooKeeper's protocol, all that is no call does anyway.
+pub(super) fn housekeeping(product: Product) -> Arc<[String]> {
+    match product {
+        Product::Redis => HOUSEKEEPING.map(str::to_owned).into(),
+        _ => Arc::new([]),
+    }
+}
+
 /// The state of one connection.
 #[derive(Debug)]
 pub(super) enum Dialect {
     Redis {
+        /// The commands that pass by themselves.
+        passes: Arc<[String]>,
         request: Scan,
         reply: Scan,
         /// Whether it has subscribed to anything.
         listens: bool,
     },
     Zookeeper {
+        passes: Arc<[String]>,
         /// Whether the program has asked for a session, and whether that was answered.
         greeted: (bool, bool),
     },
@@ -61,10 +84,12 @@ fn in_words(why: impl Display) -> String {
 }
 
 impl Dialect {
-    pub(super) fn of(product: Product) -> Self {
+    pub(super) fn of(product: Product, passes: &Arc<[String]>) -> Self {
+        let passes = Arc::clone(passes);
         match product {
-            Product::Zookeeper => Self::Zookeeper { greeted: (false, false) },
+            Product::Zookeeper => Self::Zookeeper { passes, greeted: (false, false) },
             _ => Self::Redis {
+                passes,
                 request: Scan::new(LONGEST_REQUEST),
                 reply: Scan::new(LONGEST_ANSWER),
                 listens: false,
@@ -75,16 +100,16 @@ impl Dialect {
     /// The length of the request that `bytes` begins with, and what it asks for, once it is there.
     pub(super) fn request(&mut self, bytes: &[u8]) -> Result<Option<(usize, Option<Asked>)>, String> {
         match self {
-            Self::Redis { request, listens, .. } => {
+            Self::Redis { passes, request, listens, .. } => {
                 let Some((end, words)) = frames::request(request, bytes).map_err(in_words)? else {
                     return Ok(None);
                 };
                 *request = Scan::new(LONGEST_REQUEST);
-                let asked = redis(words).map_err(in_words)?;
+                let asked = redis(words, passes).map_err(in_words)?;
                 *listens |= asked.as_ref().is_some_and(|asked| asked.confirmations > 0);
                 Ok(Some((end, asked)))
             }
-            Self::Zookeeper { greeted: (asked, _) } => {
+            Self::Zookeeper { passes, greeted: (asked, _) } => {
                 let Some(end) = jute::end(bytes, LONGEST_REQUEST).map_err(in_words)? else { return Ok(None) };
                 let number =
                     if *asked { Some(jute::request(&bytes[4..end]).map_err(in_words)?) } else { None };
@@ -94,6 +119,7 @@ impl Dialect {
                     call.texts_mut().into_iter().for_each(shorten);
                     Command::Zookeeper(call)
                 });
+                let command = command.filter(|command| !is_one_of(passes, command.brief().split(' ')));
                 Ok(Some((end, Some(Asked { command, number, calls: false, confirmations: 0 }))))
             }
         }
@@ -119,7 +145,7 @@ impl Dialect {
                 };
                 Ok(Some((end, sent)))
             }
-            Self::Zookeeper { greeted: (_, answered) } => {
+            Self::Zookeeper { greeted: (_, answered), .. } => {
                 let Some(end) = jute::end(bytes, jute::LONGEST_ANSWER).map_err(in_words)? else {
                     return Ok(None);
                 };
@@ -156,7 +182,7 @@ impl Dialect {
 }
 
 /// What a request of Redis' protocol asks for. Nothing: it is empty.
-fn redis(words: Vec<String>) -> Result<Option<Asked>, Unreadable> {
+fn redis(words: Vec<String>, passes: &[String]) -> Result<Option<Asked>, Unreadable> {
     let Some(name) = words.first().map(|word| word.to_ascii_uppercase()) else { return Ok(None) };
     let is = |command: &str, part: &str| {
         name == command && words.get(1).is_some_and(|word| word.eq_ignore_ascii_case(part))
@@ -164,11 +190,20 @@ fn redis(words: Vec<String>) -> Result<Option<Asked>, Unreadable> {
     if is("CLIENT", "REPLY") {
         return Err(Unreadable::NoReplies);
     }
-    let passes = is("SCRIPT", "LOAD") || HOUSEKEEPING.contains(&name.as_str());
+    let passes = is_one_of(passes, words.iter().map(String::as_str));
     let confirmations = if name.ends_with("SUBSCRIBE") { (words.len() - 1).max(1) } else { 0 };
     let calls = SCRIPTS.contains(&name.as_str());
     let command = (!passes).then(|| shown(words));
     Ok(Some(Asked { command, number: None, calls, confirmations }))
+}
+
+/// Whether a command is among these, by its first word or its first two.
+fn is_one_of<'a>(known: &[String], mut words: impl Iterator<Item = &'a str>) -> bool {
+    let (name, part) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    known.iter().any(|known| match known.split_once(' ') {
+        Some((command, of)) => name.eq_ignore_ascii_case(command) && part.eq_ignore_ascii_case(of),
+        None => name.eq_ignore_ascii_case(known),
+    })
 }
 
 /// Whether it asks which servers there are: Curator does so whenever it has connected.

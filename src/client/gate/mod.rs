@@ -60,6 +60,8 @@ pub(crate) struct Program {
     pub link: Endpoint,
     /// What that server is.
     pub product: Product,
+    /// The commands that pass by themselves, where they are not those that usually do.
+    pub passes: Option<Vec<String>>,
     /// How long it is waited for until it is at rest, in real time.
     pub rests_within: Duration,
 }
@@ -100,6 +102,7 @@ impl Gate {
             held: VecDeque::new(),
             refused: None,
             product: program.product,
+            passes: program.passes.map_or_else(|| dialect::housekeeping(program.product), Arc::from),
             session: None,
             output: Arc::new(output),
             line: Vec::new(),
@@ -167,6 +170,8 @@ struct Inner {
     /// the same move.
     refused: Option<(OpId, Reply)>,
     product: Product,
+    /// The commands that pass by themselves.
+    passes: Arc<[String]>,
     session: Option<i64>,
     output: Arc<pipe::Receiver>,
     /// The beginning of a line that the program is printing.
@@ -227,7 +232,7 @@ impl Inner {
     fn connected(&mut self, id: u64, program: TcpStream, server: io::Result<Upstream>) -> bool {
         self.connecting -= 1;
         let server = server.ok();
-        let dialect = Dialect::of(self.product);
+        let dialect = Dialect::of(self.product, &self.passes);
         let made =
             server.map(|server| self.connections.insert(id, Connection::new(program, server, dialect)));
         made.is_some()

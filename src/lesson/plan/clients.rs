@@ -1,6 +1,11 @@
 //! Who takes part: processes, and the actors that live in them.
 
-use std::{collections::HashSet, ops::RangeInclusive, path::PathBuf, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashSet},
+    ops::RangeInclusive,
+    path::PathBuf,
+    sync::Arc,
+};
 
 use indexmap::IndexMap;
 
@@ -11,7 +16,7 @@ use super::{
         lab_kind::LabKind,
         model::{Client, Count, Libraries, Params},
     },
-    Loaded,
+    Loaded, commands,
     compile::Compiler,
     constants::values,
     number,
@@ -40,6 +45,8 @@ pub struct Exec {
     /// The command and its arguments.
     pub words: Vec<String>,
     pub origin: Origin,
+    /// The commands that pass by themselves, where they are not those that usually do.
+    pub passes: Option<Vec<String>>,
     /// The libraries that it needs.
     pub libraries: Libraries,
 }
@@ -196,15 +203,18 @@ fn outside(
     path: &Path,
 ) -> Result<Option<(Exec, Arc<Program>)>, Mistake> {
     if client.exec.is_empty() {
-        let alone = client.speaks.is_some() || !client.moves.is_empty() || !client.locks.is_empty();
+        let alone = client.speaks.is_some()
+            || client.passes.is_some()
+            || !client.moves.is_empty()
+            || !client.locks.is_empty();
         let message = both!("a client without `exec`", "客户端没有写 `exec`");
         let help = both!(
-            "`speaks`, `moves` and `locks` tell of a program that `exec` starts",
-            "`speaks`、`moves` 和 `locks` 描述的是 `exec` 启动的程序"
+            "`speaks`, `moves`, `passes` and `locks` tell of a program that `exec` starts",
+            "`speaks`、`moves`、`passes` 和 `locks` 描述的是 `exec` 启动的程序"
         );
         return if alone { Err(Mistake::new(path, message).help(help)) } else { Ok(None) };
     }
-    let path = path.key("exec");
+    let (path, passes) = (path.key("exec"), path.key("passes"));
     if client.runs.is_some()
         || !client.named_threads.is_empty()
         || client.threads.is_some()
@@ -227,6 +237,9 @@ fn outside(
         );
         return Err(Mistake::new(&path, message));
     };
+    for (n, name) in client.passes.iter().flatten().enumerate() {
+        check_command_name(name, speaks.product(), &passes.index(n))?;
+    }
     let names = Scope::new(values(params)).value();
     let word = |(n, word): (usize, &String)| {
         let filled = Template::parse(word).and_then(|template| Ok(template.render(&names)?));
@@ -239,7 +252,23 @@ fn outside(
         locks: client.locks.iter().cloned().collect(),
         ..Program::default()
     };
-    Ok(Some((Exec { words, origin: Origin::User, libraries: Libraries::new() }, Arc::new(program))))
+    let label = |name: &String| command_label(name, speaks.product());
+    let passes = client.passes.as_ref().map(|passes| passes.iter().map(label).collect());
+    let exec = Exec { words, origin: Origin::User, passes, libraries: Libraries::new() };
+    Ok(Some((exec, Arc::new(program))))
+}
+
+fn check_command_name(name: &str, product: Product, path: &Path) -> Result<(), Mistake> {
+    let label = command_label(name, product);
+    if product == Product::Redis {
+        return commands::check_name(&label, path);
+    }
+    let calls = product.traits().calls.iter().filter_map(|call| call.split(' ').next());
+    let calls: BTreeSet<&str> = calls.chain(["close"]).collect();
+    if calls.contains(label.as_str()) {
+        return Ok(());
+    }
+    Err(Mistake::unknown(path, both!("ZooKeeper call", "ZooKeeper 操作"), name, calls.into_iter()))
 }
 
 /// What a command of a program from outside is called, by its name: Redis' are written in capitals.

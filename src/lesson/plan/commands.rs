@@ -308,6 +308,19 @@ fn arity(name: &str) -> Option<i64> {
     arities().find_map(|(known, arity)| (known == name).then_some(arity))
 }
 
+/// What a program's library sends to make and to end a connection, and a lesson's own programs may not.
+const OF_CONNECTIONS: [&str; 5] = ["HELLO", "AUTH", "RESET", "QUIT", "SCRIPT LOAD"];
+
+/// Checks that a program may send a command of this name; `SCRIPT LOAD` is one.
+pub(super) fn check_name(name: &str, path: &Path) -> Result<(), Mistake> {
+    let container = |known: &str| SUB_COMMANDS.iter().any(|(container, _)| *container == known);
+    if arity(name).is_some() || container(name) || OF_CONNECTIONS.contains(&name) {
+        return Ok(());
+    }
+    let known = arities().map(|(name, _)| name).chain(OF_CONNECTIONS);
+    Err(unknown(path, name, known))
+}
+
 /// Checks a `redis.call` of a script: the server refuses what a lesson may not send, and what it does not know.
 pub(crate) fn check_in_script(words: &[Option<String>], is_open: bool, path: &Path) -> Result<(), Mistake> {
     let Some(Some(name)) = words.first() else { return Ok(()) };

@@ -28,7 +28,11 @@ impl Scenario {
         let clients = variant.clients.as_ref().unwrap_or(&lesson.clients);
         let clients = clients.iter().map(|(name, client)| {
             let known = json!([name, pairs(&client.with)]);
-            if client.exec.is_empty() { known } else { json!([known, client.exec]) }
+            match &client.passes {
+                _ if client.exec.is_empty() => known,
+                None => json!([known, client.exec]),
+                Some(passes) => json!([known, client.exec, passes]),
+            }
         });
         let programs = self.loaded.programs();
         let programs = programs.iter().map(|file| json!(format!("{:016x}", fnv1a(file))));

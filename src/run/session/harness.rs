@@ -505,6 +505,7 @@ impl Attached<'_> {
             server: server.to_owned(),
             link,
             product,
+            passes: exec.passes.clone(),
             rests_within: match exec.origin {
                 Origin::User => USERS_REST_WITHIN,
                 Origin::Lesson(_) | Origin::Carried => LESSONS_REST_WITHIN,
