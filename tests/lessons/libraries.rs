@@ -1,9 +1,17 @@
 //! Lessons that run other people's lock libraries: without the libraries they play from recordings and say what to do,
 //! with them they come to the same moves each time.
 
-use lockstep::lesson::Library;
+use std::time::{Duration, Instant};
 
-use crate::place::{Answer, Place};
+use lockstep::{
+    lesson::{Library, Params, Scenario},
+    run::session::{self, Command, Update},
+};
+
+use crate::{
+    free_support::{Came, Free, options, pass},
+    place::{Answer, Place},
+};
 
 /// The home of `Place` has no libraries in it.
 const LESSON: &str = "redis-py-lock";
@@ -94,6 +102,59 @@ fn a_library_makes_the_same_moves_each_time() {
         assert_eq!(first.len(), loaded.lesson.variants.len());
         for _ in 0..2 {
             assert_eq!(first, moves(&place, id), "{id}");
+        }
+    }
+}
+
+/// The processor time that everything this process has started has taken, in ticks of the kernel.
+fn ticks_of_descendants() -> u64 {
+    let mut known = std::collections::HashMap::new();
+    for entry in std::fs::read_dir("/proc").expect("it can be read").flatten() {
+        let name = entry.file_name();
+        let Ok(pid) = name.to_string_lossy().parse::<u32>() else { continue };
+        // One that has ended meanwhile.
+        let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
+        let fields: Vec<&str> = stat[stat.rfind(')').expect("a name") + 2..].split(' ').collect();
+        let number = |n: usize| fields[n].parse::<u64>().expect("a number");
+        known.insert(pid, (u32::try_from(number(1)).expect("a process"), number(11) + number(12)));
+    }
+    let is_ours = |mut pid: u32| loop {
+        match known.get(&pid) {
+            Some((parent, _)) if *parent == std::process::id() => break true,
+            Some((parent, _)) => pid = *parent,
+            None => break false,
+        }
+    };
+    known.iter().filter(|(pid, _)| is_ours(**pid)).map(|(_, (_, ticks))| ticks).sum()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the lessons' libraries: lockstep doctor --install --with python --with node --with java"]
+async fn while_a_lesson_is_paused_its_libraries_do_nothing_and_after_a_jump_they_notice_their_timers() {
+    let library = Library::carried();
+    for lesson in ["redis-py-lock", "kazoo-lock", "redis-semaphore", "curator-lock"] {
+        let loaded = library.find(lesson).expect("a carried lesson");
+        for variant in loaded.lesson.variants.keys() {
+            let scenario = Scenario::plan(loaded, variant, &Params::new()).expect("it is good");
+            let half = scenario.story.len() / 2;
+            let mut free = Free::of(session::open(scenario, options(), 1));
+            for _ in 0..half {
+                free.tell(Command::Step);
+                while !matches!(free.next().await, Update::Stepped { .. }) {}
+            }
+            free.tell(Command::LeaveStory);
+            free.outlook().await;
+            let paused_at = free.log.events().last().expect("events").at;
+            let before = ticks_of_descendants();
+            tokio::time::sleep(Duration::from_secs(10)).await;
+            let ticks = ticks_of_descendants() - before;
+            let began = Instant::now();
+            assert_eq!(free.choose(pass(30_000)).await, Came::Done);
+            let jumped = began.elapsed();
+            let now = |log: &lockstep::log::Log| log.events().last().expect("events").at;
+            assert!(ticks <= 30, "{lesson} {variant}: 3 % of a processor at most, servers included");
+            assert!(now(&free.log).since(paused_at) >= Duration::from_secs(30));
+            eprintln!("{lesson} {variant}: {ticks} ticks in 10 s, 30 s passed in {jumped:?}");
         }
     }
 }

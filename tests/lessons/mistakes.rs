@@ -45,6 +45,7 @@ const IN_REDIS: &[Change] = &[
     ("clients:\n", "clients: {}\nolds:\n", "olds:", "unknown field `olds`", "没有名为 `olds` 的字段"),
     ("story:\n", "storey:\n", "storey:", "did you mean `story`", "是不是 `story`"),
     ("interview:\n", "interviews:\n", "interviews:", "did you mean `interview`", "是不是 `interview`"),
+    ("minutes: 2", "minutes: 0", "minutes: 0", "at least one minute", "至少要一分钟"),
     // YAML.
     ("  worker:\n", "\tworker:\n", "\tworker:", "tab character", "制表符"),
     ("    - holds: lock\n", "    - holds: lock\n   - stop\n", "   - stop", "not indented like", "缩进"),
@@ -92,6 +93,8 @@ const IN_REDIS: &[Change] = &[
     ("    - work: 5s", "    - work: 5", "- work: 5", "5s or 5ms", "5s 或 5ms"),
     ("    - work: 5s", "    - work: 5sec onds", "5sec onds", "is not a duration", "不是时长"),
     ("    - work: 5s", "    - wrok: 5s", "wrok", "did you mean `work`", "是不是 `work`"),
+    ("every: 500ms }\n", "every: 0 }\n", "every: 0", "never ends", "永远重试"),
+    ("  - thaw: B\n", "  - move: B.acquire\n  - thaw: B\n", "- move: B.acquire", "`B` is frozen here", "`B` 此时被冻结"),
     ("every: 500ms }\n", "every: soon }\n", "every: soon", "is not a duration", "不是时长"),
     ("allow: [WRONGTYPE]", "allow: WRONGTYPE", "allow: WRONGTYPE", "`allow` takes a list", "`allow` 应是列表"),
     ("    - use: acquire_safely", "    - use: acquire_safe", "use: acquire_safe", "did you mean `acquire_safely`", "是不是 `acquire_safely`"),
@@ -153,6 +156,7 @@ const IN_REDIS: &[Change] = &[
     ("  - crash: B", "  - kill: A", "kill: A", "`crash: A`", "`crash: A`"),
     ("    only: blind", "    only: blnd", "only: blnd", "did you mean `blind`", "是不是 `blind`"),
     ("      after: 1", "      after: 99", "after: 99", "further steps", "步才见分晓"),
+    ("en: Nobody does., zh: 没有人。 }\n", "en: Nobody does., zh: 没有人。 }\n          right: \"A.acquire == 'OK'\"\n", "right: \"A.acquire", "choices 1 and 2 are right at the same time", "第 1 个和第 2 个选项同时成立"),
     ("          right: A.acquire == 'OK'\n", "", "en: A does.", "no choice answers", "没有一个选项"),
     // Claims, invariants, variants.
     ("    expect: shown", "    programs: { wroker: [stop] }\n    expect: shown", "wroker", "nobody runs the program `wroker`", "没有任何客户端运行程序 `wroker`"),

@@ -528,6 +528,14 @@ impl Draft<'_> {
             self.compares(source, Some(&verb), &path.key("until"));
         }
         let every = operation.every.as_ref().map(|s| self.duration(s, &path.key("every"))).transpose()?;
+        if operation.every.as_ref().is_some_and(|every| parse_written(every) == Ok(0)) {
+            let message = both!("asking again after no time never ends", "间隔为零，会永远重试下去");
+            let help = both!(
+                "write how long it waits before it asks again: every: 100ms",
+                "请写每次重试前等多久：every: 100ms"
+            );
+            return Err(Mistake::new(&path.key("every"), message).help(help));
+        }
         self.program.labels.insert(label.to_owned());
         let operation = PlannedOperation {
             label: label.to_owned(),

@@ -38,6 +38,18 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
                 ),
             )
         });
+        let starts = !matches!(line.act, Act::Finish(_));
+        let frozen = moved.iter().map(client).find(|client| starts && state.frozen.contains(*client));
+        wrong = wrong.or_else(|| {
+            let client = frozen?;
+            Some((
+                both!("`{client}` is frozen here and makes no move", "`{client}` 此时被冻结，不会有操作"),
+                both!(
+                    "write `- thaw: {client}` before it, or move another client",
+                    "请先写 `- thaw: {client}`，或者换一个客户端"
+                ),
+            ))
+        });
         if let Act::Faults(faults) = &line.act {
             wrong = wrong.or_else(|| faults.iter().find_map(|fault| state.after(fault)));
         }

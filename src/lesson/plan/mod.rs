@@ -312,7 +312,7 @@ fn check_fixes(lesson: &Lesson) -> Result<(), Mistake> {
 fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scenario, Mistake> {
     let lesson = &loaded.lesson;
     let root = Path::root();
-    check_count(lesson)?;
+    check_numbers(lesson)?;
     let Some(variant) = lesson.variants.get(name) else {
         let known = lesson.variants.keys().map(String::as_str);
         return Err(Mistake::unknown(&root.key("variants"), both!("variant", "方案"), name, known));
@@ -409,7 +409,11 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
     })
 }
 
-fn check_count(lesson: &Lesson) -> Result<(), Mistake> {
+fn check_numbers(lesson: &Lesson) -> Result<(), Mistake> {
+    if lesson.minutes == 0 {
+        let message = both!("a lesson takes at least one minute", "一节课至少要一分钟");
+        return Err(Mistake::new(&Path::root().key("minutes"), message));
+    }
     let Some(name) = lesson.variants.keys().nth(MOST_VARIANTS) else { return Ok(()) };
     let message =
         both!("a lesson may have at most {MOST_VARIANTS} variants", "一节课最多有 {MOST_VARIANTS} 个方案");

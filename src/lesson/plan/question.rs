@@ -74,6 +74,18 @@ pub(crate) fn plan(
             both!("a question is decided after at least one further step", "问题至少要再过一步才能见分晓"),
         ));
     }
+    if let Some((before, n)) = same_right(&ask.choices) {
+        let (first, second) = (before + 1, n + 1);
+        let message = both!(
+            "choices {first} and {second} are right at the same time",
+            "第 {first} 个和第 {second} 个选项同时成立"
+        );
+        let help = both!(
+            "each `right:` says what happens where its choice is right, and nothing else",
+            "每个 `right:` 只描述该选项正确时发生的事"
+        );
+        return Err(Mistake::new(&choices_path.index(n).key("right"), message).help(help));
+    }
     let choices = ask
         .choices
         .iter()
@@ -82,6 +94,15 @@ pub(crate) fn plan(
         .collect::<Result<_, _>>()?;
     let why = ask.why.as_ref().map(|why| roster.text(why, &path.key("why"))).transpose()?;
     Ok(AskPlan { q, choices, why, after: ask.after })
+}
+
+/// Two choices for which the same is to happen.
+fn same_right(choices: &[Choice]) -> Option<(usize, usize)> {
+    choices.iter().enumerate().find_map(|(n, choice)| {
+        let Some(Right::When(source)) = &choice.right else { return None };
+        let same = |other: &Choice| matches!(&other.right, Some(Right::When(known)) if known == source);
+        Some((choices[..n].iter().position(same)?, n))
+    })
 }
 
 fn plan_choice(
