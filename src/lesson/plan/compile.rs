@@ -522,7 +522,7 @@ impl Draft<'_> {
         {
             self.constants.check_form(words, &path.key("redis"))?;
         }
-        check_codes(&operation.allow, &path.key("allow"))?;
+        check_codes(&operation.allow, &verb, &path.key("allow"))?;
         let until = operation.until.as_ref().map(|s| self.expr(s, &path.key("until"))).transpose()?;
         if let Some(source) = &operation.until {
             self.compares(source, Some(&verb), &path.key("until"));
@@ -764,9 +764,26 @@ const CODES: &str = "
 ";
 
 /// A code that is nearly a known one is misspelt.
-fn check_codes(codes: &[String], path: &Path) -> Result<(), Mistake> {
+fn check_codes(codes: &[String], verb: &PlannedVerb, path: &Path) -> Result<(), Mistake> {
+    let is_sql = matches!(verb, PlannedVerb::Call(call) if call.product() == Product::Mariadb);
     let known = || CODES.split_ascii_whitespace();
     for (n, code) in codes.iter().enumerate() {
+        let is_number = code.len() == 4 && code.bytes().all(|byte| byte.is_ascii_digit());
+        if is_sql && !is_number && code != "Lost" {
+            let message = both!("MariaDB has no error `{code}`", "MariaDB 没有错误 `{code}`");
+            return Err(Mistake::new(&path.index(n), message).help(both!(
+                "its errors are numbers: '1213' is a deadlock, '1205' a lock wait timeout, '1062' a duplicate key",
+                "它的错误是数字：'1213' 是死锁，'1205' 是等锁超时，'1062' 是键重复"
+            )));
+        }
+        // `NoNodeException` is Java's name for `NoNode`.
+        let is_longer = |known: &&str| {
+            code.strip_prefix(known).is_some_and(|rest| ["Exception", "Error"].contains(&rest))
+        };
+        if let Some(known) = known().find(is_longer) {
+            let message = both!("unknown error code `{code}`", "没有名为 `{code}` 的错误码");
+            return Err(Mistake::new(&path.index(n), message).help(did_you_mean(known)));
+        }
         if !known().any(|known| known == code)
             && let Some(near) = nearest(code, known(), 0.9)
         {

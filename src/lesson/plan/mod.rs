@@ -24,6 +24,7 @@ pub(crate) mod releases;
 pub(crate) mod scripts;
 pub(crate) mod setup;
 pub(crate) mod story;
+mod tables;
 mod unused;
 
 pub use call::PlannedCall;
@@ -166,6 +167,7 @@ impl Loaded {
                 .and_then(|()| scenarios.iter().try_for_each(doubts::check))
                 .and_then(|()| scenarios.iter().try_for_each(idle::check))
                 .and_then(|()| scenarios.iter().try_for_each(locks::check_names))
+                .and_then(|()| scenarios.iter().try_for_each(tables::check))
                 .map_err(|mistake| self.source.place(&mistake))?;
             self.check_kata()?;
             Ok(scenarios)
