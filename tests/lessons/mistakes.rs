@@ -253,6 +253,7 @@ const IN_ZOOKEEPER: &[Change] = &[
     ("zk: create /locks", "zk: create -c -e /locks", "create -c -e", "no znode is both `-c` and `-e`", "没有同时是 `-c` 和 `-e` 的 znode"),
     ("zk: create /locks", "zk: create -t soon /locks", "create -t", "TTL is a whole number", "TTL 是整数"),
     ("exists -w /locks", "exists /locks", "{ take: any }", "leaves no watch", "没有设 watch"),
+    ("that: A.create is not none", "that: exists('locks')", "exists('locks')", "did you mean `/locks`", "是不是 `/locks`"),
     ("that: A.create is not none", "that: pttl('/locks') > 0", "pttl(", "of Redis' keys", "用于 Redis 的键"),
     ("that: A.create is not none", "that: role('zookeeper') == 'leader'", "role(", "is alone and has no role", "只有一台，没有角色"),
     ("that: A.create is not none", "that: A.list == 1", "A.list == 1", "answers a list", "的回复是列表"),
@@ -294,6 +295,7 @@ const IN_ETCD: &[Change] = &[
     ("etcd: grant 5 }", "etcd: \"grant ${lease}\" }", "grant ${lease}", "write `${lease // 1000}`", "请写 `${lease // 1000}`"),
     ("create lock/${self} ${self} ${grant}", "create lock/${self} ${self} mine", "self} mine", "LEASE is a whole number", "LEASE 是整数"),
     ("etcd: get lock/A }", "etcd: range lock/A }", "range lock/A", "is not a etcd call", "不是 etcd 调用"),
+    ("moves('A.grant') == 1", "value('lok/A') == 'A'", "value('lok/A')", "did you mean `lock/A`", "是不是 `lock/A`"),
     ("moves('A.grant') == 1", "owner('lock') == owner('lock')", "owner('lock') ==", "compared with itself", "和它自己比较"),
 ];
 

@@ -12,7 +12,7 @@ use super::{
     program::Instruction,
 };
 use crate::{
-    log::{ANY, stands_for},
+    log::{ANY, Product, stands_for},
     text::both,
 };
 
@@ -31,6 +31,15 @@ pub(crate) fn check(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
     .into_iter()
     .flat_map(|function| mentions.keys_of(function));
     let mut asked = asked.map(|(key, _)| key).peekable();
+    let parts = scenario.lab();
+    if parts.parts().iter().all(|part| part.product() == Product::Zookeeper) {
+        let paths =
+            ["exists", "value", "children"].into_iter().flat_map(|function| mentions.keys_of(function));
+        if let Some((path, _)) = paths.into_iter().find(|(path, _)| !path.starts_with('/')) {
+            let message = both!("`{path}` is no path of a znode", "`{path}` 不是 znode 的路径");
+            return Err(Mistake::new(at, message).help(did_you_mean(&format!("/{path}"))));
+        }
+    }
     if asked.peek().is_none() || scenario.actors.iter().any(|plan| plan.program.outside) {
         return Ok(());
     }
@@ -41,6 +50,7 @@ pub(crate) fn check(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
         let is_word = |word: &String| {
             word.split_whitespace().any(|word| [key.as_str(), numbered].contains(&word))
                 || (word.contains(ANY) && stands_for(word, &key))
+                || word.strip_prefix(key.as_str()).is_some_and(|rest| rest.starts_with('/'))
                 || key.strip_prefix(word.as_str()).is_some_and(|rest| rest.starts_with(['/', ':', '-', '.']))
         };
         if words.iter().any(is_word) || scripts.iter().any(|script| script.contains(&key)) {
@@ -99,9 +109,10 @@ fn sent(scenario: &Scenario) -> Option<(BTreeSet<String>, BTreeSet<&str>)> {
                 scripts.insert(&**source);
                 (keys.iter().collect(), args.iter().collect())
             }
+            // The calls of a `multi` are one operand each.
             PlannedVerb::Call(call) => {
-                let mut operands = call.all_operands();
-                (operands.next().into_iter().collect(), operands.collect())
+                let keys = ["PATH", "KEY", "PREFIX", "CALL"].into_iter().flat_map(|kind| call.operands(kind));
+                (keys.collect(), call.operands("DATA").chain(call.operands("VALUE")).collect())
             }
             PlannedVerb::Flock { path, .. } => (vec![path], Vec::new()),
             _ => continue,
