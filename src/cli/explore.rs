@@ -24,6 +24,7 @@ use crate::{
         self, Bounds, ExploreError, Explored, MOST_FAULTS, MOST_MOVES, MOVES, MayFail, Progress, Stuck,
     },
     text::{Lang, Text},
+    ui::view::outcomes::histogram::words_of,
     verdict::why,
 };
 
@@ -297,7 +298,7 @@ fn summary(scenario: &Scenario, found: &Explored, lang: Lang) -> String {
         lines.push(format!("    {}", words::ONE_ORDER.get(lang)));
     }
     for seen in &found.outcomes {
-        lines.push(format!("    {:>8}  {}", seen.orders, seen.outcome));
+        lines.push(format!("    {:>8}  {}", seen.orders, words_of(&seen.outcome, &[], lang)));
     }
     // Each has its own shortest order; of one alone it stands at the margin.
     let indent = if found.broken.len() > 1 { "      " } else { "    " };

@@ -19,7 +19,10 @@ use crate::{
         race::{MOST_RACES, Pace, RaceReport},
     },
     text::Lang,
-    ui::theme::{text, time},
+    ui::{
+        theme::{text, time},
+        view::outcomes::histogram::words_of,
+    },
 };
 
 /// What to race.
@@ -164,8 +167,9 @@ fn histogram(scenario: &Scenario, report: &RaceReport, seed: u64, lang: Lang) ->
         lines.push(format!("    {}", words::NO_FAULTS_RACED.get(lang)));
     }
     let outcomes = report.kept.outcomes();
-    let names: Vec<String> = outcomes.iter().map(|(outcome, _)| outcome.to_string()).collect();
-    let wide = names.iter().take(MOST).map(|name| name.chars().count()).max().unwrap_or(0);
+    let names: Vec<String> =
+        outcomes.iter().map(|(outcome, _)| words_of(outcome, &report.info.invariants, lang)).collect();
+    let wide = names.iter().take(MOST).map(|name| text::width(name)).max().unwrap_or(0);
     let digits = outcomes.first().map_or(1, |(_, kind)| kind.count().to_string().len());
     for (name, (outcome, kind)) in names.iter().zip(&outcomes).take(MOST) {
         let cells = (kind.count() * BAR).div_ceil(report.kept.races().max(1));

@@ -111,7 +111,7 @@ function buttons() {
 function controls() {
   stops.forEach((stop, n) => {
     const before = n ? stops[n - 1].p : 0, within = (entry) => entry.e >= before && entry.e < stop.p && !stop.verdict;
-    const mark = run.clashes.some(within) ? ["v", "▲"] : run.faults.some(within) ? ["f", "✝"]
+    const mark = run.clashes.some(within) ? ["v", "═"] : run.faults.some(within) ? ["f", "✝"]
       : stop.kind === "question" && !stop.verdict ? ["q", "?"] : null;
     if (!mark) return;
     const element = make("span", ...mark);

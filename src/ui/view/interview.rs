@@ -220,10 +220,10 @@ impl<'a> InterviewView<'a> {
         let hidden = lines.len().saturating_sub(room.height.into());
         let style = self.style(Role::Accent);
         if hidden > 0 && scroll > 0 {
-            buf.set_stringn(inner.right().saturating_sub(2), room.y, "▲", 1, style);
+            buf.set_stringn(inner.right().saturating_sub(2), room.y, "↑", 1, style);
         }
         if usize::from(scroll) < hidden {
-            buf.set_stringn(inner.right().saturating_sub(2), room.bottom().saturating_sub(1), "▼", 1, style);
+            buf.set_stringn(inner.right().saturating_sub(2), room.bottom().saturating_sub(1), "↓", 1, style);
         }
     }
 

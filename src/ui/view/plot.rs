@@ -266,7 +266,7 @@ impl Plot {
             column = next;
         }
         if let Some(x) = self.screen(self.head) {
-            let words = format!("▲ {now} ");
+            let words = format!("↑ {now} ");
             self.write((x, y), &words, self.area.right(), scene.style(Role::Accent), buf);
         }
     }

@@ -213,7 +213,7 @@ impl<'a> CompareView<'a> {
             }
         }
         if let Some(x) = plot.screen(plot.head) {
-            let words = format!("▲ {} ", time::moment(self.now()));
+            let words = format!("↑ {} ", time::moment(self.now()));
             // At the right edge the words stand left of the playhead.
             let needs = u16::try_from(words.len()).unwrap_or(area.width);
             let x = x.min(area.right().saturating_sub(needs)).max(area.x);
