@@ -130,11 +130,13 @@ impl CatalogueView<'_> {
         let lessons = self.catalogue.entries.iter().filter(|entry| entry.track == track);
         let (done, all) = lessons
             .fold((0, 0), |(done, all), entry| (done + self.finished(entry), all + entry.variants.len()));
-        let cells = all.min(LONGEST_BAR);
-        // Full only when everything is done, and begun as soon as anything is.
-        let full = if done == 0 { 0 } else { (done * cells / all.max(1)).max(1) };
         let name = words::track(track).get(self.context.lang);
         let count = format!(" {done}/{all} ");
+        // One column stands between the name and its bar.
+        let room = width.saturating_sub(2 + text::width(name) + text::width(&count));
+        let cells = all.min(LONGEST_BAR).min(room);
+        // Full only when everything is done, and begun as soon as anything is.
+        let full = if done == 0 { 0 } else { (done * cells / all.max(1)).max(1) };
         let gap = width.saturating_sub(1 + text::width(name) + cells + text::width(&count));
         Line::from(vec![
             Span::styled(format!(" {name}{}", " ".repeat(gap)), self.style(Role::Chrome)),

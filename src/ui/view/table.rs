@@ -24,16 +24,23 @@ pub(crate) fn lines(
 ) -> Vec<Line<'static>> {
     let Context { theme, lang, .. } = context;
     let heads: Vec<&str> = grid.columns.iter().map(|column| column.get(lang)).collect();
-    let wide: Vec<usize> =
-        heads.iter().map(|head| text::width(head).max("✗ 00.0s".len() - 2) + GAP).collect();
+    let cells = |gap: usize| -> Vec<usize> {
+        heads.iter().map(|head| text::width(head).max("✗ 00.0s".len() - 2) + gap).collect()
+    };
     let names = grid.rows.iter().map(|(name, _)| text::width(name.get(lang))).max().unwrap_or(0);
+    let mut wide = cells(GAP);
+    if names + wide.iter().sum::<usize>() > columns {
+        wide = cells(1);
+    }
     // What the cells leave, where that is less.
     let name = names.min(columns.saturating_sub(wide.iter().sum()));
     let mut head = vec![Span::raw(" ".repeat(name))];
     head.extend(heads.iter().zip(&wide).map(|(head, wide)| Span::raw(right_aligned(head, *wide))));
     let mut lines = vec![Line::from(head).style(theme.style(Role::Chrome))];
     for (title, cells) in &grid.rows {
-        let mut row = vec![Span::raw(text::pad(title.get(lang), name))];
+        let mut titles = paragraph::plain(title.get(lang), name, Style::default()).into_iter();
+        let first = titles.next().map_or_else(String::new, |line| line.to_string());
+        let mut row = vec![Span::raw(text::pad(&first, name))];
         row.extend(cells.iter().zip(&wide).map(|(cell, wide)| {
             let Some(n) = *cell else {
                 return Span::styled(right_aligned("—", *wide), theme.style(Role::Chrome));
@@ -48,6 +55,7 @@ pub(crate) fn lines(
             Span::styled(right_aligned(&format!("{glyph} {figure}"), *wide), theme.style(role))
         }));
         lines.push(Line::from(row));
+        lines.extend(titles);
     }
     let title = chosen.and_then(|n| variants.get(n)).map(|variant| variant.title.get(lang));
     lines.push(Line::default());
