@@ -176,11 +176,15 @@ pub(crate) fn play(
             .await
             .map_err(|error| Failure::usage(error.to_string()))
     })?;
-    Ok(match ended {
+    Ok(exit_code(ended))
+}
+
+fn exit_code(ended: Ended) -> u8 {
+    match ended {
         Ended::Quit | Ended::InputOver => OK,
         // As a shell reports a program that a signal ended.
         Ended::Signal(number) => 128_u8.saturating_add(u8::try_from(number).unwrap_or(0)),
-    })
+    }
 }
 
 /// Whether a recording's lesson, which must be here, has changed since.
@@ -197,8 +201,8 @@ pub(crate) fn has_changed(recording: &mut Recording, library: &Library) -> Resul
 /// The entries of all lessons, and of files that are none.
 fn entries(global: &Global, library: &Library, options: &LabOptions) -> Vec<CatalogueEntry> {
     // Jars are searched for in directories of hundreds: once for each kind of server, not once for each lesson.
-    let served: Vec<LabKind> = LabKind::ALL.into_iter().filter(|lab| options.search.serves(*lab)).collect();
-    let serves = |lab: LabKind| lab.parts().iter().all(|part| served.contains(part));
+    let found: Vec<LabKind> = LabKind::ALL.into_iter().filter(|lab| options.search.serves(*lab)).collect();
+    let serves = |lab: LabKind| lab.parts().iter().all(|part| found.contains(part));
     let lessons = parallel::map(&library.lessons, |loaded| {
         let has_libraries = options.installed.missing(&loaded.lesson.libraries, &options.search).is_empty();
         let live = !global.recorded && serves(loaded.lesson.lab) && has_libraries;

@@ -17,8 +17,8 @@ use super::{
 };
 use crate::{
     lab::LabOptions,
-    lesson::{Expect, LabKind, Scenario},
-    log::{EventKind, Log},
+    lesson::{Expect, Failing, LabKind, Scenario},
+    log::{Choice, EventKind, Log},
     text::Text,
     verdict::{breaches, why},
 };
@@ -72,7 +72,9 @@ impl Exam {
         // Variants that make up a table are much alike.
         scenarios.retain(|scenario| {
             let (lab, actors) = (scenario.lab(), scenario.actors.len());
-            lab == LabKind::Redis && (2..=3).contains(&actors) && scenario.loaded.lesson.table.is_none()
+            [LabKind::Redis, LabKind::Masters].contains(&lab)
+                && (2..=3).contains(&actors)
+                && scenario.loaded.lesson.table.is_none()
         });
         scenarios.sort_by_cached_key(|scenario| {
             let mut hasher = DefaultHasher::new();
@@ -134,7 +136,7 @@ fn in_turn<T>(these: Vec<T>, others: Vec<T>) -> VecDeque<T> {
     mixed
 }
 
-/// A safe order of a variant and one that is not, as far as there are such.
+/// Orders of a variant, safe ones and others, as far as there are such.
 async fn questions(scenario: &Scenario, options: &LabOptions) -> Result<Vec<ExamQuestion>, RunError> {
     // Order by order: counted by states, how orders end is known only at the end of the search.
     let bounds = Bounds { confirmed_within: Some(Duration::ZERO), prune: false, ..Bounds::default() };
@@ -145,14 +147,25 @@ async fn questions(scenario: &Scenario, options: &LabOptions) -> Result<Vec<Exam
         if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     // Not every variant can be explored, and another one is as good.
-    let Ok(explored) = explore(scenario, options, &bounds, &enough).await else { return Ok(Vec::new()) };
-    let pick = |violates: bool| {
+    let Ok(mut explored) = explore(scenario, options, &bounds, &enough).await else { return Ok(Vec::new()) };
+    if explored.outcomes.iter().all(|seen| !seen.violates) {
+        // What nobody breaks by order alone may break where somebody stands still for a while.
+        let bounds = Bounds { faults: vec![Failing::Freeze.anywhere()], ..bounds };
+        let Ok(frozen) = explore(scenario, options, &bounds, &enough).await else { return Ok(Vec::new()) };
+        explored = frozen;
+    }
+    // Fewer variants have orders that break something, so each gives two of them, which come to different things.
+    let pick = |violates: bool, most: usize| {
         let fits = |seen: &&OutcomeSeen| seen.violates == violates && seen.first.len() >= SHORTEST;
-        let shortest = explored.outcomes.iter().filter(fits).min_by_key(|seen| seen.first.len());
-        shortest.map(|seen| (seen.first.clone(), violates))
+        let mut seen: Vec<&OutcomeSeen> = explored.outcomes.iter().filter(fits).collect();
+        // A fault must not give an order away.
+        let is_plain =
+            |seen: &OutcomeSeen| !seen.first.iter().any(|choice| matches!(choice, Choice::Inject(_)));
+        seen.sort_by_key(|seen| (is_plain(seen), seen.first.len()));
+        seen.into_iter().take(most).map(move |seen| (seen.first.clone(), violates)).collect::<Vec<_>>()
     };
     let mut questions = Vec::new();
-    for (choices, violates) in [pick(true), pick(false)].into_iter().flatten() {
+    for (choices, violates) in pick(true, 2).into_iter().chain(pick(false, 1)) {
         let CarriedOut { moves, log, .. } = carry_out(scenario, options, choices).await?;
         let broken = breaches(scenario, &log).unwrap_or_default();
         let order = folded(&commands(moves, &log));

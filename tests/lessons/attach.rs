@@ -357,13 +357,13 @@ fn a_lesson_says_which_commands_of_a_program_pass_by_themselves() {
         .replace("- move: B.SET", "- move: B.PING\n      - move: B.SET")
         .replace("that: A.DEL == 1, that: B.DEL == 0", "that: A.PING == 'PONG', that: not exists('lock')");
     place.write("mine.yaml", &lesson);
-    place.write("worker.sh", &format!("{ASK}{}", WORKER.replace("3000", "$1")));
+    place.write("worker.sh", format!("{ASK}{}", WORKER.replace("3000", "$1")));
     assert_eq!(place.run(&["trust", "mine.yaml"]).code, Some(0));
     let shown = place.run(&["run", "mine.yaml"]);
     assert_eq!(shown.code, Some(0), "{}{}", shown.out, shown.err);
     for (passes, help) in [("[DELL]", "did you mean `DEL`"), ("[SCRIPT LOADS]", "did you mean `SCRIPT LOAD`")]
     {
-        place.write("mine.yaml", &lesson.replacen("[del]", passes, 1));
+        place.write("mine.yaml", lesson.replacen("[del]", passes, 1));
         let refused = place.run(&["check", "mine.yaml"]);
         assert_eq!(refused.code, Some(2), "{}", refused.out);
         assert!(refused.err.contains(help), "{}", refused.err);

@@ -268,7 +268,7 @@ fn check_command_name(name: &str, product: Product, path: &Path) -> Result<(), M
     if calls.contains(label.as_str()) {
         return Ok(());
     }
-    Err(Mistake::unknown(path, both!("ZooKeeper call", "ZooKeeper 操作"), name, calls.into_iter()))
+    Err(Mistake::unknown(path, both!("ZooKeeper call", "ZooKeeper 操作"), name, calls))
 }
 
 /// What a command of a program from outside is called, by its name: Redis' are written in capitals.

@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::{
-    super::error::{ALIKE, Mistake, Path, did_you_mean, nearest},
+    super::{
+        error::{ALIKE, Mistake, Path, did_you_mean, nearest},
+        expr::Template,
+    },
     PlannedVerb, Scenario,
     program::Instruction,
 };
@@ -27,7 +30,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     });
     let statements = setup.chain(operations).filter_map(|(verb, path)| match verb {
         PlannedVerb::Call(call) if call.product() == Product::Mariadb => {
-            let text: String = call.all_operands().map(|part| part.pattern()).collect();
+            let text: String = call.all_operands().map(Template::pattern).collect();
             Some((text, path.key("sql")))
         }
         _ => None,
