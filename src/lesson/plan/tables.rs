@@ -6,6 +6,7 @@ use super::{
     super::{
         error::{ALIKE, Mistake, Path, did_you_mean, nearest},
         expr::Template,
+        has_word,
     },
     PlannedVerb, Scenario,
     program::Instruction,
@@ -56,7 +57,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
 
 /// The words of a statement; brackets, commas and strings are none.
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    let outside = text.split('\'').step_by(2);
+    let outside = text.split(['\'', '"']).step_by(2);
     outside
         .flat_map(|part| part.split(|c: char| c.is_whitespace() || "(),;=".contains(c)))
         .filter(|word| !word.is_empty())
@@ -64,29 +65,36 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 
 /// The table that a statement creates.
 fn created(text: &str) -> Option<&str> {
-    let mut words =
-        words(text).filter(|word| !["IF", "NOT", "EXISTS"].contains(&word.to_ascii_uppercase().as_str()));
-    let is = |word: Option<&str>, wanted: &str| word.is_some_and(|word| word.eq_ignore_ascii_case(wanted));
-    (is(words.next(), "CREATE") && is(words.next(), "TABLE")).then(|| words.next().map(plain))?
+    let mut words = words(text)
+        .filter(|word| !has_word("IF NOT EXISTS OR REPLACE TEMPORARY", &word.to_ascii_uppercase()));
+    let is = |word: Option<&str>, wanted: &str| {
+        word.is_some_and(|word| has_word(wanted, &word.to_ascii_uppercase()))
+    };
+    (is(words.next(), "CREATE") && is(words.next(), "TABLE VIEW SEQUENCE"))
+        .then(|| words.next().map(plain))?
 }
 
-/// The tables that a statement reads and changes, as far as they are known before it is sent.
+/// The tables that a statement reads and changes, as far as they are known before it is sent. None of a statement with names
+/// or a grammar of its own: `WITH`, `SUBSTRING(x FROM 2)`.
 fn named(text: &str) -> impl Iterator<Item = &str> {
     let all: Vec<&str> = words(text).collect();
-    let is = |word: Option<&&str>, wanted: &[&str]| {
-        word.is_some_and(|word| wanted.iter().any(|wanted| word.eq_ignore_ascii_case(wanted)))
+    let is = |word: Option<&&str>, wanted: &str| {
+        word.is_some_and(|word| has_word(wanted, &word.to_ascii_uppercase()))
     };
+    let has_own_grammar =
+        all.iter().any(|word| is(Some(word), "WITH EXTRACT TRIM SUBSTRING SUBSTR JSON_TABLE"));
     let follows = |n: usize| {
         let before = n.checked_sub(1).and_then(|n| all.get(n));
         // `SELECT … FOR UPDATE` and `ON DUPLICATE KEY UPDATE` name none.
-        is(all.get(n), &["FROM", "JOIN", "INTO"])
-            || (is(all.get(n), &["UPDATE"]) && !is(before, &["FOR", "KEY"]))
+        is(all.get(n), "FROM JOIN INTO") || (is(all.get(n), "UPDATE") && !is(before, "FOR KEY"))
     };
-    let names: Vec<&str> =
-        (0..all.len()).filter(|n| follows(*n)).filter_map(|n| all.get(n + 1).copied()).collect();
+    let after = (0..all.len()).filter(|n| !has_own_grammar && follows(*n));
+    let names: Vec<&str> = after.filter_map(|n| all.get(n + 1).copied()).collect();
     let is_table = move |name: &&str| {
         // A table of the server's own, a subquery, a modifier or a name that is not known yet is none of the lesson's.
-        !name.contains(['.', ANY, '@']) && !is(Some(name), &["SELECT", "DUAL", "IGNORE", "LOW_PRIORITY"])
+        !name.contains(['.', ANY, '@'])
+            && !name.starts_with("seq_")
+            && !is(Some(name), "SELECT DUAL IGNORE LOW_PRIORITY")
     };
     names.into_iter().filter(is_table).map(plain)
 }
@@ -94,4 +102,31 @@ fn named(text: &str) -> impl Iterator<Item = &str> {
 /// A name without its quotes.
 fn plain(name: &str) -> &str {
     name.trim_matches('`')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_found_where_statements_name_them() {
+        for (statement, wanted) in [
+            ("SELECT n FROM stock WHERE id = 1 FOR UPDATE", vec!["stock"]),
+            ("SELECT * FROM `a` JOIN b ON a.id = b.id", vec!["a", "b"]),
+            ("INSERT INTO a (x) SELECT y FROM b", vec!["a", "b"]),
+            ("INSERT INTO a VALUES (1) ON DUPLICATE KEY UPDATE n = n + 1", vec!["a"]),
+            ("update a set x = 'from b' where y in (select z from c)", vec!["a", "c"]),
+            ("SELECT 1 FROM (SELECT 2 FROM a) AS b", vec!["a"]),
+            ("SELECT SUBSTRING(x FROM 2) FROM a", vec![]),
+            ("WITH b AS (SELECT 1) SELECT * FROM b", vec![]),
+            ("INSERT INTO a SELECT seq FROM seq_1_to_9", vec!["a"]),
+            ("SELECT * FROM information_schema.innodb_trx", vec![]),
+            ("SELECT n INTO @n FROM a", vec!["a"]),
+        ] {
+            assert_eq!(named(statement).collect::<Vec<_>>(), wanted, "{statement}");
+        }
+        assert_eq!(created("CREATE TABLE IF NOT EXISTS stock (id INT)"), Some("stock"));
+        assert_eq!(created("create temporary table `t` (id int)"), Some("t"));
+        assert_eq!(created("SELECT 1"), None);
+    }
 }
