@@ -158,13 +158,18 @@ pub(crate) fn doubt(source: &str, answer: impl Fn(&str) -> Option<Answer>) -> Op
     }
     let counts = COUNTING.contains(&function);
     match value {
-        Literal::Number(number @ 1..100) if matches!(function, "at" | "waited") => Some((
-            both!(
-                "`{left}` counts in milliseconds: {number} are hardly meant",
-                "`{left}` 以毫秒计，{number} 毫秒多半不是本意"
-            ),
-            both!("write `{left} {operator} {number}000`", "请写 `{left} {operator} {number}000`"),
-        )),
+        // Who asks for less than some milliseconds may mean that nobody waited.
+        Literal::Number(number @ 1..100)
+            if matches!(function, "at" | "waited") && !matches!(operator, "<" | "<=") =>
+        {
+            Some((
+                both!(
+                    "`{left}` counts in milliseconds: {number} are hardly meant",
+                    "`{left}` 以毫秒计，{number} 毫秒多半不是本意"
+                ),
+                both!("write `{left} {operator} {number}000`", "请写 `{left} {operator} {number}000`"),
+            ))
+        }
         Literal::Number(number) if counts => {
             let same = match operator {
                 "<" | ">=" => number <= 0,

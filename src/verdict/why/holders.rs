@@ -54,6 +54,9 @@ impl Pair<'_, '_> {
             let there = others.find(|other| other.key == set.key && other.server == set.server);
             let granted =
                 there.or_else(|| theirs.iter().rev().find(|other| other.key == set.key)).or(theirs.last())?;
+            // In a queue each has a key of its own, and the second got the lock when it saw that the first one's was gone.
+            let turn = (granted.key != set.key).then(|| self.turn(granted));
+            let granted = turn.as_ref().unwrap_or(granted);
             if granted.key == set.key && granted.sent < set.sent && set.replied < granted.replied {
                 // The second to believe had asked first, and its reply was long on its way, or its server stood still
                 // and was replaced meanwhile.
@@ -70,6 +73,14 @@ impl Pair<'_, '_> {
             }
         }
         None
+    }
+
+    /// The last that the second one asked before it came to believe, in place of how it had queued.
+    fn turn(&self, queued: &Effect) -> Effect {
+        let (actor, believed) = self.second;
+        let is_its = |n: &usize| self.case.sender(*n) == Some(actor);
+        let sent = (queued.sent..believed).rev().find(is_its).unwrap_or(queued.sent);
+        Effect { sent, worded: sent, replied: believed, ..queued.clone() }
     }
 
     /// What somebody had set for the lock when it came to believe: everything since it last did not.
@@ -172,7 +183,11 @@ impl Loss<'_, '_> {
                 // Nobody may have looked before the next one made it anew: then it was gone by that.
                 let anew =
                     || (self.granted.key == self.set.key && !self.let_go()).then_some(self.granted.sent);
-                return crashed.or_else(anew).filter(|_| ephemeral).map(|gone| (Kind::SessionEnded, gone));
+                let gone = crashed.or_else(anew).filter(|_| ephemeral && !self.let_go())?;
+                return match self.case.sent(self.set.worded) {
+                    Some(Command::Etcd(_)) => Some(self.lease_ended(gone)),
+                    _ => Some((Kind::SessionEnded, gone)),
+                };
             }
             None => self.lease_by_words()?,
         };
@@ -184,9 +199,14 @@ impl Loss<'_, '_> {
         let over = |n: &usize| self.case.events[*n].at >= end;
         let passed = (self.set.replied + 1..self.granted.sent).find(over);
         let event = crashed.or(passed).unwrap_or(self.granted.sent);
+        Some(self.lease_ended(event))
+    }
+
+    /// How a lease came to end by an event: its holder stood still, or not.
+    fn lease_ended(&self, event: usize) -> (Kind, usize) {
         match self.case.frozen_at(self.case.client(self.set.actor), event) {
-            Some(frozen) if frozen > self.set.replied => Some((Kind::Frozen, frozen)),
-            _ => Some((Kind::LeaseEnded, event)),
+            Some(frozen) if frozen > self.set.replied => (Kind::Frozen, frozen),
+            _ => (Kind::LeaseEnded, event),
         }
     }
 
