@@ -228,3 +228,32 @@ async fn a_key_lives_in_its_last_millisecond() {
     let sum = Model::count(&case).expect("it is small");
     compare(&case, &sum, "one case").await;
 }
+
+/// Once, a key that had just ended was put back without an end, where another one was in its last millisecond: that one is
+/// put back a millisecond before, when the first still lived.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_has_ended_is_not_put_back_beside_one_in_its_last_millisecond() {
+    let made = |label: &str, words: &str| Step::Move {
+        send: Send::Words(words.split(' ').map(str::to_owned).collect()),
+        label: label.to_owned(),
+        until_ok: None,
+        allow_lost: false,
+    };
+    let wait = Step::Wait { millis: 1000, label: "s0".to_owned() };
+    let case = Case {
+        programs: vec![
+            vec![wait, made("s1", "SET n 1 PX 1000"), made("s2", "EXISTS q")],
+            vec![made("s0", "INCR k"), made("s1", "INCR k")],
+        ],
+        never: vec![Never::Answered { client: 0, label: "s2".to_owned(), is: 1 }],
+        setup: vec![vec!["SET", "q", "2", "PX", "2000"]],
+        moves: 8,
+        may: Vec::new(),
+        most: 1,
+        slow: 2,
+        alike: false,
+    };
+    let sum = Model::count(&case).expect("it is small");
+    assert!(sum.violations > 0 && sum.violations < sum.orders);
+    compare(&case, &sum, "one case").await;
+}

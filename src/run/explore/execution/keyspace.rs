@@ -121,14 +121,14 @@ impl Keyspace {
     }
 
     /// Queues on a connection what makes the server, which holds `now`, hold this. `shifted`: the order's time is not
-    /// where it was when `now` was looked at, so what ends would end at another time. Gives how many commands these
-    /// are.
+    /// where it was when `now` was looked at, so what ends would end at another time. `from`: the time from which keys
+    /// are given what they have left. Gives how many commands these are.
     pub(crate) fn put_back(
         &self,
         connection: &mut RespConnection,
         now: Option<&Self>,
         shifted: bool,
-        at: LessonTime,
+        (at, from): (LessonTime, LessonTime),
     ) -> usize {
         let mut commands = 0;
         match now {
@@ -151,7 +151,7 @@ impl Keyspace {
             if there == Some(entry) && !(shifted && entry.ends.is_some()) {
                 continue;
             }
-            let left = entry.ends.map_or(0, |ends| ends - at.as_millis()).to_string();
+            let left = entry.ends.map_or(0, |ends| ends - from.as_millis()).to_string();
             connection.push([b"RESTORE".as_slice(), &entry.key, left.as_bytes(), &entry.dump, b"REPLACE"]);
             commands += 1;
         }

@@ -248,7 +248,7 @@ impl Servers {
         let shifted = there.as_ref().is_none_or(|(_, backs)| *backs != self.backs);
         let connection = &mut self.connections[server];
         let now = there.as_ref().map(|(holds, _)| holds.as_ref());
-        let commands = wanted.put_back(&mut connection.resp, now, shifted, before);
+        let commands = wanted.put_back(&mut connection.resp, now, shifted, (at, before));
         connection.holds = Some((Arc::clone(wanted), self.backs));
         if before == at {
             return Ok(commands);
