@@ -66,11 +66,11 @@ fn the_catalogue_speaks_both_languages_explains_its_keys_and_gives_the_terminal_
     terminal.press("L");
     let chinese = terminal.wait_for("超卖：最后一件商品");
     assert!(chinese.has("永不过期的锁") && chinese.has_wide() && !chinese.has("Overselling"), "{chinese}");
-    // What is read from recordings comes little by little.
+    // What is read from recordings comes little by little, and the failure is played to its end.
     let read = |row: &String| row.contains(['▁', '▄', '▓']);
     let is_lesson = |row: &&String| row.split_once("││").is_some_and(|(left, _)| left.ends_with("分钟 "));
     terminal.wait_until("every recording was read", |screen| {
-        screen.has("故障回放") && screen.rows().iter().filter(is_lesson).all(read)
+        screen.has("故障回放") && screen.has("✓ C8") && screen.rows().iter().filter(is_lesson).all(read)
     });
     assert_drawn_well(&mut terminal, "永不过期的锁");
     terminal.press("L");
