@@ -233,6 +233,9 @@ impl World {
             (Target::Server(server), condition) => {
                 if let Some(server) = self.server_mut(server) {
                     server.apply_fault(condition);
+                    if matches!(fault, Fault::LosePower { .. }) {
+                        server.died = Some("POWER".to_owned());
+                    }
                 }
             }
             (Target::Link(link), Condition::Held(way) | Condition::Delayed(way, _)) => {

@@ -332,7 +332,7 @@ impl Mark {
     fn again(log: &Log, note: usize) -> Option<String> {
         let event = log.events().get(note).filter(|_| log.tries_again(note))?;
         match &event.kind {
-            EventKind::Waits { until, .. } => Some(time::stretch(until.since(event.at))),
+            EventKind::Waits { until, .. } => Some(time::wait(until.since(event.at))),
             _ => None,
         }
     }

@@ -35,6 +35,12 @@ pub fn amount(millis: u64) -> String {
     if millis.is_multiple_of(100) { stretch(Duration::from_millis(millis)) } else { format!("{millis}ms") }
 }
 
+/// How long somebody waits: below a second as exactly as it was asked for, `50ms`.
+pub fn wait(duration: Duration) -> String {
+    let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    if millis < 1000 { amount(millis) } else { stretch(duration) }
+}
+
 /// How long something still takes, as far as it is known: `<1s`, `8s`, `1m30s`, `2h05m`.
 pub fn left(duration: Option<Duration>) -> String {
     let Some(duration) = duration else { return "?".to_owned() };
