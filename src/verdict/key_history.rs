@@ -29,8 +29,8 @@ struct PendingDeletion {
 #[derive(Debug, Clone, Default)]
 struct Herd {
     what: String,
-    members: BTreeSet<ActorId>,
-    events: Vec<usize>,
+    /// The notifications, each with whose it is.
+    told: Vec<(usize, ActorId)>,
 }
 
 #[derive(Debug, Clone)]
@@ -71,14 +71,13 @@ impl KeyHistory {
             let herd = self.herds.entry(about.clone()).or_default();
             // A watch fires once: who is told again is told of another change. So is who is told of something else: a
             // watch on what was not there outlives its reason, and tells that it is there now.
-            if herd.members.contains(actor) || herd.what != *what {
+            if herd.told.iter().any(|(_, member)| member == actor) || herd.what != *what {
                 *herd = Herd::default();
             }
             herd.what.clone_from(what);
-            herd.members.insert(*actor);
-            herd.events.push(index);
-            if herd.events.len() > self.largest.len() {
-                self.largest.clone_from(&herd.events);
+            herd.told.push((index, *actor));
+            if herd.told.len() > self.largest.len() {
+                self.largest = herd.told.iter().map(|(index, _)| *index).collect();
             }
         }
     }
@@ -86,7 +85,10 @@ impl KeyHistory {
     fn note(&mut self, effect: Effect, at: LessonTime) {
         match effect.access {
             Access::Set => {
-                self.herds.remove(&effect.key);
+                // Whom this very change wakes may be told before it is answered.
+                if let Some(herd) = self.herds.get_mut(&effect.key) {
+                    herd.told.retain(|(told, _)| *told > effect.sent && herd.what != "NodeDeleted");
+                }
                 let mut attempts = self.effects.attempts().iter().rev();
                 let asked = attempts.find(|asked| asked.sent == effect.worded);
                 let lease = asked.and_then(|asked| asked.lease_ms);
@@ -182,6 +184,13 @@ impl KeyHistory {
             held.iter().map(|value| self.author(key, value).map(|(actor, _)| actor)).collect();
         let foreign = [Access::Deleted, Access::Expiry].map(|access| self.foreign(key, access).len());
         format!("{key} {last:?} {newest:?} {authors:?} {foreign:?}")
+    }
+
+    /// All that decides how many a later change will turn out to have woken, and how many were woken at most.
+    pub(crate) fn herds_described(&self) -> String {
+        let members = |herd: &Herd| herd.told.iter().map(|(_, actor)| *actor).collect::<BTreeSet<_>>();
+        let herds = self.herds.iter().map(|(about, herd)| (about, &herd.what, members(herd)));
+        format!("{} {:?}", self.largest.len(), herds.collect::<Vec<_>>())
     }
 
     /// The notifications that one change sent to the most clients.

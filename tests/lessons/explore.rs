@@ -207,6 +207,24 @@ fn transactions_and_local_locks_and_watches_can_be_explored() {
 }
 
 #[test]
+fn on_zookeeper_orders_that_come_to_the_same_are_counted_as_if_each_had_been_carried_out() {
+    let place = Place::new();
+    let count = |more: &[&str]| {
+        let args =
+            ["explore", "zk-herd", "--variant", "herd", "--set", "clients=3", "--moves", "6", "--json"];
+        place.run(&[&args, more].concat()).json().remove(0)
+    };
+    let (states, orders) = (count(&[]), count(&["--no-prune"]));
+    assert!(states["states"].as_u64() > Some(0) && orders["pruned"] == 0, "{states}\n{orders}");
+    let whole = |found: &serde_json::Value| {
+        let sum = found["interleavings"].as_u64().zip(found["pruned"].as_u64());
+        (sum.map(|(tried, rest)| tried + rest), found["violations"].as_u64(), found["cut"].as_u64())
+    };
+    assert_eq!(whole(&states), whole(&orders), "{states}\n{orders}");
+    assert!(whole(&states).1 > Some(0), "{states}");
+}
+
+#[test]
 fn a_bound_cuts_orders_and_what_takes_more_than_a_day_is_refused() {
     let six = lesson(&["A", "B", "C"], &steps(2));
     // All sequences of three of the three clients, but those of one client alone.

@@ -55,6 +55,9 @@ pub(crate) struct Recurring {
 
 /// The states of a scenario.
 pub(crate) trait StateSpace {
+    /// So many states are gone on from between two looks at the clock.
+    const ROUND: usize = 256;
+
     fn initial(&mut self) -> Result<State, ExploreError>;
 
     fn successors(&mut self, state: &[u32]) -> Result<Successors, ExploreError>;
@@ -64,6 +67,12 @@ pub(crate) trait StateSpace {
 
     /// All of a state that decides what may follow, but for the moves that are left and what was seen on the way.
     fn recurring(&mut self, state: &[u32]) -> Recurring;
+
+    /// Time or memory is at its end. Gives whether it can be gone through further all the same, as far as its steps have been
+    /// taken already.
+    fn exhaust(&mut self) -> bool {
+        false
+    }
 
     /// About how much memory it takes beside the states, in bytes.
     fn bytes(&self) -> usize;
@@ -88,8 +97,6 @@ const MEMORY: usize = 1 << 30;
 /// What counting takes for each state beside it, and telling what comes again for each step.
 const COUNTING: usize = 48;
 const RECURRING: usize = 24;
-/// States between two looks at the clock.
-const ROUND: usize = 256;
 
 /// A step to the state of a number.
 #[derive(Clone, Copy)]
@@ -197,14 +204,15 @@ pub(crate) fn search(
 }
 
 impl Graph {
-    fn expand_all(
+    fn expand_all<S: StateSpace>(
         &mut self,
-        space: &mut impl StateSpace,
+        space: &mut S,
         bounds: &Bounds,
         began: Instant,
         tell: &mut impl FnMut(&Progress) -> Flow,
     ) -> Result<bool, ExploreError> {
         let (mut at, mut violates, mut shortest) = (0, false, Vec::new());
+        let mut complete = true;
         while at < self.states.len() {
             let state = State::from(self.states.get(at));
             violates |= space.broken(&state) != 0;
@@ -224,7 +232,7 @@ impl Graph {
             }
             push_all(&mut self.starts, &[id(self.edges.len())]);
             at += 1;
-            if at % ROUND == 0 {
+            if complete && at % S::ROUND == 0 {
                 let wall = began.elapsed();
                 if violates && shortest.is_empty() {
                     let found = self.shortest(space, &self.topological_order(), !0)?;
@@ -242,11 +250,14 @@ impl Graph {
                     || wall > bounds.longest
                     || self.bytes() + space.bytes() > MEMORY
                 {
-                    return Ok(false);
+                    complete = false;
+                    if !space.exhaust() {
+                        break;
+                    }
                 }
             }
         }
-        Ok(true)
+        Ok(complete)
     }
 
     /// How many bytes it takes, and counting will take.

@@ -9,6 +9,7 @@ pub(crate) mod keyspace;
 pub(crate) mod outcomes;
 pub(crate) mod processes;
 pub(crate) mod replayable;
+pub(crate) mod replayed_states;
 pub(crate) mod rules;
 pub(crate) mod script;
 pub(crate) mod servers;

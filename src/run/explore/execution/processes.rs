@@ -12,8 +12,8 @@ use tokio::{runtime::Handle, sync::watch};
 use super::{
     OnServers,
     commands::Commands,
+    replayed_states::{self, ReplayedStates},
     rules::{Rules, Situation, Tally, operation_name},
-    state_space::CollapsedStates,
     tracked::Tracked,
     trail::Trail,
 };
@@ -21,7 +21,7 @@ use crate::{
     client::{RespConnection, protocol::Wire},
     lab::{Lab, LabOptions},
     lesson::{LabKind, Millis, PRIMARY, Scenario, expr::Expr, plan::NeverPlan},
-    log::{Access, ActorId, Command, Event, EventKind, FILES, Product},
+    log::{Access, ActorId, Command, Event, EventKind, FILES, Log, Product},
     program::Request,
     run::{
         explore::{
@@ -43,7 +43,7 @@ pub struct Node {
 }
 
 pub struct Processes {
-    scenario: Scenario,
+    pub(super) scenario: Scenario,
     rules: Rules,
     racer: Racer,
     runtime: Handle,
@@ -51,11 +51,13 @@ pub struct Processes {
     off: watch::Sender<bool>,
     /// The node whose state servers and clients are in; none before the first order.
     here: Option<Trail>,
-    tally: Tally,
+    pub(super) tally: Tally,
     steps: usize,
-    tracked: Tracked,
+    pub(super) tracked: Tracked,
     commands: Commands,
     connections: HashMap<String, RespConnection>,
+    /// Whether servers are asked what they hold after each step, whatever is asked of the orders.
+    pub(super) looks_always: bool,
 }
 
 impl Processes {
@@ -72,6 +74,7 @@ impl Processes {
             tracked: Tracked::new(scenario),
             commands: Commands::default(),
             connections: HashMap::new(),
+            looks_always: false,
         })
     }
 
@@ -101,7 +104,7 @@ impl Processes {
         self.wait(async |racer| racer.begin_order().await)?;
         // Another lab has another director.
         self.racer.director.leap = leap(&self.scenario);
-        self.racer.director.looks = asks_servers(&self.scenario);
+        self.racer.director.looks = self.looks_always || asks_servers(&self.scenario);
         self.see(0, &mut StepFootprint::default());
         Ok(())
     }
@@ -132,6 +135,38 @@ impl Processes {
         }
         self.here = Some(node.trail.clone());
         Ok(())
+    }
+
+    /// Takes a step from a node.
+    pub(super) fn go_on(
+        &mut self,
+        node: &Node,
+        pick: Pick,
+        touch: &mut StepFootprint,
+    ) -> Result<Node, ExploreError> {
+        self.go_to(node)?;
+        let replies = self.step(pick, touch)?;
+        let trail = node.trail.then(pick, replies);
+        self.here = Some(trail.clone());
+        Ok(self.node(trail))
+    }
+
+    /// Who waits for time to pass, in the order in which that ends.
+    pub(super) fn waits(&self) -> Vec<ActorId> {
+        let actors = &self.racer.director.actors;
+        let mut waits: Vec<_> =
+            actors.ids().filter_map(|actor| Some((actors[actor].waits_until()?, actor))).collect();
+        waits.sort_unstable();
+        waits.into_iter().map(|(_, actor)| actor).collect()
+    }
+
+    pub(super) fn is_called_off(&self) -> bool {
+        *self.off.borrow()
+    }
+
+    /// What has happened in the current order.
+    pub(super) fn log(&self) -> &Log {
+        self.racer.director.log()
     }
 
     /// Takes a step from the current node. Gives the replies.
@@ -261,8 +296,7 @@ impl OnServers for Processes {
     }
 
     fn states(&mut self) -> Option<impl StateSpace> {
-        // What processes have done cannot be put back.
-        None::<CollapsedStates<'_>>
+        replayed_states::are_known(&self.scenario).then(|| ReplayedStates::new(self))
     }
 
     fn graph(&mut self) -> Result<Option<StateGraph>, ExploreError> {
@@ -301,10 +335,7 @@ impl Explorer for Processes {
             Pick::Move(actor) => self.foresee(actor)?,
             _ => StepFootprint::everything(),
         };
-        let replies = self.step(pick, &mut touch)?;
-        let trail = node.trail.then(pick, replies);
-        self.here = Some(trail.clone());
-        Ok((self.node(trail), touch))
+        Ok((self.go_on(node, pick, &mut touch)?, touch))
     }
 
     fn ending(&mut self, node: &Node) -> Result<Ending, ExploreError> {

@@ -83,22 +83,16 @@ impl Step {
     }
 }
 
-/// A reply without what differs each time: ZooKeeper and etcd number all that is ever written, and sessions.
+/// The fields that differ each time: ZooKeeper and etcd number all that is ever written, and sessions.
+pub(crate) const NUMBERED: [&str; 9] =
+    ["czxid", "mzxid", "pzxid", "ctime", "mtime", "owner", "create_revision", "mod_revision", "revision"];
+
+/// A reply without what differs each time.
 fn reply(event: &Event) -> Option<(ActorId, &str, Arc<Reply>)> {
     let EventKind::Replied { actor, label, reply, .. } = &event.kind else { return None };
     let mut reply = Arc::clone(reply);
     if let Reply::Value(serde_json::Value::Object(fields)) = Arc::make_mut(&mut reply) {
-        for numbered in [
-            "czxid",
-            "mzxid",
-            "pzxid",
-            "ctime",
-            "mtime",
-            "owner",
-            "create_revision",
-            "mod_revision",
-            "revision",
-        ] {
+        for numbered in NUMBERED {
             fields.remove(numbered);
         }
     }
