@@ -24,8 +24,8 @@ use zookeeper_client::{Acls, Client, CreateMode};
 use crate::place::LOCKSTEP;
 
 /// Longer than anything here takes; only so that a failure is a failure and not a hang. In an election a ZooKeeper that
-/// heard nobody asks again after up to a minute (`FastLeaderElection`).
-const SOON: Duration = Duration::from_secs(100);
+/// heard nobody asks again after 0.2 s, and after twice as long each time, up to a minute (`FastLeaderElection`).
+const SOON: Duration = Duration::from_secs(180);
 
 pub async fn lab(kind: LabKind) -> Lab {
     let begun = Instant::now();
