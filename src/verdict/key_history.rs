@@ -33,6 +33,18 @@ struct Herd {
     told: Vec<(usize, ActorId)>,
 }
 
+impl Herd {
+    /// Forgets whom an earlier change woke. Whom a change itself woke may have been told before the change was answered.
+    fn forget_earlier_than(&mut self, change: &Effect) {
+        let heard_of_creation = self.what == "NodeCreated";
+        match change.access {
+            Access::Set => self.told.retain(|(told, _)| heard_of_creation && *told > change.sent),
+            Access::Deleted if heard_of_creation => self.told.clear(),
+            _ => {}
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub(crate) struct KeyHistory {
     effects: Effects,
@@ -83,12 +95,11 @@ impl KeyHistory {
     }
 
     fn note(&mut self, effect: Effect, at: LessonTime) {
+        if let Some(herd) = self.herds.get_mut(&effect.key) {
+            herd.forget_earlier_than(&effect);
+        }
         match effect.access {
             Access::Set => {
-                // Whom this very change wakes may be told before it is answered.
-                if let Some(herd) = self.herds.get_mut(&effect.key) {
-                    herd.told.retain(|(told, _)| *told > effect.sent && herd.what != "NodeDeleted");
-                }
                 let mut attempts = self.effects.attempts().iter().rev();
                 let asked = attempts.find(|asked| asked.sent == effect.worded);
                 let lease = asked.and_then(|asked| asked.lease_ms);
@@ -189,7 +200,8 @@ impl KeyHistory {
     /// All that decides how many a later change will turn out to have woken, and how many were woken at most.
     pub(crate) fn herds_described(&self) -> String {
         let members = |herd: &Herd| herd.told.iter().map(|(_, actor)| *actor).collect::<BTreeSet<_>>();
-        let herds = self.herds.iter().map(|(about, herd)| (about, &herd.what, members(herd)));
+        let herds = self.herds.iter().filter(|(_, herd)| !herd.told.is_empty());
+        let herds = herds.map(|(about, herd)| (about, &herd.what, members(herd)));
         format!("{} {:?}", self.largest.len(), herds.collect::<Vec<_>>())
     }
 

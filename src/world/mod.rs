@@ -230,12 +230,9 @@ impl World {
                     actor.apply_fault(condition);
                 }
             }
-            (Target::Server(server), condition) => {
+            (Target::Server(server), _) => {
                 if let Some(server) = self.server_mut(server) {
-                    server.apply_fault(condition);
-                    if matches!(fault, Fault::LosePower { .. }) {
-                        server.died = Some("POWER".to_owned());
-                    }
+                    server.apply_fault(fault);
                 }
             }
             (Target::Link(link), Condition::Held(way) | Condition::Delayed(way, _)) => {

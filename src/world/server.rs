@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::log::{Condition, Observed, ServerInfo};
+use crate::log::{Condition, Fault, Observed, ServerInfo};
 
 /// How a key or a znode differs from the state seen before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,10 +43,11 @@ impl ServerWorld {
         }
     }
 
-    pub(crate) fn apply_fault(&mut self, condition: Condition) {
-        match condition {
+    pub(crate) fn apply_fault(&mut self, fault: &Fault) {
+        match fault.leaves() {
             Condition::Dead => {
-                self.died = Some("SIGKILL".to_owned());
+                let why = if matches!(fault, Fault::LosePower { .. }) { "POWER" } else { "SIGKILL" };
+                self.died = Some(why.to_owned());
                 self.frozen = false;
                 self.observed = None;
             }

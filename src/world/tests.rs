@@ -75,3 +75,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_server_that_lost_its_power_is_not_one_that_was_killed() {
+    let server = || "redis".to_owned();
+    for (fault, why) in [
+        (Fault::KillServer { server: server() }, "SIGKILL"),
+        (Fault::LosePower { server: server() }, "POWER"),
+    ] {
+        let mut log = LogBuilder::new(ready(&["redis"], [actor("A")]));
+        log.add(EventKind::Fault(fault));
+        let died = |end| World::fold(&log, end).servers[0].died.clone();
+        assert_eq!((died(log.len() - 1), died(log.len()).as_deref()), (None, Some(why)));
+    }
+}

@@ -130,6 +130,22 @@ fn pictures() {
 }
 
 #[test]
+fn while_orders_are_not_counted_yet_it_is_said_that_some_go_wrong() {
+    for (lang, some, none) in [
+        (Lang::En, "some orders go wrong", "no order that goes wrong so far"),
+        (Lang::Zh, "有顺序会出错", "目前还没有出错的顺序"),
+    ] {
+        let mut stand = Stand::catalogue(lang, (80, 24));
+        stand.press('X');
+        let by_states = |states| Progress { states, wall: Duration::from_secs(2), ..Progress::default() };
+        stand.batch_update(BatchUpdate::Progress(by_states(100), [].into()));
+        assert!(stand.shows(none) && !stand.shows(some), "{:#?}", stand.rows());
+        stand.batch_update(BatchUpdate::Progress(by_states(200), ["A.", "B."].map(str::to_owned).into()));
+        assert!(stand.shows(some) && !stand.shows(none), "{:#?}", stand.rows());
+    }
+}
+
+#[test]
 fn the_shortest_so_far_is_shown_while_the_search_goes_on() {
     for (lang, title) in [(Lang::En, "The shortest so far that goes wrong"), (Lang::Zh, "目前最短的出错顺序")]
     {

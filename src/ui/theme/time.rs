@@ -66,7 +66,7 @@ pub fn rate(per_second: Option<f64>) -> String {
 mod tests {
     use std::time::Duration;
 
-    use super::{left, moment, rate, stretch};
+    use super::{left, moment, rate, stretch, wait};
     use crate::clock::LessonTime;
 
     #[test]
@@ -82,6 +82,10 @@ mod tests {
         }
         assert_eq!(stretch(Duration::from_millis(2140)), "2.1s");
         assert_eq!(stretch(Duration::from_secs(90)), "1m30s");
+        assert_eq!(
+            [10, 50, 500, 2140].map(|millis| wait(Duration::from_millis(millis))),
+            ["10ms", "50ms", "0.5s", "2.1s"]
+        );
         let lefts = [0.4, 8.9, 90.0, 7_500.0].map(|s| left(Some(Duration::from_secs_f64(s))));
         assert_eq!(lefts, ["<1s", "8s", "1m30s", "2h05m"]);
         assert_eq!([rate(Some(0.44)), rate(Some(87.4)), rate(None)], ["0.4", "87", "?"]);

@@ -87,6 +87,10 @@ pub const OF_ABOUT: Words = Words::new("of about {}, {}/s, {} left", "约 {} 种
 pub const GO_WRONG: Words = Words::new("{} orders go wrong", "{} 种顺序出错");
 pub const NONE_GOES_WRONG: Words =
     Words::new("no order within these bounds goes wrong", "在此范围内，没有一种顺序出错");
+pub const SOME_GO_WRONG: Words = Words::new(
+    "some orders go wrong; how many is known at the end",
+    "有顺序会出错，有多少种要等搜索结束才知道",
+);
 pub const NONE_SO_FAR: Words = Words::new("no order that goes wrong so far", "目前还没有出错的顺序");
 pub const WITHIN: Words = Words::new("Orders of up to {} moves, {}; {}.", "每种顺序最多 {} 步，{}；{}。");
 pub const NO_FAULT: Words = Words::new("without a fault", "不加故障");

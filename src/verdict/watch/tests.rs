@@ -161,3 +161,37 @@ fn a_herd_is_those_whom_one_change_wakes() {
     herd.stop();
     assert_eq!(breaches(&scenario, &herd), Ok(vec![breach(OWN, second, &[first, second])]));
 }
+
+#[test]
+fn whom_a_change_wakes_before_and_after_it_is_answered_is_one_herd() {
+    let (scenario, mut log) = run(&["herd() > 1"]);
+    let created = log.sends(2, "acquire", "create -e /lock C");
+    let first = log.add(notified(0, "/lock", "NodeCreated"));
+    log.replies(created, "/lock");
+    let second = log.add(notified(1, "/lock", "NodeCreated"));
+    log.stop();
+    assert_eq!(breaches(&scenario, &log), Ok(vec![breach(OWN, second, &[first, second])]));
+}
+
+#[test]
+fn whom_two_changes_wake_is_no_herd() {
+    let (scenario, mut created) = run(&["herd() > 1"]);
+    let mut deleted = created.clone();
+    for woken in [0, 1] {
+        // Told before it is answered.
+        let sent = created.sends(2, "acquire", "create -e /lock C");
+        created.add(notified(woken, "/lock", "NodeCreated"));
+        created.replies(sent, "/lock");
+        created.moves(2, "release", "delete /lock", "OK");
+    }
+    created.stop();
+    assert_eq!(breaches(&scenario, &created), Ok(vec![]));
+    // Of the first deletion one hears only when the next lock has been asked for.
+    let sent = deleted.sends(2, "acquire", "create -e /lock C");
+    deleted.add(notified(0, "/lock", "NodeDeleted"));
+    deleted.replies(sent, "/lock");
+    deleted.moves(2, "release", "delete /lock", "OK");
+    deleted.add(notified(1, "/lock", "NodeDeleted"));
+    deleted.stop();
+    assert_eq!(breaches(&scenario, &deleted), Ok(vec![]));
+}

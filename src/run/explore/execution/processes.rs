@@ -56,8 +56,6 @@ pub struct Processes {
     pub(super) tracked: Tracked,
     commands: Commands,
     connections: HashMap<String, RespConnection>,
-    /// Whether servers are asked what they hold after each step, whatever is asked of the orders.
-    pub(super) looks_always: bool,
 }
 
 impl Processes {
@@ -74,7 +72,6 @@ impl Processes {
             tracked: Tracked::new(scenario),
             commands: Commands::default(),
             connections: HashMap::new(),
-            looks_always: false,
         })
     }
 
@@ -104,7 +101,7 @@ impl Processes {
         self.wait(async |racer| racer.begin_order().await)?;
         // Another lab has another director.
         self.racer.director.leap = leap(&self.scenario);
-        self.racer.director.looks = self.looks_always || asks_servers(&self.scenario);
+        self.racer.director.looks = asks_servers(&self.scenario);
         self.see(0, &mut StepFootprint::default());
         Ok(())
     }
@@ -135,20 +132,6 @@ impl Processes {
         }
         self.here = Some(node.trail.clone());
         Ok(())
-    }
-
-    /// Takes a step from a node.
-    pub(super) fn go_on(
-        &mut self,
-        node: &Node,
-        pick: Pick,
-        touch: &mut StepFootprint,
-    ) -> Result<Node, ExploreError> {
-        self.go_to(node)?;
-        let replies = self.step(pick, touch)?;
-        let trail = node.trail.then(pick, replies);
-        self.here = Some(trail.clone());
-        Ok(self.node(trail))
     }
 
     /// Who waits for time to pass, in the order in which that ends.
@@ -335,7 +318,10 @@ impl Explorer for Processes {
             Pick::Move(actor) => self.foresee(actor)?,
             _ => StepFootprint::everything(),
         };
-        Ok((self.go_on(node, pick, &mut touch)?, touch))
+        let replies = self.step(pick, &mut touch)?;
+        let trail = node.trail.then(pick, replies);
+        self.here = Some(trail.clone());
+        Ok((self.node(trail), touch))
     }
 
     fn ending(&mut self, node: &Node) -> Result<Ending, ExploreError> {

@@ -2,8 +2,8 @@
 //! and reached again by an order that led to it.
 //!
 //! What processes and servers keep to themselves is not asked for. Two orders come to the same where each client has seen
-//! the same at the same times, and the servers were seen to hold the same: numbers that a server gives to whatever is
-//! written, and to sessions, count by their order alone.
+//! the same, and whatever changes servers was done in the same sequence: that decides what servers hold, whom they will
+//! notify, and what programs do next.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -22,9 +22,9 @@ use crate::{
         LabKind, Scenario,
         plan::{Instruction, NeverPlan, PlannedVerb},
     },
-    log::{Choice, Command, Event, EventKind, Log, Observed, Product},
+    log::{Access, ActorId, Choice, Command, Event, EventKind, Log, OpId, Product, Reply},
     run::explore::{
-        Ending, ExploreError, Explorer, Pick, StepFootprint,
+        Ending, ExploreError, Explorer, Pick,
         states::{Permutation, Recurring, State, StateSpace, Step, Successors, id},
     },
     verdict::{self, key_history::KeyHistory},
@@ -61,11 +61,12 @@ pub(crate) struct ReplayedStates<'x> {
     exhausted: bool,
 }
 
-/// Whether all that decides how an order goes on is seen by clients, or held by servers that can be asked for it. What a
-/// replica lacks is not, nor when the lease of an etcd key ends, nor what a transaction sees of other ones.
+/// Whether orders are counted by these states: on ZooKeeper, of whose operations it is not known which of them commute.
+/// What a replica lacks is seen by nobody, nor when the lease of an etcd key ends, nor what a transaction sees of others.
 pub(super) fn are_known(scenario: &Scenario) -> bool {
     let lab = scenario.lab();
-    let seen = |part: &LabKind| !part.is_replicated() && part.product() != Product::Etcd;
+    let is_seen = |part: &LabKind| !part.is_replicated() && part.product() != Product::Etcd;
+    let is_zookeeper = |part: &LabKind| part.product() == Product::Zookeeper;
     let mut instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
     let transacts = instructions.any(|instruction| match instruction {
         Instruction::Operate(operation) => match &operation.verb {
@@ -83,12 +84,15 @@ pub(super) fn are_known(scenario: &Scenario) -> bool {
             OF_SEVERAL.iter().any(|name| mentions.names(name))
         }
     });
-    lab.parts().iter().all(seen) && !transacts && !of_several && scenario.invariants.len() <= 64
+    lab.parts().iter().any(is_zookeeper)
+        && lab.parts().iter().all(is_seen)
+        && !transacts
+        && !of_several
+        && scenario.invariants.len() <= 64
 }
 
 impl<'x> ReplayedStates<'x> {
     pub(super) fn new(explorer: &'x mut Processes) -> Self {
-        explorer.looks_always = true;
         Self { explorer, known: HashMap::new(), texts: IndexSet::new(), bytes: 0, exhausted: false }
     }
 
@@ -148,7 +152,7 @@ impl<'x> ReplayedStates<'x> {
             let untried = self.known[&at].steps.iter().position(|(_, to)| to.is_none());
             let Some(n) = untried else { return Ok(()) };
             let pick = self.known[&at].steps[n].0;
-            node = self.explorer.go_on(&node, pick, &mut StepFootprint::everything())?;
+            node = self.explorer.take(&node, pick)?.0;
             let to = self.state_here(node.clone())?;
             if let Some(known) = self.known.get_mut(&at) {
                 known.steps[n].1 = Some(to.clone());
@@ -223,160 +227,141 @@ const KNOWN_BYTES: usize = 4 << 10;
 /// What was seen in an order.
 struct Seen {
     by_actor: Vec<String>,
-    /// What belongs to no client: what servers hold, when faults were, who waits in which order, whom a change woke.
+    /// What belongs to no client: when time passed and faults were, what changed servers, who waits inside them, whom changes
+    /// woke.
     shared: String,
 }
 
 impl Seen {
     fn of(log: &Log, scenario: &Scenario) -> Self {
-        let mut numbers = Numbers::of(log);
-        let passes = |kind: &EventKind| match kind {
-            EventKind::Chose(choice) => !matches!(choice, Choice::Move { .. }),
-            EventKind::State(state) => ends_by_itself(&state.observed),
-            _ => false,
-        };
-        // Moves take what the machine needs for them, and wait for nothing: until time is let pass, it only matters whose
-        // wait ends first.
-        numbers.timed = log.events().iter().any(|event| passes(&event.kind));
+        let numbers = Numbers::of(log);
+        // Moves take what the machine needs for them, and wait for nothing: until time is let pass, or somebody stands still,
+        // it does not matter when something was.
+        let passes = |kind: &EventKind| matches!(kind, EventKind::Chose(choice) if !is_move(choice));
+        let timed = log.events().iter().any(|event| passes(&event.kind));
         let mut by_actor = vec![String::new(); scenario.actors.len()];
-        let (mut held, mut faults, mut waiting) = (HashMap::new(), String::new(), Vec::new());
+        let (mut shared, mut sent, mut waiting) = (String::new(), HashMap::new(), Vec::new());
         let mut history = KeyHistory::new(scenario);
-        for (index, Event { at, kind }) in log.events().iter().enumerate() {
-            history.take(index, &log.events()[index]);
+        for (index, event) in log.events().iter().enumerate() {
+            history.take(index, event);
+            let Event { at, kind } = event;
             match kind {
-                EventKind::State(state) => drop(held.insert(&state.server, state)),
-                EventKind::Chose(Choice::Inject(fault)) => {
-                    let _ = write!(faults, "{fault} {at:?};");
+                EventKind::Chose(choice) if !is_move(choice) => {
+                    let _ = write!(shared, "{choice:?} {at:?};");
                 }
+                EventKind::Sent { op, command, .. } => drop(sent.insert(*op, command)),
                 EventKind::Blocked { op, actor, .. } => waiting.push((*op, *actor)),
-                EventKind::Replied { op, .. } => waiting.retain(|(waits, _)| waits != op),
+                EventKind::Replied { op, actor, label, reply } => {
+                    waiting.retain(|(waits, _): &(OpId, ActorId)| waits != op);
+                    if sent.get(op).is_some_and(|command| changes(command, reply)) {
+                        let _ = write!(shared, "{} {label};", actor.0);
+                    }
+                }
                 _ => {}
             }
-            if let Some(actor) = kind.actor() {
-                let text = &mut by_actor[actor.0 as usize];
-                let at = numbers.timed.then(|| at.as_nanos());
-                let _ = writeln!(text, "{at:?} {}", numbers.described(kind));
+            if let Some(actor) = kind.actor().filter(|_| !matches!(kind, EventKind::Session { .. })) {
+                let of_zookeeper = match kind {
+                    EventKind::Replied { op, .. } => {
+                        sent.get(op).is_some_and(|command| is_zookeeper(command))
+                    }
+                    _ => false,
+                };
+                let described = numbers.described(kind, of_zookeeper, timed);
+                let at = timed.then(|| at.as_nanos());
+                let _ = writeln!(by_actor[actor.0 as usize], "{at:?} {described}");
             }
         }
-        let mut held: Vec<_> = held.into_iter().collect();
-        held.sort_unstable_by_key(|(server, _)| *server);
-        let held = held.into_iter().map(|(_, state)| numbers.described(&EventKind::State(state.clone())));
+        let now = log.events().last().map(|event| event.at).filter(|_| timed);
         let waiting: Vec<_> = waiting.into_iter().map(|(_, actor)| actor).collect();
-        let now = log.events().last().map(|event| event.at).filter(|_| numbers.timed);
-        let shared = format!(
-            "{now:?} {} {faults} {waiting:?} {}",
-            held.collect::<Vec<_>>().join(" "),
-            history.herds_described()
-        );
+        let _ = write!(shared, "{now:?} {waiting:?} {}", history.herds_described());
         Self { by_actor, shared }
     }
 }
 
-/// What stands for numbers that differ each time.
+fn is_move(choice: &Choice) -> bool {
+    matches!(choice, Choice::Move { .. })
+}
+
+fn is_zookeeper(command: &Command) -> bool {
+    command.product() == Some(Product::Zookeeper)
+}
+
+/// Whether a command may have changed a server or a lock: ZooKeeper does nothing of what it refuses.
+fn changes(command: &Command, reply: &Reply) -> bool {
+    let reads = matches!(command.access(), Some((_, Access::Read, _)));
+    let refused = is_zookeeper(command) && matches!(reply, Reply::Error { .. });
+    !reads && !refused
+}
+
+/// What ZooKeeper's numbers mean: it numbers all that is ever written, so they differ each time, and only which is smaller
+/// counts; and sessions, which belong to clients.
 struct Numbers {
-    /// By session id: whose it is, and which of theirs.
+    /// By session: whose it is, and which of all.
     sessions: HashMap<i64, String>,
-    /// By field and number, how many smaller ones there are.
+    /// By number, how many smaller ones were seen.
     ranks: HashMap<i64, usize>,
-    /// Whether it matters when something was.
-    timed: bool,
 }
 
 impl Numbers {
     fn of(log: &Log) -> Self {
         let (mut sessions, mut numbers) = (HashMap::new(), BTreeSet::new());
-        for event in log.events() {
-            match &event.kind {
+        for Event { kind, .. } in log.events() {
+            match kind {
                 EventKind::Session { actor, server, session } => {
                     let name = format!("{server} {} {}", actor.0, sessions.len());
                     sessions.entry(*session).or_insert(name);
                 }
-                kind @ (EventKind::Replied { .. } | EventKind::State(_)) => {
-                    collect(&as_value(kind), false, &mut numbers);
+                EventKind::Replied { reply, .. } => {
+                    if let Reply::Value(value) = &**reply {
+                        each_number(&mut value.clone(), &mut |number| {
+                            numbers.extend(number.as_i64());
+                        });
+                    }
                 }
                 _ => {}
             }
         }
         let ranks = numbers.into_iter().enumerate().map(|(rank, number)| (number, rank)).collect();
-        Self { sessions, ranks, timed: true }
+        Self { sessions, ranks }
     }
 
-    /// An event without its operation's number, which is the log's.
-    fn described(&self, kind: &EventKind) -> String {
-        let mut value = as_value(kind);
-        if let Some(fields) = value.as_object_mut() {
+    /// An event without its operation's number, which is the log's, and with the meaning of ZooKeeper's numbers.
+    fn described(&self, kind: &EventKind, of_zookeeper: bool, timed: bool) -> String {
+        // Events are written to recordings the same way.
+        let mut event = serde_json::to_value(kind).unwrap_or_default();
+        if let Some(fields) = event.as_object_mut() {
             fields.remove("op");
-            if !self.timed {
+            if !timed {
                 fields.remove("until");
             }
         }
-        self.rename(&mut value, false);
-        value.to_string()
-    }
-
-    fn rename(&self, value: &mut Value, numbered: bool) {
-        match value {
-            Value::Object(fields) => {
-                for (name, value) in fields {
-                    self.rename(value, NUMBERED.contains(&name.as_str()));
+        if of_zookeeper {
+            each_number(&mut event, &mut |number| {
+                let Some(known) = number.as_i64() else { return };
+                if let Some(whose) = self.sessions.get(&known) {
+                    *number = Value::String(whose.clone());
+                } else if let Some(rank) = self.ranks.get(&known) {
+                    *number = Value::from(*rank);
                 }
-            }
-            Value::Array(values) => {
-                for value in values.iter_mut() {
-                    self.rename(value, numbered);
-                }
-                // Who watches is a set.
-                if values.iter().all(|value| value.as_str().is_some_and(|text| text.starts_with(SESSION))) {
-                    values.sort_by(|one, other| one.as_str().cmp(&other.as_str()));
-                }
-            }
-            Value::String(text) => {
-                for (session, name) in &self.sessions {
-                    for written in [session.to_string(), format!("{session:x}")] {
-                        if text.contains(&written) {
-                            *text = text.replace(&written, name);
-                        }
-                    }
-                }
-            }
-            Value::Number(number) => {
-                let Some(number) = number.as_i64() else { return };
-                if let Some(name) = self.sessions.get(&number) {
-                    *value = Value::String(format!("{SESSION} {name}"));
-                } else if let Some(rank) = self.ranks.get(&number).filter(|_| numbered) {
-                    *value = Value::from(*rank);
-                }
-            }
-            Value::Null | Value::Bool(_) => {}
+            });
         }
+        event.to_string()
     }
 }
 
-/// Whether a server holds something that goes when its time has come.
-fn ends_by_itself(observed: &Observed) -> bool {
-    match observed {
-        Observed::Redis(keyspace) => keyspace.keys.values().any(|key| key.expires_at.is_some()),
-        _ => false,
-    }
-}
-
-const SESSION: &str = "session of";
-
-fn as_value(kind: &EventKind) -> Value {
-    // Events are written to recordings the same way.
-    serde_json::to_value(kind).unwrap_or_default()
-}
-
-/// The numbers in fields whose numbers differ each time.
-fn collect(value: &Value, numbered: bool, into: &mut BTreeSet<i64>) {
+/// Goes through the fields whose numbers differ each time.
+fn each_number(value: &mut Value, visit: &mut impl FnMut(&mut Value)) {
     match value {
         Value::Object(fields) => {
-            for (name, value) in fields {
-                collect(value, NUMBERED.contains(&name.as_str()), into);
+            for (name, field) in fields {
+                if field.is_number() && NUMBERED.contains(&name.as_str()) {
+                    visit(field);
+                } else {
+                    each_number(field, visit);
+                }
             }
         }
-        Value::Array(values) => values.iter().for_each(|value| collect(value, numbered, into)),
-        Value::Number(number) if numbered => into.extend(number.as_i64()),
+        Value::Array(values) => values.iter_mut().for_each(|value| each_number(value, visit)),
         _ => {}
     }
 }

@@ -34,6 +34,10 @@ pub(super) fn summarize(exploration: &Exploration, summary: &mut Summary<'_>) {
                 let role = if explored.cut == 0 { Role::Good } else { Role::Warning };
                 summary.say(&format!("{} {}", glyphs::DONE, words::NONE_GOES_WRONG.get(lang)), role);
             }
+            // Orders are counted when all states are known.
+            None if !exploration.shortest.is_empty() => {
+                summary.say(&format!("{} {}", glyphs::CUT, words::SOME_GO_WRONG.get(lang)), Role::Danger);
+            }
             _ => summary.say(words::NONE_SO_FAR.get(lang), Role::Chrome),
         }
         for (name, orders) in explored.map_or(&[][..], |explored| &explored.broken) {
