@@ -186,11 +186,12 @@ impl KeyHistory {
     }
 
     /// All that the answers about a key will ever depend on, as a text, where each command is answered before the next is
-    /// sent: who set it last on each server, whose values the servers hold, how often another's was meddled with.
-    pub(crate) fn described(&self, key: &str, held: &[&str]) -> String {
-        let settings = || self.settings.get(key).into_iter().flatten();
+    /// sent: who set it last on each server, whose values the servers hold, how often another's was meddled with. Who set
+    /// it before it was `gone` does not matter.
+    pub(crate) fn described(&self, key: &str, held: &[&str], gone: bool) -> String {
+        let settings = || self.settings.get(key).into_iter().flatten().filter(|_| !gone);
         let last: BTreeMap<_, _> = settings().map(|set| (&set.effect.server, set.effect.actor)).collect();
-        let newest = settings().last().map(|set| &set.effect.server);
+        let newest = settings().next_back().map(|set| &set.effect.server);
         let authors: Vec<_> =
             held.iter().map(|value| self.author(key, value).map(|(actor, _)| actor)).collect();
         let foreign = [Access::Deleted, Access::Expiry].map(|access| self.foreign(key, access).len());

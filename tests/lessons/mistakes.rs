@@ -41,6 +41,8 @@ const IN_REDIS: &[Change] = &[
     ("params: { lease: 3s, rounds: 2 }", "params: [lease, rounds]", "params:", "`params` takes fields below it", "`params` 应是一组字段"),
     ("params: { lease: 3s, rounds: 2 }", "params: { lease: 3s, rounds: 2, token: 7 }", "params:", "every program has already", "每个程序都已有"),
     ("params: { lease: 3s, rounds: 2 }", "params: { lease: 3s, lease: 4s, rounds: 2 }", "params:", "here twice", "出现了两次"),
+    ("params: { lease: 3s, rounds: 2 }", "params: { lease: 3s, rounds: \"${1 + 1}\" }", "params:", "a parameter is a value", "参数必须是具体的值"),
+    ("with: { lease: 2s }", "with: { lease: \"${lease // 2}\" }", "${lease // 2}", "a parameter is a value", "参数必须是具体的值"),
     ("clients:\n", "client:\n", "client:", "did you mean `clients`", "是不是 `clients`"),
     ("clients:\n", "clients: {}\nolds:\n", "olds:", "unknown field `olds`", "没有名为 `olds` 的字段"),
     ("story:\n", "storey:\n", "storey:", "did you mean `story`", "是不是 `story`"),

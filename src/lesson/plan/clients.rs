@@ -99,12 +99,7 @@ pub(crate) fn plan(
     for (group, client) in clients {
         let path = path.key(group);
         check_name(group, &path)?;
-        for name in client.with.keys().filter(|name| !params.contains_key(*name)) {
-            if let Some(near) = nearest(name, params.keys().map(String::as_str), ALIKE) {
-                let message = both!("unknown parameter `{name}`", "没有名为 `{name}` 的参数");
-                return Err(Mistake::new(&path.key("with").key(name), message).help(did_you_mean(near)));
-            }
-        }
+        check_with(client, params, &path.key("with"))?;
         let mut params = params.clone();
         params.extend(client.with.clone());
         let Sizes { crowd, processes: count, threads } = sizes(client, &params, &path)?;
@@ -281,6 +276,20 @@ struct Sizes {
     crowd: Option<u32>,
     processes: Option<u32>,
     threads: Option<u32>,
+}
+
+/// A client's own parameters: values, and no misspelt ones of the lesson.
+fn check_with(client: &Client, params: &Params, path: &Path) -> Result<(), Mistake> {
+    for (name, value) in &client.with {
+        let path = path.key(name);
+        super::check_value(value, &path)?;
+        let near = nearest(name, params.keys().map(String::as_str), ALIKE);
+        if let Some(near) = near.filter(|_| !params.contains_key(name)) {
+            let message = both!("unknown parameter `{name}`", "没有名为 `{name}` 的参数");
+            return Err(Mistake::new(&path, message).help(did_you_mean(near)));
+        }
+    }
+    Ok(())
 }
 
 fn sizes(client: &Client, params: &Params, path: &Path) -> Result<Sizes, Mistake> {

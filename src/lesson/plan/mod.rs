@@ -500,6 +500,9 @@ fn own_or<'l, T>(own: Option<&'l T>, shared: &'l T, key: &str, at: &Path) -> (&'
 /// The lesson's parameters, then the variant's, then the user's.
 fn params(lesson: &Lesson, variant: &Variant, overrides: &Params, at: &Path) -> Result<Params, Mistake> {
     let mut params = lesson.params.clone();
+    for (name, value) in &params {
+        check_value(value, &Path::root().key("params").key(name))?;
+    }
     if let Some(reserved) = params.keys().find(|name| BUILTINS.contains(&name.as_str())) {
         let path = Path::root().key("params").key(reserved);
         return Err(Mistake::new(
@@ -513,6 +516,7 @@ fn params(lesson: &Lesson, variant: &Variant, overrides: &Params, at: &Path) -> 
     let own = variant.params.iter().map(|param| (param, at.key("params").key(param.0)));
     let given = overrides.iter().map(|param| (param, Path::root().key("params")));
     for ((name, value), path) in own.chain(given) {
+        check_value(value, &path)?;
         if params.insert(name.clone(), value.clone()).is_none() {
             return Err(Mistake::unknown(
                 &path,
@@ -523,6 +527,24 @@ fn params(lesson: &Lesson, variant: &Variant, overrides: &Params, at: &Path) -> 
         }
     }
     Ok(params)
+}
+
+/// A parameter is known before anything runs, so nothing is computed in it.
+fn check_value(value: &Param, path: &Path) -> Result<(), Mistake> {
+    match value {
+        Param::Word(word) if word.contains("${") => Err(Mistake::new(
+            path,
+            both!(
+                "`{word}` is an expression, and a parameter is a value",
+                "`{word}` 是表达式，而参数必须是具体的值"
+            ),
+        )
+        .help(both!(
+            "write the value itself, such as 30s, and compute where the parameter is used",
+            "请直接写值，例如 30s；要计算，在用到参数的地方写表达式"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// A replacement that replaces nothing is a typing mistake.

@@ -7,6 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::{Access, Command, Traits, redis::Role, text::Quoted};
 use crate::text::{Text, both};
 
+/// What a client hears of its session when its connection is lost, and when it has one again.
+pub(crate) const SUSPENDED: &str = "Suspended";
+pub(crate) const RECONNECTED: &str = "Reconnected";
+
 pub(crate) const TRAITS: Traits = Traits {
     name: "ZooKeeper",
     key: "zk",

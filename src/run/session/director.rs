@@ -49,6 +49,8 @@ pub(crate) struct Director {
     pub(crate) pending: super::pending::PendingOperations,
     /// The numbers that servers gave to actors' connections.
     pub(crate) sessions: HashMap<(ActorId, String), i64>,
+    /// The servers of an ensemble at which actors were connected when they last heard of one.
+    pub(crate) connected: HashMap<ActorId, String>,
     pub(crate) redirects: super::redirects::Redirects,
     pub(crate) questions: super::questions::Questions,
     /// Whether it is recorded what the servers are seen to hold.
@@ -89,6 +91,7 @@ impl Director {
             invariants,
             pending: super::pending::PendingOperations::default(),
             sessions: HashMap::new(),
+            connected: HashMap::new(),
             redirects: super::redirects::Redirects::default(),
             questions: super::questions::Questions::default(),
             looks: true,
@@ -113,6 +116,7 @@ impl Director {
         });
         for (actor, server, session) in sessions {
             self.sessions.insert((actor, server.clone()), session);
+            self.connected.insert(actor, server.clone());
             self.recorder.record(EventKind::Session { actor, server, session });
         }
         super::setup::carry_out(&self.scenario, &self.harness.lab, &self.harness.server).await?;

@@ -7,7 +7,13 @@ use crate::{
     client::protocol::{Request, Response, Wire},
     clock::LessonTime,
     lesson::{Mistake, PRIMARY, Path, plan::PlannedMove},
-    log::{ActorId, EventKind, OpId, Product, Reply, product::mariadb::WAITS_FOR_ROWS},
+    log::{
+        ActorId, EventKind, OpId, Product, Reply,
+        product::{
+            mariadb::WAITS_FOR_ROWS,
+            zookeeper::{RECONNECTED, SUSPENDED},
+        },
+    },
     program::{Actors, Cause, Failure, Notification, Output, State},
     text::{Text, Words, both},
 };
@@ -176,12 +182,22 @@ impl Director {
             },
             Arrived::Response(_, Response::Session { actor, server, session }) => {
                 let server = self.notifying_server(actor, &server);
+                self.connected.insert(actor, server.clone());
                 self.sessions.insert((actor, server.clone()), session);
                 self.recorder.record(EventKind::Session { actor, server, session });
                 Ok(())
             }
             Arrived::Response(_, Response::Notified { actor, server, about, what }) => {
-                let server = self.notifying_server(actor, &server);
+                let server = match (what.as_str(), self.connected.get(&actor)) {
+                    // The client library tries another one by now.
+                    (SUSPENDED, Some(lost)) if self.scenario.lab().part_of(&server).is_ensemble() => {
+                        lost.clone()
+                    }
+                    _ => self.notifying_server(actor, &server),
+                };
+                if what == RECONNECTED {
+                    self.connected.insert(actor, server.clone());
+                }
                 let notification = Notification { server, about, what };
                 self.step_actors(path, |actors, output| actors[actor].notify(notification, output)).map(drop)
             }

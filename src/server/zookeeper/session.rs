@@ -10,7 +10,10 @@ use zookeeper_client::{
 };
 
 use crate::{
-    log::{Command, Reply, product::zookeeper::Call},
+    log::{
+        Command, Reply,
+        product::zookeeper::{Call, RECONNECTED, SUSPENDED},
+    },
     server::connection::{Asked, Breaks, Connection, Notify, ServerAddress, value},
 };
 
@@ -124,13 +127,13 @@ impl Session {
             let mut connected = true;
             loop {
                 match states.changed().await {
-                    SessionState::Disconnected => tell("Suspended"),
+                    SessionState::Disconnected => tell(SUSPENDED),
                     SessionState::SyncConnected => {
                         // It was lost and found again between two looks.
                         if connected {
-                            tell("Suspended");
+                            tell(SUSPENDED);
                         }
-                        tell("Reconnected");
+                        tell(RECONNECTED);
                     }
                     SessionState::Expired => return tell("Expired"),
                     _ => return,

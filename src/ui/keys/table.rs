@@ -72,7 +72,7 @@ pub const TABLE: &[Row] = &[
         .hints(&[hint(Lesson, 2, "back", "回退"), hint(Comparison, 2, "back", "回退"), hint(Single, 2, "back", "回退"), hint(Free, 4, "back", "回退")]),
     act("play", Action::Toggle, &["space"], STEPPED,
         ("play or pause, even in mid-step", "播放或暂停，步骤中途也可以"))
-        .hints(&[hint(Lesson, 3, "play/pause", "播放/暂停"), hint(Comparison, 7, "play/pause", "播放/暂停"), hint(Single, 3, "play/pause", "播放/暂停")]),
+        .hints(&[hint(Lesson, 3, "play", "播放"), hint(Comparison, 7, "play/pause", "播放/暂停"), hint(Single, 3, "play/pause", "播放/暂停")]),
     act("first-step", Action::End(false), &["home"], STEPPED, ("go to the first step", "跳到第一步"))
         .fold(1, "first step, newest step", "第一步、最新一步")
         .hints(&[pair(Comparison, 8, "start, end", "开头、结尾")]),
@@ -83,7 +83,7 @@ pub const TABLE: &[Row] = &[
     act("slower", Action::Faster(false), &["-", "_"], STEPPED, ("slower", "减速")),
     act("next-variant", Action::Variant(true), &["v"], &[Lesson, Races, Exploration], ("next variant", "下一个方案"))
         .fold(1, "next or previous variant", "下一个、上一个方案")
-        .hints(&[hint(Lesson, 4, "next variant", "下一方案"), hint(Races, 6, "next variant", "下一方案"), hint(Exploration, 7, "next variant", "下一方案")]),
+        .hints(&[hint(Lesson, 4, "variant", "下一方案"), hint(Races, 6, "next variant", "下一方案"), hint(Exploration, 7, "next variant", "下一方案")]),
     act("previous-variant", Action::Variant(false), &["V"], &[Lesson, Races, Exploration], ("previous variant", "上一个方案")),
     act("restart", Action::Restart, &["r"], &[Lesson, Comparison, Races, Exploration],
         ("start again on a fresh lab", "换一套全新的服务器重来"))
@@ -96,7 +96,7 @@ pub const TABLE: &[Row] = &[
         .hints(&[hint(Lesson, 4, "program", "程序"), hint(Single, 6, "program", "程序")]),
 
     act("lens", Action::SwitchDiagram, &["w"], PANES, ("timeline or sequence of messages", "时间线或时序图"))
-        .hints(&[hint(Lesson, 5, "timeline/sequence", "时间线/时序图"), hint(Single, 6, "timeline/sequence", "时间线/时序图")]),
+        .hints(&[hint(Lesson, 5, "sequence", "时序图"), hint(Single, 6, "timeline/sequence", "时间线/时序图")]),
     act("go-there", Action::Open, &["enter"], STEPPED,
         ("go to the chosen event, or take the next step", "跳到选中的事件，没有选中则前进一步")),
     act("left-aside", Action::Sideways(false), &["<"], PANES, ("a wide sequence: to the left", "时序图向左移"))
@@ -176,7 +176,7 @@ pub const TABLE: &[Row] = &[
     // Two variants beside each other.
     act("compare", Action::Compare, &["b"], &[Lesson, Catalogue, Variants, Comparison],
         ("before and after: the failure beside its fix", "修复前后对比：故障方案与修复方案并排"))
-        .hints(&[hint(Lesson, 5, "before/after", "对比")]),
+        .hints(&[hint(Lesson, 5, "compare", "对比")]),
     act("difference", Action::Difference, &["d"], &[Comparison],
         ("go to the first difference", "跳到第一处不同"))
         .hints(&[hint(Comparison, 3, "first difference", "第一处不同")]),
@@ -294,7 +294,7 @@ pub const TABLE: &[Row] = &[
         ("next theme: as the terminal, dark, light, high contrast", "换主题：跟随终端、深色、浅色、高对比度")),
     act("help", Action::Help, &["?", "f1"], &[Everywhere], ("help: the keys, and how to read the lanes", "帮助：按键与图例"))
         .hints(&[hint(Catalogue, 4, "help", "帮助"), hint(Variants, 4, "help", "帮助"),
-            hint(Lesson, 6, "help", "帮助"), hint(Free, 7, "help", "帮助"), hint(Comparison, 10, "help", "帮助"), hint(Races, 7, "help", "帮助"), hint(Single, 7, "help", "帮助"), hint(Exploration, 8, "help", "帮助"), hint(States, 4, "help", "帮助"), hint(Kata, 7, "help", "帮助")]),
+            hint(Lesson, 4, "help", "帮助"), hint(Free, 7, "help", "帮助"), hint(Comparison, 10, "help", "帮助"), hint(Races, 7, "help", "帮助"), hint(Single, 7, "help", "帮助"), hint(Exploration, 8, "help", "帮助"), hint(States, 4, "help", "帮助"), hint(Kata, 7, "help", "帮助")]),
     act("leave", Action::Close, &["q", "esc"], &[Everywhere],
         ("back to where you came from", "返回上一层"))
         .hints(&[hint(Catalogue, 4, "quit", "退出"), hint(Variants, 5, "back", "返回"),

@@ -69,25 +69,26 @@ pub(crate) struct ComparedRuns {
     worlds: [World; 2],
 }
 
-/// The two variants that show most. After: the one that is being played if that prevents the failure, else one that
-/// fixes another variant, else the first that prevents it. Before: the variant that it fixes, else the first that fails.
+/// The two variants that show most: the one that is being played, and what it fixes or is fixed by; else the first fix
+/// of another variant. Where nothing fixes a failure by name, the first that prevents it stands beside it.
 /// `None` where a lesson has only one variant.
 pub fn sides(entry: &CatalogueEntry, playing: Option<usize>) -> Option<[usize; 2]> {
-    let is =
-        |n: &usize, expect: Expect| entry.variants.get(*n).is_some_and(|variant| variant.expect == expect);
-    let all = 0..entry.variants.len();
-    let playing = playing.filter(|n| *n < entry.variants.len());
+    let is = |n: usize, expect: Expect| entry.variants.get(n).is_some_and(|variant| variant.expect == expect);
     let fixes = |n: usize| entry.variants.get(n).and_then(|variant| variant.fixes);
-    let fails = all.clone().find(|n| is(n, Expect::Shown)).unwrap_or(0);
-    let prevents = playing
-        .filter(|n| is(n, Expect::Prevented))
-        .or_else(|| all.clone().find(|n| fixes(*n).is_some()))
-        .or_else(|| all.clone().find(|n| is(n, Expect::Prevented)))
-        .or_else(|| playing.filter(|n| *n != fails))
-        .or_else(|| all.clone().find(|n| *n != fails))?;
-    let fails = fixes(prevents).unwrap_or(fails);
-    let before = if fails == prevents { all.clone().find(|n| *n != prevents)? } else { fails };
-    Some([before, prevents])
+    let first = |wanted: &dyn Fn(usize) -> bool| (0..entry.variants.len()).find(|n| wanted(*n));
+    let playing = playing.filter(|n| *n < entry.variants.len());
+    let failing = playing.filter(|n| is(*n, Expect::Shown));
+    let before = failing.or_else(|| first(&|n| is(n, Expect::Shown))).unwrap_or(0);
+    let after = playing
+        .filter(|n| is(*n, Expect::Prevented))
+        .or_else(|| first(&|n| failing.is_some() && fixes(n) == failing))
+        .or_else(|| first(&|n| fixes(n).is_some()))
+        .or_else(|| first(&|n| is(n, Expect::Prevented)))
+        .or_else(|| playing.filter(|n| *n != before))
+        .or_else(|| first(&|n| n != before))?;
+    let before = failing.or_else(|| fixes(after)).unwrap_or(before);
+    let before = if before == after { first(&|n| n != after)? } else { before };
+    Some([before, after])
 }
 
 impl Comparing {

@@ -254,6 +254,7 @@ impl Plot {
         self.fill((self.area.x, self.area.right()), y, "─", chrome, buf);
         let mut column = self.left;
         let now = time::moment(scene.display);
+        let mut last = String::new();
         while let Some(event) = scene.chart.event_at(column, self.position) {
             let x = scene.chart.column(event);
             let (Some(screen), Some(logged)) = (self.screen(x), scene.log.events().get(event)) else { break };
@@ -262,7 +263,11 @@ impl Plot {
                 break;
             }
             let words = format!("┴{} ", time::moment(logged.at));
-            self.write((screen, y), &words, self.area.right(), chrome, buf);
+            // A later moment that reads the same says nothing new.
+            if words != last {
+                self.write((screen, y), &words, self.area.right(), chrome, buf);
+            }
+            last = words;
             column = next;
         }
         if let Some(x) = self.screen(self.head) {

@@ -206,7 +206,7 @@ fn heading(scene: &Scene<'_>, actors: &[usize], width: u16) -> Line<'static> {
     line
 }
 
-/// The clients that are at a line: their signs, or how many they are.
+/// The clients that are at a line: their signs, or how many of them (`×9`).
 fn margin(scene: &Scene<'_>, waiting: &[usize]) -> Vec<Span<'static>> {
     let sign =
         |place: &usize| Span::styled(scene.glyph(actor(*place)).to_owned(), scene.actor_style(actor(*place)));
@@ -214,7 +214,12 @@ fn margin(scene: &Scene<'_>, waiting: &[usize]) -> Vec<Span<'static>> {
     let signs: Vec<Span<'static>> = match waiting {
         few if few.len() <= room => few.iter().map(sign).collect(),
         [first, ..] => {
-            let many = text::fit(&waiting.len().to_string(), room).into_owned();
+            let many = waiting.len();
+            let many = if many < 100 {
+                format!("×{many}")
+            } else {
+                text::fit(&many.to_string(), room).into_owned()
+            };
             vec![Span::styled(many, scene.actor_style(actor(*first)))]
         }
         [] => Vec::new(),

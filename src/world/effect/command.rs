@@ -101,6 +101,30 @@ fn redis(name: &str, args: &[String]) -> Vec<Act> {
     vec![act]
 }
 
+/// Whether a command brings no key into being.
+pub(crate) fn creates_nothing(name: &str) -> bool {
+    const WITHOUT_KEYS: [&str; 8] =
+        ["DISCARD", "EXEC", "MULTI", "PUBLISH", "SUBSCRIBE", "UNSUBSCRIBE", "UNWATCH", "WATCH"];
+    match access_of(name) {
+        Some(access) => matches!(access, Access::Read | Access::Deleted | Access::Expiry),
+        None => WITHOUT_KEYS.contains(&name),
+    }
+}
+
+/// Whether a command brings no key into being, or sets it and answers whether it did. With `GET`, as in `GETSET`, it
+/// answers what was there before.
+pub(crate) fn sets_or_creates_nothing(words: &[String]) -> bool {
+    let Some(name) = words.first().map(|name| name.to_ascii_uppercase()) else { return true };
+    match name.as_str() {
+        "SETNX" | "SETEX" | "PSETEX" => true,
+        "SET" => words.iter().skip(3).all(|word| {
+            let number = word.starts_with("${") || word.chars().all(|digit| digit.is_ascii_digit());
+            number || ["NX", "XX", "PX", "EX", "KEEPTTL"].contains(&word.to_ascii_uppercase().as_str())
+        }),
+        other => creates_nothing(other),
+    }
+}
+
 /// `PX 3000` and `EX 3` among a command's words, in milliseconds.
 pub fn lease(args: &[String]) -> Option<i64> {
     args.windows(2).find_map(|pair| {

@@ -203,6 +203,27 @@ impl Effects {
     }
 }
 
+/// Whether no program brings a key into being but by a command that sets it and says so: then nobody has set a key that
+/// is not there, and who had set it before will not be asked for again.
+pub(crate) fn all_keys_are_set(scenario: &Scenario) -> bool {
+    let mut instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
+    instructions.all(|instruction| {
+        let Instruction::Operate(operation) = instruction else { return true };
+        match &operation.verb {
+            PlannedVerb::Redis(words) => {
+                let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+                command::sets_or_creates_nothing(&words)
+            }
+            PlannedVerb::Script { source, .. } => {
+                let calls = script_calls(source);
+                calls.len() == source.matches("call").count()
+                    && calls.iter().all(|(name, _)| command::creates_nothing(name))
+            }
+            _ => true,
+        }
+    })
+}
+
 /// `GET` answers a number as a text.
 fn number(reply: &Reply) -> Option<i64> {
     match reply {

@@ -33,6 +33,7 @@ use crate::{
         states::{Permutation, Recurring, State, StateSpace, Step, Successors, id},
     },
     verdict::key_history::KeyHistory,
+    world::effect::all_keys_are_set,
 };
 
 // Where in a state what stands. From `SLOTS` on there is one number for each actor.
@@ -113,6 +114,8 @@ pub(crate) struct CollapsedStates<'x> {
     counters: Vec<String>,
     /// The keys of whose past an invariant asks, and an order that leads to each state, where there are any.
     past: BTreeSet<String>,
+    /// Whether what set a key was a command that said so, and was heard.
+    all_keys_are_set: bool,
     witnesses: HashMap<State, Witness>,
     /// Events that were taken in for all witnesses.
     events: usize,
@@ -150,6 +153,8 @@ impl<'x> CollapsedStates<'x> {
         }
         Self {
             relative: !asks_the_time,
+            all_keys_are_set: !explorer.rules.need_restorable_servers()
+                && all_keys_are_set(&explorer.scenario),
             explorer,
             live,
             locals: IndexSet::new(),
@@ -317,7 +322,12 @@ impl<'x> CollapsedStates<'x> {
                 },
                 _ => None,
             });
-            witness.history.described(key, &held.collect::<Vec<_>>())
+            let gone = self.all_keys_are_set
+                && !states.iter().any(|state| match &state.observed {
+                    Observed::Redis(keyspace) => keyspace.keys.contains_key(key),
+                    _ => true,
+                });
+            witness.history.described(key, &held.collect::<Vec<_>>(), gone)
         });
         Ok(described.collect())
     }
