@@ -35,6 +35,23 @@ fn two_runs_of_one_variant_do_not_differ() {
 }
 
 #[test]
+fn what_is_played_is_compared_with_what_it_fixes_or_is_fixed_by() {
+    let library = Library::carried();
+    let loaded = library.find("unlock-someone-elses-lock").expect("it is carried");
+    let entry = CatalogueEntry::from(&loaded.lesson);
+    for (playing, before, after) in [
+        ("blind-del", "blind-del", "owner-check"),
+        ("get-compare-del", "get-compare-del", "owner-check"),
+        ("owner-check", "get-compare-del", "owner-check"),
+        ("user-id-token", "user-id-token", "owner-check"),
+    ] {
+        let playing = entry.variants.iter().position(|variant| variant.name == playing);
+        let sides = comparing::sides(&entry, playing).expect("several variants");
+        assert_eq!(sides.map(|n| entry.variants[n].name.as_str()), [before, after]);
+    }
+}
+
+#[test]
 fn by_default_a_failure_stands_above_its_own_fix() {
     let library = Library::carried();
     let pairs: Vec<String> = library

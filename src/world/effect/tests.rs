@@ -5,7 +5,11 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Access, Effect, Effects, command::parse, effects};
+use super::{
+    Access, Effect, Effects, all_keys_are_set,
+    command::{parse, sets_or_creates_nothing},
+    effects,
+};
 use crate::{
     lesson::{Scenario, script_calls, testing},
     log::{
@@ -145,4 +149,29 @@ proptest! {
         let _ = parse(&Command::Redis(words.clone()), &BTreeMap::new());
         let _ = script_calls(&words.join("redis.call('"));
     }
+}
+
+#[test]
+fn a_key_comes_into_being_by_a_command_that_sets_it_or_in_another_way() {
+    let sets = |wire: &str| {
+        let words: Vec<String> = wire.split_whitespace().map(str::to_owned).collect();
+        sets_or_creates_nothing(&words)
+    };
+    for wire in
+        ["SET lock ${token} NX PX ${lease}", "set lock A", "SETNX lock A", "GET lock", "DEL lock", "MULTI"]
+    {
+        assert!(sets(wire), "{wire}");
+    }
+    // What they answer does not say that they have set anything, or it is another command that makes the key.
+    for wire in [
+        "SET lock A NX GET",
+        "GETSET lock A",
+        "INCR lock",
+        "HSET lock A 1",
+        "COPY old lock",
+        "EVAL ${text} 1 lock",
+    ] {
+        assert!(!sets(wire), "{wire}");
+    }
+    assert!(all_keys_are_set(&scenario()));
 }
