@@ -209,6 +209,9 @@ const IN_REDIS: &[Change] = &[
     ("  - pass: 3s", "  - work: 3s", "- work: 3s", "`- pass: 3s`", "`- pass: 3s`"),
     ("  - pass: 3s", "  - pass: 3s\n    moving: [P]", "    moving: [P]", "for: 3s, moving: [A]", "for: 3s, moving: [A]"),
     ("  - freeze: B\n", "", "- thaw: B", "`B` is not frozen here", "没有被冻结"),
+    ("  - freeze: B\n", "  - freeze: B\n  - freeze: B # twice\n", "# twice", "`B` is frozen already", "已经被冻结"),
+    ("  - freeze: B\n  - thaw: B", "  - freeze: redis\n  - freeze: redis # twice\n  - thaw: redis", "# twice", "`redis` is frozen already", "已经被冻结"),
+    ("  - crash: B\n    only: blind", "  - crash: B\n  - freeze: B # late", "# late", "`B` is dead here", "已经死了"),
     ("  - freeze: B\n  - thaw: B", "  - restart: redis", "- restart: redis", "`redis` is not dead here", "没有被杀死"),
     ("  - freeze: B\n  - thaw: B", "  - kill: redis\n  - kill: redis # again", "# again", "is dead already", "已经被杀死"),
     ("  - hold: { link: A->redis, way: replies }\n", "", "- release: A->redis", "nothing is wrong with the link", "一切正常"),
@@ -288,6 +291,9 @@ const IN_MARIADB: &[Change] = &[
     ("moves('A.begin') == 1", "A.write == 'OK'", "A.write == 'OK'", "answers a number", "的回复是数字"),
     ("sql: COMMIT }", "redis: GET stock }", "redis: GET stock", "no server of this lab is Redis", "这个 lab 里没有 Redis"),
     ("${read[0].n - 1}", "${raed[0].n - 1}", "raed", "did you mean `read`", "是不是 `read`"),
+    ("moves('A.begin') == 1", "exists('stock')", "exists('stock')", "a database holds rows", "不是哪一行"),
+    ("moves('A.begin') == 1", "value('stock') == 1", "value('stock')", "a database holds rows", "不是哪一行"),
+    ("moves('A.begin') == 1", "children('stock')|length == 1", "children('stock')", "no server of this lab is ZooKeeper", "没有 ZooKeeper"),
 ];
 
 #[rustfmt::skip]

@@ -184,16 +184,30 @@ impl Vocabulary<'_> {
     /// Whether the lab has servers that can answer a function.
     fn can_answer(&self, function: &str, about: Option<&str>, path: &Path) -> Result<(), Mistake> {
         let lab = self.roster.lab;
-        let only_redis = lab.parts().iter().all(|part| part.product() == Product::Redis);
+        let only = |product| lab.parts().iter().all(|part| part.product() == product);
+        let only_redis = only(Product::Redis);
         let locks_files = self.roster.actors.iter().any(|plan| plan.program.locks_files);
         let wrong = |message: Text, help: Text| Err(Mistake::new(path, message).help(help));
+        let named = about.unwrap_or_default();
         match function {
-            "children" if only_redis => wrong(
+            "value" | "exists" if only(Product::Mariadb) && about.is_some_and(|key| !key.contains('/')) => {
+                wrong(
+                    both!(
+                        "a database holds rows, and `{named}` names none",
+                        "数据库里是一行一行的数据，而 `{named}` 不是哪一行"
+                    ),
+                    both!(
+                        "name the table and the key: `{function}('stock/1')`",
+                        "请写表名和主键：`{function}('stock/1')`"
+                    ),
+                )
+            }
+            "children" if !lab.has(Product::Zookeeper) => wrong(
                 both!(
                     "`children()` is of znodes, and no server of this lab is ZooKeeper",
                     "`children()` 用于 znode，而这个 lab 里没有 ZooKeeper"
                 ),
-                both!("of a Redis key ask for `value('key')`", "Redis 的键请用 `value('key')`"),
+                both!("of one key ask for `value('key')`", "一个键请用 `value('key')`"),
             ),
             "owner" if only_redis && !locks_files => wrong(
                 both!("Redis does not know who owns a key", "Redis 不知道键属于谁"),

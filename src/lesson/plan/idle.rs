@@ -74,8 +74,23 @@ impl State {
                 })
             }
             Fault::Freeze { client: name } | Fault::FreezeServer { server: name } => {
-                self.frozen.insert(name.clone());
-                None
+                let gone = self.crashed.contains(name) || self.killed.contains(name);
+                let again = !self.frozen.insert(name.clone());
+                if gone {
+                    return Some((
+                        both!(
+                            "`{name}` is dead here and cannot be frozen",
+                            "这里 `{name}` 已经死了，无法冻结"
+                        ),
+                        both!("freeze it before, or another one", "请放在它死掉之前，或者冻结另一个"),
+                    ));
+                }
+                again.then(|| {
+                    (
+                        both!("`{name}` is frozen already", "`{name}` 已经被冻结了"),
+                        both!("write `- thaw: {name}` between both", "请在两者之间写 `- thaw: {name}`"),
+                    )
+                })
             }
             Fault::Thaw { client: name } | Fault::ThawServer { server: name } => (!self.frozen.remove(name))
                 .then(|| {
