@@ -5,7 +5,7 @@ use crossterm::event::KeyCode;
 use lockstep::{
     clock::ClockKind,
     lesson::{Expect, Scenario},
-    log::{ActorId, Event, EventKind, KeyValue, Log, Observed},
+    log::{ActorId, Event, EventKind, KeyValue, Log, Observed, Stop},
     recording::carried,
     run::session::Update,
     text::Lang,
@@ -503,6 +503,21 @@ fn what_a_client_believes_and_no_server_says_is_an_outline_before_anybody_else_c
     let stand = opened(log.events()[..sent.expect("B asks")].to_vec(), Lang::En, (120, 40));
     assert!(stand.shows("┌┄┄") && stand.shows("A still mine"), "{:#?}", stand.rows());
     assert_eq!(red(&stand.buffer()), 0);
+}
+
+#[test]
+fn a_pause_says_whose_it_is_also_where_it_hides_what_the_client_holds() {
+    let log = log(&scenarios::carried("unlock-someone-elses-lock", "get-compare-del"));
+    let frozen = log.events().iter().position(|event| matches!(event.kind, EventKind::Fault(_)));
+    let passed = log.events()[frozen.expect("A is frozen")..]
+        .iter()
+        .position(|event| matches!(event.kind, EventKind::Stop { stop: Stop::Passed, .. }));
+    let until = frozen.unwrap_or_default() + passed.expect("time passes") + 1;
+    for (lang, words) in [(Lang::En, "● A frozen"), (Lang::Zh, "● A 冻结")] {
+        let stand = opened(log.events()[..until].to_vec(), lang, (120, 40));
+        let lane = stand.rows().iter().any(|row| row.contains('▒') && row.contains(words));
+        assert!(lane, "{:#?}", stand.rows());
+    }
 }
 
 #[test]

@@ -80,11 +80,15 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, actor: ActorId, (y, height): (u16, u
             continue;
         }
         draw_bar(scene, plot, bar, (actor, bar_y, bar_height), buf);
-        if height >= CLEAR {
+        if height >= CLEAR && bar.kind != BarKind::Frozen {
             name_bar(scene, plot, bar, (actor, bar_y, bar_height), buf);
         }
     }
     draw_frozen_overlaps(scene, plot, &lane.bars[start..end], (actor, bar_y, bar_height), buf);
+    // A pause may cover all of a bar that has its name at its beginning.
+    for bar in lane.bars[start..end].iter().filter(|bar| height >= CLEAR && bar.kind == BarKind::Frozen) {
+        name_bar(scene, plot, bar, (actor, bar_y, bar_height), buf);
+    }
     let visible = visible(scene, plot, actor);
     for seen in &visible {
         draw_mark(scene, plot, *seen, (actor, y), buf);
@@ -150,7 +154,7 @@ fn name_bar(
             looks.extend(loud.map(|(from, to)| (from, to, still(from))));
             looks
         }
-        BarKind::Belief(Belief::Waiting) | BarKind::Saw | BarKind::Oversold => {
+        BarKind::Belief(Belief::Waiting) | BarKind::Saw | BarKind::Oversold | BarKind::Frozen => {
             vec![(columns.0, columns.1, false)]
         }
         _ => return,
@@ -160,6 +164,7 @@ fn name_bar(
         let what = match bar.kind {
             BarKind::Saw => words::IN_BAR_SAW,
             BarKind::Oversold => words::IN_BAR_OVERSOLD,
+            BarKind::Frozen => words::FROZEN,
             BarKind::Belief(Belief::Waiting) => words::IN_BAR_WAITS,
             _ if still => words::IN_BAR_STILL,
             BarKind::Belief(Belief::Sharing) => words::IN_BAR_SHARED,
