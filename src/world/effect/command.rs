@@ -117,9 +117,10 @@ pub(crate) fn sets_or_creates_nothing(words: &[String]) -> bool {
     let Some(name) = words.first().map(|name| name.to_ascii_uppercase()) else { return true };
     match name.as_str() {
         "SETNX" | "SETEX" | "PSETEX" => true,
-        "SET" => words.iter().skip(3).all(|word| {
-            let number = word.starts_with("${") || word.chars().all(|digit| digit.is_ascii_digit());
-            number || ["NX", "XX", "PX", "EX", "KEEPTTL"].contains(&word.to_ascii_uppercase().as_str())
+        "SET" => words.windows(2).skip(2).all(|pair| {
+            let [before, word] = [&pair[0], &pair[1]].map(|word| word.to_ascii_uppercase());
+            ["PX", "EX"].contains(&before.as_str())
+                || ["NX", "XX", "PX", "EX", "KEEPTTL"].contains(&word.as_str())
         }),
         other => creates_nothing(other),
     }

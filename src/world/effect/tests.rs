@@ -165,6 +165,7 @@ fn a_key_comes_into_being_by_a_command_that_sets_it_or_in_another_way() {
     // What they answer does not say that they have set anything, or it is another command that makes the key.
     for wire in [
         "SET lock A NX GET",
+        "SET lock A NX ${how}",
         "GETSET lock A",
         "INCR lock",
         "HSET lock A 1",
