@@ -1,5 +1,7 @@
 //! Errors in Chinese. The English messages stand where the errors are defined.
 
+use rustix::process::Signal;
+
 use crate::clock::ClockError;
 use crate::process::{LabError, exit::Exit};
 
@@ -14,7 +16,7 @@ impl LabError {
                 path.display()
             ),
             Self::Boot { server, how, log } => {
-                format!("{server} 在启动过程中退出（{}）。它自己的日志结尾：\n{log}", exit(*how))
+                format!("{server} 在启动过程中退出（{}）。它自己的日志结尾：\n{log}", how.chinese())
             }
             Self::Silent { server, seconds, log } => format!(
                 "{server} 启动后 {seconds} 秒内没有应答。如果机器正忙，请重试；`lockstep doctor` 会单独检查服务器。它自己的日志结尾：\n{log}"
@@ -90,10 +92,13 @@ impl ClockError {
     }
 }
 
-pub fn exit(how: Exit) -> String {
-    match how {
-        Exit::Code(code) => format!("退出码 {code}"),
-        Exit::Signal(signal) => format!("被信号 {signal} 终止"),
+impl Exit {
+    pub fn chinese(self) -> String {
+        match self {
+            Self::Code(code) => format!("退出码 {code}"),
+            Self::Signal(signal) if signal == Signal::KILL.as_raw() => "被 SIGKILL 杀死".to_owned(),
+            Self::Signal(signal) => format!("被信号 {signal} 终止"),
+        }
     }
 }
 

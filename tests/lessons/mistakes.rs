@@ -293,7 +293,6 @@ const IN_MARIADB: &[Change] = &[
     ("${read[0].n - 1}", "${raed[0].n - 1}", "raed", "did you mean `read`", "是不是 `read`"),
     ("moves('A.begin') == 1", "exists('stock')", "exists('stock')", "a database holds rows", "不是哪一行"),
     ("moves('A.begin') == 1", "value('stock') == 1", "value('stock')", "a database holds rows", "不是哪一行"),
-    ("moves('A.begin') == 1", "children('stock')|length == 1", "children('stock')", "no server of this lab is ZooKeeper", "没有 ZooKeeper"),
 ];
 
 #[rustfmt::skip]

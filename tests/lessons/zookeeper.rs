@@ -65,3 +65,53 @@ fn every_call_answers_as_the_server_does_and_a_session_that_ends_is_told() {
     let answer = place.run(&["run", "tried.yaml"]);
     assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
 }
+
+const COMPOSED: &str = r#"
+lab: [ensemble, mariadb]
+setup:
+  - sql: CREATE TABLE good (id INT PRIMARY KEY, n INT)
+clients:
+  A: { runs: p }
+  B: { runs: p }
+programs:
+  p:
+    - create: { zk: create -s /n- }
+    - look: { sql: SELECT n FROM good }
+    - lost: { take: { from: session } }
+    - back: { take: { from: session } }
+    - again: { zk: create -s /n- }
+story:
+  - move: [A.create, B.create, A.look, B.look]
+  - kill: zk3
+  - await: { that: "moves('again') == 2", within: 60s, moving: [A, B] }
+"#;
+
+/// Its library tries another server by the time that the loss is told, and MariaDB has numbered its connection as well.
+#[test]
+fn a_lost_connection_to_an_ensemble_is_told_of_the_server_that_it_was_to() {
+    let place = Place::new();
+    let claims = "    claims:\n      - A.lost.what == 'Suspended' and B.lost.what == 'Suspended'\n";
+    place.write("tried.yaml", format!("{HEAD}{COMPOSED}{ONLY}{claims}"));
+    let answer = place.run(&["run", "tried.yaml", "--json", "--events"]);
+    assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
+    let result: serde_json::Value = serde_json::from_str(&answer.out).expect("JSON");
+    let events = result["events"].as_array().expect("events");
+    for actor in [0, 1] {
+        let server = |kind: &str, name: &str, what: &str| {
+            let mut own = events.iter().filter(|event| event["event"] == kind && event["actor"] == actor);
+            own.find(|event| event[name] == what).expect(what)["server"].clone()
+        };
+        assert_eq!(
+            server("notified", "what", "Suspended"),
+            server("sent", "label", "create"),
+            "{}",
+            answer.out
+        );
+        assert_eq!(
+            server("notified", "what", "Reconnected"),
+            server("sent", "label", "again"),
+            "{}",
+            answer.out
+        );
+    }
+}

@@ -190,7 +190,9 @@ impl Vocabulary<'_> {
         let wrong = |message: Text, help: Text| Err(Mistake::new(path, message).help(help));
         let named = about.unwrap_or_default();
         match function {
-            "value" | "exists" if only(Product::Mariadb) && about.is_some_and(|key| !key.contains('/')) => {
+            "value" | "exists"
+                if only(Product::Mariadb) && !locks_files && about.is_some_and(|key| !key.contains('/')) =>
+            {
                 wrong(
                     both!(
                         "a database holds rows, and `{named}` names none",
@@ -202,12 +204,12 @@ impl Vocabulary<'_> {
                     ),
                 )
             }
-            "children" if !lab.has(Product::Zookeeper) => wrong(
+            "children" if only_redis => wrong(
                 both!(
                     "`children()` is of znodes, and no server of this lab is ZooKeeper",
                     "`children()` 用于 znode，而这个 lab 里没有 ZooKeeper"
                 ),
-                both!("of one key ask for `value('key')`", "一个键请用 `value('key')`"),
+                both!("of a Redis key ask for `value('key')`", "Redis 的键请用 `value('key')`"),
             ),
             "owner" if only_redis && !locks_files => wrong(
                 both!("Redis does not know who owns a key", "Redis 不知道键属于谁"),

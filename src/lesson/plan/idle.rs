@@ -74,9 +74,7 @@ impl State {
                 })
             }
             Fault::Freeze { client: name } | Fault::FreezeServer { server: name } => {
-                let gone = self.crashed.contains(name) || self.killed.contains(name);
-                let again = !self.frozen.insert(name.clone());
-                if gone {
+                if self.crashed.contains(name) || self.killed.contains(name) {
                     return Some((
                         both!(
                             "`{name}` is dead here and cannot be frozen",
@@ -85,7 +83,7 @@ impl State {
                         both!("freeze it before, or another one", "请放在它死掉之前，或者冻结另一个"),
                     ));
                 }
-                again.then(|| {
+                (!self.frozen.insert(name.clone())).then(|| {
                     (
                         both!("`{name}` is frozen already", "`{name}` 已经被冻结了"),
                         both!("write `- thaw: {name}` between both", "请在两者之间写 `- thaw: {name}`"),

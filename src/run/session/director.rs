@@ -49,7 +49,7 @@ pub(crate) struct Director {
     pub(crate) pending: super::pending::PendingOperations,
     /// The numbers that servers gave to actors' connections.
     pub(crate) sessions: HashMap<(ActorId, String), i64>,
-    /// The servers of an ensemble at which actors were connected when they last heard of one.
+    /// The servers of an ensemble that actors were connected to last.
     pub(crate) connected: HashMap<ActorId, String>,
     pub(crate) redirects: super::redirects::Redirects,
     pub(crate) questions: super::questions::Questions,
@@ -116,7 +116,7 @@ impl Director {
         });
         for (actor, server, session) in sessions {
             self.sessions.insert((actor, server.clone()), session);
-            self.connected.insert(actor, server.clone());
+            self.note_connection(actor, &server);
             self.recorder.record(EventKind::Session { actor, server, session });
         }
         super::setup::carry_out(&self.scenario, &self.harness.lab, &self.harness.server).await?;

@@ -2,7 +2,7 @@
 
 use crate::{
     clock::ClockError,
-    lab::{LabError, libraries::MissingLibraries},
+    lab::{Exit, LabError, libraries::MissingLibraries},
     lesson::LessonError,
     text::{Lang, Text, Words},
 };
@@ -13,6 +13,10 @@ pub(crate) const NOT_REPEATED: Words = Words::new(
     "竞争和穷举要把一次运行重复很多遍，而外部程序每次未必一样：它们只用于客户端按 `programs` 行事的课程",
 );
 
+pub(crate) fn how_it_ended(exit: Exit) -> Text {
+    Text { en: exit.to_string(), zh: exit.chinese() }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The lesson asks for something that cannot be: its author's mistake, with its place.
@@ -22,12 +26,12 @@ pub enum RunError {
     Lab(#[from] LabError),
     #[error("{0}")]
     Clock(#[from] ClockError),
-    #[error("the server `{server}` ended in mid-lesson ({why})\nThe end of its own log:\n{log}")]
-    ServerDied { server: String, why: String, log: String },
+    #[error("the server `{server}` ended in mid-lesson ({})\nThe end of its own log:\n{log}", why.en)]
+    ServerDied { server: String, why: Text, log: String },
     #[error("the server `{server}` no longer answers: {why}")]
     ServerLost { server: String, why: String },
-    #[error("the client process `{client}` ended by itself: {why}\nits log says:\n{log}")]
-    ClientDied { client: String, why: String, log: String },
+    #[error("the client process `{client}` ended by itself: {}\nits log says:\n{log}", why.en)]
+    ClientDied { client: String, why: Text, log: String },
     #[error(
         "no client process has answered for {seconds} s, though no server has died and no process is stopped; \
          if this machine is busy, try again"
@@ -63,11 +67,11 @@ impl RunError {
             Self::Lab(error) => error.chinese(),
             Self::Clock(error) => error.chinese(),
             Self::ServerDied { server, why, log } => {
-                format!("服务器 `{server}` 在课程中途退出（{why}）\n它自己的日志结尾：\n{log}")
+                format!("服务器 `{server}` 在课程中途退出（{}）\n它自己的日志结尾：\n{log}", why.zh)
             }
             Self::ServerLost { server, why } => format!("服务器 `{server}` 不再响应：{why}"),
             Self::ClientDied { client, why, log } => {
-                format!("客户端进程 `{client}` 意外退出：{why}\n它的日志：\n{log}")
+                format!("客户端进程 `{client}` 意外退出：{}\n它的日志：\n{log}", why.zh)
             }
             Self::ClientSilent { seconds } => format!(
                 "{seconds} 秒内没有任何客户端进程应答，而服务器都没有退出，也没有进程被暂停；如果机器正忙，请重试"

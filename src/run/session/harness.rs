@@ -13,6 +13,7 @@ use tokio::{
 
 use super::{
     RunError,
+    error::how_it_ended,
     supervision::{or_death, supervised},
 };
 use crate::{
@@ -28,6 +29,7 @@ use crate::{
     },
     log::{ActorId, FILES, LinkId, Product, ServerInfo, ServerState},
     program::actor_id,
+    text::Text,
 };
 
 /// The ZooKeeper session timeout that clients ask for where a lesson sets none, in milliseconds of lesson time. Long enough that a
@@ -268,7 +270,7 @@ impl Harness {
 
     async fn client_ended(&self, n: usize) -> RunError {
         let client = &self.clients[n];
-        client.died(client.process.exited().await.to_string())
+        client.died(how_it_ended(client.process.exited().await))
     }
 
     /// Sends a request to the client that an actor lives in.
@@ -552,10 +554,10 @@ impl Client {
         let mut line = serde_json::to_vec(request).unwrap_or_default();
         line.push(b'\n');
         let sent = stdin.write_all(&line).await;
-        sent.map_err(|error| self.died(error.to_string()))
+        sent.map_err(|error| self.died(error.to_string().into()))
     }
 
-    fn died(&self, why: String) -> RunError {
+    fn died(&self, why: Text) -> RunError {
         let log = std::fs::read_to_string(&self.process.state.log).unwrap_or_default();
         RunError::ClientDied { client: self.name.clone(), why, log: log.trim().to_owned() }
     }

@@ -181,23 +181,14 @@ impl Director {
                 None => Ok(()),
             },
             Arrived::Response(_, Response::Session { actor, server, session }) => {
-                let server = self.notifying_server(actor, &server);
-                self.connected.insert(actor, server.clone());
+                let server = self.harness.server_of(actor, Some(&server)).to_owned();
+                self.note_connection(actor, &server);
                 self.sessions.insert((actor, server.clone()), session);
                 self.recorder.record(EventKind::Session { actor, server, session });
                 Ok(())
             }
             Arrived::Response(_, Response::Notified { actor, server, about, what }) => {
-                let server = match (what.as_str(), self.connected.get(&actor)) {
-                    // The client library tries another one by now.
-                    (SUSPENDED, Some(lost)) if self.scenario.lab().part_of(&server).is_ensemble() => {
-                        lost.clone()
-                    }
-                    _ => self.notifying_server(actor, &server),
-                };
-                if what == RECONNECTED {
-                    self.connected.insert(actor, server.clone());
-                }
+                let server = self.notifying_server(actor, &server, &what);
                 let notification = Notification { server, about, what };
                 self.step_actors(path, |actors, output| actors[actor].notify(notification, output)).map(drop)
             }
@@ -217,9 +208,24 @@ impl Director {
         }
     }
 
-    /// The server that told an actor something: of an ensemble the one that it is connected to.
-    fn notifying_server(&self, actor: ActorId, named: &str) -> String {
-        self.harness.server_of(actor, Some(named)).to_owned()
+    /// The server that an actor hears something of: of an ensemble the one that it is connected to. Where its connection
+    /// is lost, that is the one that it had, as its library tries another by now.
+    fn notifying_server(&mut self, actor: ActorId, named: &str, what: &str) -> String {
+        let server = self.harness.server_of(actor, Some(named)).to_owned();
+        let lost = self.connected.get(&actor).filter(|_| self.scenario.lab().part_of(named).is_ensemble());
+        match (what, lost) {
+            (SUSPENDED, Some(lost)) => return lost.clone(),
+            (RECONNECTED, _) => self.note_connection(actor, &server),
+            _ => {}
+        }
+        server
+    }
+
+    /// Notes the server of an ensemble that an actor is connected to.
+    pub(crate) fn note_connection(&mut self, actor: ActorId, server: &str) {
+        if self.scenario.lab().part_of(server).is_ensemble() {
+            self.connected.insert(actor, server.to_owned());
+        }
     }
 
     pub(crate) fn done(&mut self, op: OpId, reply: &Reply, path: &Path) -> Result<(), RunError> {

@@ -215,12 +215,8 @@ fn margin(scene: &Scene<'_>, waiting: &[usize]) -> Vec<Span<'static>> {
         few if few.len() <= room => few.iter().map(sign).collect(),
         [first, ..] => {
             let many = waiting.len();
-            let many = if many < 100 {
-                format!("×{many}")
-            } else {
-                text::fit(&many.to_string(), room).into_owned()
-            };
-            vec![Span::styled(many, scene.actor_style(actor(*first)))]
+            let words = if many < 100 { format!("×{many}") } else { many.to_string() };
+            vec![Span::styled(text::fit(&words, room).into_owned(), scene.actor_style(actor(*first)))]
         }
         [] => Vec::new(),
     };

@@ -117,11 +117,17 @@ pub(crate) fn sets_or_creates_nothing(words: &[String]) -> bool {
     let Some(name) = words.first().map(|name| name.to_ascii_uppercase()) else { return true };
     match name.as_str() {
         "SETNX" | "SETEX" | "PSETEX" => true,
-        "SET" => words.windows(2).skip(2).all(|pair| {
-            let [before, word] = [&pair[0], &pair[1]].map(|word| word.to_ascii_uppercase());
-            ["PX", "EX"].contains(&before.as_str())
-                || ["NX", "XX", "PX", "EX", "KEEPTTL"].contains(&word.as_str())
-        }),
+        "SET" => {
+            let mut options = words.iter().skip(3);
+            while let Some(option) = options.next() {
+                match option.to_ascii_uppercase().as_str() {
+                    "NX" | "XX" | "KEEPTTL" => {}
+                    "PX" | "EX" => drop(options.next()),
+                    _ => return false,
+                }
+            }
+            true
+        }
         other => creates_nothing(other),
     }
 }

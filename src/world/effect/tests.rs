@@ -166,6 +166,7 @@ fn a_key_comes_into_being_by_a_command_that_sets_it_or_in_another_way() {
     for wire in [
         "SET lock A NX GET",
         "SET lock A NX ${how}",
+        "SET lock PX GET",
         "GETSET lock A",
         "INCR lock",
         "HSET lock A 1",
