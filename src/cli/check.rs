@@ -100,7 +100,7 @@ fn check_ids(loaded: &Loaded, checked: &[&Loaded]) -> Result<(), LessonError> {
         return Err(place(&id_is_taken(&lesson.id, &first.source.file)));
     }
     for (n, id) in lesson.after.iter().enumerate() {
-        if carried(id).is_some() || checked.iter().any(|other| other.lesson.id == *id) {
+        if checked.iter().any(|other| other.lesson.id == *id) || carried(id).is_some() {
             continue;
         }
         let library = Library::with_directory(&loaded.directory()).unwrap_or_else(|_| Library::carried());

@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     fs,
     path::{Path as FilePath, PathBuf},
-    sync::Arc,
+    sync::{Arc, LazyLock},
 };
 
 use include_dir::{Dir, File, include_dir};
@@ -89,10 +89,10 @@ pub struct Library {
 impl Library {
     pub fn carried() -> Self {
         let mut library = Self::default();
-        let recipes = Arc::new(carried_recipes().unwrap_or_else(|error| {
+        let recipes = carried_recipes().unwrap_or_else(|error| {
             library.broken.push(error);
-            Recipes::default()
-        }));
+            Arc::default()
+        });
         let is_lesson = |file: &&File<'_>| {
             file.path().extension().is_some_and(|ending| ending == "yaml")
                 && file.path() != FilePath::new(RECIPES)
@@ -111,7 +111,7 @@ impl Library {
     /// The lessons carried in the binary and those of a directory, which win where ids are the same.
     pub fn with_directory(directory: &FilePath) -> Result<Self, LessonError> {
         let mut library = Self::carried();
-        let mut recipes = carried_recipes()?;
+        let mut recipes = (*carried_recipes()?).clone();
         let own = match extend(&mut recipes, &directory.join(RECIPES)) {
             Ok(own) => own,
             Err(error) => {
@@ -189,7 +189,7 @@ fn read_carried(file: &'static File<'_>) -> Result<(Source, Lesson), LessonError
 /// One of the lessons carried in the binary, without reading the others: its file is named after its id.
 pub fn carried(id: &str) -> Option<Arc<Loaded>> {
     let (source, lesson) = read_carried(CARRIED.get_file(format!("{id}.yaml"))?).ok()?;
-    let recipes = Arc::new(carried_recipes().ok()?);
+    let recipes = carried_recipes().ok()?;
     (lesson.id == id).then(|| Arc::new(Loaded { lesson, source, recipes, carried: true }))
 }
 
@@ -197,7 +197,7 @@ pub fn carried(id: &str) -> Option<Arc<Loaded>> {
 pub fn from_text(file: &str, text: &str) -> Result<Arc<Loaded>, LessonError> {
     let source = Source::new(file, text);
     let lesson = source.lesson()?;
-    let recipes = Arc::new(carried_recipes()?);
+    let recipes = carried_recipes()?;
     Loaded { lesson, source, recipes, carried: false }.solved().map(Arc::new)
 }
 
@@ -215,7 +215,7 @@ pub fn exercises() -> Result<Vec<Arc<Loaded>>, LessonError> {
 pub fn load_file(path: &FilePath) -> Result<Arc<Loaded>, LessonError> {
     let source = Source::read(path)?;
     let lesson = source.lesson()?;
-    let mut recipes = carried_recipes()?;
+    let mut recipes = (*carried_recipes()?).clone();
     let own = extend(&mut recipes, &path.with_file_name(RECIPES))?;
     let source = with_recipes(&source, own.as_ref(), &recipes);
     Loaded { lesson, source, recipes: Arc::new(recipes), carried: false }.solved().map(Arc::new)
@@ -263,9 +263,12 @@ pub fn carried_libraries() -> Libraries {
     all
 }
 
-pub fn carried_recipes() -> Result<Recipes, LessonError> {
-    let text = CARRIED.get_file(RECIPES).and_then(File::contents_utf8).unwrap_or_default();
-    Source::carried(format!("lessons/{RECIPES}"), text).recipes()
+pub fn carried_recipes() -> Result<Arc<Recipes>, LessonError> {
+    static READ: LazyLock<Result<Arc<Recipes>, LessonError>> = LazyLock::new(|| {
+        let text = CARRIED.get_file(RECIPES).and_then(File::contents_utf8).unwrap_or_default();
+        Source::carried(format!("lessons/{RECIPES}"), text).recipes().map(Arc::new)
+    });
+    READ.clone()
 }
 
 pub(crate) fn yaml_files(directory: &FilePath) -> Result<Vec<PathBuf>, LessonError> {

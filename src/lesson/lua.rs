@@ -3,39 +3,91 @@
 
 pub(crate) mod tokens;
 
-use super::{
-    error::{ALIKE, did_you_mean, nearest},
-    has_word,
-};
+use super::error::{ALIKE, did_you_mean, nearest};
 use crate::text::{Text, both};
 
 /// The names that a script finds in Redis.
-const GLOBALS: &str = "
-    KEYS ARGV redis server cjson cmsgpack bit struct string table math os tonumber tostring type pairs ipairs next
-    select unpack error assert pcall xpcall rawget rawset rawequal setmetatable getmetatable loadstring load
-    collectgarbage gcinfo coroutine _G _VERSION
-";
+const GLOBALS: [&str; 36] = [
+    "KEYS",
+    "ARGV",
+    "redis",
+    "server",
+    "cjson",
+    "cmsgpack",
+    "bit",
+    "struct",
+    "string",
+    "table",
+    "math",
+    "os",
+    "tonumber",
+    "tostring",
+    "type",
+    "pairs",
+    "ipairs",
+    "next",
+    "select",
+    "unpack",
+    "error",
+    "assert",
+    "pcall",
+    "xpcall",
+    "rawget",
+    "rawset",
+    "rawequal",
+    "setmetatable",
+    "getmetatable",
+    "loadstring",
+    "load",
+    "collectgarbage",
+    "gcinfo",
+    "coroutine",
+    "_G",
+    "_VERSION",
+];
 
 /// What `redis` has.
-const MEMBERS: &str = "
-    call pcall error_reply status_reply sha1hex log replicate_commands set_repl breakpoint debug setresp
-    acl_check_cmd LOG_DEBUG LOG_VERBOSE LOG_NOTICE LOG_WARNING REPL_ALL REPL_AOF REPL_SLAVE REPL_REPLICA REPL_NONE
-    REDIS_VERSION REDIS_VERSION_NUM register_function
-";
+const MEMBERS: [&str; 24] = [
+    "call",
+    "pcall",
+    "error_reply",
+    "status_reply",
+    "sha1hex",
+    "log",
+    "replicate_commands",
+    "set_repl",
+    "breakpoint",
+    "debug",
+    "setresp",
+    "acl_check_cmd",
+    "LOG_DEBUG",
+    "LOG_VERBOSE",
+    "LOG_NOTICE",
+    "LOG_WARNING",
+    "REPL_ALL",
+    "REPL_AOF",
+    "REPL_SLAVE",
+    "REPL_REPLICA",
+    "REPL_NONE",
+    "REDIS_VERSION",
+    "REDIS_VERSION_NUM",
+    "register_function",
+];
 
-const KEYWORDS: &str = "
-    and break do else elseif end false for function if in local nil not or repeat return then true until while
-";
+const KEYWORDS: [&str; 21] = [
+    "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "if", "in", "local", "nil",
+    "not", "or", "repeat", "return", "then", "true", "until", "while",
+];
 
 /// Operators between two values, with how strongly they bind to the left and to the right.
-const OPERATORS: [(&str, u8, u8); 7] = [
-    ("or", 1, 1),
-    ("and", 2, 2),
-    ("< > <= >= ~= ==", 3, 3),
-    ("..", 5, 4),
-    ("+ -", 6, 6),
-    ("* / %", 7, 7),
-    ("^", 10, 9),
+const OPERATORS: [(&[&str], u8, u8); 7] = [
+    (&["or"], 1, 1),
+    (&["and"], 2, 2),
+    (&["<", ">", "<=", ">=", "~=", "=="], 3, 3),
+    (&[".."], 5, 4),
+    (&["+", "-"], 6, 6),
+    (&["*", "/", "%"], 7, 7),
+    (&["^"], 10, 9),
 ];
 /// How strongly `not`, `#` and `-` before a value bind.
 const UNARY: u8 = 8;
@@ -325,7 +377,7 @@ impl<'s> Reader<'s> {
         }
         Err(match &first.path[..] {
             [name] if !matches!(self.token, Token::End) => {
-                let near = nearest(name, KEYWORDS.split_ascii_whitespace(), ALIKE).map(did_you_mean);
+                let near = nearest(name, KEYWORDS.into_iter(), ALIKE).map(did_you_mean);
                 let message = both!("`{name}` alone is no statement", "单独一个 `{name}` 不是语句");
                 let message = match near {
                     Some(near) => Text::join(&[message, near], "; ", "；"),
@@ -371,7 +423,7 @@ impl<'s> Reader<'s> {
             self.simple()?
         };
         while let Token::Sign(sign) = self.token
-            && let Some((_, left, right)) = OPERATORS.iter().find(|(operators, ..)| has_word(operators, sign))
+            && let Some((_, left, right)) = OPERATORS.iter().find(|(operators, ..)| operators.contains(&sign))
             && *left > least
         {
             self.next()?;
@@ -454,9 +506,9 @@ impl<'s> Reader<'s> {
                     self.next()?;
                     let at = self.at;
                     let name = self.name()?;
-                    if value.path == ["redis"] && !has_word(MEMBERS, name) {
+                    if value.path == ["redis"] && !MEMBERS.contains(&name) {
                         let message = both!("`redis` has no `{name}`", "`redis` 没有 `{name}`");
-                        let near = nearest(name, MEMBERS.split_ascii_whitespace(), ALIKE).unwrap_or("call");
+                        let near = nearest(name, MEMBERS.into_iter(), ALIKE).unwrap_or("call");
                         return Self::fail(
                             at,
                             Text::join(&[message, did_you_mean(&format!("redis.{near}"))], "; ", "；"),
@@ -510,11 +562,11 @@ impl<'s> Reader<'s> {
     }
 
     fn check_name(&self, name: &str, at: usize) -> Done {
-        if has_word(GLOBALS, name) || self.locals.contains(&name) {
+        if GLOBALS.contains(&name) || self.locals.contains(&name) {
             return Ok(());
         }
         let message = both!("unknown name `{name}`", "没有名为 `{name}` 的变量");
-        let known = GLOBALS.split_ascii_whitespace().chain(self.locals.iter().copied());
+        let known = GLOBALS.into_iter().chain(self.locals.iter().copied());
         let help = nearest(name, known, ALIKE)
             .map_or_else(|| both!("declare it with `local`", "请先用 `local` 声明"), did_you_mean);
         Self::fail(at, Text::join(&[message, help], "; ", "；"))

@@ -42,9 +42,8 @@ pub fn guard_main(args: impl Iterator<Item = OsString>) -> ExitCode {
     };
     let mut command = Command::new(&program);
     command.args(args);
-    if let Some(name) = Path::new(&program).file_name().filter(|name| *name == "exe") {
+    if Path::new(&program).file_name().is_some_and(|name| name == "exe") {
         // `/proc/self/exe` is a fine path and a poor name for `ps`.
-        debug_assert_eq!(name, "exe");
         command.arg0("lockstep");
     }
     if supervised { supervise(command, parent) } else { become_it(command, parent) }

@@ -1,10 +1,7 @@
 //! The tokens of a script, one after another.
 
 use super::{Done, KEYWORDS, LuaMistake, Reader, Token};
-use crate::{
-    lesson::has_word,
-    text::{Text, both},
-};
+use crate::text::{Text, both};
 
 impl<'s> Reader<'s> {
     pub(super) fn fail<T>(at: usize, message: Text) -> Done<T> {
@@ -38,7 +35,7 @@ impl<'s> Reader<'s> {
         if first.is_ascii_alphabetic() || *first == b'_' {
             self.rest = run(is_word);
             let word = &self.source[at..self.rest];
-            self.token = if has_word(KEYWORDS, word) { Token::Sign(word) } else { Token::Name(word) };
+            self.token = if KEYWORDS.contains(&word) { Token::Sign(word) } else { Token::Name(word) };
         } else if first.is_ascii_digit()
             || (*first == b'.' && bytes.get(at + 1).is_some_and(u8::is_ascii_digit))
         {

@@ -5,6 +5,8 @@
 //! command, its sub-command and the parameters that it sets. Scripts can only be looked at by the server; its ACL
 //! (`crate::lab`) says the same of them.
 
+use std::{collections::HashMap, sync::LazyLock};
+
 pub(crate) mod forms;
 
 pub(crate) use forms::check_form;
@@ -305,7 +307,8 @@ pub(crate) fn seconds(words: &[Template]) -> Vec<usize> {
 }
 
 fn arity(name: &str) -> Option<i64> {
-    arities().find_map(|(known, arity)| (known == name).then_some(arity))
+    static ARITIES: LazyLock<HashMap<&str, i64>> = LazyLock::new(|| arities().collect());
+    ARITIES.get(name).copied()
 }
 
 /// What a program's library sends to make and to end a connection, and a lesson's own programs may not.

@@ -53,7 +53,7 @@ impl EmptyContext {
 /// Reads a file of recipes and checks all that it has, whoever uses it.
 pub fn check_recipes(source: &Source) -> Result<Recipes, LessonError> {
     let own = source.recipes()?;
-    let mut recipes = carried_recipes()?;
+    let mut recipes = (*carried_recipes()?).clone();
     recipes.beside.extend(own.programs.keys().cloned());
     recipes.scripts.extend(own.scripts.clone());
     recipes.programs.extend(own.programs.clone());
