@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::{Failure, Global, OK, play, print, words};
 use crate::{
+    lab::LabOptions,
     lesson::{Params, Speaks},
     run::attach::{self, Attached, PROGRAMS},
     ui::app::{self, AppOptions, Ended, terminal},
@@ -41,9 +42,9 @@ pub struct AttachArgs {
     /// The command of one more client, as a shell takes it; may be given several times
     #[arg(long = "client", value_name = "COMMAND")]
     more: Vec<String>,
-    /// The lock of which it is said when two hold it, by the name that the programs print
-    #[arg(long, value_name = "NAME", default_value = "lock")]
-    lock: String,
+    /// The lock of which it is said when two hold it, by the name that the programs print; any, where none is given
+    #[arg(long, value_name = "NAME")]
+    lock: Option<String>,
     /// The program, and its arguments
     #[arg(last = true, value_name = "PROGRAM")]
     program: Vec<String>,
@@ -65,12 +66,16 @@ pub(crate) fn attach(global: &Global, args: &AttachArgs) -> Result<u8, Failure> 
         let most = (PROGRAMS.end - 1).to_string();
         return Err(Failure::usage(words::ATTACH_WHAT.text(&[&most])));
     }
-    let scenario = attach::scenario(&programs, &args.lock, server)?;
+    let options = global.lab_options()?;
+    let named = programs.iter().filter_map(|words| words.first());
+    if let Some(missing) = named.into_iter().find(|program| !options.search.finds(program)) {
+        return Err(Failure::usage(words::ATTACH_NO_PROGRAM.text(&[missing])));
+    }
+    let scenario = attach::scenario(&programs, args.lock.as_deref(), server)?;
     if !print::has_screen() {
         return Err(Failure::usage(words::ATTACH_NEEDS_TERMINAL.text(&[])));
     }
-    let mut options = global.lab_options()?;
-    options.controlled_only = true;
+    let options = LabOptions { controlled_only: true, ..options };
     let mut entry = play::entry(&scenario.loaded, &Params::new(), true);
     for variant in &mut entry.variants {
         variant.scenario = Some(Arc::new(scenario.clone()));

@@ -178,6 +178,10 @@ pub const ATTACH_WHAT: Words = Words::new(
     "say which programs are to be clients, from 1 to {}: `lockstep attach redis -- python3 my_worker.py`",
     "请指定要作为客户端的程序，1 到 {} 个：`lockstep attach redis -- python3 my_worker.py`",
 );
+pub const ATTACH_NO_PROGRAM: Words = Words::new(
+    "`{}` cannot be started: there is no such program, or it may not be executed. Name one that a shell finds, or its path",
+    "`{}` 无法启动：没有这个程序，或者它不可执行。请写 shell 能找到的程序名，或者写出路径",
+);
 pub const ATTACH_NEEDS_TERMINAL: Words = Words::new(
     "`lockstep attach` needs a terminal, and standard input or output is none",
     "`lockstep attach` 需要终端，而标准输入或标准输出不是终端",

@@ -81,6 +81,20 @@ pub enum Belief {
 }
 
 impl Belief {
+    /// What a line that a program prints says that it believes, and of which lock: its last two words are `HOLDS lock`,
+    /// `WAITS lock` or `DROPS lock`. What stands before them is a logger's.
+    pub fn printed(line: &str) -> Option<(Self, &str)> {
+        let mut words = line.split_whitespace().rev();
+        let lock = words.next()?;
+        let belief = match words.next()? {
+            "HOLDS" => Self::Holding,
+            "DROPS" => Self::Nothing,
+            "WAITS" => Self::Waiting,
+            _ => return None,
+        };
+        Some((belief, lock))
+    }
+
     pub fn holds(self) -> bool {
         matches!(self, Self::Holding | Self::Sharing)
     }

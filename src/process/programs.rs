@@ -30,6 +30,11 @@ impl Search {
         Self { path, variables }
     }
 
+    /// Whether a command's first word is a program, as a shell looks for it: by its path where it has one.
+    pub(crate) fn finds(&self, word: &str) -> bool {
+        if word.contains('/') { is_executable(Path::new(word)) } else { self.has(word) }
+    }
+
     pub(crate) fn has(&self, name: &str) -> bool {
         which(&self.path, OsStr::new(name)).is_some()
     }

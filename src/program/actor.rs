@@ -306,18 +306,9 @@ impl Actor {
 
     /// Its program, one from outside, has printed a line.
     pub(crate) fn said(&mut self, line: &str, output: &mut Output) {
-        let mut words = line.split_whitespace();
-        let belief = match words.next() {
-            Some("HOLDS") => Some(Belief::Holding),
-            Some("DROPS") => Some(Belief::Nothing),
-            Some("WAITS") => Some(Belief::Waiting),
-            _ => None,
-        };
-        output.events.push(match (belief, words.next(), words.next()) {
-            (Some(belief), Some(lock), None) => {
-                EventKind::Believes { actor: self.id, lock: lock.to_owned(), belief }
-            }
-            _ => EventKind::Said { actor: self.id, text: line.to_owned() },
+        output.events.push(match Belief::printed(line) {
+            Some((belief, lock)) => EventKind::Believes { actor: self.id, lock: lock.to_owned(), belief },
+            None => EventKind::Said { actor: self.id, text: line.to_owned() },
         });
     }
 

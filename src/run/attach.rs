@@ -14,9 +14,9 @@ use crate::{
     lesson::{
         LessonError, Libraries, Params, Scenario, Speaks,
         library::from_text,
-        plan::{Exec, Origin, Program},
+        plan::{Exec, NeverPlan, Origin, Program},
     },
-    log::Log,
+    log::{Log, lock::ANY},
     text::Text,
     verdict::why,
 };
@@ -49,8 +49,13 @@ variants:
     claims: [ overlap: LOCK ]
 "#;
 
-/// A lab in which these programs are the clients A, B, and so on. `lock` is the lock of which it is said when two hold it.
-pub fn scenario(programs: &[Vec<String>], lock: &str, server: Speaks) -> Result<Scenario, LessonError> {
+/// A lab in which these programs are the clients A, B, and so on. `lock` is the lock of which it is said when two hold it:
+/// where none is named, any.
+pub fn scenario(
+    programs: &[Vec<String>],
+    lock: Option<&str>,
+    server: Speaks,
+) -> Result<Scenario, LessonError> {
     let names = (b'A'..).take(programs.len()).map(char::from);
     let clients: Vec<String> = names.map(|name| format!("{name}: {{ runs: program }}")).collect();
     let lab = match server {
@@ -59,11 +64,16 @@ pub fn scenario(programs: &[Vec<String>], lock: &str, server: Speaks) -> Result<
     };
     let text = LESSON.replace("LAB", lab).replace("CLIENTS", &format!("{{ {} }}", clients.join(", ")));
     // JSON's texts are YAML's.
-    let text = text.replace("LOCK", &serde_json::Value::from(lock).to_string());
+    let text = text.replace("LOCK", &serde_json::Value::from(lock.unwrap_or("lock")).to_string());
     let mut scenario = Scenario::plan(&from_text("attach.yaml", &text)?, VARIANT, &Params::new())?;
     for (client, words) in scenario.clients.iter_mut().zip(programs) {
         let (words, origin, libraries) = (words.clone(), Origin::User, Libraries::new());
         client.exec = Some(Exec { words, origin, passes: None, libraries });
+    }
+    if lock.is_none() {
+        for invariant in &mut scenario.invariants {
+            invariant.never = NeverPlan::Overlap(ANY.to_string());
+        }
     }
     for plan in &mut scenario.actors {
         let Program { locks, listens, .. } = (*plan.program).clone();

@@ -38,11 +38,35 @@ fn script(text: &str) -> Vec<String> {
 
 async fn attached(scripts: &[&str]) -> Free {
     let programs: Vec<_> = scripts.iter().map(|text| script(text)).collect();
-    let scenario = attach::scenario(&programs, "lock", Speaks::Redis).expect("a scenario");
+    let scenario = attach::scenario(&programs, Some("lock"), Speaks::Redis).expect("a scenario");
     let mut free = Free::of(session::open(scenario, options(), 1));
     free.tell(session::Command::LeaveStory);
     free.outlook().await;
     free
+}
+
+#[tokio::test]
+async fn a_belief_counts_however_much_a_program_prints() {
+    let script = r#"
+ask INCR n
+seq 200
+echo HOLDS lock
+echo WAITS other
+ask INCR n
+echo "12:00:00 INFO DROPS lock"
+echo "HOLDS lock token=1"
+echo "nobody HOLDS the lock"
+"#;
+    let mut free = attached(&[script]).await;
+    free.moves([0]).await;
+    assert_eq!(believes(&free, 0), Some(Belief::Holding));
+    assert_eq!(free.world().actors[0].beliefs.get("other"), Some(&Belief::Waiting));
+    assert_eq!(said(&free).last().map(String::as_str), Some("(150 more lines)"));
+    free.moves([0]).await;
+    assert_eq!(believes(&free, 0), None, "what a logger puts before it is no matter");
+    let said = said(&free);
+    let hints = said.iter().filter(|line| line.contains("that is no belief"));
+    assert_eq!(hints.count(), 1, "it is said once: {said:?}");
 }
 
 /// What a request and its reply take in a script that speaks ZooKeeper's protocol, in hexadecimal.
@@ -57,7 +81,7 @@ connect() { send "0000002c00000000$(zeros 16)00001770$(zeros 16)00000010$(zeros 
 
 async fn attached_to_zookeeper(script: &str) -> Free {
     let text = ["bash", "-c", &format!("{ZOOKEEPER_ASK}{script}")].map(str::to_owned).to_vec();
-    let scenario = attach::scenario(&[text], "lock", Speaks::Zookeeper).expect("a scenario");
+    let scenario = attach::scenario(&[text], Some("lock"), Speaks::Zookeeper).expect("a scenario");
     let mut free = Free::of(session::open(scenario, options(), 1));
     free.tell(session::Command::LeaveStory);
     free.outlook().await;
@@ -263,7 +287,7 @@ async fn half_a_request_is_no_move_and_waits() {
 #[tokio::test]
 async fn a_program_that_cannot_be_started_or_ends_badly_says_why() {
     let programs = [vec!["/nowhere/at/all".to_owned()], script("echo alas >&2; exit 3")];
-    let scenario = attach::scenario(&programs, "lock", Speaks::Redis).expect("a scenario");
+    let scenario = attach::scenario(&programs, Some("lock"), Speaks::Redis).expect("a scenario");
     let mut free = Free::of(session::open(scenario, options(), 1));
     free.tell(session::Command::LeaveStory);
     free.outlook().await;

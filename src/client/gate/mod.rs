@@ -13,6 +13,7 @@ use std::{
     time::Duration,
 };
 
+use indexmap::IndexMap;
 use rustix::io::ioctl_fionread;
 use tokio::{
     net::{TcpListener, TcpStream, unix::pipe},
@@ -32,7 +33,7 @@ use self::{
 use super::protocol::{Request, Response};
 use crate::{
     clock::LessonClock,
-    log::{ActorId, Command, OpId, Product, Reply},
+    log::{ActorId, Belief, Command, OpId, Product, Reply},
     process::{Exit, rest::Threads},
     server::{boot::Endpoint, link::listener},
 };
@@ -41,8 +42,14 @@ use crate::{
 const PIPE: usize = 64 << 10;
 /// The longest line of what a program prints, in bytes; of a longer one the rest is left out.
 const LONGEST_LINE: usize = 1 << 10;
-/// How many lines are told from one rest to the next; more are counted.
+/// How many lines are told from one rest to the next; of more, the newest belief about each lock is told, and the rest
+/// are counted.
 const MOST_LINES: usize = 50;
+/// Of how many locks beliefs are told beyond those lines.
+const MOST_LOCKS: usize = 50;
+
+const NEARLY_A_BELIEF: &str =
+    "Lockstep: that is no belief. A line of one ends with `HOLDS name`, `WAITS name` or `DROPS name`.";
 
 /// What a gate is told of its program.
 #[derive(Debug)]
@@ -107,6 +114,8 @@ impl Gate {
             output: Arc::new(output),
             line: Vec::new(),
             lines: 0,
+            beliefs: IndexMap::new(),
+            hinted: false,
             said: true,
             link_open: true,
         };
@@ -178,6 +187,10 @@ struct Inner {
     line: Vec<u8>,
     /// How many lines were told since the last rest.
     lines: usize,
+    /// What was printed last about each lock when there were too many lines.
+    beliefs: IndexMap<String, String>,
+    /// Whether the program has been told how a belief is printed.
+    hinted: bool,
     /// Whether the program may still print something.
     said: bool,
     /// Whether what is sent over the link is answered.
@@ -302,7 +315,35 @@ impl Inner {
 
     fn end_line(&mut self) {
         let line = String::from_utf8_lossy(&std::mem::take(&mut self.line)).trim_end().to_owned();
-        self.remark(line);
+        match Belief::printed(&line) {
+            Some((_, lock)) if self.lines >= MOST_LINES => {
+                let lock = lock.to_owned();
+                // Its place is that of the newest.
+                self.beliefs.shift_remove(&lock);
+                if self.beliefs.len() < MOST_LOCKS {
+                    self.beliefs.insert(lock, line);
+                }
+            }
+            belief => {
+                let hint = belief.is_none() && !self.hinted && is_nearly_a_belief(&line);
+                self.remark(line);
+                if hint {
+                    self.hinted = true;
+                    self.remark(NEARLY_A_BELIEF.to_owned());
+                }
+            }
+        }
+    }
+
+    /// Tells what became too much since the last rest.
+    fn sum_up(&mut self) {
+        for (_, line) in std::mem::take(&mut self.beliefs) {
+            self.say(line);
+        }
+        if self.lines > MOST_LINES {
+            self.say(format!("({} more lines)", self.lines - MOST_LINES));
+        }
+        self.lines = 0;
     }
 
     /// Says something that a program may bring about as often as it likes.
@@ -322,6 +363,11 @@ impl Inner {
             || (self.said && ioctl_fionread(&*self.output).is_ok_and(|bytes| bytes > 0))
             || self.connections.values().any(|connection| connection.is_busy(frozen, self.link_open))
     }
+}
+
+/// Whether a line has a word of beliefs and is none.
+fn is_nearly_a_belief(line: &str) -> bool {
+    line.split(|c: char| !c.is_ascii_alphabetic()).any(|word| matches!(word, "HOLDS" | "WAITS" | "DROPS"))
 }
 
 /// Brings a connection on whenever its sockets allow, until it is over.

@@ -13,7 +13,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use super::{MOST_LINES, Shared, connection::Upstream, serve};
+use super::{Shared, connection::Upstream, serve};
 use crate::{
     client::protocol::{Request, Response},
     clock::LessonClock,
@@ -240,11 +240,7 @@ impl GateTask {
         if let Some((op, reply)) = inner.refused.take() {
             inner.tell(Response::Done { op, reply });
         }
-        if inner.lines > MOST_LINES {
-            let more = inner.lines - MOST_LINES;
-            inner.say(format!("({more} more lines)"));
-        }
-        inner.lines = 0;
+        inner.sum_up();
         if self.reported.is_none()
             && exit.is_none()
             && self.clock.page().is_some_and(|page| !self.threads.keep(&page))
@@ -268,7 +264,7 @@ impl GateTask {
         let log = std::fs::read(&self.log).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
         let last = log.lines().rev().map(str::trim).find(|line| !line.is_empty());
-        last.map_or_else(|| exit.to_string(), |last| format!("{exit}: {last}"))
+        last.map_or_else(|| exit.to_string(), |last| format!("{exit}; standard error ends with: {last}"))
     }
 }
 

@@ -24,6 +24,11 @@ const WAITS: Words = Words::new(
     "{} cannot move: it waits ({}) until {} s. Let time pass.",
     "{} 动不了：它在等待（{}），要到 {} s。先让时间前进。",
 );
+/// A program from outside says no more of its waits.
+const SLEEPS: Words = Words::new(
+    "{} cannot move: it waits until {} s. Let time pass.",
+    "{} 动不了：它在等待，要到 {} s。先让时间前进。",
+);
 const UNANSWERED: Words =
     Words::new("{} cannot move: `{}` has not been answered yet.", "{} 动不了：`{}` 还没有收到回复。");
 const UNNOTIFIED: Words =
@@ -66,7 +71,7 @@ impl Director {
                 Some(Next { label: operation.label.clone(), server, wire })
             }
             State::Waiting { label, .. } => Some(Next { label: label.clone(), ..Next::default() }),
-            State::Outside { .. } => Some(Next { label: "wait".to_owned(), ..Next::default() }),
+            State::Outside { .. } => Some(Next::default()),
             State::Finished | State::Dead => None,
         };
         let blocked = match actor.state() {
@@ -104,7 +109,11 @@ impl Director {
             Blocked::Finished => FINISHED.text(&[name]),
             Blocked::Waits { until } => {
                 let seconds = format!("{:.1}", until.since(LessonTime::ZERO).as_secs_f64());
-                WAITS.text(&[name, &next.label, &seconds])
+                if next.label.is_empty() {
+                    SLEEPS.text(&[name, &seconds])
+                } else {
+                    WAITS.text(&[name, &next.label, &seconds])
+                }
             }
             Blocked::Unanswered => UNANSWERED.text(&[name, &next.wire]),
             Blocked::Busy => BUSY.text(&[name]),

@@ -28,6 +28,7 @@ pub const BROKEN_BEFORE: Words = Words::new("broken: {}", "已攻破：{}");
 pub const WOULD_TAKE: Words = Words::new("take a notification about {}", "取出关于 {} 的通知");
 pub const PRIMARY: Words = Words::new("the master that Sentinel names", "Sentinel 报出的主节点");
 pub const WAITS_UNTIL: Words = Words::new("waits ({}) until {}", "等待中（{}），到 {}");
+pub const SLEEPS_UNTIL: Words = Words::new("waits until {}", "等待中，到 {}");
 /// A client whose command has not been answered.
 pub const UNANSWERED: Words = Words::new("no answer yet to {}", "{} 还没有回复");
 pub const UNNOTIFIED: Words = Words::new("waits for a notification about {}", "等待关于 {} 的通知");
@@ -38,6 +39,11 @@ pub const MORE_CLIENTS: Words =
     Words::new("without a key: {}, found with {}", "没有编号的还有 {} 个，用 {} 查找");
 
 pub const TO_TIMER: Words = Words::new("time, to {}: {}'s wait ends", "时间前进到 {}：{} 的等待结束");
+/// A program whose request has not been answered measures by itself how long it waits.
+pub const TO_TIMEOUT: Words = Words::new(
+    "time, to {}: a timer of {}'s own ends, its request unanswered",
+    "时间前进到 {}：{} 自己的计时到期，请求还没有得到回复",
+);
 pub const BY: Words = Words::new("time, +{}", "时间前进 {}");
 pub const FAULTS: Words = Words::new("faults: {} at hand", "故障：{} 种可选");
 pub const BRANCHES: Words = Words::new("branches: {}", "分支：{} 条");

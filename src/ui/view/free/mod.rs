@@ -192,6 +192,9 @@ impl<'a> FreePane<'_, 'a> {
                 Some(_) => format!("{shown}  {wire}"),
                 None => format!("{shown}  {}", words::WOULD_TAKE.with(lang, &[wire])),
             },
+            Some(Blocked::Waits { until }) if label.is_empty() => {
+                words::SLEEPS_UNTIL.with(lang, &[&time::moment(until)])
+            }
             Some(Blocked::Waits { until }) => words::WAITS_UNTIL.with(lang, &[label, &time::moment(until)]),
             Some(Blocked::Unanswered) => words::UNANSWERED.with(lang, &[wire]),
             Some(Blocked::Busy) => words::BUSY.get(lang).to_owned(),
@@ -299,7 +302,12 @@ pub fn choice(choice: &Choice, outlook: &Outlook, world: &World, lang: Lang) -> 
             words::MOVES.with(lang, &[name(*actor), text::clean(wire.trim()).as_ref()])
         }
         Choice::Timer => match outlook.timer {
-            Some(timer) => words::TO_TIMER.with(lang, &[&time::moment(timer.at), name(timer.actor)]),
+            Some(timer) => {
+                let blocked = outlook.actors.get(timer.actor.0 as usize).map(|prospect| prospect.blocked);
+                let unanswered = matches!(blocked, Some(None | Some(Blocked::Unanswered)));
+                let words = if unanswered { words::TO_TIMEOUT } else { words::TO_TIMER };
+                words.with(lang, &[&time::moment(timer.at), name(timer.actor)])
+            }
             None => String::new(),
         },
         Choice::Pass { millis } => words::BY.with(lang, &[&time::amount(*millis)]),
