@@ -57,6 +57,11 @@ impl Actors {
     }
 
     /// How many have not come to the end of their programs.
+    /// By actor, whether it has come to its end, be it a bad one.
+    pub(crate) fn are_over(&self) -> impl Iterator<Item = bool> {
+        self.iter().map(Actor::is_over)
+    }
+
     pub(crate) fn unfinished(&self) -> usize {
         self.iter().filter(|actor| !matches!(actor.state(), State::Finished)).count()
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use minijinja::{Value, value::ValueKind};
 
-use super::{ClaimResult, Outcome, Verdict, facts::Facts, watch::breaches};
+use super::{ClaimResult, Outcome, Verdict, facts::Facts, key_history::KeyHistory, watch::breaches};
 use crate::{
     lesson::{
         Expect, Scenario,
@@ -21,6 +21,20 @@ use crate::{
 pub fn is_so(scenario: &Scenario, log: &Log, that: &Expr) -> Result<bool, String> {
     let facts = Arc::new(Facts::new(scenario, log));
     that.is_so(facts.names(scenario))
+}
+
+/// The same, of a log that does not say what was done to keys before.
+pub(crate) fn is_so_after(
+    scenario: &Scenario,
+    log: &Log,
+    history: Option<&KeyHistory>,
+    that: &Expr,
+) -> Result<bool, String> {
+    let mut facts = Facts::new(scenario, log);
+    if let Some(history) = history {
+        facts.key_history = history.clone();
+    }
+    that.is_so(Arc::new(facts).names(scenario))
 }
 
 /// What an expression gives.

@@ -1,7 +1,10 @@
 //! Who did what to whose key, and how many one change woke: what claims can ask about and the world does not keep.
 //! Folded event by event.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use crate::{
     clock::LessonTime,
@@ -49,7 +52,7 @@ impl Herd {
 pub(crate) struct KeyHistory {
     effects: Effects,
     /// By actor: the client that it lives in.
-    clients: Vec<String>,
+    clients: Arc<[String]>,
     settings: BTreeMap<String, Vec<Setting>>,
     /// By key and access: the replies that prove that somebody did it to a key that another client had set.
     foreign: BTreeMap<(String, Access), Vec<usize>>,
@@ -186,16 +189,44 @@ impl KeyHistory {
     }
 
     /// All that the answers about a key will ever depend on, as a text, where each command is answered before the next is
-    /// sent: who set it last on each server, whose values the servers hold, how often another's was meddled with. Who set
-    /// it before it was `gone` does not matter.
-    pub(crate) fn described(&self, key: &str, held: &[&str], gone: bool) -> String {
+    /// sent: who set it last on each server, who asked for its values, how often another's was meddled with. `told`: a key
+    /// comes into being by commands alone that say its value and are answered at once. Then who had set it before it was
+    /// gone does not matter, nor who asked for a value that no server holds.
+    pub(crate) fn described<'k>(
+        &self,
+        key: &str,
+        held: impl Iterator<Item = &'k KeyValue>,
+        told: bool,
+    ) -> String {
+        let held: Vec<&KeyValue> = held.collect();
+        let gone = told && held.is_empty();
         let settings = || self.settings.get(key).into_iter().flatten().filter(|_| !gone);
         let last: BTreeMap<_, _> = settings().map(|set| (&set.effect.server, set.effect.actor)).collect();
         let newest = settings().next_back().map(|set| &set.effect.server);
-        let authors: Vec<_> =
-            held.iter().map(|value| self.author(key, value).map(|(actor, _)| actor)).collect();
         let foreign = [Access::Deleted, Access::Expiry].map(|access| self.foreign(key, access).len());
-        format!("{key} {last:?} {newest:?} {authors:?} {foreign:?}")
+        let queued = if told { String::new() } else { self.effects.queued_described() };
+        let authors: Vec<_> = if told {
+            let strings = held.into_iter().filter_map(|value| match value {
+                KeyValue::String(value) => Some(value.as_str()),
+                _ => None,
+            });
+            strings.filter_map(|value| Some((value, self.author(key, value)?.0, false))).collect()
+        } else {
+            self.authors(key)
+        };
+        format!("{key} {last:?} {newest:?} {authors:?} {foreign:?} {queued}")
+    }
+
+    /// Who asked for which value of a key, the last first, each once, and whether a transaction may still refuse it.
+    fn authors(&self, key: &str) -> Vec<(&str, ActorId, bool)> {
+        let mut authors = Vec::new();
+        for asked in self.effects.attempts().iter().rev().filter(|asked| asked.key == key && !asked.refused) {
+            let author = (asked.value.as_str(), asked.actor, self.effects.is_queued(asked));
+            if !authors.contains(&author) {
+                authors.push(author);
+            }
+        }
+        authors
     }
 
     /// All that decides how many a later change will turn out to have woken, and how many were woken at most.

@@ -47,6 +47,7 @@ pub mod why;
 
 pub use decide::{Undecided, decide};
 pub use evidence::evidence;
+pub(crate) use judge::is_so_after;
 pub use judge::{Found, is_so, judge, value};
 pub use watch::{Breach, Watch, breaches};
 pub(crate) use watch::{recorded, with_breaches};

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::log::{Access, Command, Reply};
+use crate::{
+    lesson::script_calls,
+    log::{Access, Command, Reply},
+};
 
 /// How a command's reply is to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,9 +93,14 @@ fn redis(name: &str, args: &[String]) -> Vec<Act> {
     // Without an option it only looks.
     let access = if name == "GETEX" && args.len() == 1 { Access::Read } else { access };
     let mut act = Act::new(first, access);
-    if matches!(name, "SET" | "SETNX") {
-        act.value = args.get(1).cloned();
-        act.lease_ms = lease(args);
+    match name {
+        "SET" | "SETNX" => (act.value, act.lease_ms) = (args.get(1).cloned(), lease(args)),
+        "SETEX" | "PSETEX" => {
+            let unit = if name == "SETEX" { 1000 } else { 1 };
+            let lease = args.get(1).and_then(|lease| lease.parse::<i64>().ok()?.checked_mul(unit));
+            (act.value, act.lease_ms) = (args.get(2).cloned(), lease);
+        }
+        _ => {}
     }
     // One number answers for several keys: whose it is cannot be told.
     if access == Access::Deleted && args.len() > 1 {
@@ -103,16 +111,15 @@ fn redis(name: &str, args: &[String]) -> Vec<Act> {
 
 /// Whether a command brings no key into being.
 pub(crate) fn creates_nothing(name: &str) -> bool {
-    const WITHOUT_KEYS: [&str; 8] =
-        ["DISCARD", "EXEC", "MULTI", "PUBLISH", "SUBSCRIBE", "UNSUBSCRIBE", "UNWATCH", "WATCH"];
+    const WITHOUT_KEYS: [&str; 5] = ["PUBLISH", "SUBSCRIBE", "UNSUBSCRIBE", "UNWATCH", "WATCH"];
     match access_of(name) {
         Some(access) => matches!(access, Access::Read | Access::Deleted | Access::Expiry),
         None => WITHOUT_KEYS.contains(&name),
     }
 }
 
-/// Whether a command brings no key into being, or sets it and answers whether it did. With `GET`, as in `GETSET`, it
-/// answers what was there before.
+/// Whether a command brings no key into being, or says what it sets it to and is answered whether it did. With `GET`, as
+/// in `GETSET`, it is answered what was there before.
 pub(crate) fn sets_or_creates_nothing(words: &[String]) -> bool {
     let Some(name) = words.first().map(|name| name.to_ascii_uppercase()) else { return true };
     match name.as_str() {
@@ -130,6 +137,26 @@ pub(crate) fn sets_or_creates_nothing(words: &[String]) -> bool {
         }
         other => creates_nothing(other),
     }
+}
+
+/// Whether a script's reply tells what it has deleted or extended as a command's does, so that it does not seem to have done
+/// so where there was nothing: it answers what the server did to its one such key, and otherwise 0.
+pub(crate) fn answers_what_it_did(source: &str) -> bool {
+    let changes = |name: &str| matches!(access_of(name), Some(Access::Deleted | Access::Expiry));
+    let calls = script_calls(source);
+    let mut places = calls.iter().filter(|(name, _)| changes(name)).map(|(_, place)| place);
+    let Some(first) = places.next() else { return true };
+    let (one_key, mut untold) = (places.clone().all(|place| place == first), 1 + places.count());
+    let answers = source.split("return").skip(1).all(|rest| {
+        let line = rest.lines().next().unwrap_or_default().trim();
+        let answer = line.strip_suffix("end").unwrap_or(line).trim();
+        let is_call = answer.starts_with("redis.call(") && answer.find(')') == Some(answer.len() - 1);
+        let is_change = is_call && matches!(&script_calls(answer)[..], [(name, _)] if changes(name));
+        untold -= usize::from(is_change);
+        is_change || answer == "0"
+    });
+    // Of a script that asks how long a key has left, nil is read as success.
+    one_key && answers && untold == 0 && !calls.iter().any(|(name, _)| name == "PTTL")
 }
 
 /// `PX 3000` and `EX 3` among a command's words, in milliseconds.

@@ -67,7 +67,7 @@ struct PendingCommand {
 #[derive(Debug, Clone, Default)]
 pub struct Effects {
     /// What each script may do: command and the place of its key among `KEYS`, from 0.
-    scripts: BTreeMap<String, Vec<(String, usize)>>,
+    scripts: Arc<BTreeMap<String, Vec<(String, usize)>>>,
     flights: HashMap<OpId, PendingCommand>,
     /// Commands that `MULTI` has queued: by whom, on which server.
     queued: HashMap<(ActorId, String), Vec<PendingCommand>>,
@@ -92,11 +92,25 @@ impl Effects {
                 }
             }
         }
-        Self { scripts, ..Self::default() }
+        Self { scripts: Arc::new(scripts), ..Self::default() }
     }
 
     pub fn attempts(&self) -> &[Attempt] {
         &self.attempts
+    }
+
+    /// Whether it is part of a transaction that was not carried out yet.
+    pub fn is_queued(&self, attempt: &Attempt) -> bool {
+        self.queued.values().flatten().any(|queued| queued.sent == attempt.sent)
+    }
+
+    /// What the transactions will do that were not carried out yet, as a text.
+    pub(crate) fn queued_described(&self) -> String {
+        let acts = |queued: &Vec<PendingCommand>| -> Vec<_> {
+            queued.iter().map(|command| format!("{:?} {:?}", command.verb, command.acts)).collect()
+        };
+        let each: BTreeMap<_, _> = self.queued.iter().map(|(whose, queued)| (whose, acts(queued))).collect();
+        format!("{each:?}")
     }
 
     /// What event `index` proves to have been done.
@@ -203,7 +217,8 @@ impl Effects {
     }
 }
 
-/// Whether no program brings a key into being but by a command that sets it and says so: then nobody has set a key that
+/// Whether no program brings a key into being but by a command that says what it sets it to, and whose reply says at once
+/// whether it has, and none is taken to have deleted or extended a key that was not there: then nobody has set a key that
 /// is not there, and who had set it before will not be asked for again.
 pub(crate) fn all_keys_are_set(scenario: &Scenario) -> bool {
     let mut instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
@@ -218,6 +233,7 @@ pub(crate) fn all_keys_are_set(scenario: &Scenario) -> bool {
                 let calls = script_calls(source);
                 calls.len() == source.matches("call").count()
                     && calls.iter().all(|(name, _)| command::creates_nothing(name))
+                    && command::answers_what_it_did(source)
             }
             _ => true,
         }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     Access, Effect, Effects, all_keys_are_set,
-    command::{parse, sets_or_creates_nothing},
+    command::{answers_what_it_did, parse, sets_or_creates_nothing},
     effects,
 };
 use crate::{
@@ -157,17 +157,24 @@ fn a_key_comes_into_being_by_a_command_that_sets_it_or_in_another_way() {
         let words: Vec<String> = wire.split_whitespace().map(str::to_owned).collect();
         sets_or_creates_nothing(&words)
     };
-    for wire in
-        ["SET lock ${token} NX PX ${lease}", "set lock A", "SETNX lock A", "GET lock", "DEL lock", "MULTI"]
-    {
+    for wire in [
+        "SET lock ${token} NX PX ${lease}",
+        "set lock A",
+        "SETNX lock A",
+        "PSETEX lock 3000 A",
+        "GET lock",
+        "DEL lock",
+        "WATCH lock",
+    ] {
         assert!(sets(wire), "{wire}");
     }
-    // What they answer does not say that they have set anything, or it is another command that makes the key.
+    // What they answer does not say at once that they have set anything, or it is another command that makes the key.
     for wire in [
         "SET lock A NX GET",
         "SET lock A NX ${how}",
         "SET lock PX GET",
         "GETSET lock A",
+        "MULTI",
         "INCR lock",
         "HSET lock A 1",
         "COPY old lock",
@@ -176,4 +183,25 @@ fn a_key_comes_into_being_by_a_command_that_sets_it_or_in_another_way() {
         assert!(!sets(wire), "{wire}");
     }
     assert!(all_keys_are_set(&scenario()));
+}
+
+#[test]
+fn a_script_answers_what_it_did_or_says_so_without_a_reason() {
+    for source in [
+        "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end\nreturn redis.call('DEL', KEYS[1])",
+        "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end",
+        "return redis.call('GET', KEYS[1])",
+    ] {
+        assert!(answers_what_it_did(source), "{source}");
+    }
+    for source in [
+        "redis.call('DEL', KEYS[1]) return 1",
+        "return redis.call('DEL', KEYS[1]) + 1",
+        "redis.call('DEL', KEYS[1]) return redis.call('GET', KEYS[2])",
+        "if ARGV[1] == '1' then return redis.call('DEL', KEYS[1]) end\nreturn redis.call('DEL', KEYS[2])",
+        "if redis.call('PTTL', KEYS[1]) > 5 then return redis.call('DEL', KEYS[1]) end",
+        "local n = redis.call('DEL', KEYS[1])\nreturn 0",
+    ] {
+        assert!(!answers_what_it_did(source), "{source}");
+    }
 }

@@ -21,7 +21,9 @@ fn lesson(programs: &[&str], never: &[&str]) -> String {
          sorts: return redis.call('SORT', KEYS[1], 'BY', 'w_*')[1]\n  \
          fence: return redis.call('INCR', KEYS[1] .. ':fence')\n  \
          hidden: local c = redis.call return c(ARGV[1], KEYS[1])\n  \
-         joined: local c = redis.call return c('TI' .. 'ME')[1]\nclients:\n",
+         joined: local c = redis.call return c('TI' .. 'ME')[1]\n  \
+         sets: return redis.call('SET', KEYS[1], ARGV[1])\n  \
+         careless: redis.call('DEL', KEYS[1]) return 1\nclients:\n",
     );
     for (n, _) in programs.iter().enumerate() {
         let name = char::from(b'A' + u8::try_from(n).expect("few"));
@@ -401,6 +403,64 @@ async fn a_key_is_not_orphaned_while_its_process_has_a_thread() {
     let text = text.replace("finish: A", "finish: A.one");
     let found = explored(&text, Bounds::default()).await.unwrap_or_else(|error| panic!("{error}\n{text}"));
     assert_eq!((found.orders(), found.violations), (1, 0));
+}
+
+/// What may still be asked of a key's past tells states apart: orders that differ in nothing else are counted as they are one
+/// by one.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_done_to_a_key_is_not_forgotten_while_it_matters() {
+    // A or B takes the lock first; its lease ends, and nothing else tells who it was.
+    let takes = |name: &str, wait: u32, then: &str| {
+        format!("- take: {{ redis: SET lock {name} NX PX 500 }}\n- pause: {{ wait: {wait}ms }}\n{then}")
+    };
+    let looks = "- look: { redis: GET k }";
+    let again = format!("- again: {{ redis: SET lock b PX 500 }}\n- rest: {{ wait: 3s }}\n{looks}");
+    let later = |set: &str| format!("- pause: {{ wait: 2s }}\n{set}\n{looks}\n- free: {{ redis: DEL lock }}");
+    let careless = "- free: { script: careless, keys: [lock], args: [] }";
+    let cases = [
+        // A later value that a script sets without saying so is taken for whose it once was.
+        (
+            vec![
+                takes("a", 600, looks),
+                takes("b", 700, &again),
+                later("- set: { script: sets, keys: [lock], args: [a] }"),
+            ],
+            "orphaned('lock')",
+        ),
+        // One that says so is not.
+        (
+            vec![
+                takes("a", 600, looks),
+                takes("b", 700, &again),
+                later("- set: { redis: PSETEX lock 900 a }"),
+            ],
+            "orphaned('lock')",
+        ),
+        // Who is said to have deleted what is gone.
+        (vec![takes("a", 600, looks), takes("b", 700, careless)], "deleted_by_another('lock') > 0"),
+        // What a transaction will do is done to whose key it is then.
+        (
+            vec![
+                "- take: { redis: SET lock a PX 900 }".to_owned(),
+                "- multi: { redis: MULTI }\n- extend: { redis: PEXPIRE lock 500 }\n- all: { redis: EXEC }"
+                    .to_owned(),
+            ],
+            "renewed_by_another('lock') > 0",
+        ),
+    ];
+    for (programs, never) in cases {
+        let programs: Vec<&str> = programs.iter().map(String::as_str).collect();
+        let text = lesson(&programs, &[never]);
+        let mut each = Vec::new();
+        for prune in [true, false] {
+            let found = explored(&text, Bounds { prune, ..Bounds::default() }).await;
+            let found = found.unwrap_or_else(|error| panic!("{error}\n{text}"));
+            assert!(found.complete && (found.states > 0) == prune, "{text}");
+            each.push((found.orders(), found.violations));
+        }
+        assert!(each[1].1 < each[1].0, "{text}");
+        assert_eq!(each[0], each[1], "states (left) and orders (right) differ\n{text}");
+    }
 }
 
 fn run(text: &str, args: &[&str]) -> Answer {

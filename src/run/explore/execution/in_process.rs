@@ -17,7 +17,7 @@ use super::{
     state_space::CollapsedStates,
     tracked::Tracked,
     trail::Trail,
-    watched::{Watch, watches},
+    watched::{PastKeys, Watch, watches},
 };
 use crate::{
     client::{self, protocol::Wire},
@@ -63,6 +63,7 @@ pub struct InProcess {
     /// Whether clients that nothing tells apart may stand for each other.
     pub(crate) symmetry: bool,
     pub(crate) watches: Arc<[Watch]>,
+    pub(crate) past: PastKeys,
     /// Whether any program watches keys.
     watches_keys: bool,
     pub(crate) cache: OutcomeCache,
@@ -92,6 +93,7 @@ impl InProcess {
         };
         Ok(Self {
             cache: OutcomeCache::new(scenario),
+            past: PastKeys::of(&watches, scenario, rules),
             watches_keys: sends(scenario, |name| name == "WATCH"),
             watches,
             scenario: with_shared_programs(scenario),
@@ -107,7 +109,7 @@ impl InProcess {
 
     /// Whether any invariant needs a whole log.
     fn wants_log(&self) -> bool {
-        self.watches.iter().any(|watch| watch.wants_log)
+        self.watches.iter().any(|watch| watch.reads.is_none())
     }
 
     fn fail(&self, operation: Option<&PlannedOperation>, why: Text) -> ExploreError {
@@ -542,7 +544,11 @@ impl Explorer for InProcess {
             tally: Tally::new(&self.scenario),
             steps: 0,
             keyspaces,
-            tracked: Tracked::new(&self.scenario),
+            tracked: if self.past.keys.is_empty() {
+                Tracked::new(&self.scenario)
+            } else {
+                Tracked::new(&self.scenario).with_past(&self.scenario)
+            },
             broken: Vec::new(),
             trail: Trail::beginning(beginning),
         };

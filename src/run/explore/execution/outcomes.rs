@@ -5,12 +5,14 @@ use std::{collections::HashMap, sync::Arc};
 
 use super::{
     in_process::{InProcess, Node},
-    keyspace::Entry,
+    keyspace::{Entry, Keyspace},
+    tracked::Tracked,
     watched::{Question, Watch},
 };
 use crate::{
+    clock::LessonTime,
     lesson::Scenario,
-    log::{ActorId, Event, EventKind, Log},
+    log::{ActorId, Event, EventKind, Log, Observed},
     run::{
         explore::{Broken, Ending, ExploreError, StepFootprint},
         race::{Asked, Outcome},
@@ -65,10 +67,9 @@ impl InProcess {
     }
 
     pub(crate) fn is_so(&mut self, n: usize, watch: &Watch, node: &Node) -> Result<bool, ExploreError> {
-        let is_so =
-            |scenario, log: &Log| verdict::is_so(scenario, log, &watch.expr).map_err(ExploreError::Invariant);
-        let Some(reads) = watch.reads.as_ref().filter(|_| !watch.wants_log) else {
-            return is_so(&self.scenario, &node.trail.log());
+        let Some(reads) = &watch.reads else {
+            let log = node.trail.log();
+            return verdict::is_so(&self.scenario, &log, &watch.expr).map_err(ExploreError::Invariant);
         };
         let count = |counter: &String| node.tracked.counters.get(counter).copied().unwrap_or(0);
         let entries = self.entries(node, &reads.keys);
@@ -77,18 +78,46 @@ impl InProcess {
             watch: n,
             counts: reads.counters.iter().map(count).collect(),
             entries,
+            past: if reads.past.is_empty() {
+                Vec::new()
+            } else {
+                self.past_of(&node.tracked, &node.keyspaces, node.now)?
+            },
+            over: if reads.ends { node.actors.are_over().collect() } else { Vec::new() },
             at: ends.then_some(node.now),
         };
         if let Some(known) = self.cache.answers.get(&question) {
             return Ok(*known);
         }
         let log = self.now(node, !reads.keys.is_empty())?;
-        let holds = is_so(&self.scenario, &log)?;
+        let history = node.tracked.history();
+        let holds = verdict::is_so_after(&self.scenario, &log, history, &watch.expr);
+        let holds = holds.map_err(ExploreError::Invariant)?;
         self.cache.answers.insert(question, holds);
         Ok(holds)
     }
 
-    /// A log of no more than what was counted at a node and, where that is wanted, what the servers hold there.
+    /// What was done to the keys of whose past an invariant asks, as far as it matters now or later: a text for each.
+    pub(crate) fn past_of(
+        &mut self,
+        tracked: &Tracked,
+        keyspaces: &[Arc<Keyspace>],
+        now: LessonTime,
+    ) -> Result<Vec<String>, ExploreError> {
+        let Some(history) = tracked.history() else { return Ok(Vec::new()) };
+        let states = self.servers.states(keyspaces, now)?;
+        let described = self.past.keys.iter().map(|key| {
+            let held = states.iter().filter_map(|state| match &state.observed {
+                Observed::Redis(keyspace) => keyspace.keys.get(key).map(|key| &key.value),
+                _ => None,
+            });
+            history.described(key, held, self.past.told)
+        });
+        Ok(described.collect())
+    }
+
+    /// A log of no more than what was counted at a node, who has come to an end and, where that is wanted, what the servers
+    /// hold there.
     fn now(&mut self, node: &Node, states: bool) -> Result<Log, ExploreError> {
         let counted = |(counter, by): (&String, &i64)| EventKind::Counted {
             actor: ActorId(0),
@@ -97,6 +126,8 @@ impl InProcess {
         };
         let mut kinds = vec![self.opening.clone()];
         kinds.extend(node.tracked.counters.iter().map(counted));
+        let over = node.actors.ids().filter(|actor| node.actors[*actor].is_over());
+        kinds.extend(over.map(|actor| EventKind::Finished { actor }));
         if states {
             let states = self.servers.states(&node.keyspaces, node.now)?;
             kinds.extend(states.into_iter().map(EventKind::State));

@@ -194,7 +194,7 @@ impl StateSpace for ReplayedStates<'_> {
     }
 
     fn recurring(&mut self, state: &[u32]) -> Recurring {
-        // What clients have seen only grows: nothing comes again.
+        // What clients have seen only grows, and what is left of their waits depends on the machine: nothing comes again.
         Recurring { state: state.into(), goes_on: false, disturbed: false }
     }
 

@@ -5,7 +5,7 @@
 //! carried out on the servers once, and remembered.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, HashMap},
     sync::Arc,
     time::Duration,
 };
@@ -25,15 +25,13 @@ use super::{
 use crate::{
     clock::LessonTime,
     lesson::plan::Program,
-    log::{ActorId, Event, EventKind, KeyValue, Observed},
+    log::{ActorId, Event, EventKind, Observed},
     program::{Actor, Actors, LiveNames, State as ActorState, actor_id},
     run::explore::{
         Broken, ClientPlace, ExploreError, Explorer, MOST_STATES, Pick, ServerContents, StateGraph,
         StateNode, StateStep, StepFootprint, Whereabouts,
         states::{Permutation, Recurring, State, StateSpace, Step, Successors, id},
     },
-    verdict::key_history::KeyHistory,
-    world::effect::all_keys_are_set,
 };
 
 // Where in a state what stands. From `SLOTS` on there is one number for each actor.
@@ -69,16 +67,8 @@ struct History {
     keys: Vec<String>,
 }
 
-/// One order that leads to a state, where an invariant asks for the past of keys.
-#[derive(Clone)]
-struct Witness {
-    trail: Trail,
-    steps: usize,
-    history: Arc<KeyHistory>,
-}
-
-/// About how many bytes one takes, with the events of its last step.
-const WITNESS_BYTES: usize = 8 << 10;
+/// About how many bytes it takes to know what was done to keys.
+const PAST_BYTES: usize = 4 << 10;
 
 /// What a move does to its actor and the servers.
 struct Moved {
@@ -108,17 +98,12 @@ pub(crate) struct CollapsedStates<'x> {
     tracked: Vec<Tracked>,
     /// By local state, time, contents, the servers whose clocks are wrong, and the links of its client that are cut.
     moves: HashMap<(u32, LessonTime, u32, u32, u32), Moved>,
-    /// By history, contents and time: which invariants are broken.
-    broken: HashMap<(u32, u32, LessonTime), u64>,
+    /// By history, contents, time and who has come to an end, where that is asked: which invariants are broken.
+    broken: HashMap<(u32, u32, LessonTime, Vec<bool>), u64>,
     /// The counters that anything depends on.
     counters: Vec<String>,
-    /// The keys of whose past an invariant asks, and an order that leads to each state, where there are any.
-    past: BTreeSet<String>,
-    /// Whether what set a key was a command that said so, and was heard.
-    all_keys_are_set: bool,
-    witnesses: HashMap<State, Witness>,
-    /// Events that were taken in for all witnesses.
-    events: usize,
+    /// Whether any invariant asks who has come to an end.
+    asks_for_ends: bool,
     symmetry: Symmetry,
     /// Whether the time is always 0, and what ends later is told from there: nothing asks what time it is.
     relative: bool,
@@ -136,16 +121,14 @@ impl<'x> CollapsedStates<'x> {
         let watches = Arc::clone(&explorer.watches);
         let asked = watches.iter().flat_map(|watch| watch.reads.iter().flat_map(|reads| &reads.counters));
         let counters = asked.chain(explorer.cache.counters()).cloned().collect();
-        let reads = watches.iter().flat_map(|watch| &watch.reads);
-        let past: BTreeSet<String> = reads.flat_map(|reads| &reads.past).cloned().collect();
         // Who did something to a key tells clients apart.
-        let symmetry = if past.is_empty() && explorer.symmetry {
+        let symmetry = if explorer.past.keys.is_empty() && explorer.symmetry {
             Symmetry::of(&explorer.scenario, &explorer.rules)
         } else {
             Symmetry::none(&explorer.scenario)
         };
         let mut live = HashMap::new();
-        let mut asks_the_time = !past.is_empty() || asked_time::is_asked_for(&explorer.scenario);
+        let mut asks_the_time = asked_time::is_asked_for(&explorer.scenario);
         for plan in &explorer.scenario.actors {
             let names =
                 live.entry(Arc::as_ptr(&plan.program)).or_insert_with(|| LiveNames::of(&plan.program));
@@ -153,8 +136,7 @@ impl<'x> CollapsedStates<'x> {
         }
         Self {
             relative: !asks_the_time,
-            all_keys_are_set: !explorer.rules.need_restorable_servers()
-                && all_keys_are_set(&explorer.scenario),
+            asks_for_ends: watches.iter().flat_map(|watch| &watch.reads).any(|reads| reads.ends),
             explorer,
             live,
             locals: IndexSet::new(),
@@ -169,9 +151,6 @@ impl<'x> CollapsedStates<'x> {
             moves: HashMap::new(),
             broken: HashMap::new(),
             counters,
-            past,
-            witnesses: HashMap::new(),
-            events: 0,
             symmetry,
         }
     }
@@ -294,45 +273,10 @@ impl<'x> CollapsedStates<'x> {
         id(self.contents.insert_full(living).0)
     }
 
-    /// The order that leads to a node, one step longer than another.
-    fn witness(&mut self, node: &Node, before: Option<&Witness>) -> Option<Witness> {
-        if self.past.is_empty() {
-            return None;
-        }
-        let new = || Arc::new(KeyHistory::new(&self.explorer.scenario));
-        let mut history = before.map_or_else(new, |before| Arc::clone(&before.history));
-        for event in node.trail.last() {
-            // Its numbers grow, and nothing else is asked of them.
-            let index = self.events;
-            self.events += 1;
-            Arc::make_mut(&mut history).take(index, event);
-        }
-        Some(Witness { trail: node.trail.clone(), steps: node.steps, history })
-    }
-
-    /// What was done to the keys of whose past an invariant asks, as far as it matters.
-    fn key_histories(&mut self, node: &Node, witness: Option<&Witness>) -> Result<Vec<String>, ExploreError> {
-        let Some(witness) = witness else { return Ok(Vec::new()) };
-        let states = self.explorer.servers.states(&node.keyspaces, node.now)?;
-        let described = self.past.iter().map(|key| {
-            let held = states.iter().filter_map(|state| match &state.observed {
-                Observed::Redis(keyspace) => match &keyspace.keys.get(key)?.value {
-                    KeyValue::String(value) => Some(value.as_str()),
-                    _ => None,
-                },
-                _ => None,
-            });
-            let gone = self.all_keys_are_set
-                && !states.iter().any(|state| match &state.observed {
-                    Observed::Redis(keyspace) => keyspace.keys.contains_key(key),
-                    _ => true,
-                });
-            witness.history.described(key, &held.collect::<Vec<_>>(), gone)
-        });
-        Ok(described.collect())
-    }
-
-    fn history(&mut self, tracked: &Tracked, keys: Vec<String>) -> u32 {
+    /// The number of what has been come to, with servers that hold this.
+    fn history(&mut self, tracked: &Tracked, contents: u32, now: LessonTime) -> Result<u32, ExploreError> {
+        let keyspaces = &self.contents[contents as usize];
+        let keys = self.explorer.past_of(tracked, keyspaces, now)?;
         let count = |name: &String| (name.clone(), tracked.counters.get(name).copied().unwrap_or(0));
         let history = History {
             counters: self.counters.iter().map(count).collect(),
@@ -344,7 +288,7 @@ impl<'x> CollapsedStates<'x> {
         if new {
             self.tracked.push(tracked.clone());
         }
-        id(history)
+        Ok(id(history))
     }
 
     fn slot(&mut self, n: usize, local: u32, tracked: &Tracked, client: ClientState) -> u32 {
@@ -379,12 +323,9 @@ impl<'x> CollapsedStates<'x> {
         node: &Node,
         before: Option<(&Node, &[u32])>,
         broken: u64,
-    ) -> Result<(Vec<u32>, Option<Witness>), ExploreError> {
-        let known = before.and_then(|(_, state)| self.witnesses.get(state)).cloned();
-        let witness = self.witness(node, known.as_ref());
-        let keys = self.key_histories(node, witness.as_ref())?;
-        let (history, contents) =
-            (self.history(&node.tracked, keys), self.contents(&node.keyspaces, node.now));
+    ) -> Result<Vec<u32>, ExploreError> {
+        let contents = self.contents(&node.keyspaces, node.now);
+        let history = self.history(&node.tracked, contents, node.now)?;
         let mut state = vec![0; SLOTS];
         set_wide(&mut state, AT, node.now.as_nanos().cast_unsigned());
         state[MOVES] = id(node.tally.moves);
@@ -403,14 +344,19 @@ impl<'x> CollapsedStates<'x> {
             let client = node.tally.clients[self.symmetry.client_of(n)];
             state.push(self.slot(n, local, &node.tracked, client));
         }
-        let broken = broken | if witness.is_some() { self.evaluate(node)? } else { self.broken_at(&state)? };
+        let broken = broken | self.broken_at(&state)?;
         set_wide(&mut state, BROKEN, broken);
-        Ok((state, witness))
+        Ok(state)
     }
 
     /// The invariants that are broken as things stand in a state.
     fn broken_at(&mut self, state: &[u32]) -> Result<u64, ExploreError> {
-        let key = (state[HISTORY], state[CONTENTS], time(state));
+        let is_over = |slot: &u32| {
+            let local = self.slots[*slot as usize].local;
+            self.actors[local as usize].iter().flatten().any(|(actor, _)| actor.is_over())
+        };
+        let over = state[SLOTS..].iter().filter(|_| self.asks_for_ends).map(is_over);
+        let key = (state[HISTORY], state[CONTENTS], time(state), over.collect());
         if let Some(known) = self.broken.get(&key) {
             return Ok(*known);
         }
@@ -453,7 +399,6 @@ impl<'x> CollapsedStates<'x> {
             actors.push(actor);
             transactions.push(own);
         }
-        let witness = self.witnesses.get(state);
         let mut tracked = self.tracked[state[HISTORY] as usize].clone();
         let holders = holders.iter().map(|(actor, lock, shares)| (*actor, lock.as_str(), *shares));
         tracked.holding.replace_holders(holders, dead.into_iter());
@@ -464,11 +409,11 @@ impl<'x> CollapsedStates<'x> {
             now: time(state),
             tally,
             transactions,
-            steps: witness.map_or(0, |witness| witness.steps),
+            steps: 0,
             keyspaces: self.contents[state[CONTENTS] as usize].clone(),
             tracked,
             broken: broken.map(|invariant| Broken { invariant, ways: Vec::new() }).collect(),
-            trail: witness.map_or_else(Trail::default, |witness| witness.trail.clone()),
+            trail: Trail::default(),
         }
     }
 
@@ -480,13 +425,14 @@ impl<'x> CollapsedStates<'x> {
         pick: Pick,
     ) -> Result<(State, Vec<usize>), ExploreError> {
         let Pick::Move(actor) = pick else { return self.uncached_successor(node, state, pick) };
-        if !self.past.is_empty() || others_watch(node, actor) {
+        if others_watch(node, actor) {
             return self.uncached_successor(node, state, pick);
         }
         let n = actor.0 as usize;
         let Slot { local, client, .. } = self.slots[state[SLOTS + n] as usize];
         let key = (local, node.now, state[CONTENTS], state[SKEWED], client.cut);
         if !self.moves.contains_key(&key) {
+            let asks_for_past = !self.explorer.past.keys.is_empty();
             let (next, _) = self.explorer.take(node, pick)?;
             let moved = Moved {
                 local: self.local(n, next.actors.shared(actor), &next.transactions[n]),
@@ -496,7 +442,7 @@ impl<'x> CollapsedStates<'x> {
                     .last()
                     .iter()
                     .map(|event| &event.kind)
-                    .filter(|kind| matters(kind))
+                    .filter(|kind| matters(kind, asks_for_past))
                     .cloned()
                     .collect(),
             };
@@ -516,7 +462,7 @@ impl<'x> CollapsedStates<'x> {
                 let event = Event { at: node.now, kind: of_actor(kind.clone(), actor) };
                 tracked.take(1, &event, &mut StepFootprint::default());
             }
-            next[HISTORY] = self.history(&tracked, Vec::new());
+            next[HISTORY] = self.history(&tracked, contents, node.now)?;
             next[SLOTS + n] = self.slot(n, local, &tracked, client);
         }
         let broken = wide(state, BROKEN) | self.broken_at(&next)?;
@@ -533,12 +479,8 @@ impl<'x> CollapsedStates<'x> {
     ) -> Result<(State, Vec<usize>), ExploreError> {
         let (next, _) = self.explorer.take(node, pick)?;
         let next = self.rebased(next);
-        let (next, witness) = self.encode(&next, Some((node, state)), wide(state, BROKEN))?;
-        let (next, from) = self.canonical(next);
-        if let Some(witness) = witness {
-            self.witnesses.entry(next.clone()).or_insert(witness);
-        }
-        Ok((next, from))
+        let next = self.encode(&next, Some((node, state)), wide(state, BROKEN))?;
+        Ok(self.canonical(next))
     }
 
     /// A state with its slots sorted, as far as their actors may stand for each other; and which slot each was before.
@@ -551,10 +493,7 @@ impl<'x> CollapsedStates<'x> {
 impl StateSpace for CollapsedStates<'_> {
     fn initial(&mut self) -> Result<State, ExploreError> {
         let node = self.explorer.begin()?;
-        let (state, witness) = self.encode(&node, None, 0)?;
-        let state = State::from(state);
-        self.witnesses.extend(witness.map(|witness| (state.clone(), witness)));
-        Ok(state)
+        Ok(self.encode(&node, None, 0)?.into())
     }
 
     fn successors(&mut self, state: &[u32]) -> Result<Successors, ExploreError> {
@@ -598,7 +537,7 @@ impl StateSpace for CollapsedStates<'_> {
     }
 
     fn bytes(&self) -> usize {
-        self.witnesses.len() * WITNESS_BYTES
+        if self.explorer.past.keys.is_empty() { 0 } else { self.tracked.len() * PAST_BYTES }
     }
 
     fn identity(&self) -> Permutation {
@@ -631,11 +570,12 @@ fn others_watch(node: &Node, actor: ActorId) -> bool {
     others.flat_map(|(_, own)| own.values()).any(|pending| pending.is_watching())
 }
 
-/// Whether something counts, or changes who holds what.
-fn matters(kind: &EventKind) -> bool {
+/// Whether something counts, changes who holds what or, where that is asked, may have done something to a key.
+fn matters(kind: &EventKind, asks_for_past: bool) -> bool {
     match kind {
         EventKind::Counted { .. } | EventKind::Believes { .. } | EventKind::GaveUp { .. } => true,
-        EventKind::Sent { releases, .. } => !releases.is_empty(),
+        EventKind::Sent { releases, .. } => asks_for_past || !releases.is_empty(),
+        EventKind::Replied { .. } => asks_for_past,
         _ => false,
     }
 }
@@ -645,7 +585,8 @@ fn of_actor(mut kind: EventKind, other: ActorId) -> EventKind {
     if let EventKind::Counted { actor, .. }
     | EventKind::Believes { actor, .. }
     | EventKind::GaveUp { actor, .. }
-    | EventKind::Sent { actor, .. } = &mut kind
+    | EventKind::Sent { actor, .. }
+    | EventKind::Replied { actor, .. } = &mut kind
     {
         *actor = other;
     }

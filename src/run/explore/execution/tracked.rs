@@ -1,12 +1,13 @@
 //! What an order has come to so far, as far as its outcome and its invariants need it: who believes to hold which lock,
 //! what was counted.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     lesson::{Scenario, plan::NeverPlan},
     log::{Event, EventKind, Limit, stands_for},
     run::explore::{Broken, StepFootprint},
+    verdict::key_history::KeyHistory,
     world::Holding,
 };
 
@@ -18,6 +19,15 @@ pub(crate) struct Tracked {
     /// By lock: the steps that made any so many holders that they were too many. Steps of orders that come to the same may
     /// come in another order, so the first of them need not be those that are soonest reached.
     overlaps: BTreeMap<String, Vec<Vec<usize>>>,
+    /// What was done to keys, where an invariant asks for that.
+    past: Option<Arc<Past>>,
+}
+
+#[derive(Debug, Clone)]
+struct Past {
+    history: KeyHistory,
+    /// How many events were taken in.
+    events: usize,
 }
 
 /// Every choice of so many.
@@ -40,10 +50,28 @@ impl Tracked {
         Self { holding: Holding::of(&scenario.locks), ..Self::default() }
     }
 
+    /// The same, for invariants that ask what was done to keys.
+    pub(crate) fn with_past(self, scenario: &Scenario) -> Self {
+        let past = Past { history: KeyHistory::new(scenario), events: 0 };
+        Self { past: Some(Arc::new(past)), ..self }
+    }
+
+    /// What was done to keys, where an invariant asks for that.
+    pub(crate) fn history(&self) -> Option<&KeyHistory> {
+        self.past.as_ref().map(|past| &past.history)
+    }
+
     /// Takes in what happened in the last of so many steps, or before the first.
     pub(crate) fn take(&mut self, steps: usize, event: &Event, touch: &mut StepFootprint) {
         if let EventKind::Counted { counter, by, .. } = &event.kind {
             *self.counters.entry(counter.clone()).or_default() += by;
+        }
+        if let (Some(past), EventKind::Sent { .. } | EventKind::Replied { .. }) =
+            (&mut self.past, &event.kind)
+        {
+            let past = Arc::make_mut(past);
+            past.events += 1;
+            past.history.take(past.events, event);
         }
         for turn in self.holding.take(steps, event) {
             if !turn.holds {

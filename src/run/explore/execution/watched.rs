@@ -2,12 +2,12 @@
 //!
 //! An expression that asks only for counters and for keys by their names is asked again only when one of these has
 //! changed, and each answer is kept. One that asks what was done to a key (`orphaned`, `deleted_by_another`,
-//! `renewed_by_another`) is asked of a log, when somebody may have done something to it. Of any other, nothing is known
-//! but that any move may change it.
+//! `renewed_by_another`) is asked again when somebody may have done something to it. Of any other, nothing is known but
+//! that any move may change it: it is asked of the whole log.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
-use super::keyspace::Entry;
+use super::{keyspace::Entry, rules::Rules};
 use crate::{
     clock::LessonTime,
     lesson::{
@@ -17,6 +17,7 @@ use crate::{
     },
     log::{Event, EventKind},
     run::explore::StepFootprint,
+    world::effect::all_keys_are_set,
 };
 
 #[derive(Debug, Clone)]
@@ -25,8 +26,6 @@ pub(crate) struct Watch {
     pub(crate) invariant: usize,
     pub(crate) expr: Expr,
     pub(crate) reads: Option<Reads>,
-    /// Whether counters and keys as they are now are not enough to answer it.
-    pub(crate) wants_log: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,15 +36,13 @@ pub(crate) struct Reads {
     /// Keys of whose history it asks.
     pub(crate) past: Vec<String>,
     /// Whether it asks who has come to an end.
-    ends: bool,
+    pub(crate) ends: bool,
 }
 
 pub(crate) fn watches(scenario: &Scenario) -> Arc<[Watch]> {
     let watches = scenario.invariants.iter().enumerate().filter_map(|(invariant, plan)| {
         let NeverPlan::That(expr) = &plan.never else { return None };
-        let reads = Reads::of(scenario, expr);
-        let of_now = |reads: &Reads| reads.past.is_empty() && !reads.ends;
-        Some(Watch { invariant, wants_log: !reads.as_ref().is_some_and(of_now), reads, expr: expr.clone() })
+        Some(Watch { invariant, reads: Reads::of(scenario, expr), expr: expr.clone() })
     });
     watches.collect()
 }
@@ -118,12 +115,32 @@ impl Reads {
     }
 }
 
+/// The keys of whose past any invariant asks.
+pub(crate) struct PastKeys {
+    pub(crate) keys: Vec<String>,
+    /// Whether keys come into being by commands alone that say their value, and that are heard.
+    pub(crate) told: bool,
+}
+
+impl PastKeys {
+    pub(crate) fn of(watches: &[Watch], scenario: &Scenario, rules: &Rules) -> Self {
+        let reads = watches.iter().flat_map(|watch| &watch.reads);
+        let keys: BTreeSet<&String> = reads.flat_map(|reads| &reads.past).collect();
+        let told = !rules.need_restorable_servers() && all_keys_are_set(scenario);
+        Self { keys: keys.into_iter().cloned().collect(), told }
+    }
+}
+
 /// All that an answer depends on.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Question {
     pub(crate) watch: usize,
     pub(crate) counts: Vec<i64>,
     pub(crate) entries: Vec<Option<Entry>>,
+    /// What was done to the keys of whose past it asks.
+    pub(crate) past: Vec<String>,
+    /// By actor, whether it has come to an end, where that is asked.
+    pub(crate) over: Vec<bool>,
     /// The time, where keys end.
     pub(crate) at: Option<LessonTime>,
 }
