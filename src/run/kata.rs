@@ -48,12 +48,14 @@ pub struct Failure {
     pub shortest_so_far: bool,
     /// Which move came between which two.
     pub why: Option<Text>,
+    /// What kind of thing that is, where something came between two moves.
+    pub cause: Option<why::Kind>,
 }
 
 impl Failure {
     /// A failure that no single move explains.
     fn new(kind: FailureKind, says: Text, order: Option<CarriedOut>) -> Self {
-        Self { kind, says, order, shortest_so_far: false, why: None }
+        Self { kind, says, order, shortest_so_far: false, why: None, cause: None }
     }
 }
 
@@ -171,14 +173,15 @@ async fn failure(
         });
         let kind = if in_vain { FailureKind::Stuck } else { FailureKind::Broken };
         // Who asks in vain does so for what came long before, not for what came between two of its moves.
-        let known = if in_vain { None } else { why::first(scenario, &order.log).map(|why| why.text) };
+        let known = if in_vain { None } else { why::first(scenario, &order.log) };
+        let cause = known.as_ref().map(|why| why.kind);
         let mut each = found.each.iter().filter(|broken| {
             broken.shortest.as_ref().is_some_and(|shortest| shortest.choices == order.choices)
         });
         let unavoidable = || each.find_map(|broken| broken.unavoidable?.text(&order));
         let always = || all_fail.then(|| both!("Every order goes wrong.", "所有顺序都会出错。"));
-        let why = known.or_else(unavoidable).or_else(always);
-        return Ok(Some(Failure { kind, says, order: Some(order), why, shortest_so_far: false }));
+        let why = known.map(|why| why.text).or_else(unavoidable).or_else(always);
+        return Ok(Some(Failure { kind, says, order: Some(order), why, cause, shortest_so_far: false }));
     }
     let cut = found.cut;
     if let Some(seen) = explore_claim::stuck(expected, &found) {

@@ -36,3 +36,25 @@ fn the_known_answers_of_every_third_exercise_from_the_second_are_judged_rightly(
 fn the_known_answers_of_every_third_exercise_from_the_third_are_judged_rightly() {
     judges_known_answers(2);
 }
+
+/// Two answers that fail in one round, by orders that do different things.
+#[test]
+fn a_hint_is_for_what_the_failing_order_did() {
+    let hint = |acquire: &str, release: &str| {
+        let place = Place::new();
+        place.write("mine.yaml", format!(
+            "kata: take-the-lock\nprograms:\n  acquire:\n    - granted: {{ redis: \"SET lock ${{token}} NX PX {acquire}\" }}\n  \
+             release:\n    - release: {{ redis: DEL lock }}\n{release}"
+        ));
+        let answers = ["en", "zh"]
+            .map(|lang| place.run(&["kata", "hint", "mine.yaml", "--strength", "3", "--lang", lang]));
+        answers.map(|answer| {
+            assert_eq!(answer.code, Some(0), "{}", answer.err);
+            answer.out
+        })
+    };
+    let [short, short_zh] = hint("1000", "");
+    assert!(short.contains("milliseconds") && short_zh.contains("毫秒"), "{short}{short_zh}");
+    let [twice, twice_zh] = hint("${lease}", "    - again: { redis: DEL lock }\n");
+    assert!(twice.contains("only in `release`") && twice_zh.contains("只在 `release`"), "{twice}{twice_zh}");
+}

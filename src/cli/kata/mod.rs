@@ -437,12 +437,15 @@ fn verify(global: &Global, file: &Path) -> Result<u8, Failure> {
     Ok(if wrong.is_empty() { OK } else { NOT_SHOWN })
 }
 
-/// The hints for what was found about an answer, the weakest first.
+/// The hints for what was found about an answer, the weakest first: for what its failing order did, where there are some, and
+/// else for its round.
 fn hints<'k>(kata: &'k Kata, rounds: &[Round]) -> &'k [Text] {
     let failed = rounds.iter().find_map(|round| Some((round, round.failure.as_ref()?)));
     let stuck = failed.filter(|(_, failure)| failure.kind == FailureKind::Stuck).map(|_| "stuck");
     let round = failed.map(|(round, _)| round.scenario.variant.as_str());
-    let mut wanted = [stuck, round, Some("any")].into_iter().flatten();
+    let cause = failed.and_then(|(_, failure)| serde_json::to_value(failure.cause?).ok());
+    let cause = cause.as_ref().and_then(|cause| cause.as_str());
+    let mut wanted = [stuck, cause, round, Some("any")].into_iter().flatten();
     wanted.find_map(|key| kata.hints.get(key)).map_or(&[], Vec::as_slice)
 }
 

@@ -17,6 +17,27 @@ use super::{
 };
 use crate::text::{Text, both};
 
+/// What may come between two moves of an order that breaks an answer, by the names that hints have for it.
+pub const CAUSES: [&str; 17] = [
+    "check_then_act",
+    "both_looked",
+    "not_its_own",
+    "interleaved",
+    "interfered",
+    "lease_ended",
+    "frozen",
+    "clock_set",
+    "late_reply",
+    "deleted",
+    "failover",
+    "session_ended",
+    "restarted",
+    "other_process",
+    "crashed",
+    "kept_alive",
+    "herd",
+];
+
 /// `kata:`: an exercise. The lesson's variants are the rounds in which an answer is judged, the cheapest first.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -37,8 +58,8 @@ pub struct Kata {
     pub solution: String,
     /// What is to be said about it once it is solved, and who else does it so.
     pub discussion: Text,
-    /// Hints, the weakest first: `any`, or those for a round (`paused`) that an answer failed in, or `stuck`, where
-    /// somebody did not come to the end.
+    /// Hints, the weakest first: `any`, or those for a round (`paused`) that an answer failed in, for what came between two
+    /// moves there (`lease_ended`), or `stuck`, where somebody did not come to the end.
     #[serde(default)]
     pub hints: IndexMap<String, Vec<Text>>,
     /// Answers that are right, by a name.
@@ -160,7 +181,7 @@ impl Loaded {
             )))
         };
         for name in kata.hints.keys() {
-            is_round(name, &at.key("hints").key(name), &["any", "stuck"])?;
+            is_round(name, &at.key("hints").key(name), &[&["any", "stuck"], &CAUSES[..]].concat())?;
         }
         for (name, wrong) in &kata.wrong {
             is_round(&wrong.fails, &at.key("wrong").key(name).key("fails"), &[])?;

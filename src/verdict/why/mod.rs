@@ -18,7 +18,7 @@ pub(crate) mod crashed;
 pub(crate) mod holders;
 pub(crate) mod words;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     lesson::{Scenario, plan::NeverPlan},
@@ -29,7 +29,7 @@ use crate::{
 use case::Case;
 
 /// What kind of thing came between.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// Somebody else's write, between a look and what was done because of it.

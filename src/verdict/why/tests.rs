@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{Kind, Why, explain};
 use crate::{
     clock::LessonTime,
-    lesson::{Scenario, testing},
+    lesson::{Scenario, kata::CAUSES, testing},
     log::{
         Belief, EventKind, Fault, Observed, ServerState, Znode, ZnodeTree,
         testing::{LogBuilder, counted, holds, notified, waited},
@@ -344,5 +344,13 @@ proptest! {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn hints_may_be_for_each_kind_by_its_name() {
+    for name in CAUSES {
+        let kind: Kind = serde_json::from_value(name.into()).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(serde_json::to_value(kind).ok(), Some(name.into()));
     }
 }
