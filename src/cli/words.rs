@@ -95,6 +95,10 @@ pub const KATA_SYNTAX_LET: Words = Words::new(
     "    - let: { bought: left|int > 0 }   # a value; `|int` makes a number of a text",
     "    - let: { bought: left|int > 0 }   # 设置一个值；`|int` 把文字变成数字",
 );
+pub const KATA_SYNTAX_NONE: Words = Words::new(
+    "    - let: { free: left is none }   # `none`: the reply of nothing, as of a key that is not there",
+    "    - let: { free: left is none }   # `none`：没有内容的回复，例如键不存在",
+);
 pub const KATA_SYNTAX_IF: Words = Words::new(
     "    - { if: bought, then: [ … ], else: [ … ] }   # steps in brackets, or below with `- `",
     "    - { if: bought, then: [ … ], else: [ … ] }   # 步骤写在方括号里，或另起一行用 `- ` 开头",
@@ -111,17 +115,36 @@ pub const KATA_IS_DIR: Words = Words::new("is a directory, not an answer", "是�
 pub const KATA_GIVE_FILE: Words =
     Words::new("give one of its files, such as {}", "请给出其中的一个文件，例如 {}");
 pub const KATA_GONE: Words = Words::new("there is no such file", "没有这个文件");
-pub const KATA_WRITE_AGAIN: Words =
-    Words::new("`lockstep kata start {}` writes it again", "`lockstep kata start {}` 会重新写出它");
-pub const KATA_JUDGED: Words = Words::new("Judged in every order of moves:", "按所有执行顺序判定：");
+pub const KATA_WRITE_AGAIN: Words = Words::new(
+    "`lockstep kata start {}` writes a file for each exercise",
+    "`lockstep kata start {}` 会为每个练习写出一个文件",
+);
+pub const KATA_JUDGED: Words = Words::new(
+    "Judged in every order of moves, of which those that come to the same are tried together:",
+    "按所有执行顺序判定（殊途同归的合在一起试）：",
+);
 /// How many orders, how many milliseconds.
-pub const KATA_HELD: Words = Words::new("orders: {}, {} ms", "{} 种顺序，{} 毫秒");
+pub const KATA_HELD: Words =
+    Words::new("holds in all orders ({}), {} ms", "所有顺序都成立（{} 种），{} 毫秒");
+/// Where an order is not the shortest that goes wrong: one that does, or one of those that do not show what is asked.
+pub const KATA_FIRST_ORDER: Words = Words::new("one of them: {}", "其中一种：{}");
+pub const KATA_ANY_ORDER: Words = Words::new("one of the orders: {}", "其中一种顺序：{}");
 pub const KATA_SOLVED: Words = Words::new("Solved: {}", "已解决：{}");
 pub const KATA_RIGHT: Words = Words::new("✓ holds in every round", "✓ 每一轮都成立");
 /// A known answer, the round in which it must fail, the one in which it did.
 pub const KATA_MISJUDGED: Words = Words::new(
     "{}: must fail in `{}` (`-`: in none), and failed in `{}`",
     "{}：应在 `{}` 轮失败（`-` 表示都不失败），实际失败于 `{}`",
+);
+pub const KATA_NEEDS_TERMINAL: Words = Words::new(
+    "the screen of the exercises needs a terminal, and standard input or output is none; `lockstep kata check FILE` judges a \
+     file without a screen",
+    "练习界面需要终端，而标准输入或标准输出不是终端；`lockstep kata check 文件` 可以不用界面判定",
+);
+/// A hint was asked for while the file cannot be read.
+pub const KATA_MISTAKE_FIRST: Words = Words::new(
+    "Hints are for what was judged; this file has a mistake, which stands above. Put it right first.",
+    "提示针对判定的结果；这个文件有错误（见上面），请先改正。",
 );
 pub const KATA_NO_FILES: Words = Words::new(
     "no exercise's file is in {}; `lockstep kata start {}` writes them",

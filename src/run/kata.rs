@@ -8,7 +8,7 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    explore::{CarriedOut, ExploreError, Explored, carry_out},
+    explore::{CarriedOut, ExploreError, Explored, OutcomeSeen, carry_out},
     explore_claim,
     session::RunError,
 };
@@ -42,10 +42,9 @@ pub struct Round {
 pub struct Failure {
     pub kind: FailureKind,
     pub says: Text,
-    /// The shortest order that shows it.
     pub order: Option<CarriedOut>,
-    /// Whether there may be a shorter one, because not every order was gone through.
-    pub shortest_so_far: bool,
+    /// Which of the orders that is.
+    pub which: Which,
     /// Which move came between which two.
     pub why: Option<Text>,
     /// What kind of thing that is, where something came between two moves.
@@ -55,8 +54,22 @@ pub struct Failure {
 impl Failure {
     /// A failure that no single move explains.
     fn new(kind: FailureKind, says: Text, order: Option<CarriedOut>) -> Self {
-        Self { kind, says, order, shortest_so_far: false, why: None, cause: None }
+        let which = if kind == FailureKind::TooSafe { Which::Any } else { Which::First };
+        Self { kind, says, order, which, why: None, cause: None }
     }
+}
+
+/// Which of the orders is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// The shortest that goes wrong.
+    Shortest,
+    /// The shortest that was found: not every order was gone through.
+    ShortestSoFar,
+    /// One that goes wrong.
+    First,
+    /// One of those that go well, all of them: what one of them must show is in none.
+    Any,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -90,11 +103,7 @@ pub async fn judge(
         let found = explore_claim::tried(&scenario, options, &expected, patience).await;
         let found = found.map_err(|error| not_judged(answered, error))?;
         let orders = found.orders();
-        let complete = found.complete;
-        let mut failure = failure(&scenario, options, &expected, found).await?;
-        if let Some(failure) = &mut failure {
-            failure.shortest_so_far = !complete;
-        }
+        let failure = failure(&scenario, options, &expected, found).await?;
         rounds.push(Round { scenario, orders, failure, wall: began.elapsed() });
         if let Some(round) = rounds.last() {
             tell(round);
@@ -159,6 +168,10 @@ async fn failure(
     found: Explored,
 ) -> Result<Option<Failure>, RunError> {
     let controlled = LabOptions { controlled_only: true, ..options.clone() };
+    // Shares count what breaks an invariant. Where other orders go wrong because they end too early, nothing is said of those that
+    // go well.
+    let too_early = |seen: &OutcomeSeen| !seen.violates && seen.outcome.unfinished > expected.may_not_end();
+    let only_broken = !found.outcomes.iter().any(too_early);
     // Of one order alone that would say nothing.
     let all_fail = found.complete && found.orders() > 1 && found.violations == found.orders();
     if expected.expect == ExploreExpect::None
@@ -175,13 +188,18 @@ async fn failure(
         // Who asks in vain does so for what came long before, not for what came between two of its moves.
         let known = if in_vain { None } else { why::first(scenario, &order.log) };
         let cause = known.as_ref().map(|why| why.kind);
+        let known = match known {
+            None if in_vain => why::in_vain(scenario, &order.log),
+            known => known.map(|why| why.text),
+        };
         let mut each = found.each.iter().filter(|broken| {
             broken.shortest.as_ref().is_some_and(|shortest| shortest.choices == order.choices)
         });
-        let unavoidable = || each.find_map(|broken| broken.unavoidable?.text(&order));
+        let unavoidable = || each.find_map(|broken| broken.unavoidable.filter(|_| only_broken)?.text(&order));
         let always = || all_fail.then(|| both!("Every order goes wrong.", "所有顺序都会出错。"));
-        let why = known.map(|why| why.text).or_else(unavoidable).or_else(always);
-        return Ok(Some(Failure { kind, says, order: Some(order), why, cause, shortest_so_far: false }));
+        let why = known.or_else(unavoidable).or_else(always);
+        let which = if found.complete { Which::Shortest } else { Which::ShortestSoFar };
+        return Ok(Some(Failure { kind, says, order: Some(order), which, why, cause }));
     }
     let cut = found.cut;
     if let Some(seen) = explore_claim::stuck(expected, &found) {
@@ -205,7 +223,11 @@ async fn failure(
             None => None,
         };
         let asked = scenario.fill(&scenario.variant().lesson);
-        let says = both!("In none of the orders is it so: {asked}", "所有顺序里都没有做到：{asked}", asked);
+        let says = both!(
+            "No order does what this round asks: {asked}",
+            "没有一种顺序达到这一轮的要求：{asked}",
+            asked
+        );
         return Ok(Some(Failure::new(FailureKind::TooSafe, says, order)));
     }
     let untold = !found.complete || (expected.moves.is_none() && found.cut > 0);

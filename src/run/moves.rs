@@ -11,11 +11,8 @@ pub(crate) fn folded(moves: &[String]) -> Vec<String> {
             let first = moves.get(at..at + length);
             moves[at..].chunks_exact(length).take_while(|next| Some(*next) == first).count()
         };
-        let (length, times) = [1, 2, 3, 4]
-            .map(|length| (length, times(length)))
-            .into_iter()
-            .find(|(_, times)| *times > 2)
-            .unwrap_or((1, 1));
+        let (length, times) =
+            (1..=8).map(|length| (length, times(length))).find(|(_, times)| *times > 2).unwrap_or((1, 1));
         let line = moves[at..at + length].join(", ");
         lines.push(match (times, length) {
             (1, _) => line,
@@ -32,6 +29,30 @@ pub fn describe(moves: &[String]) -> Text {
     Text::from_fn(|lang| {
         let moves: Vec<String> = moves.iter().map(|one| describe_one(one, lang)).collect();
         folded(&moves).join(" → ")
+    })
+}
+
+/// A count of orders as a learner reads it: `4,096`, `13.1 trillion`.
+pub fn how_many(orders: u128) -> Text {
+    Text::from_fn(|lang| {
+        let large: &[(u128, &str)] = match lang {
+            Lang::En => {
+                &[(1_000_000_000_000, " trillion"), (1_000_000_000, " billion"), (1_000_000, " million")]
+            }
+            Lang::Zh => &[(1_000_000_000_000, "万亿"), (100_000_000, "亿"), (10_000, "万")],
+        };
+        if orders >= 1_000_000_000_000_000_000 {
+            let power = orders.ilog10();
+            return format!("10^{power}");
+        }
+        match large.iter().find(|(unit, _)| orders >= *unit) {
+            Some((unit, name)) => {
+                let tenths = orders * 10 / unit;
+                format!("{}.{}{name}", tenths / 10, tenths % 10)
+            }
+            None if orders < 1000 => orders.to_string(),
+            None => format!("{},{:03}", orders / 1000, orders % 1000),
+        }
     })
 }
 
@@ -70,7 +91,7 @@ const FAULTS_ZH: [(&str, &str); 10] = [
 
 #[cfg(test)]
 mod tests {
-    use super::{describe, folded};
+    use super::{describe, folded, how_many};
 
     #[test]
     fn what_is_made_again_and_again_is_said_once() {
@@ -78,6 +99,16 @@ mod tests {
         assert_eq!(folded(&moves("abtbtbtbc")), ["a", "(b, t) × 3", "b", "c"]);
         assert_eq!(folded(&moves("aaab")), ["a × 3", "b"]);
         assert_eq!(folded(&moves("abab")), ["a", "b", "a", "b"]);
+    }
+
+    #[test]
+    fn a_count_of_orders_can_be_read() {
+        let english = |orders| how_many(orders).en;
+        assert_eq!([1, 999, 4_096, 999_999].map(english), ["1", "999", "4,096", "999,999"]);
+        assert_eq!(english(13_146_800_149_728), "13.1 trillion");
+        assert_eq!(english(2 * 10_u128.pow(18)), "10^18");
+        assert_eq!(how_many(13_146_800_149_728).zh, "13.1万亿");
+        assert_eq!(how_many(24_310).zh, "2.4万");
     }
 
     #[test]

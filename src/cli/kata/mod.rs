@@ -24,7 +24,7 @@ use crate::{
         parse_millis,
     },
     run::{
-        kata::{self, FailureKind, Round},
+        kata::{self, FailureKind, Round, Which},
         moves,
         session::RunError,
     },
@@ -272,6 +272,7 @@ fn how_to_write(kata: &Kata, product: &str, lang: Lang) -> String {
         words::KATA_SYNTAX.get(lang).to_owned(),
         words::KATA_SYNTAX_COMMAND.with(lang, &[product, command]),
         words::KATA_SYNTAX_LET.get(lang).to_owned(),
+        words::KATA_SYNTAX_NONE.get(lang).to_owned(),
         words::KATA_SYNTAX_IF.get(lang).to_owned(),
     ];
     if kata.programs.values().any(|hole| hole.uses.iter().any(|name| name == "script")) {
@@ -371,13 +372,18 @@ fn row(round: &Round, lang: Lang) -> String {
     let title = round.scenario.fill(&round.scenario.variant().title);
     let title = title.get(lang);
     let Some(failure) = &round.failure else {
-        let counts = [round.orders.to_string(), millis(round.wall).to_string()];
-        let held = words::KATA_HELD.with(lang, &counts.each_ref().map(String::as_str));
+        let (orders, wall) = (moves::how_many(round.orders), millis(round.wall).to_string());
+        let held = words::KATA_HELD.with(lang, &[orders.get(lang), &wall]);
         return format!("✓ {}  {held}", text::pad(title, 40));
     };
     let mut lines = vec![format!("✗ {title}"), format!("    {}", failure.says.get(lang))];
     if let Some(order) = &failure.order {
-        let label = if failure.shortest_so_far { words::SHORTEST_SO_FAR } else { words::SHORTEST };
+        let label = match failure.which {
+            Which::Shortest => words::SHORTEST,
+            Which::ShortestSoFar => words::SHORTEST_SO_FAR,
+            Which::First => words::KATA_FIRST_ORDER,
+            Which::Any => words::KATA_ANY_ORDER,
+        };
         lines.push(format!("    {}", label.with(lang, &[order_words(&order.moves).get(lang)])));
     }
     lines.extend(failure.why.iter().map(|why| format!("    {}", why.get(lang))));

@@ -20,7 +20,8 @@ use crate::{
     lesson::{Loaded, Params},
     run::{
         LessonChoice,
-        kata::{self, Round},
+        kata::{self, Round, Which},
+        moves,
         open::ChosenRuns,
     },
     ui::{
@@ -60,7 +61,7 @@ struct Screen<'a> {
 
 pub(super) fn run(global: &Global, all: &[Arc<Loaded>], dir: &Path) -> Result<u8, Failure> {
     if !print::has_screen() {
-        return Err(Failure::usage(words::NEEDS_TERMINAL.text(&[])));
+        return Err(Failure::usage(words::KATA_NEEDS_TERMINAL.text(&[])));
     }
     let files: Vec<PathBuf> =
         all.iter().enumerate().map(|(n, loaded)| dir.join(file_name(n, loaded))).collect();
@@ -225,6 +226,10 @@ impl Screen<'_> {
     /// Shows one hint more; whether there was one.
     fn hint(&self, key: &str) -> bool {
         let Some(kata) = &self.chosen().0.lesson.kata else { return false };
+        if self.board.borrow().mistake.is_some() {
+            self.board.send_modify(|board| board.notice = Some(words::KATA_MISTAKE_FIRST.text(&[])));
+            return false;
+        }
         let all = hints(kata, &self.rounds.borrow()).to_vec();
         let mut shown = false;
         self.board.send_modify(|board| {
@@ -349,7 +354,7 @@ impl Screen<'_> {
 fn show(board: &mut ExerciseBoard, round: &Round) {
     let title = round.scenario.fill(&round.scenario.variant().title);
     let state = match &round.failure {
-        None => RoundState::Held(round.orders.to_string(), millis(round.wall)),
+        None => RoundState::Held(moves::how_many(round.orders), millis(round.wall)),
         Some(_) => RoundState::Failed,
     };
     if let Some(row) = board.rounds.iter_mut().find(|row| row.title == title) {
@@ -362,6 +367,7 @@ fn failure_row(failure: &kata::Failure) -> FailureRow {
     FailureRow {
         says: failure.says.clone(),
         order: failure.order.as_ref().map(|order| super::order_words(&order.moves)),
+        goes_wrong: failure.which != Which::Any,
         why: failure.why.clone(),
     }
 }

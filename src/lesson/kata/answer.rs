@@ -18,6 +18,9 @@ use crate::{
 /// Labels of operations that give no value a name.
 const UNNAMED: [&str; 2] = ["wait", "work"];
 
+/// What other languages call `none`.
+const NULLS: [&str; 7] = ["null", "nil", "Null", "NULL", "Nil", "undefined", "nothing"];
+
 const SCRIPTS: Words = Words::new(
     "write it at the margin, `scripts: { NAME: \"return …\" }`, and call it with `{ script: NAME, keys: [KEY], args: [\"…\"] }`",
     "把脚本顶格写在 `scripts: { 名字: \"return …\" }` 里，再用 `{ script: 名字, keys: [键], args: [\"…\"] }` 调用",
@@ -165,17 +168,27 @@ impl AnswerChecker<'_> {
         let may = |name: &str| known.contains(name) || ["error", "range"].contains(&name);
         match names.into_iter().find(|name| !may(name)) {
             None => Ok(()),
+            Some(name) if NULLS.contains(&name.as_str()) => {
+                Err(Mistake::new(path, both!("unknown name `{name}`", "没有名为 `{name}` 的名字")).help(
+                    both!(
+                        "did you mean `none`? Write `left is none`, or `left is not none`",
+                        "是不是想写 `none`？请写 `left is none` 或 `left is not none`"
+                    ),
+                ))
+            }
             Some(name) => Err(Mistake::unknown(path, both!("name", "名字"), &name, known)),
         }
     }
 
-    /// A word that is sent as it stands, although a name of the client's is called so.
+    /// A word that is sent as it stands, although a name of the client's is called so: `token`, `{token}`, `$token`.
     fn no_name(&self, word: &str, path: &Path) -> Result<(), Mistake> {
-        if !self.hole.reads.iter().any(|name| name == word) || self.is_key(word) {
+        let name =
+            if word.contains("${") { word } else { word.trim_matches(|sign| "${}()<>".contains(sign)) };
+        if !self.hole.reads.iter().any(|known| known == name) || self.is_key(word) {
             return Ok(());
         }
         Err(Mistake::new(path, both!("`{word}` is plain text here", "`{word}` 在这里只是普通文字"))
-            .help(both!("write `\"${{{word}}}\"` for its value", "要用它的值，请写 `\"${{{word}}}\"`")))
+            .help(both!("write `\"${{{name}}}\"` for its value", "要用它的值，请写 `\"${{{name}}}\"`")))
     }
 
     fn operation(&self, operation: &Operation, path: &Path) -> Result<(), Mistake> {

@@ -95,16 +95,29 @@ pub struct Unavoidable {
 impl Unavoidable {
     /// The move, and what could still come of the orders before it.
     pub(crate) fn text(&self, order: &CarriedOut) -> Option<Text> {
-        let made = order.moves.get(self.step)?;
+        let made = self.made(&order.moves)?;
         let share = match self.before {
             few if few < 0.01 => "< 1%".to_owned(),
             share => format!("{:.0}%", (share * 100.0).min(99.0).floor()),
         };
         Some(both!(
-            "After {made} it could no longer be avoided: of the orders that go on from before it {share} go wrong, of those \
-             after it all.",
-            "{made} 之后就无法避免了：在它之前，接下去的顺序有 {share} 会出错；在它之后，全部都会出错。"
+            "The last chance was before {made}: of the orders that go on from there, {share} go wrong; after it, all do.",
+            "最后的机会在 {made} 之前：从那里接下去的顺序有 {share} 会出错；这一步之后，全部都会出错。",
+            made,
         ))
+    }
+
+    /// The move, and which time of several it is.
+    fn made(&self, moves: &[String]) -> Option<Text> {
+        let made = moves.get(self.step)?;
+        let times = |moves: &[String]| moves.iter().filter(|one| *one == made).count();
+        let (time, all) = (times(&moves[..=self.step]), times(moves));
+        Some(match time {
+            _ if all == 1 => Text::from(made.as_str()),
+            1 => both!("the first {made}", "第一次 {made} "),
+            time if time == all => both!("the last {made}", "最后一次 {made} "),
+            time => both!("{made} number {time}", "第 {time} 次 {made} "),
+        })
     }
 }
 

@@ -43,15 +43,17 @@ pub enum RoundState {
     /// Not begun, or not needed any more.
     Open,
     /// It held in so many orders, and took so many milliseconds.
-    Held(String, u64),
+    Held(Text, u64),
     Failed,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailureRow {
     pub says: Text,
-    /// The shortest order.
+    /// The shortest order that shows it; or one of those that all fail to show what is asked.
     pub order: Option<Text>,
+    /// Whether that order itself goes wrong.
+    pub goes_wrong: bool,
     pub why: Option<Text>,
 }
 

@@ -142,7 +142,7 @@ impl KataView<'_> {
                 let (mark, role, more) = match &round.state {
                     RoundState::Open => ("·", Role::Chrome, String::new()),
                     RoundState::Held(orders, wall) => {
-                        ("✓", Role::Good, words::KATA_HELD.with(lang, &[orders, &wall.to_string()]))
+                        ("✓", Role::Good, words::KATA_HELD.with(lang, &[orders.get(lang), &wall.to_string()]))
                     }
                     RoundState::Failed => ("✗", Role::Danger, String::new()),
                 };
@@ -158,7 +158,8 @@ impl KataView<'_> {
             lines.push(Line::default());
             lines.extend(prose(failure.says.get(lang), Role::Danger));
             if let Some(order) = &failure.order {
-                title(&mut lines, words::KATA_ORDER.get(lang), Role::Chrome);
+                let words = if failure.goes_wrong { words::KATA_ORDER } else { words::KATA_ANY_ORDER };
+                title(&mut lines, words.get(lang), Role::Chrome);
                 lines.extend(prose(order.get(lang), Role::Code));
             }
             lines.extend(failure.why.iter().flat_map(|why| prose(why.get(lang), Role::Text)));

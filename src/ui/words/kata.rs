@@ -10,8 +10,10 @@ pub const KATA_FILE: Words = Words::new("YOUR FILE: change it and save it", "你
 pub const KATA_ROUNDS: Words = Words::new("ROUNDS", "轮次");
 pub const KATA_JUDGING: Words = Words::new("judging …", "正在判定……");
 /// How many orders, how many milliseconds.
-pub const KATA_HELD: Words = Words::new("orders: {}, {} ms", "{} 种顺序，{} 毫秒");
+pub const KATA_HELD: Words = Words::new("all orders ({}), {} ms", "所有顺序（{} 种），{} 毫秒");
 pub const KATA_ORDER: Words = Words::new("AN ORDER THAT SHOWS IT", "一种出错的执行顺序");
+/// Where what one of them must show is in none.
+pub const KATA_ANY_ORDER: Words = Words::new("ONE OF THE ORDERS", "其中一种执行顺序");
 pub const KATA_HINT: Words = Words::new("HINT", "提示");
 pub const KATA_DONE: Words = Words::new("SOLVED", "已解决");
 pub const KATA_SOLUTION: Words = Words::new("A SOLUTION", "参考答案");

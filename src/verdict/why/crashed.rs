@@ -43,7 +43,7 @@ pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
 }
 
 /// The command that somebody would have sent next: its first word, or its script's name.
-fn next_command(case: &Case<'_>, actor: ActorId, at: usize) -> Option<String> {
+pub(crate) fn next_command(case: &Case<'_>, actor: ActorId, at: usize) -> Option<String> {
     let program = &case.scenario.actors.get(actor.0 as usize)?.program;
     let made = case.events[..at].iter().rev().find_map(|event| match &event.kind {
         EventKind::Sent { actor: known, label, .. } if *known == actor => Some(label),

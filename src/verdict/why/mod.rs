@@ -16,6 +16,7 @@ pub(crate) mod acts;
 pub(crate) mod case;
 pub(crate) mod crashed;
 pub(crate) mod holders;
+pub(crate) mod in_vain;
 pub(crate) mod words;
 
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,7 @@ use crate::{
     verdict::{self, Breach},
 };
 use case::Case;
+pub use in_vain::in_vain;
 
 /// What kind of thing came between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

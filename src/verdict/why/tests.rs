@@ -3,18 +3,23 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::{Kind, Why, explain};
+use super::{Kind, Why, explain, in_vain};
 use crate::{
     clock::LessonTime,
     lesson::{Scenario, kata::CAUSES, testing},
     log::{
-        Belief, EventKind, Fault, Observed, ServerState, Znode, ZnodeTree,
+        ActorId, Belief, EventKind, Fault, Observed, Reply, ServerState, Znode, ZnodeTree,
         testing::{LogBuilder, counted, holds, notified, waited},
     },
     verdict::breaches,
 };
 
-/// The lesson to start from with three clients, and the lock or this expression that must never be.
+/// Takes the lock and counts, or answers 0.
+const TAKE: &str =
+    "if redis.call('SET', KEYS[1], ARGV[1], 'NX') then return redis.call('INCR', KEYS[2]) end return 0";
+const GIVE: &str = "return redis.call('DEL', KEYS[1])";
+
+/// The lesson to start from with three clients and two scripts, and the lock or this expression that must never be.
 fn scenario(never: &str) -> Scenario {
     let text = "{ en: It is so., zh: 是。 }";
     let (begin, rest) = testing::NEW_LESSON.split_once("invariants:\n").expect("it has some");
@@ -23,7 +28,14 @@ fn scenario(never: &str) -> Scenario {
     let lesson = format!("{begin}invariants:\n{item}\nvariants:{rest}");
     let lesson =
         lesson.replacen("  B: { runs: worker }\n", "  B: { runs: worker }\n  C: { runs: worker }\n", 1);
-    let lesson = lesson.replacen("    - drops: lock\n", "    - drops: lock\n    - count: sold\n", 1);
+    let scripts = "    - take: { script: take, keys: [lock, fences], args: [x] }\n    - give: { script: give, keys: [lock] }\n";
+    let more = format!("    - drops: lock\n    - count: sold\n{scripts}");
+    let lesson = lesson.replacen("    - drops: lock\n", &more, 1);
+    let lesson = lesson.replacen(
+        "clients:\n",
+        &format!("scripts:\n  take: \"{TAKE}\"\n  give: \"{GIVE}\"\nclients:\n"),
+        1,
+    );
     testing::scenario(&lesson, "blind-del")
 }
 
@@ -229,6 +241,61 @@ fn the_holder_nearest_to_the_breach_is_told_of() {
     let deleted = run.moves(2, "DEL lock", 1);
     let second = run.takes(1, "SET lock B-2 NX PX 3000");
     assert_eq!(run.places(), Some((Kind::Deleted, first, deleted, second)));
+}
+
+#[test]
+fn a_script_that_was_refused_is_not_to_blame() {
+    let between = |answer: i64| {
+        let mut run = Run::new("sold > 0");
+        run.moves(0, "EVAL take 2 lock fences A-1", 9);
+        run.moves(1, "EVAL take 2 lock fences B-1", answer);
+        run.moves(0, "EVAL give 1 lock", 1);
+        run.log.add(counted(0));
+        run.places().map(|(kind, ..)| kind)
+    };
+    assert_eq!(between(0), None);
+    assert_eq!(between(10), Some(Kind::NotItsOwn));
+}
+
+#[test]
+fn what_was_set_over_anothers_key_is_told_so() {
+    let mut run = Run::new("sold > 0");
+    run.moves(0, "SET lock A XX", "OK");
+    run.moves(1, "SET lock B NX", "OK");
+    run.moves(0, "SET lock A XX", "OK");
+    run.log.add(counted(0));
+    let text = run.why().expect("explained").text;
+    assert_eq!(
+        text.en,
+        "B's SET lock came between A's SET lock and its next one: A has written over what B had set."
+    );
+}
+
+#[test]
+fn others_ask_in_vain_for_what_a_dead_or_stopped_client_had_set() {
+    let vain = |run: &Run| in_vain(&run.scenario, &run.log).map(|text| text.en);
+    let crash = || Fault::Crash { client: "A".to_owned() };
+    let mut run = Run::new(OVERLAP);
+    run.moves(0, "SETNX lock A", 1);
+    run.fault(crash());
+    run.moves(1, "SETNX lock B", 0);
+    assert!(vain(&run).is_some_and(|text| text.starts_with("A was killed")), "{:?}", vain(&run));
+    // What somebody else has given a new lease, or what ends by itself, is there for another reason.
+    run.moves(1, "PEXPIRE lock 3000", 1);
+    assert_eq!(vain(&run), None);
+    let mut run = Run::new(OVERLAP);
+    run.moves(0, "SET lock A PX 3000", "OK");
+    run.fault(crash());
+    assert_eq!(vain(&run), None);
+
+    let mut run = Run::new(OVERLAP);
+    let asked = run.log.sends(0, "o", "GET lock");
+    run.log.answers(asked, Reply::Lost("cut".to_owned()));
+    run.log.add(EventKind::GaveUp { actor: ActorId(0), why: "the reply to `o` was lost".to_owned() });
+    assert_eq!(
+        vain(&run).as_deref(),
+        Some("A stopped: the reply to `o` was lost, and `o` has no `allow: [Lost]`.")
+    );
 }
 
 #[test]

@@ -31,6 +31,10 @@ pub(crate) fn unknown_to(
             format!("the lease that {actor} set was {other}'s"),
             format!("{actor} 设的是 {other} 那把锁的租期"),
         ),
+        (Kind::Interleaved, Access::Set) if between.access == Access::Set => (
+            format!("{actor} has written over what {other} had set"),
+            format!("{actor} 覆盖了 {other} 写入的值"),
+        ),
         (_, Access::Set) if between.access == Access::Deleted => (
             format!("what {other} had deleted {actor} has made again"),
             format!("{other} 已经删掉的键，又被 {actor} 写了回来"),
@@ -113,6 +117,17 @@ pub(crate) fn crashed(case: &Case<'_>, first: usize, next: Option<&str>) -> Text
             format!("{holder} 在 {got} 之后被杀死：没有人来删这个键了。"),
         ),
     }
+}
+
+/// Somebody's program ended at the reply to this operation: because it was lost, or for another reason.
+pub(crate) fn stopped(who: &str, label: &str, lost: bool, why: &str) -> Text {
+    if lost {
+        return Text::new(
+            format!("{who} stopped: the reply to `{label}` was lost, and `{label}` has no `allow: [Lost]`."),
+            format!("{who} 停了：`{label}` 的回复丢失，而 `{label}` 没有写 `allow: [Lost]`。"),
+        );
+    }
+    Text::new(format!("{who} stopped: {why}."), format!("{who} 停了：{why}。"))
 }
 
 /// Two watched one path, and one deletion woke both.

@@ -13,6 +13,8 @@ pub(crate) enum Verb {
     Plain,
     /// As that of a script: it may have done part of what it can do.
     Script,
+    /// As that of a script that counts down: 0 may well be what is left.
+    Countdown,
     /// As that of a script that asks how long a key has left: that is what it answers to whom it refuses, and nil to whom it
     /// does not, as Redisson's locks do.
     Lock,
@@ -42,7 +44,7 @@ impl Act {
     /// Whether the reply says that it was done.
     ///
     /// Scripts answer what their authors like. The habit is 0, nil or a negative number for "nothing done", and
-    /// it is read so, except that 0 may well be what is left after a `DECR`.
+    /// it is read so, except where a script counts down: 0 may well be what is left after a `DECR`.
     pub(crate) fn done(&self, verb: Verb, reply: &Reply) -> bool {
         let Reply::Value(value) = reply else { return false };
         let number = value.as_i64();
@@ -52,11 +54,12 @@ impl Act {
             (_, Access::Deleted | Access::Expiry) => {
                 number.is_none_or(|number| number > 0) && !value.is_null()
             }
-            (Verb::Script, Access::Set) | (_, Access::Changed) => {
-                !value.is_null() && *value != false && number.is_none_or(|number| number >= 0)
+            (Verb::Script | Verb::Countdown, _) => {
+                let least = i64::from(verb == Verb::Script);
+                !value.is_null() && *value != false && number.is_none_or(|number| number >= least)
             }
             // `SET … NX` answers nil, `SETNX` answers 0.
-            (_, Access::Set) => !value.is_null() && number != Some(0),
+            (_, Access::Set | Access::Changed) => !value.is_null() && number != Some(0),
         }
     }
 }
@@ -77,8 +80,13 @@ pub(crate) fn parse(command: &Command, scripts: &BTreeMap<String, Vec<(String, u
         },
         Command::Script { name, keys, .. } => {
             let calls = scripts.get(name).map_or(&[][..], Vec::as_slice);
-            let asks = calls.iter().any(|(name, _)| name == "PTTL");
-            (if asks { Verb::Lock } else { Verb::Script }, script(calls, keys))
+            let any = |names: &[&str]| calls.iter().any(|(name, _)| names.contains(&name.as_str()));
+            let verb = match () {
+                () if any(&["PTTL"]) => Verb::Lock,
+                () if any(&["DECR", "DECRBY", "HINCRBY", "INCRBY"]) => Verb::Countdown,
+                () => Verb::Script,
+            };
+            (verb, script(calls, keys))
         }
         other => {
             let act = |(name, access, named_by_reply)| Act { named_by_reply, ..Act::new(name, access) };

@@ -99,6 +99,20 @@ fn a_script_does_what_its_calls_do() {
 }
 
 #[test]
+fn nothing_is_done_by_a_script_that_answers_0_unless_it_counts_down() {
+    let done = |source: &str| {
+        let scripts = BTreeMap::from([("it".to_owned(), script_calls(source))]);
+        let it = Command::Script { name: "it".to_owned(), keys: vec!["lock".to_owned()], args: Vec::new() };
+        let (verb, acts) = parse(&it, &scripts);
+        acts.iter().any(|act| act.done(verb, &answered(json!(0))))
+    };
+    assert!(!done(
+        "if redis.call('SET', KEYS[1], ARGV[1], 'NX') then return redis.call('INCR', KEYS[1]) end return 0"
+    ));
+    assert!(done("return redis.call('DECR', KEYS[1])"));
+}
+
+#[test]
 fn a_transaction_is_done_when_it_is_carried_out() {
     let queued = || answered(json!("QUEUED"));
     let begun =
