@@ -127,7 +127,7 @@ pub const KATA_JUDGED: Words = Words::new(
 pub const KATA_HELD: Words =
     Words::new("holds in all orders ({}), {} ms", "所有顺序都成立（{} 种），{} 毫秒");
 /// Where an order is not the shortest that goes wrong: one that does, or one of those that do not show what is asked.
-pub const KATA_FIRST_ORDER: Words = Words::new("one of them: {}", "其中一种：{}");
+pub const KATA_FIRST_ORDER: Words = Words::new("an order that shows it: {}", "一种出错的顺序：{}");
 pub const KATA_ANY_ORDER: Words = Words::new("one of the orders: {}", "其中一种顺序：{}");
 pub const KATA_SOLVED: Words = Words::new("Solved: {}", "已解决：{}");
 pub const KATA_RIGHT: Words = Words::new("✓ holds in every round", "✓ 每一轮都成立");

@@ -214,8 +214,9 @@ async fn failure(
             return Ok(Some(Failure::new(FailureKind::OneOrder, says, None)));
         }
         let order = carry_out(scenario, &controlled, seen.first.clone()).await?;
-        let says = unfinished(scenario, &order.log);
-        return Ok(Some(Failure::new(FailureKind::Stuck, says, Some(order))));
+        let why = why::in_vain(scenario, &order.log);
+        let says = unfinished(scenario, &order.log, why.is_none());
+        return Ok(Some(Failure { why, ..Failure::new(FailureKind::Stuck, says, Some(order)) }));
     }
     if expected.expect == ExploreExpect::Violated && found.violations == 0 {
         let order = match found.outcomes.first() {
@@ -249,8 +250,8 @@ async fn failure(
     Ok(None)
 }
 
-/// Who is left at the end of an order, and why, where a program has said it.
-fn unfinished(scenario: &Scenario, log: &Log) -> Text {
+/// Who is left at the end of an order, and why, where a program has said it and that is asked for.
+fn unfinished(scenario: &Scenario, log: &Log, with_reason: bool) -> Text {
     let events = || log.events().iter().map(|event| &event.kind);
     let over = |n: usize| {
         events().any(|kind| matches!(kind, EventKind::Finished { actor } if actor.0 as usize == n))
@@ -264,7 +265,7 @@ fn unfinished(scenario: &Scenario, log: &Log) -> Text {
     let left = actors.filter(|(n, _)| !over(*n) && !crashed(*n)).map(|(_, plan)| plan.actor.name.as_str());
     let names = left.collect::<Vec<_>>().join(", ");
     let says = both!("{names} did not come to the end.", "{names} 没有走到结尾。");
-    let why = events().find_map(|kind| match kind {
+    let why = events().filter(|_| with_reason).find_map(|kind| match kind {
         EventKind::GaveUp { why, .. } => Some(Text::from(why.lines().next().unwrap_or_default())),
         _ => None,
     });

@@ -170,6 +170,10 @@ fn each(
                 *filled_in = filled(text, &path.key(key), roster)?;
             }
         }
+        if matches!(plan.never, NeverPlan::That(_)) && invariant.says.is_some() && invariant.goal.is_none() {
+            // What it means in words says more to a learner than the expression.
+            plan.goal = plan.says.clone();
+        }
         Ok(plan)
     };
     invariants.iter().enumerate().map(plan_one).collect()

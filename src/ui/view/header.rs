@@ -1,7 +1,8 @@
 //! The header: what, where, how fast, on which clock.
 
 use super::{
-    lesson::{LessonView, stop},
+    SingleRun,
+    lesson::{LessonView, choices, stop},
     prelude::*,
 };
 use crate::{
@@ -136,5 +137,8 @@ fn doing(view: &LessonView<'_>) -> (String, Role) {
 /// The number of the story's step that the playhead stands behind, from 1 on.
 fn step(view: &LessonView<'_>) -> Option<usize> {
     let events = view.scene.log.events().get(..view.scene.world.position)?;
+    if let Some(SingleRun::Answer(_) | SingleRun::Order(_)) = view.single {
+        return Some(choices(events)).filter(|made| *made > 0);
+    }
     events.iter().rev().find_map(stop)
 }

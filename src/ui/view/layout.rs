@@ -109,7 +109,9 @@ impl LessonView<'_> {
         let usual = if body.height < 34 { 5 } else { 6 };
         if self.free.is_some() || self.predictions.shown(&self.scene).is_some() || self.focus == Pane::Story {
             // Choices are to be seen all at once, and so is the text that somebody reads.
-            self.story_height(body).clamp(usual, (body.height * 3 / 5).max(usual))
+            // What is said of one order of many is known already: those who make it are to be seen, and the rest can be scrolled.
+            let most = if self.single.is_some() { body.height * 2 / 5 } else { body.height * 3 / 5 };
+            self.story_height(body).clamp(usual, most.max(usual))
         } else {
             usual
         }

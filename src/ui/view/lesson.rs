@@ -11,6 +11,7 @@ use super::{
 use crate::{
     clock::ClockKind,
     lesson::plan::listing::Listing,
+    log::{Event, Stop},
     ui::{
         keys::{KeyScope, Pane},
         state::{
@@ -91,8 +92,7 @@ impl<'a> LessonView<'a> {
     pub(crate) fn step_count(&self) -> usize {
         let planned = || Some(self.entry.variants.get(self.variant)?.steps);
         let raced = self.single.map(|single| match single {
-            // Behind its last choice it is only looked at what the servers hold.
-            SingleRun::Answer(_) => self.scene.log.events().iter().filter_map(stop).max().unwrap_or(0),
+            SingleRun::Answer(_) | SingleRun::Order(_) => choices(self.scene.log.events()),
             _ => self.scene.chart.story_marks.last().map_or(0, |mark| mark.item + 1),
         });
         raced.or_else(planned).unwrap_or(0)
@@ -412,8 +412,15 @@ impl<'a> LessonView<'a> {
 }
 
 /// The number of the step that an event ends, from 1 on.
-pub(crate) fn stop(event: &crate::log::Event) -> Option<usize> {
+pub(crate) fn stop(event: &Event) -> Option<usize> {
     if let EventKind::Stop { item, .. } = event.kind { Some(item + 1) } else { None }
+}
+
+/// How many choices were made: each is a step of its own, whichever item of the story stood next. Behind the last it is only
+/// looked at what the servers hold.
+pub(crate) fn choices(events: &[Event]) -> usize {
+    let made = events.iter();
+    made.filter(|event| matches!(event.kind, EventKind::Stop { stop, .. } if stop != Stop::End)).count()
 }
 
 pub(crate) fn inside(area: Rect) -> Rect {
