@@ -598,7 +598,7 @@ fn the_verdict_says_what_was_expected_and_observed_and_not_shown_is_loud() {
     stand.key(KeyCode::Enter);
     for words in [
         "FAILED AS PREDICTED  2/2",
-        "A and ■ B held lock at the same time",
+        "A and ■ B thought at the same time that they held lock",
         "overlap: lock",
         "expected two holders at once",
         "observed 1",

@@ -17,13 +17,19 @@ pub(super) struct RowLock {
     place: (String, String),
 }
 
+/// What is so now. The sections before it tell of the latest deadlock, with locks that nobody has any more.
+fn now(status: &str) -> &str {
+    let from = status.split_once("\nTRANSACTIONS\n").map_or(status, |(_, rest)| rest);
+    from.split_once("\nFILE I/O\n").map_or(from, |(transactions, _)| transactions)
+}
+
 /// Reads all locks on rows, each once.
 pub(super) fn read(status: &str) -> Vec<RowLock> {
     let mut locks: Vec<RowLock> = Vec::new();
     let mut session = 0;
     // What the locks that follow have in common, and whether they are on rows of a primary key.
     let mut common: Option<(RowLock, bool)> = None;
-    for line in status.lines() {
+    for line in now(status).lines() {
         if let Some(id) = self::session(line) {
             session = id;
         } else if line.starts_with("RECORD LOCKS ") {
@@ -62,7 +68,7 @@ const SUPREMUM: &str = "1";
 
 /// The transactions under way, by their connections.
 pub(super) fn transactions(status: &str, locks: &[RowLock]) -> Vec<Transaction> {
-    let active = status.split("---TRANSACTION ").skip(1).filter_map(|transaction| {
+    let active = now(status).split("---TRANSACTION ").skip(1).filter_map(|transaction| {
         let (state, lines) = transaction.split_once('\n')?;
         let session = lines.lines().find_map(session).filter(|_| state.contains(", ACTIVE "))?;
         let mine = locks.iter().filter(|lock| lock.session == session && lock.waits);
@@ -83,7 +89,7 @@ pub(super) fn transactions(status: &str, locks: &[RowLock]) -> Vec<Transaction> 
 
 /// The connections that wait for a lock on a row, or between rows.
 pub(super) fn waiting(status: &str) -> impl Iterator<Item = i64> {
-    status.split("---TRANSACTION ").skip(1).filter_map(|transaction| {
+    now(status).split("---TRANSACTION ").skip(1).filter_map(|transaction| {
         let mut lines = transaction.lines();
         lines.find(|line| line.starts_with("LOCK WAIT "))?;
         lines.find_map(session)
@@ -180,6 +186,31 @@ Record lock, heap no 2 PHYSICAL RECORD: n_fields 5; compact format; info bits 0
         let transaction = |session, waits_for| Transaction { session, waits_for };
         assert_eq!(transactions(STATUS, &locks), [transaction(4, vec![]), transaction(5, vec![4])]);
         assert_eq!(waiting(STATUS).collect::<Vec<_>>(), [5]);
+    }
+
+    #[test]
+    fn the_latest_deadlock_is_not_what_is_so_now() {
+        let deadlock = "\
+------------------------
+LATEST DETECTED DEADLOCK
+------------------------
+2026-11-24 17:00:00 0x7f28d4fff6c0
+*** (1) TRANSACTION:
+TRANSACTION 23, ACTIVE 0 sec starting index read
+LOCK WAIT 3 lock struct(s), heap size 1128, 2 row lock(s)
+MariaDB thread id 7, OS thread handle 139815363114688, query id 13 localhost root Statistics
+SELECT * FROM good WHERE id = 2 FOR UPDATE
+*** WAITING FOR THIS LOCK TO BE GRANTED:
+RECORD LOCKS space id 1 page no 3 n bits 320 index PRIMARY of table `lesson`.`good` trx id 23 lock_mode X locks rec but not gap waiting
+Record lock, heap no 3 PHYSICAL RECORD: n_fields 5; compact format; info bits 0
+ 0: len 4; hex 80000002; asc     ;;
+";
+        let (header, end) = ("------------\nTRANSACTIONS\n------------\n", "--------\nFILE I/O\n--------\n");
+        let after = format!("{deadlock}{header}Trx id counter 25\n{end}");
+        assert_eq!((read(&after), waiting(&after).count()), (vec![], 0));
+        let later = format!("{deadlock}{header}{STATUS}{end}");
+        assert_eq!(read(&later), read(STATUS));
+        assert_eq!(transactions(&later, &read(&later)), transactions(STATUS, &read(STATUS)));
     }
 
     #[test]

@@ -315,8 +315,8 @@ fn stat_json(stat: Option<Stat>) -> serde_json::Value {
 /// reply.
 fn failed(error: &Error) -> Reply {
     match error {
-        Error::ConnectionLoss
-        | Error::SessionExpired
+        Error::ConnectionLoss => Reply::Lost("the connection to the server was lost".to_owned()),
+        Error::SessionExpired
         | Error::Timeout
         | Error::Custom(_)
         | Error::ClientClosed => Reply::Lost(error.to_string()),

@@ -229,7 +229,10 @@ pub fn sentence(scene: &Scene<'_>) -> Option<String> {
         return is_news(event).then(|| says.get(scene.lang).to_owned());
     }
     let overlap = scene.world.holding.overlaps().last().filter(|overlap| is_news(overlap.event))?;
-    let (newest, others) = overlap.holders.split_last()?;
+    // The evidence is in the order in which they came, the newest last; the holders are in that of the lanes.
+    let came = overlap.evidence.iter().filter_map(|event| scene.log.events().get(*event)?.kind.actor());
+    let came: Vec<ActorId> = came.collect();
+    let (newest, others) = came.split_last()?;
     let lock = scene.log.lock_title(&overlap.lock, scene.lang);
     let values = [&*names(scene, &[*newest]), lock, &*names(scene, others)];
     Some(words::TAKEN_TOO.with(scene.lang, &values))

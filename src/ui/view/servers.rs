@@ -162,8 +162,10 @@ impl<'a> ServerPane<'_, 'a> {
         }
         let Some(Observed::Zookeeper(tree)) = &self.server.observed else { return Vec::new() };
         let Some(member) = &tree.member else { return Vec::new() };
-        let zxid = format!(" · zxid {:#x}", member.zxid);
-        let mut spans = vec![Span::styled(zxid, self.scene.style(Role::Chrome))];
+        // A server without a majority serves nobody, and tells nobody its last transaction either.
+        let zxid = Some(member.zxid).filter(|zxid| *zxid != 0).map(|zxid| format!(" · zxid {zxid:#x}"));
+        let zxid = zxid.map(|zxid| Span::styled(zxid, self.scene.style(Role::Chrome)));
+        let mut spans: Vec<Span<'a>> = zxid.into_iter().collect();
         let known =
             member.sessions.iter().filter(|session| self.scene.world.session_owner(**session).is_some());
         for session in known.take(MEMBER_SESSIONS) {

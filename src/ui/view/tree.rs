@@ -10,8 +10,9 @@ const ENDS: (usize, usize) = (5, 2);
 const NAMED_WATCHERS: usize = 4;
 /// So many that one event changed are shown wherever they are.
 const CHANGES: usize = 3;
-/// The columns of a node's data.
+/// The columns of a node's data, and the fewest to which they are cut for those who watch it.
 const ROOM: usize = 16;
+const LEAST_DATA: usize = 6;
 
 impl<'a> ServerPane<'_, 'a> {
     /// A line per node, siblings folded where they are many.
@@ -38,7 +39,8 @@ impl<'a> ServerPane<'_, 'a> {
                 Span::styled(format!("  {path} "), scene.style(Role::Chrome)),
                 Span::styled(words::ABSENT.get(scene.lang), scene.style(Role::Chrome)),
             ];
-            spans.extend(watching(scene, watchers, words::WATCHING));
+            let taken = spans.iter().map(Span::width).sum::<usize>();
+            spans.extend(watching(scene, watchers, words::WATCHING, self.width.saturating_sub(taken)));
             lines.push(Line::from(spans));
         }
         lines.extend(self.removed(self.width / 2).take(ENDS.0));
@@ -68,7 +70,10 @@ impl<'a> ServerPane<'_, 'a> {
             // A row says more than a lock's node does.
             let room = if matches!(node, Entry::Row(_)) { self.width / 2 } else { ROOM };
             let taken: usize = spans.iter().map(Span::width).sum();
-            let whole = text::width(&text::clean(&node.text())) + 3 + taken <= self.width;
+            // Whoever watches or waits is to be named behind it.
+            let rest = self.width.saturating_sub(taken + 3 + least_watching(scene, node.watchers()));
+            let room = if rest < LEAST_DATA { room } else { room.min(rest) };
+            let whole = text::width(&text::clean(&node.text())) <= rest;
             if fresh && !whole {
                 let rows = text::wrap(&node.text(), self.width.saturating_sub(indent + 2));
                 let row =
@@ -85,7 +90,9 @@ impl<'a> ServerPane<'_, 'a> {
             spans.push(Span::styled(format!(" {revision}"), scene.style(Role::Chrome)));
         }
         let waiting = matches!(node, Entry::Row(_) | Entry::File(_));
-        spans.extend(watching(scene, node.watchers(), if waiting { words::QUEUED } else { words::WATCHING }));
+        let taken = spans.iter().map(Span::width).sum::<usize>();
+        let words = if waiting { words::QUEUED } else { words::WATCHING };
+        spans.extend(watching(scene, node.watchers(), words, self.width.saturating_sub(taken)));
         std::iter::once(Line::from(spans)).chain(below).collect()
     }
 }
@@ -113,22 +120,40 @@ fn depth(path: &str) -> usize {
     path.matches('/').count().saturating_sub(1)
 }
 
-/// Who watches or waits: all of them where they are few, else how many and the first.
-fn watching<'a>(scene: &Scene<'a>, watchers: &[i64], words: words::Words) -> Vec<Span<'a>> {
+/// Who watches or waits, in so many columns: all of them where they are few, else how many and the first. Where there is
+/// less room the sign and the names say it, and as many of these as are whole.
+fn watching<'a>(scene: &Scene<'a>, watchers: &[i64], words: words::Words, room: usize) -> Vec<Span<'a>> {
     if watchers.is_empty() {
         return Vec::new();
     }
     let many = watchers.len() > NAMED_WATCHERS;
-    let count = words.with(scene.lang, &[&watchers.len().to_string()]);
+    let count = watchers.len().to_string();
     let role = if many { Role::Danger } else { Role::Warning };
-    let mut spans = vec![Span::styled(format!("  ◉ {count}:"), scene.style(role))];
-    for session in watchers.iter().take(NAMED_WATCHERS) {
-        spans.extend([Span::raw(" "), scene.session(*session)]);
+    let names: Vec<Span<'a>> =
+        watchers.iter().take(NAMED_WATCHERS).map(|session| scene.session(*session)).collect();
+    let named = names.iter().map(|name| name.width() + 1).sum::<usize>() + if many { 2 } else { 0 };
+    let says = [format!("  ◉ {}:", words.with(scene.lang, &[&count])), format!("  ◉ {count}:"), " ◉".to_owned()];
+    let fits = |says: &&String| text::width(says) + named <= room;
+    let sign = says.iter().find(fits).unwrap_or(&says[2]).clone();
+    let mut taken = text::width(&sign);
+    let mut spans = vec![Span::styled(sign, scene.style(role))];
+    for name in names {
+        taken += name.width() + 1;
+        if taken > room {
+            break;
+        }
+        spans.extend([Span::raw(" "), name]);
     }
-    if many {
+    if many && taken + 2 <= room {
         spans.push(Span::styled(" …", scene.style(Role::Chrome)));
     }
     spans
+}
+
+/// The columns that [`watching`] needs at least.
+fn least_watching(scene: &Scene<'_>, watchers: &[i64]) -> usize {
+    let names = watchers.iter().take(NAMED_WATCHERS).map(|session| scene.session(*session).width() + 1);
+    if watchers.is_empty() { 0 } else { 2 + names.sum::<usize>() }
 }
 
 fn more<'a>(scene: &Scene<'a>, hidden: &[(&str, Entry<'_>)], depth: usize) -> Line<'a> {
