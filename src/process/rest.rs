@@ -44,7 +44,13 @@ impl Threads {
         let Some(before) = self.asleep() else { return Rest::No };
         // Whoever was waiting between two naps has told what for: its thread sleeps.
         let Ok(waits) = self.status.read() else { return Rest::No };
-        if !quiet() || self.finds_others() || self.asleep().as_ref() != Some(&before) {
+        if !quiet() {
+            return Rest::No;
+        }
+        if self.finds_others() || self.asleep().as_ref() != Some(&before) {
+            // Whoever ran meanwhile may have been making another process, which had its number already and was not to be
+            // seen yet.
+            self.newest = None;
             return Rest::No;
         }
         let own = waits.into_iter().filter(|(thread, _)| before.contains_key(thread));
