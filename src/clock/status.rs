@@ -2,7 +2,7 @@
 //! preloaded library.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
@@ -27,8 +27,13 @@ pub(crate) enum Wait {
 }
 
 impl StatusFile {
-    /// Makes the file. It has its full size before anybody maps it.
+    /// Makes the file, in place of one that a program before had. It has its full size before anybody maps it.
     pub(crate) fn create(path: PathBuf) -> io::Result<Self> {
+        if let Err(error) = fs::remove_file(&path)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(error);
+        }
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
         file.write_all_at(&[0; STATUS_BYTES], 0)?;
         Ok(Self { file, path })

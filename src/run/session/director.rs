@@ -6,7 +6,7 @@ use tokio::sync::{mpsc::UnboundedSender, watch};
 
 use super::{
     RunError, Update,
-    harness::{Arrived, Harness, LESSONS_REST_WITHIN},
+    harness::{Arrived, Harness, LESSONS_REST_WITHIN, Sessions},
     recorder::Recorder,
     supervision::{ANSWERS_WITHIN, supervised},
     throttle::Throttle,
@@ -103,7 +103,7 @@ impl Director {
         director.harness.explained(opened).await.map(|()| director)
     }
 
-    async fn open(&mut self, sessions: super::harness::Sessions) -> Result<(), RunError> {
+    async fn open(&mut self, sessions: Sessions) -> Result<(), RunError> {
         self.clock.begin();
         let lab = &self.harness.lab;
         self.recorder.record(EventKind::LabReady {
@@ -114,11 +114,7 @@ impl Director {
             actors: self.scenario.actors.iter().map(|plan| plan.actor.clone()).collect(),
             locks: self.scenario.locks.clone(),
         });
-        for (actor, server, session) in sessions {
-            self.sessions.insert((actor, server.clone()), session);
-            self.note_connection(actor, &server);
-            self.recorder.record(EventKind::Session { actor, server, session });
-        }
+        self.note_sessions(sessions);
         super::setup::carry_out(&self.scenario, &self.harness.lab, &self.harness.server).await?;
         self.start_actors(&Path::root().key("programs"))?;
         self.clock.set_rate(Rate::PAUSED)?;
@@ -127,6 +123,29 @@ impl Director {
         }
         self.observe().await?;
         self.recorder.publish();
+        Ok(())
+    }
+
+    /// Notes the sessions that clients have opened.
+    fn note_sessions(&mut self, sessions: Sessions) {
+        for (actor, server, session) in sessions {
+            self.sessions.insert((actor, server.clone()), session);
+            self.note_connection(actor, &server);
+            self.recorder.record(EventKind::Session { actor, server, session });
+        }
+    }
+
+    /// Ends the clients, which are to be [started anew](Self::start_clients).
+    pub(crate) fn end_clients(&mut self) {
+        self.harness.end_clients();
+        self.sessions.clear();
+        self.connected.clear();
+    }
+
+    /// Starts the clients anew, each in a fresh process.
+    pub(crate) async fn start_clients(&mut self) -> Result<(), RunError> {
+        let sessions = self.harness.start_clients(&self.scenario).await?;
+        self.note_sessions(sessions);
         Ok(())
     }
 
@@ -360,11 +379,16 @@ impl Director {
             }
             self.settle_waits(path).await?;
             // A reply that somebody's move brought about brings a program from outside on.
-            let at_work = |actor| self.actors[actor].is_at_work() && self.harness.runs(actor);
-            if !self.actors.ids().any(at_work) {
+            if !self.somebody_is_at_work() {
                 return Ok(());
             }
         }
+    }
+
+    /// Whether a program from outside may still do something by itself.
+    pub(crate) fn somebody_is_at_work(&self) -> bool {
+        let at_work = |actor| self.actors[actor].is_at_work() && self.harness.runs(actor);
+        self.actors.ids().any(at_work)
     }
 
     /// Ends what the clients' connections were told to listen to.

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
+    path::PathBuf,
     time::Duration,
 };
 
@@ -86,6 +87,8 @@ pub(crate) struct Harness {
     pub(crate) homes: Vec<usize>,
     /// The server that operations without `on` go to.
     pub(crate) server: String,
+    /// The directory of the files that clients lock.
+    files: Option<PathBuf>,
     sentinels: &'static [&'static str],
     /// What clients send by themselves: requests that were redirected.
     pub(crate) outbox: VecDeque<(ActorId, Request)>,
@@ -112,14 +115,57 @@ impl Harness {
 
     /// Starts the clients in a lab.
     async fn enter(scenario: &Scenario, mut lab: Lab) -> Result<(Self, Sessions), RunError> {
-        let servers: Vec<ServerInfo> = lab.servers();
         let files = scenario.locks_files().then(|| lab.make_files()).transpose()?;
-        let server = servers.first().map(|info| info.name.clone()).unwrap_or_default();
+        let server = lab.servers().first().map(|info| info.name.clone()).unwrap_or_default();
+        let mut harness = Self {
+            lab,
+            clients: Vec::new(),
+            // The clients that are started have another one.
+            arrivals: mpsc::unbounded_channel().1,
+            early: VecDeque::new(),
+            homes: Vec::new(),
+            server,
+            files,
+            sentinels: scenario.lab().sentinels(),
+            outbox: VecDeque::new(),
+            frozen: HashSet::new(),
+            skews: HashMap::new(),
+        };
+        let sessions = harness.start_clients(scenario).await?;
+        Ok((harness, sessions))
+    }
+
+    /// Ends all clients: their processes are gone when it returns, and nothing that they reported is left.
+    pub(crate) fn end_clients(&mut self) {
+        self.clients.clear();
+        self.early.clear();
+        self.outbox.clear();
+        self.arrivals = mpsc::unbounded_channel().1;
+    }
+
+    /// Starts the clients, where none run, and waits until every actor is connected.
+    pub(crate) async fn start_clients(&mut self, scenario: &Scenario) -> Result<Sessions, RunError> {
         let (sender, arrivals) = mpsc::unbounded_channel();
+        self.arrivals = arrivals;
+        self.clients = self.spawn_clients(scenario, sender).await?;
+        let joined = self.joined().await;
+        let sessions = self.explained(joined).await?;
+        let locking = sessions.iter().filter(|(_, server, _)| server == FILES);
+        self.lab.know_clients(locking.map(|(.., process)| *process).collect());
+        Ok(sessions)
+    }
+
+    async fn spawn_clients(
+        &mut self,
+        scenario: &Scenario,
+        sender: mpsc::UnboundedSender<Arrived>,
+    ) -> Result<Vec<Client>, RunError> {
+        let Self { lab, server, files, homes, .. } = self;
+        let servers: Vec<ServerInfo> = lab.servers();
         let settings = scenario.settings();
         let session_timeout = settings.session_timeout.map_or(SESSION_TIMEOUT_MS, |Millis(millis)| millis);
         let mut clients = Vec::new();
-        let mut homes = vec![0; scenario.actors.len()];
+        *homes = vec![0; scenario.actors.len()];
         let somebody = scenario.clients.iter().filter(|plan| !plan.actors.is_empty());
         for (n, plan) in somebody.enumerate() {
             homes[plan.actors.clone()].fill(n);
@@ -146,11 +192,11 @@ impl Harness {
                 });
             }
             if let Some(exec) = &plan.exec {
-                let link = lab.link(&plan.name, &server).await?;
+                let link = lab.link(&plan.name, server).await?;
                 let actor = actor_id(plan.actors.start);
-                let product = scenario.lab().part_of(&server).product();
-                let program = Attached { n, actor, server: &server, product, link };
-                clients.push(program.enter(&mut lab, &plan.name, exec, sender.clone()).await?);
+                let product = scenario.lab().part_of(server).product();
+                let program = Attached { n, actor, server, product, link };
+                clients.push(program.enter(lab, &plan.name, exec, sender.clone()).await?);
                 continue;
             }
             for sentinel in scenario.lab().sentinels() {
@@ -178,23 +224,7 @@ impl Harness {
                 .await?;
             clients.push(client);
         }
-        let mut harness = Self {
-            lab,
-            clients,
-            arrivals,
-            early: VecDeque::new(),
-            homes,
-            server,
-            sentinels: scenario.lab().sentinels(),
-            outbox: VecDeque::new(),
-            frozen: HashSet::new(),
-            skews: HashMap::new(),
-        };
-        let joined = harness.joined().await;
-        let sessions = harness.explained(joined).await?;
-        let locking = sessions.iter().filter(|(_, server, _)| server == FILES);
-        harness.lab.know_clients(locking.map(|(.., process)| *process).collect());
-        Ok((harness, sessions))
+        Ok(clients)
     }
 
     async fn joined(&mut self) -> Result<Sessions, RunError> {
