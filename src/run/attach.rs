@@ -5,9 +5,10 @@ use std::{ops::Range, sync::Arc};
 
 use super::{
     LessonChoice, Runs,
-    batch::{Batch, Control},
+    batch::{self, Batch, Control},
     explore::Bounds,
-    session::{self, NOT_REPEATED, Session},
+    open::NOT_EXPLORED_HERE,
+    session::{self, Session},
 };
 use crate::{
     lab::LabOptions,
@@ -106,11 +107,14 @@ impl Runs for Attached {
     }
 
     fn race(&self, _: &LessonChoice, races: u64) -> Batch {
-        Batch::failed(NOT_REPEATED.text(&[]), Control { races, stopped: false })
+        batch::races(self.scenario.clone(), self.options.clone(), self.seed, races)
     }
 
-    fn explore(&self, _: &LessonChoice, _: &Bounds) -> Batch {
-        Batch::failed(NOT_REPEATED.text(&[]), Control::default())
+    fn explore(&self, _: &LessonChoice, bounds: &Bounds) -> Batch {
+        if self.options.wall_clock {
+            return Batch::failed(NOT_EXPLORED_HERE.text(&[]), Control::default());
+        }
+        batch::search(self.scenario.clone(), self.options.clone(), bounds.clone())
     }
 
     fn why(&self, _: &LessonChoice, log: &Log) -> Option<Text> {

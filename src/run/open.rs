@@ -29,7 +29,7 @@ const RECORDED_NOT_RACED: Words = Words::new(
     "并发竞争需要真实的服务器，而 `--recorded` 表示只用录像；请去掉它重新启动",
 );
 /// A search is asked for where only recordings are wanted, or where the clock cannot be stopped.
-const NOT_EXPLORED_HERE: Words = Words::new(
+pub(super) const NOT_EXPLORED_HERE: Words = Words::new(
     "exploring needs real servers whose clock stands still; start Lockstep without `--recorded` and `--wall-clock`",
     "穷举需要真实的服务器和可以停住的时钟；请去掉 `--recorded` 和 `--wall-clock` 重新启动",
 );

@@ -3,6 +3,7 @@
 
 pub(crate) mod outcome;
 pub(crate) mod pace;
+pub(crate) mod printed;
 pub(crate) mod race_outcomes;
 pub mod racer;
 

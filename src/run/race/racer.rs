@@ -8,7 +8,9 @@ use std::{
 
 use tokio::sync::watch;
 
+use super::printed;
 use crate::{
+    client::protocol::Response,
     clock::{ClockKind, Rate},
     lab::LabOptions,
     lesson::{Path, Scenario},
@@ -17,7 +19,7 @@ use crate::{
     run::session::{
         RunError,
         director::Director,
-        harness::Harness,
+        harness::{Arrived, Harness},
         recorder::Recorder,
         redirects::Redirects,
         setup::{self, Connections},
@@ -55,9 +57,6 @@ pub struct Racer {
 impl Racer {
     /// Starts the lab and the clients.
     pub async fn set_up(scenario: &Scenario, options: &LabOptions) -> Result<Self, RunError> {
-        if scenario.is_attached() {
-            return Err(RunError::NotRepeated);
-        }
         let (tempo, watched) = watch::channel(Tempo::Jump);
         let director = Director::set_up(scenario.clone(), options, 0, watched, None).await?;
         Ok(Self {
@@ -112,6 +111,8 @@ impl Racer {
         let mut start = StartOrder::draw(director.actors.len(), seed);
         let began = director.clock.now();
         let (mut replies, mut moves, mut silent) = (0, 0, Instant::now());
+        // How many clients are still to say that they rest.
+        let mut asked = 0;
         loop {
             // Timers that have run out while others moved.
             director.catch_up(&path)?;
@@ -120,13 +121,19 @@ impl Racer {
             if !over && send_all(director, &start, replies, &mut moves, &path).await? {
                 continue;
             }
-            if director.pending.by_op.keys().any(|op| !director.pending.is_left_waiting(*op)) {
+            let awaited = director.pending.by_op.keys().any(|op| !director.pending.is_left_waiting(*op));
+            let at_work = !over && director.somebody_is_at_work();
+            if awaited || at_work || asked > 0 {
                 match tokio::time::timeout(SILENCE, director.harness.next()).await {
                     Ok(arrived) => {
+                        let arrived = arrived?;
                         silent = Instant::now();
-                        replies += director.take_arrived(arrived?, &path)?;
+                        asked -= usize::from(matches!(arrived, Arrived::Response(_, Response::Settled)));
+                        replies += director.take_arrived(arrived, &path)?;
                     }
-                    Err(_) if director.all_wait().await? => {}
+                    // A program that rests as it did before says so only when it is asked.
+                    Err(_) if at_work && asked == 0 => asked = director.harness.ask_to_settle().await?,
+                    Err(_) if !awaited || director.all_wait().await? => {}
                     Err(_) if silent.elapsed() < PATIENCE => {}
                     Err(_) => {
                         let why = format!("no reply came for {} s of real time", PATIENCE.as_secs());
@@ -163,7 +170,8 @@ impl Racer {
         for state in director.harness.observe().await? {
             director.recorder.record(EventKind::State(state));
         }
-        Ok(stops::put_in(&self.take_log()))
+        let log = printed::with_releases(&self.take_log(), &self.scenario);
+        Ok(stops::put_in(&log))
     }
 
     /// The log so far; a new one begins.
@@ -178,6 +186,13 @@ impl Racer {
         self.director.actors = Actors::new(&self.scenario, seed);
         self.director.pending.clear();
         self.director.redirects = Redirects::default();
+        let is_attached = self.scenario.is_attached();
+        if is_attached {
+            // A program from outside has one beginning: it is started anew.
+            self.director.end_clients();
+            // One that ends with an error ends for itself, and not the run.
+            self.director.left_story = true;
+        }
         self.director.unsubscribe(path).await?;
         self.reset_servers(path).await?;
         let Harness { lab, server, .. } = &self.director.harness;
@@ -196,8 +211,17 @@ impl Racer {
         for event in &self.opening {
             director.recorder.record(event.clone());
         }
-        director.clock.set_rate(rate)?;
-        director.start_actors(path)
+        if !is_attached {
+            director.clock.set_rate(rate)?;
+            return director.start_actors(path);
+        }
+        // How long programs take to start is chance, so time stands still meanwhile. Servers whose clock cannot jump cannot
+        // bear that while somebody connects to them.
+        director.clock.set_rate(if director.limits.jump { Rate::PAUSED } else { Rate::NORMAL })?;
+        director.start_clients().await?;
+        director.start_actors(path)?;
+        director.settle(path).await?;
+        director.clock.set_rate(rate).map(drop).map_err(RunError::from)
     }
 
     /// Empties the servers, which are this lab's own.
@@ -247,7 +271,11 @@ fn waits_for_notice(director: &Director) -> bool {
 
 /// Who takes part and which sessions were opened, as the lab's first log begins.
 fn opening(director: &Director) -> Vec<EventKind> {
-    let kept = |kind: &EventKind| matches!(kind, EventKind::LabReady { .. } | EventKind::Session { .. });
+    // Programs from outside are started anew for each race, and have other sessions then.
+    let sessions = !director.scenario.is_attached();
+    let kept = |kind: &EventKind| {
+        matches!(kind, EventKind::LabReady { .. }) || sessions && matches!(kind, EventKind::Session { .. })
+    };
     let kinds = director.log().events().iter().map(|event| event.kind.clone());
     kinds.filter(kept).collect()
 }

@@ -13,6 +13,7 @@ pub(crate) fn put_in(log: &Log) -> Log {
             // What a client does at once after a reply belongs to its step.
             EventKind::Believes { .. }
             | EventKind::Counted { .. }
+            | EventKind::Said { .. }
             | EventKind::Finished { .. }
             | EventKind::Waits { .. } => true,
             EventKind::Waited { .. } => open == Some(Stop::Passed),
