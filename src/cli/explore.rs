@@ -23,7 +23,7 @@ use crate::{
     run::explore::{
         self, Bounds, ExploreError, Explored, MOST_FAULTS, MOST_MOVES, MOVES, MayFail, Progress, Stuck,
     },
-    text::{Lang, Text},
+    text::{Lang, Text, both},
     ui::view::outcomes::histogram::words_of,
     verdict::why,
 };
@@ -174,6 +174,10 @@ fn failure(scenario: &Scenario, error: ExploreError) -> Failure {
     match error {
         ExploreError::Engine(error) => error.into(),
         ExploreError::Lab(why) | ExploreError::Fault(why) => Failure::usage(why),
+        ExploreError::NotRepeated(why) => {
+            let (lesson, variant) = (&scenario.loaded.lesson.id, &scenario.variant);
+            Failure::usage(both!("{lesson} · {variant}: {why}", "{lesson} · {variant}：{why}", why))
+        }
         other => Failure::usage(format!("{} · {}: {other}", scenario.loaded.lesson.id, scenario.variant)),
     }
 }

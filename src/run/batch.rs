@@ -218,7 +218,7 @@ pub fn search(scenario: Scenario, options: LabOptions, bounds: Bounds) -> Batch 
 fn error_text(error: &ExploreError) -> Text {
     match error {
         ExploreError::Engine(error) => error.text(),
-        ExploreError::Lab(why) => why.clone(),
+        ExploreError::Lab(why) | ExploreError::NotRepeated(why) => why.clone(),
         ExploreError::TooMany { orders, rate, seconds } => Text {
             en: format!(
                 "about {orders:.1e} orders at {rate:.0} a second would take {}; choose fewer moves, fewer clients, or \

@@ -356,12 +356,6 @@ fn a_lesson_starts_programs_only_as_the_user_has_allowed_it() {
     );
     let shown = place.run(&["run", "mine.yaml"]);
     assert_eq!(shown.code, Some(0), "{}{}", shown.out, shown.err);
-    for command in ["race", "explore"] {
-        let raced = place.run(&[command, "mine.yaml"]);
-        assert_eq!(raced.code, Some(2), "{}", raced.err);
-        assert!(raced.err.contains("need not do the same twice"), "{}", raced.err);
-    }
-
     place.write("worker.sh", worker + "echo changed");
     let changed = place.run(&["run", "mine.yaml"]);
     assert_eq!(changed.code, Some(2), "its program is another one now: {}", changed.out);

@@ -11,6 +11,7 @@ mod stage;
 mod texts;
 
 mod attach;
+mod attached_runs;
 mod bench_locks;
 mod carried;
 mod check;

@@ -471,10 +471,20 @@ fn check_explore(
         if let Some(name) = fault.server.as_ref().filter(|name| known.clone().all(|known| known != *name)) {
             return Err(Mistake::unknown(&at, both!("server", "服务器"), name, known));
         }
-        if !(matches!(fault.how, Failing::Crash | Failing::Freeze) || lab.can_be_restored()) {
+        if matches!(fault.how, Failing::Crash | Failing::Freeze) {
+            continue;
+        }
+        if !lab.can_be_restored() {
             let message = both!(
                 "no order on these servers may have this fault: only `crash` and `freeze`",
                 "这种服务器上的顺序不能有这个故障，只能是 `crash` 和 `freeze`"
+            );
+            return Err(Mistake::new(&at, message));
+        }
+        if clients.iter().any(|client| client.exec.is_some()) {
+            let message = both!(
+                "no order of a client with `exec` may have this fault: only `crash` and `freeze`",
+                "有客户端写了 `exec`，这样的顺序不能有这个故障，只能是 `crash` 和 `freeze`"
             );
             return Err(Mistake::new(&at, message));
         }

@@ -109,6 +109,9 @@ pub enum ExploreError {
          {second}"
     )]
     Strayed { operation: String, first: String, second: String },
+    /// A program from outside did something else when the same moves were made again.
+    #[error("{}", .0.en)]
+    NotRepeated(Text),
     #[error("{}", .0.en)]
     Lab(Text),
     #[error("{0}")]
@@ -152,9 +155,6 @@ pub async fn explore(
     bounds: &Bounds,
     watch: &(dyn Fn(&Progress) -> ControlFlow<()> + Sync),
 ) -> Result<Explored, ExploreError> {
-    if scenario.is_attached() {
-        return Err(RunError::NotRepeated.into());
-    }
     if let Some(why) = scenario.lab().unexplorable() {
         return Err(ExploreError::Lab(why));
     }

@@ -70,8 +70,10 @@ pub(crate) async fn run(
         if rules.need_restorable_servers() {
             return Err(ExploreError::Fault(both!(
                 "an order may have no fault but `crash` and `freeze` where it is carried out with client processes: on other \
-                 servers than Redis, and with operations that wait inside their server",
-                "需要客户端进程来执行的顺序（非 Redis 的服务器，或者会在服务器内部等待的操作），其中的故障只能是 `crash` 和 `freeze`"
+                 servers than Redis, with operations that wait inside their server, and with clients that are programs of \
+                 their own (`exec`)",
+                "需要客户端进程来执行的顺序（非 Redis 的服务器、会在服务器内部等待的操作，或者客户端是外部程序，即写了 `exec`），其中的故障\
+                 只能是 `crash` 和 `freeze`"
             )));
         }
         // One lab is many processes already.
@@ -110,7 +112,11 @@ fn needs_processes(scenario: &Scenario) -> bool {
     let listens = scenario.actors.iter().any(|plan| plan.program.listens);
     // Whoever waits inside the server cannot be put back there.
     let waits = || sends(scenario, |name| WAITING.contains(&name));
-    listens || !scenario.lab().can_be_restored() || instructions.into_iter().any(kept) || waits()
+    scenario.is_attached()
+        || listens
+        || !scenario.lab().can_be_restored()
+        || instructions.into_iter().any(kept)
+        || waits()
 }
 
 /// Redis' commands that may wait inside the server before they are answered.

@@ -4,14 +4,8 @@ use crate::{
     clock::ClockError,
     lab::{Exit, LabError, libraries::MissingLibraries},
     lesson::LessonError,
-    text::{Lang, Text, Words},
+    text::{Lang, Text},
 };
-
-pub(crate) const NOT_REPEATED: Words = Words::new(
-    "races and searches repeat a run many times, and a program need not do the same twice: they are for lessons whose \
-     clients do what their `programs` say",
-    "竞争和穷举要把一次运行重复很多遍，而外部程序每次未必一样：它们只用于客户端按 `programs` 行事的课程",
-);
 
 pub(crate) fn how_it_ended(exit: Exit) -> Text {
     Text { en: exit.to_string(), zh: exit.chinese() }
@@ -54,9 +48,6 @@ pub enum RunError {
     /// Programs of the lesson need libraries that are not installed.
     #[error("the lesson {lesson} runs {}", missing.en())]
     MissingLibraries { lesson: String, missing: MissingLibraries },
-    /// Repeating was asked for, of a lesson whose programs need not do the same twice.
-    #[error("{}", NOT_REPEATED.text(&[]).en)]
-    NotRepeated,
 }
 
 impl RunError {
@@ -85,7 +76,6 @@ impl RunError {
                  请先读一读它们。如果确定要运行：lockstep trust {file}"
             ),
             Self::MissingLibraries { lesson, missing } => format!("课程 {lesson} 要运行 {}", missing.zh()),
-            Self::NotRepeated => NOT_REPEATED.text(&[]).zh,
         };
         Text { en: self.to_string(), zh }
     }
@@ -102,7 +92,7 @@ impl RunError {
     /// start may help.
     pub fn is_server(&self) -> bool {
         match self {
-            Self::Lesson(_) | Self::NotTrusted { .. } | Self::NotRepeated => false,
+            Self::Lesson(_) | Self::NotTrusted { .. } => false,
             Self::Lab(error) => error.is_server(),
             _ => true,
         }

@@ -24,7 +24,6 @@ pub(crate) mod supervision;
 pub(crate) mod throttle;
 pub(crate) mod time;
 
-pub(crate) use error::NOT_REPEATED;
 pub use error::RunError;
 pub use handle::{Command, Session, Update};
 pub use live::{branch, open};

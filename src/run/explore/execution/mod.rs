@@ -8,6 +8,7 @@ pub(crate) mod in_process;
 pub(crate) mod keyspace;
 pub(crate) mod outcomes;
 pub(crate) mod processes;
+pub(crate) mod repeats;
 pub(crate) mod replayable;
 pub(crate) mod replayed_states;
 pub(crate) mod rules;

@@ -12,6 +12,7 @@ use tokio::{runtime::Handle, sync::watch};
 use super::{
     OnServers,
     commands::Commands,
+    repeats::Repeats,
     replayed_states::{self, ReplayedStates},
     rules::{Rules, Situation, Tally, operation_name},
     tracked::Tracked,
@@ -56,7 +57,12 @@ pub struct Processes {
     pub(super) tracked: Tracked,
     commands: Commands,
     connections: HashMap<String, RespConnection>,
+    /// What programs from outside did so far.
+    repeats: Repeats,
 }
+
+/// An order in which time passes so often in a row, and nobody makes a move, is cut: a program from outside may wait for ever.
+const MOST_IDLE: usize = 100;
 
 impl Processes {
     pub async fn open(scenario: &Scenario, options: &LabOptions, rules: &Rules) -> Result<Self, RunError> {
@@ -72,14 +78,17 @@ impl Processes {
             tracked: Tracked::new(scenario),
             commands: Commands::default(),
             connections: HashMap::new(),
+            repeats: Repeats::default(),
         })
     }
 
     fn node(&self, trail: Trail) -> Node {
         let situation = self.situation();
-        let cut = situation.is_cut(&self.rules);
+        let idle = self.repeats.idle() >= MOST_IDLE;
+        let cut = idle || situation.is_cut(&self.rules);
         let stuck = self.tally.stuck(&self.scenario, &self.racer.director.actors).filter(|_| !cut);
-        Node { trail, picks: situation.picks(&self.rules).into(), cut, stuck }
+        let picks = if idle { Vec::new() } else { situation.picks(&self.rules) };
+        Node { trail, picks: picks.into(), cut, stuck }
     }
 
     fn situation(&self) -> Situation {
@@ -103,7 +112,20 @@ impl Processes {
         self.racer.director.leap = leap(&self.scenario);
         self.racer.director.looks = asks_servers(&self.scenario);
         self.see(0, &mut StepFootprint::default());
-        Ok(())
+        self.repeats.begin();
+        self.compare(0)
+    }
+
+    /// Checks that programs from outside did what they did the first time, since this event.
+    fn compare(&mut self, from: usize) -> Result<(), ExploreError> {
+        if !self.scenario.is_attached() {
+            return Ok(());
+        }
+        let director = &self.racer.director;
+        // Where time runs while they move, how much of it has passed is chance.
+        let exact = director.limits.jump;
+        let events = &director.log().events()[from..];
+        self.repeats.compare(&self.scenario, &director.actors, events, exact)
     }
 
     /// Waits, in this thread, for something that is done with the clients; no longer than their lab is well and
@@ -128,7 +150,9 @@ impl Processes {
         self.begin_order()?;
         for step in node.trail.steps() {
             let again = self.step(step.pick, &mut StepFootprint::default())?;
-            step.must_match(&again, &self.scenario)?;
+            if !self.scenario.is_attached() {
+                step.must_match(&again, &self.scenario)?;
+            }
         }
         self.here = Some(node.trail.clone());
         Ok(())
@@ -159,9 +183,11 @@ impl Processes {
         self.tally.add(pick, slow);
         self.steps += 1;
         for choice in pick.choices(&self.scenario) {
-            self.wait(async |racer| racer.take_choice(&choice).await)?;
+            let words = self.wait(async |racer| racer.take_choice(&choice).await)?;
+            self.repeats.step(pick, words);
         }
         self.see(from, touch);
+        self.compare(from)?;
         let events = self.racer.director.log().events()[from..].iter();
         Ok(events.filter(|event| matches!(event.kind, EventKind::Replied { .. })).cloned().collect())
     }
@@ -182,6 +208,12 @@ impl Processes {
             }
             Some(Ok(Request::Command(Wire { command: Command::Flock { path, .. }, .. }))) => {
                 touch.writes.push(format!("{FILES} {path}").into());
+            }
+            // What a script of a program from outside does is not known: only its beginning is.
+            Some(Ok(Request::Command(Wire { command: Command::Script { .. }, .. })))
+                if stepper.program().outside =>
+            {
+                touch.all = true;
             }
             // Reading is seen by nobody; a change may notify whoever watches.
             Some(Ok(Request::Command(wire)))

@@ -84,7 +84,9 @@ pub(super) fn are_known(scenario: &Scenario) -> bool {
             OF_SEVERAL.iter().any(|name| mentions.names(name))
         }
     });
-    lab.parts().iter().any(is_zookeeper)
+    // What a program from outside keeps to itself is not known.
+    !scenario.is_attached()
+        && lab.parts().iter().any(is_zookeeper)
         && lab.parts().iter().all(is_seen)
         && !transacts
         && !of_several

@@ -90,11 +90,16 @@ pub(crate) const NUMBERED: [&str; 9] =
 /// A reply without what differs each time.
 fn reply(event: &Event) -> Option<(ActorId, &str, Arc<Reply>)> {
     let EventKind::Replied { actor, label, reply, .. } = &event.kind else { return None };
+    Some((*actor, label, without_numbers(reply)))
+}
+
+/// The same of the reply itself.
+pub(super) fn without_numbers(reply: &Arc<Reply>) -> Arc<Reply> {
     let mut reply = Arc::clone(reply);
     if let Reply::Value(serde_json::Value::Object(fields)) = Arc::make_mut(&mut reply) {
         for numbered in NUMBERED {
             fields.remove(numbered);
         }
     }
-    Some((*actor, label, reply))
+    reply
 }

@@ -1,0 +1,254 @@
+//! Programs from outside do what they like. An order can be gone on from only where they do the same as before when the same
+//! moves are made again, so each is compared with what it did the first time, after every step.
+
+use std::{collections::HashMap, fmt::Write, mem, sync::Arc};
+
+use serde_json::Value;
+
+use super::trail::without_numbers;
+use crate::{
+    clock::LessonTime,
+    lesson::{Scenario, plan::PlannedVerb},
+    log::{ActorId, Belief, Event, EventKind, Reply},
+    program::{Actors, State},
+    run::explore::{ExploreError, Pick},
+    text::{Text, both},
+};
+
+/// Waits that end so close together end at the same time: languages round them, and servers count milliseconds.
+const SAME_TIME_MS: u64 = 2;
+/// So many hexadecimal digits in a row, dashes apart, were drawn at random: an owner's token, a UUID. They may be others when
+/// the same moves are made again.
+const DRAWN: usize = 16;
+
+/// What came of the steps so far, by the steps that were taken.
+#[derive(Debug, Default)]
+pub(super) struct Repeats {
+    known: HashMap<Vec<Pick>, Vec<Told>>,
+    /// The steps of the current order, and the same in words.
+    steps: Vec<Pick>,
+    words: Vec<String>,
+    /// What was drawn at random in the current order.
+    drawn: Vec<String>,
+    /// How often in a row time has passed and nothing else was done.
+    idle: usize,
+}
+
+/// What an actor did in a step, and at last what it stands before.
+type Told = (ActorId, Vec<What>);
+
+/// Commands and replies as texts in which what was drawn at random is told by a number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum What {
+    Answered(String),
+    Believes(String, Belief),
+    Asks(String),
+    AwaitsReply(String),
+    WaitsUntil(LessonTime),
+    Waits,
+    Finished,
+    GaveUp,
+}
+
+impl Repeats {
+    /// Another order begins.
+    pub(super) fn begin(&mut self) {
+        self.steps.clear();
+        self.words.clear();
+        self.drawn.clear();
+        self.idle = 0;
+    }
+
+    /// A step was taken.
+    pub(super) fn step(&mut self, pick: Pick, words: String) {
+        self.idle = if pick.is_time() { self.idle + 1 } else { 0 };
+        self.steps.push(pick);
+        self.words.push(words);
+    }
+
+    /// How often in a row time has passed and nothing else was done.
+    pub(super) fn idle(&self) -> usize {
+        self.idle
+    }
+
+    /// Takes in what happened since the last step. Fails where it is not what happened the first time. `exact`: whether waits
+    /// end at the same time again.
+    pub(super) fn compare(
+        &mut self,
+        scenario: &Scenario,
+        actors: &Actors,
+        events: &[Event],
+        exact: bool,
+    ) -> Result<(), ExploreError> {
+        let mut now: Vec<Told> = Vec::new();
+        // Programs run at the same time: in which order they are heard of is chance.
+        for actor in actors.ids() {
+            let mut told = Vec::new();
+            for event in events.iter().filter(|event| event.kind.actor() == Some(actor)) {
+                match &event.kind {
+                    EventKind::Replied { label, reply, .. } => {
+                        told.push(What::Answered(self.answer(label, reply)));
+                    }
+                    EventKind::Believes { lock, belief, .. } => {
+                        told.push(What::Believes(lock.clone(), *belief));
+                    }
+                    _ => {}
+                }
+            }
+            told.push(match actors[actor].state() {
+                State::Ready(operation) => {
+                    let command = match &operation.verb {
+                        PlannedVerb::Given(command) => command.to_string(),
+                        _ => operation.label.clone(),
+                    };
+                    What::Asks(self.without_chance(&command))
+                }
+                State::InFlight { operation } => What::AwaitsReply(operation.label.clone()),
+                State::Finished => What::Finished,
+                State::Dead => What::GaveUp,
+                _ => match actors[actor].waits_until().filter(|_| exact) {
+                    Some(until) => What::WaitsUntil(until),
+                    None => What::Waits,
+                },
+            });
+            now.push((actor, told));
+        }
+        let Some(first) = self.known.get(&self.steps) else {
+            self.known.insert(self.steps.clone(), now);
+            return Ok(());
+        };
+        for ((actor, one), (_, other)) in first.iter().zip(&now) {
+            // Both end with what the actor stands before, so one that is longer differs before that.
+            if let Some((one, other)) = one.iter().zip(other).find(|(one, other)| !one.is_same(other)) {
+                return Err(self.strayed(scenario, *actor, one, other));
+            }
+        }
+        Ok(())
+    }
+
+    fn strayed(&self, scenario: &Scenario, actor: ActorId, first: &What, again: &What) -> ExploreError {
+        let name = &scenario.actors[actor.0 as usize].actor.name;
+        let (first, again) = (first.text(), again.text());
+        let order = self.words.join(" → ");
+        let after = if order.is_empty() {
+            both!("At the beginning", "在一开始")
+        } else {
+            both!("After {order}", "在 {order} 之后")
+        };
+        ExploreError::NotRepeated(both!(
+            "these programs cannot be explored: exploring makes the same moves again and again, and {name} does not do the \
+             same each time. {after}, {name} {first}, and when the same moves were made again it {again}. Random delays, \
+             random values or several threads are the likely reason, or something that it reads from elsewhere, such as the \
+             date. Take that out of it (a fixed delay, a fixed seed, one thread), or race the programs: `lockstep race`",
+            "这些程序无法穷举：穷举要把同样的操作一遍遍重做，而 {name} 每次做的不一样。{after}，{name} 第一次{first}，同样的操作重做\
+             时却{again}。多半是因为随机的延迟、随机的值，或者有多个线程；也可能是它从别处读到了不同的东西，比如日期。请把这些去掉（固定延迟、\
+             固定随机种子、只用一个线程），或者改用竞争：`lockstep race`",
+            after,
+            first,
+            again
+        ))
+    }
+
+    /// A reply as a text.
+    fn answer(&mut self, label: &str, reply: &Arc<Reply>) -> String {
+        let reply = without_numbers(reply);
+        match &*reply {
+            // ZooKeeper tells the children of a node in no order.
+            Reply::Value(Value::Array(children)) if label == "ls" => {
+                let told = children.iter().map(|child| self.without_chance(&child.to_string()));
+                let mut told: Vec<String> = told.collect();
+                told.sort_unstable();
+                format!("[{}]", told.join(","))
+            }
+            reply => self.without_chance(&reply.to_string()),
+        }
+    }
+
+    /// A text in which what was drawn at random is told by when it was first seen.
+    fn without_chance(&mut self, text: &str) -> String {
+        let (mut told, mut run) = (String::new(), String::new());
+        for c in text.chars() {
+            if c.is_ascii_hexdigit() || c == '-' {
+                run.push(c);
+            } else {
+                self.tell(mem::take(&mut run), &mut told);
+                told.push(c);
+            }
+        }
+        self.tell(run, &mut told);
+        told
+    }
+
+    fn tell(&mut self, run: String, told: &mut String) {
+        // A number without letters may be a time or a sum, and counts.
+        if run.chars().filter(char::is_ascii_hexdigit).count() < DRAWN
+            || !run.chars().any(|c| c.is_ascii_alphabetic())
+        {
+            return told.push_str(&run);
+        }
+        let number = self.drawn.iter().position(|known| *known == run).unwrap_or_else(|| {
+            self.drawn.push(run);
+            self.drawn.len() - 1
+        });
+        let _ = write!(told, "(random {})", number + 1);
+    }
+}
+
+impl What {
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::WaitsUntil(until), Self::WaitsUntil(again)) => {
+                until.as_millis().abs_diff(again.as_millis()) <= SAME_TIME_MS
+            }
+            _ => self == other,
+        }
+    }
+
+    fn text(&self) -> Text {
+        match self {
+            Self::Answered(reply) => both!("was answered with {reply}", "得到的回复是 {reply}"),
+            Self::Believes(lock, belief) => {
+                let word = match belief {
+                    Belief::Holding => "HOLDS",
+                    Belief::Waiting => "WAITS",
+                    _ => "DROPS",
+                };
+                both!("printed `{word} {lock}`", "打印了 `{word} {lock}`")
+            }
+            Self::Asks(command) => both!("was about to send `{command}`", "要发送 `{command}`"),
+            Self::AwaitsReply(label) => {
+                both!("waited for the reply to `{label}`", "在等 `{label}` 的回复")
+            }
+            Self::WaitsUntil(until) => both!("waited until {until}", "要等到 {until}"),
+            Self::Waits => both!("waited", "在等待"),
+            Self::Finished => both!("had ended", "已经结束"),
+            Self::GaveUp => both!("had ended with an error", "已经出错退出"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Repeats;
+
+    #[test]
+    fn what_is_drawn_at_random_is_told_by_when_it_was_first_seen() {
+        let order = |tokens: [&str; 2]| {
+            let mut repeats = Repeats::default();
+            let [one, other] = tokens;
+            let set = |token: &str| format!("SET lock {token} NX PX 3000");
+            let texts = [set(one), set(other), format!("/lock/_c_{one}-lock-0000000001")];
+            texts.map(|text| repeats.without_chance(&text))
+        };
+        let first = order(["27cdb3a4d6f511ef8ac62c5b0b6b9d8a", "b2f4ad3e-97c5-4d2e-9b7a-1d0f6f0f3a11"]);
+        assert_eq!(first[0], "SET lock (random 1) NX PX 3000");
+        assert_eq!(first[1], "SET lock (random 2) NX PX 3000");
+        let again = order(["b2f4ad3e-97c5-4d2e-9b7a-1d0f6f0f3a11", "27cdb3a4d6f511ef8ac62c5b0b6b9d8a"]);
+        assert_eq!(again[..2], first[..2]);
+        let one_for_both = order(["27cdb3a4d6f511ef8ac62c5b0b6b9d8a"; 2]);
+        assert_ne!(one_for_both[1], first[1], "two that are the same stay the same");
+        let mut repeats = Repeats::default();
+        let numbers = "SET stock 1764000000 0.1234567890123456789";
+        assert_eq!(repeats.without_chance(numbers), numbers);
+    }
+}

@@ -1,0 +1,165 @@
+//! Races and every order of programs that a lesson brings: they are started anew for each run, and are the same each time, or
+//! it is said who was not. The programs speak to their server over a plain socket, so that nothing has to be installed.
+
+use serde_json::Value;
+
+use crate::{
+    place::{Answer, Place},
+    texts::{HEAD, ONLY},
+};
+
+/// What a request and its reply take in Python.
+const ASK: &str = r#"
+import os, random, socket, time
+
+me = os.environ["LOCKSTEP_CLIENT"]
+connection = socket.create_connection((os.environ["REDIS_HOST"], int(os.environ["REDIS_PORT"])))
+replies = connection.makefile("rb")
+
+def ask(*words):
+    words = [word.encode() for word in words]
+    request = b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
+    connection.sendall(b"*%d\r\n%s" % (len(words), request))
+    line = replies.readline().decode().strip()
+    if line.startswith("$"):
+        return None if line == "$-1" else replies.read(int(line[1:]) + 2)[:-2].decode()
+    return line[1:]
+"#;
+
+/// Looks whether there is a lock, and then takes it.
+const CHECK_THEN_SET: &str = r#"
+if ask("GET", "lock") is None:
+    ask("SET", "lock", me)
+    print("HOLDS lock")
+    ask("INCR", "sold")
+"#;
+
+/// Takes a lock in one step, and deletes only its own.
+const OWN_LOCK: &str = r#"
+token = os.urandom(16).hex()
+while ask("SET", "lock", token, "NX", "PX", "3000") != "OK":
+    time.sleep(0.5)
+print("HOLDS lock")
+if ask("GET", "lock") == token:
+    ask("DEL", "lock")
+print("DROPS lock")
+"#;
+
+/// A place with a lesson of two clients that run this program, and that may start them.
+fn place(program: &str, more: &str) -> Place {
+    let place = Place::new();
+    let client =
+        "{ exec: [python3, -S, worker.py], speaks: redis, moves: [GET, SET, INCR, DEL], locks: [lock] }";
+    let lesson = format!(
+        "{HEAD}lab: redis
+clients:
+  A: {client}
+  B: {client}
+{ONLY}    claims: [ that: A.GET is defined or A.SET is defined ]
+    story:
+      - finish: A
+{more}"
+    );
+    place.write("tried.yaml", lesson);
+    place.write("worker.py", format!("{ASK}{program}"));
+    let trusted = place.run(&["trust", "tried.yaml"]);
+    assert_eq!(trusted.code, Some(0), "{}", trusted.err);
+    place
+}
+
+fn report(answer: &Answer) -> Value {
+    assert_eq!(answer.code, Some(0), "{}\n{}", answer.out, answer.err);
+    answer.json().remove(0)
+}
+
+/// Every order, with and without leaving out what is sure to come to the same: both count the same.
+fn explored(place: &Place, args: &[&str]) -> Value {
+    let explore = |more: &[&str]| {
+        let answer = place.run(&[&["explore", "tried.yaml", "--json"], args, more].concat());
+        place.assert_nothing_left();
+        report(&answer)
+    };
+    let (pruned, all) = (explore(&[]), explore(&["--no-prune"]));
+    for counted in ["orders", "violations", "cut"] {
+        assert_eq!(pruned[counted], all[counted], "{counted}: {pruned}\n{all}");
+    }
+    assert_eq!(all["complete"], true, "{all}");
+    all
+}
+
+#[test]
+fn programs_race_on_real_servers_and_what_they_print_is_told_in_order() {
+    for (program, runs, expected) in
+        [(CHECK_THEN_SET, "16", &["held", "violated"][..]), (OWN_LOCK, "8", &["held"])]
+    {
+        let place = place(program, "");
+        let raced = report(&place.run(&["race", "tried.yaml", "-n", runs, "--json"]));
+        place.assert_nothing_left();
+        assert_eq!((raced["runs"].to_string().as_str(), &raced["complete"]), (runs, &true.into()), "{raced}");
+        let outcomes = raced["outcomes"].as_array().expect("outcomes");
+        let fate = |outcome: &Value| outcome["locks"]["lock"].as_str().unwrap_or_default().to_owned();
+        let fates: Vec<String> = outcomes.iter().map(fate).collect();
+        // Whoever starts late finds the lock; whoever starts together does not.
+        assert!(expected.iter().all(|fate| fates.iter().any(|seen| seen == fate)), "{raced}");
+        assert_eq!(fates.len(), expected.len(), "{raced}");
+        assert!(outcomes.iter().all(|outcome| outcome["unfinished"] == 0), "{raced}");
+    }
+}
+
+#[test]
+fn every_order_of_programs_is_carried_out_with_fresh_processes() {
+    // Both look before either takes the lock in 12 of the 20 orders of three moves each. In the other 8, whoever looks too late
+    // is at its end, and 4 different ones are left.
+    let found = explored(&place(CHECK_THEN_SET, ""), &[]);
+    let counts = ["orders", "interleavings", "violations", "cut"].map(|key| found[key].as_u64());
+    assert_eq!(counts, [16, 16, 12, 0].map(Some), "{found}");
+    assert_eq!(found["shortest"], serde_json::json!(["A.GET", "B.GET", "A.SET", "B.SET"]), "{found}");
+}
+
+#[test]
+fn tokens_that_are_drawn_at_random_are_no_difference_and_waits_end_when_they_should() {
+    // The second comes to the lock before the first has it, with it, and when it is given back; else it waits.
+    let found = explored(&place(OWN_LOCK, ""), &[]);
+    let counts = ["orders", "violations", "cut"].map(|key| found[key].as_u64());
+    assert_eq!(counts, [6, 0, 0].map(Some), "{found}");
+}
+
+#[test]
+fn a_program_that_is_killed_in_an_order_leaves_nothing_for_the_next() {
+    // One asks and ends. It may be killed before its move or not at all: three points, less where nobody can move.
+    let place = place("ask(\"SET\", \"lock\", me)\n", "");
+    let found = explored(&place, &["--fault", "crash:A"]);
+    // Without a fault AB and BA; A is killed before both, or between B and A.
+    assert_eq!(found["orders"], 4, "{found}");
+}
+
+#[test]
+fn programs_that_do_something_else_each_time_are_said_to() {
+    let random = "ask('GET', 'lock')\ntime.sleep(random.uniform(1, 900))\nask('SET', 'lock', me)\n";
+    let chooses = "ask('GET', str(random.random()))\n";
+    for (program, instead) in [(random, "waited until"), (chooses, "was about to send `GET 0.")] {
+        let place = place(program, "");
+        let refused = place.run(&["explore", "tried.yaml"]);
+        assert_eq!(refused.code, Some(2), "{}{}", refused.out, refused.err);
+        assert_eq!(refused.out, "", "nothing is counted");
+        let parts = ["does not do the same each time", instead, "Random delays", "threads", "lockstep race"];
+        assert!(parts.iter().all(|part| refused.err.contains(part)), "{}", refused.err);
+        let chinese = place.run(&["explore", "tried.yaml", "--lang", "zh"]);
+        assert!(chinese.err.contains("随机的延迟"), "{}", chinese.err);
+        place.assert_nothing_left();
+    }
+}
+
+#[test]
+fn a_lesson_with_programs_may_say_what_exploring_must_find() {
+    let place = place(CHECK_THEN_SET, "    explore: { expect: violated }\n");
+    assert_eq!(place.run(&["check", "tried.yaml"]).code, Some(0));
+    let shown = place.run(&["run", "tried.yaml"]);
+    assert_eq!(shown.code, Some(0), "{}{}", shown.out, shown.err);
+    assert!(shown.out.contains("12 of 16 orders violate"), "{}", shown.out);
+    let lesson = std::fs::read_to_string(place.path().join("tried.yaml")).expect("the lesson");
+    place.write("tried.yaml", lesson.replace("expect: violated", "expect: violated, faults: [lost-reply]"));
+    let refused = place.run(&["check", "tried.yaml"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.out);
+    assert!(refused.err.contains("only `crash` and `freeze`"), "{}", refused.err);
+}
