@@ -142,10 +142,8 @@ pub const KATA_NEEDS_TERMINAL: Words = Words::new(
     "练习界面需要终端，而标准输入或标准输出不是终端；`lockstep kata check 文件` 可以不用界面判定",
 );
 /// A hint was asked for while the file cannot be read.
-pub const KATA_MISTAKE_FIRST: Words = Words::new(
-    "Hints are for what was judged; this file has a mistake, which stands above. Put it right first.",
-    "提示针对判定的结果；这个文件有错误（见上面），请先改正。",
-);
+pub const KATA_MISTAKE_FIRST: Words =
+    Words::new("First put the mistake right that is shown above.", "请先改正上面显示的错误。");
 pub const KATA_NO_FILES: Words = Words::new(
     "no exercise's file is in {}; `lockstep kata start {}` writes them",
     "{} 里没有练习文件；`lockstep kata start {}` 会写出它们",
