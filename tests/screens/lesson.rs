@@ -5,7 +5,7 @@ use std::time::Instant;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use lockstep::{
     clock::ClockKind,
-    log::{EventKind, Log, Stop},
+    log::{ActorId, Belief, EventKind, Limit, LockInfo, Log, Stop, Znode},
     run::session::{Command, Update},
     text::Lang,
     ui::{
@@ -389,6 +389,51 @@ fn a_lease_drains_while_time_is_passed_and_any_key_ends_the_animation() {
     stand.press('x');
     assert!(!stand.shows("▰") && stand.shows("removed"), "{:#?}", stand.rows());
     assert_eq!(stand.app.wake(stand.now), None, "nothing moves any more");
+}
+
+#[test]
+fn the_alarm_names_first_who_came_last() {
+    let mut script = staged::misdelete(ClockKind::Controlled);
+    script.events.truncate(1);
+    let mut shared = script.clone();
+    for actor in [1, 0] {
+        script.believes(actor, Belief::Holding);
+        script.stop(Stop::Move);
+    }
+    let stand = Stand::lesson(script, Lang::En, (120, 40));
+    assert!(stand.shows("● A has got lock before ■ B let go of it"), "{:#?}", stand.rows());
+    // A writer comes in, of whom two readers know nothing, one before it in the lanes and one behind.
+    if let EventKind::LabReady { locks, .. } = &mut shared.events[0].kind {
+        locks.push(LockInfo { name: "lock".into(), title: None, limit: Limit::ReadWrite });
+    }
+    for (actor, belief) in [(0, Belief::Sharing), (2, Belief::Sharing), (1, Belief::Holding)] {
+        shared.believes(actor, belief);
+        shared.stop(Stop::Move);
+    }
+    let stand = Stand::lesson(shared, Lang::En, (120, 40));
+    assert!(stand.shows("■ B has got lock before ● A and ▲ C let go of it"), "{:#?}", stand.rows());
+}
+
+#[test]
+fn who_watches_a_node_is_named_whole_or_not_at_all() {
+    for (lang, length) in LANGS.into_iter().flat_map(|lang| (0..40).map(move |length| (lang, length))) {
+        let actors = ["A", "B"].map(|name| (name.to_owned(), name.to_owned(), false));
+        let mut script = staged::Script::new("ZooKeeper", ClockKind::Controlled, &actors);
+        for (actor, session) in [(0, 1), (1, 2)] {
+            script.add(EventKind::Session { actor: ActorId(actor), server: "zookeeper".into(), session });
+        }
+        let path = format!("/{}lock", "n".repeat(length));
+        script.tree(|nodes| {
+            let node = Znode { data: "A".into(), owner: Some(1), watchers: vec![2], ..Znode::default() };
+            nodes.insert(path, node);
+        });
+        script.stop(Stop::Move);
+        let stand = Stand::lesson(script, lang, (80, 24));
+        let rows = stand.rows();
+        let watched = rows.iter().find_map(|row| row.split_once('◉'));
+        let (_, watcher) = watched.unwrap_or_else(|| panic!("{length} {rows:#?}"));
+        assert!(watcher.contains("■ B"), "{length} {rows:#?}");
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use lockstep::{
 use serde_json::json;
 
 /// Writes a log, event by event.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct Script {
     pub events: Vec<Event>,
     at: i64,

@@ -316,10 +316,9 @@ fn stat_json(stat: Option<Stat>) -> serde_json::Value {
 fn failed(error: &Error) -> Reply {
     match error {
         Error::ConnectionLoss => Reply::Lost("the connection to the server was lost".to_owned()),
-        Error::SessionExpired
-        | Error::Timeout
-        | Error::Custom(_)
-        | Error::ClientClosed => Reply::Lost(error.to_string()),
+        Error::SessionExpired | Error::Timeout | Error::Custom(_) | Error::ClientClosed => {
+            Reply::Lost(error.to_string())
+        }
         // The variant's name is the code in ZooKeeper's own words.
         other => Reply::Error {
             code: format!("{other:?}").split([' ', '(', '{']).next().unwrap_or_default().to_owned(),

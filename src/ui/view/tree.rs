@@ -92,7 +92,16 @@ impl<'a> ServerPane<'_, 'a> {
         let waiting = matches!(node, Entry::Row(_) | Entry::File(_));
         let taken = spans.iter().map(Span::width).sum::<usize>();
         let words = if waiting { words::QUEUED } else { words::WATCHING };
-        spans.extend(watching(scene, node.watchers(), words, self.width.saturating_sub(taken)));
+        let room = self.width.saturating_sub(taken);
+        if least_watching(scene, node.watchers()) <= room {
+            spans.extend(watching(scene, node.watchers(), words, room));
+        } else {
+            let room = self.width.saturating_sub(indent);
+            let watchers = watching(scene, node.watchers(), words, room);
+            let mut line = Line::from(vec![Span::raw(" ".repeat(indent))]);
+            line.spans.extend(watchers);
+            below.push(line);
+        }
         std::iter::once(Line::from(spans)).chain(below).collect()
     }
 }
@@ -132,7 +141,8 @@ fn watching<'a>(scene: &Scene<'a>, watchers: &[i64], words: words::Words, room: 
     let names: Vec<Span<'a>> =
         watchers.iter().take(NAMED_WATCHERS).map(|session| scene.session(*session)).collect();
     let named = names.iter().map(|name| name.width() + 1).sum::<usize>() + if many { 2 } else { 0 };
-    let says = [format!("  ◉ {}:", words.with(scene.lang, &[&count])), format!("  ◉ {count}:"), " ◉".to_owned()];
+    let says =
+        [format!("  ◉ {}:", words.with(scene.lang, &[&count])), format!("  ◉ {count}:"), " ◉".to_owned()];
     let fits = |says: &&String| text::width(says) + named <= room;
     let sign = says.iter().find(fits).unwrap_or(&says[2]).clone();
     let mut taken = text::width(&sign);

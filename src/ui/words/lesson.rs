@@ -108,10 +108,14 @@ pub const IN_BAR_WAITS: Words = Words::new("waits", "等待");
 pub const LAST_LISTED: Words = Words::new(" and ", " 和 ");
 pub const LISTED: Words = Words::new(", ", "、");
 /// Who held which lock together, from when to when; or since when.
-pub const HELD_TOGETHER: Words =
-    Words::new("{} thought at the same time that they held {}, from {} to {}.", "{} 同时以为自己持有“{}”：从 {} 到 {}。");
-pub const HOLD_TOGETHER: Words =
-    Words::new("{} think at the same time that they hold {}, since {}.", "{} 同时以为自己持有“{}”：从 {} 起。");
+pub const HELD_TOGETHER: Words = Words::new(
+    "{} thought at the same time that they held {}, from {} to {}.",
+    "{} 同时以为自己持有“{}”：从 {} 到 {}。",
+);
+pub const HOLD_TOGETHER: Words = Words::new(
+    "{} think at the same time that they hold {}, since {}.",
+    "{} 同时以为自己持有“{}”：从 {} 起。",
+);
 /// Who has got which lock, and who has not let go of it.
 pub const TAKEN_TOO: Words =
     Words::new("{} has got {} before {} let go of it.", "{} 拿到了“{}”，而 {} 还没有放手。");
