@@ -155,6 +155,9 @@ impl Chart {
             return after;
         }
         let apart = if same { cursor } else { after.max(cursor + self.compression.apart()) };
+        if lane.band.is_none() && lane.goes_on(log, event) {
+            return apart;
+        }
         match lane.band {
             Some(band) => self.bands[band].room(&event.kind, cursor, apart),
             None => apart.max(self.compression.room(lane)),

@@ -1,9 +1,11 @@
 //! One actor's lane: ticks for what it did, bars for what it believed.
 
+use std::time::Duration;
+
 use super::Detail;
 use crate::{
     clock::LessonTime,
-    log::{Actor, Belief, Command, Condition, EventKind, Log, Reply, Target},
+    log::{Actor, Belief, Command, Condition, Event, EventKind, Log, Reply, Target},
     ui::{
         theme::{glyphs, text, time},
         words::fault,
@@ -12,6 +14,10 @@ use crate::{
 
 const COMMAND_COLUMNS: usize = 26;
 const REPLY_COLUMNS: usize = 12;
+/// The same for the replies of several servers.
+const REPLIES_COLUMNS: usize = 20;
+/// A request that goes to one server after another goes to the next within so long.
+const ROUND: Duration = Duration::from_millis(100);
 /// So many of the newest bars are looked at for those that last.
 const RECENT: usize = 16;
 
@@ -23,12 +29,17 @@ pub fn as_written(word: &str) -> &str {
     word
 }
 
+/// A request and its reply.
+type Exchange = (usize, Option<usize>);
+
 /// A tick on a lane: an event, and the reply to it where there is one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
     pub x: u32,
     pub event: usize,
     pub reply: Option<usize>,
+    /// The same request to more servers, one after another, as for a majority of votes: one tick tells all of them.
+    pub others: Vec<Exchange>,
     /// What came of it at once: a counter that grew, a wait that began.
     pub note: Option<usize>,
 }
@@ -44,8 +55,14 @@ pub enum BarKind {
     Dead,
 }
 
+impl BarKind {
+    pub fn holds(self) -> bool {
+        matches!(self, Self::Belief(belief) if belief.holds())
+    }
+}
+
 /// Where it begins, and where it has ended: columns and events.
-type Stretch = ((u32, usize), Option<(u32, usize)>);
+pub(crate) type Stretch = ((u32, usize), Option<(u32, usize)>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bar {
@@ -63,6 +80,8 @@ pub struct Bar {
     /// Stretches in which no server says so any more, once one did. The last may last.
     pub bare: Vec<Stretch>,
     backed: bool,
+    /// Whether the request for it read a row of a server, which so knows of it.
+    asked: bool,
     pub hidden: bool,
 }
 
@@ -96,13 +115,13 @@ pub(crate) fn lanes(actors: &[Actor]) -> Vec<Lane> {
 
 impl Lane {
     pub(crate) fn mark(&mut self, log: &Log, event: usize, x: u32, detail: Detail) {
-        self.marks.push(Mark { x, event, reply: None, note: None });
+        self.marks.push(Mark { x, event, reply: None, others: Vec::new(), note: None });
         self.make_room(self.marks.len() - 1, log, detail);
     }
 
     /// Keeps the next tick off the words of one of them.
     fn make_room(&mut self, mark: usize, log: &Log, detail: Detail) {
-        let mark = self.marks[mark];
+        let mark = &self.marks[mark];
         // The tick itself, and a space on each side of the words, which are cut where they are long.
         let words = text::width(&mark.text(log, (detail, &as_written), usize::MAX, 0)) + 3;
         self.end = self.end.max(mark.x + u32::try_from(words).unwrap_or_default());
@@ -111,7 +130,8 @@ impl Lane {
     /// Whether what happens now came of the last command: it is told beside it and needs no tick.
     pub(crate) fn takes_note(&self, log: &Log, kind: &EventKind, at: LessonTime) -> bool {
         let is_note = matches!(kind, EventKind::Counted { .. } | EventKind::Waits { .. });
-        let replied = self.marks.last().filter(|mark| mark.note.is_none()).and_then(|mark| mark.reply);
+        let last = self.marks.last().filter(|mark| mark.note.is_none());
+        let replied = last.and_then(|mark| mark.exchanges().filter_map(|(_, reply)| reply).max());
         let replied = replied.and_then(|reply| log.events().get(reply));
         is_note && replied.is_some_and(|reply| at.since(reply.at) < super::BURST)
     }
@@ -123,9 +143,33 @@ impl Lane {
         }
     }
 
-    pub(crate) fn reply(&mut self, mark: usize, reply: usize, log: &Log, detail: Detail) {
+    /// Whether a request is the last one once more, to a server that it has not gone to yet.
+    pub(crate) fn goes_on(&self, log: &Log, event: &Event) -> bool {
+        let EventKind::Sent { command, server, .. } = &event.kind else { return false };
+        let Some(mark) = self.marks.last().filter(|mark| mark.note.is_none()) else { return false };
+        let last = mark.exchanges().flat_map(|(sent, reply)| [Some(sent), reply]).flatten().max();
+        let last = last.and_then(|last| log.events().get(last));
+        let mut sent = mark.exchanges().filter_map(|(sent, _)| Some(&log.events().get(sent)?.kind));
+        last.is_some_and(|last| event.at.since(last.at) < ROUND)
+            && sent.all(|kind| {
+                matches!(kind, EventKind::Sent { command: same, server: other, .. }
+                    if same == command && other != server)
+            })
+    }
+
+    pub(crate) fn join(&mut self, log: &Log, event: usize, detail: Detail) {
+        if let Some(mark) = self.marks.last_mut() {
+            mark.others.push((event, None));
+            self.make_room(self.marks.len() - 1, log, detail);
+        }
+    }
+
+    pub(crate) fn reply(&mut self, mark: usize, (sent, reply): (usize, usize), log: &Log, detail: Detail) {
         if let Some(known) = self.marks.get_mut(mark) {
-            known.reply = Some(reply);
+            match known.others.iter_mut().find(|(event, _)| *event == sent) {
+                Some((_, known)) => *known = Some(reply),
+                None => known.reply = Some(reply),
+            }
             self.make_room(mark, log, detail);
         }
     }
@@ -140,6 +184,7 @@ impl Lane {
             left: None,
             bare: Vec::new(),
             backed: false,
+            asked: false,
             hidden: false,
         });
     }
@@ -167,10 +212,12 @@ impl Lane {
             self.wanted.push(lock.to_owned());
         } else if belief != Belief::Nothing {
             // The command that took the lock has read, too: one bar says both.
-            if let Some(bar) = self.saw().filter(|bar| belief.holds() && bar.from.1 + 1 == here.1) {
-                bar.hidden = true;
-            }
+            let read = self.saw().filter(|bar| belief.holds() && bar.from.1 + 1 == here.1);
+            let asked = read.map(|bar| bar.hidden = true).is_some();
             self.begin(BarKind::Belief(belief), lock, here);
+            if let Some(bar) = self.bars.last_mut() {
+                bar.asked = asked;
+            }
         }
         before
     }
@@ -255,6 +302,15 @@ impl Lane {
                 _ if !has && bar.backed => bar.bare.push((here, None)),
                 _ => bar.backed |= has,
             }
+        }
+    }
+
+    /// A step is over, and what it changed on servers was seen: whatever was asked of one by now and is not there has never
+    /// been there.
+    pub(crate) fn miss(&mut self) {
+        let open = self.bars.iter_mut().rev().take(RECENT).filter(|bar| bar.to.is_none());
+        for bar in open.filter(|bar| bar.asked && !bar.backed && bar.bare.is_empty()) {
+            bar.bare.push((bar.from, None));
         }
     }
 
@@ -352,6 +408,16 @@ impl Mark {
                     Detail::Labels => label.clone(),
                     Detail::Wires => command.to_string(),
                 };
+                let times = self.exchanges().filter(|(sent, _)| *sent < position).count();
+                if times > 1 {
+                    // Each of the same requests may have a number of its own.
+                    let command =
+                        command.trim_end_matches(|c: char| detail == Detail::Labels && c.is_numeric());
+                    let replies = self.replies(log, position);
+                    let columns = reply_columns.max(REPLIES_COLUMNS);
+                    let command = text::fit(command, command_columns);
+                    return format!("{times} × {command} → {}", text::fit(&replies, columns));
+                }
                 let reply = self.reply(log, position).map(ToString::to_string);
                 let reply = reply.as_deref().unwrap_or("…");
                 format!("{} → {}", text::fit(&command, command_columns), text::fit(reply, reply_columns))
@@ -379,6 +445,29 @@ impl Mark {
             },
             _ => String::new(),
         }
+    }
+
+    /// The requests that it tells, with their replies, in order.
+    pub fn exchanges(&self) -> impl Iterator<Item = Exchange> + '_ {
+        std::iter::once((self.event, self.reply)).chain(self.others.iter().copied())
+    }
+
+    /// What several servers have answered, and how many of them: `3 OK, 2 (nil)`.
+    fn replies(&self, log: &Log, position: usize) -> String {
+        let mut counts: Vec<(usize, String)> = Vec::new();
+        for (_, reply) in self.exchanges().filter(|(sent, _)| *sent < position) {
+            let reply = reply.filter(|reply| *reply < position).and_then(|reply| log.events().get(reply));
+            let words = match reply.map(|event| &event.kind) {
+                Some(EventKind::Replied { reply, .. }) => reply.to_string(),
+                _ => "…".to_owned(),
+            };
+            match counts.iter_mut().find(|(_, known)| *known == words) {
+                Some((count, _)) => *count += 1,
+                None => counts.push((1, words)),
+            }
+        }
+        let words = counts.iter().map(|(count, words)| format!("{count} {words}"));
+        words.collect::<Vec<_>>().join(", ")
     }
 
     pub fn reply<'a>(&self, log: &'a Log, position: usize) -> Option<&'a Reply> {

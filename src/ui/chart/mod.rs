@@ -70,6 +70,11 @@ pub struct OverlapSpan<X = u32> {
 }
 
 impl<X: Copy> OverlapSpan<X> {
+    /// Whether it has begun and not ended after so many events.
+    pub fn is_now(&self, position: usize) -> bool {
+        self.from.1 < position && self.to.is_none_or(|(_, event)| event >= position)
+    }
+
     fn update(overlap_spans: &mut Vec<Self>, overlaps: &[Overlap], here: (X, usize)) {
         for (overlap, overlap_span) in overlaps.iter().zip(&mut *overlap_spans) {
             if overlap.end.is_some() {
@@ -103,7 +108,7 @@ pub struct Chart {
     pub overlap_spans: Vec<OverlapSpan>,
     /// Since when more of a key's value was counted than it had, and by which counter.
     pub oversold: Option<(OverlapSpan, String)>,
-    /// Since when something else is so that must never be, and the event that says what.
+    /// The step in which something else came to be so that must never be, and the event that says what.
     pub broken: Option<(OverlapSpan, usize)>,
     pub story_marks: Vec<StoryMark>,
     /// The column of every event; never falls.
@@ -192,6 +197,12 @@ impl Chart {
         let event = &log.events()[index];
         self.columns.push(x);
         self.state.at = event.at;
+        // What breaks is an event: it is red in its step, on the scrubber, too.
+        if let Some((overlap_span, _)) = &mut self.broken
+            && overlap_span.from.1 < self.state.step
+        {
+            overlap_span.to.get_or_insert((x, index));
+        }
         self.hold(event, (x, index));
         if let Some(actor) = ticking(&event.kind) {
             self.mark(log, index, actor, x);
@@ -211,8 +222,9 @@ impl Chart {
                 if let Some(flight) = self.state.in_flight.remove(op) {
                     self.wire[flight.row].replied = Some(index);
                     let read = self.read(log, self.wire[flight.row].event, index);
+                    let sent = self.wire[flight.row].event;
                     if let Some(lane) = self.lanes.get_mut(flight.lane) {
-                        lane.reply(flight.mark, index, log, self.detail);
+                        lane.reply(flight.mark, (sent, index), log, self.detail);
                         if let Some((key, value, current)) = read {
                             lane.see(&key, &value, current, (x, index));
                         }
@@ -272,8 +284,7 @@ impl Chart {
                 let clashing = |overlap_span: &OverlapSpan| {
                     overlap_span.to.is_none_or(|(_, event)| event > self.state.step)
                 };
-                let begun = |overlap_span: &OverlapSpan| overlap_span.from.1 > self.state.step;
-                let overlap_span = self.lasting().any(begun) || self.overlap_spans.iter().rev().any(clashing);
+                let overlap_span = self.alarms().any(clashing);
                 // Whoever has left the story takes steps of their own, one after another.
                 let after = self.story_marks.last().map_or(0, |mark| mark.item + 1);
                 let item = if self.state.left_story { after } else { *item };
@@ -284,6 +295,8 @@ impl Chart {
                     fault: self.state.fault.take(),
                     overlap_span,
                 });
+                let single = self.lanes.iter_mut().filter(|lane| lane.band.is_none());
+                single.for_each(Lane::miss);
                 self.state.step = index;
                 self.state.begun = x;
                 for band in &mut self.bands {
@@ -304,8 +317,8 @@ impl Chart {
         }
     }
 
-    /// What is wrong from its moment on, whatever happens then.
-    pub fn lasting(&self) -> impl Iterator<Item = &OverlapSpan> {
+    /// What is wrong besides too many holders.
+    pub fn besides(&self) -> impl Iterator<Item = &OverlapSpan> {
         let oversold = self.oversold.iter().map(|(overlap_span, _)| overlap_span);
         oversold.chain(self.broken.iter().map(|(overlap_span, _)| overlap_span))
     }
@@ -317,7 +330,35 @@ impl Chart {
 
     /// Every stretch in which something is wrong.
     pub fn alarms(&self) -> impl Iterator<Item = &OverlapSpan> {
-        self.overlap_spans.iter().chain(self.lasting())
+        self.overlap_spans.iter().chain(self.besides())
+    }
+
+    /// The column of the request that led to an event, or the event's own where none did.
+    pub fn request_of(&self, log: &Log, event: usize) -> u32 {
+        let actor = log.events().get(event).and_then(|event| event.kind.actor());
+        let marks = actor.and_then(|actor| self.lanes.get(actor.0 as usize)).map(|lane| &lane.marks);
+        let known = marks.and_then(|marks| {
+            let known = marks.partition_point(|mark| mark.event <= event);
+            known.checked_sub(1).map(|n| marks[n].x)
+        });
+        known.unwrap_or(u32::MAX).min(self.column(event))
+    }
+
+    /// Who has acted on an outdated value last, and the bar that says so.
+    pub fn outdated_sale(&self, position: usize) -> Option<(ActorId, &Bar)> {
+        let acted = |bar: &&Bar| bar.kind == BarKind::Oversold && bar.from.1 < position;
+        let lanes = self.lanes.iter().enumerate();
+        let sales = lanes.filter_map(|(n, lane)| Some((n, lane.bars.iter().rfind(acted)?)));
+        let (lane, sale) = sales.max_by_key(|(_, bar)| bar.from.1)?;
+        Some((ActorId(u32::try_from(lane).ok()?), sale))
+    }
+
+    /// With which event that one had read it.
+    pub fn outdated_read(&self, position: usize) -> Option<usize> {
+        let (seller, sale) = self.outdated_sale(position)?;
+        let mut bars = self.lanes[seller.0 as usize].bars.iter();
+        let read = bars.rfind(|bar| bar.kind == BarKind::Saw && bar.from.1 < sale.from.1);
+        Some(read.unwrap_or(sale).from.1)
     }
 
     /// The lane of the server that a fault is marked on.
@@ -420,6 +461,8 @@ impl Chart {
         let event = &log.events()[index];
         if lane.takes_note(log, &event.kind, event.at) {
             lane.note(log, index, self.detail);
+        } else if lane.goes_on(log, event) {
+            lane.join(log, index, self.detail);
         } else {
             lane.mark(log, index, x, self.detail);
         }

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use crate::{
     clock::LessonTime,
     log::{
-        ActorId, Command, Entry, EventKind, Fault, KeyState, KeyValue, Keyspace, Log, Observed, OpId, Reply,
-        Role,
+        ActorId, Command, Condition, Entry, EventKind, Fault, KeyState, KeyValue, Keyspace, Log, Observed,
+        OpId, Reply, Role,
     },
     ui::{theme::text, words::fault},
 };
+
+use super::lane::Stretch;
 
 /// How far back the command is looked for that wrote a key.
 const LOOK_BACK: usize = 400;
@@ -83,6 +85,8 @@ pub struct Truth {
     pub server: String,
     pub spans: Vec<Span>,
     pub locks: Vec<String>,
+    /// From where to where it is dead.
+    pub dead: Vec<Stretch>,
     /// Faults that hit it or a link that it opened: the column and the event of each.
     pub faults: Vec<(u32, usize)>,
     /// The first column at which the next fault may stand without covering the one before.
@@ -129,6 +133,9 @@ impl Truth {
 
     pub(crate) fn fault(&mut self, fault: &Fault, here: (u32, usize)) {
         self.faults.push(here);
+        if fault.leaves() == Condition::Restarted {
+            self.revive(here);
+        }
         // The glyph, and a space on each side of the words.
         let columns = text::width(&fault::mark(fault)) + 3;
         self.fault_room = here.0 + u32::try_from(columns).unwrap_or_default();
@@ -137,6 +144,16 @@ impl Truth {
     pub(crate) fn end(&mut self, x: u32, event: usize) {
         for span in self.spans.iter_mut().filter(|span| span.to.is_none()) {
             span.to = Some((x, event));
+        }
+        if self.dead.last().is_none_or(|(_, to)| to.is_some()) {
+            self.dead.push(((x, event), None));
+        }
+    }
+
+    /// It runs again.
+    fn revive(&mut self, here: (u32, usize)) {
+        if let Some((_, to)) = self.dead.last_mut() {
+            to.get_or_insert(here);
         }
     }
 
@@ -162,6 +179,7 @@ impl Truth {
 
     pub(crate) fn observe(&mut self, log: &Log, event: usize, x: u32, observed: &Observed) {
         self.note_role_changes((x, event), observed);
+        self.revive((x, event));
         let mut values: Vec<&String> = Vec::new();
         let held: BTreeMap<String, (Option<Owner>, Token)> = match observed {
             Observed::Redis(space) => {
@@ -234,6 +252,7 @@ impl Truth {
         {
             return span.owner;
         }
+        let is_own = |name: &str| token.holder.rsplit(':').next() == Some(name);
         let mut replies: Vec<(OpId, &Reply)> = Vec::new();
         let start = event.saturating_sub(LOOK_BACK);
         log.events()[start..event].iter().rev().find_map(|event| match &event.kind {
@@ -245,7 +264,10 @@ impl Truth {
                 let names = |text: &str| command.arguments().any(|word| word.contains(text));
                 let reply = replies.iter().find(|(of, _)| of == op);
                 let refused = reply.is_some_and(|(_, reply)| is_refusal(reply, command));
-                (!refused && names(name) && names(&token.holder)).then_some(Owner::Actor(*actor))
+                // A script may put something of its own before the name that it is given: `w:W`.
+                let owns = names(&token.holder)
+                    || command.arguments().any(|word| is_own(word) && word.len() < token.holder.len());
+                (!refused && names(name) && owns).then_some(Owner::Actor(*actor))
             }
             _ => None,
         })

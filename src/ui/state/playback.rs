@@ -250,8 +250,8 @@ impl Playback {
 
     /// Whether something is so at the playhead that must not be, such as too many holders of a lock.
     pub fn is_violated(&self) -> bool {
-        let lasts = self.chart.lasting().any(|overlap_span| overlap_span.from.1 < self.world.position);
-        lasts || self.world.holding.worst().is_some()
+        let besides = self.chart.besides().any(|overlap_span| overlap_span.is_now(self.world.position));
+        besides || self.world.holding.worst().is_some()
     }
 
     /// Stops an animation in the middle, with exactly what is on the screen; `false` where there is none that can

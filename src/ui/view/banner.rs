@@ -55,8 +55,24 @@ fn loud(scene: &Scene<'_>) -> Option<String> {
             };
             Some(words.to_uppercase())
         }
-        Alarm::Broken(..) => Some(words::INVARIANT_BROKEN.get(scene.lang).to_owned()),
+        Alarm::Broken(_, event) => Some(match woken(scene, event) {
+            Some(woken) => words::WOKEN.with(scene.lang, &[&woken.to_string()]),
+            None => words::INVARIANT_BROKEN.get(scene.lang).to_owned(),
+        }),
     }
+}
+
+/// How many were told the same at once, where it is that what breaks an invariant.
+fn woken(scene: &Scene<'_>, breach: usize) -> Option<usize> {
+    let EventKind::Breached { evidence, .. } = scene.event(breach)? else { return None };
+    let told = |event: usize| match scene.event(event) {
+        Some(EventKind::Notified { about, what, .. }) => Some((about, what)),
+        _ => None,
+    };
+    let what = told(*evidence.first()?)?;
+    let step = scene.chart.step_begun(breach)..breach;
+    let woken = step.filter(|event| told(*event) == Some(what)).count();
+    (woken > 1 && evidence.iter().all(|event| told(*event).is_some())).then_some(woken)
 }
 
 /// Draws the banner on the upper edge of a pane's frame, beside its title. So many columns at the right end are needed for
@@ -217,6 +233,18 @@ pub fn together(scene: &Scene<'_>, overlap: &Overlap) -> String {
     }
 }
 
+/// Who has sold what on which value, and what that has come to.
+pub fn outdated(scene: &Scene<'_>, oversold: &Oversold<'_>, (seller, value): (ActorId, &str)) -> String {
+    let (who, counter) = (names(scene, &[seller]), words::label(oversold.counter, scene.lang));
+    let Oversold { of, before, now, .. } = oversold;
+    let sold = oversold.sold.to_string();
+    if oversold.exceeds() {
+        words::SOLD_ON.with(scene.lang, &[&who, counter, value, &sold, before, counter])
+    } else {
+        words::COUNTED_ON.with(scene.lang, &[&who, counter, value, &sold, counter, of, before, now])
+    }
+}
+
 /// What has just happened, where it broke a lock and nobody has said anything since.
 pub fn sentence(scene: &Scene<'_>) -> Option<String> {
     let position = scene.world.position;
@@ -225,8 +253,13 @@ pub fn sentence(scene: &Scene<'_>) -> Option<String> {
         let narrated = since.iter().any(|event| matches!(event.kind, EventKind::Say { .. }));
         !narrated && event >= scene.chart.step_begun(position)
     };
-    if let Some(Alarm::Broken(says, event)) = scene.alarm() {
-        return is_news(event).then(|| says.get(scene.lang).to_owned());
+    match scene.alarm() {
+        Some(Alarm::Broken(says, event)) => return is_news(event).then(|| says.get(scene.lang).to_owned()),
+        Some(Alarm::Oversold(oversold)) => {
+            let (seller, bar) = scene.chart.outdated_sale(position)?;
+            return is_news(bar.from.1).then(|| outdated(scene, &oversold, (seller, &bar.value)));
+        }
+        _ => {}
     }
     let overlap = scene.world.holding.overlaps().last().filter(|overlap| is_news(overlap.event))?;
     // The evidence is in the order in which they came, the newest last; the holders are in that of the lanes.

@@ -79,15 +79,15 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, actor: ActorId, (y, height): (u16, u
         if bar.hidden {
             continue;
         }
-        draw_bar(scene, plot, bar, (actor, bar_y, bar_height), buf);
+        draw_bar(scene, plot, (bar, &lane.bars[start..end]), (actor, bar_y, bar_height), buf);
         if height >= CLEAR && bar.kind != BarKind::Frozen {
-            name_bar(scene, plot, bar, (actor, bar_y, bar_height), buf);
+            name_bar(scene, plot, (bar, &lane.bars[start..end]), (actor, bar_y, bar_height), buf);
         }
     }
     draw_frozen_overlaps(scene, plot, &lane.bars[start..end], (actor, bar_y, bar_height), buf);
     // A pause may cover all of a bar that has its name at its beginning.
     for bar in lane.bars[start..end].iter().filter(|bar| height >= CLEAR && bar.kind == BarKind::Frozen) {
-        name_bar(scene, plot, bar, (actor, bar_y, bar_height), buf);
+        name_bar(scene, plot, (bar, &lane.bars[start..end]), (actor, bar_y, bar_height), buf);
     }
     let visible = visible(scene, plot, actor);
     for seen in &visible {
@@ -112,10 +112,10 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, actor: ActorId, (y, height): (u16, u
 /// Where one of those who hold a lock together does so, as far as it is in sight.
 fn overlap_spans<'a>(
     scene: &Scene<'a>,
-    plot: &Plot,
-    bar: &Bar,
+    plot: &'a Plot,
+    bar: &'a Bar,
 ) -> impl Iterator<Item = (u16, u16)> + use<'a> {
-    let (plot, lock) = (*plot, bar.lock.clone());
+    let lock = bar.lock.as_str();
     // Where it ceased to hold, by the rule, its bar may go on.
     let own = plot.stretch(bar.from, bar.left.or(bar.to));
     let overlap_spans =
@@ -130,40 +130,54 @@ fn overlap_spans<'a>(
 fn name_bar(
     scene: &Scene<'_>,
     plot: &Plot,
-    bar: &Bar,
+    (bar, bars): (&Bar, &[Bar]),
     (actor, y, rows): (ActorId, u16, u16),
     buf: &mut Buffer,
 ) {
     let Some(columns) = plot.stretch(bar.from, bar.to) else { return };
-    let bare = || bar.bare.iter().filter_map(|(from, to)| plot.stretch(*from, *to));
-    let looks = match bar.kind {
-        BarKind::Belief(belief) if belief.holds() => {
-            let loud = || overlap_spans(scene, plot, bar);
-            let first = |from: u16| {
-                let starts = bare().chain(loud()).map(|(start, _)| start).filter(|start| *start > from);
-                starts.min().unwrap_or(columns.1).min(columns.1)
-            };
-            let still = |at: u16| bare().any(|(from, to)| (from..to).contains(&at));
-            let mut looks = vec![(columns.0, first(columns.0), still(columns.0))];
-            looks.extend(
-                bare()
-                    .filter(|(from, _)| *from > columns.0)
-                    .map(|(from, to)| (from, to.min(first(from)), true)),
-            );
-            let loud = loud().filter(|(from, _)| *from > columns.0);
-            looks.extend(loud.map(|(from, to)| (from, to, still(from))));
-            looks
-        }
-        BarKind::Belief(Belief::Waiting) | BarKind::Saw | BarKind::Oversold | BarKind::Frozen => {
-            vec![(columns.0, columns.1, false)]
-        }
-        _ => return,
-    };
+    let frozen = bar.kind == BarKind::Frozen;
+    let holds = bar.kind.holds();
+    // What a pause covers is said by the pause.
+    let said =
+        bars.iter().filter(|other| if frozen { other.kind.holds() } else { std::ptr::eq(*other, bar) });
+    let said: Vec<&Bar> = said.collect();
+    let bare: Vec<(u16, u16)> =
+        said.iter().flat_map(|bar| &bar.bare).filter_map(|(from, to)| plot.stretch(*from, *to)).collect();
+    let pauses: Vec<(u16, u16)> = bars
+        .iter()
+        .filter(|other| holds && other.kind == BarKind::Frozen)
+        .filter_map(|pause| plot.stretch(pause.from, pause.to))
+        .collect();
+    let mut starts = vec![columns.0];
+    if frozen || holds {
+        let loud = said.iter().flat_map(|bar| overlap_spans(scene, plot, bar));
+        starts.extend(bare.iter().copied().chain(loud).map(|(from, _)| from));
+        starts.extend(pauses.iter().flat_map(|(from, to)| [*from, *to]));
+        starts.retain(|start| (columns.0..columns.1).contains(start));
+        starts.sort_unstable();
+        starts.dedup();
+    } else if !matches!(bar.kind, BarKind::Belief(Belief::Waiting) | BarKind::Saw | BarKind::Oversold) {
+        return;
+    }
+    let within =
+        |stretches: &[(u16, u16)], at: u16| stretches.iter().any(|(from, to)| (*from..*to).contains(&at));
     let row = y + rows / 2;
-    for (from, to, still) in looks {
+    for (n, from) in starts.iter().copied().enumerate() {
+        if within(&pauses, from) {
+            continue;
+        }
+        let to = starts.get(n + 1).copied().unwrap_or(columns.1);
+        let is_bare = within(&bare, from);
+        // What was never there is not there still.
+        let still =
+            is_bare && said.iter().any(|bar| bar.bare.first().is_some_and(|(from, _)| *from != bar.from));
+        let held = said.iter().filter_map(|bar| plot.stretch(bar.from, bar.to));
+        let held = frozen && within(&held.collect::<Vec<_>>(), from);
         let what = match bar.kind {
             BarKind::Saw => words::IN_BAR_SAW,
             BarKind::Oversold => words::IN_BAR_OVERSOLD,
+            BarKind::Frozen if held && still => words::IN_BAR_STILL_FROZEN,
+            BarKind::Frozen if held => words::IN_BAR_FROZEN,
             BarKind::Frozen => words::FROZEN,
             BarKind::Belief(Belief::Waiting) => words::IN_BAR_WAITS,
             _ if still => words::IN_BAR_STILL,
@@ -178,7 +192,7 @@ fn name_bar(
         );
         let start = from + 1 + u16::from(to.saturating_sub(from) > 40);
         if usize::from(to.saturating_sub(start)) > text::width(&words) {
-            let solid = matches!(bar.kind, BarKind::Belief(Belief::Holding)) && !still && rows > 1;
+            let solid = matches!(bar.kind, BarKind::Belief(Belief::Holding)) && !is_bare && rows > 1;
             let style = scene.actor_style(actor);
             let style = if solid { style.add_modifier(Modifier::REVERSED) } else { style };
             plot.write((start, row), &words, to, style.add_modifier(Modifier::BOLD), buf);
@@ -189,11 +203,17 @@ fn name_bar(
 fn draw_bar(
     scene: &Scene<'_>,
     plot: &Plot,
-    bar: &Bar,
+    (bar, bars): (&Bar, &[Bar]),
     (actor, y, rows): (ActorId, u16, u16),
     buf: &mut Buffer,
 ) {
     let Some(columns) = plot.stretch(bar.from, bar.to) else { return };
+    // Who stands still and holds nothing is a line, lest it looks like a holder.
+    let holds = |other: &Bar| other.kind.holds() && other.to.is_none_or(|to| to.1 > bar.from.1);
+    let (y, rows) = match bar.kind {
+        BarKind::Frozen if !bars.iter().any(holds) => (y + rows / 2, 1),
+        _ => (y, rows),
+    };
     let client = scene.actor_style(actor);
     let (symbol, style) = match bar.kind {
         BarKind::Belief(belief) if belief.holds() => (glyphs::belief(belief), client),
@@ -203,7 +223,7 @@ fn draw_bar(
         BarKind::Frozen => (glyphs::FROZEN, scene.style(Role::Warning)),
         BarKind::Dead => (glyphs::DEAD, scene.style(Role::Chrome)),
     };
-    let holding = matches!(bar.kind, BarKind::Belief(belief) if belief.holds());
+    let holding = bar.kind.holds();
     for row in 0..rows {
         // A thick bar is solid below its edge, and one line stays one line.
         let symbol = match bar.kind {
@@ -250,7 +270,7 @@ fn draw_frozen_overlaps(
     let (sign, style) = scene.theme.clashing(scene.actor_style(actor));
     let symbol = if sign == glyphs::CLASHING { glyphs::FROZEN } else { sign };
     for still in frozen.filter_map(|bar| plot.stretch(bar.from, bar.to)) {
-        let holding = bars.iter().filter(|bar| matches!(bar.kind, BarKind::Belief(belief) if belief.holds()));
+        let holding = bars.iter().filter(|bar| bar.kind.holds());
         for both in holding.flat_map(|bar| overlap_spans(scene, plot, bar)) {
             for row in 0..rows {
                 plot.fill((both.0.max(still.0), both.1.min(still.1)), y + row, symbol, style, buf);
@@ -297,7 +317,7 @@ fn draw_mark(
     };
     let chosen = scene.selected.is_some_and(|event| {
         let (sent, _) = selection::exchange(scene, event);
-        mark.event == sent || mark.note == Some(event)
+        mark.exchanges().any(|(known, _)| known == sent) || mark.note == Some(event)
     });
     let words = words(scene, plot, seen);
     // An ellipsis in place of a sign, or of all words, tells less than nothing.

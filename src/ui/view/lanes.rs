@@ -8,6 +8,10 @@ use crate::{log::Observed, world::ServerWorld};
 pub const NAMES: (usize, usize) = (3, 12);
 
 const MOST_SERVER_ROWS: u16 = 8;
+/// A server's row that is higher than this has a free row at its lower edge.
+const AIRY: u16 = 3;
+/// In a pane so high nothing stays empty below the servers: their rows and those of crowds are higher then.
+const TALL: u16 = 24;
 /// So many holders of one lock are given room on the smallest screen.
 const MOST_HOLDERS: u16 = 4;
 
@@ -88,8 +92,15 @@ fn divide(scene: &Scene<'_>, area: Rect) -> Division {
     let of_servers = |(height, _): Sizes| below * lane::bar_rows(height);
     let mut heights = (1..=lane::HIGHEST).rev().map(|height| (height, band));
     let fits = |height: &Sizes| total(&rows, *height).saturating_add(of_servers(*height)) <= area.height;
-    let height = heights.find(fits).unwrap_or((1, band));
-    let truth = lane::bar_rows(height.0);
+    let mut height = heights.find(fits).unwrap_or((1, band));
+    let mut truth = lane::bar_rows(height.0);
+    let left = area.height.saturating_sub(total(&rows, height) + below * truth);
+    let bands = u16::try_from(rows.iter().filter(|row| matches!(row, Row::Band(_))).count()).unwrap_or(1);
+    let left = if area.height < TALL { 0 } else { left };
+    match bands {
+        0 => truth += left.checked_div(below).unwrap_or(0),
+        bands => height.1 += left / bands,
+    }
     // The truth stands right below the beliefs that it is compared with.
     let lanes = Rect { height: room.min(total(&rows, height)), ..area };
     Division {
@@ -286,7 +297,7 @@ pub fn names(scene: &Scene<'_>, area: Rect) -> usize {
     });
     // Of several servers one may lead: its sign stands apart from its name.
     let sign = usize::from(scene.chart.truths.len() > 1);
-    let servers = truth::rows(scene).into_iter().map(|row| text::width(row.name()) + sign);
+    let servers = truth::rows(scene).into_iter().map(|row| text::width(row.label()) + sign);
     rows.chain(servers).max().unwrap_or(0).clamp(NAMES.0, NAMES.1)
 }
 
@@ -364,13 +375,23 @@ pub fn draw_without_axis(
     places.actors.sort_unstable();
     let step = usize::from(division.truth);
     for (y, row) in (division.below.top()..division.below.bottom()).step_by(step).zip(&servers) {
-        let style = scene.style(Role::Accent);
-        buf.set_stringn(area.x, y, text::fit(row.name(), names), names, style);
-        row.draw(scene, plot, (y, division.truth), buf);
+        let (accent, chrome) = (scene.style(Role::Accent), scene.style(Role::Chrome));
+        let style = match row.is_first() {
+            true if row.is_dead(plot.position) => accent.add_modifier(Modifier::CROSSED_OUT | Modifier::DIM),
+            true => accent,
+            false => chrome,
+        };
+        buf.set_stringn(area.x, y, text::fit(row.label(), names), names, style);
+        if let Some(lock) = row.lock_below().filter(|_| division.truth > 1) {
+            buf.set_stringn(area.x, y + 1, text::fit(lock, names), names, chrome);
+        }
+        // Bars of several rows have air between them.
+        let height = division.truth - u16::from(division.truth > AIRY);
+        row.draw(scene, plot, (y, height), buf);
         if places.servers.last().is_none_or(|(name, _)| *name != row.name()) {
             places.servers.push((row.name(), y));
             if is_master(scene, row.name()) {
-                buf.set_string(places.role, y, glyphs::MASTER, style);
+                buf.set_string(places.role, y, glyphs::MASTER, accent);
             }
         }
     }

@@ -12,12 +12,15 @@ pub const TICKS: u32 = 12;
 const TICK: u16 = 12;
 /// How much of the room what broke has at least, where all of a run, or all of a step, is seen.
 const LOUD: (u32, u32) = (11, 20);
+/// While something is wrong, how much of the room what is so now has at least, in a pane of so many rows and more: the
+/// higher it is, the fewer columns are enough to be seen from afar.
+const HIGH: (u16, (u32, u32)) = (20, (2, 5));
 /// Columns of what came before a stretch that is drawn large.
 const BEFORE: u32 = 8;
 
 /// What lies right of the playhead is *now*: whatever lasts is drawn up to the right edge, so that the newest step is
 /// never a sliver.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Plot {
     pub left: u32,
     pub head: u32,
@@ -26,7 +29,7 @@ pub struct Plot {
     pub area: Rect,
     /// Which columns of the chart stand at which of the screen, counted from the left edge: evenly between two of them,
     /// and one to one after the last.
-    corners: [(u32, u32); 2 * STRETCHES + 2],
+    corners: Vec<(u32, u32)>,
 }
 
 impl Plot {
@@ -41,6 +44,9 @@ impl Plot {
         if let Some(overlap_span) = brief.filter(|_| scene.selected.is_none()) {
             return Self::brief(scene, overlap_span, (head, newest), area);
         }
+        if let Some(cause) = scene.cause().filter(|_| scene.selected.is_none()) {
+            return Self::alarming(scene, scene.chart.request_of(scene.log, cause), (head, newest), area);
+        }
         let left = Self::following(head, Self::now(scene, newest, area), area);
         // What is chosen draws the window along, and what came before it stays in sight.
         let chosen = scene.selected.map(|event| scene.chart.column(event));
@@ -54,7 +60,49 @@ impl Plot {
 
     /// A window from a column of the chart on.
     pub fn from(left: u32, head: u32, position: usize, area: Rect) -> Self {
-        Self { left, head, position, area, corners: [(left, 0); 2 * STRETCHES + 2] }
+        Self { left, head, position, area, corners: vec![(left, 0)] }
+    }
+
+    /// Something is wrong now: what is so now has much of the room, and all since its cause stays in sight. Where that does
+    /// not fit, the longest stretches between two events give way first.
+    fn alarming(scene: &Scene<'_>, cause: u32, (head, newest): (u32, u32), area: Rect) -> Self {
+        let (position, width) = (scene.world.position, u32::from(area.width));
+        let (part, whole) = if area.height >= HIGH.0 { HIGH.1 } else { LOUD };
+        let least = (width * part / whole).max(newest.min(width * 2 / 3));
+        let begin = cause.saturating_sub(1).min(head);
+        let now = width.saturating_sub(head - begin).clamp(least, (width * 5 / 7).max(least));
+        let room = width - now.min(width);
+        if head - begin <= room {
+            return Self::from(head.saturating_sub(room), head, position, area);
+        }
+        let mut gaps = Vec::new();
+        let mut from = begin;
+        while from < head {
+            let next =
+                scene.chart.event_at(from + 1, position).map_or(head, |event| scene.chart.column(event));
+            gaps.push(next.min(head) - from);
+            from = next.min(head);
+        }
+        let taken = |most: u32| gaps.iter().map(|gap| (*gap).min(most)).sum::<u32>();
+        let mut plot = Self::from(begin, head, position, area);
+        let Some(most) = (1..=room).rev().find(|most| taken(*most) <= room) else {
+            plot.corners.push((head, room));
+            return plot;
+        };
+        // What is left over goes to the newest of those that gave way.
+        let mut over = room - taken(most);
+        let mut places: Vec<u32> = gaps.iter().map(|gap| (*gap).min(most)).collect();
+        for (place, gap) in places.iter_mut().zip(&gaps).rev() {
+            let more = over.min(1).min(gap - *place);
+            *place += more;
+            over -= more;
+        }
+        let mut corner = (begin, 0);
+        plot.corners.extend(gaps.iter().zip(places).map(|(gap, place)| {
+            corner = (corner.0 + gap, corner.1 + place);
+            corner
+        }));
+        plot
     }
 
     /// The columns that labels or commands need right of the playhead.
@@ -65,13 +113,10 @@ impl Plot {
         }
     }
 
-    /// Columns for what is so now: a quarter of them all, more where the newest words need them, and most while a lock
-    /// has too many holders.
+    /// Columns for what is so now: a quarter of them all, and more where the newest words need them.
     fn now(scene: &Scene<'_>, newest: u32, area: Rect) -> u16 {
-        let overlap_spans = scene.alarm().is_some();
         let quarter = Self::tail(scene.chart.detail).max(area.width / 4).min(area.width / 2);
-        let least = if overlap_spans { area.width * 5 / 7 } else { quarter };
-        u16::try_from(newest).unwrap_or(u16::MAX).min(area.width / 3 * 2).max(least)
+        u16::try_from(newest).unwrap_or(u16::MAX).min(area.width / 3 * 2).max(quarter)
     }
 
     /// How far right of the playhead the words of the newest tick reach.
@@ -101,6 +146,11 @@ impl Plot {
         let width = u32::from(area.width);
         let mut stretches: Vec<(u32, u32)> = Vec::new();
         let mut overlap_spans: Vec<_> = scene.chart.alarms().collect();
+        // Beside too many holders, or too much sold, what else was broken is a detail.
+        let detail = scene.chart.broken.as_ref().map(|(overlap_span, _)| overlap_span.from);
+        if overlap_spans.len() > 1 {
+            overlap_spans.retain(|overlap_span| Some(overlap_span.from) != detail);
+        }
         overlap_spans.sort_by_key(|overlap_span| overlap_span.from);
         // What lasts to the end reaches the right edge, too.
         let lasts = overlap_spans
@@ -171,8 +221,7 @@ impl Plot {
         if head > before {
             corners.push((head, place(over, head)));
         }
-        let end = corners[corners.len() - 1];
-        plot.corners = std::array::from_fn(|n| corners.get(n).copied().unwrap_or(end));
+        plot.corners = corners;
         plot
     }
 
@@ -182,7 +231,7 @@ impl Plot {
     }
 
     pub fn screen(&self, x: u32) -> Option<u16> {
-        let n = self.corners.iter().rposition(|(from, _)| *from <= x)?;
+        let n = self.corners.partition_point(|(from, _)| *from <= x).checked_sub(1)?;
         let ((from, at), along) = (self.corners[n], x - self.corners[n].0);
         let offset = match self.corners.get(n + 1) {
             Some((to, end)) => at + along * (end - at) / (to - from),
@@ -195,7 +244,7 @@ impl Plot {
     /// The chart's column that a column of the screen stands for.
     pub fn column(&self, screen: u16) -> u32 {
         let offset = u32::from(screen.saturating_sub(self.area.x));
-        let n = self.corners.iter().rposition(|(_, at)| *at <= offset).unwrap_or(0);
+        let n = self.corners.partition_point(|(_, at)| *at <= offset).saturating_sub(1);
         let (from, at) = self.corners[n];
         match self.corners.get(n + 1) {
             Some((to, end)) => from + (offset - at) * (to - from) / (end - at),
@@ -263,8 +312,8 @@ impl Plot {
                 break;
             }
             let words = format!("┴{} ", time::moment(logged.at));
-            // A later moment that reads the same says nothing new.
-            if words != last {
+            // A later moment that reads the same says nothing new, and now is said at the playhead.
+            if words != last && time::moment(logged.at) != now {
                 self.write((screen, y), &words, self.area.right(), chrome, buf);
             }
             last = words;

@@ -9,7 +9,7 @@ use crate::{
     log::{Excess, Fault, Log, Reply},
     text::Text,
     ui::{
-        chart::{Chart, Owner, sequence::Sequence},
+        chart::{Chart, OverlapSpan, Owner, sequence::Sequence},
         flight::InFlight,
         keys::map::KeyMap,
     },
@@ -75,14 +75,16 @@ impl Oversold<'_> {
 }
 
 impl<'a> Scene<'a> {
-    /// The worst of what is wrong at this very moment.
+    /// The worst of what is wrong at this very moment; where all of a run is seen, of what was.
     pub fn alarm(&self) -> Option<Alarm<'a>> {
         let position = self.world.position;
         let Some(excess) = self.world.holding.worst() else {
             let sold =
                 self.chart.oversold.as_ref().filter(|(overlap_span, _)| overlap_span.from.1 < position);
             let Some((overlap_span, counter)) = sold else {
-                let (_, event) = self.chart.broken.as_ref().filter(|(_, event)| *event < position)?;
+                let broken = self.chart.broken.as_ref();
+                let told = |overlap_span: &OverlapSpan| self.whole || overlap_span.is_now(position);
+                let (_, event) = broken.filter(|(overlap_span, _)| told(overlap_span))?;
                 let EventKind::Breached { says, .. } = self.event(*event)? else { return None };
                 return Some(Alarm::Broken(says, *event));
             };
@@ -114,6 +116,24 @@ impl<'a> Scene<'a> {
         }
         let begun = if self.whole { 0 } else { self.chart.step_begun(self.world.position) };
         self.world.holding.overlaps().iter().find(|overlap| overlap.event >= begun && overlap.end.is_some())
+    }
+
+    /// The first event of those that brought about what is wrong now: a grant, a value that was read, what proves a breach.
+    pub fn cause(&self) -> Option<usize> {
+        let position = self.world.position;
+        let first = |events: &[usize]| events.iter().copied().filter(|event| *event < position).min();
+        match self.alarm()? {
+            Alarm::Holders(_, lock) => {
+                let overlaps = self.world.holding.overlaps().iter().rev();
+                let mut open = overlaps.filter(|overlap| overlap.lock == lock && overlap.end.is_none());
+                first(&open.next()?.evidence)
+            }
+            Alarm::Oversold(_) => self.chart.outdated_read(position),
+            Alarm::Broken(_, event) => match self.event(event)? {
+                EventKind::Breached { evidence, .. } => first(evidence).or(Some(event)),
+                _ => None,
+            },
+        }
     }
 
     /// Those who hold one lock together, now or in what is told of it.
@@ -176,6 +196,17 @@ impl<'a> Scene<'a> {
         let gave_up =
             known.take(2).any(|mark| matches!(self.event(mark.event), Some(EventKind::GaveUp { .. })));
         if gave_up { glyphs::CUT } else { glyphs::KILLED }
+    }
+
+    /// The same of a server.
+    pub fn server_end_sign(&self, name: &str) -> &'static str {
+        let known = self.log.events().get(..self.world.position).unwrap_or_default();
+        let by_itself = known.iter().rev().find_map(|event| match &event.kind {
+            EventKind::ServerDied { server, .. } if server == name => Some(true),
+            EventKind::Fault(fault) if fault.killed_server() == Some(name) => Some(false),
+            _ => None,
+        });
+        if by_itself == Some(true) { glyphs::CUT } else { glyphs::KILLED }
     }
 
     pub fn owner(&self, owner: Owner) -> Option<ActorId> {

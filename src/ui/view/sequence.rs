@@ -85,13 +85,7 @@ fn server_name(scene: &Scene<'_>, name: &str) -> (String, Style) {
     let server = scene.world.servers.iter().find(|server| server.info.name == name);
     match server {
         Some(server) if server.died.is_some() => {
-            let kinds = scene.log.events()[..scene.world.position].iter().rev().map(|event| &event.kind);
-            let by_itself = kinds.into_iter().find_map(|kind| match kind {
-                EventKind::ServerDied { server, .. } if server == name => Some(true),
-                EventKind::Fault(fault) if fault.killed_server() == Some(name) => Some(false),
-                _ => None,
-            });
-            let sign = if by_itself == Some(true) { glyphs::CUT } else { glyphs::KILLED };
+            let sign = scene.server_end_sign(name);
             (format!("{sign} {name}"), style.add_modifier(Modifier::CROSSED_OUT | Modifier::DIM))
         }
         Some(server) if server.frozen => (format!("{} {name}", glyphs::STOPPED), scene.style(Role::Warning)),
@@ -261,12 +255,14 @@ fn role_words(scene: &Scene<'_>, row: &Row) -> String {
 /// The ground of rows in which two hold one lock, and of those from which on something else is wrong.
 fn alarm(scene: &Scene<'_>, layout: &Layout, area: Rect, buf: &mut Buffer) {
     let position = scene.world.position;
-    let lasting = scene.chart.lasting().filter_map(|overlap_span| {
+    let besides = scene.chart.besides().filter_map(|overlap_span| {
         let row = scene.sequence.row_of(overlap_span.from.1)?;
-        Some(OverlapSpan { lock: overlap_span.lock.clone(), from: (row, overlap_span.from.1), to: None })
+        let end = |event: usize| scene.sequence.row_of(event).map_or(row, |end| end + 1).max(row + 1);
+        let to = overlap_span.to.map(|(_, event)| (end(event.saturating_sub(1)), event));
+        Some(OverlapSpan { lock: overlap_span.lock.clone(), from: (row, overlap_span.from.1), to })
     });
-    let lasting: Vec<OverlapSpan<usize>> = lasting.collect();
-    let overlaps = scene.sequence.overlaps.iter().chain(&lasting);
+    let besides: Vec<OverlapSpan<usize>> = besides.collect();
+    let overlaps = scene.sequence.overlaps.iter().chain(&besides);
     // They begin in order; few last long.
     let top = layout.rows.first().map_or(0, |placed| placed.row);
     for overlap in overlaps.filter(|overlap| overlap.from.1 < position) {

@@ -179,7 +179,8 @@ impl<'a> ServerPane<'_, 'a> {
         let Self { scene, server, width, .. } = *self;
         let mut lines = Vec::new();
         if let Some(why) = &server.died {
-            let words = format!("✗ {}", words::SERVER_DIED.get(scene.lang));
+            let sign = scene.server_end_sign(&server.info.name);
+            let words = format!("{sign} {}", words::SERVER_DIED.get(scene.lang));
             let why = format!(" · {}", why.lines().next().unwrap_or_default());
             let why = text::fit(&why, width.saturating_sub(text::width(&words))).into_owned();
             lines.push(Line::from(vec![

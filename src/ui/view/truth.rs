@@ -26,6 +26,8 @@ pub struct Row<'a> {
     lock: Option<&'a str>,
     /// Whether it is the server's first row, where its faults and roles are marked.
     first: bool,
+    /// Whether the server has more rows.
+    several: bool,
 }
 
 pub fn rows<'a>(scene: &Scene<'a>) -> Vec<Row<'a>> {
@@ -44,9 +46,15 @@ pub fn rows<'a>(scene: &Scene<'a>) -> Vec<Row<'a>> {
         let most = if scene.chart.truths.len() == 1 { locks.clamp(ROWS, LOCKS_OF_ONE) } else { ROWS };
         let before = rows.len();
         let shown = of(About::Lock).chain(of(About::Value)).take(most).enumerate();
-        rows.extend(shown.map(|(n, (lock, _))| Row { truth, lock: Some(lock.as_str()), first: n == 0 }));
+        let several = known.len().min(most) > 1;
+        rows.extend(shown.map(|(n, (lock, _))| Row {
+            truth,
+            lock: Some(lock.as_str()),
+            first: n == 0,
+            several,
+        }));
         if rows.len() == before {
-            rows.push(Row { truth, lock: None, first: true });
+            rows.push(Row { truth, lock: None, first: true, several: false });
         }
     }
     rows
@@ -61,13 +69,65 @@ impl<'a> Row<'a> {
         &self.truth.server
     }
 
+    /// What stands at its left: the server in its first row, and in the others what tells them from that.
+    pub fn label(&self) -> &'a str {
+        self.lock.filter(|_| !self.first).unwrap_or(&self.truth.server)
+    }
+
+    /// What the first of several rows is about: it stands below the server's name, if there is room.
+    pub fn lock_below(&self) -> Option<&'a str> {
+        self.lock.filter(|_| self.first && self.several)
+    }
+
+    pub fn is_dead(&self, position: usize) -> bool {
+        let mut dead = self.truth.dead.iter();
+        dead.any(|(from, to)| from.1 < position && to.is_none_or(|(_, event)| event >= position))
+    }
+
     /// Draws it in so many rows from a row of the screen on.
     pub fn draw(&self, scene: &Scene<'_>, plot: &Plot, rows: (u16, u16), buf: &mut Buffer) {
         if let Some(lock) = self.lock {
             self.draw_lock(scene, plot, (lock, rows), buf);
         }
+        for dead in self.truth.dead.iter().filter_map(|(from, to)| plot.stretch(*from, *to)) {
+            plot.fill(dead, rows.0 + rows.1 / 2, glyphs::DEAD, scene.style(Role::Chrome), buf);
+        }
+        self.draw_nobody(scene, plot, rows.0 + rows.1 / 2, buf);
         if self.first {
             self.draw_events(scene, plot, rows.0, buf);
+        }
+    }
+
+    /// Says that nobody has what somebody believes to hold.
+    fn draw_nobody(&self, scene: &Scene<'_>, plot: &Plot, y: u16, buf: &mut Buffer) {
+        let shown = |span: &&Span| self.lock == Some(span.lock.as_str());
+        let spans = || self.truth.spans.iter().rev().filter(shown).take(SPANS);
+        let about_locks =
+            spans().next().map_or(scene.chart.truths.len() == 1, |span| span.about == About::Lock);
+        if !about_locks {
+            return;
+        }
+        let lanes = scene.chart.lanes.iter().filter(|lane| lane.band.is_none());
+        let held = lanes.filter_map(|lane| lane.bars.iter().rfind(|bar| bar.kind.holds()));
+        let bare = held.filter_map(|bar| bar.bare.last()).filter_map(|(from, to)| plot.stretch(*from, *to));
+        let words = format!(" {} ", words::NOBODY.get(scene.lang));
+        let width = u16::try_from(text::width(&words)).unwrap_or(u16::MAX);
+        for (from, to) in bare {
+            let mut taken: Vec<(u16, u16)> =
+                spans().filter_map(|span| plot.stretch(span.from, span.to)).collect();
+            taken.extend(self.truth.dead.iter().filter_map(|(from, to)| plot.stretch(*from, *to)));
+            taken.push((to, to));
+            taken.sort_unstable();
+            let mut free = from;
+            for (start, end) in taken {
+                let room = start.min(to).saturating_sub(free);
+                if room > width {
+                    let style = scene.style(Role::Text);
+                    plot.write((free + (room - width) / 2, y), &words, to, style, buf);
+                    return;
+                }
+                free = free.max(end);
+            }
         }
     }
 
@@ -168,6 +228,10 @@ impl<'a> Row<'a> {
             }
             None => format!("{} ", span.token.holder),
         };
+        let words = match self.lock_below().filter(|_| rows == 1) {
+            Some(lock) => format!("{words}· {lock} "),
+            None => words,
+        };
         let room = columns.1.saturating_sub(columns.0);
         if usize::from(room) > text::width(&words) + 1 {
             let style = style.add_modifier(Modifier::BOLD);
@@ -180,13 +244,13 @@ impl<'a> Row<'a> {
         let moment = scene.chart.moment(scene.log, column, plot.position, scene.display);
         let lease = self.truth.lease_at(self.lock?, moment, plot.position)?;
         let share = lease.to.since(moment).as_secs_f64() / lease.to.since(lease.from).as_secs_f64();
-        // Rounded up: as long as the key is there, its lease is seen.
+        // Rounded up: as long as the key is there, its lease is seen. It never touches what stands above it.
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "a share from 0 to 1 of a screen's rows"
         )]
-        let eighths = (share.clamp(0.0, 1.0) * f64::from(rows * EIGHTHS)).ceil() as u16;
+        let eighths = (share.clamp(0.0, 1.0) * f64::from(rows * EIGHTHS - 1)).ceil() as u16;
         Some(eighths.max(1))
     }
 }

@@ -11,10 +11,10 @@ const EVIDENCE_LINES: usize = 3;
 impl LessonView<'_> {
     pub(crate) fn verdict_lines(&self, verdict: &Verdict, width: usize) -> Vec<Line<'static>> {
         let scene = &self.scene;
-        let failure = self.failure(verdict);
-        let mut lines = failure.map_or_else(Vec::new, |words| {
-            paragraph::prose(&words, width, scene.style(Role::Danger), scene.theme)
-        });
+        let mut lines = Vec::new();
+        for words in self.failure(verdict) {
+            lines.extend(paragraph::prose(&words, width, scene.style(Role::Danger), scene.theme));
+        }
         lines.extend(heading(scene, verdict, width));
         if verdict.outcome == Outcome::NotShown {
             let why = words::NOT_SHOWN_WHY.get(scene.lang);
@@ -52,25 +52,35 @@ impl LessonView<'_> {
         u16::try_from(before).unwrap_or(u16::MAX).min(reach)
     }
 
-    /// The failure in a sentence: who held a lock together, or what the lesson says of what was broken.
-    fn failure(&self, verdict: &Verdict) -> Option<String> {
+    /// The failure in a sentence, the same as the banner says: too much sold, who held a lock together, or what the lesson
+    /// says of what was broken. Who held a lock together is always told.
+    fn failure(&self, verdict: &Verdict) -> Vec<String> {
         if verdict.outcome != Outcome::Shown {
-            return None;
+            return Vec::new();
         }
         let scene = &self.scene;
         let overlaps = scene.world.holding.overlaps();
-        let first = overlaps.first().map(|overlap| banner::together(scene, overlap));
+        let together = || overlaps.first().map(|overlap| banner::together(scene, overlap));
+        match scene.alarm() {
+            Some(Alarm::Oversold(oversold)) => {
+                let sale = scene.chart.outdated_sale(scene.world.position);
+                let sale = sale.map(|(seller, bar)| banner::outdated(scene, &oversold, (seller, &bar.value)));
+                return sale.into_iter().chain(together()).collect();
+            }
+            Some(Alarm::Holders(_, lock)) => {
+                let lasting = overlaps.iter().rev().find(|overlap| overlap.lock == lock);
+                return lasting.map(|overlap| banner::together(scene, overlap)).into_iter().collect();
+            }
+            Some(Alarm::Broken(says, _)) if overlaps.is_empty() => {
+                return vec![says.get(scene.lang).to_owned()];
+            }
+            _ => {}
+        }
         let says = || {
             let claim = verdict.claims.iter().find_map(|claim| claim.says.as_ref())?;
             Some(text::clean(claim.get(scene.lang)).into_owned())
         };
-        let variant = self.entry.variants.get(self.variant);
-        let broken = scene.alarm().and_then(|alarm| match alarm {
-            Alarm::Broken(says, _) => Some(says),
-            _ => Some(&variant?.invariants.first()?.says),
-        });
-        let broken = broken.map(|says| says.get(scene.lang).to_owned());
-        first.or(broken).or_else(says)
+        together().or_else(says).into_iter().collect()
     }
 
     fn next_steps(&self, width: usize) -> Vec<Line<'static>> {

@@ -53,6 +53,8 @@ pub const VERDICT: Words = Words::new("Verdict", "结论");
 pub const MORE: Words = Words::new("more", "更多");
 /// Something is so that must never be.
 pub const INVARIANT_BROKEN: Words = Words::new("INVARIANT BROKEN", "违反不变式");
+/// A release has woken so many, of whom one can have what was released.
+pub const WOKEN: Words = Words::new("{} WOKEN, 1 NEEDED", "唤醒 {} 个，只需 1 个");
 /// How many lanes there is no room for.
 pub const MORE_LANES: Words = Words::new("{} more", "还有 {}");
 /// More holders of a lock than it may have: how many, and of what kind or how many it may.
@@ -104,6 +106,8 @@ pub const IN_BAR_SHARED: Words = Words::new("shared", "共享持有");
 pub const IN_BAR_STILL: Words = Words::new("still mine", "仍以为持有");
 pub const IN_BAR_SAW: Words = Words::new("saw {}", "读到 {}");
 pub const IN_BAR_OVERSOLD: Words = Words::new("sold on an outdated {}", "凭旧值 {} 卖出");
+pub const IN_BAR_FROZEN: Words = Words::new("mine, frozen", "持有，冻结中");
+pub const IN_BAR_STILL_FROZEN: Words = Words::new("still mine, frozen", "仍以为持有，冻结中");
 pub const IN_BAR_WAITS: Words = Words::new("waits", "等待");
 pub const LAST_LISTED: Words = Words::new(" and ", " 和 ");
 pub const LISTED: Words = Words::new(", ", "、");
@@ -119,11 +123,23 @@ pub const HOLD_TOGETHER: Words = Words::new(
 /// Who has got which lock, and who has not let go of it.
 pub const TAKEN_TOO: Words =
     Words::new("{} has got {} before {} let go of it.", "{} 拿到了“{}”，而 {} 还没有放手。");
+/// Who has done what on which outdated value, and how often that was done, of how many.
+pub const SOLD_ON: Words = Words::new(
+    "{} {} on an outdated {}: {} of {} are {}.",
+    "{} {}时依据的是旧值 {}：已有 {} 份，而总数只有 {}。",
+);
+/// The same where too little was taken of something: of what, and from what to what.
+pub const COUNTED_ON: Words = Words::new(
+    "{} {} on an outdated {}: {} {}, but {} went from {} to {}.",
+    "{} {}时依据的是旧值 {}：共 {} 次{}，{} 却只从 {} 变为 {}。",
+);
 pub const PROOF: Words = Words::new("{}: what proves it", "{}：查看证据");
 pub const NO_PROOF: Words = Words::new("{}: without the proofs", "{}：收起证据");
 
 pub const NOTHING_YET: Words = Words::new("nothing yet", "暂无");
 pub const EMPTY: Words = Words::new("empty", "空");
+/// Nobody has what somebody believes to hold.
+pub const NOBODY: Words = Words::new("nobody", "无人持有");
 pub const SERVER_DIED: Words = Words::new("this server has died", "该服务器已退出");
 
 pub const GONE: Words = Words::new("gone (TTL over)", "已过期（TTL 到期）");

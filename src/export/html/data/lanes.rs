@@ -58,7 +58,8 @@ fn mark(source: &Source<'_>, mark: &Mark) -> Value {
         _ => "note",
     };
     // What came of it is known with its reply, or with the note that follows it.
-    let known = mark.note.or(mark.reply);
+    let last = mark.exchanges().filter_map(|(_, reply)| reply).max();
+    let known = mark.note.or(last);
     json!({"x": mark.x, "e": mark.event, "r": known, "sent": before, "done": after, "kind": kind})
 }
 

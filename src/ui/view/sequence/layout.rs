@@ -121,7 +121,7 @@ fn height(arrow: Option<&Arrow>) -> u16 {
 fn failure(scene: &Scene<'_>) -> Option<usize> {
     let known = |overlap_span: &&OverlapSpan| overlap_span.from.1 < scene.world.position;
     // Of two holders there is more to see than that something is so.
-    let first = scene.chart.overlap_spans.iter().find(known).or_else(|| scene.chart.lasting().find(known))?;
+    let first = scene.chart.overlap_spans.iter().find(known).or_else(|| scene.chart.besides().find(known))?;
     scene.sequence.row_of(first.from.1)
 }
 
