@@ -24,10 +24,10 @@ fn text(chrome: &mut Chrome, selector: &str) -> String {
     text.as_str().unwrap_or_default().to_owned()
 }
 
-/// What of the timeline can be seen: bars within their clips, marks, the wire's rows.
+/// What of the timeline can be seen: bars and how long they are, marks, the wire's rows.
 fn seen(chrome: &mut Chrome) -> Value {
     chrome.eval(
-        "JSON.stringify([[...document.querySelectorAll('.clip')].map((e) => e.style.width), \
+        "JSON.stringify([[...document.querySelectorAll('.bar')].map((e) => e.hidden || e.style.width), \
          [...document.querySelectorAll('.bar, .mark, .mark span, #wire li, #wire span')].map((e) => e.hidden), \
          document.querySelector('#clock').textContent, document.querySelector('#servers').innerText, \
          document.querySelector('#head').style.left])",
@@ -99,7 +99,9 @@ fn overlap_faults_and_truth_are_on_the_timeline() {
         let count = chrome.eval(&shown.replace("SELECTOR", selector));
         assert!(count.as_u64() > Some(0), "{selector}: {count}");
     }
-    // Evidence leads to the place that proves the claim.
+    // Evidence is opened, and leads to the place that proves the claim.
+    assert_eq!(chrome.eval("document.querySelector('.claim button').checkVisibility()"), false);
+    chrome.click(".claim summary", 0.5);
     chrome.click(".claim button", 0.5);
     assert!(step(&mut chrome) > 0);
     assert!(chrome.eval("document.querySelectorAll('.lit').length").as_u64() > Some(0));
@@ -109,6 +111,76 @@ fn overlap_faults_and_truth_are_on_the_timeline() {
          const a = document.querySelector('#alarm'); return !a.hidden && a.innerText.includes('2'); })";
     assert_eq!(chrome.eval(alarmed), true);
     assert_eq!(chrome.troubles, Vec::<String>::new());
+}
+
+/// How many pixels there are of the chart, of its red ground, of each bar of two holders, and in which colours these are.
+const DECISIVE: &str = "(() => { const wide = (e) => e.getBoundingClientRect().width; \
+     const all = (selector) => [...document.querySelectorAll(selector)].filter((e) => !e.hidden); \
+     const room = wide(document.querySelector('#scroll')) - wide(document.querySelector('.label')); \
+     return { red: all('.clash').map((e) => wide(e) / room), both: all('.bar.both').map((e) => wide(e) / room), \
+       colours: all('.bar.both').map((e) => e.style.getPropertyValue('--c')), \
+       names: all('.bar.both').map((e) => e.innerText.trim()), \
+       outside: document.documentElement.scrollWidth - document.documentElement.clientWidth }; })()";
+
+#[test]
+fn two_holders_are_the_largest_thing_on_the_page() {
+    let place = Place::new();
+    let page = page(&place, &["unlock-someone-elses-lock", "--variant", "blind-del", "--lang", "en"]);
+    for (fragment, size) in [("#", (1200, 800)), ("#", (390, 844)), ("#embed&", (680, 320))] {
+        let mut chrome = Chrome::start(size, true);
+        chrome.open(&page, &format!("{fragment}step=6"));
+        assert_eq!(chrome.eval("document.querySelector('#alarm').hidden"), true);
+        // The key is gone, and nobody else has come in yet: what A believes is an outline.
+        let bare = "[...document.querySelectorAll('.bar.holding.bare')].filter((e) => !e.hidden && e.offsetWidth > 20).length";
+        assert_eq!(chrome.eval(bare), 1, "{size:?}");
+        chrome.open(&page, &format!("{fragment}step=7"));
+        let found = chrome.eval(DECISIVE);
+        let share = |value: &Value| value.as_f64().expect("a share");
+        assert!(share(&found["red"][0]) > 0.25, "{size:?} {found}");
+        let both = found["both"].as_array().expect("bars");
+        assert!(both.len() == 2 && both.iter().all(|bar| share(bar) > 0.25), "{size:?} {found}");
+        assert_ne!(found["colours"][0], found["colours"][1], "each in its own colour");
+        assert_eq!(found["outside"], 0, "{size:?}");
+        let banner = text(&mut chrome, "#alarm").replace('\u{a0}', " ");
+        assert_eq!(banner, "2 HOLDERS AT ONCE · ● A and ■ B · since 3.003s", "{size:?}");
+        let story = text(&mut chrome, "#story").replace('\u{a0}', " ");
+        assert!(story.contains("■ B has got lock before ● A let go of it."), "{size:?} {story}");
+        let frame = "getComputedStyle(document.querySelector('#story')).borderTopColor";
+        assert_eq!(chrome.eval(frame), "rgb(175, 0, 0)", "{size:?}");
+        // At the verdict all of it is in sight, and what went wrong has its share.
+        chrome.open(&page, &format!("{fragment}step=end"));
+        let found = chrome.eval(DECISIVE);
+        assert!(share(&found["red"][0]) > 0.3, "{size:?} {found}");
+        let sideways = "(() => { const s = document.querySelector('#scroll'); return s.scrollWidth - s.clientWidth; })()";
+        assert_eq!(chrome.eval(sideways), 0, "{size:?}");
+        let story = text(&mut chrome, "#story").replace('\u{a0}', " ");
+        assert!(story.starts_with("Verdict\n") || size.0 == 680, "{story}");
+        assert!(story.contains("● A and ■ B held lock at the same time, from 3.003s to 4.006s."), "{story}");
+        assert_eq!(chrome.troubles, Vec::<String>::new());
+    }
+}
+
+#[test]
+fn the_scrubber_marks_nothing_that_was_not_shown_and_the_wire_names_servers() {
+    let place = Place::new();
+    let page = page(&place, &["failover", "--lang", "en"]);
+    let mut chrome = Chrome::start((1280, 900), true);
+    chrome.open(&page, "");
+    let marked = "document.querySelector('#marks').innerText.replace(/\\s/g, '')";
+    assert_eq!(chrome.eval(marked), "");
+    chrome.open(&page, "#step=4");
+    assert_eq!(chrome.eval(marked), "▮");
+    chrome.press("End");
+    assert_eq!(chrome.eval(marked), "▮✝?╋?");
+    // What was shown stays marked on the way back.
+    chrome.press("Home");
+    assert_eq!(chrome.eval(marked), "▮✝?╋?");
+    chrome.press("End");
+    let wire = text(&mut chrome, "#wire ol");
+    for words in ["A→node1", "B→node2", "node2: ♛ master"] {
+        assert!(wire.contains(words), "{words}: {wire}");
+    }
+    assert_eq!(chrome.eval("document.querySelector('[data-server=node2] .label span').innerText"), "node2 ♛");
 }
 
 #[test]
@@ -194,7 +266,7 @@ fn an_article_and_a_phone_show_all_of_it() {
         drop(chrome);
 
         let mut chrome = Chrome::start((390, 844), false);
-        chrome.open(&page, "#step=end");
+        chrome.open(&page, "#step=19");
         let names =
             "[...document.querySelectorAll('.label')].map((e) => Math.round(e.getBoundingClientRect().left))";
         let before = chrome.eval(names);
@@ -342,8 +414,11 @@ fn everywhere(check: &mut dyn FnMut(&mut Chrome, &str)) {
         for (fragment, (width, height)) in [
             ("#step=end", (1280, 900)),
             ("#step=6", (1280, 900)),
+            ("#step=7", (1280, 900)),
+            ("#step=7", (390, 844)),
             ("#embed&step=end", (680, 320)),
             ("#embed&step=6", (680, 320)),
+            ("#embed&step=7", (680, 320)),
         ] {
             let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
             chrome.call("Emulation.setDeviceMetricsOverride", &size);

@@ -1,6 +1,7 @@
 //! What the page knows of a run, as JSON: places on the time axis in columns, and for everything the event that it
 //! came with, so that the page can show any moment.
 
+pub(crate) mod alarms;
 pub(crate) mod lanes;
 pub(crate) mod servers;
 pub(crate) mod wire;
@@ -20,7 +21,7 @@ use crate::{
         words::{self, fault},
     },
     verdict::{Verdict, evidence},
-    world::{Holding, World},
+    world::World,
 };
 
 /// The longest that a reply or a value may be, in characters.
@@ -88,12 +89,16 @@ pub(crate) fn of(run: Shown<'_>, moment: Found, look: &Look) -> Value {
         "bands": lanes::bands(&source),
         "truths": servers::truths(&source),
         "states": servers::states(&source),
-        "clashes": overlap_spans(&source),
-        "alarms": alarms(&source),
+        "clashes": alarms::spans(&source),
+        "alarms": alarms::banners(&source),
         "faults": faults(&source),
         "story": story(&source, look.questions),
         "wire": wire::rows(&source),
-        "verdict": run.verdict.filter(|_| moment.end).map(|found| verdict(run.log, found)),
+        "verdict": run.verdict.filter(|_| moment.end).map(|found| {
+            let invariant = variant.and_then(|variant| variant.invariants.first());
+            let failure = alarms::failure(&source, found, invariant.map(|invariant| &invariant.says));
+            verdict(run.log, found, failure)
+        }),
     })
 }
 
@@ -143,26 +148,6 @@ fn ticks(source: &Source<'_>) -> Vec<(u32, usize, i64)> {
     ticks
 }
 
-fn overlap_spans(source: &Source<'_>) -> Vec<Value> {
-    let overlap_spans = source.chart.overlap_spans.iter().map(|overlap_span| {
-        json!({"lock": overlap_span.lock, "a": overlap_span.from.0, "e": overlap_span.from.1, "b": overlap_span.to.map(|to| to.0)})
-    });
-    overlap_spans.collect()
-}
-
-/// What is said where a lock has too many holders, and the event since when it is so; nothing where none has.
-fn alarms(source: &Source<'_>) -> Vec<(usize, Option<Text>)> {
-    let mut holding = Holding::default();
-    let mut alarms = Vec::new();
-    for (n, event) in source.log.events().iter().enumerate() {
-        if !holding.take(n, event).is_empty() {
-            let worst = holding.worst();
-            alarms.push((n, worst.map(|excess| Text::from_fn(|lang| words::overlap_span(lang, excess)))));
-        }
-    }
-    alarms
-}
-
 fn faults(source: &Source<'_>) -> Vec<Value> {
     let mut faults = Vec::new();
     for (n, event) in source.log.events().iter().enumerate() {
@@ -198,7 +183,7 @@ fn story(source: &Source<'_>, questions: bool) -> Vec<Value> {
     story
 }
 
-fn verdict(log: &Log, verdict: &Verdict) -> Value {
+fn verdict(log: &Log, verdict: &Verdict, failure: Option<Text>) -> Value {
     // Each event by itself, because each leads to its own place.
     let line = |claim: &str, event| evidence(log, claim, &[event], 1).into_iter().next();
     let claims = verdict.claims.iter().map(|claim| {
@@ -211,5 +196,5 @@ fn verdict(log: &Log, verdict: &Verdict) -> Value {
     });
     let outcome = verdict.outcome;
     let says = Text::from_fn(|lang| words::outcome(outcome).get(lang).to_owned());
-    json!({"outcome": outcome, "says": says, "claims": claims.collect::<Vec<_>>()})
+    json!({"outcome": outcome, "says": says, "failure": failure, "claims": claims.collect::<Vec<_>>()})
 }

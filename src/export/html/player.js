@@ -2,6 +2,10 @@
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 let speed = 1, playing = false, due = 0;
 let glide = null; // { from, to, since, lasts, target }
+// Up to which stop anything was ever shown: the scrubber marks nothing beyond it.
+let reached = 0;
+/** What is wrong is looked at for so many seconds longer. */
+const HOLD = 1.5;
 /** The time that a place on the axis stands for. */
 function timeAt(column) {
   let low = 0, high = run.ticks.length;
@@ -24,11 +28,13 @@ function go(index) {
   position = stop.p;
   x = stop.x;
   now = stop.at;
+  whole = Boolean(stop.verdict);
   settle();
 }
 function settle() {
-  draw();
+  // First what may change how much room there is.
   drawStory();
+  draw();
   const stop = stops[step], scrub = $("scrub"), words = say("step", stop.n ?? "–", total);
   $("step").textContent = words;
   scrub.value = step;
@@ -40,6 +46,8 @@ function settle() {
   $("home").disabled = $("back").disabled = step === 0;
   $("forward").disabled = $("end").disabled = step === last;
   document.body.dataset.step = step;
+  reached = Math.max(reached, step);
+  markStops();
   address();
 }
 /** The address names the step, so that it can be passed on. A frame without an address of its own goes without. */
@@ -53,7 +61,8 @@ function forward() {
   if (glide) { go(glide.target); return; }
   if (step === last) return;
   const from = stops[step], to = stops[step + 1], lasts = Math.min(3000, Math.max(350, (to.at - from.at) / 1000)) / speed;
-  const sends = run.wire.some((entry) => [entry.e, entry.r].some((event) => event >= from.p && event < to.p));
+  const sends = run.wire.some((entry) => entry.kind !== "role" && [entry.e, entry.r].some((event) => event >= from.p && event < to.p));
+  whole = false;
   if (STILL.matches || (to.x - from.x < 2 && !sends)) { go(step + 1); return; }
   glide = { from: x, to: to.x, since: performance.now(), lasts, target: step + 1 };
   requestAnimationFrame(frame);
@@ -84,7 +93,8 @@ function dwell() {
   if (told && told.asks && !answers.has(told.item)) { pause(); return; }
   const words = step === 0 ? text(run.intro) : told && told.says ? text(told.says) : "";
   const reading = words ? Math.min(20, Math.max(1.5, 1 + words.length / (lang === "zh" ? 7 : 18))) : told ? 5 : 0.8;
-  due = setTimeout(() => { forward(); if (!glide) dwell(); }, (reading * 1000) / speed);
+  const holds = run.clashes.some((clash) => clash.e >= before && clash.e < stop.p) ? HOLD * 1000 : 0;
+  due = setTimeout(() => { forward(); if (!glide) dwell(); }, (reading * 1000) / speed + holds);
 }
 function play() {
   if (step === last) go(0);
@@ -107,17 +117,32 @@ function buttons() {
     $(id).setAttribute("aria-label", words);
   }
 }
-/** The scrubber with what is to be found where, and the speeds. */
-function controls() {
-  stops.forEach((stop, n) => {
+/** What the scrubber marks, as far as it was shown: questions, faults by their signs, and the stretches that were wrong. */
+function markStops() {
+  const box = $("marks"), share = (n) => (n / Math.max(1, last)) * 100;
+  box.replaceChildren();
+  const after = (event) => stops.findIndex((stop) => stop.p > event);
+  for (const clash of run.clashes) {
+    const from = after(clash.e), over = clash.end === null ? -1 : after(clash.end), to = over < 0 ? last : over;
+    if (from < 0 || from > reached) continue;
+    const stretch = make("i");
+    stretch.style.left = `${share(Math.max(0, from - 0.5))}%`;
+    stretch.style.right = `${100 - share(Math.min(to, reached))}%`;
+    box.append(stretch);
+  }
+  stops.slice(0, reached + 1).forEach((stop, n) => {
     const before = n ? stops[n - 1].p : 0, within = (entry) => entry.e >= before && entry.e < stop.p && !stop.verdict;
-    const mark = run.clashes.some(within) ? ["v", "═"] : run.faults.some(within) ? ["f", "✝"]
+    const fault = run.faults.find(within);
+    const mark = run.clashes.some(within) ? ["v", "╋"] : fault ? ["f", fault.glyph]
       : stop.kind === "question" && !stop.verdict ? ["q", "?"] : null;
     if (!mark) return;
     const element = make("span", ...mark);
-    element.style.left = `${(n / Math.max(1, last)) * 100}%`;
-    $("marks").append(element);
+    element.style.left = `${share(n)}%`;
+    box.append(element);
   });
+}
+/** How far the scrubber goes, and the speeds. */
+function controls() {
   $("scrub").max = last;
   for (const factor of new Set([0.25, 0.5, 1, 2, 4, 10, speed].sort((a, b) => a - b))) {
     const option = make("option", "", `${factor}×`);
@@ -169,9 +194,9 @@ $("speed").addEventListener("change", (event) => { speed = Number(event.target.v
 $("scrub").addEventListener("input", (event) => { pause(); go(Number(event.target.value)); });
 $("chart").addEventListener("click", (event) => {
   const zoom = Number($("chart").style.zoom) || 1;
-  const column = ((event.clientX - $("chart").getBoundingClientRect().left) / zoom - offset()) / COLUMN;
+  const place = (event.clientX - $("chart").getBoundingClientRect().left) / zoom - offset();
   if (event.target.closest(".label")) return;
-  const far = run.steps.map((stop) => Math.abs(stop.x - column));
+  const far = run.steps.map((stop) => Math.abs(px(stop.x) - place));
   const near = far.indexOf(Math.min(...far));
   pause();
   // Of several stops at one place, the last one shows it all.

@@ -23,6 +23,13 @@ function drawStory() {
     title.textContent = say("story");
     box.append(prose(text(told.says)));
   }
+  const news = stop.verdict ? undefined : run.clashes.find((clash) => clash.news && clash.e >= begun() && clash.e < position);
+  // Where the lesson says nothing of it.
+  if (news && !run.story.some((entry) => entry.says && entry.e > news.e && entry.e < position)) {
+    const sentence = prose(text(news.news));
+    sentence.className = "news";
+    box.append(sentence);
+  }
 }
 function choices(told) {
   const list = make("ol", "choices");
@@ -60,16 +67,27 @@ function decision(told) {
   if (told.why) parts.push(prose(text(told.why)));
   return parts;
 }
+/** The failure in a sentence, what it amounts to, what to take away; what proves it is opened. */
 function verdict() {
-  const parts = [make("p", `outcome ${run.verdict.outcome}`, `${run.verdict.outcome === "not_shown" ? "✗" : "✓"} ${text(run.verdict.says)}`)];
-  for (const claim of run.verdict.claims) {
-    const line = make("div", claim.holds ? "claim" : "claim fails");
+  const { outcome, claims, failure } = run.verdict, parts = [];
+  if (failure) {
+    parts.push(prose(text(failure)));
+    parts[0].className = "news";
+  }
+  const amounts = make("p", `outcome ${outcome}`, `${outcome === "prevented" ? "✓" : "✗"} ${text(run.verdict.says)}`);
+  if (outcome !== "not_shown") amounts.append(make("span", "count", `${claims.filter((claim) => claim.holds).length}/${claims.length} ✓`));
+  parts.push(amounts);
+  if (run.takeaway && outcome !== "not_shown") parts.push(prose(`${say("takeaway")}${lang === "zh" ? "：" : ": "}${text(run.takeaway)}`));
+  for (const claim of claims) {
+    const line = make("details", claim.holds ? "claim" : "claim fails"), summary = make("summary", "", claim.holds ? "✓ " : "✗ ");
+    line.open = !claim.holds;
+    const expression = make("b", "", claim.claim);
+    summary.append(...(claim.says ? prose(text(claim.says)).childNodes : [expression]));
+    line.append(summary);
     const expected = text(claim.expected), observed = text(claim.observed);
     const same = claim.holds && expected === observed ? "" : `${say("expected")} ${expected} · `;
-    const figures = make("span", "figures", `${same}${say("observed")} ${observed}`);
-    line.append(`${claim.holds ? "✓" : "✗"} `);
-    if (claim.says) line.append(text(claim.says), make("br"));
-    line.append(make("b", "", claim.claim), " ", figures);
+    if (claim.says) line.append(expression, " ");
+    line.append(make("span", "figures", `${same}${say("observed")} ${observed}`));
     const list = make("ul", "evidence");
     for (const [event, words] of claim.evidence) {
       const item = make("li"), button = make("button", "", text(words));
@@ -82,7 +100,6 @@ function verdict() {
     if (list.childElementCount) line.append(list);
     parts.push(line);
   }
-  if (run.takeaway && run.verdict.outcome !== "not_shown") parts.push(prose(`${say("takeaway")}: ${text(run.takeaway)}`));
   return parts;
 }
 /** Marks an event wherever it is drawn. */
@@ -109,7 +126,7 @@ function drawServers() {
       if (names.length === 1) box.append(make("p", "of", say("nothing")));
       return;
     }
-    const role = state.role ? ` · ${state.role}` : "";
+    const role = state.role ? ` · ${text(state.role.says)}` : "";
     box.append(make("p", "of", `${names[n]} · ${state.product} ${state.version}${role}`));
     if (state.died) { box.append(make("p", "forever", `✝ ${say("died")}`)); return; }
     if (!state.rows.length) { box.append(make("p", "of", say("empty"))); return; }
@@ -134,7 +151,15 @@ function more(entry, left) {
 }
 function wire() {
   const rows = [...run.wire.map((entry) => [entry.e, entry]), ...run.faults.map((entry) => [entry.e, { ...entry, fault: true }])];
+  const sender = (entry) => (entry.says && entry.who ? senderOf(entry).length + 2 : 0);
+  $("wire").style.setProperty("--who", `${Math.min(18, Math.max(4, ...run.wire.map(sender)))}ch`);
   rows.sort((one, other) => one[0] - other[0]).forEach(([event, entry]) => $("wire").querySelector("ol").append(wireRow(event, entry)));
+}
+/** Who sends, and to which server, where there are several. */
+function senderOf(entry) {
+  const several = new Set(run.truths.map((truth) => truth.server)).size > 1 && entry.server !== "local";
+  const server = several ? `${entry.kind === "notified" ? "←" : "→"}${entry.server}` : "";
+  return `${entry.who}${entry.count > 1 ? ` ×${entry.count}` : ""}${server}`;
 }
 function wireRow(event, entry) {
   const item = make("li"), says = make("span", "says");
@@ -145,9 +170,12 @@ function wireRow(event, entry) {
     item.className = "fault";
     item.append(make("span", "who", entry.glyph), says);
     retold.push(() => { says.textContent = text(entry.says).replace(/^\S+ /, ""); });
+  } else if (entry.kind === "role") {
+    item.className = `role ${entry.tone}`;
+    item.append(make("span", "who"), says);
+    retold.push(() => { says.textContent = `${entry.server}${lang === "zh" ? "：" : ": "}${text(entry.says)}`; });
   } else {
-    const many = entry.count > 1 ? ` ×${entry.count}` : "";
-    item.append(colour(make("span", "who", `${GLYPHS[entry.client % 8]} ${entry.who}${many}`), entry.client), says);
+    item.append(colour(make("span", "who", `${glyphOf(entry.client)} ${senderOf(entry)}`), entry.client), says);
     says.append(make("span", "", entry.says));
     if (entry.kind === "notified") item.className = "notified";
     else {

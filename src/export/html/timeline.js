@@ -1,11 +1,23 @@
-// The timeline of a run: built when the run is loaded; a moment is a clip and what appears. The exported page and the
-// stage of a class use it.
-let run, stops, last, total, width;
+// The timeline of a run: built when the run is loaded; a moment is what has appeared, and up to where it reaches. The
+// exported page and the stage of a class use it.
+let run, stops, last, total;
 let step = 0, position = 0, x = 0, now = 0;
-let COLUMN = 8; // pixels; the length `--u` of the style
+let COLUMN = 8; // pixels of a column
+// How far the chart is drawn: right of the playhead is now, and what lasts is drawn up to there.
+let edge = 0;
+// Columns of which each gets more pixels than others do.
+let wide = null;
+// Whether all of the run is to be seen at once.
+let whole = false;
 const EMBED = /^#embed\b/.test(location.hash);
-const columns = (n) => `calc(var(--u) * ${n})`;
 const HELD = new Set(["holding", "sharing"]);
+/** The shares of the chart: of now, of now while something is wrong, of what was wrong, of now at the end. */
+const NOW = 0.28, WRONG = 0.36, WAS_WRONG = 0.42, OVER = 0.1;
+/** On a phone what is wrong needs more of the little room. */
+const NARROW = 400, WRONG_NARROW = 0.48;
+/** Where a column begins, in pixels. */
+const px = (n) => n * COLUMN + (wide ? Math.max(0, Math.min(n, wide.to) - wide.from) * wide.more : 0);
+const ended = (end) => end !== null && end !== undefined && end < position;
 // What appears with an event: shown while the event is among the first `position`.
 let parts = [], shown = 0;
 const appears = (event, element) => { element.hidden = true; parts.push([event, element]); return element; };
@@ -14,7 +26,8 @@ function reveal() {
   while (shown > 0 && parts[shown - 1][0] >= position) parts[--shown][1].hidden = true;
 }
 
-let clips = [], labels = [];
+// What stands at a column or lasts from one to another; what else depends on the moment; words of labels.
+let spots = [], moved = [], labels = [];
 // What a reply takes the place of; what has to be said anew in the other language; what else a moment draws.
 let replaced = [], hid = 0, retold = [];
 const drawn = [];
@@ -27,68 +40,138 @@ function translated(element, words) {
 }
 function row(name, title, client) {
   const element = make("div", `row ${name}`), label = make("div", "label"), track = make("div", "track");
-  track.style.width = columns(width);
   label.append(make("span", "", title), make("small"));
   if (client !== undefined) colour(label, client).firstChild.classList.add("ink");
   element.append(label, track);
   $("chart").append(element);
   return { element, label, track };
 }
-function clip(track) {
-  const element = make("div", "clip");
-  track.append(element);
-  clips.push(element);
+/** Stands at a column, and lasts up to another one once the event that ended it is over. */
+function place(element, from, to, end) {
+  spots.push({ element, from, to, end, left: "", width: "" });
   return element;
 }
-function place(element, from, to) {
-  element.style.left = columns(from);
-  element.style.width = columns(Math.max(1, (to ?? width) - from));
+/** The same on the chart, whose tracks begin beside their names. */
+function across(element, from, to, end) {
+  place(element, from, to, end);
+  spots[spots.length - 1].beside = true;
   return element;
 }
-function backdrop(track) {
-  const under = clip(track);
-  for (const clash of run.clashes) under.append(appears(clash.e, place(make("div", "clash"), clash.a, clash.b)));
-}
-/** A mark's words may run on up to the next mark of the row. */
-function marks(track, list, client, draw) {
-  list.forEach((mark, n) => {
-    const element = colour(make("div", "mark"), client);
-    element.dataset.glyph = GLYPHS[client % 8];
-    element.style.left = columns(mark.x);
-    const next = list.slice(n + 1).find((other) => other.x > mark.x);
-    element.style.maxWidth = `calc(${columns((next ? next.x : width) - mark.x)} - 4px)`;
-    draw(element, mark);
-    track.append(appears(mark.e, element));
-  });
-}
-function lane(data) {
-  const { element, label, track } = row(data.bars.length ? "lane" : "lane flat", `${GLYPHS[data.client % 8]} ${data.name}`, data.client);
-  backdrop(track);
-  const bars = clip(track);
-  for (const bar of data.bars) {
-    bars.append(colour(appears(bar.e, place(make("div", `bar ${bar.kind}`), bar.a, bar.b)), data.client));
-    if (!HELD.has(bar.kind)) continue;
-    for (const clash of run.clashes.filter((clash) => clash.lock === bar.lock)) {
-      const from = Math.max(bar.a, clash.a), to = Math.min(bar.left ?? bar.b ?? width, clash.b ?? width);
-      if (from < to) bars.append(appears(Math.max(bar.e, clash.e), place(make("div", "bar both"), from, to)));
+function settleSpots() {
+  for (const spot of spots) {
+    if (spot.element.hidden) continue;
+    const from = px(spot.from), style = spot.element.style;
+    const left = spot.beside ? `calc(var(--label) + ${from}px)` : `${from}px`;
+    if (spot.left !== left) style.left = spot.left = left;
+    if (spot.to === undefined) continue;
+    const wide = Math.max(COLUMN, (spot.to !== null && ended(spot.end) ? px(spot.to) : edge) - from), width = `${wide}px`;
+    if (spot.width === width && !spot.words) continue;
+    style.width = spot.width = width;
+    if (spot.words) {
+      const room = spot.words();
+      spot.element.classList.toggle("narrow", wide < room);
+      spot.element.classList.toggle("tiny", wide < 24);
     }
   }
+}
+/** A mark's words may run on up to the next mark of the row that is there. */
+function marks(track, list, client, draw) {
+  const all = list.map((mark) => {
+    const element = place(colour(make("div", "mark"), client), mark.x);
+    element.dataset.glyph = glyphOf(client);
+    draw(element, mark);
+    track.append(appears(mark.e, element));
+    return { element, x: mark.x };
+  });
+  moved.push(() => {
+    let until = edge - 4, next = Infinity;
+    for (const { element, x: at } of all.slice().reverse()) {
+      if (element.hidden) continue;
+      if (at < next && next < Infinity) until = px(next) - 4;
+      next = at;
+      element.style.maxWidth = `${Math.max(0, until - px(at))}px`;
+    }
+  });
+}
+/** A command may be cut, what came of it is read as long as there is any room. */
+function said(words) {
+  const at = words.lastIndexOf(" → "), span = document.createDocumentFragment();
+  if (at < 0) span.append(make("span", "cut", words));
+  else span.append(make("span", "cut", words.slice(0, at)), make("span", "kept", words.slice(at)));
+  return span;
+}
+function telling(element, words) {
+  const tell = () => element.replaceChildren(said(words()));
+  tell();
+  retold.push(tell);
+  return element;
+}
+/** A bar in its pieces: what no server says any more is an outline, what was read and has changed is outdated. */
+function pieces(bar) {
+  const list = [];
+  let [from, event] = [bar.a, bar.e];
+  for (const [a, e, b, end] of bar.bare) {
+    if (a > from) list.push({ from, event, to: a, end: e, bare: false });
+    const open = end === null;
+    list.push({ from: a, event: e, to: open ? bar.b : b, end: open ? bar.end : end, bare: true });
+    if (open) return list;
+    [from, event] = [b, end];
+  }
+  list.push({ from, event, to: bar.b, end: bar.end, bare: false });
+  return list;
+}
+/** A piece of a bar before, in and after a stretch with too many holders; who has left it is none of them. */
+function split(piece, clash, left) {
+  const overs = [[clash.b, clash.end], left].filter((over) => over && over[0] !== null && over[0] !== undefined);
+  const [to, end] = overs.sort((one, other) => one[1] - other[1])[0] || [null, null];
+  const last = piece.end ?? Infinity, over = end ?? Infinity;
+  if (clash.e >= last || over <= piece.event) return [piece];
+  const list = piece.event < clash.e ? [{ ...piece, to: clash.a, end: clash.e }] : [];
+  const until = last <= over ? {} : { to, end };
+  list.push({ ...piece, from: Math.max(piece.from, clash.a), event: Math.max(piece.event, clash.e), ...until, both: true });
+  if (over < last) list.push({ ...piece, from: to, event: end });
+  return list;
+}
+const IN_BAR = { holding: "mine", sharing: "shared", waiting: "waits", saw: "saw", oversold: "oversold" };
+function bar(track, data, entry) {
+  let list = pieces(entry);
+  if (HELD.has(entry.kind)) {
+    for (const clash of run.clashes.filter((clash) => clash.lock === entry.lock)) list = list.flatMap((piece) => split(piece, clash, entry.left));
+  }
+  for (const piece of list) {
+    const element = colour(make("div", `bar ${entry.kind}${piece.bare ? " bare" : ""}${piece.both ? " both" : ""}`), data.client);
+    place(element, piece.from, piece.to ?? null, piece.end);
+    const key = piece.bare && HELD.has(entry.kind) ? "still" : IN_BAR[entry.kind];
+    if (key) {
+      const name = make("div", "name"), words = make("span");
+      name.append(make("b", "", glyphOf(data.client)), words);
+      translated(words, () => ` ${HELD.has(entry.kind) ? `${data.name} · ` : ""}${say(key, entry.value)}`);
+      element.append(name);
+      spots[spots.length - 1].words = () => 30 + [...words.textContent].reduce((sum, sign) => sum + (sign > "\u2e80" ? 13 : 7.9), 0);
+    }
+    track.append(appears(piece.event, element));
+  }
+}
+function lane(data) {
+  const { element, label, track } = row(data.bars.length ? "lane" : "lane flat", `${glyphOf(data.client)} ${data.name}`, data.client);
+  for (const entry of data.bars) bar(track, data, entry);
   marks(track, data.marks, data.client, (mark, entry) => {
     mark.dataset.event = entry.e;
     if (entry.kind === "note" || entry.r === null) {
-      mark.append(translated(make("span", entry.kind === "error" ? "error" : ""), () => text(entry.done)));
+      mark.append(telling(make("span", entry.kind === "error" ? "error" : ""), () => text(entry.done)));
       mark.classList.toggle("told", entry.kind === "nil");
       return;
     }
-    const sent = translated(make("span"), () => text(entry.sent));
-    const done = translated(make("span", `done ${entry.kind}`), () => text(entry.done));
+    const sent = telling(make("span"), () => text(entry.sent));
+    const done = telling(make("span", `done ${entry.kind}`), () => text(entry.done));
     mark.append(sent, appears(entry.r, done));
     replaced.push([entry.r, sent]);
   });
   element.dataset.who = data.name;
   labels.push(() => {
-    const beliefs = data.bars.filter((bar) => bar.e < position && (bar.end === null || bar.end >= position));
-    label.lastChild.textContent = beliefs.map((bar) => say(bar.kind)).join(", ");
+    const beliefs = data.bars.filter((bar) => bar.e < position && !ended(bar.end) && SAYS[bar.kind] && !["saw", "oversold"].includes(bar.kind));
+    const bare = (bar) => bar.bare.some(([, e, , end]) => e < position && !ended(end));
+    label.lastChild.textContent = beliefs.map((bar) => say(HELD.has(bar.kind) && bare(bar) ? "still" : bar.kind)).join(", ");
     label.classList.toggle("dead", beliefs.some((bar) => bar.kind === "dead"));
     element.setAttribute("role", "group");
     element.setAttribute("aria-label", `${data.name}: ${label.lastChild.textContent || "–"}`);
@@ -96,14 +179,13 @@ function lane(data) {
   });
 }
 function band(data) {
-  const { element, label, track } = row("band", `${GLYPHS[data.client % 8]} ${data.name} ×${data.size}`, data.client);
-  backdrop(track);
-  const levels = clip(track);
+  const { element, label, track } = row("band", `${glyphOf(data.client)} ${data.name} ×${data.size}`, data.client);
   data.levels.forEach(([from, event, waiting, holding], n) => {
-    const to = data.levels[n + 1] ? data.levels[n + 1][0] : width;
-    const level = colour(place(make("div", holding > 1 ? "level both" : "level"), from, to), data.client);
+    const next = data.levels[n + 1];
+    const level = colour(make("div", holding > 1 ? "level both" : "level"), data.client);
+    place(level, from, next ? next[0] : null, next ? next[1] : null);
     level.style.height = `${Math.round((Math.max(waiting, holding) / data.size) * 38)}px`;
-    levels.append(appears(event, level));
+    track.append(appears(event, level));
   });
   marks(track, data.runs, data.client, (mark, entry) => {
     mark.dataset.event = entry.e;
@@ -123,51 +205,77 @@ function band(data) {
   if (!EMBED) data.sample.forEach(lane);
 }
 function truth(data) {
-  const { element, label, track } = row("truth", data.server);
+  const { element, label, track } = row(data.roles.length ? "truth told" : "truth", data.server);
   element.dataset.server = data.server;
   label.lastChild.textContent = data.lock || "";
-  backdrop(track);
-  const bars = clip(track), states = run.states.filter((state) => state.server === data.server);
+  const states = run.states.filter((state) => state.server === data.server);
   states.forEach((state, n) => {
     if (!state.died || states[n - 1]?.died) return;
     const again = states.slice(n + 1).find((later) => !later.died);
-    bars.append(appears(state.e, place(make("div", "bar dead"), state.x, again?.x)));
+    track.append(appears(state.e, place(make("div", "bar dead"), state.x, again?.x ?? null, again?.e)));
+  });
+  const roles = data.roles.map((change) => {
+    const element = place(make("div", `became ${change.tone}`), change.x);
+    track.append(appears(change.e, translated(element, () => text(change.says))));
+    return { element, x: change.x };
+  });
+  moved.push(() => {
+    const there = roles.filter(({ element }) => !element.hidden);
+    there.forEach(({ element, x: at }, n) => {
+      const until = n + 1 < there.length ? px(there[n + 1].x) : edge;
+      element.style.maxWidth = `${Math.max(0, until - px(at) - 4)}px`;
+    });
   });
   labels.push(() => {
-    const died = states.findLast((state) => state.e < position)?.died;
+    const state = states.findLast((state) => state.e < position), died = state?.died;
     label.classList.toggle("dead", Boolean(died));
+    label.firstChild.textContent = data.server + (state?.role?.leads && !died ? " ♛" : "");
     label.lastChild.textContent = died ? `✝ ${say("dead")}` : data.lock || "";
     return false;
   });
   for (const span of data.spans) {
-    const bar = colour(appears(span.e, place(make("div", span.value ? "bar value" : "bar"), span.a, span.b)), span.client);
+    const bar = colour(make("div", span.value ? "bar value" : "bar"), span.client);
     const name = make("div", "name");
     if (span.value) name.textContent = span.token;
     else {
       const drain = make("div", "drain");
-      if (span.lease) {
-        const wide = 100 / span.lease.length;
-        const tops = [...span.lease].map((digit, n) => `${n * wide}% ${100 - (parseInt(digit, 36) * 100) / 35}%`);
-        drain.style.clipPath = `polygon(0 100%, ${tops.join(", ")}, 100% ${tops[tops.length - 1].split(" ")[1]}, 100% 100%)`;
-      }
+      if (span.lease) moved.push(() => { if (!bar.hidden) drain.style.clipPath = drained(span); });
       bar.append(drain);
-      const glyph = span.client === null ? "" : `${GLYPHS[span.client % 8]} `;
+      const glyph = span.client === null ? "" : `${glyphOf(span.client)} `;
       name.append(make("i", "", glyph + (span.owner || span.token)));
     }
     bar.append(name);
-    bars.append(bar);
+    track.append(appears(span.e, place(bar, span.a, span.b, span.end)));
   }
+}
+/** How much of a lease was left, column by column; right of the playhead, as much as there is now. */
+function drained(span) {
+  const from = px(span.a), over = span.b !== null && ended(span.end), all = Math.max(COLUMN, (over ? px(span.b) : edge) - from);
+  const tops = [];
+  let level = 0;
+  for (let n = 0; n < span.lease.length && (over || span.a + n <= x); n++) {
+    level = 100 - (parseInt(span.lease[n], 36) * 100) / 35;
+    tops.push(`${(((px(span.a + n) - from) / all) * 100).toFixed(2)}% ${level.toFixed(1)}%`);
+  }
+  return `polygon(0 100%, ${tops.length ? tops.join(", ") : "0 0"}, 100% ${level.toFixed(1)}%, 100% 100%)`;
 }
 function axis() {
   const { track } = row("axis", "");
-  let free = 0;
-  for (const stop of run.steps) {
-    if (stop.x < free) continue;
-    const tick = make("div", "when", when(stop.at));
-    tick.style.left = columns(stop.x);
+  const ticks = run.steps.map((stop) => {
+    const tick = place(make("div", "when", when(stop.at)), stop.x);
     track.append(appears(stop.p - 1, tick));
-    free = stop.x + 12 * Math.max(1, 8 / COLUMN);
-  }
+    return { tick, x: stop.x, room: tick.textContent.length * 7.2 + 12 };
+  });
+  moved.push(() => {
+    // The newest is there, and of those before it as many as find room.
+    let until = Infinity;
+    for (const { tick, x: at, room } of ticks.slice().reverse()) {
+      if (tick.hidden) continue;
+      const fits = px(at) + room <= until;
+      tick.classList.toggle("full", !fits);
+      if (fits) until = px(at);
+    }
+  });
 }
 /** Draws another run in place of the one before, and more that appears with its events. */
 function load(data, more) {
@@ -176,19 +284,17 @@ function load(data, more) {
   if (run.verdict) stops.push({ ...stops[stops.length - 1], verdict: true });
   last = stops.length - 1;
   total = run.steps.reduce((most, stop) => Math.max(most, stop.n || 0), 0);
-  width = Math.max(...stops.map((stop) => stop.x), ...run.ticks.map((tick) => tick[0])) + 46;
-  parts = []; clips = []; labels = []; replaced = []; retold = [];
+  parts = []; spots = []; moved = []; labels = []; replaced = []; retold = [];
   shown = hid = 0;
   $("chart").replaceChildren();
+  for (const clash of run.clashes) {
+    $("chart").append(appears(clash.e, across(make("div", "clash"), clash.a, clash.b ?? null, clash.end)));
+  }
   run.lanes.forEach(lane);
   run.bands.forEach(band);
   run.truths.forEach(truth);
   axis();
-  for (const fault of run.faults) {
-    const strike = make("div", "strike");
-    strike.style.left = `calc(var(--label) + ${columns(fault.x)})`;
-    $("chart").append(appears(fault.e, strike));
-  }
+  for (const fault of run.faults) $("chart").append(appears(fault.e, across(make("div", "strike"), fault.x)));
   for (const id of ["head", "flight"]) {
     const element = make("div");
     element.id = id;
@@ -200,15 +306,34 @@ function load(data, more) {
   replaced.sort((one, other) => one[0] - other[0]);
 }
 const offset = () => $("chart").querySelector(".label").offsetWidth;
-/** A run that nearly fits the page fits it. In an article all of it does, whatever its length. */
+/** The event that the step began with which has just been taken. */
+const begun = () => (whole ? 0 : stops.findLast((stop) => stop.p < position)?.p ?? 0);
+/** What is wrong now; and what was wrong within the step, or within the whole run, and is over. */
+const wrong = () => run.clashes.filter((clash) => clash.e < position && !ended(clash.end));
+const past = () => (wrong().length ? undefined : run.clashes.find((clash) => clash.past && clash.e >= begun() && ended(clash.end)));
+/** In an article the chart is as high as the frame, and all of the run fits it. */
 function fit() {
   const box = $("scroll"), style = $("chart").style;
   style.zoom = 1;
-  const zoom = EMBED ? Math.max(0.45, Math.min(1, box.clientHeight / $("chart").offsetHeight)) : 1;
-  const room = (box.clientWidth / zoom - offset()) / width;
-  COLUMN = EMBED ? Math.min(14 / zoom, room) : room < 5 ? 8 : Math.min(14, room);
-  style.setProperty("--u", `${COLUMN}px`);
-  style.zoom = zoom;
+  if (EMBED) style.zoom = Math.max(0.45, Math.min(1, box.clientHeight / $("chart").offsetHeight));
+}
+/** How many pixels a column gets. A run that nearly fits fits; what has just happened and what is wrong have their share. */
+function scale() {
+  const zoom = Number($("chart").style.zoom) || 1, room = Math.max(80, $("scroll").clientWidth / zoom - offset());
+  const length = Math.max(1, ...stops.map((stop) => stop.x)) + 1, was = past(), most = 14 / zoom;
+  const worst = room < NARROW ? WRONG_NARROW : WRONG, now = room * (wrong().length ? worst : whole ? OVER : NOW);
+  const fits = (room * (1 - NOW)) / length;
+  wide = null;
+  COLUMN = EMBED ? Math.min(most, (room * (1 - worst)) / length) : fits < 5 ? 8 : Math.min(most, fits);
+  if (whole) COLUMN = Math.min(COLUMN, (room - now) / length);
+  if (was) {
+    const columns = was.b - was.a + 1, wanted = room * WAS_WRONG;
+    if (whole && columns * COLUMN < wanted) COLUMN = Math.min(COLUMN, Math.max(0.5, (room - now - wanted) / Math.max(1, length - columns)));
+    if (columns * COLUMN < wanted) wide = { from: was.a, to: was.b, more: (wanted - columns * COLUMN) / Math.max(1, was.b - was.a) };
+  }
+  edge = Math.max(room, px(x) + now);
+  const width = `${edge}px`;
+  for (const track of $("chart").querySelectorAll(".track")) if (track.style.width !== width) track.style.width = width;
 }
 /** Messages on their way: from a client to a server in the first half of a glide, the reply in the second. */
 function fly(share, from, to) {
@@ -227,7 +352,7 @@ function fly(share, from, to) {
     const there = asks && (share < 0.5 || !back), part = asks && back ? (share * 2) % 1 : share;
     const dot = colour(make("i", there ? "" : entry.kind), entry.client);
     dot.style.top = `${there ? a + (b - a) * part : b + (a - b) * part}px`;
-    dot.style.left = `calc(var(--label) + ${columns(x)})`;
+    dot.style.left = `calc(var(--label) + ${px(x)}px)`;
     dot.textContent = there ? entry.says : entry.kind === "notified" ? "↯" : entry.reply;
     box.append(dot);
   }
@@ -242,18 +367,17 @@ function swap() {
 function draw() {
   reveal();
   swap();
-  for (const element of clips) element.style.width = columns(x + 1);
-  const from = offset();
-  $("head").style.left = `calc(var(--label) + ${columns(x)})`;
+  scale();
+  settleSpots();
+  for (const move of moved) move();
+  $("head").style.left = `calc(var(--label) + ${px(x)}px)`;
   $("clock").textContent = when(now);
   for (const label of labels) label();
-  const words = text(run.alarms.findLast(([event]) => event < position)?.[1]), alarm = $("alarm");
+  const words = text(run.alarms.findLast(([event]) => event < position)?.[1] || past()?.past), alarm = $("alarm");
   alarm.hidden = !words;
   if (alarm.textContent !== words) alarm.textContent = words;
+  document.body.classList.toggle("alarmed", Boolean(words));
   for (const part of drawn) part();
-  follow(from);
-}
-function follow(from) {
-  const scroll = $("scroll"), at = x * COLUMN, room = scroll.clientWidth - from;
-  if (at < scroll.scrollLeft + 40 || at > scroll.scrollLeft + room * 0.72) scroll.scrollLeft = Math.max(0, at - room * 0.6);
+  // Now stands at the right.
+  $("scroll").scrollLeft = $("scroll").scrollWidth;
 }

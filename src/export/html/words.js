@@ -6,6 +6,8 @@ const SAYS = {
   verdict: ["Verdict", "结论"], lanes: ["Who believes what", "各方眼中的锁"],
   servers: ["What the servers hold", "服务器上的真相"], wire: ["On the wire", "网络收发"],
   holding: ["holding", "持有"], sharing: ["sharing", "共享持有"], waiting: ["waiting", "等待"], unsure: ["unsure", "不确定"],
+  mine: ["mine", "持有"], shared: ["shared", "共享持有"], still: ["still mine", "仍以为持有"], waits: ["waits", "等待"],
+  saw: ["saw {}", "读到 {}"], oversold: ["sold on an outdated {}", "凭旧值 {} 卖出"],
   frozen: ["frozen", "冻结"], dead: ["killed", "被杀死"],
   home: ["To the beginning (Home)", "回到开头 (Home)"], back: ["One step back (←)", "后退一步 (←)"],
   play: ["Play (Space)", "播放（空格）"], pause: ["Pause (Space)", "暂停（空格）"],
@@ -22,6 +24,9 @@ const SAYS = {
 };
 
 let lang = "en";
+
+/** The sign of a client: beyond those that have one of their own, a number. */
+const glyphOf = (client) => GLYPHS[client] || String.fromCodePoint(0x2460 + (client % 20));
 
 const $ = (id) => document.getElementById(id);
 const say = (key, ...values) => {

@@ -12,6 +12,7 @@ function drawRun(data) {
   position = stop.p;
   x = stop.x;
   now = stop.at;
+  whole = Boolean(verdict);
 }
 /** Names are 28 px and more on 1080 lines; a long run is followed, and seen whole at its end. */
 function arrange() {
@@ -30,8 +31,6 @@ function arrange() {
   chart.style.setProperty("--label", "148px");
   const names = [...chart.querySelectorAll(".label > span")].map((name) => name.offsetWidth);
   chart.style.setProperty("--label", `${Math.min(260, Math.max(70, ...names) + 22)}px`);
-  COLUMN = verdict ? Math.max(1, Math.min(14, (box.clientWidth - offset()) / width)) : 8;
-  chart.style.setProperty("--u", `${COLUMN}px`);
   // Rows take what room there is, and make do with little.
   const rows = Math.max(1, chart.querySelectorAll(".row.lane, .row.truth").length);
   chart.style.setProperty("--more", "0px");

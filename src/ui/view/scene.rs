@@ -62,7 +62,28 @@ pub struct Oversold<'a> {
     pub now: &'a str,
 }
 
-impl Oversold<'_> {
+impl<'a> Oversold<'a> {
+    /// What was sold by the moment of a world, if that is more than there was.
+    pub fn of(chart: &'a Chart, world: &World) -> Option<Self> {
+        let position = world.position;
+        let (overlap_span, counter) =
+            chart.oversold.as_ref().filter(|(overlap_span, _)| overlap_span.from.1 < position)?;
+        let spans = chart.truths.iter().flat_map(|truth| &truth.spans);
+        let mut known = spans.filter(|span| span.lock == overlap_span.lock && span.from.1 < position);
+        let first = known.next()?;
+        let last = known.max_by_key(|span| span.from.1).unwrap_or(first);
+        let sold = *world.counters.get(counter)?;
+        // Of a row the first column that has changed.
+        let mut columns = first.token.holder.split(' ').zip(last.token.holder.split(' '));
+        let changed = columns.find_map(|(before, now)| {
+            let ((name, before), (_, now)) = (before.split_once('=')?, now.split_once('=')?);
+            (before != now).then_some((name, before, now))
+        });
+        let whole = (&*overlap_span.lock, &*first.token.holder, &*last.token.holder);
+        let (of, before, now) = changed.unwrap_or(whole);
+        Some(Self { counter, sold, of, before, now })
+    }
+
     /// Whether more was sold than there ever was. Else sales are missing in what is left.
     pub fn exceeds(&self) -> bool {
         self.before.parse().is_ok_and(|before: i64| self.sold > before)
@@ -79,29 +100,17 @@ impl<'a> Scene<'a> {
     pub fn alarm(&self) -> Option<Alarm<'a>> {
         let position = self.world.position;
         let Some(excess) = self.world.holding.worst() else {
-            let sold =
-                self.chart.oversold.as_ref().filter(|(overlap_span, _)| overlap_span.from.1 < position);
-            let Some((overlap_span, counter)) = sold else {
-                let broken = self.chart.broken.as_ref();
-                let told = |overlap_span: &OverlapSpan| self.whole || overlap_span.is_now(position);
-                let (_, event) = broken.filter(|(overlap_span, _)| told(overlap_span))?;
-                let EventKind::Breached { says, .. } = self.event(*event)? else { return None };
-                return Some(Alarm::Broken(says, *event));
-            };
-            let spans = self.chart.truths.iter().flat_map(|truth| &truth.spans);
-            let mut known = spans.filter(|span| span.lock == overlap_span.lock && span.from.1 < position);
-            let first = known.next()?;
-            let last = known.max_by_key(|span| span.from.1).unwrap_or(first);
-            let sold = *self.world.counters.get(counter)?;
-            // Of a row the first column that has changed.
-            let mut columns = first.token.holder.split(' ').zip(last.token.holder.split(' '));
-            let changed = columns.find_map(|(before, now)| {
-                let ((name, before), (_, now)) = (before.split_once('=')?, now.split_once('=')?);
-                (before != now).then_some((name, before, now))
-            });
-            let whole = (&*overlap_span.lock, &*first.token.holder, &*last.token.holder);
-            let (of, before, now) = changed.unwrap_or(whole);
-            return Some(Alarm::Oversold(Oversold { counter, sold, of, before, now }));
+            if let Some(oversold) = Oversold::of(self.chart, self.world) {
+                return Some(Alarm::Oversold(oversold));
+            }
+            if self.chart.oversold.as_ref().is_some_and(|(span, _)| span.from.1 < position) {
+                return None;
+            }
+            let broken = self.chart.broken.as_ref();
+            let told = |overlap_span: &OverlapSpan| self.whole || overlap_span.is_now(position);
+            let (_, event) = broken.filter(|(overlap_span, _)| told(overlap_span))?;
+            let EventKind::Breached { says, .. } = self.event(*event)? else { return None };
+            return Some(Alarm::Broken(says, *event));
         };
         let open = self.world.holding.overlaps().iter().filter(|overlap| overlap.end.is_none());
         let worst = open.max_by_key(|overlap| self.world.holding.holders(&overlap.lock).count())?;

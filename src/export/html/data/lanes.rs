@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Source;
+use super::{Source, shorten};
 use crate::{
     log::{ActorId, Belief, EventKind},
     text::{Lang, Text},
@@ -23,19 +23,24 @@ pub(crate) fn lanes(source: &Source<'_>) -> Vec<Value> {
 
 fn one(source: &Source<'_>, n: usize, lane: &Lane) -> Value {
     let actor = ActorId(u32::try_from(n).unwrap_or(u32::MAX));
-    let bars = lane.bars.iter().filter_map(|bar| {
+    let bars = lane.bars.iter().filter(|bar| !bar.hidden).filter_map(|bar| {
         let kind = match bar.kind {
             BarKind::Belief(Belief::Holding) => "holding",
             BarKind::Belief(Belief::Sharing) => "sharing",
             BarKind::Belief(Belief::Waiting) => "waiting",
             BarKind::Belief(Belief::Unsure) => "unsure",
-            BarKind::Belief(Belief::Nothing) | BarKind::Saw | BarKind::Oversold => return None,
+            BarKind::Belief(Belief::Nothing) => return None,
+            BarKind::Saw => "saw",
+            BarKind::Oversold => "oversold",
             BarKind::Frozen => "frozen",
             BarKind::Dead => "dead",
         };
+        // Where no server says so any more: columns and events.
+        let bare = bar.bare.iter().map(|((a, e), to)| (a, e, to.map(|to| to.0), to.map(|to| to.1)));
         Some(json!({
             "kind": kind, "lock": bar.lock, "a": bar.from.0, "e": bar.from.1, "b": bar.to.map(|to| to.0),
-            "end": bar.to.map(|to| to.1), "left": bar.left.map(|left| left.0),
+            "end": bar.to.map(|to| to.1), "left": bar.left, "value": shorten(&bar.value),
+            "bare": bare.collect::<Vec<_>>(),
         }))
     });
     let marks = lane.marks.iter().map(|mark| self::mark(source, mark));
@@ -47,9 +52,10 @@ fn one(source: &Source<'_>, n: usize, lane: &Lane) -> Value {
 
 fn mark(source: &Source<'_>, mark: &Mark) -> Value {
     let detail = source.chart.detail;
-    let text =
-        |position, lang| mark.text(source.log, (detail, &|word| words::label(word, lang)), position, 0);
-    let both = |position| Text::new(text(position, Lang::En), text(position, Lang::Zh));
+    let text = |position, lang| {
+        mark.text(source.log, (detail, &|word| words::label(word, lang)), position, usize::MAX)
+    };
+    let both = |position| Text::new(shorten(&text(position, Lang::En)), shorten(&text(position, Lang::Zh)));
     let (before, after) = (both(mark.event + 1), both(usize::MAX));
     let kind = match source.log.events().get(mark.event).map(|event| &event.kind) {
         Some(EventKind::Sent { .. }) => mark.reply(source.log, usize::MAX).map_or("value", super::wire::kind),

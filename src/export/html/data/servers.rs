@@ -5,8 +5,14 @@ use serde_json::{Value, json};
 use super::{Source, micros, shorten};
 use crate::{
     clock::LessonTime,
-    log::{Entry, EventKind, KeyValue, Observed, Role},
-    ui::chart::{About, Owner, Span, Truth},
+    log::{Entry, EventKind, KeyValue, Observed},
+    text::{Lang, Text},
+    ui::{
+        chart::{About, Owner, Span, Truth},
+        theme::Role,
+        view::truth::role_change_words,
+        words,
+    },
     world::World,
 };
 
@@ -24,13 +30,31 @@ pub(crate) fn truths(source: &Source<'_>) -> Vec<Value> {
         for lock in truth.locks.iter().take(ROWS) {
             let spans = truth.spans.iter().filter(|span| span.lock == *lock);
             let spans: Vec<Value> = spans.map(|span| self::span(source, truth, span)).collect();
-            rows.push(json!({"server": truth.server, "lock": lock, "spans": spans}));
+            rows.push(json!({"server": truth.server, "lock": lock, "spans": spans, "roles": []}));
         }
         if rows.len() == before {
-            rows.push(json!({"server": truth.server, "lock": null, "spans": []}));
+            rows.push(json!({"server": truth.server, "lock": null, "spans": [], "roles": []}));
         }
+        // What a server came to be is told once, in its first row.
+        rows[before]["roles"] = roles(truth).into();
     }
     rows
+}
+
+/// What a server came to be by the decision of its group: each with the column, the event and how it is said.
+pub(super) fn roles(truth: &Truth) -> Vec<Value> {
+    let changes = truth.changes.iter();
+    let changes = changes.map(|(x, event, change)| {
+        let tone = match role_change_words(change, Lang::En).1 {
+            Role::Accent => "leads",
+            Role::Warning => "nil",
+            Role::Danger => "error",
+            _ => "value",
+        };
+        let says = Text::from_fn(|lang| role_change_words(change, lang).0);
+        json!({"x": x, "e": event, "says": says, "tone": tone})
+    });
+    changes.collect()
 }
 
 fn span(source: &Source<'_>, truth: &Truth, span: &Span) -> Value {
@@ -101,11 +125,10 @@ pub(crate) fn states(source: &Source<'_>) -> Vec<Value> {
     seen
 }
 
-fn listed(world: &World, observed: &Observed) -> (Option<String>, Vec<Value>) {
-    let role = observed.role().map(|role| match role {
-        Role::Replica { of } => format!("replica of {of}"),
-        role => role.name().to_owned(),
-    });
+fn listed(world: &World, observed: &Observed) -> (Option<Value>, Vec<Value>) {
+    let role = observed
+        .role()
+        .map(|role| json!({"says": Text::from_fn(|lang| words::role(role, lang)), "leads": role.leads()}));
     let rows = observed.entries().into_iter().map(|(name, entry)| {
         if let Entry::Key(key) = entry {
             return json!({"name": name, "value": shorten(&value(&key.value)), "ends": key.expires_at.map(micros)});

@@ -46,6 +46,18 @@ pub(crate) fn rows(source: &Source<'_>) -> Vec<Value> {
                 rows.push(row);
                 replies.push(Vec::new());
             }
+            EventKind::State(state) => {
+                let lane = source.chart.truths.iter().find(|truth| truth.server == state.server);
+                let changes = lane.map_or_else(Vec::new, super::servers::roles);
+                for change in changes.into_iter().filter(|change| change["e"] == n) {
+                    let at = micros(event.at);
+                    rows.push(json!({
+                        "e": n, "kind": "role", "tone": change["tone"], "at": at, "server": state.server,
+                        "says": change["says"],
+                    }));
+                    replies.push(Vec::new());
+                }
+            }
             _ => {}
         }
     }

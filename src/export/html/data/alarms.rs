@@ -1,0 +1,178 @@
+//! What must never be so, and is: the banner of each moment, the stretches of red ground, the sentences.
+
+use serde_json::{Value, json};
+
+use super::Source;
+use crate::{
+    log::{ActorId, EventKind},
+    text::{Lang, Text, Words},
+    ui::{
+        chart::OverlapSpan,
+        theme::{glyphs, text, time},
+        view::scene::Oversold,
+        words,
+    },
+    verdict::{Outcome, Verdict},
+    world::{Holding, Overlap, World},
+};
+
+/// So many are named one by one.
+const NAMED: usize = 4;
+/// The longest bar of what was sold, in signs.
+const SOLD: i64 = 20;
+const SINCE: Words = Words::new("since {}", "从 {} 起");
+
+/// Names with the signs of their clients, which no line break takes from them: `● A and ■ B`.
+fn names(source: &Source<'_>, actors: &[ActorId], lang: Lang) -> String {
+    let sign = |actor: &ActorId| glyphs::client(source.client(*actor));
+    let name = |actor: &ActorId| format!("{}\u{a0}{}", sign(actor), source.name(*actor));
+    let mut named: Vec<String> = actors.iter().take(NAMED).map(name).collect();
+    let last = match actors.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        Some(more) => words::MORE_NODES.with(lang, &[&more.to_string()]),
+        None => named.pop().unwrap_or_default(),
+    };
+    if named.is_empty() {
+        return last;
+    }
+    format!("{}{}{last}", named.join(words::LISTED.get(lang)), words::LAST_LISTED.get(lang))
+}
+
+/// The banner from each event on at which it changes: nothing where nothing is wrong.
+pub(crate) fn banners(source: &Source<'_>) -> Vec<(usize, Option<Text>)> {
+    let sold = source.chart.oversold.as_ref().map(|(span, _)| span.from.1);
+    let broken = source.chart.broken.as_ref().map(|(_, event)| *event);
+    let (mut holding, mut world) = (Holding::default(), World::default());
+    let mut banners: Vec<(usize, Option<Text>)> = Vec::new();
+    for (n, event) in source.log.events().iter().enumerate() {
+        let turned = !holding.take(n, event).is_empty();
+        let sells = sold.is_some_and(|since| since <= n)
+            && matches!(event.kind, EventKind::Counted { .. } | EventKind::State(_));
+        if !turned && !sells && broken != Some(n) {
+            continue;
+        }
+        let mut says = holders(source, &holding);
+        if says.is_none() && sold.is_some_and(|since| since <= n) {
+            world.seek(source.log, n + 1);
+            says = Oversold::of(source.chart, &world).map(|oversold| sold_words(&oversold));
+        }
+        let says = says.or_else(|| broken.filter(|since| *since <= n).and_then(|n| broken_words(source, n)));
+        if banners.last().map_or(&None, |(_, before)| before) != &says {
+            banners.push((n, says));
+        }
+    }
+    banners
+}
+
+fn holders(source: &Source<'_>, holding: &Holding) -> Option<Text> {
+    let excess = holding.worst()?;
+    let open = holding.overlaps().iter().filter(|overlap| overlap.end.is_none());
+    let worst = open.max_by_key(|overlap| holding.holders(&overlap.lock).count())?;
+    let actors: Vec<ActorId> = holding.holders(&worst.lock).collect();
+    let since = time::moment(worst.from);
+    Some(Text::from_fn(|lang| {
+        let (loud, who) = (words::overlap_span(lang, excess), names(source, &actors, lang));
+        format!("{loud} · {who} · {}", SINCE.with(lang, &[&since]))
+    }))
+}
+
+fn sold_words(oversold: &Oversold<'_>) -> Text {
+    let Oversold { counter, sold, of, before, now } = oversold;
+    let bar = glyphs::FULL.repeat(usize::try_from((*sold).clamp(0, SOLD)).unwrap_or(0));
+    Text::from_fn(|lang| {
+        let counter = words::label(counter, lang).to_uppercase();
+        if oversold.exceeds() {
+            format!("{counter} {bar} {sold} / {before}")
+        } else {
+            format!("{counter} {bar} {sold} · {of} {before} → {now}")
+        }
+    })
+}
+
+fn broken_words(source: &Source<'_>, event: usize) -> Option<Text> {
+    let EventKind::Breached { says, .. } = &source.log.events().get(event)?.kind else { return None };
+    Some(Text::from_fn(|lang| {
+        let says = says.get(lang).replace('`', "");
+        let loud = words::INVARIANT_BROKEN.get(lang);
+        format!("{loud} · {}", says.trim_end_matches(['.', '。']))
+    }))
+}
+
+/// The stretches of red ground. Of two holders also what is said when they have come to be two, and when it is over.
+pub(crate) fn spans(source: &Source<'_>) -> Vec<Value> {
+    let overlaps = source.chart.overlap_spans.iter().zip(source.world.holding.overlaps());
+    let overlaps = overlaps.map(|(span, overlap)| {
+        let mut value = self::span(span);
+        for (name, says) in about(source, overlap) {
+            value[name] = json!(says);
+        }
+        value
+    });
+    let lasting = source.chart.lasting().map(|span| {
+        let mut value = self::span(span);
+        if let Some(EventKind::Breached { says, .. }) =
+            source.log.events().get(span.from.1).map(|event| &event.kind)
+        {
+            value["news"] = json!(says);
+        }
+        value
+    });
+    overlaps.chain(lasting).collect()
+}
+
+fn span(span: &OverlapSpan) -> Value {
+    json!({
+        "lock": span.lock, "a": span.from.0, "e": span.from.1, "b": span.to.map(|to| to.0),
+        "end": span.to.map(|to| to.1),
+    })
+}
+
+/// `news`: who has got the lock before others let go of it. `past`: the banner when it is over.
+fn about(source: &Source<'_>, overlap: &Overlap) -> Vec<(&'static str, Text)> {
+    let title = |lang| source.log.lock_title(&overlap.lock, lang).to_owned();
+    let mut about = Vec::new();
+    if let Some((newest, others)) = overlap.holders.split_last() {
+        let news = Text::from_fn(|lang| {
+            let (newest, others) = (names(source, &[*newest], lang), names(source, others, lang));
+            words::TAKEN_TOO.with(lang, &[&newest, &title(lang), &others])
+        });
+        about.push(("news", news));
+    }
+    if let Some(to) = overlap.to {
+        let past = Text::from_fn(|lang| {
+            let (loud, who) =
+                (words::overlap_span(lang, overlap.excess), names(source, &overlap.holders, lang));
+            format!("{loud} · {who} · {} – {}", time::moment(overlap.from), time::moment(to))
+        });
+        about.push(("past", past));
+    }
+    about
+}
+
+/// The failure of a run in a sentence: who held a lock together, or what was broken.
+pub(crate) fn failure(source: &Source<'_>, verdict: &Verdict, invariant: Option<&Text>) -> Option<Text> {
+    if verdict.outcome != Outcome::Shown {
+        return None;
+    }
+    let together = source.world.holding.overlaps().first().map(|overlap| {
+        Text::from_fn(|lang| {
+            let who = names(source, &overlap.holders, lang);
+            let (lock, from) = (source.log.lock_title(&overlap.lock, lang), time::moment(overlap.from));
+            match overlap.apart {
+                Some(to) => words::HELD_TOGETHER.with(lang, &[&who, lock, &from, &time::moment(to)]),
+                None => words::HOLD_TOGETHER.with(lang, &[&who, lock, &from]),
+            }
+        })
+    });
+    let broken = source.chart.broken.as_ref().and_then(|(_, event)| {
+        match source.log.events().get(*event).map(|event| &event.kind) {
+            Some(EventKind::Breached { says, .. }) => Some(says.clone()),
+            _ => None,
+        }
+    });
+    let oversold = source.chart.oversold.as_ref().and(invariant).cloned();
+    let claimed = || {
+        let says = verdict.claims.iter().find_map(|claim| claim.says.as_ref())?;
+        Some(Text::from_fn(|lang| text::clean(says.get(lang)).into_owned()))
+    };
+    together.or(oversold).or(broken).or_else(claimed)
+}
