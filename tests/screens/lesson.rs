@@ -431,8 +431,8 @@ fn who_watches_a_node_is_named_whole_or_not_at_all() {
         let stand = Stand::lesson(script, lang, (80, 24));
         let rows = stand.rows();
         let watched = rows.iter().find_map(|row| row.split_once('◉'));
-        let (_, watcher) = watched.unwrap_or_else(|| panic!("{length} {rows:#?}"));
-        assert!(watcher.contains("■ B"), "{length} {rows:#?}");
+        let (_, rest) = watched.unwrap_or_else(|| panic!("{length} {rows:#?}"));
+        assert!(rest.contains("■ B"), "{length} {rows:#?}");
     }
 }
 

@@ -43,7 +43,8 @@ pub fn newest(lines: &[Line<'_>], height: u16) -> u16 {
         |line: &&Line<'_>| line.spans.iter().any(|span| ["+ ", "~ ", "- "].contains(&&*span.content));
     let last = lines.iter().rposition(|line| is_news(&line)).map_or(0, |last| {
         // A value that has no room beside its name stands below it, and so do those who watch it.
-        let is_below = |line: &&Line<'_>| line.spans.len() == 1 || line.spans[0].content.trim().is_empty();
+        let watches = |line: &Line<'_>| line.spans.get(1).is_some_and(|span| span.content.starts_with("  ◉"));
+        let is_below = |line: &&Line<'_>| line.spans.len() == 1 || watches(line);
         let below = lines[last + 1..].iter().take_while(is_below).count();
         last + below.min(usize::from(height).saturating_sub(1)) + 1
     });

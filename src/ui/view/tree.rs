@@ -98,9 +98,7 @@ impl<'a> ServerPane<'_, 'a> {
         } else {
             let room = self.width.saturating_sub(indent);
             let watchers = watching(scene, node.watchers(), words, room);
-            let mut line = Line::from(vec![Span::raw(" ".repeat(indent))]);
-            line.spans.extend(watchers);
-            below.push(line);
+            below.push(Line::from_iter(std::iter::once(Span::raw(" ".repeat(indent))).chain(watchers)));
         }
         std::iter::once(Line::from(spans)).chain(below).collect()
     }
@@ -140,10 +138,10 @@ fn watching<'a>(scene: &Scene<'a>, watchers: &[i64], words: words::Words, room: 
     let role = if many { Role::Danger } else { Role::Warning };
     let names: Vec<Span<'a>> =
         watchers.iter().take(NAMED_WATCHERS).map(|session| scene.session(*session)).collect();
-    let named = names.iter().map(|name| name.width() + 1).sum::<usize>() + if many { 2 } else { 0 };
+    let needed = names.iter().map(|name| name.width() + 1).sum::<usize>() + if many { 2 } else { 0 };
     let says =
         [format!("  ◉ {}:", words.with(scene.lang, &[&count])), format!("  ◉ {count}:"), " ◉".to_owned()];
-    let fits = |says: &&String| text::width(says) + named <= room;
+    let fits = |says: &&String| text::width(says) + needed <= room;
     let sign = says.iter().find(fits).unwrap_or(&says[2]).clone();
     let mut taken = text::width(&sign);
     let mut spans = vec![Span::styled(sign, scene.style(role))];
