@@ -377,7 +377,7 @@ impl<'s> Reader<'s> {
         }
         Err(match &first.path[..] {
             [name] if !matches!(self.token, Token::End) => {
-                let near = nearest(name, KEYWORDS.into_iter(), ALIKE).map(did_you_mean);
+                let near = nearest(name, KEYWORDS, ALIKE).map(did_you_mean);
                 let message = both!("`{name}` alone is no statement", "单独一个 `{name}` 不是语句");
                 let message = match near {
                     Some(near) => Text::join(&[message, near], "; ", "；"),
@@ -508,7 +508,7 @@ impl<'s> Reader<'s> {
                     let name = self.name()?;
                     if value.path == ["redis"] && !MEMBERS.contains(&name) {
                         let message = both!("`redis` has no `{name}`", "`redis` 没有 `{name}`");
-                        let near = nearest(name, MEMBERS.into_iter(), ALIKE).unwrap_or("call");
+                        let near = nearest(name, MEMBERS, ALIKE).unwrap_or("call");
                         return Self::fail(
                             at,
                             Text::join(&[message, did_you_mean(&format!("redis.{near}"))], "; ", "；"),

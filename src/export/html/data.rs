@@ -97,7 +97,7 @@ pub(crate) fn of(run: Shown<'_>, moment: Found, look: &Look) -> Value {
         "verdict": run.verdict.filter(|_| moment.end).map(|found| {
             let invariant = variant.and_then(|variant| variant.invariants.first());
             let failure = alarms::failure(&source, found, invariant.map(|invariant| &invariant.says));
-            verdict(run.log, found, failure)
+            verdict(run.log, found, failure.as_ref())
         }),
     })
 }
@@ -183,7 +183,7 @@ fn story(source: &Source<'_>, questions: bool) -> Vec<Value> {
     story
 }
 
-fn verdict(log: &Log, verdict: &Verdict, failure: Option<Text>) -> Value {
+fn verdict(log: &Log, verdict: &Verdict, failure: Option<&Text>) -> Value {
     // Each event by itself, because each leads to its own place.
     let line = |claim: &str, event| evidence(log, claim, &[event], 1).into_iter().next();
     let claims = verdict.claims.iter().map(|claim| {

@@ -58,7 +58,7 @@ mod tests {
     /// What each request releases, in the order in which they were sent.
     fn released(kinds: Vec<EventKind>) -> Vec<Vec<String>> {
         let programs = vec![vec!["worker".to_owned()]; 2];
-        let scenario = attach::scenario(&programs, "lock", Speaks::Redis).expect("a scenario");
+        let scenario = attach::scenario(&programs, Some("lock"), Speaks::Redis).expect("a scenario");
         let named = with_releases(&Log::from_iter(kinds), &scenario);
         let sent = named.events().iter().filter_map(|event| match &event.kind {
             EventKind::Sent { releases, .. } => Some(releases.clone()),

@@ -10,7 +10,6 @@ use tokio::sync::watch;
 
 use super::printed;
 use crate::{
-    client::protocol::Response,
     clock::{ClockKind, Rate},
     lab::LabOptions,
     lesson::{Path, Scenario},
@@ -19,7 +18,7 @@ use crate::{
     run::session::{
         RunError,
         director::Director,
-        harness::{Arrived, Harness},
+        harness::Harness,
         recorder::Recorder,
         redirects::Redirects,
         setup::{self, Connections},
@@ -128,7 +127,7 @@ impl Racer {
                     Ok(arrived) => {
                         let arrived = arrived?;
                         silent = Instant::now();
-                        asked -= usize::from(matches!(arrived, Arrived::Response(_, Response::Settled)));
+                        asked -= usize::from(arrived.is_settled());
                         replies += director.take_arrived(arrived, &path)?;
                     }
                     // A program that rests as it did before says so only when it is asked.

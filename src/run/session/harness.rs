@@ -77,6 +77,13 @@ pub(crate) enum Arrived {
     Gone(usize),
 }
 
+impl Arrived {
+    /// Whether a client has said that it rests.
+    pub(crate) fn is_settled(&self) -> bool {
+        matches!(self, Self::Response(_, Response::Settled))
+    }
+}
+
 pub(crate) struct Harness {
     pub(crate) lab: Lab,
     pub(crate) clients: Vec<Client>,

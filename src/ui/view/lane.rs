@@ -138,11 +138,11 @@ fn name_bar(
     let frozen = bar.kind == BarKind::Frozen;
     let holds = bar.kind.holds();
     // What a pause covers is said by the pause.
-    let said =
+    let named =
         bars.iter().filter(|other| if frozen { other.kind.holds() } else { std::ptr::eq(*other, bar) });
-    let said: Vec<&Bar> = said.collect();
-    let bare: Vec<(u16, u16)> =
-        said.iter().flat_map(|bar| &bar.bare).filter_map(|(from, to)| plot.stretch(*from, *to)).collect();
+    let named: Vec<&Bar> = named.collect();
+    let outlined: Vec<(u16, u16)> =
+        named.iter().flat_map(|bar| &bar.bare).filter_map(|(from, to)| plot.stretch(*from, *to)).collect();
     let pauses: Vec<(u16, u16)> = bars
         .iter()
         .filter(|other| holds && other.kind == BarKind::Frozen)
@@ -150,8 +150,8 @@ fn name_bar(
         .collect();
     let mut starts = vec![columns.0];
     if frozen || holds {
-        let loud = said.iter().flat_map(|bar| overlap_spans(scene, plot, bar));
-        starts.extend(bare.iter().copied().chain(loud).map(|(from, _)| from));
+        let loud = named.iter().flat_map(|bar| overlap_spans(scene, plot, bar));
+        starts.extend(outlined.iter().copied().chain(loud).map(|(from, _)| from));
         starts.extend(pauses.iter().flat_map(|(from, to)| [*from, *to]));
         starts.retain(|start| (columns.0..columns.1).contains(start));
         starts.sort_unstable();
@@ -167,11 +167,11 @@ fn name_bar(
             continue;
         }
         let to = starts.get(n + 1).copied().unwrap_or(columns.1);
-        let is_bare = within(&bare, from);
+        let is_bare = within(&outlined, from);
         // What was never there is not there still.
         let still =
-            is_bare && said.iter().any(|bar| bar.bare.first().is_some_and(|(from, _)| *from != bar.from));
-        let held = said.iter().filter_map(|bar| plot.stretch(bar.from, bar.to));
+            is_bare && named.iter().any(|bar| bar.bare.first().is_some_and(|(from, _)| *from != bar.from));
+        let held = named.iter().filter_map(|bar| plot.stretch(bar.from, bar.to));
         let held = frozen && within(&held.collect::<Vec<_>>(), from);
         let what = match bar.kind {
             BarKind::Saw => words::IN_BAR_SAW,

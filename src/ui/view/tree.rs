@@ -98,7 +98,8 @@ impl<'a> ServerPane<'_, 'a> {
         } else {
             let room = self.width.saturating_sub(indent);
             let watchers = watching(scene, node.watchers(), words, room);
-            below.push(Line::from_iter(std::iter::once(Span::raw(" ".repeat(indent))).chain(watchers)));
+            let line = std::iter::once(Span::raw(" ".repeat(indent))).chain(watchers);
+            below.push(line.collect::<Line<'_>>());
         }
         std::iter::once(Line::from(spans)).chain(below).collect()
     }

@@ -107,7 +107,7 @@ pub(crate) fn spans(source: &Source<'_>) -> Vec<Value> {
         }
         value
     });
-    let lasting = source.chart.lasting().map(|span| {
+    let lasting = source.chart.besides().map(|span| {
         let mut value = self::span(span);
         if let Some(EventKind::Breached { says, .. }) =
             source.log.events().get(span.from.1).map(|event| &event.kind)
