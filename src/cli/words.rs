@@ -121,7 +121,7 @@ pub const KATA_WRITE_AGAIN: Words = Words::new(
 );
 pub const KATA_JUDGED: Words = Words::new(
     "Judged in every order of moves, of which those that come to the same are tried together:",
-    "按所有执行顺序判定（殊途同归的合在一起试）：",
+    "按所有执行顺序判定（结果相同的顺序合在一起试）：",
 );
 /// How many orders, how many milliseconds.
 pub const KATA_HELD: Words =

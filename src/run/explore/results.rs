@@ -286,3 +286,27 @@ pub(crate) async fn confirmed(
 fn not_confirmed(carried: &CarriedOut) -> ExploreError {
     ExploreError::NotConfirmed { order: carried.moves.join(" → ") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{CarriedOut, Unavoidable};
+    use crate::log::Log;
+
+    #[test]
+    fn of_a_move_that_is_made_again_and_again_it_is_said_which_time_was_the_last_chance() {
+        let moves = ["A.take", "B.o", "B.o", "A.o", "B.o"].map(str::to_owned).to_vec();
+        let order = CarriedOut { choices: Vec::new(), moves, log: Log::default() };
+        let text = |step| Unavoidable { step, before: 0.5 }.text(&order).map(|text| text.en);
+        assert_eq!(
+            text(3).as_deref(),
+            Some(
+                "The last chance was before A.o: of the orders that go on from there, 50% go wrong; after it, all do."
+            )
+        );
+        let begin = |step| text(step).and_then(|text| Some(text.split_once(':')?.0.to_owned()));
+        assert_eq!(begin(1).as_deref(), Some("The last chance was before the first B.o"));
+        assert_eq!(begin(2).as_deref(), Some("The last chance was before B.o number 2"));
+        assert_eq!(begin(4).as_deref(), Some("The last chance was before the last B.o"));
+        assert_eq!(text(5), None);
+    }
+}
