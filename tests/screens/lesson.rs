@@ -294,7 +294,7 @@ fn a_lease_is_seen_to_drain_on_the_servers_lane() {
         stand.key(KeyCode::Left);
     }
     let rows = stand.rows();
-    let lease = rows.iter().rfind(|row| row.contains("redis") && row.contains("█")).expect("a lease");
+    let lease = rows.iter().rfind(|row| row.contains("redis") && row.contains("▇")).expect("a lease");
     let levels: Vec<usize> =
         lease.chars().filter_map(|c| glyphs::LEASE.iter().position(|level| level.starts_with(c))).collect();
     let drains = levels.windows(2).take_while(|pair| pair[1] <= pair[0]).count();

@@ -14,7 +14,7 @@ use lockstep::{
 };
 use ratatui::{
     buffer::{Buffer, Cell},
-    style::Color,
+    style::{Color, Modifier},
 };
 
 use crate::{
@@ -422,7 +422,7 @@ fn bright(buffer: &Buffer) -> usize {
     let lit = buffer.content.iter().filter(|cell| cell.style().fg == warning);
     lit.map(|cell| match cell.symbol().chars().next() {
         Some(dots @ '\u{2800}'..='\u{28ff}') => (u32::from(dots) - 0x2800).count_ones() as usize,
-        Some('●') => 1,
+        Some('●' | '■') => 1,
         _ => 0,
     })
     .sum()
@@ -454,7 +454,10 @@ fn a_herd_is_seen_one_by_one_and_one_stays_bright() {
     };
     let (herd, fixed) = (bright_at_stops("herd"), bright_at_stops("predecessor"));
     assert!(herd.iter().any(|bright| *bright > 20), "{herd:?}");
-    assert!(fixed.iter().all(|bright| *bright == 0), "B, who is woken, is not of the crowd: {fixed:?}");
+    assert!(
+        fixed.iter().all(|bright| *bright <= 1) && fixed.contains(&1),
+        "A holds, then B is woken: {fixed:?}"
+    );
     let log = log(&scenarios::carried("zk-herd", "predecessor"));
     let told = |event: &&Event| matches!(event.kind, EventKind::Notified { .. });
     let woken: Vec<_> = log.events().iter().filter(told).filter_map(|event| event.kind.actor()).collect();
@@ -557,4 +560,155 @@ fn at_the_verdict_all_of_a_herd_that_ever_was_woken_is_bright() {
     let script = staged::herd(900, 3);
     let stand = judged(&script.log(), (200, 60));
     assert!(bright(&stand.buffer()) >= 900, "{:#?}", stand.rows());
+}
+
+/// A recorded run at the end of a step of its story, counted from 1 as the header counts.
+fn at_step(lesson: &str, variant: &str, step: usize, (lang, size): (Lang, (u16, u16))) -> Stand {
+    let log = log(&scenarios::carried(lesson, variant));
+    let is_it = |event: &Event| matches!(event.kind, EventKind::Stop { item, .. } if item + 1 == step);
+    let stop = log.events().iter().rposition(is_it).expect("a stop");
+    opened(log.events()[..=stop].to_vec(), lang, size)
+}
+
+const EN: (Lang, (u16, u16)) = (Lang::En, (120, 40));
+
+#[test]
+fn what_brought_it_about_stays_in_sight_at_the_decisive_step() {
+    for (lesson, variant, step, cause) in [
+        ("unlock-someone-elses-lock", "get-compare-del", 17, ["DEL lock → 1", "SET lock B-d97e"]),
+        ("failover", "replication-lag", 11, ["SET lock A-eb24", "✝ SIGKILL"]),
+        ("redlock-clock-jump", "three-clocks", 6, ["SET lock A-eb24 NX PX 30000 → 5 OK", "◷ +40.0s"]),
+        ("db-pessimistic", "autocommit", 10, ["B SELECT stock", "UPDATE"]),
+        ("zk-notified-is-not-granted", "believe-it", 15, ["✝ SIGKILL", "ls /locks"]),
+    ] {
+        let stand = at_step(lesson, variant, step, EN);
+        let rows = stand.rows();
+        let banner = rows.iter().position(|row| row.contains("Who believes what")).expect("a banner");
+        let end = rows.iter().rposition(|row| row.contains("What the server holds")).expect("a pane");
+        let chart = rows[banner..end].join("\n");
+        for words in cause.map(|words| words.trim_start_matches("B ")) {
+            assert!(chart.contains(words), "{lesson}/{variant}: {words}\n{chart}");
+        }
+    }
+    for (scenario, log) in recorded() {
+        let Some((events, true)) = first_moment(&log) else { continue };
+        let stand = opened(events, Lang::En, (120, 40));
+        let share = share_of_chart(&stand);
+        assert!(share <= 80, "{}: {share} % {:#?}", name(&scenario), stand.rows());
+    }
+}
+
+#[test]
+fn one_tick_tells_all_votes_of_a_round() {
+    for (size, words) in [
+        ((120, 40), "5 × SET lock B-d97e NX PX 30000 → 3 OK, 2 (nil) · work 5.0s"),
+        ((80, 24), "5 × lock → 3 OK, 2 (nil) · work 5.0s"),
+    ] {
+        let stand = at_step("redlock-clock-jump", "three-clocks", 6, (Lang::En, size));
+        assert!(stand.shows(words), "{:#?}", stand.rows());
+    }
+}
+
+#[test]
+fn lanes_of_one_server_say_what_they_are_about() {
+    let stand = at_step("multi-lock", "one-by-one", 8, (Lang::En, (100, 30)));
+    let begins = |words: &str| stand.rows().iter().any(|row| row.trim_start_matches('│').starts_with(words));
+    assert!(begins("redis  ● A · lock:1") && begins("lock:2 ■ B"), "{:#?}", stand.rows());
+}
+
+#[test]
+fn a_killed_server_looks_dead() {
+    let stand = at_step("failover", "replication-lag", 11, EN);
+    let rows = stand.rows();
+    let lane = rows.iter().position(|row| row.starts_with("│node1")).expect("its lane");
+    assert!(rows[lane..lane + 2].concat().contains(&glyphs::DEAD.repeat(30)), "{rows:#?}");
+    let name = &stand.buffer()[(1, u16::try_from(lane).expect("a row"))];
+    assert!(name.modifier.contains(Modifier::CROSSED_OUT), "{name:?}");
+    assert!(stand.shows("✝ this server has died"), "{rows:#?}");
+}
+
+#[test]
+fn what_no_server_ever_said_is_an_outline_and_the_server_says_nobody() {
+    for (lang, nobody) in [(Lang::En, "nobody"), (Lang::Zh, "无人持有")] {
+        let stand = at_step("db-pessimistic", "autocommit", 2, (lang, (120, 40)));
+        let rows = stand.rows().concat();
+        assert!(
+            rows.contains("┌┄┄") && rows.contains(nobody) && !rows.contains("████"),
+            "{:#?}",
+            stand.rows()
+        );
+        let stand = at_step("db-pessimistic", "autocommit", 5, (lang, (120, 40)));
+        assert!(stand.shows(nobody), "{:#?}", stand.rows());
+        let locked = at_step("db-pessimistic", "for-update", 2, (lang, (120, 40)));
+        assert!(!locked.shows("┌┄┄") && !locked.shows(nobody), "{:#?}", locked.rows());
+    }
+}
+
+#[test]
+fn a_pause_says_what_its_client_holds_and_who_holds_nothing_is_a_line() {
+    for (lang, words) in
+        [(Lang::En, "A.worker still mine, frozen"), (Lang::Zh, "A.worker 仍以为持有，冻结中")]
+    {
+        let stand = at_step("etcd-lease", "paused-holder", 12, (lang, (200, 60)));
+        let rows = stand.rows();
+        assert!(stand.shows(words), "{rows:#?}");
+        let lane = |name: &str| rows.iter().position(|row| row.starts_with(name)).expect("a lane");
+        let frozen = |from: usize, to: usize| {
+            let bars = rows[from..to].iter().filter(|row| row.contains(&glyphs::FROZEN.repeat(8)));
+            bars.count()
+        };
+        let (worker, keeper, other) = (lane("│▮ A.worker"), lane("│▮ A.keeper"), lane("│■ B.worker"));
+        assert!(frozen(worker, keeper) >= 1 && frozen(keeper, other) == 1, "{rows:#?}");
+    }
+}
+
+#[test]
+fn what_was_broken_is_red_in_its_step_and_not_for_ever() {
+    let breach = at_step("zk-herd", "herd", 12, EN);
+    assert!(share_of_chart(&breach) >= 33, "{:#?}", breach.rows());
+    let after = at_step("zk-herd", "herd", 15, EN);
+    assert!(share_of_chart(&after) < 10, "{:#?}", after.rows());
+    assert!(!after.shows("WOKEN"), "{:#?}", after.rows());
+    // Too much sold stays sold, on the scrubber, too.
+    let sold = at_step("oversell", "lost-update", 11, EN);
+    assert!(sold.shows("SOLD"), "{:#?}", sold.rows());
+}
+
+#[test]
+fn a_banner_counts_who_was_woken_and_everybody_is_a_dot() {
+    for (lang, words) in [(Lang::En, "39 WOKEN, 1 NEEDED"), (Lang::Zh, "唤醒 39 个，只需 1 个")] {
+        let stand = at_step("zk-herd", "herd", 12, (lang, (120, 40)));
+        assert!(stand.shows(words), "{:#?}", stand.rows());
+        let signs = bright(&stand.buffer());
+        assert_eq!(signs, 39, "38 of the crowd and B: {:#?}", stand.rows());
+    }
+}
+
+#[test]
+fn a_sale_on_an_outdated_value_is_told_in_a_sentence() {
+    for (lang, words) in [
+        (Lang::En, "B sold on an outdated stock=1: 2 of 1 are sold."),
+        (Lang::Zh, "B 售出时依据的是旧值 stock=1：已有 2 份，而总数只有 1。"),
+    ] {
+        let stand = at_step("db-pessimistic", "autocommit", 10, (lang, (120, 40)));
+        assert!(stand.shows(words), "{:#?}", stand.rows());
+    }
+    let log = log(&scenarios::carried("zk-session-expiry", "frozen"));
+    let rows = judged(&log, (120, 40)).rows();
+    let verdict = rows.iter().position(|row| row.contains(" Verdict ")).expect("a verdict");
+    let first = &rows[verdict + 1];
+    assert!(first.contains("on an outdated"), "the banner says that too much was sold: {rows:#?}");
+}
+
+#[test]
+fn a_scripts_own_word_before_a_name_hides_no_owner() {
+    let stand = at_step("read-write-lock", "no-read-lock", 7, EN);
+    assert!(
+        !stand.shows("w:W ") && stand.rows().iter().any(|row| row.starts_with("│redis ")),
+        "{:#?}",
+        stand.rows()
+    );
+    let rows = stand.rows();
+    let lane = rows.iter().position(|row| row.starts_with("│redis")).expect("a lane");
+    assert!(rows[lane..lane + 2].concat().contains("● W"), "{rows:#?}");
 }

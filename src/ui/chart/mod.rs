@@ -201,7 +201,7 @@ impl Chart {
         if let Some((overlap_span, _)) = &mut self.broken
             && overlap_span.from.1 < self.state.step
         {
-            overlap_span.to.get_or_insert((x, index));
+            overlap_span.to.get_or_insert((x.max(overlap_span.from.0 + 1), index));
         }
         self.hold(event, (x, index));
         if let Some(actor) = ticking(&event.kind) {
@@ -284,7 +284,10 @@ impl Chart {
                 let clashing = |overlap_span: &OverlapSpan| {
                     overlap_span.to.is_none_or(|(_, event)| event > self.state.step)
                 };
-                let overlap_span = self.alarms().any(clashing);
+                let broken = self.broken.as_ref();
+                let overlap_span = self.overlap_spans.iter().rev().any(clashing)
+                    || self.oversold.is_some()
+                    || broken.is_some_and(|(overlap_span, _)| overlap_span.from.1 > self.state.step);
                 // Whoever has left the story takes steps of their own, one after another.
                 let after = self.story_marks.last().map_or(0, |mark| mark.item + 1);
                 let item = if self.state.left_story { after } else { *item };

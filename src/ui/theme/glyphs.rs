@@ -63,6 +63,12 @@ pub const CLASH_EDGE: &str = "┃";
 /// The line that leads from a chosen event to everything else of its moment.
 pub const HAIRLINE: &str = "╎";
 
+/// Whether what stands in a cell is said rather than drawn: letters, figures, and the signs of clients and faults.
+pub fn is_word(symbol: &str) -> bool {
+    let is_drawn = |c: char| matches!(c, ' ' | '\u{2500}'..='\u{259f}');
+    !symbol.starts_with(is_drawn)
+}
+
 pub const KILLED: &str = "✝";
 /// Stopped, or kept back.
 pub const STOPPED: &str = "▮";

@@ -3,7 +3,7 @@
 use super::{plot::Plot, prelude::*, selection};
 use crate::{
     log::Belief,
-    ui::chart::{Band, Run},
+    ui::chart::{Band, Bar, BarKind, Run},
     world::Life,
 };
 
@@ -69,33 +69,51 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, band: &Band, (y, bottom): (u16, u16)
     }
 }
 
-/// Every member, as one dot or one sign: bright who holds and who has been told something in this step, or ever, where
-/// all of a run is seen.
+/// Clients beside a crowd who have wanted or had a lock by now: its members are among them.
+fn beside(scene: &Scene<'_>) -> Vec<ActorId> {
+    let wanted = |bar: &Bar| matches!(bar.kind, BarKind::Belief(_)) && bar.from.1 < scene.world.position;
+    let lanes = scene.chart.lanes.iter().enumerate();
+    let alone = lanes.filter(|(_, lane)| lane.band.is_none() && lane.bars.iter().any(wanted));
+    alone.filter_map(|(n, _)| Some(ActorId(u32::try_from(n).ok()?))).collect()
+}
+
+/// Everybody who is there for a lock, as one dot or one sign: bright who holds and who has been told something in this
+/// step, or ever, where all of a run is seen. They fill what is so now, as far as they fit there.
 fn draw_members(scene: &Scene<'_>, plot: &Plot, band: &Band, area: Rect, buf: &mut Buffer) {
     let Some(first) = band.members.first() else { return };
     let position = scene.world.position;
-    let mut lit = vec![false; band.members.len()];
+    let beside = beside(scene);
+    let mut lit = vec![false; beside.len() + band.members.len()];
     let since = if scene.whole { 0 } else { scene.chart.moved_since(scene.log, position) };
     let step = scene.log.events().get(since..position).unwrap_or_default();
     let recipients = step.iter().filter_map(|event| match event.kind {
-        EventKind::Notified { actor, .. } => band.members.binary_search(&actor).ok(),
+        EventKind::Notified { actor, .. } => {
+            let member = band.members.binary_search(&actor).ok().map(|member| beside.len() + member);
+            member.or_else(|| beside.iter().position(|known| *known == actor))
+        }
         _ => None,
     });
     recipients.for_each(|member| lit[member] = true);
-    for (member, lit) in band.members.iter().zip(&mut lit) {
+    for (member, lit) in beside.iter().chain(&band.members).zip(&mut lit) {
         let actor = scene.world.actor(*member);
         *lit |= actor.is_some_and(|actor| actor.beliefs.values().any(|belief| belief.holds()));
     }
-    let cells = usize::from(area.width) * usize::from(area.height);
+    let now = plot.screen(plot.head).map_or(area.x, |x| (x + 2).min(area.right()));
+    let now = Rect { x: now, width: area.right() - now, ..area };
+    let cells = |area: Rect| usize::from(area.width) * usize::from(area.height);
+    let area = if lit.len() <= cells(now) * BRAILLE.len() { now } else { area };
     // As many in a cell as are needed: one, or the eight dots of braille.
-    let each = if lit.len() <= cells { 1 } else { BRAILLE.len() };
+    let each = if lit.len() <= cells(area) { 1 } else { BRAILLE.len() };
+    let columns = lit.len().div_ceil(each).div_ceil(usize::from(area.height).max(1)).max(1);
+    let pitch = (usize::from(area.width) / columns).max(1);
     let overlap_spans = scene.world.holding.worst().is_some();
     let bright = if overlap_spans { scene.style(Role::Danger) } else { scene.style(Role::Warning) };
     let bright = bright.add_modifier(Modifier::BOLD);
-    let faint = scene.actor_style(*first).add_modifier(Modifier::DIM);
-    for (n, members) in lit.chunks(each).take(cells).enumerate() {
+    for (n, members) in lit.chunks(each).take(cells(area)).enumerate() {
         let any = members.contains(&true);
+        let other = beside.get(n).filter(|_| each == 1);
         let symbol = match (each, any) {
+            (1, _) if let Some(other) = other => scene.glyph(*other).to_owned(),
             (1, true) => "●".to_owned(),
             (1, false) => "·".to_owned(),
             _ => {
@@ -105,7 +123,8 @@ fn draw_members(scene: &Scene<'_>, plot: &Plot, band: &Band, area: Rect, buf: &m
                 char::from_u32(dots).map(String::from).unwrap_or_default()
             }
         };
-        let (row, column) = (n / usize::from(area.width), n % usize::from(area.width));
+        let faint = scene.actor_style(*other.unwrap_or(first)).add_modifier(Modifier::DIM);
+        let (row, column) = (n / columns, n % columns * pitch);
         let place = [(area.x, column), (area.y, row)];
         let [x, y] = place.map(|(from, by)| from + u16::try_from(by).unwrap_or_default());
         plot.fill((x, x + 1), y, &symbol, if any { bright } else { faint }, buf);

@@ -76,6 +76,8 @@ struct Division {
     height: Sizes,
     /// How many rows a row of a server has.
     truth: u16,
+    /// How many rows of servers have one more.
+    higher: u16,
     lanes: Rect,
     below: Rect,
     /// How many rows of lanes there is no room for.
@@ -97,8 +99,10 @@ fn divide(scene: &Scene<'_>, area: Rect) -> Division {
     let left = area.height.saturating_sub(total(&rows, height) + below * truth);
     let bands = u16::try_from(rows.iter().filter(|row| matches!(row, Row::Band(_))).count()).unwrap_or(1);
     let left = if area.height < TALL { 0 } else { left };
+    let mut higher = 0;
     match bands {
-        0 => truth += left.checked_div(below).unwrap_or(0),
+        0 if below > 0 => (truth, higher) = (truth + left / below, left % below),
+        0 => {}
         bands => height.1 += left / bands,
     }
     // The truth stands right below the beliefs that it is compared with.
@@ -109,8 +113,9 @@ fn divide(scene: &Scene<'_>, area: Rect) -> Division {
         rows,
         height,
         truth,
+        higher,
         lanes,
-        below: Rect { y: lanes.bottom(), height: below * truth, ..area },
+        below: Rect { y: lanes.bottom(), height: below * truth + higher, ..area },
     }
 }
 
@@ -142,7 +147,7 @@ fn servers<'a>(scene: &Scene<'a>, room: u16) -> Vec<truth::Row<'a>> {
 /// How many lanes there is no room for.
 fn out_of_sight(scene: &Scene<'_>, scroll: Option<u16>, area: Rect) -> usize {
     let division = divide(scene, area);
-    let room = division.below.height / division.truth;
+    let room = (division.below.height - division.higher) / division.truth;
     let actors = division.rows.len() - placed(scene, scroll, &division).len();
     actors + servers(scene, room).len().saturating_sub(room.into())
 }
@@ -343,7 +348,7 @@ pub fn draw_without_axis(
     buf: &mut Buffer,
 ) -> u16 {
     let division = divide(scene, area);
-    let servers = servers(scene, division.below.height / division.truth);
+    let servers = servers(scene, (division.below.height - division.higher) / division.truth);
     let above = Rect { height: division.below.bottom() - area.y, ..plot.area };
     // First, so that everything else stands in front of it.
     plot.playhead(scene, above, buf);
@@ -373,8 +378,13 @@ pub fn draw_without_axis(
         buf.set_stringn(area.x, y, name, names, style);
     }
     places.actors.sort_unstable();
-    let step = usize::from(division.truth);
-    for (y, row) in (division.below.top()..division.below.bottom()).step_by(step).zip(&servers) {
+    let mut below = division.below.y;
+    for (n, row) in (0..).zip(&servers) {
+        let (y, height) = (below, division.truth + u16::from(n < division.higher));
+        below += height;
+        if below > division.below.bottom() {
+            break;
+        }
         let (accent, chrome) = (scene.style(Role::Accent), scene.style(Role::Chrome));
         let style = match row.is_first() {
             true if row.is_dead(plot.position) => accent.add_modifier(Modifier::CROSSED_OUT | Modifier::DIM),
@@ -382,11 +392,11 @@ pub fn draw_without_axis(
             false => chrome,
         };
         buf.set_stringn(area.x, y, text::fit(row.label(), names), names, style);
-        if let Some(lock) = row.lock_below().filter(|_| division.truth > 1) {
+        if let Some(lock) = row.lock_below().filter(|_| height > 1) {
             buf.set_stringn(area.x, y + 1, text::fit(lock, names), names, chrome);
         }
         // Bars of several rows have air between them.
-        let height = division.truth - u16::from(division.truth > AIRY);
+        let height = height - u16::from(height > AIRY);
         row.draw(scene, plot, (y, height), buf);
         if places.servers.last().is_none_or(|(name, _)| *name != row.name()) {
             places.servers.push((row.name(), y));
@@ -422,5 +432,12 @@ fn is_master(scene: &Scene<'_>, name: &str) -> bool {
 fn edge(scene: &Scene<'_>, plot: &Plot, (column, _): (u32, usize), rows: Rect, buf: &mut Buffer) {
     let Some(x) = plot.screen(column) else { return };
     let style = scene.style(Role::Danger);
-    cells::line(buf, (x, rows), &[" ", glyphs::PLAYHEAD], glyphs::CLASH_EDGE, style);
+    for y in rows.top()..rows.bottom() {
+        // Not between two words.
+        let beside = [x.checked_sub(1), x.checked_add(1)].map(|x| buf.cell((x?, y)));
+        if beside.iter().flatten().any(|cell| !glyphs::is_word(cell.symbol())) {
+            let row = Rect { y, height: 1, ..rows };
+            cells::line(buf, (x, row), &[" ", glyphs::PLAYHEAD], glyphs::CLASH_EDGE, style);
+        }
+    }
 }

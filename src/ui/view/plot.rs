@@ -12,9 +12,10 @@ pub const TICKS: u32 = 12;
 const TICK: u16 = 12;
 /// How much of the room what broke has at least, where all of a run, or all of a step, is seen.
 const LOUD: (u32, u32) = (11, 20);
-/// While something is wrong, how much of the room what is so now has at least, in a pane of so many rows and more: the
-/// higher it is, the fewer columns are enough to be seen from afar.
-const HIGH: (u16, (u32, u32)) = (20, (2, 5));
+/// While something is wrong, how much of the room what is so now has at least: less in a pane of so many rows and more,
+/// where fewer columns are enough to be seen from afar.
+const WRONG: (u32, u32) = (3, 5);
+const WRONG_HIGH: (u16, (u32, u32)) = (20, (2, 5));
 /// Columns of what came before a stretch that is drawn large.
 const BEFORE: u32 = 8;
 
@@ -67,7 +68,7 @@ impl Plot {
     /// not fit, the longest stretches between two events give way first.
     fn alarming(scene: &Scene<'_>, cause: u32, (head, newest): (u32, u32), area: Rect) -> Self {
         let (position, width) = (scene.world.position, u32::from(area.width));
-        let (part, whole) = if area.height >= HIGH.0 { HIGH.1 } else { LOUD };
+        let (part, whole) = if area.height >= WRONG_HIGH.0 { WRONG_HIGH.1 } else { WRONG };
         let least = (width * part / whole).max(newest.min(width * 2 / 3));
         let begin = cause.saturating_sub(1).min(head);
         let now = width.saturating_sub(head - begin).clamp(least, (width * 5 / 7).max(least));
@@ -77,7 +78,7 @@ impl Plot {
         }
         let mut gaps = Vec::new();
         let mut from = begin;
-        while from < head {
+        while from < head && gaps.len() <= usize::from(area.width) {
             let next =
                 scene.chart.event_at(from + 1, position).map_or(head, |event| scene.chart.column(event));
             gaps.push(next.min(head) - from);
@@ -85,7 +86,8 @@ impl Plot {
         }
         let taken = |most: u32| gaps.iter().map(|gap| (*gap).min(most)).sum::<u32>();
         let mut plot = Self::from(begin, head, position, area);
-        let Some(most) = (1..=room).rev().find(|most| taken(*most) <= room) else {
+        let fits = |most: &u32| from == head && taken(*most) <= room;
+        let Some(most) = (1..=room).rev().find(fits) else {
             plot.corners.push((head, room));
             return plot;
         };

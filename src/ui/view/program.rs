@@ -11,6 +11,8 @@ use crate::{
 const MARGIN: usize = 5;
 /// Lines of a script in sight.
 const SCRIPT: usize = 24;
+/// So many clients' values stand beside a line.
+const VALUES: usize = 4;
 const LUA: [&str; 21] = [
     "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "if", "in", "local", "nil",
     "not", "or", "repeat", "return", "then", "true", "until", "while",
@@ -100,11 +102,16 @@ pub(crate) fn lines(view: &LessonView<'_>, width: u16) -> Written {
         .map(|actor| listings.iter().position(|listing| listing.actors.contains(&actor.who.name)))
         .collect();
     let mut places = vec![ProgramPosition::default(); actors.len()];
+    let mut waits: Vec<Option<(usize, String)>> = vec![None; actors.len()];
     let mut newest = None;
     for event in scene.log.events().get(..scene.world.position).unwrap_or_default() {
         let Some(actor) = event.kind.actor().map(|actor| actor.0 as usize) else { continue };
         if let Some(listing) = runs.get(actor).copied().flatten() {
             places[actor].take(&listings[listing], &event.kind);
+            if let EventKind::Waits { until, .. } = &event.kind {
+                let at = places[actor].at.filter(|_| !places[actor].again);
+                waits[actor] = at.map(|at| (at, time::wait(until.since(event.at))));
+            }
             if matches!(
                 event.kind,
                 EventKind::Sent { .. }
@@ -144,7 +151,17 @@ pub(crate) fn lines(view: &LessonView<'_>, width: u16) -> Written {
             if just_done || (comes_next && done.is_none()) {
                 in_sight = lines.len();
             }
-            lines.extend(operation(scene, line, &waiting, just_done, width));
+            // What an expression has come to, as far as a client has been there.
+            let computed = line.words.iter().any(|(_, word)| word.contains("${"));
+            let known = here.iter().filter_map(|place| Some((*place, waits[*place].as_ref()?)));
+            let known = known.filter(|(_, (at, _))| computed && line.operation == Some(*at)).take(VALUES);
+            let values: Vec<Span<'static>> = known
+                .map(|(place, (_, value))| {
+                    let words = format!("{}\u{a0}{value}", scene.glyph(actor(place)));
+                    Span::styled(words, scene.actor_style(actor(place)))
+                })
+                .collect();
+            lines.extend(operation(scene, line, (&waiting, values), just_done, width));
             let indent = MARGIN - 1 + 2 * line.depth;
             for place in waiting {
                 let room = usize::from(width).saturating_sub(indent);
@@ -229,7 +246,7 @@ fn margin(scene: &Scene<'_>, waiting: &[usize]) -> Vec<Span<'static>> {
 fn operation(
     scene: &Scene<'_>,
     line: &Statement,
-    waiting: &[usize],
+    (waiting, values): (&[usize], Vec<Span<'static>>),
     just_done: bool,
     width: u16,
 ) -> Vec<Line<'static>> {
@@ -254,6 +271,7 @@ fn operation(
             spans.push(Span::styled(word.to_owned(), style));
         }
     }
+    spans.extend(values);
     broken(mark, spans, MARGIN + 2 * line.depth, usize::from(width))
 }
 

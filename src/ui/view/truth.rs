@@ -293,7 +293,9 @@ fn draw_value(
         value if room >= text::width(value) => value,
         _ => "",
     };
-    plot.write((columns.0, y), shown, columns.1.max(columns.0 + 1), scene.style(Role::Code), buf);
+    // What comes next does not touch it.
+    let end = if span.to.is_some() && columns.1 < plot.area.right() { columns.1 - 1 } else { columns.1 };
+    plot.write((columns.0, y), shown, end.max(columns.0 + 1), scene.style(Role::Code), buf);
     fits
 }
 

@@ -4,6 +4,9 @@ use super::{detail, prelude::*, selection, truth};
 use crate::{log::Reply, text::Words, ui::chart::WireRow};
 
 const TIME_COLUMNS: usize = 8;
+/// The newest command and its reply are told whole in so many lines, and what is longer in fewer.
+const READ: usize = 8;
+const CUT: usize = 2;
 
 pub fn rows(scene: &Scene<'_>) -> usize {
     scene.chart.wire.partition_point(|row| row.event < scene.world.position)
@@ -74,7 +77,7 @@ pub fn draw(scene: &Scene<'_>, back: Option<u16>, area: Rect, buf: &mut Buffer) 
     let names = names(scene, &scene.chart.wire[visible.clone()]);
     let bottom = area.top() + u16::try_from(visible.len()).unwrap_or_default();
     for (y, words) in (bottom..area.bottom()).zip(&below) {
-        buf.set_stringn(area.x + 2, y, words, area.width.into(), scene.style(Role::Fresh));
+        buf.set_stringn(area.x + 2, y, words, area.width.into(), scene.style(Role::Text));
     }
     for (n, (y, row)) in (area.top()..bottom).zip(&scene.chart.wire[visible]).enumerate() {
         let line = line(scene, row, names, area.width.into());
@@ -111,7 +114,8 @@ fn rest(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Vec<String> {
     if lines.len() > most {
         lines = text::wrap(&format!("→ {reply}"), area.width.saturating_sub(2).into());
     }
-    lines.truncate(most);
+    // Nobody reads a list of forty names: what came before it says more than the rest of it.
+    lines.truncate(if lines.len() > READ { CUT } else { most });
     lines
 }
 
