@@ -149,12 +149,12 @@ fn the_histogram_grows_with_every_race() {
         }
     }
     let stand = raced(Lang::En, (100, 30));
-    let often = row(&stand, "lock held, sold 1, stock = 0");
+    let often = row(&stand, "lock held properly, 1 sold, stock is 0");
     assert!(often.contains(" 7 ") && often.contains("58.3%") && often.contains("seed 1 "), "{often}");
-    let rare = row(&stand, "✗ lock VIOLATED, sold 3, stock = -2");
+    let rare = row(&stand, "✗ too many held lock, 3 sold, stock is -2");
     assert!(rare.contains(" 1 ") && rare.contains("8.3%") && rare.contains("seed 3 "), "{rare}");
     let cells = |row: &str| row.matches('█').count();
-    let some = row(&stand, "sold 2, stock = -1");
+    let some = row(&stand, "2 sold, stock is -1");
     assert!(
         cells(&often) > cells(&some) && cells(&some) > cells(&rare) && cells(&rare) > 0,
         "{:#?}",
@@ -170,7 +170,7 @@ fn what_breaks_the_lock_is_red_and_marked_besides() {
     for (y, row) in stand.rows().iter().enumerate() {
         let y = u16::try_from(y).expect("few rows");
         let red = (0..100).any(|x| buffer[(x, y)].symbol() == "█" && buffer[(x, y)].style().fg == danger);
-        assert_eq!(red, row.contains("✗ lock VIOLATED"), "{row}");
+        assert_eq!(red, row.contains("✗ too many held lock"), "{row}");
     }
 }
 
@@ -180,12 +180,12 @@ fn every_terminal_tells_what_broke_from_what_did_not() {
     let stand = themed(Lang::En, (100, 30), ascii);
     assert!(stand.rows().iter().all(|row| row.is_ascii()), "{:#?}", stand.rows());
     let marked = |words: &str| row(&stand, words).contains(&format!("x {words}"));
-    assert!(marked("lock VIOLATED, sold 2") && !marked("lock held"), "{:#?}", stand.rows());
-    assert!(row(&stand, "|>").contains("lock held"), "{:#?}", stand.rows());
+    assert!(marked("too many held lock, 2 sold") && !marked("lock held properly"), "{:#?}", stand.rows());
+    assert!(row(&stand, "|>").contains("lock held properly"), "{:#?}", stand.rows());
     for name in ThemeName::ALL {
         let theme = Theme::default().named(name);
         let stand = themed(Lang::En, (100, 30), theme);
-        let y = stand.rows().iter().position(|row| row.contains("✗ lock VIOLATED"));
+        let y = stand.rows().iter().position(|row| row.contains("✗ too many held lock"));
         let y = u16::try_from(y.expect("a row")).expect("few rows");
         let danger = theme.style(Role::Danger).fg;
         assert_eq!(stand.buffer()[(5, y)].style().fg, danger, "{name:?}");
@@ -232,23 +232,23 @@ fn when_there_have_been_enough_it_says_so() {
 fn a_chosen_outcome_stays_chosen_whatever_becomes_more_frequent() {
     let mut stand = raced(Lang::En, (100, 30));
     let chosen = |stand: &Stand| row(stand, "▸");
-    assert!(chosen(&stand).contains("lock held"), "{:#?}", stand.rows());
+    assert!(chosen(&stand).contains("lock held properly"), "{:#?}", stand.rows());
     stand.key(KeyCode::Down);
-    assert!(chosen(&stand).contains("sold 2"), "{:#?}", stand.rows());
+    assert!(chosen(&stand).contains("2 sold"), "{:#?}", stand.rows());
     for n in 12..40 {
         stand.batch_update(race(n, broken(3), Log::new()));
     }
-    assert!(chosen(&stand).contains("sold 2"), "{:#?}", stand.rows());
+    assert!(chosen(&stand).contains("2 sold"), "{:#?}", stand.rows());
     let outcomes = |words: &str| stand.rows().iter().position(|row| row.contains(words));
-    let rows = ["sold 1, stock", "sold 2, stock", "sold 3, stock"].map(outcomes);
+    let rows = ["1 sold, stock", "2 sold, stock", "3 sold, stock"].map(outcomes);
     assert!(rows.is_sorted() && rows[0].is_some(), "by what they counted: {:#?}", stand.rows());
 }
 
 #[test]
 fn a_single_race_is_stepped_through_and_the_others_go_on() {
     for (lang, which, broke, back) in [
-        (Lang::En, "Race 6 of 12, seed 6:", "✗ lock VIOLATED, sold 2", "q back"),
-        (Lang::Zh, "第 6 次并发竞争（共 12 次），种子 6：", "✗ lock 持有者过多，sold 2", "q 返回"),
+        (Lang::En, "Race 6 of 12, seed 6:", "✗ too many held lock, 2 sold", "q back"),
+        (Lang::Zh, "第 6 次并发竞争（共 12 次），种子 6：", "✗ lock 持有者过多，售出 2", "q 返回"),
     ] {
         let mut stand = raced(lang, (100, 30));
         stand.key(KeyCode::Down);
@@ -355,18 +355,35 @@ fn races_that_cannot_go_on_say_why_and_keep_what_was_counted() {
         (Lang::En, "✗ A server failed", "r races again"),
         (Lang::Zh, "✗ 服务器出错了", "按 r 换一套全新的服务器"),
     ] {
+        let sold = if lang == Lang::En { "2 sold" } else { "售出 2" };
         let mut stand = raced(lang, (80, 24));
         stand.batch_update(BatchUpdate::Failed {
             message: "the server `redis` ended in mid-lesson (signal 9)".into(),
             server: true,
         });
-        for words in [title, "ended in mid-lesson", again, "sold 2"] {
+        for words in [title, "ended in mid-lesson", again, sold] {
             assert!(stand.shows(words), "{words}: {:#?}", stand.rows());
         }
         stand.press('r');
         assert_eq!(stand.runs.raced.borrow().len(), 2);
         stand.app.handle(lockstep::ui::app::Message::Batch(None), stand.now);
-        assert!(!stand.shows("sold 2"), "{:#?}", stand.rows());
+        assert!(!stand.shows(sold), "{:#?}", stand.rows());
+    }
+}
+
+/// As with `--recorded`: there is nothing to try again.
+#[test]
+fn races_that_are_refused_say_plainly_that_there_are_none() {
+    for (lang, title) in [(Lang::En, "✗ There can be no races here"), (Lang::Zh, "✗ 这里无法并发竞争")]
+    {
+        let mut stand = Stand::catalogue(lang, (80, 24));
+        stand.press('R');
+        let message = "a race needs real servers, and `--recorded` asks for none".into();
+        stand.batch_update(BatchUpdate::Failed { message, server: false });
+        assert!(stand.shows(title) && stand.shows("asks for none"), "{:#?}", stand.rows());
+        for words in ["cannot go on", "races again", "课程无法继续"] {
+            assert!(!stand.shows(words), "{words}: {:#?}", stand.rows());
+        }
     }
 }
 
@@ -380,14 +397,14 @@ fn what_is_broken_without_a_lock_is_told_in_the_lessons_words() {
     let oversold = Outcome { locks: [].into(), broken: ["sold > stock".to_owned()].into(), ..broken(7) };
     stand.batch_update(race(1, oversold, log()));
     for words in
-        ["✗ 1 of 2 races went wrong (50.0%)", "1: More was sold", "✗ sold 7, stock = -6 · More was sold"]
+        ["✗ 1 of 2 races went wrong (50.0%)", "1: More was sold", "✗ 7 sold, stock is -6 · More was sold"]
     {
         assert!(stand.shows(words), "{words}: {:#?}", stand.rows());
     }
     assert!(row(&stand, "race 2").contains("  ●■■●▲  seed 2"), "who moved when: {:#?}", stand.rows());
     assert!(!stand.shows("Two clients hold") && !stand.shows("faults"), "{:#?}", stand.rows());
     stand.key(KeyCode::Enter);
-    assert!(stand.shows("✗ sold 7, stock = -6 · More was sold than there was"), "{:#?}", stand.rows());
+    assert!(stand.shows("✗ 7 sold, stock is -6 · More was sold than there was"), "{:#?}", stand.rows());
 }
 
 #[test]
@@ -397,9 +414,9 @@ fn the_mouse_chooses_and_opens() {
         let rows = stand.rows();
         u16::try_from(rows.iter().position(|row| row.contains(words)).expect(words)).expect("few rows")
     };
-    let at = y(&stand, "sold 3");
+    let at = y(&stand, "3 sold");
     stand.click(10, at);
-    assert!(row(&stand, "▸").contains("sold 3"), "{:#?}", stand.rows());
+    assert!(row(&stand, "▸").contains("3 sold"), "{:#?}", stand.rows());
     let at = y(&stand, "race 3");
     stand.click(10, at);
     assert!(row(&stand, "▸ race").contains("seed 3"), "{:#?}", stand.rows());

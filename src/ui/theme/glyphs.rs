@@ -76,6 +76,8 @@ pub const RELEASED: &str = "▶";
 /// Cut off, failed, or ended by itself.
 pub const CUT: &str = "✗";
 pub const CLOCK: &str = "◷";
+/// Time that passes.
+pub const PASSES: &str = "⋯";
 /// The same once more, after a wait.
 pub const AGAIN: &str = "↻";
 pub const NOTIFIED: &str = "↯";

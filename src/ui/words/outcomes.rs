@@ -1,7 +1,7 @@
 //! Words of many races, and of one of them.
 
 use crate::run::race::LockFate;
-use crate::text::Words;
+use crate::text::{Lang, Words};
 
 pub const RACES: Words = Words::new("races", "并发竞争");
 pub const RACED_OF: Words = Words::new("{} of {} races", "已跑 {}/{} 次");
@@ -28,6 +28,7 @@ pub const FAULTS_LEFT_OUT: Words = Words::new(
 pub const RACE_AGAIN: Words =
     Words::new("{} races again on a fresh lab.", "按 {} 换一套全新的服务器重新竞争。");
 
+pub const NOT_RACED: Words = Words::new("There can be no races here", "这里无法并发竞争");
 pub const OUTCOMES: Words = Words::new("Outcomes", "结果分布");
 pub const THOSE_RACES: Words = Words::new("Races with this outcome", "得到该结果的各次运行");
 pub const SEED: Words = Words::new("seed {}", "种子 {}");
@@ -62,13 +63,23 @@ pub const LATE_REPLY: Words = Words::new(
 
 pub const fn fate(fate: LockFate) -> Words {
     match fate {
-        LockFate::Violated => Words::new("{} VIOLATED", "{} 持有者过多"),
-        LockFate::Held => Words::new("{} held", "{} 持有正常"),
-        LockFate::NeverHeld => Words::new("{} never held", "{} 无人持有过"),
+        LockFate::Violated => Words::new("too many held {}", "{} 持有者过多"),
+        LockFate::Held => Words::new("{} held properly", "{} 持有正常"),
+        LockFate::NeverHeld => Words::new("nobody held {}", "{} 无人持有过"),
     }
 }
-pub const COUNTED: Words = Words::new("{} {}", "{} {}");
-pub const UNFINISHED: Words = Words::new("{} unfinished", "{} 个未执行完");
+
+/// What was counted: `3 sold`.
+pub fn counted(counter: &str, count: i64, lang: Lang) -> String {
+    let counter = super::label(counter, lang);
+    match lang {
+        Lang::En => format!("{count} {counter}"),
+        Lang::Zh => format!("{counter} {count}"),
+    }
+}
+pub const VALUE_IS: Words = Words::new("{} is {}", "{} 为 {}");
+pub const VALUE_GONE: Words = Words::new("{} is gone", "{} 已不在");
+pub const UNFINISHED: Words = Words::new("{} did not finish", "{} 个没走完");
 pub const ALL_FINISHED: Words = Words::new("all finished", "全部执行完");
 pub const AND: Words = Words::new(", ", "，");
 
@@ -87,6 +98,16 @@ pub const OF_ABOUT: Words = Words::new("of about {}, {}/s, {} left", "约 {} 种
 pub const GO_WRONG: Words = Words::new("{} orders go wrong", "{} 种顺序出错");
 pub const NONE_GOES_WRONG: Words =
     Words::new("no order within these bounds goes wrong", "在此范围内，没有一种顺序出错");
+/// Not many lessons fail without a fault: the key that adds one.
+pub const NONE_WITHOUT_FAULT: Words = Words::new(
+    "Without a fault none goes wrong. {} adds a crash, then a freeze.",
+    "不加故障时，没有一种顺序出错。按 {} 加入一次崩溃，再按加入一次冻结。",
+);
+/// The variant fails, but not by this fault: the key for another.
+pub const NONE_WITH_FAULT: Words = Words::new(
+    "With this fault none goes wrong, although the variant fails in its story. {} tries another fault.",
+    "加入这种故障，没有一种顺序出错，但剧情里这个方案确实会失败。按 {} 换一种故障。",
+);
 pub const SOME_GO_WRONG: Words = Words::new(
     "some orders go wrong; how many is known at the end",
     "有顺序会出错，有多少种要等搜索结束才知道",

@@ -1,7 +1,8 @@
 //! What is particular to the search through every order: how far it is, and the shortest order that goes wrong.
 
-use super::{BAR, OutcomesView, Summary, histogram::grouped};
+use super::{BAR, OutcomesView, Summary, histogram::grouped, order};
 use crate::{
+    lesson::Expect,
     run::explore::Failing,
     ui::{
         state::outcomes::{Exploration, ExplorationOptions, Phase},
@@ -9,8 +10,8 @@ use crate::{
     },
 };
 
-/// Rows of the shortest order below the outcomes, with its frame.
-pub(super) const BELOW: u16 = 7;
+/// The fewest rows of the shortest order below the outcomes, with its frame.
+const BELOW: u16 = 7;
 
 /// How far the search is, how many orders go wrong, and what is searched.
 pub(super) fn summarize(exploration: &Exploration, summary: &mut Summary<'_>) {
@@ -29,11 +30,7 @@ pub(super) fn summarize(exploration: &Exploration, summary: &mut Summary<'_>) {
                 let words = words::GO_WRONG.with(lang, &[&grouped(violations)]);
                 summary.say(&format!("{} {words}", glyphs::CUT), Role::Danger);
             }
-            Some(explored) if explored.complete => {
-                // What was not seen to its end is not known to be right.
-                let role = if explored.cut == 0 { Role::Good } else { Role::Warning };
-                summary.say(&format!("{} {}", glyphs::DONE, words::NONE_GOES_WRONG.get(lang)), role);
-            }
+            Some(explored) if explored.complete => none_goes_wrong(exploration, explored.cut, summary),
             // Orders are counted when all states are known.
             None if !exploration.shortest.is_empty() => {
                 summary.say(&format!("{} {}", glyphs::CUT, words::SOME_GO_WRONG.get(lang)), Role::Danger);
@@ -66,6 +63,22 @@ pub(super) fn summarize(exploration: &Exploration, summary: &mut Summary<'_>) {
     let prune = if prune { words::PRUNED } else { words::NOT_PRUNED };
     let within = words::WITHIN.with(lang, &[&moves, fault.get(lang), prune.get(lang)]);
     summary.say(&within, Role::Chrome);
+}
+
+/// Nothing is proved by an order that was cut, by a search without a fault, and where the variant's failure was not found.
+fn none_goes_wrong(exploration: &Exploration, cut: u128, summary: &mut Summary<'_>) {
+    let Context { lang, keys, .. } = summary.view.context;
+    let variant = summary.view.entry.variants.get(summary.view.variant);
+    let fails = variant.is_some_and(|variant| variant.expect == Expect::Shown);
+    let key = keys.label("next-fault");
+    match exploration.options.fault {
+        None => summary.say(&words::NONE_WITHOUT_FAULT.with(lang, &[&key]), Role::Warning),
+        Some(_) if fails => summary.say(&words::NONE_WITH_FAULT.with(lang, &[&key]), Role::Warning),
+        Some(_) => {
+            let role = if cut == 0 { Role::Good } else { Role::Warning };
+            summary.say(&format!("{} {}", glyphs::DONE, words::NONE_GOES_WRONG.get(lang)), role);
+        }
+    }
 }
 
 /// A bar, how many were tried and left out, how many there are about, how fast, how long still.
@@ -117,10 +130,9 @@ pub(super) fn nothing(view: &OutcomesView<'_>) -> words::Words {
     }
 }
 
-pub(super) fn draw(view: &OutcomesView<'_>, exploration: &Exploration, area: Rect, buf: &mut Buffer) {
-    if area.height < 2 || area.width < 4 {
-        return;
-    }
+/// The title of what is below or beside the outcomes, and its lines in so many columns.
+fn told(view: &OutcomesView<'_>, exploration: &Exploration, width: usize) -> (String, Vec<Line<'static>>) {
+    let lang = view.context.lang;
     let so_far = exploration.found.is_none() && !exploration.shortest.is_empty();
     let breaking = exploration.breaking();
     let mut title = match breaking {
@@ -128,91 +140,43 @@ pub(super) fn draw(view: &OutcomesView<'_>, exploration: &Exploration, area: Rec
         Some(breaking) if breaking.stuck => words::STUCK_ORDER,
         _ => words::SHORTEST,
     }
-    .get(view.context.lang)
+    .get(lang)
     .to_owned();
     if let Some((place, count)) = breaking.map(|breaking| breaking.place).filter(|(_, count)| *count > 1) {
         title = format!("{title} {}/{count}", place + 1);
     }
-    let inner = paragraph::text_area(paragraph::pane(view.context, &title, false, area, buf));
+    let plain = |words: &str, role| paragraph::plain(words, width, view.style(role));
     if so_far {
-        let lanes = lanes(view, &exploration.shortest, inner.width.into());
+        let lanes = order::lanes(&exploration.shortest, None, width, view.context.theme);
         let who = exploration.shortest.iter().map(|who| who.trim_end_matches('.'));
-        let who: Vec<&str> = who.map(|who| if who.is_empty() { glyphs::CLOCK } else { who }).collect();
-        let words = || paragraph::plain(&who.join(" "), inner.width.into(), view.style(Role::Danger));
-        paragraph::draw_with_more(&lanes.unwrap_or_else(words), 0, view.context, inner, buf);
-        return;
+        let who: Vec<&str> = who.map(|who| if who.is_empty() { glyphs::PASSES } else { who }).collect();
+        return (title, lanes.unwrap_or_else(|| plain(&who.join(" "), Role::Danger)));
     }
-    let shortest = breaking.map(|breaking| breaking.order);
-    let (words, role) = match (shortest, &exploration.found) {
-        (Some(shortest), _) => (shortest.moves.join(" → "), Role::Danger),
-        (None, None) => (nothing(view).get(view.context.lang).to_owned(), Role::Chrome),
-        (None, Some(_)) => (words::NO_ORDER.get(view.context.lang).to_owned(), Role::Chrome),
+    let Some(breaking) = breaking else {
+        let nothing = if exploration.found.is_some() { words::NO_ORDER } else { nothing(view) };
+        return (title, plain(nothing.get(lang), Role::Chrome));
     };
-    let says = breaking.and_then(|breaking| breaking.says).map(|says| says.get(view.context.lang));
-    let mut lines =
-        says.map_or_else(Vec::new, |says| paragraph::plain(says, inner.width.into(), view.style(Role::Text)));
-    lines.extend(paragraph::plain(&words, inner.width.into(), view.style(role)));
-    // Where they do not fit with their names, they stand there by their clients' signs.
-    let signs = |words: &String| match words.rsplit_once('.') {
-        _ if words.starts_with('+') => String::new(),
-        Some((who, _)) => format!("{who}."),
-        None => words.clone(),
-    };
-    let drawn = shortest.and_then(|shortest| {
-        let signs: Vec<String> = shortest.moves.iter().map(signs).collect();
-        let width = inner.width.into();
-        lanes(view, &shortest.moves, width).or_else(|| lanes(view, &signs, width))
-    });
-    if let Some(lanes) = drawn {
-        lines.push(Line::default());
-        lines.extend(lanes);
+    let mut lines = breaking.says.map_or_else(Vec::new, |says| plain(says.get(lang), Role::Text));
+    let moves = &breaking.order.moves;
+    let drawn = order::lanes(moves, Some(&breaking.order.log), width, view.context.theme);
+    lines.extend(drawn.unwrap_or_else(|| plain(&moves.join(" → "), Role::Danger)));
+    if let Some(why) = breaking.why {
+        lines.extend(plain(why.get(lang), Role::Text));
     }
-    if let Some(why) = breaking.and_then(|breaking| breaking.why) {
-        lines.push(Line::default());
-        let why = why.get(view.context.lang);
-        lines.extend(paragraph::plain(why, inner.width.into(), view.style(Role::Text)));
-    }
-    paragraph::draw_with_more(&lines, 0, view.context, inner, buf);
+    (title, lines)
 }
 
-/// An order as lanes, a column for each choice, where they fit: `A.check` is a `check` in the lane of A.
-fn lanes(view: &OutcomesView<'_>, moves: &[String], width: usize) -> Option<Vec<Line<'static>>> {
-    // A fault is named first and what it hits last; time that passes is nobody's.
-    let part = |words: &str| {
-        let timed = words.is_empty() || words.starts_with('+');
-        let move_of = words.rsplit_once('.').or_else(|| words.rsplit_once(' ').map(|(a, b)| (b, a)));
-        match move_of.filter(|_| !timed) {
-            Some((who, what)) => (who.to_owned(), what.to_owned()),
-            None if words.is_empty() => (String::new(), glyphs::CLOCK.to_owned()),
-            None => (String::new(), words.to_owned()),
-        }
-    };
-    let mut parts: Vec<(String, String)> = moves.iter().map(|words| part(words)).collect();
-    let mut names: Vec<String> = parts.iter().map(|(who, _)| who.clone()).collect();
-    names.sort_unstable();
-    names.dedup();
-    // While the search goes on it is known who moves, and not yet what for.
-    let clients: Vec<&String> = names.iter().filter(|name| !name.is_empty()).collect();
-    for (who, what) in parts.iter_mut().filter(|(_, what)| what.is_empty()) {
-        let client = clients.iter().position(|name| *name == who).unwrap_or(0);
-        glyphs::client(client).clone_into(what);
+/// How many rows that takes, with its frame.
+pub(super) fn rows(view: &OutcomesView<'_>, exploration: &Exploration, area: Rect) -> u16 {
+    let (_, lines) = told(view, exploration, usize::from(area.width.saturating_sub(4)));
+    u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).max(BELOW)
+}
+
+pub(super) fn draw(view: &OutcomesView<'_>, exploration: &Exploration, area: Rect, buf: &mut Buffer) {
+    if area.height < 2 || area.width < 4 {
+        return;
     }
-    let head = names.iter().map(|name| text::width(name)).max()? + 2;
-    let columns: Vec<usize> = parts.iter().map(|(_, what)| text::width(what) + 2).collect();
-    if head + columns.iter().sum::<usize>() > width {
-        return None;
-    }
-    let lane = |name: &String| {
-        let mut line = Line::styled(text::pad(name, head), view.style(Role::Accent));
-        for (n, ((who, what), columns)) in parts.iter().zip(&columns).enumerate() {
-            let (words, role) = match (who == name, n + 1 == parts.len()) {
-                (true, true) => (what.as_str(), Role::Danger),
-                (true, false) => (what.as_str(), Role::Text),
-                (false, _) => ("·", Role::Chrome),
-            };
-            line.push_span(Span::styled(text::pad(words, *columns), view.style(role)));
-        }
-        line
-    };
-    Some(names.iter().map(lane).collect())
+    let (title, lines) = told(view, exploration, usize::from(area.width.saturating_sub(4)));
+    let inner = paragraph::text_area(paragraph::pane(view.context, &title, false, area, buf));
+    paragraph::draw_with_more(&lines, 0, view.context, inner, buf);
 }

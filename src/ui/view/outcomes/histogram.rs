@@ -15,9 +15,12 @@ pub fn words_of(outcome: &Outcome, invariants: &[Invariant], lang: Lang) -> Stri
     let locks = outcome.locks.iter();
     let locks = locks.map(|(lock, fate)| words::fate(*fate).with(lang, &[lock]));
     let counters = outcome.counters.iter();
-    let counters = counters.map(|(counter, count)| words::COUNTED.with(lang, &[counter, &count.to_string()]));
+    let counters = counters.map(|(counter, count)| words::counted(counter, *count, lang));
     let values = outcome.values.iter();
-    let values = values.map(|(key, value)| format!("{key} = {}", value.as_deref().unwrap_or("nil")));
+    let values = values.map(|(key, value)| match value {
+        Some(value) => words::VALUE_IS.with(lang, &[key, value]),
+        None => words::VALUE_GONE.with(lang, &[key]),
+    });
     let unfinished =
         (outcome.unfinished > 0).then(|| words::UNFINISHED.with(lang, &[&outcome.unfinished.to_string()]));
     let broken = outcome.broken_beside_locks().map(|broken| {

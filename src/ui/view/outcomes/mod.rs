@@ -3,6 +3,7 @@
 
 mod exploration;
 pub(crate) mod histogram;
+mod order;
 mod races;
 mod single;
 mod walk;
@@ -23,11 +24,15 @@ use crate::{
     },
 };
 
-/// The longest progress bar, in cells.
+/// The longest progress bar, in cells, and the shortest beside which anything is said of the pace.
 const BAR: usize = 30;
+const SHORTEST_BAR: usize = 4;
 
 /// Screens wider than this have the details beside the outcomes.
 const WIDE: u16 = 130;
+/// Of the outcomes below which there is something, at least this share or so many rows with their frame stay in sight.
+const HALF: Least = Least { share: 2, rows: 0 };
+const FEWEST: Least = Least { share: u16::MAX, rows: 5 };
 /// There is always room for so many outcomes, so that the first ones move nothing.
 const FEW: usize = 6;
 
@@ -62,8 +67,8 @@ impl OutcomesView<'_> {
     fn areas(&self, area: Rect) -> Areas {
         let summary = self.summary(area.width).len();
         let below = match &self.outcomes.source {
-            Source::Races(_) => races::BELOW,
-            Source::Exploration(_) => exploration::BELOW,
+            Source::Races(_) => (races::BELOW, HALF),
+            Source::Exploration(exploration) => (exploration::rows(self, exploration, area), FEWEST),
         };
         Areas::of(area, (summary, self.outcomes.seen().len()), below)
     }
@@ -194,6 +199,12 @@ impl Summary<'_> {
     /// A bar of which some cells are full, how many runs, how fast.
     fn bar(&mut self, (full, cells): (usize, usize), count: &str, pace: Option<String>) {
         let style = |role| self.view.style(role);
+        // The figures are read; the bar gives way, and where that is not enough, the pace does.
+        let taken =
+            |pace: Option<&str>| text::width(count) + 2 + pace.map_or(0, |pace| text::width(pace) + 2);
+        let pace = pace.filter(|pace| taken(Some(pace)) + SHORTEST_BAR <= self.columns);
+        let room = cells.min(self.columns.saturating_sub(taken(pace.as_deref())));
+        let (full, cells) = (full * room / cells.max(1), room);
         let mut spans = vec![
             Span::raw("  "),
             Span::styled(glyphs::BAR_DONE.repeat(full), style(Role::Good)),
@@ -225,6 +236,13 @@ impl List {
     }
 }
 
+/// What of a body is kept at least: one of so many parts, or so many rows.
+#[derive(Debug, Clone, Copy)]
+struct Least {
+    share: u16,
+    rows: u16,
+}
+
 #[derive(Debug, Clone, Copy)]
 pub struct Areas {
     pub header: Rect,
@@ -237,7 +255,7 @@ pub struct Areas {
 impl Areas {
     /// Divides a screen for so many lines of summary and so many outcomes; the details have `below` rows at least, with
     /// their frame, where they are not beside the outcomes.
-    pub fn of(area: Rect, (summary, outcomes): (usize, usize), below: u16) -> Self {
+    fn of(area: Rect, (summary, outcomes): (usize, usize), (below, least): (u16, Least)) -> Self {
         let rows = |count: usize| u16::try_from(count).unwrap_or(u16::MAX);
         let [header, summary, body, hints] = Layout::vertical([
             Constraint::Length(1),
@@ -250,7 +268,8 @@ impl Areas {
             Layout::horizontal([Constraint::Percentage(66), Constraint::Min(1)]).areas(body)
         } else {
             // The histogram takes what it needs, and leaves some of the details in sight.
-            let most = body.height.saturating_sub(below).max(body.height / 2);
+            let least = (body.height / least.share).max(least.rows).min(body.height);
+            let most = body.height.saturating_sub(below).max(least);
             let wanted = rows(outcomes.max(FEW) + 2).min(most);
             Layout::vertical([Constraint::Length(wanted), Constraint::Min(0)]).areas(body)
         };

@@ -19,8 +19,14 @@ pub(super) fn summarize(races: &Races, summary: &mut Summary<'_>) {
     let (lang, keys) = (summary.view.context.lang, summary.view.context.keys);
     let (done, violated) = (races.kept.races(), races.kept.violated());
     if let Phase::Failed(failure) = summary.view.outcomes.phase() {
-        summary.say(&format!("✗ {}", words::failed(failure.server).get(lang)), Role::Danger);
+        // What was refused before the first race will be refused again.
+        let refused = done == 0 && !failure.server;
+        let title = if refused { words::NOT_RACED } else { words::failed(failure.server) };
+        summary.say(&format!("✗ {}", title.get(lang)), Role::Danger);
         summary.say(failure.message.get(lang), Role::Text);
+        if refused {
+            return;
+        }
         summary.say(&words::RACE_AGAIN.with(lang, &[&keys.label("restart")]), Role::Chrome);
         if done == 0 {
             return;
