@@ -275,6 +275,30 @@ fn what_was_promised_and_not_observed_is_loud() {
 }
 
 #[test]
+fn the_verdicts_are_told_at_the_end_first_in_a_sentence_and_proved_when_asked() {
+    for (lang, verdict, later, together, proof) in [
+        (Lang::En, "FAILED AS PREDICTED", "told at the end", "at the same time, from 3.000s to", "observed"),
+        (Lang::Zh, "故障如预期重现", "走到结尾时显示", "同时持有", "实际"),
+    ] {
+        let mut stand = Stand::catalogue(lang, (120, 40));
+        stand.press('b');
+        finish(&mut stand, staged::misdelete(ClockKind::Controlled), Outcome::Shown);
+        finish(&mut stand, staged::owner_check(ClockKind::Controlled), Outcome::Prevented);
+        for words in [verdict, together, "● A"] {
+            assert!(stand.shows(words), "{words}: {:#?}", stand.rows());
+        }
+        assert!(!stand.shows("A + B") && !stand.shows(proof), "{:#?}", stand.rows());
+        stand.key(KeyCode::Enter);
+        assert!(stand.shows(proof), "{:#?}", stand.rows());
+        stand.key(KeyCode::Enter);
+        assert!(!stand.shows(proof), "{:#?}", stand.rows());
+        stand.key(KeyCode::Left);
+        assert!(stand.shows(later) && !stand.shows(verdict), "{:#?}", stand.rows());
+        stand.assert_whole();
+    }
+}
+
+#[test]
 fn runs_without_a_difference_say_so() {
     let mut stand = Stand::catalogue(Lang::En, (100, 30));
     stand.press('b');

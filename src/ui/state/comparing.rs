@@ -278,6 +278,12 @@ impl Comparing {
         self.next = more.then(|| now + STEP.div_f64(self.speed));
     }
 
+    /// Whether both runs are over at the playhead.
+    pub fn is_at_end(&self) -> bool {
+        let (at, last) = self.steps();
+        last > 0 && at == last
+    }
+
     /// The step that the playhead is at and how many there are, for the screen.
     pub fn steps(&self) -> (usize, usize) {
         (self.joint.at, self.joint.timeline.stops.len().saturating_sub(1))

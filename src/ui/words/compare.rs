@@ -9,9 +9,10 @@ pub const AFTER: Words = Words::new("AFTER", "修复后");
 pub const WAITING: Words = Words::new("waits for the other run", "等待另一次运行结束");
 pub const RUNNING: Words = Words::new("running, step {} of {}", "运行中，第 {}/{} 步");
 pub const RUN_FAILED: Words = Words::new("this run failed", "本次运行失败");
+pub const AT_THE_END: Words = Words::new("told at the end", "走到结尾时显示");
 pub const COMPARE_AGAIN: Words = Words::new("{} runs both again.", "按 {} 重新运行两个方案。");
-pub const FROM_TO: Words = Words::new("{} from {} to {}", "{}，从 {} 到 {}");
-pub const SINCE: Words = Words::new("{} since {}", "{}，从 {} 起");
+pub const FROM_TO: Words = Words::new("{} · {} – {}", "{} · {} – {}");
+pub const SINCE: Words = Words::new("{} · since {}", "{} · 从 {} 起");
 /// A pane's heading and what it is about.
 pub const ABOUT: Words = Words::new("{}: {}", "{}：{}");
 pub const ONE_AT_A_TIME: Words = Words::new("never two holders", "始终只有一个持有者");

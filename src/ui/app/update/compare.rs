@@ -22,6 +22,8 @@ pub struct ComparisonScreen {
     /// How far the lanes are scrolled; `None` follows who moves.
     pub(crate) lanes: Option<u16>,
     pub(crate) verdicts: u16,
+    /// Whether what proves the claims is shown.
+    pub(crate) proof: bool,
 }
 
 impl<R: Runs> App<R> {
@@ -52,7 +54,7 @@ impl<R: Runs> App<R> {
         });
         let about = &self.catalogue.entries[entry];
         let comparing = Comparing::new(about, sides, known, self.speed, &self.runs);
-        let screen = ComparisonScreen { entry, comparing, back, lanes: None, verdicts: 0 };
+        let screen = ComparisonScreen { entry, comparing, back, lanes: None, verdicts: 0, proof: false };
         self.mode = Mode::Comparing(Box::new(screen));
         self.adapt();
     }
@@ -67,6 +69,10 @@ impl<R: Runs> App<R> {
             Action::Faster(faster) => self.set_speed(next_speed(self.speed, faster), now),
             Action::Move(by) => self.scroll_comparison(by, 0),
             Action::Page(by) => self.scroll_comparison(0, by * PAGE),
+            Action::Open if comparing.is_at_end() => {
+                comparison.proof = !comparison.proof;
+                comparison.verdicts = 0;
+            }
             Action::Forward
             | Action::Open
             | Action::Back

@@ -56,6 +56,7 @@ impl<R: Runs> App<R> {
                 playing: screen.comparing.next.is_some(),
                 lanes: screen.lanes,
                 verdicts: screen.verdicts,
+                proof: screen.proof,
                 context: self.context(),
             })),
             Mode::Outcomes(screen) => Some(Screen::Outcomes(OutcomesView {

@@ -91,9 +91,7 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
         say(&format!("✗ {}", words::RUN_FAILED.get(view.context.lang)), loud);
     } else if let Some(worst) = worst(world) {
         say(&words::overlap_span(view.context.lang, worst.excess), loud);
-        let who = worst.holders.iter().filter_map(|holder| world.actor(*holder));
-        let who: Vec<&str> = who.map(|actor| actor.who.name.as_str()).take(3).collect();
-        let (who, from) = (who.join(" + "), time::moment(worst.from));
+        let (who, from) = (names(view, side, worst), time::moment(worst.from));
         let span = match worst.apart {
             Some(to) => words::FROM_TO.with(view.context.lang, &[&who, &from, &time::moment(to)]),
             None => words::SINCE.with(view.context.lang, &[&who, &from]),
@@ -106,6 +104,22 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
         say(&format!("✓ {}", never.get(view.context.lang)), style(Role::Good));
     }
     spans
+}
+
+/// Three of those who held a lock together, with the signs of their clients.
+fn names(view: &CompareView<'_>, side: usize, overlap: &Overlap) -> String {
+    let world = view.sides[side].world;
+    let named = overlap.holders.iter().take(3).filter_map(|holder| {
+        let client = view.pair.charts[side].lanes.get(holder.0 as usize).map_or(0, |lane| lane.client);
+        Some(format!("{} {}", glyphs::client(client), world.actor(*holder)?.who.name))
+    });
+    let mut named: Vec<String> = named.collect();
+    let last = named.pop().unwrap_or_default();
+    if named.is_empty() {
+        return last;
+    }
+    let (listed, and) = (words::LISTED.get(view.context.lang), words::LAST_LISTED.get(view.context.lang));
+    format!("{}{and}{last}", named.join(listed))
 }
 
 fn worst(world: &World) -> Option<&Overlap> {

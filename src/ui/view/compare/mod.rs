@@ -39,6 +39,8 @@ pub struct CompareView<'a> {
     /// How far the lanes are scrolled; `None` follows who moves.
     pub lanes: Option<u16>,
     pub verdicts: u16,
+    /// Whether what proves the claims is shown.
+    pub proof: bool,
     pub context: Context<'a>,
 }
 
@@ -93,6 +95,11 @@ impl<'a> CompareView<'a> {
         self.sides.iter().all(judged)
     }
 
+    /// Whether the playhead has come to where both runs are over.
+    fn is_at_end(&self) -> bool {
+        self.steps.0 == self.steps.1
+    }
+
     fn areas(&self, area: Rect) -> Areas {
         let difference = u16::try_from(difference::lines(self, area.width.saturating_sub(4)).len() + 2)
             .unwrap_or(area.height);
@@ -124,7 +131,7 @@ impl<'a> CompareView<'a> {
 
     /// The scroll at which both halves show who moved last in either; at the end, who made the first other move.
     fn follow(&self, area: Rect) -> u16 {
-        let parted = self.difference.filter(|_| self.steps.0 == self.steps.1);
+        let parted = self.difference.filter(|_| self.is_at_end());
         let parted = parted.and_then(|difference| difference.moves.iter().flatten().next());
         if let (Some(made), Some(scene)) = (parted, self.scene(0)) {
             return lanes::scroll_to(&scene, actor(scene.world, &made.who), area);

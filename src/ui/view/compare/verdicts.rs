@@ -4,9 +4,9 @@ use super::{CompareView, words};
 use crate::{
     ui::{
         state::screen::ComparePhase,
-        view::{lesson::inside, paragraph, prelude::*, verdict},
+        view::{banner, lesson::inside, paragraph, prelude::*, verdict},
     },
-    verdict::Outcome,
+    verdict::{ClaimResult, Outcome},
 };
 
 fn lines(view: &CompareView<'_>, side: usize, width: usize) -> Vec<Line<'static>> {
@@ -22,18 +22,34 @@ fn lines(view: &CompareView<'_>, side: usize, width: usize) -> Vec<Line<'static>
             lines.extend(plain(&words::COMPARE_AGAIN.with(view.context.lang, &keys), Role::Chrome));
             lines
         }
+        ComparePhase::Judged(_) if !view.is_at_end() => {
+            plain(words::AT_THE_END.get(view.context.lang), Role::Chrome)
+        }
         ComparePhase::Judged(judged) => {
             let Some(scene) = view.scene(side) else { return Vec::new() };
             let mut lines: Vec<Line<'static>> = Vec::new();
-            for claim in &judged.claims {
+            // First what went wrong and what it teaches, then what proves that.
+            if judged.outcome == Outcome::Shown
+                && let Some(overlap) = scene.world.holding.overlaps().first()
+            {
+                let failure = banner::together(&scene, overlap);
+                lines.extend(paragraph::prose(&failure, width, style(Role::Danger), view.context.theme));
+            }
+            let fails = |claim: &&ClaimResult| !claim.holds;
+            for claim in judged.claims.iter().filter(fails) {
                 lines.extend(verdict::claim_lines(&scene, claim, width, true));
             }
             if judged.outcome == Outcome::NotShown {
                 lines.extend(plain(words::NOT_SHOWN_WHY.get(view.context.lang), Role::Danger));
             } else if let Some(variant) = view.entry.variants.get(view.sides[side].variant) {
-                lines.push(Line::default());
                 let lesson = variant.lesson.get(view.context.lang);
                 lines.extend(paragraph::prose(lesson, width, style(Role::Text), view.context.theme));
+            }
+            let proof = if view.proof { words::NO_PROOF } else { words::PROOF };
+            let proof = proof.with(view.context.lang, &[&view.context.keys.label("go-there")]);
+            lines.extend(plain(&proof, Role::Chrome));
+            for claim in judged.claims.iter().filter(|claim| claim.holds) {
+                lines.extend(verdict::claim_lines(&scene, claim, width, view.proof));
             }
             lines
         }
@@ -54,6 +70,9 @@ pub fn draw(view: &CompareView<'_>, side: usize, area: Rect, buf: &mut Buffer) {
     let style = |role| view.context.theme.style(role);
     let mut title = vec![Span::styled(format!(" {called}{}", view.context.lang.colon()), style(Role::Text))];
     let (words, role, loud) = match view.sides[side].phase {
+        ComparePhase::Judged(_) if !view.is_at_end() => {
+            (words::AT_THE_END.get(view.context.lang), Role::Chrome, false)
+        }
         ComparePhase::Judged(judged) => {
             let words = words::outcome(judged.outcome).get(view.context.lang);
             match judged.outcome {
