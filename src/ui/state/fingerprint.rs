@@ -20,6 +20,8 @@ pub enum Cell {
     Held(usize),
     /// A lock has too many holders, or something is sold that is not there; one of those who take part.
     Violated(usize),
+    /// Something else is so that must never be, and nobody holds anything.
+    Broken,
 }
 
 /// Those of the lessons, in the catalogue's order, as far as they have been made. A lesson without a recording has none.
@@ -62,15 +64,11 @@ fn fingerprint(log: &Log) -> Vec<Cell> {
             });
             let client =
                 held.find(|(_, bar)| within(bar.from.0, bar.to.map(|to| to.0))).map(|(client, _)| client);
-            let mut overlap_spans = chart.alarms();
+            let wrong = chart.alarms().any(|span| within(span.from.0, span.to.map(|to| to.0)));
             match client {
-                Some(client)
-                    if overlap_spans
-                        .any(|overlap_span| within(overlap_span.from.0, overlap_span.to.map(|to| to.0))) =>
-                {
-                    Cell::Violated(client)
-                }
+                Some(client) if wrong => Cell::Violated(client),
                 Some(client) => Cell::Held(client),
+                None if wrong => Cell::Broken,
                 None => Cell::Free,
             }
         })
@@ -93,11 +91,14 @@ mod tests {
             let scenario = Scenario::plan(loaded, variant, &Params::new()).expect("a variant");
             fingerprint(&carried::open(&scenario).expect("a recording").log)
         };
-        let violated = |cells: &[Cell]| cells.iter().any(|cell| matches!(cell, Cell::Violated(_)));
+        let wrong = |cell: &Cell| matches!(cell, Cell::Violated(_) | Cell::Broken);
+        let violated = |cells: &[Cell]| cells.iter().any(wrong);
         for (lesson, failing, fixed) in [
             ("unlock-someone-elses-lock", "blind-del", "owner-check"),
             ("oversell", "lost-update", "redis-lock"),
             ("db-optimistic", "lost-update", "version"),
+            ("lost-reply", "resend", "read-back"),
+            ("multi-lock", "half-held", "all-or-none"),
         ] {
             let cells = print(lesson, failing);
             assert_eq!(cells.len(), CELLS as usize);
@@ -107,5 +108,8 @@ mod tests {
         }
         let cells = print("unlock-someone-elses-lock", "blind-del");
         assert!(matches!(cells[0], Cell::Held(0)), "A begins: {cells:?}");
+        // What is broken for good is red to the end, whoever is dead by then.
+        let cells = print("setnx-without-expire", "two-commands");
+        assert!(cells.last().is_some_and(wrong), "{cells:?}");
     }
 }

@@ -16,6 +16,9 @@ use crate::{
     },
 };
 
+/// The least columns and rows of the chosen lesson's pane in which its failure is told, too: those of 100x30.
+const PREVIEW: (u16, u16) = (48, 26);
+
 #[derive(Debug, Clone, Copy)]
 pub struct CatalogueView<'a> {
     pub catalogue: &'a Catalogue,
@@ -68,7 +71,7 @@ impl<'a> CatalogueView<'a> {
 
     /// Where the chosen lesson is described, and where its failure is told: nowhere, where there is no room.
     fn split_for_preview(&self, area: Rect) -> (Rect, Option<(Scene<'a>, Rect)>) {
-        let room = (area.width >= 48 && area.height >= 30).then_some(self.preview).flatten();
+        let room = (area.width >= PREVIEW.0 && area.height >= PREVIEW.1).then_some(self.preview).flatten();
         let Some(preview) = room else { return (area, None) };
         let scene = Scene {
             log: &preview.log,
@@ -114,7 +117,10 @@ impl<'a> CatalogueView<'a> {
         self.draw_list(left, buf);
         self.draw_entry(right, buf);
         let place = if self.focus == CatalogueFocus::Search { KeyScope::Field } else { self.place() };
-        key_hints::draw(self.context, place, &[], foot, buf);
+        // What only plays from its recording is neither raced nor explored.
+        let recorded = self.selected().is_some_and(|entry| entry.recorded);
+        let idle: &[&str] = if recorded { &["race", "explore"] } else { &[] };
+        key_hints::draw(self.context, place, idle, foot, buf);
     }
 
     fn done_in(&self, entry: &CatalogueEntry, variant: &str) -> Option<String> {

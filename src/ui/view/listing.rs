@@ -14,7 +14,7 @@ const LONGEST_BAR: usize = 8;
 /// Lists as wide as this have room for fingerprints.
 const ROOMY: usize = 42;
 /// Columns of what stands behind them: how long a lesson takes, or what was done of it.
-const BESIDE: usize = 7;
+const BESIDE: usize = 8;
 /// Rows of the search above what it found.
 const FIELD: u16 = 2;
 
@@ -203,6 +203,10 @@ impl CatalogueView<'_> {
             Cell::Held(client) => Span::styled("▄", theme.client(client)),
             Cell::Violated(client) => {
                 let (symbol, style) = theme.clashing(theme.client(client));
+                Span::styled(symbol, style)
+            }
+            Cell::Broken => {
+                let (symbol, style) = theme.clashing(self.style(Role::Danger));
                 Span::styled(symbol, style)
             }
         });
