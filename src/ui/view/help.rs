@@ -34,7 +34,16 @@ pub fn page(context: Context<'_>, places: &[KeyScope], width: usize) -> Page {
 
 fn row(first: &str, style: Style, words: &str, width: usize) -> Vec<Line<'static>> {
     let words = plain(words, width.saturating_sub(KEYS), Style::new());
-    hang(Span::styled(text::pad(first, KEYS), style), words)
+    let gap = KEYS.saturating_sub(text::width(first));
+    let mut lines = hang(Span::raw(" ".repeat(KEYS)), words);
+    // The ground of a sign is no wider than the sign.
+    if let Some(indent) = lines.first_mut().and_then(|line| line.spans.first_mut()) {
+        *indent = Span::raw(" ".repeat(gap));
+    }
+    if let Some(line) = lines.first_mut() {
+        line.spans.insert(0, Span::styled(first.to_owned(), style));
+    }
+    lines
 }
 
 /// A place's actions that were not listed yet: a heading, and a row for each. Nothing where there are none.
