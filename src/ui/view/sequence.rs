@@ -12,7 +12,7 @@ use layout::{Layout, Placed};
 use marks::{draw_fault, draw_gap, draw_link, label_lifeline};
 use window::TIME;
 
-use super::{cells, lane, prelude::*, wire};
+use super::{banner, cells, lane, prelude::*, wire};
 use crate::ui::chart::{
     OverlapSpan,
     sequence::{Look, Row, RowKind, Who},
@@ -103,7 +103,11 @@ fn piece(scene: &Scene<'_>, column: usize, look: Look) -> Option<(&'static str, 
         Look::Waiting => (glyphs::WAITING, client.add_modifier(Modifier::DIM)),
         Look::Unsure => (glyphs::UNSURE, client.add_modifier(Modifier::DIM)),
         Look::Holding => (glyphs::LIFELINE_HOLDING, client.add_modifier(Modifier::BOLD)),
-        Look::Clashing => scene.theme.overlap_span(),
+        Look::Clashing => {
+            // Each in its own colour; where there are none, in the pattern that stands for it.
+            let (symbol, style) = scene.theme.clashing(client.add_modifier(Modifier::BOLD));
+            (if symbol == glyphs::CLASHING { glyphs::FULL } else { symbol }, style)
+        }
         Look::Frozen => (glyphs::FROZEN, scene.style(Role::Warning)),
         Look::Dead => return None,
     })
@@ -165,9 +169,14 @@ fn draw_row(scene: &Scene<'_>, layout: &Layout, placed: &Placed, buf: &mut Buffe
         RowKind::Fault { columns } => draw_fault(scene, layout, (row, columns, placed.y), buf),
         RowKind::Link { ends } => draw_link(scene, layout, (row, ends, placed.y), buf),
         RowKind::OverlapSpan { lock, excess } => {
-            let (lock, words) =
-                (scene.log.lock_title(lock, scene.lang), words::overlap_span(scene.lang, *excess));
-            let words = format!(" {words} · {lock}");
+            // Who they are says more than the name that the lesson has for the lock.
+            let overlaps = scene.world.holding.overlaps().iter();
+            let begun = overlaps.rev().find(|overlap| overlap.event == row.event && overlap.lock == *lock);
+            let about = match begun {
+                Some(overlap) => banner::names(scene, &overlap.holders),
+                None => scene.log.lock_title(lock, scene.lang).to_owned(),
+            };
+            let words = format!(" {} · {about}", words::overlap_span(scene.lang, *excess));
             let plot = layout.window.plot;
             let words = text::pad(&words, plot.width.into());
             let style = scene.style(Role::Danger).add_modifier(Modifier::REVERSED);
