@@ -11,7 +11,7 @@ const NUMBERED: [&str; 38] = [
     "ⓙ", "ⓚ", "ⓛ", "ⓜ", "ⓝ", "ⓞ", "ⓟ", "ⓠ", "ⓡ", "ⓢ", "ⓣ", "ⓤ", "ⓥ", "ⓦ", "ⓧ", "ⓨ", "ⓩ",
 ];
 /// The same in ASCII, one after another.
-const NUMBERED_ASCII: &str = "9012345678YZabcdefghijklmnPpqrstuUwWyz";
+const NUMBERED_ASCII: &str = "9012345678QZabcdefghijklmnPpqrstuUwWyz";
 
 pub const fn client(n: usize) -> &'static str {
     if n < CLIENTS.len() { CLIENTS[n] } else { NUMBERED[(n - CLIENTS.len()) % NUMBERED.len()] }
@@ -113,7 +113,8 @@ pub fn ascii(symbol: &str) -> &'static str {
         "▓" | "▚" | "═" => "X",
         "→" | "▶" | "▸" | "»" | "›" => ">",
         "←" | "◀" | "◂" => "<",
-        "↑" | "▲" => "^",
+        "↑" => "^",
+        "▲" => "[",
         "↓" | "▼" => "v",
         "…" | "·" => ".",
         "●" => "o",
@@ -123,7 +124,7 @@ pub fn ascii(symbol: &str) -> &'static str {
         "◆" => "*",
         "◇" => "%",
         "★" => "&",
-        "✓" => "V",
+        "✓" => "Y",
         "✗" | "×" => "x",
         "✝" => "T",
         "▮" => "H",

@@ -273,11 +273,28 @@ impl Theme {
         if self.glyphs == Glyphs::Unicode {
             return;
         }
+        let width = usize::from(buffer.area.width.max(1));
         let mut covered = 0;
-        for cell in &mut buffer.content {
+        for n in 0..buffer.content.len() {
+            let (before, rest) = buffer.content.split_at_mut(n);
+            let Some((cell, after)) = rest.split_first_mut() else { return };
+            let before = before.last().filter(|_| n % width > 0);
+            let next = after.first_mut().filter(|_| (n + 1) % width > 0);
             if covered > 0 {
                 covered -= 1;
                 cell.set_symbol("?");
+            } else if cell.symbol() == "…" {
+                // Two dots, where there is room: one alone would be the end of a sentence.
+                cell.set_symbol(".");
+                if let Some(next) = next.filter(|next| next.symbol() == " ") {
+                    next.set_symbol(".");
+                }
+            } else if cell.symbol() == glyphs::STOPPED
+                && (before.is_some_and(|before| before.symbol() == "|")
+                    || next.is_some_and(|next| next.symbol() == glyphs::STOPPED))
+            {
+                // Two beside each other are a pause, and nothing that a link holds.
+                cell.set_symbol("|");
             } else if !cell.symbol().is_ascii() {
                 covered = text::width(cell.symbol()).saturating_sub(1);
                 cell.set_symbol(glyphs::ascii(cell.symbol()));
@@ -395,11 +412,11 @@ mod tests {
 
     #[test]
     fn an_ascii_terminal_gets_only_ascii() {
-        let mut buffer = Buffer::empty(Rect::new(0, 0, 12, 1));
-        buffer.set_string(0, 0, "│ 锁 → ✓", Style::new());
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 24, 1));
+        buffer.set_string(0, 0, "│ 锁 → ✓ ▮▮ ▮ cut… a…b", Style::new());
         let theme = Theme { glyphs: Glyphs::Ascii, ..Theme::default() };
         theme.finish(&mut buffer);
         let line: String = buffer.content.iter().map(ratatui::buffer::Cell::symbol).collect();
-        assert_eq!(line.trim_end(), "| ?? > V");
+        assert_eq!(line.trim_end(), "| ?? > Y || H cut..a.b");
     }
 }
