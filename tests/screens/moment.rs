@@ -563,9 +563,9 @@ fn at_the_verdict_all_of_a_herd_that_ever_was_woken_is_bright() {
 }
 
 /// A recorded run at the end of a step of its story, counted from 1 as the header counts.
-fn at_step(lesson: &str, variant: &str, step: usize, (lang, size): (Lang, (u16, u16))) -> Stand {
+fn at_step(lesson: &str, variant: &str, number: usize, (lang, size): (Lang, (u16, u16))) -> Stand {
     let log = log(&scenarios::carried(lesson, variant));
-    let is_it = |event: &Event| matches!(event.kind, EventKind::Stop { item, .. } if item + 1 == step);
+    let is_it = |event: &Event| matches!(event.kind, EventKind::Stop { item, .. } if item + 1 == number);
     let stop = log.events().iter().rposition(is_it).expect("a stop");
     opened(log.events()[..=stop].to_vec(), lang, size)
 }

@@ -13,6 +13,8 @@ const EMBED = /^#embed\b/.test(location.hash);
 const HELD = new Set(["holding", "sharing"]);
 /** The shares of the chart: of now, of now while something is wrong, of what was wrong, of now at the end. */
 const NOW = 0.28, WRONG = 0.36, WAS_WRONG = 0.42, OVER = 0.1;
+/** The pixels of a time on the axis, which begins at its column. */
+const TIME = 64;
 /** On a phone what is wrong needs more of the little room. */
 const NARROW = 400, WRONG_NARROW = 0.48;
 /** Where a column begins, in pixels. */
@@ -321,7 +323,7 @@ function fit() {
 function scale() {
   const zoom = Number($("chart").style.zoom) || 1, room = Math.max(80, $("scroll").clientWidth / zoom - offset());
   const length = Math.max(1, ...stops.map((stop) => stop.x)) + 1, was = past(), most = 14 / zoom;
-  const worst = room < NARROW ? WRONG_NARROW : WRONG, now = room * (wrong().length ? worst : whole ? OVER : NOW);
+  const worst = room < NARROW ? WRONG_NARROW : WRONG, now = Math.max(TIME, room * (wrong().length ? worst : whole ? OVER : NOW));
   const fits = (room * (1 - NOW)) / length;
   wide = null;
   COLUMN = EMBED ? Math.min(most, (room * (1 - worst)) / length) : fits < 5 ? 8 : Math.min(most, fits);
