@@ -155,7 +155,11 @@ fn two_holders_are_the_largest_thing_on_the_page() {
         assert_eq!(chrome.eval(sideways), 0, "{size:?}");
         let story = text(&mut chrome, "#story").replace('\u{a0}', " ");
         assert!(story.starts_with("Verdict\n") || size.0 == 680, "{story}");
-        assert!(story.contains("● A and ■ B held lock at the same time, from 3.003s to 4.006s."), "{story}");
+        assert!(
+            story
+                .contains("● A and ■ B thought at the same time that they held lock, from 3.003s to 4.006s."),
+            "{story}"
+        );
         assert_eq!(chrome.troubles, Vec::<String>::new());
     }
 }
