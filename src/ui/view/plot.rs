@@ -14,7 +14,7 @@ const TICK: u16 = 12;
 const LOUD: (u32, u32) = (11, 20);
 /// While something is wrong, how much of the room what is so now has at least: less in a pane of so many rows and more,
 /// where fewer columns are enough to be seen from afar.
-const WRONG: (u32, u32) = (3, 5);
+const WRONG: (u32, u32) = (5, 8);
 const WRONG_HIGH: (u16, (u32, u32)) = (20, (2, 5));
 /// Columns of what came before a stretch that is drawn large.
 const BEFORE: u32 = 8;
@@ -27,6 +27,8 @@ pub struct Plot {
     pub head: u32,
     /// How many events are over.
     pub position: usize,
+    /// Whether all of a run is seen: then what ended with its last event reaches the right edge.
+    whole: bool,
     pub area: Rect,
     /// Which columns of the chart stand at which of the screen, counted from the left edge: evenly between two of them,
     /// and one to one after the last.
@@ -61,7 +63,7 @@ impl Plot {
 
     /// A window from a column of the chart on.
     pub fn from(left: u32, head: u32, position: usize, area: Rect) -> Self {
-        Self { left, head, position, area, corners: vec![(left, 0)] }
+        Self { left, head, position, whole: false, area, corners: vec![(left, 0)] }
     }
 
     /// Something is wrong now: what is so now has much of the room, and all since its cause stays in sight. Where that does
@@ -157,7 +159,7 @@ impl Plot {
         // What lasts to the end reaches the right edge, too.
         let lasts = overlap_spans
             .iter()
-            .any(|overlap_span| overlap_span.to.is_none_or(|(_, event)| event >= position));
+            .any(|overlap_span| overlap_span.to.is_none_or(|(x, event)| event >= position || x > head));
         let wanted = if overlap_spans.is_empty() { 0 } else { width * LOUD.0 / LOUD.1 };
         for overlap_span in overlap_spans {
             let (from, to) = (
@@ -175,7 +177,8 @@ impl Plot {
         let tail = newest.clamp(u32::from(Self::tail(Detail::Labels)).min(most), most.max(1)).min(width);
         let tail = if lasts && stretches.is_empty() { tail.max(wanted) } else { tail };
         let least = wanted.saturating_sub(if lasts { tail } else { 0 });
-        Self::stretched((0, head), (&stretches, least), width - tail, (position, area))
+        let plot = Self::stretched((0, head), (&stretches, least), width - tail, (position, area));
+        Self { whole: true, ..plot }
     }
 
     /// The step that was just taken, in which something broke and was over again: that has room, however short it was.
@@ -262,7 +265,7 @@ impl Plot {
         }
         let start = self.screen(from.0.max(self.left))?;
         let end = match to {
-            Some((x, event)) if event < self.position && x <= self.head => {
+            Some((x, event)) if event < self.position && (x <= self.head || !self.whole) => {
                 if x.max(from.0 + 1) <= self.left {
                     return None;
                 }
