@@ -389,7 +389,8 @@ fn the_herd_is_a_wave_through_the_crowd() {
                 let rows = stand.rows();
                 let buffer = stand.buffer();
                 // One by one, where there is room for that, and else in braille.
-                let is_dot = |cell: &&Cell| matches!(cell.symbol(), "●" | "\u{2800}"..="\u{28ff}");
+                let is_dot = |sign: char| matches!(sign, '●' | '\u{2800}'..='\u{28ff}');
+                let is_dot = |cell: &&Cell| cell.symbol().starts_with(is_dot);
                 let lit = buffer.content.iter().filter(is_dot).filter(|cell| cell.style().fg == warning);
                 fronts.push(lit.count());
                 let count = rows.iter().find_map(|row| row.split(notified).nth(1));
