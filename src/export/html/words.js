@@ -33,7 +33,8 @@ const say = (key, ...values) => {
   let n = 0;
   return SAYS[key][lang === "zh" ? 1 : 0].replace(/\{\}/g, () => values[n++]);
 };
-const text = (both) => (both ? both[lang] : "");
+/** A text in both languages, or one that is the same in them. */
+const text = (both) => (typeof both === "string" ? both : both ? both[lang] : "");
 function make(tag, name, words) {
   const element = document.createElement(tag);
   if (name) element.className = name;

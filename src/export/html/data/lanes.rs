@@ -55,7 +55,11 @@ fn mark(source: &Source<'_>, mark: &Mark) -> Value {
     let text = |position, lang| {
         mark.text(source.log, (detail, &|word| words::label(word, lang)), position, usize::MAX)
     };
-    let both = |position| Text::new(shorten(&text(position, Lang::En)), shorten(&text(position, Lang::Zh)));
+    // Commands and replies are the same in both languages, and there are many of them.
+    let both = |position| {
+        let [en, zh] = [Lang::En, Lang::Zh].map(|lang| shorten(&text(position, lang)));
+        if en == zh { json!(en) } else { json!(Text::new(en, zh)) }
+    };
     let (before, after) = (both(mark.event + 1), both(usize::MAX));
     let kind = match source.log.events().get(mark.event).map(|event| &event.kind) {
         Some(EventKind::Sent { .. }) => mark.reply(source.log, usize::MAX).map_or("value", super::wire::kind),
