@@ -12,10 +12,11 @@ pub const TICKS: u32 = 12;
 const TICK: u16 = 12;
 /// How much of the room what broke has at least, where all of a run, or all of a step, is seen.
 const LOUD: (u32, u32) = (11, 20);
-/// While something is wrong, how much of the room what is so now has at least: less in a pane of so many rows and more,
-/// where fewer columns are enough to be seen from afar.
-const WRONG: (u32, u32) = (5, 8);
-const WRONG_HIGH: (u16, (u32, u32)) = (20, (2, 5));
+/// While something is wrong, what is so now has so many times the columns of one row of the pane, to be seen from afar: of
+/// a high pane fewer columns are enough. Of all columns it has at least and at most so much.
+const WRONG: u32 = 9;
+const WRONG_LEAST: (u32, u32) = (2, 5);
+const WRONG_MOST: (u32, u32) = (5, 7);
 /// Columns of what came before a stretch that is drawn large.
 const BEFORE: u32 = 8;
 
@@ -70,10 +71,12 @@ impl Plot {
     /// not fit, the longest stretches between two events give way first.
     fn alarming(scene: &Scene<'_>, cause: u32, (head, newest): (u32, u32), area: Rect) -> Self {
         let (position, width) = (scene.world.position, u32::from(area.width));
-        let (part, whole) = if area.height >= WRONG_HIGH.0 { WRONG_HIGH.1 } else { WRONG };
-        let least = (width * part / whole).max(newest.min(width * 2 / 3));
+        let part = |(part, whole): (u32, u32)| width * part / whole;
+        let most = part(WRONG_MOST);
+        let least = (width * WRONG / u32::from(area.height.max(1))).clamp(part(WRONG_LEAST), most);
+        let least = least.max(newest.min(width * 2 / 3));
         let begin = cause.saturating_sub(1).min(head);
-        let now = width.saturating_sub(head - begin).clamp(least, (width * 5 / 7).max(least));
+        let now = width.saturating_sub(head - begin).clamp(least, most.max(least));
         let room = width - now.min(width);
         if head - begin <= room {
             return Self::from(head.saturating_sub(room), head, position, area);
