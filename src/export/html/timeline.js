@@ -19,7 +19,7 @@ const TIME = 64;
 const NARROW = 400, WRONG_NARROW = 0.48;
 /** Where a column begins, in pixels. */
 const px = (n) => n * COLUMN + (wide ? Math.max(0, Math.min(n, wide.to) - wide.from) * wide.more : 0);
-const ended = (end) => end !== null && end !== undefined && end < position;
+const isOver = (end) => end !== null && end !== undefined && end < position;
 // What appears with an event: shown while the event is among the first `position`.
 let parts = [], shown = 0;
 const appears = (event, element) => { element.hidden = true; parts.push([event, element]); return element; };
@@ -66,7 +66,7 @@ function settleSpots() {
     const left = spot.beside ? `calc(var(--label) + ${from}px)` : `${from}px`;
     if (spot.left !== left) style.left = spot.left = left;
     if (spot.to === undefined) continue;
-    const wide = Math.max(COLUMN, (spot.to !== null && ended(spot.end) ? px(spot.to) : edge) - from), width = `${wide}px`;
+    const wide = Math.max(COLUMN, (spot.to !== null && isOver(spot.end) ? px(spot.to) : edge) - from), width = `${wide}px`;
     if (spot.width === width && !spot.words) continue;
     style.width = spot.width = width;
     if (spot.words) {
@@ -171,8 +171,8 @@ function lane(data) {
   });
   element.dataset.who = data.name;
   labels.push(() => {
-    const beliefs = data.bars.filter((bar) => bar.e < position && !ended(bar.end) && SAYS[bar.kind] && !["saw", "oversold"].includes(bar.kind));
-    const bare = (bar) => bar.bare.some(([, e, , end]) => e < position && !ended(end));
+    const beliefs = data.bars.filter((bar) => bar.e < position && !isOver(bar.end) && SAYS[bar.kind] && !["saw", "oversold"].includes(bar.kind));
+    const bare = (bar) => bar.bare.some(([, e, , end]) => e < position && !isOver(end));
     label.lastChild.textContent = beliefs.map((bar) => say(HELD.has(bar.kind) && bare(bar) ? "still" : bar.kind)).join(", ");
     label.classList.toggle("dead", beliefs.some((bar) => bar.kind === "dead"));
     element.setAttribute("role", "group");
@@ -252,7 +252,7 @@ function truth(data) {
 }
 /** How much of a lease was left, column by column; right of the playhead, as much as there is now. */
 function drained(span) {
-  const from = px(span.a), over = span.b !== null && ended(span.end), all = Math.max(COLUMN, (over ? px(span.b) : edge) - from);
+  const from = px(span.a), over = span.b !== null && isOver(span.end), all = Math.max(COLUMN, (over ? px(span.b) : edge) - from);
   const tops = [];
   let level = 0;
   for (let n = 0; n < span.lease.length && (over || span.a + n <= x); n++) {
@@ -311,8 +311,8 @@ const offset = () => $("chart").querySelector(".label").offsetWidth;
 /** The event that the step began with which has just been taken. */
 const begun = () => (whole ? 0 : stops.findLast((stop) => stop.p < position)?.p ?? 0);
 /** What is wrong now; and what was wrong within the step, or within the whole run, and is over. */
-const wrong = () => run.clashes.filter((clash) => clash.e < position && !ended(clash.end));
-const past = () => (wrong().length ? undefined : run.clashes.find((clash) => clash.past && clash.e >= begun() && ended(clash.end)));
+const wrong = () => run.clashes.filter((clash) => clash.e < position && !isOver(clash.end));
+const past = () => (wrong().length ? undefined : run.clashes.find((clash) => clash.past && clash.e >= begun() && isOver(clash.end)));
 /** In an article the chart is as high as the frame, and all of the run fits it. */
 function fit() {
   const box = $("scroll"), style = $("chart").style;
