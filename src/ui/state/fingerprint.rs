@@ -64,7 +64,9 @@ fn fingerprint(log: &Log) -> Vec<Cell> {
             });
             let client =
                 held.find(|(_, bar)| within(bar.from.0, bar.to.map(|to| to.0))).map(|(client, _)| client);
-            let wrong = chart.alarms().any(|span| within(span.from.0, span.to.map(|to| to.0)));
+            // The chart marks the step in which something was broken; a run in six cells, that it was.
+            let broken = chart.broken.iter().any(|(span, _)| within(span.from.0, None));
+            let wrong = broken || chart.alarms().any(|span| within(span.from.0, span.to.map(|to| to.0)));
             match client {
                 Some(client) if wrong => Cell::Violated(client),
                 Some(client) => Cell::Held(client),
