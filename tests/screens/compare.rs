@@ -277,7 +277,13 @@ fn what_was_promised_and_not_observed_is_loud() {
 #[test]
 fn the_verdicts_are_told_at_the_end_first_in_a_sentence_and_proved_when_asked() {
     for (lang, verdict, later, together, proof) in [
-        (Lang::En, "FAILED AS PREDICTED", "told at the end", "thought at the same time that they held", "observed"),
+        (
+            Lang::En,
+            "FAILED AS PREDICTED",
+            "told at the end",
+            "thought at the same time that they held",
+            "observed",
+        ),
         (Lang::Zh, "故障如预期重现", "走到结尾时显示", "同时以为自己持有", "实际"),
     ] {
         let mut stand = Stand::catalogue(lang, (120, 40));
