@@ -70,7 +70,7 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, band: &Band, (y, bottom): (u16, u16)
 }
 
 /// Clients beside a crowd who have wanted or had a lock by now: its members are among them.
-fn beside(scene: &Scene<'_>) -> Vec<ActorId> {
+fn contenders_outside(scene: &Scene<'_>) -> Vec<ActorId> {
     let wanted = |bar: &Bar| matches!(bar.kind, BarKind::Belief(_)) && bar.from.1 < scene.world.position;
     let lanes = scene.chart.lanes.iter().enumerate();
     let alone = lanes.filter(|(_, lane)| lane.band.is_none() && lane.bars.iter().any(wanted));
@@ -82,7 +82,7 @@ fn beside(scene: &Scene<'_>) -> Vec<ActorId> {
 fn draw_members(scene: &Scene<'_>, plot: &Plot, band: &Band, area: Rect, buf: &mut Buffer) {
     let Some(first) = band.members.first() else { return };
     let position = scene.world.position;
-    let beside = beside(scene);
+    let beside = contenders_outside(scene);
     let mut lit = vec![false; beside.len() + band.members.len()];
     let since = if scene.whole { 0 } else { scene.chart.moved_since(scene.log, position) };
     let step = scene.log.events().get(since..position).unwrap_or_default();

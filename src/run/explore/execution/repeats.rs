@@ -24,7 +24,7 @@ const DRAWN: usize = 16;
 /// What came of the steps so far, by the steps that were taken.
 #[derive(Debug, Default)]
 pub(super) struct Repeats {
-    known: HashMap<Vec<Pick>, Vec<Told>>,
+    known: HashMap<Vec<Pick>, Vec<StepRecord>>,
     /// The steps of the current order, and the same in words.
     steps: Vec<Pick>,
     words: Vec<String>,
@@ -35,7 +35,7 @@ pub(super) struct Repeats {
 }
 
 /// What an actor did in a step, and at last what it stands before.
-type Told = (ActorId, Vec<What>);
+type StepRecord = (ActorId, Vec<What>);
 
 /// Commands and replies as texts in which what was drawn at random is told by a number.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl Repeats {
         events: &[Event],
         exact: bool,
     ) -> Result<(), ExploreError> {
-        let mut now: Vec<Told> = Vec::new();
+        let mut now: Vec<StepRecord> = Vec::new();
         // Programs run at the same time: in which order they are heard of is chance.
         for actor in actors.ids() {
             let mut told = Vec::new();

@@ -131,7 +131,7 @@ pub(super) fn nothing(view: &OutcomesView<'_>) -> words::Words {
 }
 
 /// The title of what is below or beside the outcomes, and its lines in so many columns.
-fn told(view: &OutcomesView<'_>, exploration: &Exploration, width: usize) -> (String, Vec<Line<'static>>) {
+fn summary(view: &OutcomesView<'_>, exploration: &Exploration, width: usize) -> (String, Vec<Line<'static>>) {
     let lang = view.context.lang;
     let so_far = exploration.found.is_none() && !exploration.shortest.is_empty();
     let breaking = exploration.breaking();
@@ -168,7 +168,7 @@ fn told(view: &OutcomesView<'_>, exploration: &Exploration, width: usize) -> (St
 
 /// How many rows that takes, with its frame.
 pub(super) fn rows(view: &OutcomesView<'_>, exploration: &Exploration, area: Rect) -> u16 {
-    let (_, lines) = told(view, exploration, usize::from(area.width.saturating_sub(4)));
+    let (_, lines) = summary(view, exploration, usize::from(area.width.saturating_sub(4)));
     u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).max(BELOW)
 }
 
@@ -176,7 +176,7 @@ pub(super) fn draw(view: &OutcomesView<'_>, exploration: &Exploration, area: Rec
     if area.height < 2 || area.width < 4 {
         return;
     }
-    let (title, lines) = told(view, exploration, usize::from(area.width.saturating_sub(4)));
+    let (title, lines) = summary(view, exploration, usize::from(area.width.saturating_sub(4)));
     let inner = paragraph::text_area(paragraph::pane(view.context, &title, false, area, buf));
     paragraph::draw_with_more(&lines, 0, view.context, inner, buf);
 }
