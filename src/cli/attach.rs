@@ -10,7 +10,10 @@ use crate::{
     lesson::{Params, Speaks},
     run::attach::{self, Attached, PROGRAMS},
     ui::app::{self, AppOptions, Ended, terminal},
-    ui::{state::catalogue::Catalogue, theme::Theme},
+    ui::{
+        state::catalogue::{Catalogue, VariantPlan},
+        theme::Theme,
+    },
 };
 
 /// What the programs talk to.
@@ -78,7 +81,7 @@ pub(crate) fn attach(global: &Global, args: &AttachArgs) -> Result<u8, Failure> 
     let options = LabOptions { controlled_only: true, ..options };
     let mut entry = play::entry(&scenario.loaded, &Params::new(), true);
     for variant in &mut entry.variants {
-        variant.scenario = Some(Arc::new(scenario.clone()));
+        variant.plan = VariantPlan::from(Arc::new(scenario.clone())).into();
     }
     let runs = Attached { scenario, options, seed: global.seed };
     let app_options = AppOptions {

@@ -8,7 +8,7 @@ use crate::{
     lab::{LabOptions, install::InstallPlan},
     lesson::{
         LabKind, Libraries, Library, Loaded, Params, Scenario, expr::within_allowance,
-        library::carried as carried_lesson,
+        library::carried as carried_lesson, plan,
     },
     parallel,
     recording::{self, Recording, carried},
@@ -17,7 +17,7 @@ use crate::{
     ui::{
         app::{self, App, AppOptions, Ended, terminal},
         state::{
-            catalogue::{Catalogue, CatalogueEntry, CatalogueInvariant, Proof},
+            catalogue::{Catalogue, CatalogueEntry, LazyPlan, VariantPlan},
             classroom::Class,
             interview::Beginning,
             playing,
@@ -219,33 +219,35 @@ fn entries(global: &Global, library: &Library, options: &LabOptions) -> Vec<Cata
 /// A lesson's entry, with the figures of its parameters filled into its texts.
 pub(crate) fn entry(loaded: &Arc<Loaded>, overrides: &Params, live: bool) -> CatalogueEntry {
     let mut entry = CatalogueEntry::from(&loaded.lesson);
-    for (n, variant) in entry.variants.iter_mut().enumerate() {
-        match Scenario::plan(loaded, &variant.name, overrides)
-            .or_else(|_| Scenario::plan(loaded, &variant.name, &Params::new()))
-            .map(Arc::new)
-        {
-            Ok(scenario) => {
-                variant.title = scenario.fill(&variant.title);
-                variant.lesson = scenario.fill(&variant.lesson);
-                variant.steps = scenario.story.len();
-                let invariants = scenario.invariants.iter();
-                variant.invariants = invariants
-                    .map(|plan| CatalogueInvariant { says: plan.says.clone(), goal: plan.goal.clone() })
-                    .collect();
-                variant.scenario = Some(Arc::clone(&scenario));
-                for (card, proof) in entry.interview.iter().zip(&mut entry.proofs) {
-                    if let Some(shown) = card.shown.as_ref().filter(|shown| shown.variant == variant.name) {
-                        let item = shown.at.as_ref().and_then(|at| scenario.step_of(at));
-                        *proof = Some(Proof { variant: n, item });
-                    }
-                }
-                entry.intro = scenario.fill(&entry.intro);
-                entry.summary = scenario.fill(&entry.summary);
-                // One variant tells for all: looking at each would cost more than the first picture may.
-                entry.recorded = entry.recorded || (!live && carried::check(&scenario).is_ok());
+    let own = Params::new();
+    for variant in &mut entry.variants {
+        // What the user sets belongs to one lesson: the others keep their own values.
+        let scope = loaded.scope(&variant.name, overrides).or_else(|_| loaded.scope(&variant.name, &own));
+        let plan = {
+            let (loaded, name, overrides) = (Arc::clone(loaded), variant.name.clone(), overrides.clone());
+            move || {
+                let planned = Scenario::plan(&loaded, &name, &overrides);
+                planned.or_else(|_| Scenario::plan(&loaded, &name, &Params::new())).map(Arc::new)
             }
+        };
+        // One variant tells for all: looking at each would cost more than the first picture may.
+        let asks_for_recording = !live && !entry.recorded;
+        // A carried lesson is known to be right.
+        let planned = (!loaded.carried || asks_for_recording).then(&plan).transpose();
+        let (scope, planned) = match scope.and_then(|scope| Ok((scope, planned?))) {
+            Ok(found) => found,
             Err(error) => return CatalogueEntry::broken(&loaded.lesson.id, &error.to_string()),
-        }
+        };
+        variant.title = plan::fill(&variant.title, &scope);
+        variant.lesson = plan::fill(&variant.lesson, &scope);
+        entry.intro = plan::fill(&entry.intro, &scope);
+        entry.summary = plan::fill(&entry.summary, &scope);
+        entry.recorded |=
+            asks_for_recording && planned.as_ref().is_some_and(|scenario| carried::check(scenario).is_ok());
+        variant.plan = match planned {
+            Some(scenario) => VariantPlan::from(scenario).into(),
+            None => LazyPlan::new(move || plan().map_or_else(|_| VariantPlan::default(), VariantPlan::from)),
+        };
     }
     entry
 }

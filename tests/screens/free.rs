@@ -14,7 +14,10 @@ use lockstep::{
         session::{Command, Update},
     },
     text::{Lang, Text},
-    ui::app::{App, AppOptions},
+    ui::{
+        app::{App, AppOptions},
+        state::catalogue::VariantPlan,
+    },
 };
 
 use crate::{
@@ -107,7 +110,7 @@ fn choices_stand_in_the_program_where_each_client_is() {
     events.truncate(replied.expect("a reply") + 1);
     let mut lessons = catalogue();
     let unlock = lessons.entries.iter_mut().find(|entry| entry.id == "unlock").expect("a lesson");
-    unlock.variants[0].scenario = Some(Arc::new(scenario));
+    unlock.variants[0].plan = VariantPlan::from(Arc::new(scenario)).into();
     let open = Some(LessonChoice { id: "unlock".into(), variant: "blind-del".into() });
     let mut stand = Stand::catalogue(Lang::En, (200, 60));
     let options = AppOptions { open, reduced_motion: true, ..AppOptions::default() };

@@ -2,6 +2,8 @@
 //! recorded once: by `lessons/free.rs`, which records it anew with `LOCKSTEP_RECORD=1`. `LOCKSTEP_DRAW=1` draws it
 //! anew.
 
+use std::sync::Arc;
+
 use lockstep::{
     lesson::Library,
     log::{Event, outlook::Outlook},
@@ -9,7 +11,7 @@ use lockstep::{
     text::Lang,
     ui::{
         app::{App, AppOptions},
-        state::catalogue::{Catalogue, CatalogueEntry, CatalogueInvariant},
+        state::catalogue::{Catalogue, CatalogueEntry, VariantPlan},
         theme::{Environment, Theme, ThemeName},
         view::svg,
     },
@@ -35,11 +37,7 @@ fn catalogue() -> Catalogue {
     let library = Library::carried();
     let mut entry = CatalogueEntry::from(&library.find(LESSON).expect("carried").lesson);
     for variant in &mut entry.variants {
-        let invariants = carried(LESSON, &variant.name)
-            .invariants
-            .into_iter()
-            .map(|invariant| CatalogueInvariant { says: invariant.says, goal: invariant.goal });
-        variant.invariants = invariants.collect();
+        variant.plan = VariantPlan::from(Arc::new(carried(LESSON, &variant.name))).into();
     }
     Catalogue::new(vec![entry])
 }

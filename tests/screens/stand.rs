@@ -22,7 +22,7 @@ use lockstep::{
     ui::{
         app::{App, AppOptions, Heard, Message, Mode},
         state::{
-            catalogue::{Catalogue, CatalogueEntry, CatalogueInvariant, CatalogueVariant, Proof},
+            catalogue::{Catalogue, CatalogueEntry, CatalogueInvariant, CatalogueVariant, VariantPlan},
             classroom::{
                 Class,
                 protocol::{self, ClassroomServer, Joining, Tally},
@@ -63,17 +63,21 @@ pub fn entry(id: &str, track: Track, title: Text) -> CatalogueEntry {
         title,
         expect,
         fixes: None,
-        invariants: vec![CatalogueInvariant {
-            says: text("Two clients hold the lock at the same time.", "两个客户端同时持有锁。"),
-            goal: text("Let two clients hold the lock at the same time.", "让两个客户端同时持有锁。"),
-        }],
         lab: LabKind::Redis,
         lesson: text(
             "Delete a lock only if it is still yours: compare the token and delete in one script.",
             "只删除仍属于自己的锁：用一个脚本原子地比较令牌再删除。",
         ),
-        steps: 11,
-        scenario: None,
+        plan: VariantPlan {
+            steps: 11,
+            scenario: None,
+            invariants: vec![CatalogueInvariant {
+                says: text("Two clients hold the lock at the same time.", "两个客户端同时持有锁。"),
+                goal: text("Let two clients hold the lock at the same time.", "让两个客户端同时持有锁。"),
+            }],
+            shown: vec![Some(3), None],
+        }
+        .into(),
     };
     CatalogueEntry {
         id: id.into(),
@@ -119,7 +123,7 @@ pub fn entry(id: &str, track: Track, title: Text) -> CatalogueEntry {
                 ..Card::default()
             },
         ],
-        proofs: vec![Some(Proof { variant: 2, item: Some(3) }), None],
+        proofs: vec![Some(2), None],
         served: true,
         recorded: false,
         broken: None,

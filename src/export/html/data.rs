@@ -95,7 +95,7 @@ pub(crate) fn of(run: Shown<'_>, moment: Found, look: &Look) -> Value {
         "story": story(&source, look.questions),
         "wire": wire::rows(&source),
         "verdict": run.verdict.filter(|_| moment.end).map(|found| {
-            let invariant = variant.and_then(|variant| variant.invariants.first());
+            let invariant = variant.and_then(|variant| variant.plan.invariants.first());
             let failure = alarms::failure(&source, found, invariant.map(|invariant| &invariant.says));
             verdict(run.log, found, failure.as_ref())
         }),

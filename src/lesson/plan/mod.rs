@@ -141,17 +141,32 @@ impl Scenario {
 
     /// A text with its `${…}` filled in from the parameters; where that fails, as its author wrote it.
     pub fn fill(&self, text: &Text) -> Text {
-        let names = self.scope.value();
-        let fill = |source: &str| {
-            Template::parse(source)
-                .and_then(|template| Ok(template.render(&names)?))
-                .unwrap_or_else(|_| source.to_owned())
-        };
-        within_allowance(|| Text { en: fill(&text.en), zh: fill(&text.zh) })
+        fill(text, &self.scope)
     }
 }
 
+/// A text with its `${…}` filled in; where that fails, as its author wrote it.
+pub fn fill(text: &Text, scope: &Scope) -> Text {
+    let names = scope.value();
+    let fill = |source: &str| {
+        Template::parse(source)
+            .and_then(|template| Ok(template.render(&names)?))
+            .unwrap_or_else(|_| source.to_owned())
+    };
+    within_allowance(|| Text { en: fill(&text.en), zh: fill(&text.zh) })
+}
+
 impl Loaded {
+    /// What the texts of a variant may name, without planning its programs.
+    pub fn scope(&self, variant: &str, overrides: &Params) -> Result<Scope, LessonError> {
+        let at = Path::root().key("variants").key(variant);
+        let Some(known) = self.lesson.variants.get(variant) else { return Ok(Scope::default()) };
+        let params = params(&self.lesson, known, overrides, &at);
+        params
+            .map(|params| Scope::new(constants::values(&params)))
+            .map_err(|mistake| self.source.place(&mistake))
+    }
+
     /// Checks the whole lesson: every variant is resolved, and the texts that no variant owns.
     /// Gives the variants, ready to run.
     pub fn check(self: &Arc<Self>) -> Result<Vec<Scenario>, LessonError> {

@@ -235,7 +235,7 @@ impl<R: Runs> App<R> {
         class.broken = broken(log, world, &lesson.class).filter(|_| free);
         let says = match world.narration.clone() {
             _ if free => variant
-                .and_then(|variant| variant.invariants.first())
+                .and_then(|variant| variant.plan.invariants.first())
                 .map(|invariant| Text::from_fn(|lang| words::GOAL.with(lang, &[invariant.goal.get(lang)]))),
             None => Some(entry.intro.clone()),
             said => said,
@@ -248,7 +248,7 @@ impl<R: Runs> App<R> {
             title: Some(entry.title.clone()),
             variant: variant.map(|variant| variant.title.clone()),
             step: playback.steps_over(),
-            steps: variant.map(|variant| variant.steps).filter(|_| !free),
+            steps: variant.map(|variant| variant.plan.steps).filter(|_| !free),
             says,
             locks: locks(lesson),
             poll,

@@ -1,6 +1,9 @@
 //! The lessons as the screens need them: texts and names, no programs.
 
-use std::sync::Arc;
+use std::{
+    ops::Deref,
+    sync::{Arc, LazyLock},
+};
 
 use crate::{
     lesson::{
@@ -34,8 +37,8 @@ pub struct CatalogueEntry {
     /// The variants as the cells of a table.
     pub table: Option<Grid>,
     pub interview: Vec<Card>,
-    /// Where each of these answers is shown, if its card says so.
-    pub proofs: Vec<Option<Proof>>,
+    /// The variant that shows each of these answers, if its card says so.
+    pub proofs: Vec<Option<usize>>,
     /// Whether everything that its servers need is installed here.
     pub served: bool,
     /// Whether it plays from a recording, because its servers are not here or nobody wants them.
@@ -86,12 +89,61 @@ pub struct CatalogueVariant {
     pub fixes: Option<usize>,
     pub lab: LabKind,
     pub lesson: Text,
+    pub plan: LazyPlan,
+}
+
+/// A variant's plan, made when somebody first asks: planning every lesson would keep the first picture waiting.
+#[derive(Debug, Clone)]
+pub struct LazyPlan(Arc<LazyLock<VariantPlan, Box<dyn FnOnce() -> VariantPlan + Send>>>);
+
+impl LazyPlan {
+    pub fn new(make: impl FnOnce() -> VariantPlan + Send + 'static) -> Self {
+        Self(Arc::new(LazyLock::new(Box::new(make))))
+    }
+}
+
+impl From<VariantPlan> for LazyPlan {
+    fn from(plan: VariantPlan) -> Self {
+        Self::new(|| plan)
+    }
+}
+
+impl Deref for LazyPlan {
+    type Target = VariantPlan;
+
+    fn deref(&self) -> &VariantPlan {
+        &self.0
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct VariantPlan {
     /// How many steps its story has.
     pub steps: usize,
     /// What its clients run; none where the lesson has not been planned.
     pub scenario: Option<Arc<Scenario>>,
     /// What must never be so, for free play; none where the lesson has not been planned.
     pub invariants: Vec<CatalogueInvariant>,
+    /// The places in its story that the lesson's cards name, one for each card.
+    pub shown: Vec<Option<usize>>,
+}
+
+impl From<Arc<Scenario>> for VariantPlan {
+    fn from(scenario: Arc<Scenario>) -> Self {
+        let shown = |card: &Card| {
+            let shown = card.shown.as_ref().filter(|shown| shown.variant == scenario.variant)?;
+            scenario.step_of(shown.at.as_ref()?)
+        };
+        let invariants = scenario.invariants.iter();
+        Self {
+            steps: scenario.story.len(),
+            invariants: invariants
+                .map(|plan| CatalogueInvariant { says: plan.says.clone(), goal: plan.goal.clone() })
+                .collect(),
+            shown: scenario.loaded.lesson.interview.iter().map(shown).collect(),
+            scenario: Some(scenario),
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -151,10 +203,13 @@ impl From<&Lesson> for CatalogueEntry {
             fixes: variant.fixes.as_ref().and_then(|name| lesson.variants.get_index_of(name)),
             lab: lesson.lab_of(variant),
             lesson: variant.lesson.clone(),
-            steps: variant.story.as_ref().unwrap_or(&lesson.story).len(),
-            scenario: None,
-            invariants: Vec::new(),
+            plan: VariantPlan {
+                steps: variant.story.as_ref().unwrap_or(&lesson.story).len(),
+                ..VariantPlan::default()
+            }
+            .into(),
         });
+        let shown = |card: &Card| lesson.variants.get_index_of(&card.shown.as_ref()?.variant);
         Self {
             id: lesson.id.clone(),
             track: lesson.track,
@@ -167,7 +222,7 @@ impl From<&Lesson> for CatalogueEntry {
             variants: variants.collect(),
             table: Grid::of(lesson),
             interview: lesson.interview.clone(),
-            proofs: vec![None; lesson.interview.len()],
+            proofs: lesson.interview.iter().map(shown).collect(),
             served: true,
             recorded: false,
             broken: None,
@@ -178,11 +233,18 @@ impl From<&Lesson> for CatalogueEntry {
 impl CatalogueVariant {
     /// What its clients run.
     pub fn listings(&self) -> Vec<Listing> {
-        self.scenario.as_deref().map_or_else(Vec::new, listings)
+        self.plan.scenario.as_deref().map_or_else(Vec::new, listings)
     }
 }
 
 impl CatalogueEntry {
+    /// Where the answer of a card is shown, if the card says so.
+    pub fn proof(&self, card: usize) -> Option<Proof> {
+        let variant = self.proofs.get(card).copied().flatten()?;
+        let shown = self.variants.get(variant).and_then(|variant| variant.plan.shown.get(card));
+        Some(Proof { variant, item: shown.copied().flatten() })
+    }
+
     /// The servers that its variants run on, each kind once: the lesson's own first.
     pub fn labs(&self) -> Vec<LabKind> {
         let mut labs = vec![self.lab];

@@ -132,7 +132,7 @@ impl<'a> CatalogueView<'a> {
         });
         let solved = (record.solved > 0).then(|| {
             let goals = entry.variants.iter().find(|known| known.name == variant);
-            let goals = goals.map_or(0, |known| known.invariants.len()).max(record.solved);
+            let goals = goals.map_or(0, |known| known.plan.invariants.len()).max(record.solved);
             words::SOLVED.with(self.context.lang, &[&record.solved.to_string(), &goals.to_string()])
         });
         let parts: Vec<String> = done.into_iter().chain(predicted).chain(solved).collect();

@@ -341,7 +341,7 @@ impl<'a> InterviewView<'a> {
     fn proof(&self, round: &Round, entry: &CatalogueEntry) -> Option<Line<'static>> {
         let place = round.card().filter(|_| round.open > 1)?;
         let lang = self.context.lang;
-        let proof = entry.proofs.get(place.card).copied().flatten();
+        let proof = entry.proof(place.card);
         let variant = |Proof { variant, item }| {
             let title = entry.variants.get(variant)?.title.get(lang);
             let step =

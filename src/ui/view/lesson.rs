@@ -90,7 +90,7 @@ impl<'a> LessonView<'a> {
 
     /// How many steps there are to be, as far as that is known.
     pub(crate) fn step_count(&self) -> usize {
-        let planned = || Some(self.entry.variants.get(self.variant)?.steps);
+        let planned = || Some(self.entry.variants.get(self.variant)?.plan.steps);
         let raced = self.single.map(|single| match single {
             SingleRun::Answer(_) | SingleRun::Order(_) => choices(self.scene.log.events()),
             _ => self.scene.chart.story_marks.last().map_or(0, |mark| mark.item + 1),

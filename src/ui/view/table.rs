@@ -74,7 +74,11 @@ fn right_aligned(words: &str, columns: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{lesson::LabKind, text::Text, ui::keys::KeyMap};
+    use crate::{
+        lesson::LabKind,
+        text::Text,
+        ui::{keys::KeyMap, state::catalogue::VariantPlan},
+    };
 
     #[test]
     fn a_cell_says_what_came_of_it_and_the_chosen_one_is_lit_and_named() {
@@ -85,9 +89,7 @@ mod tests {
             fixes: None,
             lab: LabKind::Redis,
             lesson: Text::default(),
-            steps: 1,
-            scenario: None,
-            invariants: Vec::new(),
+            plan: VariantPlan::default().into(),
         };
         let variants = [variant("a-crash", Expect::Prevented), variant("b-crash", Expect::Shown)];
         let grid = Grid {

@@ -178,7 +178,7 @@ impl<R: Runs> App<R> {
     /// Opens the step that shows what an answer says; the lesson from its beginning, where the card names none.
     fn prove(&mut self, entry: usize, card: usize) {
         let Some(lesson) = self.catalogue.entries.get(entry) else { return };
-        let proof = lesson.proofs.get(card).copied().flatten();
+        let proof = lesson.proof(card);
         self.open(entry, proof.map_or(0, |proof| proof.variant));
         if let (Mode::Learning(lesson), Some(proof)) = (&mut self.mode, proof) {
             lesson.run.head_for(proof.item);

@@ -32,7 +32,7 @@ fn waiting(view: &CompareView<'_>, side: usize) -> String {
         ComparePhase::Running { booting: true, .. } => words::BOOTING.get(view.context.lang).to_owned(),
         ComparePhase::Running { step, .. } => {
             let steps = view.entry.variants.get(view.sides[side].variant);
-            let steps = steps.map_or(0, |variant| variant.steps).max(step);
+            let steps = steps.map_or(0, |variant| variant.plan.steps).max(step);
             words::RUNNING.with(view.context.lang, &[&step.to_string(), &steps.to_string()])
         }
         _ => words::WAITING.get(view.context.lang).to_owned(),
