@@ -239,7 +239,7 @@ fn a_strange_lock_hangs_no_start() {
 #[test]
 fn leaving_anywhere_leaves_nothing() {
     let mut random = random("leaving_anywhere_leaves_nothing");
-    let times = if campaign() { 50 } else { 3 };
+    let times = if campaign() { 50 } else { 1 };
     // What opens it, what tells that it is under way, and how long to wait at most.
     let places: [(&str, &[&str], &str, &str); 4] = [
         ("a search", &["play", "unlock-someone-elses-lock"], "X", "every order"),
