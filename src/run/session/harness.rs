@@ -478,8 +478,10 @@ impl Harness {
         Ok(())
     }
 
-    /// What the servers hold now.
+    /// What the servers hold now. What a step has made them bring onto the disk is there before the next step writes: else
+    /// that would be synced with it.
     pub(crate) async fn observe(&self) -> Result<Vec<ServerState>, RunError> {
+        self.await_syncs().await?;
         Ok(self.lab.observe_but(&self.frozen).await?)
     }
 
