@@ -444,14 +444,16 @@ fn verify(global: &Global, file: &Path) -> Result<u8, Failure> {
 }
 
 /// The hints for what was found about an answer, the weakest first: for what its failing order did, where there are some, and
-/// else for its round.
+/// else for its round; for that at once where it has one client.
 fn hints<'k>(kata: &'k Kata, rounds: &[Round]) -> &'k [Text] {
     let failed = rounds.iter().find_map(|round| Some((round, round.failure.as_ref()?)));
     let stuck = failed.filter(|(_, failure)| failure.kind == FailureKind::Stuck).map(|_| "stuck");
     let round = failed.map(|(round, _)| round.scenario.variant.as_str());
     let cause = failed.and_then(|(_, failure)| serde_json::to_value(failure.cause?).ok());
     let cause = cause.as_ref().and_then(|cause| cause.as_str());
-    let mut wanted = [stuck, cause, round, Some("any")].into_iter().flatten();
+    // With nobody else there, nobody else keeps it waiting.
+    let alone = failed.filter(|(round, _)| round.scenario.clients.len() == 1).and(round);
+    let mut wanted = [cause, alone, stuck, round, Some("any")].into_iter().flatten();
     wanted.find_map(|key| kata.hints.get(key)).map_or(&[], Vec::as_slice)
 }
 

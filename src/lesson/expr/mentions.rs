@@ -66,6 +66,13 @@ impl Mentions {
     }
 }
 
+/// The text that a value begins with, where it is a quoted one, by itself or joined to more.
+pub(crate) fn beginning(source: &str) -> Option<String> {
+    let tokens = tokens(source).ok()?;
+    let ((Kind::Text, word), rest) = tokens.split_first()? else { return None };
+    (rest.is_empty() || is_sign(rest.first(), "~")).then(|| text(word))?
+}
+
 /// Splits at the first comparison outside brackets, unless the expression combines several.
 pub(crate) fn split_comparison(source: &str) -> Option<(&str, &str, &str)> {
     let tokens = tokens(source).ok()?;
@@ -136,7 +143,16 @@ fn text(quoted: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Mentions, split_comparison};
+    use super::{Mentions, beginning, split_comparison};
+
+    #[test]
+    fn a_value_that_begins_with_a_quoted_text_is_known_by_it() {
+        assert_eq!(beginning("'/locks/' ~ names|first").as_deref(), Some("/locks/"));
+        assert_eq!(beginning("\"lock\"").as_deref(), Some("lock"));
+        for other in ["names|first", "'a' in names", "names ~ '/locks/'", "'unfinished"] {
+            assert_eq!(beginning(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn keys_that_are_quoted_are_found() {

@@ -7,7 +7,7 @@ use crate::{
     lesson::{
         Loaded,
         error::{ALIKE, Mistake, Path, did_you_mean, nearest},
-        expr::{Expr, Template, split_words},
+        expr::{Expr, Template, mentions::beginning, split_words},
         plan::BUILTINS,
         step::{Operation, Step, Verb},
     },
@@ -49,7 +49,8 @@ impl Loaded {
                 let known = kata.programs.keys().map(String::as_str);
                 return Err(Mistake::unknown(&path, both!("program", "程序"), name, known));
             };
-            let mut checker = AnswerChecker { hole, answer, fixed: &fixed, own: BTreeSet::new(), kata };
+            let mut checker =
+                AnswerChecker { hole, answer, fixed: &fixed, steps, own: BTreeSet::new(), kata };
             checker.collect(steps);
             checker.steps(steps, &path)?;
             if let Some(missing) = hole.sets.iter().find(|name| !checker.own.contains(*name)) {
@@ -95,12 +96,28 @@ fn set_by(steps: &[Step], names: &mut BTreeSet<String>) {
     }
 }
 
+/// What `let` sets a name to among steps.
+fn values_of<'s>(name: &str, steps: &'s [Step], values: &mut Vec<&'s str>) {
+    for step in steps {
+        match step {
+            Step::Let { values: set } => values.extend(set.get(name).map(String::as_str)),
+            Step::If { then, otherwise, .. } => {
+                values_of(name, then, values);
+                values_of(name, otherwise, values);
+            }
+            Step::Repeat { steps, .. } => values_of(name, steps, values),
+            _ => {}
+        }
+    }
+}
+
 /// A program of an answer, held against what its hole allows.
 struct AnswerChecker<'a> {
     kata: &'a Kata,
     hole: &'a Hole,
     answer: &'a Answer,
     fixed: &'a BTreeSet<String>,
+    steps: &'a [Step],
     /// What it sets itself.
     own: BTreeSet<String>,
 }
@@ -275,8 +292,18 @@ impl AnswerChecker<'_> {
         })
     }
 
+    /// Whether it stands for the value of a name that is only ever set to keys, or to nothing.
+    fn is_set_to_keys(&self, key: &str) -> bool {
+        let name = key.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+        let mut values = Vec::new();
+        name.iter().for_each(|name| values_of(name.trim(), self.steps, &mut values));
+        let begins = values.into_iter().filter(|value| *value != "none").map(beginning);
+        let mut begins = begins.filter(|begin| begin.as_deref() != Some("")).peekable();
+        begins.peek().is_some() && begins.all(|begin| begin.is_some_and(|begin| self.is_key(&begin)))
+    }
+
     fn may_name(&self, key: &str, path: &Path) -> Result<(), Mistake> {
-        if self.is_key(key) {
+        if self.is_key(key) || self.is_set_to_keys(key) {
             return Ok(());
         }
         let known = self.hole.keys.join(", ");

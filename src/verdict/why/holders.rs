@@ -1,6 +1,10 @@
 //! How two came to hold one lock: what became of the first holder's before the second got it.
 
-use super::{Kind, Why, case::Case, words};
+use super::{
+    Kind, Why,
+    case::{Case, writes},
+    words,
+};
 use crate::{
     clock::LessonTime,
     log::{
@@ -40,9 +44,11 @@ struct Pair<'c, 'a> {
 
 impl Pair<'_, '_> {
     fn explain(&self) -> Option<Why> {
-        if let Some(why) = self.mutex() {
-            return Some(why);
-        }
+        self.mutex().or_else(|| self.lost()).or_else(|| self.looked_too_early())
+    }
+
+    /// The first one had lost it before the second one got it.
+    fn lost(&self) -> Option<Why> {
         let mine = self.settings(self.first);
         let theirs = self.settings(self.second);
         let same =
@@ -73,6 +79,48 @@ impl Pair<'_, '_> {
             }
         }
         None
+    }
+
+    /// One of the two went in because of what it had seen, and the other had gone in since.
+    fn looked_too_early(&self) -> Option<Why> {
+        let sides = [(self.second, self.first), (self.first, self.second)];
+        sides.into_iter().find_map(|((actor, believed), (other, _))| {
+            let effects = || self.case.effects.iter().rev();
+            let entered = |effect: &&Effect| {
+                effect.actor == actor
+                    && matches!(effect.access, Access::Set | Access::Changed)
+                    && effect.replied < believed
+            };
+            let act = effects().find(entered)?;
+            let look = effects().find(|effect| {
+                effect.actor == actor && effect.access == Access::Read && effect.replied < act.sent
+            })?;
+            if self.looks_again(act, &look.key) {
+                return None;
+            }
+            let between = effects().find(|effect| {
+                effect.actor == other
+                    && writes(effect)
+                    && effect.key == look.key
+                    && effect.server == look.server
+                    && self.case.before(look, effect)
+                    && self.case.before(effect, act)
+            })?;
+            let text = words::unknown_to(self.case, Kind::CheckThenAct, (look, between, act));
+            Some(Why::new(Kind::CheckThenAct, [look.sent, between.sent, act.sent], text))
+        })
+    }
+
+    /// Whether a command looks at a key itself, in the step in which it writes: as a script may, and `NX` does.
+    fn looks_again(&self, act: &Effect, key: &str) -> bool {
+        match self.case.sent(act.worded) {
+            Some(Command::Redis(words)) => {
+                let conditional =
+                    |word: &String| ["NX", "SETNX"].iter().any(|nx| word.eq_ignore_ascii_case(nx));
+                act.key == key && words.iter().any(conditional)
+            }
+            _ => self.case.touched(key).any(|effect| effect.sent == act.sent),
+        }
     }
 
     /// The last that the second one asked before it came to believe, in place of how it had queued.

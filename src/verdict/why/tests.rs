@@ -98,6 +98,32 @@ fn a_lease_that_no_server_was_seen_to_end_ends_by_what_was_asked_for() {
 }
 
 #[test]
+fn who_goes_in_by_an_earlier_look_has_not_seen_the_other() {
+    let mut run = Run::new(OVERLAP);
+    run.moves(0, "EXISTS lock", 0);
+    let look = run.moves(1, "EXISTS lock", 0);
+    let between = run.takes(0, "PSETEX lock 3000 A-1");
+    let act = run.takes(1, "PSETEX lock 3000 B-2");
+    assert_eq!(run.places(), Some((Kind::CheckThenAct, look, between, act)));
+    // The key that was looked at may be another than the one that was set; and whoever believes first may have looked too early.
+    let mut run = Run::new(OVERLAP);
+    let look = run.moves(0, "ZCARD readers", 0);
+    let between = run.moves(1, "ZADD readers 1 B-2", 1);
+    run.log.believes(1, Belief::Holding);
+    let act = run.takes(0, "SET lock A-1 NX PX 3000");
+    assert_eq!(run.places(), Some((Kind::CheckThenAct, look, between, act)));
+}
+
+#[test]
+fn what_looks_again_as_it_writes_does_not_rely_on_an_earlier_look() {
+    let mut run = Run::new(OVERLAP);
+    run.moves(1, "EXISTS lock", 0);
+    run.takes(0, "SET lock A-1 PX 3000");
+    run.takes(1, "SET lock B-2 NX PX 3000");
+    assert_eq!(run.why(), None);
+}
+
+#[test]
 fn what_no_evidence_accounts_for_is_not_explained() {
     // B got the lock although A's lease had not ended and nobody had deleted it.
     let mut run = Run::new(OVERLAP);

@@ -15,11 +15,23 @@ use crate::{
 /// with client processes begin with one, too.
 const BEGINNING: i64 = 1_767_225_600;
 
-/// What stands before a script that asks for the time: its `redis` answers that question, and nothing else, by itself.
+/// What stands before a script that asks for the time: its `redis` answers that question by itself, and makes of each
+/// moment on that calendar how long it is until then, because the server's own calendar is another.
 const CLOCK: &str = "local redis = (function(redis, seconds, micros) \
+    local now = seconds * 1000 + math.floor(micros / 1000) \
+    local units = {EXPIREAT = 1000, PEXPIREAT = 1, EXPIRETIME = 1000, PEXPIRETIME = 1, EXAT = 1000, PXAT = 1} \
     local function answering(ask) return function(name, ...) \
-    if type(name) == 'string' and string.upper(name) == 'TIME' then return {seconds, micros} end \
-    return ask(name, ...) end end \
+    local words, what = {...}, type(name) == 'string' and string.upper(name) \
+    if what == 'TIME' then return {seconds, micros} end \
+    if what == 'EXPIREAT' or what == 'PEXPIREAT' then \
+    name = 'PEXPIRE' words[2] = words[2] * units[what] - now \
+    elseif what == 'EXPIRETIME' or what == 'PEXPIRETIME' then \
+    local left = ask('PTTL', ...) \
+    return type(left) == 'number' and left >= 0 and math.floor((now + left) / units[what] + 0.5) or left \
+    elseif what == 'SET' or what == 'GETEX' then for n = 2, #words - 1 do \
+    local unit = type(words[n]) == 'string' and #words[n] == 4 and units[string.upper(words[n])] \
+    if unit then words[n], words[n + 1] = 'PX', words[n + 1] * unit - now end end end \
+    return ask(name, unpack(words)) end end \
     return setmetatable({call = answering(redis.call), pcall = answering(redis.pcall)}, {__index = redis}) end)";
 
 /// Whether a command asks for the time, as far as its text says.

@@ -32,6 +32,10 @@ const REFUSED: &[(&str, &str, bool)] = &[
 /// Arguments that name a moment of the calendar.
 const CALENDAR: &[&str] = &["EXAT", "PXAT", "ABSTTL"];
 
+/// Of these and of what is refused, what a script may name that asks for the time: it is told the order's, and what it makes
+/// of it is counted from there.
+const BY_THE_TIME: &[&str] = &["TIME", "EXPIREAT", "PEXPIREAT", "EXPIRETIME", "PEXPIRETIME", "EXAT", "PXAT"];
+
 /// What scripts may not call.
 pub(crate) fn refused_in_scripts() -> impl Iterator<Item = &'static str> {
     let rows = REFUSED.iter().filter(|(.., in_scripts)| *in_scripts);
@@ -48,13 +52,14 @@ pub(crate) fn replayable(name: &str, words: &[String], tells_time: bool) -> Resu
     if let Some((_, why, _)) = row {
         return Err((*why).to_owned());
     }
-    odd_arguments(&[name], words.get(1..).unwrap_or_default())
+    odd_arguments(&[name], words.get(1..).unwrap_or_default(), false)
 }
 
 /// What commands cannot be explored with. Gives why.
-fn odd_arguments(names: &[&str], words: &[String]) -> Result<(), String> {
+fn odd_arguments(names: &[&str], words: &[String], is_told_time: bool) -> Result<(), String> {
     let has = |wanted: &str| words.iter().any(|word| word.eq_ignore_ascii_case(wanted));
-    if let Some(word) = CALENDAR.iter().find(|word| has(word)) {
+    let is_known = |word: &str| is_told_time && BY_THE_TIME.contains(&word);
+    if let Some(word) = CALENDAR.iter().find(|word| has(word) && !is_known(word)) {
         return Err(format!(
             "`{word}` names a moment of the calendar, which is another when it is made again"
         ));
@@ -83,8 +88,10 @@ pub(crate) fn replayable_script(
         Some(calls) => calls.iter().map(|call| call.name.as_str()).collect(),
         None => texts.iter().map(String::as_str).collect(),
     };
+    let is_told_time = tells_time && texts.iter().any(|text| text == "TIME");
     let refused = |name: &&&str| {
-        !(tells_time && **name == "TIME") && refused_in_scripts().any(|refused| refused == **name)
+        !(is_told_time && BY_THE_TIME.contains(*name))
+            && refused_in_scripts().any(|refused| refused == **name)
     };
     if let Some(word) = names.iter().find(refused) {
         return Err(in_script(word));
@@ -94,7 +101,7 @@ pub(crate) fn replayable_script(
             "its script draws at random, and so need not do the same when it is made again".to_owned()
         );
     }
-    odd_arguments(&names, &texts).map_err(|why| format!("its script: {why}"))
+    odd_arguments(&names, &texts, is_told_time).map_err(|why| format!("its script: {why}"))
 }
 
 /// Why a script cannot be explored that calls this.
@@ -132,6 +139,13 @@ mod tests {
         assert!(judged("return redis.call('TIME')[1]").is_ok());
         assert!(judged("local c = redis.call return c('TIME')").is_ok());
         assert!(judged("local c = redis.call return c('RANDOMKEY')").is_err());
+        // A moment that a script makes of the time that it was told is known; any other is not.
+        let until = "return redis.call('SET', KEYS[1], 1, 'NX', 'PXAT', redis.call('TIME')[1] * 1000 + 5)";
+        assert!(judged(until).is_ok());
+        assert!(judged("return redis.call('PEXPIREAT', KEYS[1], redis.call('TIME')[1] * 1000 + 5)").is_ok());
+        assert!(judged("return redis.call('SET', KEYS[1], 1, 'PXAT', ARGV[1])").is_err());
+        assert!(judged("return redis.call('PEXPIREAT', KEYS[1], ARGV[1])").is_err());
+        assert!(script(until, "").is_err());
         assert!(script("return redis.call('TIME')[1]", "").is_err());
         assert!(script("local c = redis.call return c('TIME')", "").is_err());
         assert!(script("return redis.call(ARGV[1])", "time").is_err());
