@@ -20,8 +20,8 @@ pub(crate) fn explain(case: &Case<'_>, never: &str, breach: &Breach) -> Option<W
 }
 
 /// The commands that may have made the breach, the likeliest first: those whose reply it is; or the last ones of
-/// whoever counted, because of two replies that overtook each other the later need not be the later command's; or else
-/// the last that wrote to a key which the expression names, or to any.
+/// whoever counted, because of two replies that overtook each other the later need not be the later command's, and after
+/// them what these had done before, because the last may have been to give a lock back; or else the last that wrote to a key which the expression names, or to any.
 fn acts<'c>(case: &'c Case<'_>, never: &str, breach: &Breach) -> Vec<&'c Effect> {
     let done = |end: usize| {
         let known = case.effects.iter().rev();
@@ -32,8 +32,13 @@ fn acts<'c>(case: &'c Case<'_>, never: &str, breach: &Breach) -> Vec<&'c Effect>
             Some(EventKind::Counted { actor, counter, .. }) if counter == wanted => Some((n, *actor)),
             _ => None,
         });
-        let last = counted.filter_map(|(n, who)| done(n).find(|effect| effect.actor == who));
-        return last.collect();
+        let (last, earlier): (Vec<_>, Vec<_>) = counted
+            .filter_map(|(n, who)| {
+                let mut its = done(n).filter(move |effect| effect.actor == who);
+                Some((its.next()?, its))
+            })
+            .unzip();
+        return last.into_iter().chain(earlier.into_iter().flatten()).collect();
     }
     let mentions = Mentions::of(never);
     let named = |effect: &&Effect| mentions.quotes(&effect.key);

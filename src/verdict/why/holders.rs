@@ -1,10 +1,6 @@
 //! How two came to hold one lock: what became of the first holder's before the second got it.
 
-use super::{
-    Kind, Why,
-    case::{Case, writes},
-    words,
-};
+use super::{Kind, Why, case::Case, words};
 use crate::{
     clock::LessonTime,
     log::{
@@ -86,12 +82,9 @@ impl Pair<'_, '_> {
         let sides = [(self.second, self.first), (self.first, self.second)];
         sides.into_iter().find_map(|((actor, believed), (other, _))| {
             let effects = || self.case.effects.iter().rev();
-            let entered = |effect: &&Effect| {
-                effect.actor == actor
-                    && matches!(effect.access, Access::Set | Access::Changed)
-                    && effect.replied < believed
-            };
-            let act = effects().find(entered)?;
+            let enters = |effect: &Effect| matches!(effect.access, Access::Set | Access::Changed);
+            let act = effects()
+                .find(|effect| effect.actor == actor && enters(effect) && effect.replied < believed)?;
             let look = effects().find(|effect| {
                 effect.actor == actor && effect.access == Access::Read && effect.replied < act.sent
             })?;
@@ -100,7 +93,7 @@ impl Pair<'_, '_> {
             }
             let between = effects().find(|effect| {
                 effect.actor == other
-                    && writes(effect)
+                    && enters(effect)
                     && effect.key == look.key
                     && effect.server == look.server
                     && self.case.before(look, effect)

@@ -270,6 +270,20 @@ fn the_holder_nearest_to_the_breach_is_told_of() {
 }
 
 #[test]
+fn whoever_counted_may_have_given_a_lock_back_last() {
+    let mut run = Run::new("sold > 1");
+    let look = [0, 1].map(|actor| run.moves(actor, "GET stock", "1"))[1];
+    let sold = [0, 1].map(|actor| {
+        run.moves(actor, "SETNX lock 1", 1);
+        let sold = run.moves(actor, "DECR stock", -i64::from(actor));
+        run.moves(actor, "DEL lock", 1);
+        run.log.add(counted(actor));
+        sold
+    });
+    assert_eq!(run.places(), Some((Kind::CheckThenAct, look, sold[0], sold[1])));
+}
+
+#[test]
 fn a_script_that_was_refused_is_not_to_blame() {
     let between = |answer: i64| {
         let mut run = Run::new("sold > 0");

@@ -127,6 +127,8 @@ pub(crate) fn stopped(who: &str, label: &str, lost: bool, why: &str) -> Text {
             format!("{who} 停了：`{label}` 的回复丢失，而 `{label}` 没有写 `allow: [Lost]`。"),
         );
     }
+    // Redis names the script by its hash, which says nothing to whoever wrote it.
+    let why = why.split(" script: ").next().unwrap_or_default();
     Text::new(format!("{who} stopped: {why}."), format!("{who} 停了：{why}。"))
 }
 
