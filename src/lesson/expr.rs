@@ -101,7 +101,9 @@ impl Expr {
     }
 
     pub fn names(&self) -> BTreeSet<String> {
-        self.compiled.undeclared_variables(false).into_iter().collect()
+        // Functions of minijinja's own are no names of the lesson.
+        let is_own = |name: &String| !["range", "dict", "namespace"].contains(&name.as_str());
+        self.compiled.undeclared_variables(false).into_iter().filter(is_own).collect()
     }
 
     pub fn eval(&self, names: Value) -> Result<Value, String> {
@@ -232,6 +234,15 @@ impl Template {
             Part::Expr(expr) => known(expr).unwrap_or_else(|| format!("${{{}}}", expr.source)),
         };
         self.parts.iter().map(part).collect()
+    }
+
+    /// The expressions in it.
+    pub(crate) fn sources(&self) -> Vec<String> {
+        let exprs = self.parts.iter().filter_map(|part| match part {
+            Part::Expr(expr) => Some(expr.source.clone()),
+            Part::Text(_) => None,
+        });
+        exprs.collect()
     }
 
     pub fn names(&self) -> BTreeSet<String> {

@@ -506,6 +506,12 @@ impl<'s> Reader<'s> {
                     self.next()?;
                     let at = self.at;
                     let name = self.name()?;
+                    if value.path == ["os"] && name != "clock" {
+                        let message = both!("Redis' `os` has only `clock`", "Redis 里的 `os` 只有 `clock`");
+                        let time =
+                            both!("the time is `redis.call('TIME')`", "取时间请用 `redis.call('TIME')`");
+                        return Self::fail(at, Text::join(&[message, time], "; ", "；"));
+                    }
                     if value.path == ["redis"] && !MEMBERS.contains(&name) {
                         let message = both!("`redis` has no `{name}`", "`redis` 没有 `{name}`");
                         let near = nearest(name, MEMBERS, ALIKE).unwrap_or("call");
@@ -522,7 +528,15 @@ impl<'s> Reader<'s> {
                 }
                 Token::Sign("[") => {
                     self.next()?;
-                    let index = self.value()?.number.unwrap_or(0);
+                    let at = self.at;
+                    let index = self.value()?.number;
+                    if let (["KEYS" | "ARGV"], Some(0)) = (&value.path[..], index) {
+                        let message = both!("Lua counts from 1", "Lua 的下标从 1 开始");
+                        let name = value.path[0];
+                        let first = both!("the first is `{name}[1]`", "第一个是 `{name}[1]`");
+                        return Self::fail(at, Text::join(&[message, first], ": ", "："));
+                    }
+                    let index = index.unwrap_or(0);
                     self.expect("]")?;
                     match value.path[..] {
                         ["KEYS"] => self.lua.keys = self.lua.keys.max(index),

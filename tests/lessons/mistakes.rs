@@ -6,12 +6,16 @@ use lockstep::{
     text::Lang::{En, Zh},
 };
 
+use mysql_async::{Conn, prelude::Queryable};
+
 use crate::lab;
 
 const REDIS: &str = include_str!("mistakes/redis.yaml");
 const ZOOKEEPER: &str = include_str!("mistakes/zookeeper.yaml");
 const MARIADB: &str = include_str!("mistakes/mariadb.yaml");
 const ETCD: &str = include_str!("mistakes/etcd.yaml");
+const CLUSTER: &str = include_str!("mistakes/cluster.yaml");
+const FILES: &str = include_str!("mistakes/files.yaml");
 
 /// What is replaced, with what, a text on the line that is named (of the lesson with the mistake), and words of the
 /// report in both languages.
@@ -248,12 +252,40 @@ const IN_REDIS: &[Change] = &[
     ("NX PX ${lease}\"", "NX EX ${lease}\"", "EX ${lease}", "counts in milliseconds", "以毫秒计"),
     ("  buyer:\n", "  unused:\n    - x: { redis: GTE a }\n  buyer:\n", "x: { redis: GTE a }", "did you mean `GET`", "是不是 `GET`"),
     ("    a: { en: Because., zh: 因为如此。 }", "    answer: { en: Because., zh: 因为如此。 }", "answer:", "unknown field `answer`", "没有名为 `answer` 的字段"),
+    ("right: A.acquire == 'OK'", "right: A.acquire == ‘OK’", "‘OK’", "write `'`", "请写 `'`"),
+    ("right: A.acquire == 'OK'", "right: A.acquire ＝＝ 'OK'", "＝＝", "write `==`", "请写 `==`"),
+    ("title: { en: Right, zh: 正确 }", "title: { en: Right, zh：正确 }", "title:", "ASCII punctuation", "半角标点"),
+    ("says: { en: Nobody does., zh: 没有人。 }", "says: { en: A does., zh: A 拿到。 } # again", "# again", "two choices say the same", "两个选项的文字相同"),
+    ("    - if: reply|int > 0\n", "    - if: read.startswith('1')\n", "read.startswith", "is startingwith", "is startingwith"),
+    ("    - if: reply|int > 0\n", "    - if: read|before is none\n", "read|before", "names|before(node)", "names|before(node)"),
+    ("    - if: reply|int > 0\n", "    - if: reply|int => 1\n", "reply|int => 1", "write `>=`", "请写 `>=`"),
+    ("    - if: reply|int > 0\n", "    - if: began > 0 and acquire == 'READONLY'\n", "READONLY", "write `error == 'READONLY'`", "请写 `error == 'READONLY'`"),
+    ("    - if: reply|int > 0\n", "    - if: began > 0 and acquire == 1\n", "acquire == 1", "write `acquire == 'OK'`", "请写 `acquire == 'OK'`"),
+    ("    - read: { redis: GET stock }", "    - read: { redis: GET stock, until: acquire == 'OK' }", "until: acquire", "no try changes", "每次重试都不会改变"),
+    ("    - read: { redis: GET stock }", "    - read: { redis: GET stock, allow: [NodeExists] }", "NodeExists", "is an error of ZooKeeper", "是 ZooKeeper 的错误"),
+    ("args: [\"${token}\"] }", "args: [\"${token}\"], until: reply == 'OK' }", "until: reply == 'OK' }", "answers a number, never 'OK'", "的回复是数字"),
+    ("      times: ${rounds}", "      while: began > 0", "while: began", "nothing in this repetition changes", "循环里没有什么会改变"),
+    ("owner == ARGV[1] then", "owner == nil then", "owner == nil then", "write `not owner`", "请写 `not owner`"),
+    ("redis.call('GET', KEYS[1])", "redis.call('GET', KEYS[0])", "KEYS[0]", "Lua counts from 1", "Lua 的下标从 1 开始"),
+    ("    return 0\n", "    return os.time()\n", "os.time()", "has only `clock`", "只有 `clock`"),
+    ("redis: SET stock 10", "redis: ZADD waiting A 1", "ZADD waiting", "wants a score here, and `A` is no number", "要分数，`A` 不是数字"),
+    ("redis: SET stock 10", "redis: ZADD waiting 1 A 2", "ZADD waiting", "one word is left over", "多出一个词"),
+    ("NX PX ${lease}\"", "NX PX 3\"", "PX 3\"", "write `PX 3000` or `EX 3`", "请写 `PX 3000` 或 `EX 3`"),
+    ("  - move: A.acquire\n  - pass", "  - move: A.read\n  - pass", "- move: A.read", "next is `acquire`", "下一步是 `acquire`"),
+    ("  - move: [B.acquire, A.read]", "  - move: [B.acquire, A.buy]", "A.buy]", "next is `acquire`, `read`", "下一步是 `acquire`, `read`"),
+    ("with: { key: lock, lease: 3s, every: 500ms }", "with: { key: lock, lease: 3s, every: -500ms }", "every: -500ms", "time cannot run backward", "时间不能倒流"),
+    ("      with: { key: lock }", "      with: { kay: lock }", "kay: lock", "did you mean `key`", "是不是 `key`"),
+    ("moves('A.acquire') == 1", "at(A.acquire) > 1000", "at(A.acquire)", "write it in quotes: `'A.acquire'`", "请加引号"),
+    ("moves('A.acquire') == 1", "pttl('lock') is none", "pttl('lock')", "it is -2", "是 -2"),
+    ("moves('A.acquire') == 1", "A.finished == 'yes'", "A.finished", "write `A.finished`", "请写 `A.finished`"),
+    ("moves('A.acquire') == 1", "value('stock').hesh == 1", ".hesh", "did you mean `hash`", "是不是 `hash`"),
+    ("    expect: prevented", "    explore: { expect: none, most_faults: 2 }\n    expect: prevented", "explore:", "name the faults", "请写明故障"),
 ];
 
 #[rustfmt::skip]
 const IN_ZOOKEEPER: &[Change] = &[
     ("zk: create /locks", "zk: create locks", "create locks", "must begin with `/`", "必须以 `/` 开头"),
-    ("zk: create /locks", "zk: mkdir /locks", "mkdir", "is not a ZooKeeper call", "不是 ZooKeeper 调用"),
+    ("zk: create /locks", "zk: mkdir /locks", "mkdir", "has no call `mkdir`", "没有 `mkdir` 这个调用"),
     ("zk: create /locks", "zk: create", "zk: create", "with 0 operands", "带了 0 个参数"),
     ("zk: create /locks", "zk: create -c -e /locks", "create -c -e", "no znode is both `-c` and `-e`", "没有同时是 `-c` 和 `-e` 的 znode"),
     ("zk: create /locks", "zk: create -t soon /locks", "create -t", "TTL is a whole number", "TTL 是整数"),
@@ -273,6 +305,23 @@ const IN_ZOOKEEPER: &[Change] = &[
     ("allow: [NoNode]", "allow: [NoNod]", "NoNod", "did you mean `NoNode`", "是不是 `NoNode`"),
     ("lab: zookeeper", "lab: zk", "lab: zk", "`lab` cannot be `zk`", "`lab` 不能是 `zk`"),
     ("that: A.create is not none", "that: A.create is not null", "is not null", "there is no test `null`", "没有名为 `null` 的测试"),
+    ("zk: create /locks", "zk: create --ephemeral /locks", "--ephemeral", "write `create [-e] [-s]", "请写 `create [-e] [-s]"),
+    ("zk: create /locks", "zk: creat /locks", "creat /locks", "did you mean `create`", "是不是 `create`"),
+    ("zk: create /locks\n", "zk: create /a/locks\n", "create /a/locks", "write `- zk: create /a` before it", "请在前面写 `- zk: create /a`"),
+    ("zk: create /locks\n", "zk: create /locks\n  - zk: create /locks # again\n", "# again", "is there already", "已经存在"),
+    ("zk: create /locks\n", "zk: create -e /locks\n  - zk: create /locks/a\n", "create /locks/a", "such a znode has no children", "不能有子节点"),
+    ("zk: set /locks data 0", "zk: set /lock data 0", "set /lock data", "did you mean `/locks`", "是不是 `/locks`"),
+    ("zk: set /locks data 0 }", "zk: set /locks data 0, until: reply == 'OK' }", "until: reply", "answers an object, never 'OK'", "的回复是一个对象"),
+    ("zk: \"delete ${create}\"", "zk: \"delete ${create} ${set.versoin}\"", "versoin", "did you mean `version`", "是不是 `version`"),
+    ("zk: \"delete ${create}\"", "zk: \"multi check /locks 0, set /locks x\"", "multi check", "write `check PATH VERSION`", "请写 `check PATH VERSION`"),
+    ("zk: \"delete ${create}\"", "zk: \"multi check /locks 0 ; get /locks\"", "get /locks\"", "check, create, delete, set", "只能有 check, create, delete, set"),
+    ("zk: \"delete ${create}\"", "zk: \"delete ${create}\", allow: [KeyExists]", "KeyExists", "is an error of etcd", "是 etcd 的错误"),
+    ("that: A.create is not none", "that: A.create == 'OK'", "A.create == 'OK'", "the path of a znode", "是 znode 的路径"),
+    ("that: A.create is not none", "that: A.take.what == 'NODE_DELETED'", "NODE_DELETED", "did you mean 'NodeDeleted'", "是不是 'NodeDeleted'"),
+    ("that: A.create is not none", "that: owner('/locks') == A", "== A", "write `owner('/locks') == 'A'`", "请写 `owner('/locks') == 'A'`"),
+    ("that: A.create is not none", "that: owner('/locks') == 'C'", "== 'C'", "nobody is called 'C'", "没有谁叫 'C'"),
+    ("that: A.create is not none", "that: A.notified == 'NodeDeleted'", "A.notified", "is a number", "是数字"),
+    ("that: A.create is not none", "that: value('/locks').data == 'a'", ".data ==", "it is a text", "它是文字"),
 ];
 
 #[rustfmt::skip]
@@ -293,6 +342,29 @@ const IN_MARIADB: &[Change] = &[
     ("${read[0].n - 1}", "${raed[0].n - 1}", "raed", "did you mean `read`", "是不是 `read`"),
     ("moves('A.begin') == 1", "exists('stock')", "exists('stock')", "a database holds rows", "不是哪一行"),
     ("moves('A.begin') == 1", "value('stock') == 1", "value('stock')", "a database holds rows", "不是哪一行"),
+    ("SELECT n FROM stock", "SELECT m FROM stock", "SELECT m FROM", "its columns: id, n", "它的列：id, n"),
+    ("SELECT n FROM stock", "SELECT n stock", "SELECT n stock", "no table is named", "没有写表"),
+    ("SELECT n FROM stock WHERE", "SELECT n FORM stock WHERE", "FORM stock", "write `SELECT column", "请写 `SELECT column"),
+    ("WHERE id = 1 FOR UPDATE", "FOR UPDATE WHERE id = 1", "FOR UPDATE WHERE", "unexpected `WHERE`", "意外的 `WHERE`"),
+    ("WHERE id = 1 FOR UPDATE", "WHERE id = 1 FOR UPDTE", "FOR UPDTE", "did you mean `UPDATE`", "是不是 `UPDATE`"),
+    ("WHERE id = 1 FOR UPDATE", "WHERE id == 1 FOR UPDATE", "id == 1", "compares with `=`", "用 `=` 比较"),
+    ("WHERE id = 1 FOR UPDATE", "WHERE id = NULL FOR UPDATE", "= NULL", "write `IS NULL`", "请写 `IS NULL`"),
+    ("WHERE id = 1 FOR UPDATE", "WHERE id = 1 FOR SHARE", "FOR SHARE", "write `LOCK IN SHARE MODE`", "请写 `LOCK IN SHARE MODE`"),
+    ("UPDATE stock SET n", "UPDATE stock n", "UPDATE stock n", "write `UPDATE table SET", "请写 `UPDATE table SET"),
+    ("UPDATE stock SET n = ${read[0].n - 1} WHERE", "UPDATE stock SET m = ${read[0].n - 1} WHERE", "SET m =", "`stock` has no column `m`", "`stock` 没有列 `m`"),
+    ("UPDATE stock SET n = ${read[0].n - 1} WHERE", "UPDATE stock SET n = 1 AND id = 2 WHERE", "AND id = 2", "write a comma", "请用逗号"),
+    ("VALUES (1, 10)", "VALUES (1)", "VALUES (1)", "there are 2 columns: id, n", "而列有 2 个：id, n"),
+    ("VALUES (1, 10)", "VALUES (1, ten)", "(1, ten)", "a text stands in quotes: 'ten'", "文字要写在引号里：'ten'"),
+    ("id INT PRIMARY KEY, n INT", "id INT PRIMARY KEY n INT", "KEY n INT", "unexpected `n`", "意外的 `n`"),
+    ("id INT PRIMARY KEY, n INT", "id INT PRIMARY KEY, n NUMBER", "n NUMBER", "no type that MariaDB knows", "不是 MariaDB 的类型"),
+    ("sql: BEGIN }", "sql: BEGIN TRANSACTION }", "BEGIN TRANSACTION", "write `BEGIN`", "请写 `BEGIN`"),
+    ("sql: COMMIT }", "sql: \"SELECT GET_LOCK('a')\" }", "GET_LOCK('a')", "GET_LOCK('name', seconds)", "GET_LOCK('name', seconds)"),
+    ("sql: COMMIT }", "sql: LOCK TABLES stock }", "LOCK TABLES stock", "LOCK TABLES table WRITE", "LOCK TABLES table WRITE"),
+    ("${read[0].n - 1}", "${read.n - 1}", "${read.n", "`read[0].n`", "`read[0].n`"),
+    ("${read[0].n - 1}", "${read[0].m - 1}", "${read[0].m", "have no column `m`", "没有列 `m`"),
+    (", allow: [\"1213\"] }\n    - commit: { sql: COMMIT }", " }", "begin: { sql: BEGIN }", "never ends its transaction", "没有结束它的事务"),
+    ("moves('A.begin') == 1", "value('stocks/1').n == 9", "value('stocks/1')", "did you mean `stock`", "是不是 `stock`"),
+    ("moves('A.begin') == 1", "value('stock/1').m == 9", "value('stock/1').m", "`stock` has no column `m`", "`stock` 没有列 `m`"),
 ];
 
 #[rustfmt::skip]
@@ -301,18 +373,43 @@ const IN_ETCD: &[Change] = &[
     ("etcd: grant 5 }", "etcd: grant 1 }", "grant 1", "too short", "太短"),
     ("etcd: grant 5 }", "etcd: \"grant ${lease}\" }", "grant ${lease}", "write `${lease // 1000}`", "请写 `${lease // 1000}`"),
     ("create lock/${self} ${self} ${grant}", "create lock/${self} ${self} mine", "self} mine", "LEASE is a whole number", "LEASE 是整数"),
-    ("etcd: get lock/A }", "etcd: range lock/A }", "range lock/A", "is not a etcd call", "不是 etcd 调用"),
+    ("etcd: get lock/A }", "etcd: range lock/A }", "range lock/A", "has no call `range`", "没有 `range` 这个调用"),
     ("moves('A.grant') == 1", "value('lok/A') == 'A'", "value('lok/A')", "did you mean `lock/A`", "是不是 `lock/A`"),
     ("moves('A.grant') == 1", "owner('lock') == owner('lock')", "owner('lock') ==", "compared with itself", "和它自己比较"),
+    ("create lock/${self} ${self} ${grant}", "put lock/${self} ${self} --lease=${grant}", "--lease", "has no option `--lease`", "没有选项 `--lease`"),
+    ("etcd: grant 5 }", "etcd: lease grant 5 }", "lease grant", "there are: before", "可用的有：before"),
+    ("etcd: get lock/A }", "etcd: get }", "get }", "write `get KEY`", "请写 `get KEY`"),
+    ("revoke ${grant}\" }", "revoke ${enter.revision}\" }", "enter.revision", "it has create_revision", "它有 create_revision"),
+    ("${self} ${grant}\" }", "${self} ${grant}\", until: reply == 'OK' }", "until: reply", "answers an object", "的回复是一个对象"),
+    ("moves('A.grant') == 1", "value('lock/A').value == 'A'", ".value ==", "it is a text", "它是文字"),
+];
+
+#[rustfmt::skip]
+const IN_CLUSTER: &[Change] = &[
+    ("MSET {x}a 1 {x}b 2", "MSET a 1 b 2", "MSET a 1", "one hash tag", "同一个哈希标签"),
+    ("keys: [\"{x}a\", \"{x}b\"]", "keys: [\"{x}a\", \"{y}b\"]", "{y}b", "different slots", "不同槽"),
+    ("MSET {x}a 1 {x}b 2", "SELECT 1", "SELECT 1", "only the database 0", "只有 0 号数据库"),
+    ("acquire == 'OK'", "acquire == 'MOVED'", "'MOVED'", "write `error == 'MOVED'`", "请写 `error == 'MOVED'`"),
+];
+
+#[rustfmt::skip]
+const IN_FILES: &[Change] = &[
+    ("-u m1/stock.lock", "-u m2/stock.lock", "-u m2", "never locks the file `m2/stock.lock`", "从没锁过文件 `m2/stock.lock`"),
+    ("-u m1/stock.lock", "-x m1/stock.lock", "-x m1", "`-u FILE`", "`-u 文件`"),
 ];
 
 #[test]
 fn a_hundred_mistakes_are_told_where_they_are_and_what_would_be_right() {
     let mut failed = Vec::new();
     let mut count = 0;
-    for (lesson, changes) in
-        [(REDIS, IN_REDIS), (ZOOKEEPER, IN_ZOOKEEPER), (MARIADB, IN_MARIADB), (ETCD, IN_ETCD)]
-    {
+    for (lesson, changes) in [
+        (REDIS, IN_REDIS),
+        (ZOOKEEPER, IN_ZOOKEEPER),
+        (MARIADB, IN_MARIADB),
+        (ETCD, IN_ETCD),
+        (CLUSTER, IN_CLUSTER),
+        (FILES, IN_FILES),
+    ] {
         let right = from_text("right.yaml", lesson).and_then(|loaded| loaded.check());
         right.unwrap_or_else(|error| panic!("{error}"));
         for (from, to, at, en, zh) in changes {
@@ -343,6 +440,142 @@ fn a_hundred_mistakes_are_told_where_they_are_and_what_would_be_right() {
     }
     assert!(failed.is_empty(), "{} of {count}:\n{}", failed.len(), failed.join("\n\n"));
     assert!(count >= 100, "{count}");
+}
+
+/// Tables for the statements below, and statements that a server takes and refuses.
+const TABLES: [&str; 3] = [
+    "CREATE TABLE good (id INT PRIMARY KEY, name VARCHAR(20), stock INT, version INT)",
+    "CREATE TABLE ord (id INT PRIMARY KEY AUTO_INCREMENT, good INT, buyer VARCHAR(10))",
+    "CREATE TABLE stock_lock (name VARCHAR(20) PRIMARY KEY, owner VARCHAR(36), expires DATETIME(3))",
+];
+#[rustfmt::skip]
+const GOOD_SQL: &[&str] = &[
+    "SELECT stock, version FROM good WHERE id = 1 FOR UPDATE",
+    "SELECT stock FROM good WHERE id = 1 FOR UPDATE NOWAIT",
+    "SELECT stock FROM good WHERE id = 1 FOR UPDATE SKIP LOCKED",
+    "SELECT stock FROM good WHERE id = 1 FOR UPDATE WAIT 5",
+    "select stock from good where id = 1 lock in share mode",
+    "SELECT `stock` FROM `good` WHERE `name` = \"ball\" AND name <> 'it''s'",
+    "SELECT * FROM good WHERE stock BETWEEN 1 AND 5 AND name LIKE 'b%' ORDER BY id DESC LIMIT 1 OFFSET 0",
+    "SELECT stock FROM good ORDER BY stock, id LIMIT 0, 1",
+    "SELECT DISTINCT stock FROM good WHERE name IS NOT NULL AND NOT stock > 5",
+    "SELECT COUNT(*) AS n, MAX(stock) highest FROM good GROUP BY name HAVING n > 1 ORDER BY highest",
+    "SELECT IFNULL(MAX(id), 0) + 1 AS next_id FROM good",
+    "SELECT IF(stock > 0, 'yes', 'no') AS x, CASE WHEN stock > 0 THEN 1 ELSE 0 END AS y FROM good",
+    "SELECT g.stock, o.buyer FROM good g JOIN ord o ON o.good = g.id WHERE g.id = 1",
+    "SELECT g.* FROM good AS g LEFT JOIN ord AS o ON o.good = g.id WHERE o.id IS NULL",
+    "SELECT good.stock FROM good, ord WHERE good.id = ord.good",
+    "SELECT stock FROM good WHERE id IN (SELECT good FROM ord WHERE buyer = 'A')",
+    "SELECT stock FROM good WHERE EXISTS (SELECT 1 FROM ord WHERE ord.good = good.id)",
+    "SELECT n FROM (SELECT stock AS n FROM good) AS inner_one WHERE n > 0",
+    "WITH few AS (SELECT id, stock FROM good WHERE stock < 5) SELECT few.stock FROM few",
+    "SELECT stock FROM good UNION ALL SELECT id FROM ord ORDER BY 1",
+    "SELECT GET_LOCK('lock', 10) AS got",
+    "SELECT RELEASE_LOCK('lock'), IS_FREE_LOCK('lock'), IS_USED_LOCK('lock'), CONNECTION_ID()",
+    "SELECT NOW(), NOW(3), CURRENT_TIMESTAMP, UNIX_TIMESTAMP(), LAST_INSERT_ID(), ROW_COUNT()",
+    "SELECT @@autocommit, @@tx_isolation, @n",
+    "SELECT stock INTO @n FROM good WHERE id = 1",
+    "SELECT owner FROM stock_lock WHERE expires < NOW() - INTERVAL 5 SECOND",
+    "SELECT TIMESTAMPDIFF(SECOND, expires, NOW()), DATE_ADD(expires, INTERVAL 1 MINUTE) FROM stock_lock",
+    "SELECT CONCAT(name, '-', stock), CAST(stock AS CHAR), SUBSTRING(name, 2) FROM good",
+    "SELECT stock DIV 2, stock % 2, -stock, stock << 1, name <=> NULL FROM good",
+    "SELECT seq FROM seq_1_to_5",
+    "SELECT trx_id FROM information_schema.innodb_trx",
+    "SELECT stock FROM good FORCE INDEX (PRIMARY) WHERE id = 1",
+    "SELECT SQL_NO_CACHE stock FROM good",
+    "SELECT 1 FROM DUAL",
+    "SELECT SLEEP(0)",
+    "INSERT INTO good VALUES (1, 'ball', 5, 0)",
+    "INSERT INTO good VALUES (1, 'ball', DEFAULT, NULL), (2, \"bat\", 1 + 1, 0)",
+    "INSERT INTO good (id, name, stock) VALUES (1, 'a', 5)",
+    "INSERT good (id) VALUE (1)",
+    "INSERT INTO good () VALUES ()",
+    "INSERT INTO good SET id = 1, stock = 5",
+    "INSERT IGNORE INTO good (id) VALUES (1)",
+    "INSERT INTO good (id, stock) VALUES (1, 2) ON DUPLICATE KEY UPDATE stock = stock + VALUES(stock)",
+    "INSERT INTO ord (good, buyer) SELECT id, 'A' FROM good WHERE stock > 0",
+    "INSERT INTO ord (good) VALUES (1) RETURNING id",
+    "INSERT INTO stock_lock (name, owner, expires) VALUES ('stock', 'A', NOW(3) + INTERVAL 3 SECOND)",
+    "REPLACE INTO good VALUES (1, 'a', 5, 0)",
+    "UPDATE good SET stock = stock - 1, version = version + 1 WHERE id = 1 AND version = 3",
+    "UPDATE good SET stock = stock - 1 WHERE id = 1 AND stock > 0 ORDER BY id LIMIT 1",
+    "UPDATE good SET stock = (SELECT MAX(id) FROM ord), name = NULL WHERE id = 1",
+    "UPDATE good SET stock = IF(stock > 0 AND version = 1, stock - 1, 0) WHERE id = 1",
+    "UPDATE good AS g JOIN ord o ON o.good = g.id SET g.stock = g.stock - 1 WHERE o.id = 1",
+    "UPDATE good, ord SET good.stock = 1 WHERE good.id = ord.good",
+    "UPDATE good SET id = LAST_INSERT_ID(id + 1)",
+    "UPDATE stock_lock SET owner = 'A' WHERE name = 'stock' AND (owner IS NULL OR expires < NOW(3))",
+    "DELETE FROM good WHERE id = 1 ORDER BY id LIMIT 1",
+    "DELETE FROM stock_lock WHERE name = 'stock' AND owner = 'A'",
+    "DELETE FROM good WHERE id = 1 RETURNING stock",
+    "DELETE g FROM good g JOIN ord o ON o.good = g.id",
+    "CREATE TABLE IF NOT EXISTS t (id INT PRIMARY KEY, n INT) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4",
+    "CREATE TABLE t (id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY, name VARCHAR(20) UNIQUE COMMENT 'x', KEY k (name(10)), CHECK (id > 0))",
+    "CREATE TABLE t (a TIMESTAMP DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP, b DATETIME(3) DEFAULT NOW(3), c DECIMAL(10,2), d ENUM('a','b'), e JSON, f BOOLEAN DEFAULT FALSE, g TINYINT(1), h TEXT, i DOUBLE)",
+    "CREATE TABLE t (a SERIAL, b UUID, c YEAR, d TIME(3), e INT AS (a + 1) VIRTUAL, f CHAR(36) CHARACTER SET ascii COLLATE ascii_bin, PRIMARY KEY (a))",
+    "CREATE TABLE t (`key` VARCHAR(20) PRIMARY KEY, value INT, owner INT, FOREIGN KEY (owner) REFERENCES good (id))",
+    "CREATE TABLE t SELECT * FROM good",
+];
+#[rustfmt::skip]
+const BAD_SQL: &[&str] = &[
+    "SELECT stock FROM good WHERE id == 1",
+    "SELECT stok FROM good",
+    "SELECT stock good WHERE id = 1",
+    "SELECT stock FORM good",
+    "SELECT stock, FROM good",
+    "SELECT stock FROM good WHERE",
+    "SELECT stock FROM good FOR UPDATE WHERE id = 1",
+    "SELECT stock FROM good WHERE id = 1 FOR UPDATES",
+    "SELECT stock FROM good WHERE id = 1 FOR SHARE",
+    "SELECT stock FROM good WHERE id = 1 ORDER id",
+    "SELECT stock FROM good WHERE id = 1 LOCK IN SHARED MODE",
+    "SELECT stock FROM good WHERE (id = 1",
+    "SELECT g.stok FROM good g JOIN ord o ON o.good = g.id",
+    "SELECT GET_LOCK('a')",
+    "SELECT RELEASE_LOCK()",
+    "INSERT INTO good VALUES (1, 'ball')",
+    "INSERT INTO good (id, nam) VALUES (1, 'ball')",
+    "INSERT INTO good (id, name) VALUES (1, ball)",
+    "INSERT INTO good (id, name) VALUES (1, 'ball', 2)",
+    "INSERT good SET id 1",
+    "UPDATE good stock = stock - 1 WHERE id = 1",
+    "UPDATE good SET stok = 1",
+    "UPDATE good SET stock = stock - 1 WHERE ident = 1",
+    "UPDATE 'good' SET stock = 1",
+    "UPDATE FROM good SET stock = 1",
+    "DELETE * FROM good WHERE id = 1",
+    "DELETE good WHERE id = 1",
+    "CREATE TABLE t (id INT PRIMARY KEY, n NUMBER)",
+    "CREATE TABLE t (id INT PRIMARY KEY n INT)",
+    "CREATE TABLE t (id INT PRIMARY KEY, n INT",
+    "CREATE TABLE t (id INT PRIMARY KEY, n STRING)",
+    "CREATE TABLE t id INT",
+];
+
+#[tokio::test]
+async fn sql_is_what_a_server_says() {
+    let lab = lab::lab(LabKind::Mariadb).await;
+    let socket = lab.endpoint("mariadb").expect("an address");
+    let url = format!("mysql://lesson@localhost/lesson?socket={socket}");
+    let mut server = Conn::from_url(&url).await.expect("a connection");
+    for table in TABLES {
+        server.query_drop(table).await.expect("it is created");
+    }
+    let created = TABLES.map(|table| format!("  - sql: {table}\n")).concat();
+    let lesson =
+        MARIADB.replacen("clients:\n", &format!("{created}clients:\n"), 1).replace("${read[0].n - 1}", "1");
+    for (statements, is_good) in [(GOOD_SQL, true), (BAD_SQL, false)] {
+        for statement in statements {
+            let answer = server.prep(*statement).await;
+            assert_eq!(answer.is_ok(), is_good, "the server: {statement}: {answer:?}");
+            let quoted = serde_json::to_string(statement).expect("a text");
+            let lesson = lesson.replacen("SELECT n FROM stock WHERE id = 1 FOR UPDATE", &quoted, 1);
+            let checked = from_text("lesson.yaml", &lesson).and_then(|loaded| loaded.check());
+            assert_eq!(checked.is_ok(), is_good, "check: {statement}: {checked:?}");
+        }
+    }
+    drop(server);
+    lab.shutdown().await;
 }
 
 /// Scripts that a server runs, and scripts that it refuses, all with one key and one argument.

@@ -113,6 +113,7 @@ const CRATES: &[(&str, &str)] = &[
     ("ratatui", "export ui"),
     ("rs_fsrs", "ui"),
     ("serde_yaml", "lesson"),
+    ("sqlparser", "lesson"),
     ("zookeeper_client", "bench server"),
 ];
 

@@ -95,6 +95,28 @@ pub(crate) fn split_comparison(source: &str) -> Option<(&str, &str, &str)> {
     None
 }
 
+/// What an expression joins with `and` and `or`, outside brackets: the whole, where it joins nothing.
+pub(crate) fn joined(source: &str) -> Vec<&str> {
+    let Ok(tokens) = tokens(source) else { return vec![source] };
+    let (mut parts, mut from, mut depth) = (Vec::new(), 0, 0);
+    for (kind, word) in tokens {
+        match (kind, word) {
+            (Kind::Sign, "(" | "[" | "{") => depth += 1,
+            (Kind::Sign, ")" | "]" | "}") => depth -= 1,
+            (Kind::Name, "if") if depth == 0 => return vec![source],
+            (Kind::Name, "and" | "or") if depth == 0 => {
+                // Tokens are slices of the source.
+                let at = word.as_ptr().addr() - source.as_ptr().addr();
+                parts.push(source[from..at].trim());
+                from = at + word.len();
+            }
+            _ => {}
+        }
+    }
+    parts.push(source[from..].trim());
+    parts
+}
+
 fn is_sign(token: Option<&Token<'_>>, sign: &str) -> bool {
     token.is_some_and(|token| *token == (Kind::Sign, sign))
 }
@@ -143,7 +165,7 @@ fn text(quoted: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Mentions, beginning, split_comparison};
+    use super::{Mentions, beginning, joined, split_comparison};
 
     #[test]
     fn a_value_that_begins_with_a_quoted_text_is_known_by_it() {
@@ -184,5 +206,12 @@ mod tests {
         assert_eq!(split_comparison("value('a==b')<= 3"), Some(("value('a==b')", "<=", "3")));
         assert_eq!(split_comparison("exists('lock')"), None);
         assert_eq!(split_comparison("a == 1 and b == 2"), None);
+    }
+
+    #[test]
+    fn what_is_joined_is_split_outside_brackets_and_quotes() {
+        assert_eq!(joined("a == 1 and (b or c) or d == ' or '"), ["a == 1", "(b or c)", "d == ' or '"]);
+        assert_eq!(joined("sold == 10"), ["sold == 10"]);
+        assert_eq!(joined("a if b and c else d"), ["a if b and c else d"]);
     }
 }

@@ -50,7 +50,7 @@ pub(crate) fn guarded(source: &str) -> Result<String, Text> {
     let guarded = reader.expression().map_err(|why| *why)?;
     match reader.peek() {
         None => Ok(guarded),
-        Some("=") => Err(assigned()),
+        Some("=") => Err(assigned(reader.after())),
         Some(token) => {
             let message = both!("unexpected `{token}` after its end", "结束之后还有多余的 `{token}`");
             let word = token.to_lowercase();
@@ -85,18 +85,58 @@ fn doubled() -> Text {
     both!("unexpected `||`: write `or`", "意外的 `||`：请写 `or`")
 }
 
+fn no_node() -> Text {
+    both!("`before` takes a node: `names|before(node)`", "`before` 要有一个节点：`names|before(node)`")
+}
+
 fn empty_subscript() -> Text {
     both!("a subscript is empty", "下标是空的")
 }
 
-fn assigned() -> Text {
-    both!("unexpected `=`: to compare, write `==`", "意外的 `=`：比较要写 `==`")
+/// A value is asked for something as in Python or JavaScript.
+fn called(name: &str) -> Text {
+    let name = brief(name);
+    let message = both!("values have no functions such as `.{name}()`", "值没有 `.{name}()` 这样的方法");
+    let instead = match name.as_str() {
+        "len" | "length" | "size" | "count" => "x|length",
+        "startswith" | "startsWith" => "x is startingwith 'a'",
+        "endswith" | "endsWith" => "x is endingwith 'a'",
+        "includes" | "contains" => "'a' in x",
+        "get" => "x.name|default(0)",
+        "toString" | "to_s" => "x|string",
+        "toUpperCase" => "x|upper",
+        "toLowerCase" => "x|lower",
+        "strip" => "x|trim",
+        other if FILTERS.contains(&other) => {
+            return {
+                let instead = both!("write `x|{name}`", "请写 `x|{name}`");
+                Text::join(&[message, instead], ": ", "：")
+            };
+        }
+        _ => "x|length",
+    };
+    let instead = both!("filters do that: `{instead}`", "请用过滤器：`{instead}`");
+    Text::join(&[message, instead], ": ", "：")
+}
+
+fn assigned(next: Option<&str>) -> Text {
+    match next {
+        Some(sign @ (">" | "<")) => {
+            both!("unexpected `={sign}`: write `{sign}=`", "意外的 `={sign}`：请写 `{sign}=`")
+        }
+        _ => both!("unexpected `=`: to compare, write `==`", "意外的 `=`：比较要写 `==`"),
+    }
 }
 
 impl<'s> Reader<'s> {
     /// The next token. A quoted text is none of the signs and words that grammar asks for: its quotes are part of it.
     fn peek(&self) -> Option<&'s str> {
         self.tokens.get(self.at).map(|(_, text)| *text)
+    }
+
+    /// The token after the next.
+    fn after(&self) -> Option<&'s str> {
+        self.tokens.get(self.at + 1).map(|(_, text)| *text)
     }
 
     fn kind(&self) -> Option<Kind> {
@@ -124,7 +164,7 @@ impl<'s> Reader<'s> {
 
     fn unexpected(&self, expected: &Text) -> Text {
         match self.peek() {
-            Some("=") => assigned(),
+            Some("=") => assigned(self.after()),
             Some(token) => {
                 let token = brief(token);
                 both!(
@@ -247,6 +287,9 @@ impl<'s> Reader<'s> {
                 }
                 let name = self.dotted_name()?;
                 check_filter(&name)?;
+                if name == "before" && self.peek() != Some("(") {
+                    return Err(no_node().into());
+                }
                 self.check_named_argument(&name)?;
                 written = format!("{written}|{name}");
                 if self.peek() == Some("(") {
@@ -330,6 +373,9 @@ impl<'s> Reader<'s> {
                     return Err(self.no_index().into());
                 };
                 self.at += 1;
+                if self.peek() == Some("(") {
+                    return Err(called(name).into());
+                }
                 written = format!("{written}.{name}");
             } else if self.eat("[") {
                 self.operator()?;

@@ -34,7 +34,10 @@ pub(crate) fn tokens(source: &str) -> Result<Vec<Token<'_>>, Text> {
                 let word = match other {
                     '&' => "and",
                     '!' => "not",
-                    _ => return Err(message),
+                    _ => match half_width(other) {
+                        Some(word) => word,
+                        None => return Err(message),
+                    },
                 };
                 let instead = both!("write `{word}`", "请写 `{word}`");
                 return Err(Text::join(&[message, instead], ": ", "："));
@@ -43,6 +46,36 @@ pub(crate) fn tokens(source: &str) -> Result<Vec<Token<'_>>, Text> {
         tokens.push((kind, &rest[..length]));
         rest = &rest[length..];
     }
+}
+
+/// What a character of a Chinese keyboard, or a typographic quote, stands for in ASCII.
+fn half_width(c: char) -> Option<&'static str> {
+    Some(match c {
+        '‘' | '’' | '＇' => "'",
+        '“' | '”' | '＂' => "\"",
+        '（' => "(",
+        '）' => ")",
+        '［' | '【' => "[",
+        '］' | '】' => "]",
+        '｛' => "{",
+        '｝' => "}",
+        '，' | '、' => ",",
+        '：' => ":",
+        '＝' => "==",
+        '！' | '≠' => "!=",
+        '＞' => ">",
+        '＜' => "<",
+        '≥' => ">=",
+        '≤' => "<=",
+        '＋' => "+",
+        '－' | '–' | '—' | '−' => "-",
+        '×' | '＊' => "*",
+        '÷' | '／' => "/",
+        '｜' => "|",
+        '％' => "%",
+        '。' | '．' => ".",
+        _ => return None,
+    })
 }
 
 fn run(text: &str, is_part: impl Fn(char) -> bool) -> usize {

@@ -300,6 +300,12 @@ impl<'s> Shape<'s> {
                 None => both!("unknown field `{key}`", "没有名为 `{key}` 的字段"),
             },
         );
+        if let Some((name, _)) = key.split_once(['：', '，']).filter(|_| value.is_null()) {
+            return mistake.help(both!(
+                "write ASCII punctuation and a space after it: `{name}: …`",
+                "请用半角标点，后面空一格：`{name}: …`"
+            ));
+        }
         if value.is_null() {
             return mistake.help(both!(
                 "a text with a comma needs quotes: {{ en: \"One, two\", zh: … }}",

@@ -4,7 +4,7 @@ use minijinja::Value;
 use serde_json::json;
 
 use super::super::{
-    error::{Mistake, Path},
+    error::{ALIKE, Mistake, Path, did_you_mean, nearest},
     expr::{Template, split_words},
 };
 use crate::{
@@ -49,6 +49,40 @@ impl Form {
     }
 }
 
+/// The calls of a `multi`, divided by `;`: each as it would be alone, or `check PATH VERSION`.
+fn check_each(words: &[String], place: &Path) -> Result<(), Mistake> {
+    const IN_MULTI: [&str; 4] = [
+        "check PATH VERSION",
+        "create [-e] [-s] PATH [DATA]",
+        "delete PATH [VERSION]",
+        "set PATH DATA [VERSION]",
+    ];
+    for call in words.split(|word| word == ";") {
+        let text = call.join(" ");
+        let form =
+            call.first().and_then(|name| IN_MULTI.iter().find(|form| form.split(' ').next() == Some(name)));
+        let mistake = Mistake::new(
+            place,
+            both!("`{text}` is not a call of a `multi`", "`{text}` 不是 `multi` 里的调用"),
+        );
+        // Which calls it takes is said elsewhere.
+        let Some(form) = form else { continue };
+        let operands = form.split(' ').skip(1).filter(|word| !word.starts_with("[-"));
+        let (all, needs) = operands
+            .fold((0, 0), |(all, needs), word| (all + 1, needs + usize::from(!word.starts_with('['))));
+        let given = call.iter().skip(1).filter(|word| !(word.starts_with('-') && word.len() == 2)).count();
+        if !(needs..=all).contains(&given)
+            || call.iter().any(|word| word.len() > 1 && word.ends_with([',', ';']))
+        {
+            return Err(mistake.help(both!(
+                "write `{form}`, and ` ; ` before the next call",
+                "请写 `{form}`，下一个调用之前写 ` ; `"
+            )));
+        }
+    }
+    Ok(())
+}
+
 impl PlannedCall {
     pub(crate) fn all_operands(&self) -> impl Iterator<Item = &Template> {
         self.operands.iter()
@@ -57,7 +91,7 @@ impl PlannedCall {
     pub(crate) fn parse(
         product: Product,
         text: &str,
-        template: impl Fn(&str) -> Result<Template, Mistake>,
+        mut template: impl FnMut(&str) -> Result<Template, Mistake>,
         place: &Path,
     ) -> Result<Self, Mistake> {
         let traits = product.traits();
@@ -70,21 +104,40 @@ impl PlannedCall {
         }
         let words = split_words(text).map_err(|error| Mistake::new(place, error))?;
         let product_name = traits.name;
-        let wrong = |what: Text| Err(Mistake::new(place, what).help(traits.calls.join(", ")));
+        let names = || traits.calls.iter().filter_map(|form| form.split(' ').next());
         let Some((name, rest)) = words.split_first() else {
-            return wrong(both!("an empty {product_name} call", "空的 {product_name} 调用"));
+            let message = both!("an empty {product_name} call", "空的 {product_name} 调用");
+            return Err(Mistake::new(place, message).help(traits.calls.join(", ")));
         };
         let Some(form) = Form::of(product, name) else {
-            return wrong(both!(
-                "`{name}` is not a {product_name} call",
-                "`{name}` 不是 {product_name} 调用"
-            ));
+            let message =
+                both!("{product_name} has no call `{name}`", "{product_name} 没有 `{name}` 这个调用");
+            let near = nearest(name, names(), ALIKE)
+                .or_else(|| names().find(|known| known.starts_with(name.as_str())));
+            let help = near.map_or_else(
+                || {
+                    let calls = traits.calls.join(", ");
+                    both!("there are: {calls}", "可用的有：{calls}")
+                },
+                did_you_mean,
+            );
+            return Err(Mistake::new(place, message).help(help));
         };
+        let written = traits.calls.iter().find(|form| form.split(' ').next() == Some(name.as_str()));
+        let wrong = |what: Text| {
+            let form = written.copied().unwrap_or_default();
+            Err(Mistake::new(place, what).help(both!("write `{form}`", "请写 `{form}`")))
+        };
+        if let Some(option) = rest.iter().find(|word| word.starts_with("--")) {
+            let option = option.split('=').next().unwrap_or_default();
+            return wrong(both!("`{name}` has no option `{option}`", "`{name}` 没有选项 `{option}`"));
+        }
         let mut form = form;
         let any_number = form.operands.last() == Some(&"…");
         let is_flag = |word: &String| !any_number && word.starts_with('-') && word.len() == 2;
         let (flags, operands): (Vec<String>, Vec<String>) = rest.iter().cloned().partition(is_flag);
         if any_number {
+            check_each(rest, place)?;
             form.operands = vec!["CALL"; operands.len().max(1)];
         }
         if flags.iter().any(|flag| flag == "-t") {
@@ -95,7 +148,8 @@ impl PlannedCall {
         }
         let count = operands.len();
         if operands.len() < form.needs() || operands.len() > form.operands.len() {
-            return wrong(both!("`{name}` with {count} operands", "`{name}` 带了 {count} 个参数"));
+            let s = if count == 1 { "" } else { "s" };
+            return wrong(both!("`{name}` with {count} operand{s}", "`{name}` 带了 {count} 个参数"));
         }
         let is_path = |(_, form): &(&String, &&str)| **form == "PATH";
         let mut paths = operands.iter().zip(&form.operands).filter(is_path).map(|(path, _)| path);
@@ -131,7 +185,11 @@ impl PlannedCall {
 
     /// Whether it leaves a watch.
     pub(crate) fn watches(&self) -> bool {
-        self.flags.iter().any(|flag| flag == "-w")
+        self.has_flag("-w")
+    }
+
+    pub(crate) fn has_flag(&self, flag: &str) -> bool {
+        self.flags.iter().any(|given| given == flag)
     }
 
     pub(crate) fn product(&self) -> Product {

@@ -140,6 +140,7 @@ const ARGUMENTS: &[(&str, usize, &[&str])] = &[
 impl Vocabulary<'_> {
     /// Whether functions are asked about what there is: a name that nobody has would be told only after the run.
     fn check_calls(&self, source: &str, path: &Path) -> Result<(), Mistake> {
+        self.moves_in_quotes(source, path)?;
         for call in Mentions::of(source).calls {
             let Some((name, least, kinds)) = ARGUMENTS.iter().find(|(name, ..)| *name == call.function)
             else {
@@ -181,6 +182,37 @@ impl Vocabulary<'_> {
 }
 
 impl Vocabulary<'_> {
+    /// A function asks about a move by its name, and not about its reply: `at('B.acquire')`.
+    fn moves_in_quotes(&self, source: &str, path: &Path) -> Result<(), Mistake> {
+        for function in ["at", "before", "moves", "replies", "woken_by"] {
+            let mentions = Mentions::of(source);
+            if !mentions.calls_of(function).any(|call| call.arguments.iter().any(Option::is_none)) {
+                continue;
+            }
+            let bare = mentions.paths.iter().find(|words| {
+                let Some((label, who)) = words.split_last() else { return false };
+                let who = who.join(".");
+                let plan = self.roster.actors.iter().find(|plan| plan.actor.name == who);
+                let written = words.join(".");
+                let after = [format!("{function}({written}"), format!(", {written}")];
+                plan.is_some_and(|plan| plan.program.labels.contains(label))
+                    && after.iter().any(|after| source.contains(after.as_str()))
+            });
+            if let Some(words) = bare {
+                let name = words.join(".");
+                let message = both!(
+                    "`{function}` asks about a move, and `{name}` without quotes is its reply",
+                    "`{function}` 要的是操作名，而没有引号的 `{name}` 是它的回复"
+                );
+                let help = both!("write it in quotes: `'{name}'`", "请加引号：`'{name}'`");
+                return Err(Mistake::new(path, message).help(help));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Vocabulary<'_> {
     /// Whether the lab has servers that can answer a function.
     fn can_answer(&self, function: &str, about: Option<&str>, path: &Path) -> Result<(), Mistake> {
         let lab = self.roster.lab;
@@ -190,7 +222,7 @@ impl Vocabulary<'_> {
         let wrong = |message: Text, help: Text| Err(Mistake::new(path, message).help(help));
         let named = about.unwrap_or_default();
         match function {
-            "value" | "exists"
+            "value" | "exists" | "owner"
                 if only(Product::Mariadb) && !locks_files && about.is_some_and(|key| !key.contains('/')) =>
             {
                 wrong(

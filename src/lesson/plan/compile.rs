@@ -30,7 +30,10 @@ use super::{
     template,
 };
 use crate::{
-    log::{Flock, Product, product::files},
+    log::{
+        ANY, Flock, Product,
+        product::{files, redis::slot},
+    },
     text::{Text, both},
 };
 
@@ -74,6 +77,8 @@ struct Draft<'a> {
     labelled: BTreeSet<String>,
     /// What its operations take from, and where.
     takes: Vec<(Vec<Template>, Path)>,
+    /// Repetitions whose condition nothing in them changes: where they end, and where that is asked.
+    endless: Vec<(usize, Path)>,
     /// What it asks to be told of: channels, or `None` where that may be anything.
     listens_to: Vec<Option<String>>,
     /// Where a lock is named, its name as far as it is known, and the parameters that it comes from.
@@ -108,6 +113,8 @@ impl Compiler<'_> {
         draft.check_takes();
         draft.name_locks();
         draft.program.instructions.push(Instruction::Stop);
+        draft.check_endless();
+        draft.check_files();
         releases::mark(&mut draft.program.instructions, self.counted);
         Ok(draft.program)
     }
@@ -128,6 +135,7 @@ impl Compiler<'_> {
             depth: 0,
             labelled: BTreeSet::new(),
             takes: Vec::new(),
+            endless: Vec::new(),
             listens_to: Vec::new(),
             locks: Vec::new(),
         }
@@ -162,6 +170,23 @@ impl Draft<'_> {
                     both!(
                         "ZooKeeper tells of watches, and Redis of what is published; `wait: 1s` lets time pass",
                         "ZooKeeper 会通知 watch，Redis 会推送发布的消息；只想等待请写 `wait: 1s`"
+                    ),
+                );
+            }
+            if zookeeper
+                && !redis
+                && self.listens_to.is_empty()
+                && let Some(about) = from.iter().find(|about| !about.is_literal())
+            {
+                return self.doubt(
+                    path,
+                    both!(
+                        "this program leaves no watch, so nothing is ever told",
+                        "这个程序没有设 watch，永远不会有通知"
+                    ),
+                    both!(
+                        "leave one with `-w`: `exists -w {about}`",
+                        "请用 `-w` 设 watch：`exists -w {about}`"
                     ),
                 );
             }
@@ -248,10 +273,30 @@ impl Draft<'_> {
         self.program.instructions.push(instruction);
     }
 
-    fn expr(&self, source: &str, path: &Path) -> Result<Expr, Mistake> {
+    fn expr(&mut self, source: &str, path: &Path) -> Result<Expr, Mistake> {
         let expr = Expr::parse(source).map_err(|error| Mistake::new(path, error))?;
         Mistake::unless_known(path, both!("name", "名字"), &expr.names(), self.known.iter())?;
+        self.asks_for_fields(source, path);
         Ok(expr)
+    }
+
+    /// Notes where a reply is asked for what it does not have.
+    fn asks_for_fields(&mut self, source: &str, path: &Path) {
+        // A `let` may have given a label's name to something else.
+        let is_set = |label: &str| {
+            self.program
+                .instructions
+                .iter()
+                .any(|instruction| matches!(instruction, Instruction::Set { name, .. } if name == label))
+        };
+        let doubt = doubts::field_doubt(
+            source,
+            |label| self.program.answer_of(label).filter(|_| !is_set(label)),
+            |label| self.program.columns_of(label).filter(|_| !is_set(label)),
+        );
+        if let Some((message, help)) = doubt.filter(|_| !self.in_recipe) {
+            self.doubt(path, message, help);
+        }
     }
 
     /// Notes where an answer is compared with what it never is. `own`: the operation whose reply it is.
@@ -264,12 +309,14 @@ impl Draft<'_> {
             },
             (label, _) => self.program.answer_of(label),
         });
+        let is_reply = |name: &str| name == "reply" || self.program.answer_of(name).is_some();
+        let doubt = doubt.or_else(|| doubts::error_doubt(source, is_reply));
         if let Some((message, help)) = doubt.filter(|_| !self.in_recipe) {
             self.program.doubts.push(Mistake::new(path, message).help(help));
         }
     }
 
-    fn template(&self, source: &str, path: &Path) -> Result<Template, Mistake> {
+    fn template(&mut self, source: &str, path: &Path) -> Result<Template, Mistake> {
         // As other tools write it, a name would be sent as it stands there.
         for (begin, end) in [("$", ""), ("{{", "}}")] {
             for (at, _) in source.match_indices(begin) {
@@ -285,10 +332,14 @@ impl Draft<'_> {
                 }
             }
         }
-        template(source, path, both!("name", "名字"), self.known.iter())
+        let template = template(source, path, both!("name", "名字"), self.known.iter())?;
+        for source in template.sources() {
+            self.asks_for_fields(&source, path);
+        }
+        Ok(template)
     }
 
-    fn duration(&self, source: &str, path: &Path) -> Result<Template, Mistake> {
+    fn duration(&mut self, source: &str, path: &Path) -> Result<Template, Mistake> {
         let template = self.template(source, path)?;
         if template.names().is_empty() {
             parse_written(source).map_err(|error| Mistake::new(path, error))?;
@@ -296,7 +347,7 @@ impl Draft<'_> {
         Ok(template)
     }
 
-    fn templates(&self, sources: &[String], path: &Path) -> Result<Vec<Template>, Mistake> {
+    fn templates(&mut self, sources: &[String], path: &Path) -> Result<Vec<Template>, Mistake> {
         sources.iter().map(|source| self.template(source, path)).collect()
     }
 
@@ -404,6 +455,11 @@ impl Draft<'_> {
             .iter()
             .map(|(name, source)| Ok((name.clone(), self.template(source, &path.key("with").key(name))?)))
             .collect::<Result<_, Mistake>>()?;
+        for (name, source) in with.iter().filter(|(_, source)| is_negative_duration(source)) {
+            let message = both!("`{source}`: time cannot run backward", "`{source}`：时间不能倒流");
+            return Err(Mistake::new(&path.key("with").key(name), message)
+                .help(both!("write it like 3s or 200ms", "请写成 3s 或 200ms 这样")));
+        }
         let names: BTreeSet<String> = with.keys().cloned().collect();
         let outside = self.constants.enter(&values, !compiler.programs.contains_key(program));
         self.push(Instruction::Enter { program: program.to_owned(), with: values });
@@ -416,11 +472,6 @@ impl Draft<'_> {
             self.steps(steps, &Path::root().key("programs").key(program))?;
         } else if let Some(recipe) = compiler.recipes.programs.get(program) {
             let wanted: BTreeSet<String> = recipe.params.iter().cloned().collect();
-            if let Some(missing) = wanted.difference(&names).next() {
-                let message =
-                    both!("the recipe `{program}` needs `{missing}`", "配方 `{program}` 还需要 `{missing}`");
-                return Err(Mistake::new(path, message).help(format!("with: {{ {missing}: … }}")));
-            }
             if let Some(extra) = names.difference(&wanted).next() {
                 let known = recipe.params.iter().map(String::as_str);
                 return Err(Mistake::unknown(
@@ -429,6 +480,11 @@ impl Draft<'_> {
                     extra,
                     known,
                 ));
+            }
+            if let Some(missing) = wanted.difference(&names).next() {
+                let message =
+                    both!("the recipe `{program}` needs `{missing}`", "配方 `{program}` 还需要 `{missing}`");
+                return Err(Mistake::new(path, message).help(format!("with: {{ {missing}: … }}")));
             }
             self.known = BUILTINS.into_iter().map(str::to_owned).chain(wanted).collect();
             program.clone_into(&mut self.name);
@@ -526,6 +582,7 @@ impl Draft<'_> {
         let until = operation.until.as_ref().map(|s| self.expr(s, &path.key("until"))).transpose()?;
         if let Some(source) = &operation.until {
             self.compares(source, Some(&verb), &path.key("until"));
+            self.may_come_true(label, until.as_ref(), &path.key("until"));
         }
         let every = operation.every.as_ref().map(|s| self.duration(s, &path.key("every"))).transpose()?;
         if operation.every.as_ref().is_some_and(|every| parse_written(every) == Ok(0)) {
@@ -536,6 +593,7 @@ impl Draft<'_> {
             );
             return Err(Mistake::new(&path.key("every"), message).help(help));
         }
+        self.doubt_slots(&verb, &allow, &path);
         self.program.labels.insert(label.to_owned());
         let operation = PlannedOperation {
             label: label.to_owned(),
@@ -549,6 +607,71 @@ impl Draft<'_> {
         };
         self.push(Instruction::Operate(Arc::new(operation)));
         Ok(())
+    }
+
+    /// A command whose keys are on different nodes of a cluster is refused by it.
+    fn doubt_slots(&mut self, verb: &PlannedVerb, allow: &[String], path: &Path) {
+        if !self.compiler.lab.is_cluster() || self.in_recipe || allow.iter().any(|code| code == "CROSSSLOT") {
+            return;
+        }
+        let keys: Vec<String> = match verb {
+            PlannedVerb::Script { keys, .. } => keys.iter().map(Template::pattern).collect(),
+            PlannedVerb::Redis(words) => {
+                let name = words[0].pattern().to_ascii_uppercase();
+                let every = match name.as_str() {
+                    "MSET" | "MSETNX" => 2,
+                    "DEL" | "UNLINK" | "EXISTS" | "MGET" | "TOUCH" | "RENAME" | "SINTER" | "SUNION"
+                    | "SDIFF" | "RPOPLPUSH" => 1,
+                    "SELECT" if words.get(1).is_some_and(|n| n.pattern() != "0") => {
+                        return self.doubt(
+                            &path.key("redis"),
+                            both!("a cluster has only the database 0", "集群只有 0 号数据库"),
+                            both!("leave `SELECT` out", "请去掉 `SELECT`"),
+                        );
+                    }
+                    _ => return,
+                };
+                words[1..].iter().step_by(every).map(Template::pattern).collect()
+            }
+            _ => return,
+        };
+        // Where a value is filled in only a hash tag before it tells the slot.
+        let known = |key: &&String| match key.split_once(ANY) {
+            None => true,
+            Some((before, _)) => {
+                before.split_once('{').is_some_and(|(_, tag)| tag.find('}').is_some_and(|end| end > 0))
+            }
+        };
+        let mut known = keys.iter().filter(known);
+        let Some(first) = known.next() else { return };
+        if let Some(other) = known.find(|other| slot(other) != slot(first)) {
+            self.doubt(
+                path,
+                both!(
+                    "`{first}` and `{other}` are in different slots of the cluster: it answers CROSSSLOT",
+                    "`{first}` 和 `{other}` 在集群的不同槽里，会回复 CROSSSLOT"
+                ),
+                both!(
+                    "give them one hash tag: `{{lock}}:{first}` and `{{lock}}:{other}`",
+                    "请用同一个哈希标签：`{{lock}}:{first}` 和 `{{lock}}:{other}`"
+                ),
+            );
+        }
+    }
+
+    /// What a try cannot change is asked for in vain after each.
+    fn may_come_true(&mut self, label: &str, until: Option<&Expr>, path: &Path) {
+        let names = until.map(Expr::names).unwrap_or_default();
+        let changes =
+            |name: &String| name == label || ["reply", "error", "now", "token"].contains(&name.as_str());
+        if self.in_recipe || names.iter().any(changes) {
+            return;
+        }
+        self.doubt(
+            path,
+            both!("no try changes what `until` asks for", "每次重试都不会改变 `until` 的条件"),
+            both!("ask for the reply: `until: reply == 'OK'`", "请用回复来判断：`until: reply == 'OK'`"),
+        );
     }
 
     /// An operation goes to a server of the lab, or to whom Sentinel names.
@@ -620,6 +743,11 @@ impl Draft<'_> {
                     )?;
                 let lua = scripts::check(source, &path.key("script"))?;
                 scripts::check_given((name, source), &lua, (keys.len(), args.len()), path)?;
+                if let Some(doubt) = scripts::asks_for_nil(source, &Path::root().key("scripts").key(name))
+                    && compiler.scripts.contains_key(name)
+                {
+                    self.program.doubts.push(doubt);
+                }
                 Ok(PlannedVerb::Script {
                     name: name.clone(),
                     source: source.as_str().into(),
@@ -633,6 +761,7 @@ impl Draft<'_> {
                 if call.watches() {
                     self.listens_to.push(None);
                 }
+                self.doubt_grant(&call, &path);
                 for seconds in call.operands("SECONDS") {
                     self.is_no_duration(seconds, &path);
                 }
@@ -705,6 +834,22 @@ impl Draft<'_> {
             "PSUBSCRIBE" | "CLIENT" => self.listens_to.push(None),
             _ => {}
         }
+        // A time to live of some milliseconds is hardly meant.
+        for pair in words.windows(2) {
+            let [option, value] = pair else { continue };
+            if option.pattern().eq_ignore_ascii_case("PX")
+                && let Ok(few @ 1..=30) = value.pattern().parse::<i64>()
+            {
+                self.doubt(
+                    path,
+                    both!("`PX {few}` is a time to live of {few} ms", "`PX {few}` 的过期时间只有 {few} 毫秒"),
+                    both!(
+                        "write `PX {few}000` or `EX {few}`; a parameter has a unit: `lease: {few}s`",
+                        "请写 `PX {few}000` 或 `EX {few}`；参数要带单位：`lease: {few}s`"
+                    ),
+                );
+            }
+        }
         for at in commands::seconds(&words) {
             self.is_no_duration(&words[at], path);
         }
@@ -732,6 +877,60 @@ impl Draft<'_> {
         self.program.doubts.push(mistake);
     }
 
+    /// Three etcd servers hold no short lease: their election takes as long.
+    fn doubt_grant(&mut self, call: &PlannedCall, path: &Path) {
+        let is_cluster = self
+            .compiler
+            .lab
+            .parts()
+            .iter()
+            .any(|part| part.product() == Product::Etcd && part.is_ensemble());
+        let seconds = call.operands("SECONDS").next().map(ToString::to_string);
+        if let (true, Some(seconds @ 0..5)) =
+            (is_cluster, seconds.and_then(|seconds| seconds.parse::<i64>().ok()))
+        {
+            self.doubt(
+                path,
+                both!(
+                    "a lease of {seconds} s is too short: three etcd servers grant 5 s or more",
+                    "{seconds} 秒的租约太短：三台 etcd 至少给 5 秒"
+                ),
+                both!("write `grant 5`", "请写 `grant 5`"),
+            );
+        }
+    }
+
+    /// A file that is unlocked and never locked.
+    fn check_files(&mut self) {
+        let files = self.program.instructions.iter().filter_map(|instruction| match instruction {
+            Instruction::Operate(operation) => match &operation.verb {
+                PlannedVerb::Flock { call, path } => {
+                    Some((*call == Flock::Unlock, path.pattern(), operation.path.clone()))
+                }
+                _ => None,
+            },
+            _ => None,
+        });
+        let files: Vec<_> = files.collect();
+        let locked: Vec<&str> =
+            files.iter().filter(|(unlocks, ..)| !unlocks).map(|(_, file, _)| file.as_str()).collect();
+        let never = |(unlocks, file, _): &&(bool, String, Option<Path>)| {
+            *unlocks
+                && !file.contains(ANY)
+                && !locked.iter().any(|locked| locked.contains(ANY) || locked == file)
+        };
+        if let Some((_, file, Some(path))) = files.iter().find(never) {
+            let message =
+                both!("this program never locks the file `{file}`", "这个程序从没锁过文件 `{file}`");
+            let help = locked.first().map_or_else(
+                || both!("lock it before: `flock: {file}`", "请先加锁：`flock: {file}`"),
+                |locked| did_you_mean(locked),
+            );
+            let path = path.key("flock");
+            self.doubt(&path, message, help);
+        }
+    }
+
     /// `FILE`, `-n FILE` or `-u FILE`.
     fn flock(&mut self, text: &str, path: &Path) -> Result<PlannedVerb, Mistake> {
         let (call, file) = match text.split_whitespace().collect::<Vec<_>>()[..] {
@@ -756,12 +955,30 @@ impl Draft<'_> {
     }
 }
 
+/// `-200ms`; a negative number may be something else than time.
+fn is_negative_duration(source: &str) -> bool {
+    source.strip_prefix('-').is_some_and(|rest| rest.parse::<i64>().is_err() && parse_written(rest).is_ok())
+}
+
 /// Error codes that servers answer with, beside those of an author's own scripts.
 const CODES: &str = "
     Lost ERR WRONGTYPE NOSCRIPT NOREPLICAS READONLY LOADING MASTERDOWN OOM EXECABORT MOVED ASK TRYAGAIN CROSSSLOT
     CLUSTERDOWN BUSY BUSYKEY BUSYGROUP NOGROUP MISCONF NOPERM NodeExists NoNode NotEmpty BadVersion
     EWOULDBLOCK KeyExists LeaseNotFound LeaseExists Unavailable NoChildrenForEphemerals SessionExpired ConnectionLoss QuotaExceeded
 ";
+
+/// Errors that only one product answers with.
+const FOREIGN: [(Product, &str); 3] = [
+    (
+        Product::Redis,
+        "ERR WRONGTYPE NOSCRIPT NOREPLICAS READONLY MASTERDOWN MOVED TRYAGAIN CROSSSLOT CLUSTERDOWN",
+    ),
+    (
+        Product::Zookeeper,
+        "NodeExists NoNode NotEmpty BadVersion NoChildrenForEphemerals SessionExpired ConnectionLoss",
+    ),
+    (Product::Etcd, "KeyExists LeaseNotFound LeaseExists"),
+];
 
 /// A code that is nearly a known one is misspelt.
 fn check_codes(codes: &[String], verb: &PlannedVerb, path: &Path) -> Result<(), Mistake> {
@@ -775,6 +992,25 @@ fn check_codes(codes: &[String], verb: &PlannedVerb, path: &Path) -> Result<(), 
                 "its errors are numbers: '1213' is a deadlock, '1205' a lock wait timeout, '1062' a duplicate key",
                 "它的错误是数字：'1213' 是死锁，'1205' 是等锁超时，'1062' 是键重复"
             )));
+        }
+        // What another product answers never comes.
+        let product = match verb {
+            PlannedVerb::Call(call) => Some(call.product()),
+            PlannedVerb::Redis(_) => Some(Product::Redis),
+            _ => None,
+        };
+        let foreign = FOREIGN.iter().find(|(_, codes)| super::super::has_word(codes, code));
+        if let (Some(product), Some((own, _))) = (product, foreign)
+            && product != *own
+        {
+            let (name, other) = (product.traits().name, own.traits().name);
+            let message = both!(
+                "`{code}` is an error of {other}, and this is for {name}",
+                "`{code}` 是 {other} 的错误，而这是发给 {name} 的"
+            );
+            let known = FOREIGN.iter().find(|(own, _)| *own == product).map_or("Lost", |(_, codes)| *codes);
+            let known = known.split_ascii_whitespace().take(4).collect::<Vec<_>>().join(", ");
+            return Err(Mistake::new(&path.index(n), message).help(both!("such as {known}", "例如 {known}")));
         }
         // `NoNodeException` is Java's name for `NoNode`.
         let is_longer = |known: &&str| {

@@ -4,12 +4,15 @@
 use super::{
     super::{
         LabKind,
-        error::{Mistake, Path},
-        expr::{Mentions, mentions::split_comparison},
+        error::{ALIKE, Mistake, Path, did_you_mean, nearest},
+        expr::{
+            Mentions,
+            mentions::{joined, split_comparison},
+        },
         invariant::Never,
         model::Claim,
     },
-    Act, Condition, PlannedVerb, RightPlan, Scenario, keys,
+    Act, Condition, PlannedVerb, RightPlan, Scenario, keys, sql,
 };
 use crate::{
     log::Product,
@@ -22,10 +25,24 @@ pub(crate) enum Answer {
     Number,
     /// A text, such as what a key holds.
     Text,
+    /// The path of a znode.
+    Path,
     /// `OK`, or nothing.
     Ok,
     Several,
+    /// An object with these fields.
+    Object(&'static [&'static str]),
 }
+
+/// What ZooKeeper knows of a node.
+const STAT: &[&str] = &[
+    "czxid", "mzxid", "pzxid", "ctime", "mtime", "version", "cversion", "aversion", "length", "children",
+    "owner",
+];
+/// What etcd knows of a key.
+const ENTRY: &[&str] = &["key", "value", "create_revision", "mod_revision", "lease"];
+const ENTRY_BEFORE: &[&str] = &["key", "value", "create_revision", "mod_revision", "lease", "revision"];
+const NOTIFICATION: &[&str] = &["about", "what"];
 
 const NUMBERS: &str = "
     DEL UNLINK EXISTS INCR DECR INCRBY DECRBY STRLEN APPEND EXPIRE PEXPIRE EXPIREAT PEXPIREAT PERSIST TTL PTTL SETNX HSET
@@ -63,9 +80,16 @@ impl Answer {
                 }
             }
             PlannedVerb::Call(call) => match (call.product(), call.name()) {
-                (Product::Zookeeper, "create" | "get") => Some(Self::Text),
+                (Product::Zookeeper, "create") => Some(Self::Path),
+                (Product::Zookeeper, "get") => Some(Self::Text),
                 (Product::Zookeeper | Product::Etcd, "ls") => Some(Self::Several),
-                (Product::Zookeeper, "delete") | (Product::Etcd, "put" | "revoke") => Some(Self::Ok),
+                (Product::Zookeeper, "delete") | (Product::Etcd, "put" | "put-if" | "revoke") => {
+                    Some(Self::Ok)
+                }
+                (Product::Zookeeper, "exists" | "set") => Some(Self::Object(STAT)),
+                (Product::Etcd, "get") => Some(Self::Object(ENTRY)),
+                (Product::Etcd, "before") => Some(Self::Object(ENTRY_BEFORE)),
+                (Product::Etcd, "create") => Some(Self::Object(&["create_revision"])),
                 (Product::Etcd, "grant" | "keepalive" | "delete") => Some(Self::Number),
                 (Product::Mariadb, _) => {
                     let statement = call.operands("TEXT").next()?.to_string();
@@ -79,12 +103,89 @@ impl Answer {
                 _ => None,
             },
             PlannedVerb::Local { .. } | PlannedVerb::Flock { .. } => Some(Self::Ok),
-            PlannedVerb::Script { .. }
-            | PlannedVerb::Wait(_)
-            | PlannedVerb::Given(_)
-            | PlannedVerb::Take(_) => None,
+            PlannedVerb::Take(_) => Some(Self::Object(NOTIFICATION)),
+            PlannedVerb::Script { source, .. } => Self::of_script(source),
+            PlannedVerb::Wait(_) | PlannedVerb::Given(_) => None,
         }
     }
+
+    /// What a script returns, where that is a figure in each place.
+    fn of_script(source: &str) -> Option<Self> {
+        let is_number = |returned: &str| {
+            let returned = returned.trim_start();
+            let figure = returned.strip_prefix('-').unwrap_or(returned);
+            let called =
+                returned.strip_prefix("redis.call(").map(|rest| rest.trim_start_matches(['\'', '"']));
+            let command = called.and_then(|rest| rest.split(['\'', '"']).next());
+            figure.starts_with(|c: char| c.is_ascii_digit())
+                || command.is_some_and(|name| super::super::has_word(NUMBERS, &name.to_ascii_uppercase()))
+        };
+        let mut returned = source.split("return ").skip(1).peekable();
+        (returned.peek().is_some() && returned.all(is_number)).then_some(Self::Number)
+    }
+}
+
+/// What is asked of a reply that it does not have: a field of an object, or of a list what its items have. `path`: names
+/// with dots between, of which the first is that of the reply.
+fn of_fields(name: &str, field: &str, answer: Answer) -> Option<Doubt> {
+    let is_index = field.bytes().all(|byte| byte.is_ascii_digit());
+    match answer {
+        Answer::Object(fields) if !fields.contains(&field) && !is_index => {
+            let message = both!("what `{name}` answers has no `.{field}`", "`{name}` 的回复没有 `.{field}`");
+            let known = fields.join(", ");
+            let help = nearest(field, fields.iter().copied(), ALIKE)
+                .map_or_else(|| both!("it has {known}", "它有 {known}"), did_you_mean);
+            Some((message, help))
+        }
+        Answer::Several if !is_index => Some((
+            both!(
+                "`{name}` answers a list, which has no `.{field}`",
+                "`{name}` 的回复是列表，没有 `.{field}`"
+            ),
+            both!("ask for one of its items: `{name}[0].{field}`", "请取其中一项：`{name}[0].{field}`"),
+        )),
+        Answer::Number | Answer::Ok | Answer::Text | Answer::Path if !is_index => Some((
+            both!("what `{name}` answers has no `.{field}`", "`{name}` 的回复没有 `.{field}`"),
+            both!("ask for the answer itself: `{name}`", "请直接用回复：`{name}`"),
+        )),
+        _ => None,
+    }
+}
+
+/// What an expression asks of replies that they do not have. `answer`: what a name such as `look` or `A.look` answers, and
+/// `columns`: what its rows have.
+pub(crate) fn field_doubt(
+    source: &str,
+    answer: impl Fn(&str) -> Option<Answer>,
+    columns: impl Fn(&str) -> Option<Vec<String>>,
+) -> Option<Doubt> {
+    let mentions = Mentions::of(source);
+    let of_path = mentions.paths.iter().find_map(|path| {
+        (1..path.len()).find_map(|n| {
+            let name = path[..n].join(".");
+            of_fields(&name, &path[n], answer(&name)?)
+        })
+    });
+    of_path.or_else(|| {
+        // `look[0].stock`
+        source.match_indices("[0].").find_map(|(at, index)| {
+            let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
+            let begin = source[..at].rfind(|c| !is_part(c)).map_or(0, |before| before + 1);
+            let rest = &source[at + index.len()..];
+            let name = &source[begin..at];
+            let field = &rest[..rest.find(|c| !is_part(c) || c == '.').unwrap_or(rest.len())];
+            let columns = columns(name)?;
+            if columns.iter().any(|column| column.eq_ignore_ascii_case(field)) {
+                return None;
+            }
+            let message =
+                both!("the rows of `{name}` have no column `{field}`", "`{name}` 的结果里没有列 `{field}`");
+            let known = columns.join(", ");
+            let help = nearest(field, columns.iter().map(String::as_str), ALIKE)
+                .map_or_else(|| both!("they have {known}", "结果里有 {known}"), did_you_mean);
+            Some((message, help))
+        })
+    })
 }
 
 /// What stands on the right of a comparison, where it is written out.
@@ -125,8 +226,46 @@ const YES_OR_NO: [&str; 3] = ["exists", "before", "orphaned"];
 /// What is wrong with a comparison, and what would be right.
 type Doubt = (Text, Text);
 
-/// A comparison with what an answer never is. `answer`: what a name such as `reply` or `A.release` answers.
+/// A comparison with what an answer never is, among those that `and` and `or` join. `answer`: what a name such as `reply` or
+/// `A.release` answers.
 pub(crate) fn doubt(source: &str, answer: impl Fn(&str) -> Option<Answer>) -> Option<Doubt> {
+    joined(source).into_iter().find_map(|part| of_part(part, &answer))
+}
+
+/// What only servers say of errors, which are no replies of a program.
+const ERRORS: &str = "
+    ERR WRONGTYPE NOSCRIPT NOREPLICAS READONLY LOADING MASTERDOWN MOVED ASK TRYAGAIN CROSSSLOT CLUSTERDOWN BUSY NodeExists
+    NoNode NotEmpty BadVersion EWOULDBLOCK KeyExists LeaseNotFound Unavailable SessionExpired ConnectionLoss
+";
+
+/// A reply in a program that is compared with the code of an error.
+pub(crate) fn error_doubt(source: &str, known: impl Fn(&str) -> bool) -> Option<Doubt> {
+    joined(source).into_iter().find_map(|part| {
+        let (left, operator, right) = split_comparison(part)?;
+        let Literal::Text(code) = literal(right)? else { return None };
+        (known(left) && super::super::has_word(ERRORS, code)).then(|| {
+            (
+                both!("a reply is never the error {right}", "回复不会是错误 {right}"),
+                both!(
+                    "write `error {operator} {right}`, and let the operation `allow: [{code}]`",
+                    "请写 `error {operator} {right}`，并在操作里写 `allow: [{code}]`"
+                ),
+            )
+        })
+    })
+}
+
+fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Doubt> {
+    if let Some(asked) = source.strip_prefix("pttl(")
+        && let Some((_, test)) = asked.split_once(')')
+        && test.trim_start().starts_with("is")
+        && test.contains("none")
+    {
+        return Some((
+            both!("`pttl()` is a number, and never `none`", "`pttl()` 是数字，不会是 `none`"),
+            both!("without the key it is -2: `pttl('lock') == -2`", "键不存在时是 -2：`pttl('lock') == -2`"),
+        ));
+    }
     let (left, operator, right) = split_comparison(source)?;
     if left == right {
         return Some((
@@ -143,7 +282,7 @@ pub(crate) fn doubt(source: &str, answer: impl Fn(&str) -> Option<Answer>) -> Op
         return of_answer(left, kind, equal, &value, right);
     }
     if let Some((whole, part)) = left.rsplit_once('.')
-        && matches!(answer(whole), Some(Answer::Number | Answer::Text | Answer::Ok))
+        && matches!(answer(whole), Some(Answer::Number | Answer::Text | Answer::Path | Answer::Ok))
     {
         return Some((
             both!("what `{whole}` answers has no `.{part}`", "`{whole}` 的回复没有 `.{part}`"),
@@ -225,6 +364,31 @@ fn of_attribute(left: &str, operator: &str, value: &Literal<'_>, right: &str) ->
             both!("write `{left}` or `not {left}`", "请写 `{left}` 或 `not {left}`"),
         ));
     }
+    if plain && left.ends_with(".finished") && !matches!(value, Literal::Flag) {
+        return Some((
+            both!(
+                "`{left}` is `true` or `false`, never {right}",
+                "`{left}` 是 `true` 或 `false`，不会是 {right}"
+            ),
+            both!("write `{left}` or `not {left}`", "请写 `{left}` 或 `not {left}`"),
+        ));
+    }
+    if plain && left.ends_with(".notified") && !matches!(value, Literal::Number(_)) {
+        return Some((
+            both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}"),
+            both!("such as `{left} == 1`", "例如 `{left} == 1`"),
+        ));
+    }
+    if plain
+        && left.ends_with(".what")
+        && let Literal::Text(word) = value
+        && let Some(event) = event(word)
+    {
+        return Some((
+            both!("`{left}` is never {right}", "`{left}` 不会是 {right}"),
+            both!("did you mean '{event}'?", "是不是 '{event}'？"),
+        ));
+    }
     let of_hash = left.starts_with("value(") && !left.contains('|');
     let field = left.split_once(").hash").map(|(_, field)| field).filter(|_| of_hash)?;
     match value {
@@ -237,6 +401,22 @@ fn of_attribute(left: &str, operator: &str, value: &Literal<'_>, right: &str) ->
         )),
         _ => None,
     }
+}
+
+/// What ZooKeeper tells its clients, for a word that is written otherwise.
+fn event(word: &str) -> Option<&'static str> {
+    const EVENTS: [&str; 7] = [
+        "NodeCreated",
+        "NodeDeleted",
+        "NodeDataChanged",
+        "NodeChildrenChanged",
+        "Suspended",
+        "Reconnected",
+        "Expired",
+    ];
+    let plain: String = word.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
+    let plain = plain.strip_prefix("Session").or_else(|| plain.strip_prefix("Connection")).unwrap_or(&plain);
+    EVENTS.into_iter().find(|event| event.eq_ignore_ascii_case(plain) && *event != word)
 }
 
 /// A count of holders that no run can have: there are only so many actors.
@@ -261,6 +441,62 @@ fn of_holders(source: &str, actors: usize) -> Option<Doubt> {
     })
 }
 
+/// What is asked of a key that holds no such thing: a znode and a key of etcd hold a text.
+fn of_value(source: &str, lab: LabKind) -> Option<Doubt> {
+    if lab.has(Product::Mariadb) {
+        return None;
+    }
+    let of_redis = lab.has(Product::Redis);
+    let kinds = ["hash", "list", "set", "sorted_set", "stream", "other"];
+    for (key, _) in Mentions::of(source).keys_of("value") {
+        let asked = source.match_indices(&key).find_map(|(at, key)| {
+            let rest = source[at + key.len()..].strip_prefix(['\'', '"'])?.strip_prefix(").")?;
+            let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+            Some(&rest[..end])
+        });
+        let Some(field) = asked.filter(|field| !(of_redis && kinds.contains(field))) else { continue };
+        let message = both!("`value('{key}')` has no `.{field}`", "`value('{key}')` 没有 `.{field}`");
+        let help = if of_redis {
+            nearest(field, kinds, ALIKE).map_or_else(
+                || {
+                    both!(
+                        "of a hash it is `value('{key}').hash.{field}`",
+                        "哈希请写 `value('{key}').hash.{field}`"
+                    )
+                },
+                did_you_mean,
+            )
+        } else {
+            both!("it is a text: `value('{key}') == 'A'`", "它是文字：`value('{key}') == 'A'`")
+        };
+        return Some((message, help));
+    }
+    None
+}
+
+/// An owner that nobody is.
+fn of_owner(source: &str, scenario: &Scenario) -> Option<Doubt> {
+    let (left, operator, right) = split_comparison(source)?;
+    let asks = left.starts_with("owner(") && left.ends_with(')') && left.matches('(').count() == 1;
+    let is_actor = |name: &str| scenario.actors.iter().any(|plan| plan.actor.name == name);
+    if asks && is_actor(right) {
+        return Some((
+            both!("`{right}` without quotes is all that is known of it", "没有引号的 `{right}` 不是名字"),
+            both!("write `{left} {operator} '{right}'`", "请写 `{left} {operator} '{right}'`"),
+        ));
+    }
+    let Literal::Text(name) = literal(right)? else { return None };
+    let outside = scenario.actors.iter().any(|plan| plan.program.outside);
+    (asks && !outside && !is_actor(name)).then(|| {
+        let known: Vec<&str> = scenario.actors.iter().map(|plan| plan.actor.name.as_str()).take(12).collect();
+        let known = known.join(", ");
+        (
+            both!("nobody is called {right}", "没有谁叫 {right}"),
+            both!("known here: {known}", "这里有：{known}"),
+        )
+    })
+}
+
 /// A role that servers of this product never have.
 fn of_role(source: &str, lab: LabKind) -> Option<Doubt> {
     let (left, _, right) = split_comparison(source)?;
@@ -281,6 +517,12 @@ fn of_role(source: &str, lab: LabKind) -> Option<Doubt> {
     })
 }
 
+/// Whether a text may be the code of an error: `NoNode`, `WRONGTYPE`, `1205`, `Lost`.
+fn is_code(text: &str) -> bool {
+    let is_number = text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_number || (text.len() > 2 && text.starts_with(|c: char| c.is_ascii_uppercase()))
+}
+
 fn of_answer(left: &str, kind: Answer, equal: bool, value: &Literal<'_>, right: &str) -> Option<Doubt> {
     let digits = |text: &str| text.parse::<i64>().is_ok();
     match (kind, value) {
@@ -295,7 +537,16 @@ fn of_answer(left: &str, kind: Answer, equal: bool, value: &Literal<'_>, right: 
             both!("`{left}` answers a number, never {right}", "`{left}` 的回复是数字，不会是 {right}"),
             both!("such as `{left} == 1`", "例如 `{left} == 1`"),
         )),
-        (Answer::Text, Literal::Number(number)) => Some((
+        (Answer::Path, Literal::Flag) | (Answer::Path, Literal::Text(_)) if !matches!(value, Literal::Text(text) if text.starts_with('/') || is_code(text)) => {
+            Some((
+                both!(
+                    "`{left}` answers the path of a znode, never {right}",
+                    "`{left}` 的回复是 znode 的路径，不会是 {right}"
+                ),
+                both!("such as `{left} is not none`", "例如 `{left} is not none`"),
+            ))
+        }
+        (Answer::Text | Answer::Path, Literal::Number(number)) => Some((
             both!(
                 "`{left}` answers a text or `none`, never the number {number}",
                 "`{left}` 的回复是文字或 `none`，不会是数字 {number}"
@@ -316,7 +567,23 @@ fn of_answer(left: &str, kind: Answer, equal: bool, value: &Literal<'_>, right: 
             both!("`{left}` answers 'OK', never {right}", "`{left}` 的回复是 'OK'，不会是 {right}"),
             both!("write `{left} == 'OK'`", "请写 `{left} == 'OK'`"),
         )),
-        (Answer::Several, Literal::Number(_) | Literal::Flag) => Some((
+        // A claim's reply may be the code of an error.
+        (Answer::Object(fields), Literal::Text(text)) if fields != NOTIFICATION && is_code(text) => None,
+        (Answer::Several, Literal::Text(text)) if is_code(text) => None,
+        (Answer::Object(fields), _) => {
+            let field = if fields.contains(&"version") { "version" } else { fields[fields.len() - 1] };
+            Some((
+                both!(
+                    "`{left}` answers an object, never {right}",
+                    "`{left}` 的回复是一个对象，不会是 {right}"
+                ),
+                both!(
+                    "such as `{left} is not none`, or ask for a field of it: `{left}.{field}`",
+                    "例如 `{left} is not none`，或者取它的字段：`{left}.{field}`"
+                ),
+            ))
+        }
+        (Answer::Several, _) => Some((
             both!("`{left}` answers a list, never {right}", "`{left}` 的回复是列表，不会是 {right}"),
             both!(
                 "such as `{left}|length == 1`, or `{left}[0]`",
@@ -449,12 +716,19 @@ fn check_comparison(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
         };
         return Err(Mistake::new(at, message).help(help));
     }
-    let answer = |name: &str| {
+    let plan_of = |name: &str| {
         let (who, label) = name.rsplit_once('.')?;
-        let plan = scenario.actors.iter().find(|plan| plan.actor.name == who)?;
-        plan.program.answer_of(label)
+        Some((scenario.actors.iter().find(|plan| plan.actor.name == who)?, label.to_owned()))
     };
-    match doubt(source, answer).or_else(|| of_role(source, scenario.lab())) {
+    let answer = |name: &str| plan_of(name).and_then(|(plan, label)| plan.program.answer_of(&label));
+    let columns = |name: &str| plan_of(name).and_then(|(plan, label)| plan.program.columns_of(&label));
+    let found = doubt(source, answer)
+        .or_else(|| field_doubt(source, answer, columns))
+        .or_else(|| of_value(source, scenario.lab()))
+        .or_else(|| sql::row_doubt(source, scenario))
+        .or_else(|| joined(source).into_iter().find_map(|part| of_role(part, scenario.lab())))
+        .or_else(|| joined(source).into_iter().find_map(|part| of_owner(part, scenario)));
+    match found {
         Some((message, help)) => Err(Mistake::new(at, message).help(help)),
         None => Ok(()),
     }

@@ -16,6 +16,7 @@ pub(crate) mod keys;
 pub mod listing;
 pub(crate) mod locks;
 pub(crate) mod notes;
+mod order;
 pub(crate) mod program;
 pub(crate) mod question;
 pub mod redis_versions;
@@ -23,9 +24,11 @@ pub(crate) mod references;
 pub(crate) mod releases;
 pub(crate) mod scripts;
 pub(crate) mod setup;
+mod sql;
 pub(crate) mod story;
 mod tables;
 mod unused;
+mod znodes;
 
 pub use call::PlannedCall;
 pub use claims::{ACTOR_FUNCTIONS, Condition, FUNCTIONS, PlannedClaim};
@@ -179,10 +182,15 @@ impl Loaded {
                 .and_then(|()| cards::check(&self.lesson, &scenarios))
                 .and_then(|()| super::table::check(&self.lesson, &scenarios))
                 .and_then(|()| unused::check(self))
+                .and_then(|()| scenarios.iter().try_for_each(sql::check_grammar))
+                .and_then(|()| scenarios.iter().try_for_each(tables::check))
+                .and_then(|()| scenarios.iter().try_for_each(sql::check_columns))
                 .and_then(|()| scenarios.iter().try_for_each(doubts::check))
                 .and_then(|()| scenarios.iter().try_for_each(idle::check))
+                .and_then(|()| scenarios.iter().try_for_each(order::check))
+                .and_then(|()| scenarios.iter().try_for_each(znodes::check))
+                .and_then(|()| scenarios.iter().try_for_each(sql::check_transactions))
                 .and_then(|()| scenarios.iter().try_for_each(locks::check_names))
-                .and_then(|()| scenarios.iter().try_for_each(tables::check))
                 .map_err(|mistake| self.source.place(&mistake))?;
             self.check_kata()?;
             Ok(scenarios)
@@ -475,6 +483,11 @@ fn check_explore(
             return Err(Mistake::new(&path.key(key), message)
                 .help(both!("{MOST_FAULTS} at most", "最多 {MOST_FAULTS}")));
         }
+    }
+    if explore.most_faults.is_some() && explore.faults.is_empty() {
+        let message = both!("no order has a fault here", "这里的顺序里没有故障");
+        return Err(Mistake::new(&path.key("most_faults"), message)
+            .help(both!("name the faults: `faults: [crash]`", "请写明故障：`faults: [crash]`")));
     }
     for (n, fault) in explore.faults.iter().enumerate() {
         let at = path.key("faults").index(n);

@@ -10,6 +10,7 @@ use super::{
     },
     call::PlannedCall,
     doubts::Answer,
+    sql,
 };
 #[cfg(doc)]
 use crate::log::ANY;
@@ -150,6 +151,17 @@ impl Program {
             .map(|operation| Answer::of(&operation.verb));
         let first = answers.next()??;
         answers.all(|other| other == Some(first)).then_some(first)
+    }
+
+    /// The columns of the rows that an operation answers, where all that have this label answer the same.
+    pub(crate) fn columns_of(&self, label: &str) -> Option<Vec<String>> {
+        let mut answers = self.operations().filter(|operation| operation.label == label).map(|operation| {
+            let PlannedVerb::Call(call) = &operation.verb else { return None };
+            let text: String = call.operands("TEXT").map(Template::pattern).collect();
+            sql::selected(&text)
+        });
+        let first = answers.next()??;
+        answers.all(|other| other.as_ref() == Some(&first)).then_some(first)
     }
 
     /// Whether nothing is sent under a label, and time passes.

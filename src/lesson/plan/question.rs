@@ -74,6 +74,13 @@ pub(crate) fn plan(
             both!("a question is decided after at least one further step", "问题至少要再过一步才能见分晓"),
         ));
     }
+    let says = |n: usize| (ask.choices[n].says.en.trim(), ask.choices[n].says.zh.trim());
+    let same = (1..ask.choices.len()).find(|n| (0..*n).any(|before| says(before) == says(*n)));
+    if let Some(n) = same {
+        let message = both!("two choices say the same", "两个选项的文字相同");
+        let help = both!("each choice is another answer", "每个选项应是不同的答案");
+        return Err(Mistake::new(&choices_path.index(n).key("says"), message).help(help));
+    }
     if let Some((before, n)) = same_right(&ask.choices) {
         let (first, second) = (before + 1, n + 1);
         let message = both!(
@@ -99,8 +106,11 @@ pub(crate) fn plan(
 /// Two choices for which the same is to happen.
 fn same_right(choices: &[Choice]) -> Option<(usize, usize)> {
     choices.iter().enumerate().find_map(|(n, choice)| {
-        let Some(Right::When(source)) = &choice.right else { return None };
-        let same = |other: &Choice| matches!(&other.right, Some(Right::When(known)) if known == source);
+        let same = |other: &Choice| match (&choice.right, &other.right) {
+            (Some(Right::When(source)), Some(Right::When(known))) => known == source,
+            (Some(Right::Always(_)), Some(Right::Always(_))) => true,
+            _ => false,
+        };
         Some((choices[..n].iter().position(same)?, n))
     })
 }

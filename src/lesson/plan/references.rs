@@ -130,7 +130,7 @@ fn check_one(
         None if threads().next().is_none() => Ok(()),
         None => {
             let name = &client.name;
-            Err(Mistake::unknown(path, both!("thread of {name}", "{name} 的线程"), first, threads()))
+            Err(Mistake::unknown(path, both!("thread of {name}", " {name} 的线程"), first, threads()))
         }
     }
 }
@@ -140,5 +140,5 @@ fn check_label(label: &str, plan: &ActorPlan, path: &Path) -> Result<(), Mistake
         return Ok(());
     }
     let (known, name) = (plan.program.labels.iter().map(String::as_str), &plan.actor.name);
-    Err(Mistake::unknown(path, both!("move of {name}", "{name} 的操作"), label, known))
+    Err(Mistake::unknown(path, both!("move of {name}", " {name} 的操作"), label, known))
 }

@@ -28,6 +28,40 @@ pub(crate) fn check(source: &str, path: &Path) -> Result<Lua, Mistake> {
     Ok(lua)
 }
 
+/// Redis' nil is `false` in Lua: a reply is never `nil`.
+pub(crate) fn asks_for_nil(source: &str, path: &Path) -> Option<Mistake> {
+    for (at, call) in source.match_indices("= redis.call(") {
+        let command = source[at + call.len()..].trim_start_matches(['\'', '"', ' ']);
+        let is_text = ["GET", "HGET", "LPOP", "RPOP", "GETDEL", "LINDEX", "ZSCORE"].iter().any(|name| {
+            command.get(..name.len()).is_some_and(|word| word.eq_ignore_ascii_case(name))
+                && command[name.len()..].starts_with(['\'', '"'])
+        });
+        let name = source[..at].trim_end().rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next()?;
+        if !is_text || name.is_empty() {
+            continue;
+        }
+        for (asked, instead) in [("== nil", "not "), ("~= nil", "")] {
+            let asked = format!("{name} {asked}");
+            let Some((found, _)) = source.match_indices(&asked).find(|(found, _)| {
+                *found > at
+                    && !source[..*found].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.')
+            }) else {
+                continue;
+            };
+            let before = &source[..found];
+            let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+            let span = MistakeSpan::Within(before.matches('\n').count() + 1, column);
+            let message = both!(
+                "`{asked}`: where there is nothing, `redis.call` gives `false` in Lua, never `nil`",
+                "`{asked}`：键不存在时，`redis.call` 在 Lua 里返回 `false`，不会是 `nil`"
+            );
+            let help = both!("write `{instead}{name}`", "请写 `{instead}{name}`");
+            return Some(Mistake { span, ..Mistake::new(path, message).help(help) });
+        }
+    }
+    None
+}
+
 /// Whether a script is given the keys and the arguments that it reads.
 /// `given`: how many keys and arguments.
 pub(crate) fn check_given(

@@ -147,7 +147,7 @@ impl Roster<'_> {
                     let (name, known) = (&plan.actor.name, plan.program.labels.iter().map(String::as_str));
                     return Err(Mistake::unknown(
                         path,
-                        both!("move of {name}", "{name} 的操作"),
+                        both!("move of {name}", " {name} 的操作"),
                         label,
                         known,
                     ));
@@ -246,7 +246,7 @@ impl Roster<'_> {
         let from = link.from.as_str();
         if !self.clients.iter().any(|client| client.name == link.from) && !lab.has_link(from, &link.to) {
             let to = lab.servers().iter().filter(|to| lab.has_link(from, to)).copied();
-            return Err(Mistake::unknown(path, both!("link of {from}", "{from} 的链路"), &link.to, to));
+            return Err(Mistake::unknown(path, both!("link of {from}", " {from} 的链路"), &link.to, to));
         }
         Ok(link)
     }

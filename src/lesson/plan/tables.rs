@@ -16,7 +16,8 @@ use crate::{
     text::both,
 };
 
-pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
+/// The statements of a lesson, with [`ANY`] where a value is filled in, and where they stand.
+pub(crate) fn statements(scenario: &Scenario) -> Vec<(String, Path)> {
     let root = Path::root();
     let own = scenario.variant().setup.is_some();
     let setup =
@@ -36,7 +37,11 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         }
         _ => None,
     });
-    let statements: Vec<(String, Path)> = statements.collect();
+    statements.collect()
+}
+
+pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
+    let statements = statements(scenario);
     let created: BTreeSet<&str> = statements.iter().filter_map(|(text, _)| created(text)).collect();
     for (text, path) in &statements {
         let Some(name) = named(text).find(|name| !created.contains(name)) else { continue };
@@ -56,7 +61,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
 }
 
 /// The words of a statement; brackets, commas and strings are none.
-fn words(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     let outside = text.split(['\'', '"']).step_by(2);
     outside
         .flat_map(|part| part.split(|c: char| c.is_whitespace() || "(),;=".contains(c)))
@@ -64,7 +69,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The table that a statement creates.
-fn created(text: &str) -> Option<&str> {
+pub(crate) fn created(text: &str) -> Option<&str> {
     let mut words = words(text)
         .filter(|word| !has_word("IF NOT EXISTS OR REPLACE TEMPORARY", &word.to_ascii_uppercase()));
     let is = |word: Option<&str>, wanted: &str| {
@@ -85,8 +90,8 @@ fn named(text: &str) -> impl Iterator<Item = &str> {
         all.iter().any(|word| is(Some(word), "WITH EXTRACT TRIM SUBSTRING SUBSTR JSON_TABLE"));
     let follows = |n: usize| {
         let before = n.checked_sub(1).and_then(|n| all.get(n));
-        // `SELECT … FOR UPDATE` and `ON DUPLICATE KEY UPDATE` name none.
-        is(all.get(n), "FROM JOIN INTO") || (is(all.get(n), "UPDATE") && !is(before, "FOR KEY"))
+        // `SELECT … FOR UPDATE`, `ON DUPLICATE KEY UPDATE` and `ON UPDATE CASCADE` name none.
+        is(all.get(n), "FROM JOIN INTO") || (is(all.get(n), "UPDATE") && !is(before, "FOR KEY ON"))
     };
     let after = (0..all.len()).filter(|n| !has_own_grammar && follows(*n));
     let names: Vec<&str> = after.filter_map(|n| all.get(n + 1).copied()).collect();

@@ -170,7 +170,39 @@ pub(crate) fn check_form(words: &[Option<String>], path: &Path) -> Result<(), Mi
             scripts::check_given(("EVAL", source), &lua, given, path)?;
         }
     }
+    if name == "ZADD" {
+        check_scores(words).or_else(wrong)?;
+    }
     check_options(&name, words).or_else(wrong)
+}
+
+/// Each member of a `ZADD` comes after its score.
+fn check_scores(words: &[Option<String>]) -> Result<(), Text> {
+    let is_option = |word: &&Option<String>| {
+        let known = ["NX", "XX", "GT", "LT", "CH", "INCR"];
+        word.as_ref().is_some_and(|word| known.contains(&word.to_ascii_uppercase().as_str()))
+    };
+    let rest: Vec<&Option<String>> = words.iter().skip(2).skip_while(is_option).collect();
+    // What is known only when it is sent may be an option.
+    if rest.first().is_some_and(|first| first.is_none()) && rest.len() % 2 == 1 {
+        return Ok(());
+    }
+    if rest.len() % 2 == 1 {
+        return Err(both!(
+            "`ZADD` takes a score before each member: one word is left over",
+            "`ZADD` 的每个成员前面都要有分数，这里多出一个词"
+        ));
+    }
+    let is_score = |word: &str| {
+        word.parse::<f64>().is_ok() || word.trim_start_matches(['+', '-']).eq_ignore_ascii_case("inf")
+    };
+    match rest.iter().step_by(2).find_map(|word| word.as_ref().filter(|word| !is_score(word))) {
+        Some(word) => Err(both!(
+            "`ZADD` wants a score here, and `{word}` is no number",
+            "`ZADD` 在这里要分数，`{word}` 不是数字"
+        )),
+        None => Ok(()),
+    }
 }
 
 fn not_a_number(name: &str, word: &str) -> Text {

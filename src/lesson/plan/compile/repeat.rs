@@ -1,6 +1,6 @@
 //! Repetitions: how often, while what, and the number of a round.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, ops::Range};
 
 use super::{
     super::{
@@ -10,7 +10,7 @@ use super::{
             model::Count,
             step::Step,
         },
-        labels_of,
+        labels_of, order,
         program::{BUILTINS, Instruction},
     },
     Draft,
@@ -53,8 +53,49 @@ impl Draft<'_> {
         self.steps(steps, &path.key("repeat"))?;
         self.push(Instruction::Jump { to: next });
         let exit = self.here();
+        let asked = condition.as_ref().map(Expr::names);
         self.program.instructions[next] = Instruction::RepeatNext { condition, exit };
+        if let Some(asked) = asked
+            && !self.in_recipe
+            && !self.changes_in(next + 1..exit, &asked)
+        {
+            self.endless.push((exit, path.key("while")));
+        }
         Ok(())
+    }
+
+    /// Whether a repetition may end: what its condition asks for changes in it, or the program stops there.
+    fn changes_in(&self, inside: Range<usize>, asked: &BTreeSet<String>) -> bool {
+        let is_asked = |name: &str| asked.iter().any(|asked| asked == name);
+        self.program.instructions[inside].iter().any(|instruction| match instruction {
+            Instruction::Stop => true,
+            Instruction::Set { name, .. } => is_asked(name),
+            Instruction::Operate(operation) => {
+                is_asked(&operation.label) || ["reply", "error", "now"].into_iter().any(is_asked)
+            }
+            Instruction::Believe { .. } => is_asked("token"),
+            _ => false,
+        })
+    }
+
+    /// What stands behind a repetition that never ends is never reached. As the last thing of a program it may be meant so.
+    pub(super) fn check_endless(&mut self) {
+        for (exit, path) in std::mem::take(&mut self.endless) {
+            if order::operations_from(&self.program, [exit]).is_empty() {
+                continue;
+            }
+            self.doubt(
+                &path,
+                both!(
+                    "nothing in this repetition changes its condition, so what follows it is never reached",
+                    "循环里没有什么会改变这个条件，后面的步骤永远走不到"
+                ),
+                both!(
+                    "set what it asks for inside: `- let: {{ done: reply == 'OK' }}` with `while: not done`",
+                    "请在循环里给条件赋值：`- let: {{ done: reply == 'OK' }}`，条件写 `while: not done`"
+                ),
+            );
+        }
     }
 
     /// A repetition that does nothing, or whose count is none.

@@ -1,0 +1,140 @@
+//! Moves in an order that their program does not have. A run would say so when it comes there.
+
+use std::collections::BTreeSet;
+
+use super::{
+    super::error::Mistake,
+    Act, Scenario,
+    program::{Instruction, PlannedVerb, Program},
+};
+use crate::{log::ActorId, text::both};
+
+/// Where an actor may be: before which operations, as instructions. None of them: its program is over.
+type Places = BTreeSet<usize>;
+
+pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
+    if scenario.loaded.lesson.kata.is_some() {
+        return Ok(());
+    }
+    let program = |actor: ActorId| &scenario.actors[actor.0 as usize].program;
+    let mut places: Vec<Places> =
+        scenario.actors.iter().map(|plan| operations_from(&plan.program, [0])).collect();
+    for line in &scenario.story {
+        let moves = match &line.act {
+            Act::Each(moves) | Act::Together(moves) => moves.as_slice(),
+            Act::Send(one) => std::slice::from_ref(one),
+            Act::Finish(actors) => {
+                moved_on(scenario, actors, &mut places);
+                continue;
+            }
+            Act::Pass(pass) => {
+                moved_on(scenario, &pass.moving, &mut places);
+                continue;
+            }
+            Act::Await(until) => {
+                moved_on(scenario, &until.moving, &mut places);
+                continue;
+            }
+            Act::Say(_) | Act::Ask(_) | Act::Faults(_) => continue,
+        };
+        for one in moves {
+            let program = program(one.actor);
+            if program.outside {
+                continue;
+            }
+            let here = &mut places[one.actor.0 as usize];
+            let after = after_move(program, here, &one.label);
+            if after.is_none() {
+                let (name, label) = (&scenario.actors[one.actor.0 as usize].actor.name, &one.label);
+                let next: BTreeSet<&str> = here.iter().filter_map(|at| moves_at(program, *at)).collect();
+                let mistake = match next.iter().next() {
+                    None => Mistake::new(
+                        &line.path,
+                        both!("the program of {name} is over here", "到这里 {name} 的程序已经结束了"),
+                    )
+                    .help(both!("leave the move out", "请去掉这一步")),
+                    Some(first) => {
+                        let next =
+                            next.iter().map(|label| format!("`{label}`")).collect::<Vec<_>>().join(", ");
+                        Mistake::new(
+                            &line.path,
+                            both!(
+                                "{name} cannot make the move `{label}` here: next is {next}",
+                                "{name} 在这里不能做 `{label}`：下一步是 {next}"
+                            ),
+                        )
+                        .help(both!(
+                            "write `- move: {name}.{first}` before it",
+                            "请在前面写 `- move: {name}.{first}`"
+                        ))
+                    }
+                };
+                return Err(mistake);
+            }
+            *here = after.unwrap_or_default();
+        }
+    }
+    Ok(())
+}
+
+/// Whoever moves by themselves may have come anywhere.
+fn moved_on(scenario: &Scenario, actors: &[ActorId], places: &mut [Places]) {
+    for actor in actors {
+        let program = &scenario.actors[actor.0 as usize].program;
+        let here = &mut places[actor.0 as usize];
+        loop {
+            let next = operations_from(program, here.iter().map(|at| at + 1));
+            let before = here.len();
+            here.extend(next);
+            if here.len() == before {
+                break;
+            }
+        }
+    }
+}
+
+fn moves_at(program: &Program, at: usize) -> Option<&str> {
+    match program.instructions.get(at) {
+        Some(Instruction::Operate(operation)) => Some(&operation.label),
+        _ => None,
+    }
+}
+
+/// Where an actor may be after a move, `None` where it cannot make that.
+fn after_move(program: &Program, here: &Places, label: &str) -> Option<Places> {
+    let made: Vec<usize> = here.iter().copied().filter(|at| moves_at(program, *at) == Some(label)).collect();
+    if made.is_empty() {
+        return None;
+    }
+    let mut after = operations_from(program, made.iter().map(|at| at + 1));
+    let tries_again = |at: &usize| matches!(program.instructions.get(*at), Some(Instruction::Operate(operation)) if operation.until.is_some());
+    after.extend(made.into_iter().filter(tries_again));
+    Some(after)
+}
+
+/// The operations that may come next from these instructions on. Time that passes is one of them, and passes by itself
+/// before what follows it.
+pub(crate) fn operations_from(program: &Program, from: impl IntoIterator<Item = usize>) -> Places {
+    let mut open: Vec<usize> = from.into_iter().collect();
+    let (mut seen, mut found) = (BTreeSet::new(), Places::new());
+    while let Some(at) = open.pop() {
+        if !seen.insert(at) {
+            continue;
+        }
+        match program.instructions.get(at) {
+            None | Some(Instruction::Stop) => {}
+            Some(Instruction::Operate(operation)) => {
+                found.insert(at);
+                if matches!(operation.verb, PlannedVerb::Wait(_)) {
+                    open.push(at + 1);
+                }
+            }
+            Some(Instruction::Jump { to }) => open.push(*to),
+            Some(Instruction::JumpUnless { to, .. } | Instruction::RepeatNext { exit: to, .. }) => {
+                open.extend([*to, at + 1]);
+            }
+            Some(_) => open.push(at + 1),
+        }
+    }
+    found
+}

@@ -1,0 +1,612 @@
+//! SQL statements by their grammar, and the columns that they name: no server is there to ask. The tables of a lab are those
+//! that its lesson creates, so a column that none of them has is misspelt.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    ops::ControlFlow,
+};
+
+use sqlparser::{
+    ast::{
+        AssignmentTarget, BinaryOperator, DataType, Expr, Function, FunctionArguments, Insert, LockType,
+        ObjectName, Query, Select, SelectItem, SetExpr, Statement, TableFactor, TableObject, Value, Visit,
+        Visitor,
+    },
+    dialect::MySqlDialect,
+    parser::{Parser, ParserError},
+};
+
+use super::{
+    super::{
+        error::{ALIKE, Mistake, Path, did_you_mean, nearest},
+        expr::{Mentions, Template},
+        has_word,
+    },
+    Act, PlannedOperation, PlannedVerb, Scenario,
+    program::Instruction,
+    tables,
+};
+use crate::{
+    log::{ANY, Product},
+    text::{Text, both},
+};
+
+/// What stands in a statement for a `${…}` that is known only when it is sent: a figure, so that most grammar holds.
+const FILLED: &str = "70200701";
+
+/// What a `${…}` outside quotes may stand for, beside a figure.
+const FILLINGS: [&str; 5] = [FILLED, "x70200701", "", "=", "(70200701)"];
+
+/// Grammar that `sqlparser` does not know and MariaDB does. A statement with one of these words is taken as it is.
+const BEYOND: &str = "
+    PERSISTENT VERSIONING SYSTEM_TIME PERIOD PARTITION EXAMINED QUICK DELAYED NEXT PREVIOUS MOD JSON_TABLE MATCH SOUNDS
+    PROCEDURE FULLTEXT SPATIAL SEQUENCE VECTOR OVERLAPS EXCEPT INTERSECT
+";
+
+/// How statements are written.
+const FORMS: [(&str, &str); 12] = [
+    ("SELECT", "SELECT column, … FROM table WHERE condition ORDER BY column LIMIT n FOR UPDATE"),
+    ("INSERT", "INSERT INTO table (column, …) VALUES (value, …)"),
+    ("REPLACE", "REPLACE INTO table (column, …) VALUES (value, …)"),
+    ("UPDATE", "UPDATE table SET column = value, … WHERE condition"),
+    ("DELETE", "DELETE FROM table WHERE condition"),
+    ("CREATE", "CREATE TABLE table (column type, …, PRIMARY KEY (column))"),
+    ("BEGIN", "BEGIN"),
+    ("START", "START TRANSACTION"),
+    ("COMMIT", "COMMIT"),
+    ("ROLLBACK", "ROLLBACK"),
+    ("SAVEPOINT", "SAVEPOINT name"),
+    ("LOCK", "LOCK TABLES table WRITE"),
+];
+
+/// Words that statements are made of, for one that is misspelt.
+const WORDS: [&str; 20] = [
+    "FROM", "WHERE", "ORDER", "GROUP", "BY", "LIMIT", "UPDATE", "SET", "VALUES", "INTO", "AND", "HAVING",
+    "JOIN", "NOWAIT", "SKIP", "PRIMARY", "KEY", "DEFAULT", "NOT", "NULL",
+];
+
+/// Types of columns that MariaDB has and the grammar takes for names.
+const TYPES: &str = "
+    SERIAL YEAR UUID INET4 INET6 GEOMETRY POINT LINESTRING POLYGON MULTIPOINT MULTILINESTRING MULTIPOLYGON
+    GEOMETRYCOLLECTION FIXED LONG INT1 INT2 INT3 INT4 INT8 MIDDLEINT FLOAT4 FLOAT8 NATIONAL NCHAR NVARCHAR XMLTYPE
+";
+
+/// Units of time, which functions such as `TIMESTAMPDIFF` take as names.
+const UNITS: &str = "MICROSECOND SECOND MINUTE HOUR DAY WEEK MONTH QUARTER YEAR";
+
+/// Every statement by its grammar.
+pub(crate) fn check_grammar(scenario: &Scenario) -> Result<(), Mistake> {
+    tables::statements(scenario).iter().try_for_each(|(text, path)| match doubt(text) {
+        Some((message, help)) => Err(Mistake::new(path, message).help(help)),
+        None => Ok(()),
+    })
+}
+
+/// What is wrong with a statement, and what would be right.
+fn doubt(text: &str) -> Option<(Text, Text)> {
+    let words: Vec<String> = tables::words(text).map(str::to_ascii_uppercase).collect();
+    let first = words.first().map_or("", String::as_str);
+    let form = FORMS.iter().find(|(name, _)| *name == first).map(|(_, form)| *form);
+    let write = |form: &str| both!("write `{form}`", "请写 `{form}`");
+    if bare(text).contains("==") {
+        let message = both!("SQL does not know `==`", "SQL 里没有 `==`");
+        return Some((message, both!("it compares with `=`", "SQL 用 `=` 比较")));
+    }
+    let rest = words.get(1..).unwrap_or_default();
+    let only = |known: &str| rest.iter().all(|word| has_word(known, word));
+    let is_right = match first {
+        "BEGIN" => only("WORK"),
+        "START" => {
+            rest.first().is_some_and(|word| word == "TRANSACTION")
+                && only("TRANSACTION WITH CONSISTENT SNAPSHOT READ ONLY WRITE")
+        }
+        "COMMIT" => only("WORK AND NO CHAIN RELEASE"),
+        "ROLLBACK" => only("WORK AND NO CHAIN RELEASE") || rest.iter().any(|word| word == "TO"),
+        "SAVEPOINT" => rest.len() == 1,
+        "LOCK" => bare(text).to_ascii_uppercase().split(',').all(|table| {
+            tables::words(table).any(|word| has_word("READ WRITE", word)) || table.contains(ANY)
+        }),
+        _ => true,
+    };
+    if !is_right {
+        let message = both!("this is no SQL: `{text}`", "这不是正确的 SQL：`{text}`");
+        return Some((message, write(form.unwrap_or_default())));
+    }
+    let statement = match read(text) {
+        Ok(statement) => statement?,
+        Err(found) => {
+            let message = match &found {
+                Some(word) => {
+                    both!("this is no SQL: unexpected `{word}`", "这不是正确的 SQL：意外的 `{word}`")
+                }
+                None => both!("this is no SQL: it ends too early", "这不是正确的 SQL：语句没有写完"),
+            };
+            let word = found.unwrap_or_default().to_ascii_uppercase();
+            let misspelt = Some(word.as_str()).filter(|word| word.len() > 2 && !WORDS.contains(word));
+            let meant = misspelt.and_then(|word| nearest(word, WORDS, ALIKE)).map(did_you_mean);
+            let form = form.map(write);
+            let help: Vec<Text> = meant.into_iter().chain(form).collect();
+            return Some((message, Text::join(&help, " ", "")));
+        }
+    };
+    of_meaning(&statement)
+}
+
+/// What the grammar takes, and the server refuses or means otherwise.
+fn of_meaning(statement: &Statement) -> Option<(Text, Text)> {
+    if let Statement::CreateTable(table) = statement {
+        let unknown = table.columns.iter().find_map(|column| match &column.data_type {
+            DataType::Custom(name, _) if !has_word(TYPES, &name.to_string().to_ascii_uppercase()) => {
+                Some((column.name.value.clone(), name.to_string()))
+            }
+            DataType::String(_) => Some((column.name.value.clone(), "STRING".to_owned())),
+            DataType::Unspecified => Some((column.name.value.clone(), String::new())),
+            _ => None,
+        });
+        if let Some((column, name)) = unknown.filter(|(_, name)| !name.contains(FILLED)) {
+            let known =
+                ["INT", "BIGINT", "VARCHAR", "CHAR", "TEXT", "DATETIME", "TIMESTAMP", "DECIMAL", "BOOLEAN"];
+            let message = both!(
+                "the column `{column}` has no type that MariaDB knows: `{name}`",
+                "列 `{column}` 的类型 `{name}` 不是 MariaDB 的类型"
+            );
+            let help = nearest(&name.to_ascii_uppercase(), known, ALIKE).map_or_else(
+                || {
+                    both!(
+                        "such as INT, BIGINT, VARCHAR(20) or DATETIME",
+                        "例如 INT、BIGINT、VARCHAR(20) 或 DATETIME"
+                    )
+                },
+                did_you_mean,
+            );
+            return Some((message, help));
+        }
+    }
+    if let Statement::Update(update) = statement {
+        let joined = update.assignments.iter().any(|assignment| {
+            matches!(&assignment.value, Expr::BinaryOp { op: BinaryOperator::And, right, .. }
+                if matches!(**right, Expr::BinaryOp { op: BinaryOperator::Eq, .. }))
+        });
+        if joined {
+            let message = both!(
+                "`SET a = 1 AND b = 2` sets only `a`, to whether both are so",
+                "`SET a = 1 AND b = 2` 只改了 `a`，值是“两者是否都成立”"
+            );
+            return Some((
+                message,
+                both!("write a comma: `SET a = 1, b = 2`", "请用逗号：`SET a = 1, b = 2`"),
+            ));
+        }
+    }
+    let mut named = Named::default();
+    let _ = statement.visit(&mut named);
+    if named.compares_null {
+        let message = both!("a comparison with `NULL` is never true", "和 `NULL` 比较永远不成立");
+        return Some((message, both!("write `IS NULL` or `IS NOT NULL`", "请写 `IS NULL` 或 `IS NOT NULL`")));
+    }
+    if let Some(wrong) = named.calls.iter().find_map(of_call) {
+        return Some(wrong);
+    }
+    if named.shares {
+        let message = both!("MariaDB does not know `FOR SHARE`", "MariaDB 没有 `FOR SHARE`");
+        return Some((message, both!("write `LOCK IN SHARE MODE`", "请写 `LOCK IN SHARE MODE`")));
+    }
+    None
+}
+
+/// Functions that locks are made of: how many arguments they take, and how they are written.
+const FUNCTIONS: [(&str, usize, &str); 6] = [
+    ("GET_LOCK", 2, "GET_LOCK('name', seconds)"),
+    ("RELEASE_LOCK", 1, "RELEASE_LOCK('name')"),
+    ("IS_FREE_LOCK", 1, "IS_FREE_LOCK('name')"),
+    ("IS_USED_LOCK", 1, "IS_USED_LOCK('name')"),
+    ("SLEEP", 1, "SLEEP(seconds)"),
+    ("CONNECTION_ID", 0, "CONNECTION_ID()"),
+];
+
+fn of_call(call: &Function) -> Option<(Text, Text)> {
+    let name = call.name.to_string();
+    let upper = name.to_ascii_uppercase();
+    let FunctionArguments::List(given) = &call.args else { return None };
+    let write = |form: &str| both!("write `{form}`", "请写 `{form}`");
+    if let Some((_, wanted, form)) = FUNCTIONS.iter().find(|(known, ..)| *known == upper) {
+        let given = given.args.len();
+        return (given != *wanted).then(|| {
+            let message = both!(
+                "`{name}` takes {wanted} arguments, and here are {given}",
+                "`{name}` 要 {wanted} 个参数，这里有 {given} 个"
+            );
+            (message, write(form))
+        });
+    }
+    // Other functions are the server's business; only what is nearly one of these is misspelt.
+    let (_, _, form) =
+        FUNCTIONS.iter().find(|(known, ..)| known.len() > 5 && nearest(&upper, [*known], 0.93).is_some())?;
+    Some((both!("MariaDB has no function `{name}`", "MariaDB 没有函数 `{name}`"), write(form)))
+}
+
+/// Every column that a statement names is one of its tables'.
+pub(crate) fn check_columns(scenario: &Scenario) -> Result<(), Mistake> {
+    let statements = tables::statements(scenario);
+    let known = columns(&statements);
+    for (text, path) in &statements {
+        let Ok(Some(statement)) = read(text) else { continue };
+        if let Some((message, help)) = of_columns(&statement, &known) {
+            return Err(Mistake::new(path, message).help(help));
+        }
+    }
+    Ok(())
+}
+
+/// The columns of each table, in its order; `None` where they are not known.
+fn columns(statements: &[(String, Path)]) -> HashMap<String, Option<Vec<String>>> {
+    let mut known = HashMap::new();
+    for (text, _) in statements {
+        let mut words = tables::words(text);
+        if words.next().is_some_and(|word| word.eq_ignore_ascii_case("ALTER")) {
+            let name = words.nth(1).unwrap_or_default().trim_matches('`');
+            known.insert(name.to_ascii_lowercase(), None);
+        }
+        if let Some(name) = tables::created(text) {
+            let table = match read(text) {
+                Ok(Some(Statement::CreateTable(table))) => Some(table),
+                _ => None,
+            };
+            let plain = table.filter(|table| table.query.is_none() && !table.columns.is_empty());
+            let columns = plain.map(|table| {
+                table.columns.iter().map(|column| column.name.value.to_ascii_lowercase()).collect::<Vec<_>>()
+            });
+            let name = name.to_ascii_lowercase();
+            let same = known.get(&name).is_none_or(|before| *before == columns);
+            known.insert(name, columns.filter(|_| same));
+        }
+    }
+    known
+}
+
+fn of_columns(statement: &Statement, known: &HashMap<String, Option<Vec<String>>>) -> Option<(Text, Text)> {
+    let mut named = Named::default();
+    let _ = statement.visit(&mut named);
+    if named.beyond || matches!(statement, Statement::CreateTable(_)) {
+        return None;
+    }
+    let mut there: BTreeSet<&str> = named.aliases.iter().map(String::as_str).collect();
+    for table in &named.tables {
+        there.extend(known.get(table)?.as_ref()?.iter().map(String::as_str));
+    }
+    let assigned: Vec<String> = match statement {
+        Statement::Insert(insert) => {
+            let written = insert.columns.iter().map(last_of);
+            written
+                .chain(insert.assignments.iter().flat_map(|assignment| targets(&assignment.target)))
+                .collect()
+        }
+        Statement::Update(update) => {
+            update.assignments.iter().flat_map(|assignment| targets(&assignment.target)).collect()
+        }
+        _ => Vec::new(),
+    };
+    let is_known = |name: &&String| {
+        there.contains(name.as_str())
+            || name.contains(FILLED)
+            || name.contains(['@', ANY])
+            || has_word(UNITS, &name.to_ascii_uppercase())
+            || name.eq_ignore_ascii_case("default")
+    };
+    if let Some(name) = assigned.iter().chain(&named.columns).find(|name| !is_known(name)) {
+        let tables: Vec<&str> = named.tables.iter().map(String::as_str).collect();
+        if tables.is_empty() {
+            let message =
+                both!("`{name}` is a column, and no table is named", "`{name}` 是列名，可是没有写表");
+            return Some((
+                message,
+                both!("write `SELECT {name} FROM table …`", "请写 `SELECT {name} FROM 表名 …`"),
+            ));
+        }
+        let tables = tables.join("`, `");
+        let message = both!("`{tables}` has no column `{name}`", "`{tables}` 没有列 `{name}`");
+        let columns = there.iter().copied().collect::<Vec<_>>().join(", ");
+        let help = nearest(name, there.iter().copied(), ALIKE).map_or_else(
+            || {
+                both!(
+                    "its columns: {columns}; a text stands in quotes: '{name}'",
+                    "它的列：{columns}；文字要写在引号里：'{name}'"
+                )
+            },
+            did_you_mean,
+        );
+        return Some((message, help));
+    }
+    let Statement::Insert(insert) = statement else { return None };
+    of_values(insert, known)
+}
+
+/// A row has a value for each column.
+fn of_values(insert: &Insert, known: &HashMap<String, Option<Vec<String>>>) -> Option<(Text, Text)> {
+    let TableObject::TableName(table) = &insert.table else { return None };
+    let SetExpr::Values(values) = &*insert.source.as_ref()?.body else { return None };
+    let columns: Vec<String> = if insert.columns.is_empty() {
+        known.get(&last_of(table))?.clone()?
+    } else {
+        insert.columns.iter().map(last_of).collect()
+    };
+    let wanted = columns.len();
+    let row = values.rows.iter().find(|row| {
+        let filled = row.content.iter().any(|value| value.to_string().contains(FILLED));
+        row.content.len() != wanted && !row.content.is_empty() && !(filled && row.content.len() < wanted)
+    })?;
+    let (given, names) = (row.content.len(), columns.join(", "));
+    let message = both!(
+        "a row has {given} values, and there are {wanted} columns: {names}",
+        "一行有 {given} 个值，而列有 {wanted} 个：{names}"
+    );
+    Some((message, both!("give a value for each column", "每一列都要给一个值")))
+}
+
+/// A transaction that its program never ends keeps its locks for as long as the client lives.
+pub(crate) fn check_transactions(scenario: &Scenario) -> Result<(), Mistake> {
+    // That somebody forgets to end it may be what is shown: others cope with it, or the client does not live on.
+    let is_shown = scenario.story.iter().any(|line| matches!(line.act, Act::Faults(_)));
+    for plan in scenario.actors.iter().filter(|_| !is_shown) {
+        let statements: Vec<(String, &PlannedOperation)> = plan
+            .program
+            .instructions
+            .iter()
+            .filter_map(|instruction| match instruction {
+                Instruction::Operate(operation) => match &operation.verb {
+                    PlannedVerb::Call(call) if call.product() == Product::Mariadb => {
+                        let text: String = call.all_operands().map(Template::pattern).collect();
+                        Some((tables::words(&text).next()?.to_ascii_uppercase(), &**operation))
+                    }
+                    _ => None,
+                },
+                _ => None,
+            })
+            .collect();
+        let ends = statements
+            .iter()
+            .any(|(word, _)| has_word("COMMIT ROLLBACK LOCK CREATE ALTER DROP TRUNCATE", word));
+        let copes = statements.iter().any(|(_, operation)| !operation.allow.is_empty());
+        let begins = statements.iter().find(|(word, _)| has_word("BEGIN START", word));
+        if let (false, false, Some((_, operation))) = (ends, copes, begins)
+            && let Some(path) = &operation.path
+        {
+            let message = both!("this program never ends its transaction", "这个程序没有结束它的事务");
+            return Err(Mistake::new(&path.key("sql"), message).help(both!(
+                "write `- commit: {{ sql: COMMIT }}` or `ROLLBACK` after it",
+                "请在后面写 `- commit: {{ sql: COMMIT }}` 或 `ROLLBACK`"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// What a claim asks of rows that no table has: `value('good/1').stock`.
+pub(crate) fn row_doubt(source: &str, scenario: &Scenario) -> Option<(Text, Text)> {
+    let lab = scenario.lab();
+    if !lab.has(Product::Mariadb) {
+        return None;
+    }
+    let known = columns(&tables::statements(scenario));
+    let alone = lab.parts().len() == 1 && !scenario.actors.iter().any(|plan| plan.program.locks_files);
+    let mentions = Mentions::of(source);
+    for (key, _) in ["value", "exists", "owner"].into_iter().flat_map(|function| mentions.keys_of(function)) {
+        let Some((table, _)) = key.split_once('/') else { continue };
+        let Some(columns) = known.get(&table.to_ascii_lowercase()) else {
+            let near = nearest(table, known.keys().map(String::as_str), ALIKE);
+            if !alone && near.is_none() {
+                continue;
+            }
+            let message = both!("no statement creates the table `{table}`", "没有语句创建过表 `{table}`");
+            let tables = known.keys().cloned().collect::<Vec<_>>().join(", ");
+            let help =
+                near.map_or_else(|| both!("known here: {tables}", "这里可用的有：{tables}"), did_you_mean);
+            return Some((message, help));
+        };
+        let Some(columns) = columns else { continue };
+        let asked = source.match_indices(&key).find_map(|(at, key)| {
+            let rest = source[at + key.len()..].strip_prefix(['\'', '"'])?.strip_prefix(").")?;
+            let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+            Some(&rest[..end])
+        });
+        if let Some(column) = asked.filter(|asked| !columns.contains(&asked.to_ascii_lowercase())) {
+            let message = both!("`{table}` has no column `{column}`", "`{table}` 没有列 `{column}`");
+            let all = columns.join(", ");
+            let help = nearest(column, columns.iter().map(String::as_str), ALIKE)
+                .map_or_else(|| both!("its columns: {all}", "它的列：{all}"), did_you_mean);
+            return Some((message, help));
+        }
+    }
+    None
+}
+
+/// What a `SELECT` calls the columns of its rows; `None` where that is not known.
+pub(crate) fn selected(text: &str) -> Option<Vec<String>> {
+    let Ok(Some(Statement::Query(query))) = read(text) else { return None };
+    let SetExpr::Select(select) = *query.body else { return None };
+    let name = |item: &SelectItem| match item {
+        SelectItem::UnnamedExpr(Expr::Identifier(name)) => Some(name.value.clone()),
+        SelectItem::UnnamedExpr(Expr::CompoundIdentifier(names)) => Some(names.last()?.value.clone()),
+        SelectItem::UnnamedExpr(other) => Some(other.to_string()),
+        SelectItem::ExprWithAlias { alias, .. } => Some(alias.value.clone()),
+        _ => None,
+    };
+    let names: Option<Vec<String>> = select.projection.iter().map(name).collect();
+    names.filter(|names| !names.iter().any(|name| name.contains(FILLED)))
+}
+
+/// A statement of the kinds whose grammar is known; what was not expected where it is wrong, `None` for its end.
+fn read(text: &str) -> Result<Option<Statement>, Option<String>> {
+    let words: Vec<String> = tables::words(text).map(str::to_ascii_uppercase).collect();
+    let begins = |names: &str| words.first().is_some_and(|word| has_word(names, word));
+    let creates = begins("CREATE") && words.iter().take(4).any(|word| word == "TABLE");
+    let is_beyond = words.iter().any(|word| has_word(BEYOND, word)) || bare(text).contains(":=");
+    let updates_several = begins("UPDATE")
+        && bare(text).split_once(',').is_some_and(|(before, _)| {
+            !before.contains('=') && !tables::words(before).any(|word| word.eq_ignore_ascii_case("SET"))
+        });
+    if is_beyond || updates_several || !(creates || begins("SELECT WITH INSERT REPLACE UPDATE DELETE")) {
+        return Ok(None);
+    }
+    let text = without_end(text);
+    let parts: Vec<&str> = text.split(ANY).collect();
+    let holes = parts.len() - 1;
+    let filled = |fill: &dyn Fn(usize) -> &'static str| {
+        let mut whole = parts[0].to_owned();
+        for (n, part) in parts[1..].iter().enumerate() {
+            whole.push_str(fill(n));
+            whole.push_str(part);
+        }
+        parse(&whole)
+    };
+    let first = filled(&|_| FILLED);
+    if first.is_ok() || holes == 0 {
+        return first;
+    }
+    // What a `${…}` stands for may be more than a figure.
+    let others = FILLINGS.len().pow(u32::try_from(holes.min(3)).unwrap_or_default());
+    let other = (1..others).find_map(|mut choice| {
+        let mut fills = vec![FILLED; holes];
+        for fill in fills.iter_mut().take(3) {
+            *fill = FILLINGS[choice % FILLINGS.len()];
+            choice /= FILLINGS.len();
+        }
+        filled(&|n| fills[n]).ok()
+    });
+    match other {
+        Some(statement) => Ok(statement),
+        None if holes > 3 => Ok(None),
+        None => first,
+    }
+}
+
+fn parse(text: &str) -> Result<Option<Statement>, Option<String>> {
+    match Parser::parse_sql(&MySqlDialect {}, text) {
+        Ok(mut statements) if statements.len() == 1 => Ok(statements.pop()),
+        Ok(_) | Err(ParserError::RecursionLimitExceeded) => Ok(None),
+        Err(ParserError::ParserError(why) | ParserError::TokenizerError(why)) => {
+            let found =
+                why.split_once("found: ").map(|(_, rest)| rest.split(" at Line").next().unwrap_or(rest));
+            Err(found.filter(|found| *found != "EOF").map(|found| found.replace(FILLED, "${…}")))
+        }
+    }
+}
+
+/// A statement without what may stand at its end in MariaDB alone: `LOCK IN SHARE MODE`, `WAIT 5`, `INTO @n`.
+fn without_end(text: &str) -> String {
+    let mut words: Vec<&str> = text.trim_end().trim_end_matches(';').split_whitespace().collect();
+    let ends = |words: &[&str], end: &[&str]| {
+        words.len() > end.len()
+            && words[words.len() - end.len()..]
+                .iter()
+                .zip(end)
+                .all(|(word, end)| word.eq_ignore_ascii_case(end))
+    };
+    let cut = |count: usize, words: &mut Vec<&str>| words.truncate(words.len() - count);
+    if let [.., wait, _] = words[..]
+        && wait.eq_ignore_ascii_case("WAIT")
+    {
+        cut(2, &mut words);
+    }
+    for end in [&["NOWAIT"][..], &["SKIP", "LOCKED"]] {
+        if ends(&words, end) {
+            cut(end.len(), &mut words);
+        }
+    }
+    if ends(&words, &["LOCK", "IN", "SHARE", "MODE"]) {
+        cut(4, &mut words);
+    }
+    if let [.., into, variable] = words[..]
+        && into.eq_ignore_ascii_case("INTO")
+        && variable.starts_with('@')
+    {
+        cut(2, &mut words);
+    }
+    // Where nothing was cut its quoted texts keep their spaces.
+    let count = text.split_whitespace().count();
+    if words.len() == count { text.trim_end().trim_end_matches(';').to_owned() } else { words.join(" ") }
+}
+
+/// What stands outside quotes.
+fn bare(text: &str) -> String {
+    text.split(['\'', '"']).step_by(2).collect::<Vec<_>>().join(" ")
+}
+
+fn last_of(name: &ObjectName) -> String {
+    let last = name.0.last().and_then(|part| part.as_ident());
+    last.map(|ident| ident.value.to_ascii_lowercase()).unwrap_or_default()
+}
+
+fn targets(target: &AssignmentTarget) -> Vec<String> {
+    match target {
+        AssignmentTarget::ColumnName(name) => vec![last_of(name)],
+        AssignmentTarget::Tuple(names) => names.iter().map(last_of).collect(),
+    }
+}
+
+/// What a statement names.
+#[derive(Default)]
+struct Named {
+    tables: BTreeSet<String>,
+    columns: Vec<String>,
+    /// Names that it gives itself.
+    aliases: BTreeSet<String>,
+    /// Whether it has tables of its own, whose columns are not known.
+    beyond: bool,
+    compares_null: bool,
+    /// Whether it says `FOR SHARE`.
+    shares: bool,
+    calls: Vec<Function>,
+}
+
+impl Visitor for Named {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        self.beyond |= query.with.is_some();
+        self.shares |= query.locks.iter().any(|lock| lock.lock_type == LockType::Share);
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
+        for item in &select.projection {
+            if let SelectItem::ExprWithAlias { alias, .. } = item {
+                self.aliases.insert(alias.value.to_ascii_lowercase());
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<()> {
+        self.beyond |= relation.0.len() != 1;
+        self.tables.insert(last_of(relation));
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, table: &TableFactor) -> ControlFlow<()> {
+        self.beyond |=
+            !matches!(table, TableFactor::Table { args: None, .. } | TableFactor::NestedJoin { .. });
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        let is_null = |expr: &Expr| matches!(expr, Expr::Value(value) if value.value == Value::Null);
+        match expr {
+            Expr::Identifier(name) => self.columns.push(name.value.to_ascii_lowercase()),
+            Expr::CompoundIdentifier(names) => {
+                self.columns.extend(names.last().map(|name| name.value.to_ascii_lowercase()));
+            }
+            Expr::BinaryOp { left, op: BinaryOperator::Eq | BinaryOperator::NotEq, right } => {
+                self.compares_null |= is_null(left) || is_null(right);
+            }
+            Expr::Function(function) => {
+                self.calls.push(function.clone());
+                // Sequences are named where columns are.
+                self.beyond |=
+                    has_word("NEXTVAL LASTVAL SETVAL", &function.name.to_string().to_ascii_uppercase());
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,147 @@
+//! Znodes that a lesson's calls need and nobody creates. The server begins without any of the lesson's.
+
+use std::collections::BTreeMap;
+
+use super::{
+    super::{
+        error::{ALIKE, Mistake, Path, did_you_mean, nearest},
+        expr::Template,
+    },
+    PlannedCall, PlannedVerb, Scenario,
+    program::Instruction,
+};
+use crate::{
+    log::{ANY, Product, stands_for},
+    text::both,
+};
+
+/// A call, the errors that it copes with, and where it stands.
+type Made<'s> = (&'s PlannedCall, &'s [String], Path);
+
+pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
+    if scenario.actors.iter().any(|plan| plan.program.outside) {
+        return Ok(());
+    }
+    let (setup, made) = calls(scenario);
+    check_setup(&setup)?;
+    let created: Vec<String> = setup.iter().chain(&made).flat_map(|(call, ..)| created_by(call)).collect();
+    let is_created =
+        |path: &str| path.starts_with("/zookeeper") || created.iter().any(|known| stands_for(known, path));
+    for (call, allow, at) in setup.iter().chain(&made) {
+        let Some(path) = path_of(call) else { continue };
+        let needed = match call.name() {
+            "create" => parent(&path).to_owned(),
+            "get" | "set" | "ls" | "delete" => path,
+            _ => continue,
+        };
+        if needed.is_empty() || needed == "/" || needed.contains(ANY) || is_created(&needed) {
+            continue;
+        }
+        if allow.iter().any(|code| code == "NoNode") {
+            continue;
+        }
+        let message = both!("nobody creates the znode `{needed}`", "没有任何地方创建 znode `{needed}`");
+        let known = created.iter().filter(|known| !known.contains(ANY)).map(String::as_str);
+        let help = nearest(&needed, known, ALIKE).map_or_else(
+            || {
+                both!(
+                    "create it in the setup: `- zk: create {needed}`",
+                    "请在 setup 中创建：`- zk: create {needed}`"
+                )
+            },
+            did_you_mean,
+        );
+        return Err(Mistake::new(at, message).help(help));
+    }
+    Ok(())
+}
+
+/// The calls of the setup, and those of programs.
+fn calls(scenario: &Scenario) -> (Vec<Made<'_>>, Vec<Made<'_>>) {
+    let root = Path::root();
+    let own = scenario.variant().setup.is_some();
+    let at = if own { root.key("variants").key(&scenario.variant).key("setup") } else { root.key("setup") };
+    let of = |verb| match verb {
+        &PlannedVerb::Call(ref call) if call.product() == Product::Zookeeper => Some(call),
+        _ => None,
+    };
+    let setup = scenario.setup.iter().enumerate();
+    let setup = setup.filter_map(|(n, line)| Some((of(&line.verb)?, &[][..], at.index(n).key("zk"))));
+    let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
+    let made = instructions.filter_map(|instruction| match instruction {
+        Instruction::Operate(operation) => {
+            let at = operation.path.clone().unwrap_or_else(Path::root).key("zk");
+            Some((of(&operation.verb)?, operation.allow.as_slice(), at))
+        }
+        _ => None,
+    });
+    (setup.collect(), made.collect())
+}
+
+/// The setup is carried out line by line on an empty server.
+fn check_setup(setup: &[Made<'_>]) -> Result<(), Mistake> {
+    // Whether each is ephemeral.
+    let mut there: BTreeMap<String, bool> = BTreeMap::new();
+    for (call, _, at) in setup {
+        let Some(path) = path_of(call).filter(|path| !path.contains(ANY)) else { return Ok(()) };
+        match call.name() {
+            "create" => {
+                let parent = parent(&path).to_owned();
+                let known = there.get(&parent).copied();
+                if !parent.is_empty() && known.is_none() {
+                    let message = both!(
+                        "the znode `{parent}` is not there yet, in which `{path}` is to be",
+                        "`{path}` 的父节点 `{parent}` 还不存在"
+                    );
+                    return Err(Mistake::new(at, message).help(both!(
+                        "write `- zk: create {parent}` before it",
+                        "请在前面写 `- zk: create {parent}`"
+                    )));
+                }
+                if known == Some(true) {
+                    let message = both!(
+                        "`{parent}` is ephemeral, and such a znode has no children",
+                        "`{parent}` 是临时节点，临时节点不能有子节点"
+                    );
+                    return Err(Mistake::new(at, message)
+                        .help(both!("create `{parent}` without `-e`", "创建 `{parent}` 时不要写 `-e`")));
+                }
+                if call.has_flag("-s") {
+                    continue;
+                }
+                if there.insert(path.clone(), call.has_flag("-e")).is_some() {
+                    let message = both!("the znode `{path}` is there already", "znode `{path}` 已经存在");
+                    return Err(
+                        Mistake::new(at, message).help(both!("leave one of both out", "两者去掉一个"))
+                    );
+                }
+            }
+            "delete" => drop(there.remove(&path)),
+            // What else changes nodes may do several things.
+            "multi" => return Ok(()),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The path of a call, with [`ANY`] where it is filled in.
+fn path_of(call: &PlannedCall) -> Option<String> {
+    call.operands("PATH").next().map(Template::pattern)
+}
+
+fn parent(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(parent, _)| parent)
+}
+
+/// The paths that a call may create. The server numbers a sequential node.
+fn created_by(call: &PlannedCall) -> Vec<String> {
+    match call.name() {
+        "create" => {
+            let path = path_of(call).unwrap_or_default();
+            vec![if call.has_flag("-s") { format!("{path}{ANY}") } else { path }]
+        }
+        "multi" => call.operands("CALL").map(Template::pattern).collect(),
+        _ => Vec::new(),
+    }
+}
