@@ -280,6 +280,10 @@ const IN_REDIS: &[Change] = &[
     ("moves('A.acquire') == 1", "A.finished == 'yes'", "A.finished", "write `A.finished`", "请写 `A.finished`"),
     ("moves('A.acquire') == 1", "value('stock').hesh == 1", ".hesh", "did you mean `hash`", "是不是 `hash`"),
     ("    expect: prevented", "    explore: { expect: none, most_faults: 2 }\n    expect: prevented", "explore:", "name the faults", "请写明故障"),
+    ("with: { key: lock, lease: 3s, every: 500ms }", "with: { key: lock, lease: 3, every: 500ms }", "lease: 3, every", "write 3s or 3ms", "请写 3s 或 3ms"),
+    ("params: { lease: 3s, rounds: 2 }", "params: { lease: 3, rounds: 2 }", "acquire: { redis", "a parameter has a unit: `lease: 3s`", "参数要带单位：`lease: 3s`"),
+    ("    - wait: 1s\n", "    - use: buyer\n", "- use: buyer", "`buyer` uses itself", "`buyer` 使用了它自己"),
+    ("moves('A.acquire') == 1", "B.release == 1", "B.release == 1", "write `- move: B.release` into the story", "请在剧情里写 `- move: B.release`"),
 ];
 
 #[rustfmt::skip]
@@ -322,6 +326,8 @@ const IN_ZOOKEEPER: &[Change] = &[
     ("that: A.create is not none", "that: owner('/locks') == 'C'", "== 'C'", "nobody is called 'C'", "没有谁叫 'C'"),
     ("that: A.create is not none", "that: A.notified == 'NodeDeleted'", "A.notified", "is a number", "是数字"),
     ("that: A.create is not none", "that: value('/locks').data == 'a'", ".data ==", "it is a text", "它是文字"),
+    ("zk: ls /locks", "zk: \"ls ${where}\"", "ls ${where}", "must begin with `/`", "必须以 `/` 开头"),
+    ("set /locks data 0", "\"set /locks data ${watch}\"", "${watch}", "write `${watch.version}`", "请写 `${watch.version}`"),
 ];
 
 #[rustfmt::skip]
@@ -365,6 +371,7 @@ const IN_MARIADB: &[Change] = &[
     (", allow: [\"1213\"] }\n    - commit: { sql: COMMIT }", " }", "begin: { sql: BEGIN }", "never ends its transaction", "没有结束它的事务"),
     ("moves('A.begin') == 1", "value('stocks/1').n == 9", "value('stocks/1')", "did you mean `stock`", "是不是 `stock`"),
     ("moves('A.begin') == 1", "value('stock/1').m == 9", "value('stock/1').m", "`stock` has no column `m`", "`stock` 没有列 `m`"),
+    ("moves('A.begin') == 1", "value('stock/1').n == '9'", "value('stock/1').n", "without quotes", "去掉引号"),
 ];
 
 #[rustfmt::skip]
@@ -382,6 +389,7 @@ const IN_ETCD: &[Change] = &[
     ("revoke ${grant}\" }", "revoke ${enter.revision}\" }", "enter.revision", "it has create_revision", "它有 create_revision"),
     ("${self} ${grant}\" }", "${self} ${grant}\", until: reply == 'OK' }", "until: reply", "answers an object", "的回复是一个对象"),
     ("moves('A.grant') == 1", "value('lock/A').value == 'A'", ".value ==", "it is a text", "它是文字"),
+    ("${grant}\" }\nstory", "${enter}\" }\nstory", "revoke ${enter}", "LEASE is a number", "LEASE 是数字"),
 ];
 
 #[rustfmt::skip]

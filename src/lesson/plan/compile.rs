@@ -13,7 +13,7 @@ use indexmap::IndexMap;
 use super::{
     super::{
         LabKind, PRIMARY,
-        duration::parse_written,
+        duration::{check_unit, parse_written},
         error::{ALIKE, Mistake, Path, did_you_mean, nearest},
         expr::{Expr, Template, split_words},
         kata::Hole,
@@ -72,6 +72,8 @@ struct Draft<'a> {
     constants: Constants,
     in_recipe: bool,
     depth: usize,
+    /// The programs and recipes around the steps that are being compiled.
+    using: Vec<String>,
     /// The labels that the steps before have on the way here, to tell a second operation of one label. What another
     /// program or recipe calls its operations is its own business.
     labelled: BTreeSet<String>,
@@ -133,6 +135,7 @@ impl Compiler<'_> {
             constants: Constants::new(given),
             in_recipe: false,
             depth: 0,
+            using: vec![name.to_owned()],
             labelled: BTreeSet::new(),
             takes: Vec::new(),
             endless: Vec::new(),
@@ -164,6 +167,10 @@ impl Draft<'_> {
         let [redis, zookeeper] = [Product::Redis, Product::Zookeeper].map(|product| lab.has(product));
         let takes = std::mem::take(&mut self.takes);
         for (from, path) in &takes {
+            // Beside what becomes of the session, anything else may be listed.
+            if zookeeper && from.iter().any(|about| about.pattern() == "session") {
+                continue;
+            }
             if !redis && !zookeeper {
                 return self.doubt(path,
                     both!("no server of this lab tells anybody anything", "这个 lab 里没有会发通知的服务器"),
@@ -194,7 +201,7 @@ impl Draft<'_> {
                 let hears = self.listens_to.iter().any(|channel| {
                     about == "any" || channel.as_ref().is_none_or(|channel| *channel == about)
                 });
-                if hears || (about == "session" && zookeeper) {
+                if hears {
                     continue;
                 }
                 if about == "session" {
@@ -280,19 +287,19 @@ impl Draft<'_> {
         Ok(expr)
     }
 
+    /// Whether a `let` has given a label's name to something else.
+    fn is_set(&self, label: &str) -> bool {
+        let sets =
+            |instruction: &Instruction| matches!(instruction, Instruction::Set { name, .. } if name == label);
+        self.program.instructions.iter().any(sets)
+    }
+
     /// Notes where a reply is asked for what it does not have.
     fn asks_for_fields(&mut self, source: &str, path: &Path) {
-        // A `let` may have given a label's name to something else.
-        let is_set = |label: &str| {
-            self.program
-                .instructions
-                .iter()
-                .any(|instruction| matches!(instruction, Instruction::Set { name, .. } if name == label))
-        };
         let doubt = doubts::field_doubt(
             source,
-            |label| self.program.answer_of(label).filter(|_| !is_set(label)),
-            |label| self.program.columns_of(label).filter(|_| !is_set(label)),
+            |label| self.program.answer_of(label).filter(|_| !self.is_set(label)),
+            |label| self.program.columns_of(label).filter(|_| !self.is_set(label)),
         );
         if let Some((message, help)) = doubt.filter(|_| !self.in_recipe) {
             self.doubt(path, message, help);
@@ -307,7 +314,7 @@ impl Draft<'_> {
                 Some(Instruction::Operate(operation)) => Answer::of(&operation.verb),
                 _ => None,
             },
-            (label, _) => self.program.answer_of(label),
+            (label, _) => self.program.answer_of(label).filter(|_| !self.is_set(label)),
         });
         let is_reply = |name: &str| name == "reply" || self.program.answer_of(name).is_some();
         let doubt = doubt.or_else(|| doubts::error_doubt(source, is_reply));
@@ -444,6 +451,13 @@ impl Draft<'_> {
             );
         }
         let compiler = self.compiler;
+        if self.using.iter().any(|outer| outer == program) {
+            let message = both!("`{program}` uses itself", "`{program}` 使用了它自己");
+            return Err(Mistake::new(&path.key("use"), message).help(both!(
+                "a program cannot use itself: `repeat` makes steps again",
+                "程序不能使用它自己：要重复请用 `repeat`"
+            )));
+        }
         compiler.used.borrow_mut().insert(program.to_owned());
         if let Some(steps) = compiler.programs.get(program)
             && compiler.holes.is_some_and(|holes| holes.contains_key(program))
@@ -464,6 +478,7 @@ impl Draft<'_> {
         let outside = self.constants.enter(&values, !compiler.programs.contains_key(program));
         self.push(Instruction::Enter { program: program.to_owned(), with: values });
         self.depth += 1;
+        self.using.push(program.to_owned());
         let before = (self.known.clone(), self.name.clone(), self.in_recipe);
         let labelled = std::mem::take(&mut self.labelled);
         if let Some(steps) = compiler.programs.get(program) {
@@ -485,6 +500,13 @@ impl Draft<'_> {
                 let message =
                     both!("the recipe `{program}` needs `{missing}`", "配方 `{program}` 还需要 `{missing}`");
                 return Err(Mistake::new(path, message).help(format!("with: {{ {missing}: … }}")));
+            }
+            for (name, source) in with {
+                if ["lease", "every", "retry", "drift", "work", "patience", "within"].contains(&name.as_str())
+                    && let Err(why) = check_unit(source)
+                {
+                    self.program.doubts.push(Mistake::new(&path.key("with").key(name), why));
+                }
             }
             self.known = BUILTINS.into_iter().map(str::to_owned).chain(wanted).collect();
             program.clone_into(&mut self.name);
@@ -510,6 +532,7 @@ impl Draft<'_> {
         self.labelled = labelled;
         self.known.extend(labels);
         self.depth -= 1;
+        self.using.pop();
         self.push(Instruction::Leave);
         Ok(())
     }
@@ -762,6 +785,7 @@ impl Draft<'_> {
                     self.listens_to.push(None);
                 }
                 self.doubt_grant(&call, &path);
+                self.doubt_operands(&call, &path);
                 for seconds in call.operands("SECONDS") {
                     self.is_no_duration(seconds, &path);
                 }
@@ -837,8 +861,17 @@ impl Draft<'_> {
         // A time to live of some milliseconds is hardly meant.
         for pair in words.windows(2) {
             let [option, value] = pair else { continue };
+            let name = value.to_string();
+            let name =
+                name.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default().trim();
+            // `30ms` is meant so.
+            let written = match self.compiler.params.get(name) {
+                Some(Param::Number(number)) => number.to_string(),
+                _ => value.pattern(),
+            };
             if option.pattern().eq_ignore_ascii_case("PX")
-                && let Ok(few @ 1..=30) = value.pattern().parse::<i64>()
+                && !self.in_recipe
+                && let Ok(few @ 1..=30) = written.parse::<i64>()
             {
                 self.doubt(
                     path,
@@ -875,6 +908,46 @@ impl Draft<'_> {
         let mistake = Mistake::new(path, message)
             .help(both!("write `${{{name} // 1000}}`", "请写 `${{{name} // 1000}}`"));
         self.program.doubts.push(mistake);
+    }
+
+    /// A path without its `/`, or a number that is an object, where what is filled in is known.
+    fn doubt_operands(&mut self, call: &PlannedCall, path: &Path) {
+        let filled = call.operands("PATH").filter(|operand| !operand.is_literal());
+        let known = filled
+            .filter_map(|operand| self.constants.text(operand))
+            .filter(|(_, from)| self.constants.stay(from));
+        if let Some((text, _)) = known.into_iter().find(|(text, _)| !text.starts_with('/')) {
+            self.doubt(
+                path,
+                both!("the path `{text}` must begin with `/`", "路径 `{text}` 必须以 `/` 开头"),
+                both!("give the parameter its `/`: `/{text}`", "请给参数写上 `/`：`/{text}`"),
+            );
+        }
+        for kind in ["REVISION", "LEASE", "VERSION"] {
+            for operand in call.operands(kind) {
+                let source = operand.to_string();
+                let name = source
+                    .strip_prefix("${")
+                    .and_then(|rest| rest.strip_suffix('}'))
+                    .unwrap_or_default()
+                    .trim();
+                let answer = self.program.answer_of(name).filter(|_| !self.is_set(name));
+                if let Some(Answer::Object(fields)) = answer {
+                    let field = fields
+                        .iter()
+                        .find(|field| field.to_ascii_uppercase().contains(kind))
+                        .unwrap_or(&fields[0]);
+                    let (message, help) = (
+                        both!(
+                            "{kind} is a number, and `{name}` answers an object",
+                            "{kind} 是数字，而 `{name}` 的回复是一个对象"
+                        ),
+                        both!("write `${{{name}.{field}}}`", "请写 `${{{name}.{field}}}`"),
+                    );
+                    return self.doubt(path, message, help);
+                }
+            }
+        }
     }
 
     /// Three etcd servers hold no short lease: their election takes as long.

@@ -188,6 +188,7 @@ impl Loaded {
                 .and_then(|()| scenarios.iter().try_for_each(doubts::check))
                 .and_then(|()| scenarios.iter().try_for_each(idle::check))
                 .and_then(|()| scenarios.iter().try_for_each(order::check))
+                .and_then(|()| scenarios.iter().try_for_each(order::check_claims))
                 .and_then(|()| scenarios.iter().try_for_each(znodes::check))
                 .and_then(|()| scenarios.iter().try_for_each(sql::check_transactions))
                 .and_then(|()| scenarios.iter().try_for_each(locks::check_names))

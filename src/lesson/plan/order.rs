@@ -3,7 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::{
-    super::error::Mistake,
+    super::{
+        error::{Mistake, Path},
+        expr::{Mentions, mentions::joined},
+        model::Claim,
+    },
     Act, Scenario,
     program::{Instruction, PlannedVerb, Program},
 };
@@ -72,6 +76,66 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
                 return Err(mistake);
             }
             *here = after.unwrap_or_default();
+        }
+    }
+    Ok(())
+}
+
+/// A claim about the reply to a move that the story never makes.
+pub(crate) fn check_claims(scenario: &Scenario) -> Result<(), Mistake> {
+    let mut moved: BTreeSet<(u32, &str)> = BTreeSet::new();
+    let mut by_themselves: BTreeSet<u32> = BTreeSet::new();
+    for line in &scenario.story {
+        match &line.act {
+            Act::Each(moves) | Act::Together(moves) => {
+                moved.extend(moves.iter().map(|one| (one.actor.0, one.label.as_str())));
+            }
+            Act::Send(one) => drop(moved.insert((one.actor.0, &one.label))),
+            Act::Finish(actors) => by_themselves.extend(actors.iter().map(|actor| actor.0)),
+            Act::Pass(pass) => by_themselves.extend(pass.moving.iter().map(|actor| actor.0)),
+            Act::Await(until) => by_themselves.extend(until.moving.iter().map(|actor| actor.0)),
+            Act::Say(_) | Act::Ask(_) | Act::Faults(_) => {}
+        }
+    }
+    let variant = scenario.variant();
+    let at = Path::root().key("variants").key(&scenario.variant).key("claims");
+    for (n, claim) in variant.claims.iter().enumerate() {
+        let (source, at) = match claim {
+            Claim::Bare(source) => (source, at.index(n)),
+            Claim::That { that, .. } => (that, at.index(n).key("that")),
+            _ => continue,
+        };
+        // What asks whether there is a reply, or has another way to be so, is right without one.
+        if joined(source).len() > 1 && source.contains(" or ")
+            || source.contains("defined")
+            || source.contains("default")
+        {
+            continue;
+        }
+        for path in Mentions::of(source).paths.iter().filter(|path| path.len() > 1) {
+            for (n, plan) in scenario.actors.iter().enumerate().filter(|(_, plan)| !plan.program.outside) {
+                let actor = u32::try_from(n).unwrap_or(u32::MAX);
+                let words = plan.actor.name.split('.').count();
+                let Some(label) = path.get(words) else { continue };
+                let is_its =
+                    path[..words].join(".") == plan.actor.name && plan.program.labels.contains(label);
+                if !is_its
+                    || by_themselves.contains(&actor)
+                    || moved.contains(&(actor, label))
+                    || plan.program.only_waits(label)
+                {
+                    continue;
+                }
+                let name = &plan.actor.name;
+                let message = both!(
+                    "the story never makes the move `{name}.{label}`, so it has no reply",
+                    "剧情里从没有 `{name}.{label}` 这一步，它没有回复"
+                );
+                return Err(Mistake::new(&at, message).help(both!(
+                    "write `- move: {name}.{label}` into the story",
+                    "请在剧情里写 `- move: {name}.{label}`"
+                )));
+            }
         }
     }
     Ok(())

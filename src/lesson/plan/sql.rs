@@ -19,7 +19,10 @@ use sqlparser::{
 use super::{
     super::{
         error::{ALIKE, Mistake, Path, did_you_mean, nearest},
-        expr::{Mentions, Template},
+        expr::{
+            Mentions, Template,
+            mentions::{joined, split_comparison},
+        },
         has_word,
     },
     Act, PlannedOperation, PlannedVerb, Scenario,
@@ -387,7 +390,8 @@ pub(crate) fn row_doubt(source: &str, scenario: &Scenario) -> Option<(Text, Text
     if !lab.has(Product::Mariadb) {
         return None;
     }
-    let known = columns(&tables::statements(scenario));
+    let statements = tables::statements(scenario);
+    let known = columns(&statements);
     let alone = lab.parts().len() == 1 && !scenario.actors.iter().any(|plan| plan.program.locks_files);
     let mentions = Mentions::of(source);
     for (key, _) in ["value", "exists", "owner"].into_iter().flat_map(|function| mentions.keys_of(function)) {
@@ -417,7 +421,42 @@ pub(crate) fn row_doubt(source: &str, scenario: &Scenario) -> Option<(Text, Text
             return Some((message, help));
         }
     }
-    None
+    joined(source).into_iter().find_map(|part| of_type(part, &statements))
+}
+
+/// A column of figures that is compared with a text, or the other way round: `value('good/1').stock == '1'`.
+fn of_type(source: &str, statements: &[(String, Path)]) -> Option<(Text, Text)> {
+    let (left, operator, right) = split_comparison(source)?;
+    let (row, column) = left.strip_prefix("value(")?.split_once(").")?;
+    let table = row.trim_matches(['\'', '"']).split_once('/')?.0;
+    let created = statements.iter().find_map(|(text, _)| match read(text) {
+        Ok(Some(Statement::CreateTable(created))) if last_of(&created.name).eq_ignore_ascii_case(table) => {
+            Some(created)
+        }
+        _ => None,
+    })?;
+    let column = created.columns.iter().find(|known| known.name.value.eq_ignore_ascii_case(column))?;
+    let is_figure = matches!(
+        column.data_type,
+        DataType::Int(_)
+            | DataType::Integer(_)
+            | DataType::BigInt(_)
+            | DataType::SmallInt(_)
+            | DataType::TinyInt(_)
+    );
+    let is_text = matches!(column.data_type, DataType::Varchar(_) | DataType::Char(_) | DataType::Text);
+    let quoted = right.strip_prefix(['\'', '"']).and_then(|rest| rest.strip_suffix(['\'', '"']));
+    match quoted {
+        Some(text) if is_figure => Some((
+            both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}"),
+            both!("without quotes: `{left} {operator} {text}`", "去掉引号：`{left} {operator} {text}`"),
+        )),
+        None if is_text && right.parse::<i64>().is_ok() => Some((
+            both!("`{left}` is a text, and never the number {right}", "`{left}` 是文字，不会是数字 {right}"),
+            both!("in quotes: `{left} {operator} '{right}'`", "加上引号：`{left} {operator} '{right}'`"),
+        )),
+        _ => None,
+    }
 }
 
 /// What a `SELECT` calls the columns of its rows; `None` where that is not known.
