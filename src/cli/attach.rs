@@ -7,11 +7,16 @@ use clap::{Args, ValueEnum};
 use super::{Failure, Global, OK, play, print, words};
 use crate::{
     lab::LabOptions,
-    lesson::{Params, Speaks},
-    run::attach::{self, Attached, PROGRAMS},
+    lesson::{Params, Scenario, Speaks},
+    log::Log,
+    recording::{AttachedPrograms, Recording},
+    run::{
+        Runs,
+        attach::{self, Attached, PROGRAMS, Recorded},
+    },
     ui::app::{self, AppOptions, Ended, terminal},
     ui::{
-        state::catalogue::{Catalogue, VariantPlan},
+        state::catalogue::{Catalogue, CatalogueEntry, VariantPlan},
         theme::Theme,
     },
 };
@@ -61,12 +66,12 @@ pub(crate) fn attach(global: &Global, args: &AttachArgs) -> Result<u8, Failure> 
     let command = Some(&args.program).filter(|program| !program.is_empty());
     let mut programs: Vec<Vec<String>> = command
         .into_iter()
-        .flat_map(|program| vec![program.clone(); args.clients.min(PROGRAMS.end)])
+        .flat_map(|program| vec![program.clone(); args.clients.min(PROGRAMS.end() + 1)])
         .collect();
     let shell = |command: &String| ["sh", "-c", command].map(str::to_owned).to_vec();
     programs.extend(args.more.iter().map(shell));
     if !PROGRAMS.contains(&programs.len()) {
-        let most = (PROGRAMS.end - 1).to_string();
+        let most = PROGRAMS.end().to_string();
         return Err(Failure::usage(words::ATTACH_WHAT.text(&[&most])));
     }
     let options = global.lab_options()?;
@@ -79,14 +84,46 @@ pub(crate) fn attach(global: &Global, args: &AttachArgs) -> Result<u8, Failure> 
         return Err(Failure::usage(words::ATTACH_NEEDS_TERMINAL.text(&[])));
     }
     let options = LabOptions { controlled_only: true, ..options };
+    show(global, &scenario.clone(), Attached { scenario, options, seed: global.seed })
+}
+
+/// Shows a recorded run of attached programs. They are not started.
+pub(crate) fn play_recorded(
+    global: &Global,
+    recording: Recording,
+    attached: &AttachedPrograms,
+) -> Result<u8, Failure> {
+    let (scenario, log) = recorded(recording, attached)?;
+    if !print::has_screen() {
+        return Err(Failure::usage(words::NEEDS_TERMINAL.text(&[])));
+    }
+    show(global, &scenario, Recorded::new(scenario.clone(), log))
+}
+
+/// What a recording of attached programs is of, and what happened.
+pub(crate) fn recorded(
+    mut recording: Recording,
+    attached: &AttachedPrograms,
+) -> Result<(Scenario, Log), Failure> {
+    let scenario = attach::recorded(attached)?;
+    recording.fit(&scenario)?;
+    Ok((scenario, recording.log))
+}
+
+/// The entry of attached programs in the catalogue, where they are alone.
+pub(crate) fn entry(scenario: &Scenario) -> CatalogueEntry {
     let mut entry = play::entry(&scenario.loaded, &Params::new(), true);
     for variant in &mut entry.variants {
         variant.plan = VariantPlan::from(Arc::new(scenario.clone())).into();
     }
-    let runs = Attached { scenario, options, seed: global.seed };
+    entry
+}
+
+fn show(global: &Global, scenario: &Scenario, runs: impl Runs) -> Result<u8, Failure> {
+    let entry = entry(scenario);
     let app_options = AppOptions {
         lang: global.lang(),
-        open: Some(runs.choice()),
+        open: Some(attach::choice(scenario)),
         speed: global.speed(),
         theme: Theme::from_env(global.theme()),
         questions: false,

@@ -28,7 +28,11 @@ pub(crate) fn eval(global: &Global, args: &EvalArgs) -> Result<u8, Failure> {
     let path = PathBuf::from(&args.lesson);
     let recorded = if recording::looks_like_one(&path) { Some(recording::read(&path)?) } else { None };
     let scenario = if let Some(Recording { header, .. }) = &recorded {
-        Scenario::plan(&global.lesson(&header.lesson)?, &header.variant, &header.params)?
+        if let Some(attached) = &header.attached {
+            crate::run::attach::recorded(attached)?
+        } else {
+            Scenario::plan(&global.lesson(&header.lesson)?, &header.variant, &header.params)?
+        }
     } else {
         let loaded = global.lesson(&args.lesson)?;
         Scenario::plan(&loaded, &global.variant_of(&loaded), &global.overrides())?

@@ -8,7 +8,7 @@ use std::{
 use clap::Args;
 use serde_json::json;
 
-use super::{Failure, Global, NOT_SHOWN, OK, output, play, print, run, words};
+use super::{Failure, Global, NOT_SHOWN, OK, attach, output, play, print, run, words};
 use crate::{
     export::{self, Finished, Format, Look, Moment},
     lesson::Scenario,
@@ -98,6 +98,7 @@ pub(crate) fn export(global: &Global, args: &ExportArgs) -> Result<u8, Failure> 
     let (scenario, log) = source(global, &args.lesson)?;
     let log = log.map_or_else(|| run::log_of(global, &scenario), Ok)?;
     let finished = finished(&scenario, log);
+    let outcome = finished.verdict.as_ref().map(|verdict| verdict.outcome);
     let look = Look {
         size: args.size,
         lang: global.lang(),
@@ -115,14 +116,14 @@ pub(crate) fn export(global: &Global, args: &ExportArgs) -> Result<u8, Failure> 
             if global.json {
                 let done = json!({
                     "lesson": finished.entry.id, "variant": finished.variant_name(), "format": format,
-                    "file": path, "bytes": text.len(), "verdict": finished.verdict.outcome,
+                    "file": path, "bytes": text.len(), "verdict": outcome,
                 });
                 print::json(&done)?;
             }
         }
         None => print::document(&text)?,
     }
-    if finished.verdict.outcome == Outcome::NotShown {
+    if outcome == Some(Outcome::NotShown) {
         print::complain(words::SHOWS_NOT.get(global.lang()));
         return Ok(NOT_SHOWN);
     }
@@ -153,6 +154,10 @@ fn recorded(
     if !global.set.is_empty() {
         return Err(Failure::usage(words::FIGURES_FIXED.text(&[file, &header.lesson])));
     }
+    if let Some(attached) = header.attached.clone() {
+        let (scenario, log) = attach::recorded(recording, &attached)?;
+        return Ok((scenario, Some(log)));
+    }
     if play::has_changed(&mut recording, &global.library()?)? {
         print::complain(&words::OUTDATED.with(global.lang(), &[file]));
     }
@@ -163,13 +168,17 @@ fn recorded(
 }
 
 fn finished(scenario: &Scenario, log: Log) -> Finished {
-    let entry = play::entry(&scenario.loaded, &scenario.overrides, true);
+    let entry = if scenario.is_users() {
+        attach::entry(scenario)
+    } else {
+        play::entry(&scenario.loaded, &scenario.overrides, true)
+    };
     let variant = entry.variants.iter().position(|variant| variant.name == scenario.variant);
     Finished {
         entry,
         variant: variant.unwrap_or_default(),
         params: scenario.overrides.clone(),
-        verdict: verdict::judge(scenario, &log),
+        verdict: (!scenario.claims.is_empty()).then(|| verdict::judge(scenario, &log)),
         log,
     }
 }

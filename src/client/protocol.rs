@@ -9,6 +9,7 @@ pub use crate::server::connection::ServerAddress;
 use crate::{
     clock::LessonTime,
     log::{ActorId, Command, OpId, Reply},
+    text::Text,
 };
 
 /// What a client is asked to do.
@@ -88,6 +89,13 @@ pub enum Response {
     Said {
         actor: ActorId,
         line: String,
+        /// Whether to standard error.
+        stderr: bool,
+    },
+    /// Something that Lockstep has to say of such a program.
+    Remarked {
+        actor: ActorId,
+        remark: Text,
     },
     /// A program that a user brought does nothing more by itself.
     Rests {

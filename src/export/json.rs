@@ -28,7 +28,7 @@ pub fn document(run: &Finished, moment: Found) -> String {
         "params": run.params,
         "program": env!("CARGO_PKG_VERSION"),
         "steps": steps,
-        "verdict": moment.end.then_some(&run.verdict),
+        "verdict": run.verdict.as_ref().filter(|_| moment.end),
     });
     let mut head = serde_json::to_string_pretty(&head).unwrap_or_default();
     // The events follow the rest, each on a line: thousands of them can still be read and compared.

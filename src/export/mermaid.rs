@@ -282,9 +282,9 @@ impl<'a> Diagram<'a> {
             self.line("end");
             self.alarmed = false;
         }
-        if moment.end {
-            let mut words = words::outcome(run.verdict.outcome).get(self.lang).to_owned();
-            for claim in &run.verdict.claims {
+        if let Some(verdict) = run.verdict.as_ref().filter(|_| moment.end) {
+            let mut words = words::outcome(verdict.outcome).get(self.lang).to_owned();
+            for claim in &verdict.claims {
                 let mark = if claim.holds { "✓" } else { "✗" };
                 let _ = write!(words, "\n{mark} {}: {}", claim.claim, claim.observed.get(self.lang));
             }

@@ -77,7 +77,8 @@ pub struct Finished {
     /// What the user had set with `--set`.
     pub params: Params,
     pub log: Log,
-    pub verdict: Verdict,
+    /// None where its lesson claims nothing, or its story was left.
+    pub verdict: Option<Verdict>,
 }
 
 impl Finished {

@@ -130,7 +130,7 @@ impl<'a> Renderer<'a> {
             entry: &self.run.entry,
             variant: self.run.variant,
             free: None,
-            phase: if moment.end { RunPhase::Over(Some(&self.run.verdict)) } else { RunPhase::Ready },
+            phase: if moment.end { RunPhase::Over(self.run.verdict.as_ref()) } else { RunPhase::Ready },
             motion,
             speed: self.look.speed,
             focus: Pane::Story,

@@ -258,10 +258,16 @@ pub enum EventKind {
         lock: String,
         belief: Belief,
     },
-    /// A program that a user brought printed a line.
+    /// A program that a user brought printed a line, or Lockstep has a remark on that program.
     Said {
         actor: ActorId,
         text: String,
+        /// Whether the line went to standard error.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        stderr: bool,
+        /// The same in Chinese, where it is a remark of Lockstep's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        zh: Option<String>,
     },
     Counted {
         actor: ActorId,

@@ -7,6 +7,11 @@ use crate::text::Text;
 /// Stands for any text in a name of several locks: `segment …`.
 pub const ANY: char = '…';
 
+/// Whether a name stands for every lock there is.
+pub fn is_any(name: &str) -> bool {
+    name.strip_prefix(ANY) == Some("")
+}
+
 /// What goes for a lock, or for all whose name begins and ends alike.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockInfo {

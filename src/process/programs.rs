@@ -14,25 +14,35 @@ const MORE_DIRS: [&str; 6] =
 
 #[derive(Debug, Clone)]
 pub struct Search {
+    /// Of these directories, the first `own` are those in which a shell looks.
     path: Vec<PathBuf>,
+    own: usize,
     variables: fn(&str) -> Option<OsString>,
 }
 
 impl Search {
     pub fn from_environment() -> Self {
         let path = env::var_os("PATH").unwrap_or_default();
-        let more = MORE_DIRS.iter().map(PathBuf::from);
-        Self { path: env::split_paths(&path).chain(more).collect(), variables: |name| env::var_os(name) }
+        let mut path: Vec<PathBuf> = env::split_paths(&path).collect();
+        let own = path.len();
+        path.extend(MORE_DIRS.iter().map(PathBuf::from));
+        Self { path, own, variables: |name| env::var_os(name) }
     }
 
     /// Looks in these directories, with these variables in place of the environment's.
     pub fn new(path: Vec<PathBuf>, variables: fn(&str) -> Option<OsString>) -> Self {
-        Self { path, variables }
+        Self { own: path.len(), path, variables }
     }
 
-    /// Whether a command's first word is a program, as a shell looks for it: by its path where it has one.
+    /// Whether a command's first word is a program, as a shell looks for it: by its path where it has one, and else in
+    /// `PATH` alone. What starts it looks nowhere else.
     pub(crate) fn finds(&self, word: &str) -> bool {
-        if word.contains('/') { is_executable(Path::new(word)) } else { self.has(word) }
+        let own = &self.path[..self.own];
+        if word.contains('/') {
+            is_executable(Path::new(word))
+        } else {
+            which(own, OsStr::new(word)).is_some()
+        }
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {

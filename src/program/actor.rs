@@ -304,12 +304,18 @@ impl Actor {
         self.notifications.clear();
     }
 
-    /// Its program, one from outside, has printed a line.
-    pub(crate) fn said(&mut self, line: &str, output: &mut Output) {
-        output.events.push(match Belief::printed(line) {
-            Some((belief, lock)) => EventKind::Believes { actor: self.id, lock: lock.to_owned(), belief },
-            None => EventKind::Said { actor: self.id, text: line.to_owned() },
+    /// Its program, one from outside, has printed a line. Beliefs are told on standard output only.
+    pub(crate) fn said(&mut self, text: String, stderr: bool, output: &mut Output) {
+        let actor = self.id;
+        output.events.push(match Belief::printed(&text).filter(|_| !stderr) {
+            Some((belief, lock)) => EventKind::Believes { actor, lock: lock.to_owned(), belief },
+            None => EventKind::Said { actor, text, stderr, zh: None },
         });
+    }
+
+    /// Something is to be said of its program.
+    pub(crate) fn remarked(&mut self, Text { en, zh }: Text, output: &mut Output) {
+        output.events.push(EventKind::Said { actor: self.id, text: en, stderr: false, zh: Some(zh) });
     }
 
     /// Its program, one from outside, does nothing more by itself: it waits for the reply to what it asks, until a moment,

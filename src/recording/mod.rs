@@ -26,8 +26,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     clock::ClockKind,
     files::{self, Output},
-    lesson::{Params, Scenario},
-    log::{ActorId, Event, EventKind, Log},
+    lesson::{Params, Scenario, Speaks, plan::NeverPlan},
+    log::{ActorId, Event, EventKind, Log, Product, is_any},
     printable,
     verdict::with_breaches,
 };
@@ -53,6 +53,38 @@ pub struct Header {
     /// [`Scenario::fingerprint`] of what was run. Recordings made before there was one have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
+    /// The programs of the user's that it was a run of, where it was one of `lockstep attach`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attached: Option<AttachedPrograms>,
+}
+
+/// Programs that a user has attached: enough to show their run again without them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttachedPrograms {
+    pub server: Speaks,
+    /// The lock of which it is said when two hold it; none stands for any.
+    pub lock: Option<String>,
+    /// The command of each client, as it was given.
+    pub commands: Vec<Vec<String>>,
+}
+
+/// How many programs may be attached at once.
+pub const MOST_ATTACHED: usize = 16;
+
+impl AttachedPrograms {
+    fn of(scenario: &Scenario) -> Option<Self> {
+        if !scenario.is_users() {
+            return None;
+        }
+        let commands = scenario.clients.iter().filter_map(|client| client.exec.as_ref());
+        let lock = scenario.invariants.iter().find_map(|invariant| match &invariant.never {
+            NeverPlan::Overlap(lock) => Some(lock).filter(|lock| !is_any(lock)).cloned(),
+            NeverPlan::That(_) => None,
+        });
+        let server =
+            if scenario.lab().product() == Product::Zookeeper { Speaks::Zookeeper } else { Speaks::Redis };
+        Some(Self { server, lock, commands: commands.map(|exec| exec.words.clone()).collect() })
+    }
 }
 
 impl Header {
@@ -172,6 +204,7 @@ impl Header {
             params: scenario.overrides.clone(),
             program: env!("CARGO_PKG_VERSION").to_owned(),
             fingerprint: Some(scenario.fingerprint()),
+            attached: AttachedPrograms::of(scenario),
         }
     }
 }
@@ -193,6 +226,15 @@ pub fn write(path: &Path, scenario: &Scenario, log: &Log) -> Result<(), Recordin
         })
     });
     written.map_err(|source| RecordingError::NotWritten { path: path.to_owned(), source })
+}
+
+/// The name of a file that is not there yet, for a run that is to be kept where the user is.
+pub fn free_file_name(scenario: &Scenario) -> String {
+    let name =
+        |ending: String| format!("{}.{}{ending}.jsonl.gz", scenario.loaded.lesson.id, scenario.variant);
+    let first = std::iter::once(name(String::new()));
+    let mut names = first.chain((2_u64..).map(|n| name(format!("-{n}"))));
+    names.find(|name| !Path::new(name).exists()).unwrap_or_default()
 }
 
 /// What is written, and what can be read again.
@@ -230,7 +272,16 @@ fn header(first: &str, path: &Path) -> Result<Header, RecordingError> {
         Some(found) if !(1..=u64::from(VERSION)).contains(&found) => {
             Err(RecordingError::OtherVersion { path: path(), found })
         }
-        Some(_) => serde_json::from_str(first).map_err(|error| damaged(&path(), 1, &error)),
+        Some(_) => {
+            let header: Header = serde_json::from_str(first).map_err(|error| damaged(&path(), 1, &error))?;
+            match header.attached.as_ref().map(|attached| attached.commands.len()) {
+                Some(many) if !(1..=MOST_ATTACHED).contains(&many) => {
+                    let why = format!("{many} programs are attached, and 1 to {MOST_ATTACHED} can be");
+                    Err(RecordingError::Damaged { path: path(), line: 1, column: 1, why })
+                }
+                _ => Ok(header),
+            }
+        }
     }
 }
 

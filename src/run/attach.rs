@@ -1,13 +1,13 @@
 //! Programs that users bring as clients: the lesson that stands behind `lockstep attach`, and its runs. There is no story:
 //! what happens next is chosen.
 
-use std::{ops::Range, sync::Arc};
+use std::{ops::RangeInclusive, path::PathBuf, sync::Arc};
 
 use super::{
     LessonChoice, Runs,
     batch::{self, Batch, Control},
     explore::Bounds,
-    open::NOT_EXPLORED_HERE,
+    open::{self, NOT_EXPLORED_HERE},
     session::{self, Session},
 };
 use crate::{
@@ -18,12 +18,13 @@ use crate::{
         plan::{Exec, NeverPlan, Origin, Program},
     },
     log::{Log, lock::ANY},
-    text::Text,
+    recording::{AttachedPrograms, MOST_ATTACHED},
+    text::{Text, Words},
     verdict::why,
 };
 
 /// How many programs may be attached at once.
-pub const PROGRAMS: Range<usize> = 1..17;
+pub const PROGRAMS: RangeInclusive<usize> = 1..=MOST_ATTACHED;
 
 /// The only variant.
 const VARIANT: &str = "free";
@@ -71,6 +72,8 @@ pub fn scenario(
         let (words, origin, libraries) = (words.clone(), Origin::User, Libraries::new());
         client.exec = Some(Exec { words, origin, passes: None, libraries });
     }
+    // Whoever plays may break the lock or not: nothing was promised.
+    scenario.claims.clear();
     if lock.is_none() {
         for invariant in &mut scenario.invariants {
             invariant.never = NeverPlan::Overlap(ANY.to_string());
@@ -78,9 +81,20 @@ pub fn scenario(
     }
     for plan in &mut scenario.actors {
         let Program { locks, listens, .. } = (*plan.program).clone();
+        let locks = if lock.is_none() { [ANY.to_string()].into() } else { locks };
         plan.program = Arc::new(Program { outside: true, locks, listens, ..Program::default() });
     }
     Ok(scenario)
+}
+
+/// What a recording of attached programs was planned as.
+pub fn recorded(programs: &AttachedPrograms) -> Result<Scenario, LessonError> {
+    scenario(&programs.commands, programs.lock.as_deref(), programs.server)
+}
+
+/// The lesson and variant of attached programs, as the screen knows them.
+pub fn choice(scenario: &Scenario) -> LessonChoice {
+    LessonChoice { id: scenario.loaded.lesson.id.clone(), variant: scenario.variant.clone() }
 }
 
 /// The runs of attached programs.
@@ -88,13 +102,6 @@ pub struct Attached {
     pub scenario: Scenario,
     pub options: LabOptions,
     pub seed: u64,
-}
-
-impl Attached {
-    /// Its lesson and variant, as the screen knows them.
-    pub fn choice(&self) -> LessonChoice {
-        LessonChoice { id: self.scenario.loaded.lesson.id.clone(), variant: self.scenario.variant.clone() }
-    }
 }
 
 impl Runs for Attached {
@@ -123,5 +130,49 @@ impl Runs for Attached {
 
     fn branch(&self, _: &LessonChoice, past: Log) -> Session {
         session::branch(self.scenario.clone(), self.options.clone(), self.seed, past)
+    }
+
+    fn save(&self, _: &LessonChoice, log: &Log) -> Result<PathBuf, Text> {
+        open::save(&self.scenario, log)
+    }
+}
+
+/// Programs are wanted that a recording was made without.
+const PROGRAMS_NOT_HERE: Words = Words::new(
+    "a recording has no programs to start; `lockstep attach` starts yours",
+    "录像里没有可以启动的程序；请用 `lockstep attach` 启动你的程序",
+);
+
+/// A recorded run of attached programs, without the programs: they are not started.
+pub struct Recorded {
+    scenario: Scenario,
+    log: Log,
+}
+
+impl Recorded {
+    pub fn new(scenario: Scenario, log: Log) -> Self {
+        Self { scenario, log }
+    }
+}
+
+impl Runs for Recorded {
+    fn open(&self, _: &LessonChoice) -> Session {
+        session::replay(self.scenario.clone(), self.log.clone())
+    }
+
+    fn race(&self, _: &LessonChoice, _: u64) -> Batch {
+        Batch::failed(PROGRAMS_NOT_HERE.text(&[]), Control::default())
+    }
+
+    fn explore(&self, _: &LessonChoice, _: &Bounds) -> Batch {
+        Batch::failed(PROGRAMS_NOT_HERE.text(&[]), Control::default())
+    }
+
+    fn why(&self, _: &LessonChoice, log: &Log) -> Option<Text> {
+        why::first(&self.scenario, log).map(|why| why.text)
+    }
+
+    fn branch(&self, _: &LessonChoice, _: Log) -> Session {
+        open::failed(PROGRAMS_NOT_HERE.text(&[]))
     }
 }

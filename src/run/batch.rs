@@ -7,7 +7,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::{
     explore::{Bounds, ExploreError, Explored, Progress, estimated_time, explore},
-    race::{self, Invariant, LockFate, MOST_RACES, Outcome, Race, RaceInfo, racer::Racer},
+    race::{self, Invariant, MOST_RACES, Outcome, Race, RaceInfo, racer::Racer},
     session::{RunError, story::span},
 };
 use crate::{
@@ -173,7 +173,7 @@ fn broken(scenario: &Scenario, outcome: &Outcome, log: &Log) -> Result<BTreeSet<
     let mut broken = BTreeSet::new();
     for InvariantPlan { never, .. } in &scenario.invariants {
         let is_so = match never {
-            NeverPlan::Overlap(lock) => outcome.locks.get(lock) == Some(&LockFate::Violated),
+            NeverPlan::Overlap(lock) => outcome.overlaps(lock),
             NeverPlan::That(expr) => verdict::is_so(scenario, log, expr)?,
         };
         if is_so {

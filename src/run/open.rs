@@ -1,7 +1,7 @@
 //! Which run a lesson on the screen gets: live where its servers are, recorded where they are not or where that is
 //! asked for.
 
-use std::{cell::RefCell, sync::Arc};
+use std::{cell::RefCell, path::PathBuf, sync::Arc};
 
 use tokio::sync::mpsc;
 
@@ -11,7 +11,7 @@ use crate::{
     lesson::{Loaded, Params, Scenario, plan::ScriptLine},
     log::Log,
     recording::{
-        Recording,
+        self, Recording,
         carried::{self, NotCarried},
     },
     run::{
@@ -39,6 +39,9 @@ const NOT_MEASURED_HERE: Words = Words::new(
     "measuring needs real servers, and `--recorded` asks for none; start Lockstep without it",
     "测量需要真实的服务器，而 `--recorded` 表示只用录像；请去掉它重新启动",
 );
+
+/// A run is to be kept that is none.
+const NOT_KEPT_HERE: Words = Words::new("this run cannot be kept", "这次运行不能保存");
 
 /// A lesson and one of its variants, by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,6 +88,11 @@ pub trait Runs {
     /// What such a recording says of the figure that its lesson's table is of, in milliseconds.
     fn figure(&self, _lesson: &LessonChoice) -> Option<u64> {
         None
+    }
+
+    /// Keeps what has happened in a file where the user is, as a recording; the file's name.
+    fn save(&self, _: &LessonChoice, _: &Log) -> Result<PathBuf, Text> {
+        Err(NOT_KEPT_HERE.text(&[]))
     }
 
     /// Starts a live run in which everything that was done in `past` is done again before anything else
@@ -161,6 +169,10 @@ impl Runs for ChosenRuns {
         let scenario = self.scenario(choice).ok()?;
         why::first(&scenario, log).map(|why| why.text)
     }
+
+    fn save(&self, choice: &LessonChoice, log: &Log) -> Result<PathBuf, Text> {
+        save(&self.scenario(choice)?, log)
+    }
 }
 
 impl ChosenRuns {
@@ -226,8 +238,15 @@ pub(crate) fn figure(scenario: &Scenario) -> Option<u64> {
     verdict::value(scenario, &log, &expr).ok()?.json.as_u64()
 }
 
+/// Writes a run into a file of its own where the user is.
+pub(super) fn save(scenario: &Scenario, log: &Log) -> Result<PathBuf, Text> {
+    let path = PathBuf::from(recording::free_file_name(scenario));
+    recording::write(&path, scenario, log).map_err(|error| error.to_string())?;
+    Ok(path)
+}
+
 /// A run that could not even begin.
-fn failed(message: String) -> Session {
+pub(super) fn failed(message: impl Into<Text>) -> Session {
     let (commands, _) = mpsc::unbounded_channel();
     let (tell, updates) = mpsc::unbounded_channel();
     let _ = tell.send(Update::Failed { message: message.into(), server: false });

@@ -392,7 +392,7 @@ fn look_at(mut recording: Recording, scenario: &Scenario, round: usize) -> usize
         variant: variant.expect("it has it"),
         entry,
         params: scenario.overrides.clone(),
-        verdict: verdict::judge(scenario, log),
+        verdict: Some(verdict::judge(scenario, log)),
         log: log.clone(),
     };
     let moments = [Moment::End, Moment::Step(0), Moment::Step(7), "4s".parse().expect("a time")];

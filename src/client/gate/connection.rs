@@ -16,6 +16,7 @@ use crate::{
     client::protocol::Response,
     log::{ActorId, Command, OpId, Reply},
     server::{boot::Endpoint, zookeeper::jute},
+    text::Text,
 };
 
 /// The most bytes that are taken from a connection before those that are there have been passed on.
@@ -184,7 +185,7 @@ impl Connection {
     }
 
     /// Reads, understands and passes on as much as can be without waiting. `Err`: the connection is over.
-    pub(super) fn pump(&mut self, id: u64, frozen: bool, gate: &mut GateParts<'_>) -> Result<(), String> {
+    pub(super) fn pump(&mut self, id: u64, frozen: bool, gate: &mut GateParts<'_>) -> Result<(), Text> {
         while self.takes_requests()
             && read(|piece| self.program.try_read(piece), &mut self.requests, &mut self.over)
         {
@@ -204,7 +205,7 @@ impl Connection {
     }
 
     /// Makes requests of what was read.
-    pub(super) fn understand(&mut self) -> Result<(), String> {
+    pub(super) fn understand(&mut self) -> Result<(), Text> {
         while let Some((end, asked)) = self.dialect.request(&self.requests)? {
             let rest = self.requests.split_off(end);
             let bytes = std::mem::replace(&mut self.requests, rest);
@@ -242,7 +243,7 @@ impl Connection {
     }
 
     /// Passes whole replies on, and tells of each before its program can know it.
-    pub(super) fn hand_out(&mut self, gate: &mut GateParts<'_>) -> Result<(), String> {
+    pub(super) fn hand_out(&mut self, gate: &mut GateParts<'_>) -> Result<(), Text> {
         while let Some((end, sent)) = self.dialect.sent(&self.replies, &self.unanswered)? {
             let rest = self.replies.split_off(end);
             let bytes = std::mem::replace(&mut self.replies, rest);

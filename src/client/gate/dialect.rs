@@ -1,7 +1,7 @@
 //! What programs and servers say to each other, by the server's product: where a message ends, what it asks for, what passes
 //! by itself, and which request a reply answers.
 
-use std::{collections::VecDeque, fmt::Display, sync::Arc};
+use std::{collections::VecDeque, sync::Arc};
 
 use super::connection::{Asked, Unanswered};
 use crate::{
@@ -10,6 +10,7 @@ use crate::{
         redis::frames::{self, LONGEST_ANSWER, Scan, Unreadable},
         zookeeper::jute,
     },
+    text::Text,
 };
 
 /// The most bytes of a request, of whichever product.
@@ -79,10 +80,6 @@ pub(super) enum Sent {
     Nothing,
 }
 
-fn in_words(why: impl Display) -> String {
-    why.to_string()
-}
-
 impl Dialect {
     pub(super) fn of(product: Product, passes: &Arc<[String]>) -> Self {
         let passes = Arc::clone(passes);
@@ -98,21 +95,20 @@ impl Dialect {
     }
 
     /// The length of the request that `bytes` begins with, and what it asks for, once it is there.
-    pub(super) fn request(&mut self, bytes: &[u8]) -> Result<Option<(usize, Option<Asked>)>, String> {
+    pub(super) fn request(&mut self, bytes: &[u8]) -> Result<Option<(usize, Option<Asked>)>, Text> {
         match self {
             Self::Redis { passes, request, listens, .. } => {
-                let Some((end, words)) = frames::request(request, bytes).map_err(in_words)? else {
+                let Some((end, words)) = frames::request(request, bytes)? else {
                     return Ok(None);
                 };
                 *request = Scan::new(LONGEST_REQUEST);
-                let asked = redis(words, passes).map_err(in_words)?;
+                let asked = redis(words, passes)?;
                 *listens |= asked.as_ref().is_some_and(|asked| asked.confirmations > 0);
                 Ok(Some((end, asked)))
             }
             Self::Zookeeper { passes, greeted: (asked, _) } => {
-                let Some(end) = jute::end(bytes, LONGEST_REQUEST).map_err(in_words)? else { return Ok(None) };
-                let number =
-                    if *asked { Some(jute::request(&bytes[4..end]).map_err(in_words)?) } else { None };
+                let Some(end) = jute::end(bytes, LONGEST_REQUEST)? else { return Ok(None) };
+                let number = if *asked { Some(jute::request(&bytes[4..end])?) } else { None };
                 *asked = true;
                 let call = number.as_ref().and_then(|number| number.call.clone());
                 let command = call.filter(|call| !is_about_ensemble(call)).map(|mut call| {
@@ -130,10 +126,10 @@ impl Dialect {
         &mut self,
         bytes: &[u8],
         unanswered: &VecDeque<Unanswered>,
-    ) -> Result<Option<(usize, Sent)>, String> {
+    ) -> Result<Option<(usize, Sent)>, Text> {
         match self {
             Self::Redis { reply, listens, .. } => {
-                let Some(end) = reply.end(bytes).map_err(in_words)? else { return Ok(None) };
+                let Some(end) = reply.end(bytes)? else { return Ok(None) };
                 *reply = Scan::new(LONGEST_ANSWER);
                 let sent = match frames::sent(&bytes[..end], *listens) {
                     frames::Sent::Message(mut parts) => match (parts.pop(), parts.pop()) {
@@ -146,7 +142,7 @@ impl Dialect {
                 Ok(Some((end, sent)))
             }
             Self::Zookeeper { greeted: (_, answered), .. } => {
-                let Some(end) = jute::end(bytes, jute::LONGEST_ANSWER).map_err(in_words)? else {
+                let Some(end) = jute::end(bytes, jute::LONGEST_ANSWER)? else {
                     return Ok(None);
                 };
                 let message = &bytes[4..end];
@@ -165,7 +161,12 @@ impl Dialect {
                     Some(jute::Sent::Reply(xid, reply)) => {
                         place(xid).map_or(Sent::Nothing, |n| Sent::Reply(n, reply))
                     }
-                    None => return Err("its server sent what is no reply of ZooKeeper's protocol".to_owned()),
+                    None => {
+                        return Err(Text::new(
+                            "its server sent what is no reply of ZooKeeper's protocol",
+                            "服务器发来的不是 ZooKeeper 协议的回复",
+                        ));
+                    }
                 };
                 Ok(Some((end, sent)))
             }

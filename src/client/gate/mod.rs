@@ -23,11 +23,13 @@ use tokio::{
 
 mod connection;
 mod dialect;
+mod errors;
 mod task;
 
 use self::{
     connection::{Connection, GateParts, Interest, Upstream},
     dialect::Dialect,
+    errors::ErrorLog,
     task::GateTask,
 };
 use super::protocol::{Request, Response};
@@ -36,6 +38,7 @@ use crate::{
     log::{ActorId, Belief, Command, OpId, Product, Reply},
     process::{Exit, rest::Threads},
     server::{boot::Endpoint, link::listener},
+    text::{Text, Words},
 };
 
 /// What a pipe holds, in bytes.
@@ -48,8 +51,15 @@ const MOST_LINES: usize = 50;
 /// Of how many locks beliefs are told beyond those lines.
 const MOST_LOCKS: usize = 50;
 
-const NEARLY_A_BELIEF: &str =
-    "Lockstep: that is no belief. A line of one ends with `HOLDS name`, `WAITS name` or `DROPS name`.";
+const NEARLY_A_BELIEF: Words = Words::new(
+    "Lockstep: that is no belief. A line of one ends with `HOLDS name`, `WAITS name` or `DROPS name`.",
+    "Lockstep：这一行不算对锁的判断。表示判断的行要以 `HOLDS 锁名`、`WAITS 锁名` 或 `DROPS 锁名` 结尾。",
+);
+const CLOSED: Words = Words::new(
+    "Lockstep closed a connection of this program: {}.",
+    "Lockstep 关闭了这个程序的一个连接：{}。",
+);
+const MORE_LINES: Words = Words::new("({} more lines)", "（还有 {} 行）");
 
 /// What a gate is told of its program.
 #[derive(Debug)]
@@ -125,7 +135,7 @@ impl Gate {
             arriving,
             threads: program.threads,
             exits: program.exits,
-            log: program.log,
+            errors: ErrorLog::new(program.log),
             clock: program.clock,
             link: program.link,
             frozen: frozen.subscribe(),
@@ -219,8 +229,8 @@ impl Inner {
         }
         if let Some(why) = unreadable {
             // To the program it is an error of its server, where it can read one.
-            let _ = connection.program.try_write(&connection.farewell(&why));
-            self.remark(format!("Lockstep closed a connection of this program: {why}."));
+            let _ = connection.program.try_write(&connection.farewell(&why.en));
+            self.remark(Text::from_fn(|lang| CLOSED.with(lang, &[why.get(lang)])));
         }
         self.close(id);
         false
@@ -326,10 +336,12 @@ impl Inner {
             }
             belief => {
                 let hint = belief.is_none() && !self.hinted && is_nearly_a_belief(&line);
-                self.remark(line);
+                if self.has_room() {
+                    self.say(line);
+                }
                 if hint {
                     self.hinted = true;
-                    self.remark(NEARLY_A_BELIEF.to_owned());
+                    self.remark(NEARLY_A_BELIEF.text(&[]));
                 }
             }
         }
@@ -341,21 +353,29 @@ impl Inner {
             self.say(line);
         }
         if self.lines > MOST_LINES {
-            self.say(format!("({} more lines)", self.lines - MOST_LINES));
+            self.say_of(MORE_LINES.text(&[&(self.lines - MOST_LINES).to_string()]));
         }
         self.lines = 0;
     }
 
-    /// Says something that a program may bring about as often as it likes.
-    fn remark(&mut self, line: String) {
+    /// Whether one more of the lines that a program may bring about as often as it likes is told.
+    fn has_room(&mut self) -> bool {
         self.lines += 1;
-        if self.lines <= MOST_LINES {
-            self.say(line);
+        self.lines <= MOST_LINES
+    }
+
+    fn remark(&mut self, remark: Text) {
+        if self.has_room() {
+            self.say_of(remark);
         }
     }
 
     fn say(&self, line: String) {
-        self.tell(Response::Said { actor: self.actor, line });
+        self.tell(Response::Said { actor: self.actor, line, stderr: false });
+    }
+
+    fn say_of(&self, remark: Text) {
+        self.tell(Response::Remarked { actor: self.actor, remark });
     }
 
     fn is_busy(&self, frozen: bool) -> bool {

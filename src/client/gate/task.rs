@@ -2,7 +2,6 @@
 
 use std::{
     io,
-    path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -13,7 +12,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use super::{Shared, connection::Upstream, serve};
+use super::{Shared, connection::Upstream, errors::ErrorLog, serve};
 use crate::{
     client::protocol::{Request, Response},
     clock::LessonClock,
@@ -23,6 +22,7 @@ use crate::{
         rest::{Rest, Threads},
     },
     server::boot::Endpoint,
+    text::Words,
 };
 
 /// The most connections that a program may have at once.
@@ -34,8 +34,15 @@ const LOOKS_CLOSELY: Duration = Duration::from_secs(1);
 const LOOK_SELDOM: Duration = Duration::from_millis(20);
 /// How long, in real time, is waited for the rest of a program that did not come to it in time before.
 const BUSY_RESTS_WITHIN: Duration = Duration::from_secs(1);
-const NO_CLOCK: &str = "Lockstep: this program does not take the lesson clock (it is linked statically, perhaps): \
-    its own waits pass in real time.";
+const NO_CLOCK: Words = Words::new(
+    "Lockstep: this program does not take the lesson clock (it is linked statically, perhaps): its own waits pass in \
+     real time.",
+    "Lockstep：这个程序没有使用课程时钟（可能是静态链接的），它自己的等待按真实时间进行。",
+);
+const MANY_CONNECTIONS: Words = Words::new(
+    "Lockstep lets no more than {} connections of a program in.",
+    "Lockstep 最多接受一个程序的 {} 个连接。",
+);
 
 /// The task that lets connections in, carries out what is asked, and looks whether the program is at rest.
 pub(super) struct GateTask {
@@ -43,7 +50,7 @@ pub(super) struct GateTask {
     pub(super) arriving: std::net::TcpListener,
     pub(super) threads: Threads,
     pub(super) exits: watch::Receiver<Option<Exit>>,
-    pub(super) log: PathBuf,
+    pub(super) errors: ErrorLog,
     pub(super) clock: LessonClock,
     pub(super) link: Endpoint,
     pub(super) frozen: watch::Receiver<bool>,
@@ -163,9 +170,7 @@ impl GateTask {
     pub(super) fn let_in(&self, id: u64, program: TcpStream, connections: &mut JoinSet<()>) {
         let mut inner = self.shared.lock();
         if inner.connections.len() + inner.connecting >= MOST_CONNECTIONS {
-            inner.remark(format!(
-                "Lockstep lets no more than {MOST_CONNECTIONS} connections of a program in."
-            ));
+            inner.remark(MANY_CONNECTIONS.text(&[&MOST_CONNECTIONS.to_string()]));
             return;
         }
         inner.connecting += 1;
@@ -222,7 +227,7 @@ impl GateTask {
             for id in ids {
                 inner.close(id);
             }
-            ended = Some(if exit == Exit::Code(0) { String::new() } else { self.last_words(exit) });
+            ended = Some(if exit == Exit::Code(0) { String::new() } else { self.errors.last_words(exit) });
         } else {
             let quiet = || {
                 arrived = self.arriving.accept().ok();
@@ -241,11 +246,12 @@ impl GateTask {
             inner.tell(Response::Done { op, reply });
         }
         inner.sum_up();
+        self.errors.tell(&inner, exit.is_some());
         if self.reported.is_none()
             && exit.is_none()
             && self.clock.page().is_some_and(|page| !self.threads.keep(&page))
         {
-            inner.say(NO_CLOCK.to_owned());
+            inner.say_of(NO_CLOCK.text(&[]));
         }
         let asks = inner.asks();
         let report = Response::Rests { actor: inner.actor, asks, until, ended, busy };
@@ -258,13 +264,6 @@ impl GateTask {
         }
         drop(inner);
         if busy { ProgramState::Busy(arrived.map(|(program, _)| program)) } else { ProgramState::AtRest }
-    }
-
-    pub(super) fn last_words(&self, exit: Exit) -> String {
-        let log = std::fs::read(&self.log).unwrap_or_default();
-        let log = String::from_utf8_lossy(&log);
-        let last = log.lines().rev().map(str::trim).find(|line| !line.is_empty());
-        last.map_or_else(|| exit.to_string(), |last| format!("{exit}; standard error ends with: {last}"))
     }
 }
 

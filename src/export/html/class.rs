@@ -16,7 +16,7 @@ use crate::{
     printable,
     text::Text,
     ui::{state::classroom::KeptRun, words},
-    verdict::{Outcome, Verdict},
+    verdict::Verdict,
 };
 
 /// A page that was written.
@@ -30,17 +30,15 @@ pub struct Kept {
 
 /// The page of a class's run, and what a list says of it.
 pub fn class_page(run: &KeptRun, params: Params, look: &Look) -> Result<(String, Kept), Text> {
-    let verdict = run.verdict.clone();
     let finished = Finished {
         entry: run.entry.clone(),
         variant: run.variant,
         params,
         log: run.log.clone(),
-        verdict: verdict.unwrap_or(Verdict { outcome: Outcome::NotShown, claims: Vec::new() }),
+        // Whoever left the story has no verdict on it.
+        verdict: run.verdict.clone(),
     };
-    // Whoever left the story has no verdict on it.
-    let shown = data::Shown { verdict: run.verdict.as_ref(), ..(&finished).into() };
-    let mut data = data::of(shown, Moment::End.resolve(&run.log)?, look);
+    let mut data = data::of((&finished).into(), Moment::End.resolve(&run.log)?, look);
     let answers = &run.answers;
     data["votes"] = json!(answers.votes);
     let broken = answers.broken.as_ref().map(|broken| {

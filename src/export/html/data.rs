@@ -59,7 +59,7 @@ pub(crate) struct Shown<'a> {
 
 impl<'a> From<&'a Finished> for Shown<'a> {
     fn from(run: &'a Finished) -> Self {
-        Self { entry: &run.entry, variant: run.variant(), log: &run.log, verdict: Some(&run.verdict) }
+        Self { entry: &run.entry, variant: run.variant(), log: &run.log, verdict: run.verdict.as_ref() }
     }
 }
 

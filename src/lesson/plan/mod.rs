@@ -128,6 +128,11 @@ impl Scenario {
         self.clients.iter().filter_map(|client| client.exec.as_ref()).any(|exec| exec.origin != Origin::User)
     }
 
+    /// Whether its clients are programs that the user named on the command line, and it has no story.
+    pub fn is_users(&self) -> bool {
+        self.is_attached() && !self.brings_programs()
+    }
+
     /// The libraries that those programs need.
     pub fn libraries(&self) -> &Libraries {
         &self.loaded.lesson.libraries

@@ -14,7 +14,7 @@ use crate::{
         expr::Mentions,
         plan::{Condition, NeverPlan},
     },
-    log::{KeyValue, Log, Observed, is_server_called},
+    log::{KeyValue, Log, Observed, is_any, is_server_called, stands_for},
     world::{Holding, Life, World},
 };
 
@@ -92,8 +92,14 @@ impl Asked {
             _ => LockFate::Held,
         };
         let counters = self.counters.iter().map(|name| (name.clone(), count(name).unwrap_or(0)));
+        // Where any lock is meant, each that somebody held is told by its own name.
+        let (any, mut locks): (Vec<&String>, Vec<&String>) = self.locks.iter().partition(|lock| is_any(lock));
+        let held: Vec<String> = holding.ever_held().map(str::to_owned).collect();
+        if !any.is_empty() {
+            locks.extend(if held.is_empty() { any } else { held.iter().collect() });
+        }
         Outcome {
-            locks: self.locks.iter().map(|lock| (lock.clone(), fate(lock))).collect(),
+            locks: locks.into_iter().map(|lock| (lock.clone(), fate(lock))).collect(),
             counters: counters.collect(),
             unfinished,
             ..Outcome::default()
@@ -120,6 +126,12 @@ impl Outcome {
         Self { values: asked.values(&world), ..asked.without_values(&world.holding, count, unfinished) }
     }
 
+    /// Whether more believed at one time to hold a lock than may, or one of those that the name stands for.
+    pub(crate) fn overlaps(&self, name: &str) -> bool {
+        let mut locks = self.locks.iter().filter(|(lock, _)| stands_for(name, lock));
+        locks.any(|(_, fate)| *fate == LockFate::Violated)
+    }
+
     /// Whether an invariant was broken, or more believed at one time to hold a lock than may.
     pub fn is_violated(&self) -> bool {
         !self.broken.is_empty() || self.has_too_many_holders()
@@ -130,7 +142,7 @@ impl Outcome {
         let broken = self.broken.iter().map(String::as_str);
         broken.filter(|never| {
             let lock = never.strip_prefix("overlap: ");
-            lock.is_none_or(|lock| !self.locks.contains_key(lock))
+            lock.is_none_or(|lock| !self.locks.keys().any(|known| stands_for(lock, known)))
         })
     }
 

@@ -74,7 +74,7 @@ impl Director {
         let recorder = Recorder::new(clock.clone(), listener);
         let actors = Actors::new(&scenario, seed);
         let limits = Limits::of(scenario.lab(), clock.kind());
-        let attached = scenario.is_attached() && !scenario.brings_programs();
+        let attached = scenario.is_users();
         let mut director = Self {
             scenario,
             harness,

@@ -192,9 +192,15 @@ impl Director {
                 let notification = Notification { server, about, what };
                 self.step_actors(path, |actors, output| actors[actor].notify(notification, output)).map(drop)
             }
-            Arrived::Response(_, Response::Said { actor, line }) => self
+            Arrived::Response(_, Response::Said { actor, line, stderr }) => self
                 .step_actors(path, |actors, output| {
-                    actors[actor].said(&line, output);
+                    actors[actor].said(line, stderr, output);
+                    Ok(())
+                })
+                .map(drop),
+            Arrived::Response(_, Response::Remarked { actor, remark }) => self
+                .step_actors(path, |actors, output| {
+                    actors[actor].remarked(remark, output);
                     Ok(())
                 })
                 .map(drop),

@@ -88,7 +88,7 @@ fn weight(kind: &EventKind) -> usize {
         },
         EventKind::Sent { command, .. } => command.arguments().map(str::len).sum(),
         EventKind::Say { en, zh, .. } => en.len() + zh.len(),
-        EventKind::Said { text, .. } => text.len(),
+        EventKind::Said { text, zh, .. } => text.len() + zh.as_ref().map_or(0, String::len),
         _ => 0,
     }
 }

@@ -59,7 +59,8 @@ impl Player {
                 return;
             }
             let ended = self.published == self.log.len();
-            if ended && more {
+            // Where nothing is claimed, nothing is judged.
+            if ended && more && !self.scenario.claims.is_empty() {
                 self.send(Update::Verdict(verdict::judge(&self.scenario, &self.log)));
             }
             self.send(Update::Stepped { ended });

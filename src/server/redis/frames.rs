@@ -1,12 +1,13 @@
 //! Requests and replies of Redis' protocol (RESP2 and RESP3) as pieces of a stream of bytes: where each ends, and what it
 //! says. Everything has a bound: who speaks here may be any program.
 
-use std::fmt;
-
 use redis::{Value, parse_redis_value};
 
 use super::connection;
-use crate::log::Reply;
+use crate::{
+    log::Reply,
+    text::{Text, both},
+};
 
 /// The most bytes of a request.
 pub(crate) const LONGEST_REQUEST: usize = 1 << 20;
@@ -30,17 +31,28 @@ pub(crate) enum Unreadable {
     TooLong(usize),
 }
 
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Tls => f.write_str(
+impl From<Unreadable> for Text {
+    fn from(why: Unreadable) -> Self {
+        match why {
+            Unreadable::Tls => Self::new(
                 "it speaks TLS, and requests inside TLS cannot be seen: use redis:// in place of rediss://",
+                "它使用 TLS，TLS 里的请求看不到：请把 rediss:// 换成 redis://",
             ),
-            Self::NotRedis => f.write_str("what it sent is no request of Redis' protocol (RESP)"),
-            Self::NoReplies => f.write_str(
+            Unreadable::NotRedis => Self::new(
+                "what it sent is no request of Redis' protocol (RESP)",
+                "它发来的不是 Redis 协议（RESP）的请求",
+            ),
+            Unreadable::NoReplies => Self::new(
                 "it sent CLIENT REPLY, and without replies nobody can tell when a request is done",
+                "它发了 CLIENT REPLY，没有回复就无法知道请求何时完成",
             ),
-            Self::TooLong(most) => write!(f, "one message has more than {} MiB, the most here", most >> 20),
+            Unreadable::TooLong(most) => {
+                let most = most >> 20;
+                both!(
+                    "one message has more than {most} MiB, the most here",
+                    "一条消息超过了这里的上限 {most} MiB"
+                )
+            }
         }
     }
 }

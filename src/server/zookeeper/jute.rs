@@ -1,11 +1,12 @@
 //! Requests and replies of ZooKeeper's protocol (jute) as pieces of a stream of bytes: where each ends, and what it says.
 //! Everything has a bound: who speaks here may be any program.
 
-use std::fmt;
-
 use serde_json::{Value, json};
 
-use crate::log::{Reply, product::zookeeper::Call};
+use crate::{
+    log::{Reply, product::zookeeper::Call},
+    text::{Text, both},
+};
 
 /// The most bytes of a request: the server's own bound, where nobody has set another.
 pub(crate) const LONGEST_REQUEST: usize = 1 << 20;
@@ -60,14 +61,24 @@ pub(crate) enum Unreadable {
     TooLong(usize),
 }
 
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Tls => {
-                f.write_str("it speaks TLS, and requests inside TLS cannot be seen: connect without it")
+impl From<Unreadable> for Text {
+    fn from(why: Unreadable) -> Self {
+        match why {
+            Unreadable::Tls => Self::new(
+                "it speaks TLS, and requests inside TLS cannot be seen: connect without it",
+                "它使用 TLS，TLS 里的请求看不到：请不用 TLS 连接",
+            ),
+            Unreadable::NotZookeeper => Self::new(
+                "what it sent is no request of ZooKeeper's protocol",
+                "它发来的不是 ZooKeeper 协议的请求",
+            ),
+            Unreadable::TooLong(most) => {
+                let most = most >> 20;
+                both!(
+                    "one message has more than {most} MiB, the most here",
+                    "一条消息超过了这里的上限 {most} MiB"
+                )
             }
-            Self::NotZookeeper => f.write_str("what it sent is no request of ZooKeeper's protocol"),
-            Self::TooLong(most) => write!(f, "one message has more than {} MiB, the most here", most >> 20),
         }
     }
 }

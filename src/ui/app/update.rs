@@ -109,6 +109,8 @@ pub struct Lesson {
     pub(crate) selected: Option<usize>,
     /// How many clients are left out at the left of the sequence, if the learner says so.
     pub(crate) aside: Option<u16>,
+    /// How much of the run has been kept in a file, in events.
+    kept: usize,
     /// Whether the verdict shows what proves it.
     pub(crate) proof: bool,
     /// Where it is one run of many, and not of the story.
@@ -131,6 +133,7 @@ impl Lesson {
             scrolls: Scrolls::default(),
             selected: None,
             aside: None,
+            kept: 0,
             proof: false,
             single: None,
             listings: Vec::new(),
@@ -508,8 +511,11 @@ impl<R: Runs> App<R> {
         if !matches!(action, Action::Toggle | Action::Back) {
             self.finish_animation();
         }
-        self.notice = None;
+        let warned = self.notice.take() == Some(Notice::RunIsLost);
         match (action, self.overlay) {
+            (Action::Close, Overlay::Nothing) if !warned && self.would_lose_run() => {
+                self.notice = Some(Notice::RunIsLost);
+            }
             (Action::Quit, _) => {
                 self.keep_last();
                 self.mode = Mode::Ending;

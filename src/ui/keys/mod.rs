@@ -57,6 +57,8 @@ pub enum Action {
     /// In free play: what can be chosen now, by its place.
     Choose(usize),
     Branches,
+    /// Keeps the run in a file.
+    Save,
     /// How a class joins.
     Join,
     /// A vote of the class on the next move, or its end.

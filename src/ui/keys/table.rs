@@ -148,6 +148,8 @@ pub const TABLE: &[Row] = &[
         .hints(&[hint(Free, 1, "faults", "故障")]),
     act("branches", Action::Branches, &["B"], &[Free], ("the tree of branches", "分支树"))
         .hints(&[hint(Free, 5, "branches", "分支树")]),
+    act("save", Action::Save, &["S"], &[Free], ("keep this run in a file, for `lockstep play`", "把这次运行存成文件，可用 `lockstep play` 播放"))
+        .hints(&[hint(Free, 7, "save", "保存")]),
     act("walk", Action::Open, &["enter"], &[Branches], ("go on with the chosen branch", "切换到所选分支"))
         .hints(&[hint(Branches, 1, "go there", "切换")]),
 

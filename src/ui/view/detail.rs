@@ -110,7 +110,11 @@ pub fn own_words(scene: &Scene<'_>, event: usize) -> (String, Style) {
             let lock = scene.log.lock_title(lock, scene.lang);
             (format!("{lock}{}{}", scene.lang.colon(), words::belief(*belief).get(scene.lang)), Role::Text)
         }
-        EventKind::Said { text, .. } => (format!("› {text}"), Role::Chrome),
+        EventKind::Said { text, stderr: true, .. } => (format!("! {text}"), Role::Warning),
+        EventKind::Said { text, zh, .. } => {
+            let text = zh.as_ref().filter(|_| scene.lang == Lang::Zh).unwrap_or(text);
+            (format!("› {text}"), Role::Chrome)
+        }
         EventKind::Counted { counter, by, .. } => {
             (format!("{} {by:+}", words::label(counter, scene.lang)), Role::Good)
         }

@@ -1,5 +1,7 @@
 //! A line or a few at the bottom of the screen about something that is no part of a lesson.
 
+use std::path::PathBuf;
+
 use super::{overlay, paragraph, prelude::*};
 use crate::{
     run::explore::MOST_STATES,
@@ -16,6 +18,10 @@ pub enum Notice {
     /// Somebody outside has stopped a process, and this is to be said of it.
     Silent(Text),
     Questions(bool),
+    /// Whoever leaves now throws a run away.
+    RunIsLost,
+    Saved(PathBuf),
+    NotSaved(Text),
     /// The recording is of an earlier text of its lesson.
     Outdated,
     /// The step on the screen was opened from the interview.
@@ -44,6 +50,9 @@ impl Notice {
     fn words(&self, keys: &KeyMap, lang: Lang) -> String {
         match self {
             Self::Silent(why) => words::SILENT.with(lang, &[why.get(lang), &keys.label("restart")]),
+            Self::RunIsLost => words::RUN_IS_LOST.with(lang, &[&keys.label("leave"), &keys.label("save")]),
+            Self::Saved(file) => words::SAVED.with(lang, &[&file.display().to_string()]),
+            Self::NotSaved(why) => why.get(lang).to_owned(),
             Self::Questions(true) => words::QUESTIONS_ON.with(lang, &[&keys.label("questions")]),
             Self::Questions(false) => words::QUESTIONS_OFF.with(lang, &[&keys.label("questions")]),
             Self::Outdated => words::OUTDATED.get(lang).to_owned(),

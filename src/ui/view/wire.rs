@@ -140,9 +140,10 @@ fn names(scene: &Scene<'_>, rows: &[WireRow]) -> usize {
 
 fn actor(scene: &Scene<'_>, row: &WireRow) -> Option<ActorId> {
     match *scene.event(row.event)? {
-        EventKind::Sent { actor, .. } | EventKind::Notified { actor, .. } | EventKind::Said { actor, .. } => {
-            Some(actor)
-        }
+        EventKind::Sent { actor, .. }
+        | EventKind::Notified { actor, .. }
+        | EventKind::Said { actor, .. }
+        | EventKind::GaveUp { actor, .. } => Some(actor),
         _ => None,
     }
 }

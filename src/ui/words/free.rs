@@ -64,6 +64,16 @@ pub const STUCK: Words = Words::new(
     "到第 {} 步为止没能全部重做：{}从这里继续。",
 );
 
+pub const RUN_IS_LOST: Words = Words::new(
+    "This run is in no file: {} again leaves it for good, {} saves it first.",
+    "这次运行还没有存成文件：再按一次 {} 就丢弃它，按 {} 先保存。",
+);
+pub const SAVED: Words = Words::new(
+    "Saved as {} in the directory where you started. `lockstep play` shows it, `lockstep export` makes a picture of it: \
+     both need no programs and no servers.",
+    "已存为 {}，在启动时所在的目录里。`lockstep play` 可以播放它，`lockstep export` 可以导出图片：都不需要程序和服务器。",
+);
+
 pub const GAVE_UP: Words = Words::new("its program ended with an error", "程序因错误退出");
 
 pub const TREE: Words = Words::new("Branches", "分支树");

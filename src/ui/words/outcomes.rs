@@ -69,6 +69,8 @@ pub const fn fate(fate: LockFate) -> Words {
     }
 }
 
+pub const NO_LOCK_HELD: Words = Words::new("nobody held a lock", "没有人持有过锁");
+
 /// What was counted: `3 sold`.
 pub fn counted(counter: &str, count: i64, lang: Lang) -> String {
     let counter = super::label(counter, lang);

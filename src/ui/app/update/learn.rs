@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::{App, MOST_ROWS, Mode, PAGE, ROWS, next_speed, scrolled};
 use crate::{
+    log::EventKind,
     run::Runs,
     ui::{
         keys::{Action, Pane},
@@ -12,11 +13,37 @@ use crate::{
             predicting::Answer,
             screen::{DiagramKind, Form, Scrolls},
         },
-        view::Screen,
+        view::{Notice, Screen},
     },
 };
 
 impl<R: Runs> App<R> {
+    /// Keeps the run in a file, if something was chosen in it.
+    fn save(&mut self) {
+        let Mode::Learning(lesson) = &mut self.mode else { return };
+        let log = lesson.run.playback.log();
+        if lesson.run.free.is_none() || log.is_empty() {
+            return;
+        }
+        self.notice = Some(match self.runs.save(&lesson.run.choice, log) {
+            Ok(file) => {
+                lesson.kept = log.len();
+                Notice::Saved(file)
+            }
+            Err(why) => Notice::NotSaved(why),
+        });
+    }
+
+    /// Whether leaving the screen would throw a run away that nobody can have again: somebody has chosen what programs of
+    /// their own do, and it was not kept.
+    pub(crate) fn would_lose_run(&self) -> bool {
+        let Mode::Learning(lesson) = &self.mode else { return false };
+        let is_left = lesson.selected.is_none() && lesson.single.is_none() && self.interviewing().is_none();
+        let log = lesson.run.playback.log();
+        let chosen = || log.events().iter().any(|event| matches!(event.kind, EventKind::Chose(_)));
+        self.runs.begin_free() && is_left && log.len() > lesson.kept && chosen()
+    }
+
     fn give_rows(&mut self, more: i16) {
         let rows = (self.rows + more).clamp(-MOST_ROWS, MOST_ROWS);
         self.rows = rows;
@@ -50,6 +77,7 @@ impl<R: Runs> App<R> {
                 }
                 self.act_in_free_play(action);
             }
+            Action::Save => self.save(),
             Action::Restart => self.open(entry, variant),
             Action::Variant(next) => {
                 let (entry, variant) = self.catalogue.onward(entry, variant, next);

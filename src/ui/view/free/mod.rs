@@ -25,6 +25,8 @@ use crate::{
 /// More clients than this stand in two columns, where the pane is so wide.
 const COLUMN: usize = 4;
 const TWO_COLUMNS: usize = 76;
+/// The most rows that one client takes: a program's last words may be long.
+const MOST_ROWS: usize = 3;
 
 #[derive(Debug, Clone, Copy)]
 pub struct FreeView<'a> {
@@ -200,7 +202,13 @@ impl<'a> FreePane<'_, 'a> {
             Some(Blocked::Busy) => words::BUSY.get(lang).to_owned(),
             Some(Blocked::Unnotified) => words::UNNOTIFIED.with(lang, &[wire]),
             Some(Blocked::Frozen) => format!("{} {}", glyphs::STOPPED, words::FROZEN.get(lang)),
-            Some(Blocked::Dead) => format!("{} {}", scene.end_sign(actor), words::DEAD.get(lang)),
+            Some(Blocked::Dead) => match self.why_it_gave_up(actor) {
+                Some(why) => {
+                    let words = format!("{}{}{why}", words::GAVE_UP.get(lang), lang.colon());
+                    format!("{} {}", scene.end_sign(actor), text::clean(&words))
+                }
+                None => format!("{} {}", scene.end_sign(actor), words::DEAD.get(lang)),
+            },
             Some(Blocked::Finished) => words::FINISHED.get(lang).to_owned(),
         };
         let able = blocked.is_none() && self.free.live;
@@ -211,7 +219,8 @@ impl<'a> FreePane<'_, 'a> {
         let mut lines = Vec::new();
         let name_style = if able { scene.actor_style(actor) } else { scene.style(Role::Chrome) };
         let mut first = vec![Span::styled(head, scene.style(key_role)), Span::styled(name, name_style)];
-        for row in text::wrap(text::clean(&status).trim_start(), width.saturating_sub(indent + 1)) {
+        let rows = text::wrap(text::clean(&status).trim_start(), width.saturating_sub(indent + 1));
+        for row in rows.into_iter().take(MOST_ROWS) {
             first.push(Span::styled(row, scene.style(role)));
             lines.push(Line::from(first));
             first = vec![Span::raw(" ".repeat(indent))];
@@ -220,6 +229,17 @@ impl<'a> FreePane<'_, 'a> {
             lines.push(Line::from(first));
         }
         lines
+    }
+
+    /// Why an actor's program ended with an error, where it did.
+    fn why_it_gave_up(&self, actor: ActorId) -> Option<&'a str> {
+        let scene = self.scene();
+        let known = scene.log.events().get(..scene.world.position)?.iter().rev();
+        let mut ends = known.filter_map(|event| match &event.kind {
+            EventKind::GaveUp { actor: who, why } if *who == actor => Some(why.as_str()),
+            _ => None,
+        });
+        ends.next()
     }
 
     /// What an actor did next after the playhead, or would do now if it has done nothing since.

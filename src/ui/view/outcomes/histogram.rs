@@ -2,6 +2,7 @@
 
 use super::{List, OutcomesView};
 use crate::{
+    log::is_any,
     run::race::{Invariant, Outcome},
     ui::view::{paragraph, prelude::*},
 };
@@ -13,7 +14,14 @@ const BAR_CELL: &str = "█";
 /// What a run came to, in words; what it broke, in the words of the lesson.
 pub fn words_of(outcome: &Outcome, invariants: &[Invariant], lang: Lang) -> String {
     let locks = outcome.locks.iter();
-    let locks = locks.map(|(lock, fate)| words::fate(*fate).with(lang, &[lock]));
+    let locks = locks.map(|(lock, fate)| {
+        // One name for all stands there only where none of them was held.
+        if is_any(lock) {
+            words::NO_LOCK_HELD.get(lang).to_owned()
+        } else {
+            words::fate(*fate).with(lang, &[lock])
+        }
+    });
     let counters = outcome.counters.iter();
     let counters = counters.map(|(counter, count)| words::counted(counter, *count, lang));
     let values = outcome.values.iter();
