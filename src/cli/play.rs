@@ -195,6 +195,9 @@ fn exit_code(ended: Ended) -> u8 {
 /// Whether a recording's lesson, which must be here, has changed since.
 pub(crate) fn has_changed(recording: &mut Recording, library: &Library) -> Result<bool, Failure> {
     let header = &recording.header;
+    if header.attached.is_some() {
+        return Err(Failure::usage(words::ATTACHED_ALONE.text(&[])));
+    }
     let loaded = library
         .find(&header.lesson)
         .ok_or_else(|| Failure::usage(words::RECORDING_OF_ANOTHER.text(&[&header.lesson])))?;

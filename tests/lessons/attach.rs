@@ -4,12 +4,13 @@
 use lockstep::{
     lesson::Speaks,
     log::{Belief, Choice, EventKind, Fault, LinkId, Reply, outlook::Blocked},
-    run::{attach, session},
+    recording,
+    run::{attach, race::Outcome, session},
 };
 
 use crate::{
     free_support::{Free, breaches, cause, crash, options, pass},
-    place::Place,
+    place::{Answer, Place},
 };
 
 /// What a request and its reply take in a script. Replies of one line are enough.
@@ -67,6 +68,24 @@ echo "nobody HOLDS the lock"
     let said = said(&free);
     let hints = said.iter().filter(|line| line.contains("that is no belief"));
     assert_eq!(hints.count(), 1, "it is said once: {said:?}");
+    let chinese = free.log.events().iter().filter_map(|event| match &event.kind {
+        EventKind::Said { zh: Some(zh), .. } => Some(zh.as_str()),
+        _ => None,
+    });
+    let hint = chinese.filter(|line| line.contains("`HOLDS 锁名`"));
+    assert_eq!(hint.count(), 1, "and in Chinese, too");
+}
+
+#[tokio::test]
+async fn without_a_name_every_lock_that_was_held_is_told_by_its_own() {
+    let own = WORKER.replace("lock", "orders");
+    let scenario = attach::scenario(&[script(&own)], None, Speaks::Redis).expect("a scenario");
+    let mut free = Free::of(session::open(scenario.clone(), options(), 1));
+    free.tell(session::Command::LeaveStory);
+    free.outlook().await;
+    assert_eq!(Outcome::of(&scenario, &free.log).to_string(), "… never held, 1 unfinished");
+    free.moves([0]).await;
+    assert_eq!(Outcome::of(&scenario, &free.log).to_string(), "orders held, 1 unfinished");
 }
 
 /// What a request and its reply take in a script that speaks ZooKeeper's protocol, in hexadecimal.
@@ -301,7 +320,127 @@ async fn a_program_that_cannot_be_started_or_ends_badly_says_why() {
         })
         .collect();
     assert!(whys.iter().any(|why| why.contains("/nowhere/at/all")), "{whys:?}");
-    assert!(whys.iter().any(|why| why.ends_with("alas")), "{whys:?}");
+    assert!(whys.iter().any(|why| why == "alas (exit code 3)"), "{whys:?}");
+}
+
+/// What programs have written to standard error, as it is told.
+fn errors(free: &Free) -> Vec<String> {
+    let errors = free.log.events().iter().filter_map(|event| match &event.kind {
+        EventKind::Said { text, stderr: true, .. } => Some(text.clone()),
+        _ => None,
+    });
+    errors.collect()
+}
+
+#[tokio::test]
+async fn what_a_program_writes_to_standard_error_is_told_in_each_move() {
+    let script = r#"
+echo starting >&2
+ask INCR n
+echo "HOLDS lock" >&2
+printf 'half a line' >&2
+ask INCR n
+printf ', and its end\n\n' >&2
+seq 1 300 >&2
+ask INCR n
+printf 'Traceback\n  File "worker"\nKeyError' >&2
+exit 1
+"#;
+    let mut free = attached(&[script]).await;
+    assert_eq!(errors(&free), ["starting"]);
+    free.moves([0]).await;
+    assert_eq!(errors(&free)[1..], ["HOLDS lock"], "half a line is none yet");
+    assert_eq!(believes(&free, 0), None, "beliefs are printed to standard output");
+    free.moves([0]).await;
+    let last: Vec<String> = (281..=300).map(|n| n.to_string()).collect();
+    assert_eq!(errors(&free)[2..], last, "the last lines count");
+    assert!(said(&free).iter().any(|line| line.contains("these are the last lines")), "and that is said");
+    free.moves([0]).await;
+    assert_eq!(errors(&free)[22..], ["Traceback", "  File \"worker\"", "KeyError"]);
+}
+
+#[tokio::test]
+async fn standard_error_without_an_end_or_without_lines_is_bounded() {
+    let script = r#"
+head -c 10000000 /dev/zero | tr '\0' x >&2
+printf '\n\033[2J\xff\n' >&2
+ask INCR n
+head -c 5000000 /dev/zero | tr '\0' y >&2
+exit 1
+"#;
+    let mut free = attached(&[script]).await;
+    free.moves([0]).await;
+    let errors = errors(&free);
+    assert_eq!(errors.len(), 3, "{}", errors.len());
+    assert!(errors.iter().all(|line| line.len() <= 1024), "{:?}", errors.iter().map(String::len));
+    assert_eq!(errors[1], "\u{1b}[2J\u{fffd}", "what shows it makes it harmless");
+}
+
+#[tokio::test]
+async fn a_kept_run_is_shown_and_exported_without_its_programs() {
+    let programs = [script(WORKER), script(WORKER)];
+    let scenario = attach::scenario(&programs, None, Speaks::Redis).expect("a scenario");
+    let mut free = Free::of(session::open(scenario.clone(), options(), 1));
+    free.tell(session::Command::LeaveStory);
+    free.outlook().await;
+    free.moves([0, 1]).await;
+    free.all([pass(3_000)]).await;
+    free.moves([1]).await;
+    let place = Place::new();
+    let file = place.path().join("kept.jsonl.gz");
+    recording::write(&file, &scenario, &free.log).expect("it is written");
+    let document = place.run(&["export", "kept.jsonl.gz", "--format", "json"]);
+    assert_eq!(document.code, Some(0), "{}", document.err);
+    let document: serde_json::Value = serde_json::from_str(&document.out).expect("JSON");
+    assert_eq!(document["verdict"], serde_json::Value::Null, "nothing was promised");
+    let events = document["events"].as_array().expect("events");
+    let breached = events.iter().filter(|event| event["event"] == "breached");
+    assert_eq!(breached.count(), 1);
+    for name in ["kept.svg", "kept.html", "kept.mmd", "kept.cast"] {
+        let exported = place.run(&["export", "kept.jsonl.gz", "--output", name]);
+        assert_eq!(exported.code, Some(0), "{name}: {}", exported.err);
+    }
+    let value = place.run(&["eval", "kept.jsonl.gz", "value('lock')"]);
+    assert_eq!(value.out.lines().next(), Some("'B'"), "{}", value.err);
+    let beside = place.run(&["compare", "kept.jsonl.gz", "kept.jsonl.gz"]);
+    assert!(beside.err.contains("shows it alone"), "{}", beside.err);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_recording_of_too_many_programs_is_damaged() {
+    let place = Place::new();
+    for commands in [vec![], vec![["true"]; 17], vec![["true"]; 5_000]] {
+        let attached = serde_json::json!({ "server": "redis", "lock": null, "commands": commands });
+        let header = serde_json::json!({
+            "lockstep_recording": 2, "lesson": "attach", "variant": "free", "program": "0.1.0", "attached": attached,
+        });
+        // Its name tells a recording by what it begins with.
+        let header = header.to_string().replace("\"lockstep_recording\":2,", "");
+        let header = header.replacen('{', "{\"lockstep_recording\":2,", 1);
+        place.write("many.jsonl", format!("{header}\n{{\"end\":0}}\n"));
+        let refused = place.run(&["export", "many.jsonl"]);
+        assert_eq!(refused.code, Some(2), "{}", refused.out);
+        assert!(refused.err.contains("1 to 16 can be"), "{}", refused.err);
+    }
+}
+
+#[test]
+fn a_program_is_looked_for_where_a_shell_would_look() {
+    let place = Place::new();
+    place.write("worker.sh", "#!/bin/sh\n");
+    let started = |program: &str, path: &str| {
+        let output = place.command(&["attach", "redis", "--", program]).env("PATH", path).output();
+        Answer::of(&output.expect("it starts"))
+    };
+    // The script may not be executed, and administrators' programs are on nobody else's path.
+    for program in ["no-such-program", "./worker.sh", "ldconfig"] {
+        let refused = started(program, "/usr/bin:/bin");
+        assert_eq!(refused.code, Some(2), "{}", refused.out);
+        assert!(refused.err.contains("there is no such program"), "{program}: {}", refused.err);
+    }
+    let found = started("ldconfig", "/usr/bin:/bin:/usr/sbin:/sbin");
+    assert!(found.err.contains("needs a terminal"), "it is found then: {}", found.err);
 }
 
 /// A lesson whose clients are a script beside it.

@@ -39,9 +39,43 @@ fn two_programs_come_to_hold_a_lock_and_nothing_of_them_is_left() {
     assert!(broken.says("A was frozen between") && broken.has("2 HOLDERS AT ONCE"), "{broken}");
     terminal.press("c");
     terminal.wait_for("bash -c");
+    terminal.press("c");
+    // What was done is nowhere else: whoever leaves is asked, and can keep it.
+    terminal.press("q");
+    terminal.wait_for("q again leaves it for good, S saves it first");
+    terminal.press("c");
+    terminal.wait_for("YOU BROKE IT");
+    terminal.press("S");
+    terminal.wait_for("Saved as attach.free.jsonl.gz");
+    terminal.press("q");
+    terminal.wait_for("Your programs, one request at a time.");
+    terminal.press(CTRL_C);
+    assert_eq!(terminal.ended(), 0);
+    terminal.assert_restored();
+    let mut terminal = Terminal::start(&place, &["play", "attach.free.jsonl.gz"]);
+    terminal.wait_for("RECORDED");
+    for step in ["A.SET", "A.SET → B.SET", "→ freeze A"] {
+        terminal.press("n");
+        terminal.wait_for(step);
+    }
+    terminal.press("R");
+    terminal.wait_for("a recording has no programs to start");
+    terminal.press(CTRL_C);
+    assert_eq!(terminal.ended(), 0);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn where_nothing_was_chosen_nothing_is_asked() {
+    let place = Place::new();
+    let args = ["attach", "redis", "--clients", "2", "--", "bash", "-c", WORKER];
+    let mut terminal = Terminal::start(&place, &args);
+    terminal.wait_for("2 ■ B  SET  SET lock B NX PX 3000");
     // Again, on a fresh lab.
     terminal.press("r");
     terminal.wait_for("1 ● A  SET  SET lock A NX PX 3000");
+    terminal.press("q");
+    terminal.wait_for("Your programs, one request at a time.");
     terminal.press(CTRL_C);
     assert_eq!(terminal.ended(), 0);
     terminal.assert_restored();

@@ -66,7 +66,7 @@ fn summary(log: &Log, shared: usize, lang: Lang) -> String {
         parts.push(words::STORY_LINES.with(lang, &[&lines.to_string()]));
     }
     let story = history.iter().filter(|entry| **entry == HistoryEntry::Line).count();
-    let choices = choices(log, lang);
+    let choices = choices(log, log.len(), lang);
     parts.extend(choices.into_iter().skip(shared.saturating_sub(story)));
     if parts.is_empty() {
         return words::NOTHING_CHOSEN.get(lang).to_owned();
@@ -74,10 +74,11 @@ fn summary(log: &Log, shared: usize, lang: Lang) -> String {
     parts.join(" → ")
 }
 
-fn choices(log: &Log, lang: Lang) -> Vec<String> {
+/// What was chosen before a position of the log, each choice in a word or two.
+pub(crate) fn choices(log: &Log, position: usize, lang: Lang) -> Vec<String> {
     let steps = Steps::of(log);
     let mut parts = Vec::new();
-    for (n, event) in log.events().iter().enumerate() {
+    for (n, event) in log.events().iter().enumerate().take(position) {
         let EventKind::Chose(choice) = &event.kind else { continue };
         parts.push(match choice {
             Choice::Move { actor } => {

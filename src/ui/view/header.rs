@@ -85,7 +85,8 @@ fn right<'a>(view: &LessonView<'a>, width: u16) -> Vec<Span<'a>> {
     spans.push(Span::styled(format!(" {words}  "), scene.style(role).remove_modifier(Modifier::BOLD)));
     let steps = view.step_count();
     // Whoever has left the story takes none of its steps.
-    if let Some(step) = step(view).filter(|step| *step <= steps && view.free.is_none()) {
+    if let Some(step) = step(view).filter(|step| *step <= steps && view.free.is_none() && !view.was_chosen())
+    {
         let words = words::STEP.with(scene.lang, &[&step.to_string(), &steps.to_string()]);
         spans.push(Span::styled(format!("{words}  "), chrome));
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use ratatui::style::Stylize as _;
 
 use super::{
-    FreeView, SingleRun, banner, failure, header, key_hints, lanes, layout::Areas, paragraph, prelude::*,
-    program, scrubber::Scrubber, sequence, servers, wire,
+    FreeView, SingleRun, banner, branches, failure, header, key_hints, lanes, layout::Areas, paragraph,
+    prelude::*, program, scrubber::Scrubber, sequence, servers, wire,
 };
 use crate::{
     clock::ClockKind,
@@ -148,6 +148,9 @@ impl<'a> LessonView<'a> {
         if let Some(single) = &self.single {
             return single.lines(&self.scene, width);
         }
+        if self.was_chosen() {
+            return self.chosen_lines(width.into());
+        }
         let said = self.scene.world.narration.as_ref();
         let words = said.unwrap_or(&self.entry.intro).get(self.scene.lang);
         let theme = self.scene.theme;
@@ -164,6 +167,28 @@ impl<'a> LessonView<'a> {
         if self.is_fresh() {
             lines.push(Line::default());
             lines.extend(self.opening(width));
+        }
+        lines
+    }
+
+    /// Whether somebody chose what happened up to the playhead, and no story did.
+    pub(crate) fn was_chosen(&self) -> bool {
+        let known = self.scene.log.events().get(..self.scene.world.position).unwrap_or_default();
+        known.iter().any(|event| matches!(event.kind, EventKind::Chose(_)))
+    }
+
+    /// Of a recording of free play: what was chosen up to the playhead, and what that has broken.
+    fn chosen_lines(&self, width: usize) -> Vec<Line<'static>> {
+        let (scene, lang) = (&self.scene, self.scene.lang);
+        let chosen = branches::choices(scene.log, scene.world.position, lang).join(" → ");
+        let mut lines = paragraph::plain(&text::clean(&chosen), width, scene.style(Role::Text));
+        for breached in &scene.world.breaches {
+            let why = match self.scene.event(breached.event) {
+                Some(EventKind::Breached { why: Some(why), .. }) => why.get(lang),
+                _ => "",
+            };
+            let words = format!("{} {} {why}", glyphs::CUT, breached.says.get(lang));
+            lines.extend(paragraph::plain(text::clean(&words).trim_end(), width, scene.style(Role::Danger)));
         }
         lines
     }
@@ -272,6 +297,7 @@ impl<'a> LessonView<'a> {
             _ if chosen => words::CHOSEN,
             (false, None) if let Some(single) = &self.single => single.title(),
             _ if self.free.is_some() => words::FREE,
+            (false, None) if self.was_chosen() => words::WAS_CHOSEN,
             (true, _) => words::VERDICT,
             (false, Some(_)) => words::PREDICTION,
             (false, None) if self.scene.world.narration.is_none() => words::INTRO,
