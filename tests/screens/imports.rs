@@ -21,7 +21,7 @@ const FOLDERS: &[(&str, &str)] = &[
     ("verdict", "clock lesson log text world"),
     ("process", "clock"),
     ("server", "clock files lesson log process text"),
-    ("client", "clock log process server"),
+    ("client", "clock log process server text"),
     ("lab", "clock lesson log process server text"),
     ("bench", "lab lesson log server text"),
     ("recording", "clock files lesson log printable verdict"),

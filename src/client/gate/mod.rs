@@ -53,7 +53,7 @@ const MOST_LOCKS: usize = 50;
 
 const NEARLY_A_BELIEF: Words = Words::new(
     "Lockstep: that is no belief. A line of one ends with `HOLDS name`, `WAITS name` or `DROPS name`.",
-    "Lockstep：这一行不算对锁的判断。表示判断的行要以 `HOLDS 锁名`、`WAITS 锁名` 或 `DROPS 锁名` 结尾。",
+    "Lockstep：这一行没有算作声明。声明要写在行尾：`HOLDS 锁名`、`WAITS 锁名` 或 `DROPS 锁名`。",
 );
 const CLOSED: Words = Words::new(
     "Lockstep closed a connection of this program: {}.",

@@ -138,8 +138,8 @@ impl Stuck {
     fn text(self, orders: u128) -> Text {
         match self {
             Self::GaveUp => both!(
-                "{orders} end early: a program met a reply that it does not handle, or a loop reached its bound (`at_most`)",
-                "{orders} 种提前结束：程序遇到了它没有处理的回复，或者循环达到了上限（`at_most`）"
+                "{orders} end early: a program ended with an error or met a reply that it does not handle, or a loop reached its bound (`at_most`)",
+                "{orders} 种提前结束：程序出错退出，或遇到了它没有处理的回复，或者循环达到了上限（`at_most`）"
             ),
             Self::LostWakeup => both!(
                 "{orders} never end: somebody waits for a notification that nobody will bring about (lost wake-up)",

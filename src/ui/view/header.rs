@@ -126,6 +126,8 @@ fn doing(view: &LessonView<'_>) -> (String, Role) {
         (_, Motion::Held) => (words::HELD, Role::Warning),
         (RunPhase::Working, _) => (words::WORKING, Role::Chrome),
         (RunPhase::Ready, _) if view.free.is_some() => (words::FREE_MODE, Role::Good),
+        // Nobody judges what was chosen.
+        (RunPhase::Over(None), _) if view.was_chosen() => (words::JUDGED, Role::Good),
         (RunPhase::Over(None), _) => (words::OVER, Role::Good),
         (RunPhase::Over(Some(_)), _) => (words::JUDGED, Role::Good),
         _ => (words::PAUSED, Role::Chrome),
