@@ -6,7 +6,10 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use lockstep::{
     clock::ClockKind,
     log::{ActorId, Belief, EventKind, Limit, LockInfo, Log, Stop, Znode},
-    run::session::{Command, Update},
+    run::{
+        LessonChoice,
+        session::{Command, Update},
+    },
     text::Lang,
     ui::{
         app::{App, AppOptions, Ended, Message, Mode, run},
@@ -364,6 +367,29 @@ fn the_catalogue_marks_recorded_lessons_and_says_how_to_have_them_live() {
             let rows = drawn(&app);
             assert!(rows[0].trim_end().ends_with(words), "{rows:#?}");
             assert!(rows.iter().any(|row| row.contains("lockstep")), "{rows:#?}");
+        }
+    }
+}
+
+#[test]
+fn what_only_plays_from_its_recording_offers_neither_races_nor_every_order() {
+    for recorded in [false, true] {
+        let mut catalogue = catalogue();
+        let entries = catalogue.entries.iter_mut();
+        entries.filter(|entry| entry.id == "unlock").for_each(|entry| entry.recorded = recorded);
+        let open = Some(LessonChoice { id: "unlock".into(), variant: "blind-del".into() });
+        let mut app = App::new(catalogue, FakeRuns::default(), &AppOptions { open, ..AppOptions::default() });
+        let area = Rect::new(0, 0, 240, 40);
+        app.resize(area);
+        let events = staged::misdelete(ClockKind::Recorded).events;
+        app.handle(Message::Run(Some(Update::Events(events))), Instant::now());
+        let mut buffer = Buffer::empty(area);
+        app.draw(area, &mut buffer);
+        let rows = crate::stand::rows(&buffer);
+        let hints = rows.last().expect("a last row");
+        assert!(hints.contains("compare"), "{hints}");
+        for offer in ["R race", "X every order"] {
+            assert_eq!(hints.contains(offer), !recorded, "{offer}: {hints}");
         }
     }
 }

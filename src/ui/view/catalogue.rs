@@ -117,9 +117,7 @@ impl<'a> CatalogueView<'a> {
         self.draw_list(left, buf);
         self.draw_entry(right, buf);
         let place = if self.focus == CatalogueFocus::Search { KeyScope::Field } else { self.place() };
-        // What only plays from its recording is neither raced nor explored.
-        let recorded = self.selected().is_some_and(|entry| entry.recorded);
-        let idle: &[&str] = if recorded { &["race", "explore"] } else { &[] };
+        let idle = self.selected().map_or(&[][..], key_hints::idle_in);
         key_hints::draw(self.context, place, idle, foot, buf);
     }
 

@@ -3,8 +3,17 @@
 use super::prelude::*;
 use crate::{
     text::Words,
-    ui::keys::{Hint, KeyScope, TABLE},
+    ui::{
+        keys::{Hint, KeyScope, TABLE},
+        state::catalogue::CatalogueEntry,
+    },
 };
+
+/// The actions, by name, that cannot be done with a lesson: what only plays from its recording is neither raced nor
+/// explored.
+pub fn idle_in(entry: &CatalogueEntry) -> &'static [&'static str] {
+    if entry.recorded { &["race", "explore"] } else { &[] }
+}
 
 /// As many hints for a place as fit, the most needed first; no actions without keys, and none that are `idle`.
 pub fn hints(context: Context<'_>, place: KeyScope, idle: &[&str], width: u16) -> Line<'static> {

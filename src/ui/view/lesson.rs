@@ -259,6 +259,7 @@ impl<'a> LessonView<'a> {
         }
         if !areas.hints.is_empty() {
             let mut idle = self.free.map_or_else(Vec::new, |free| free.idle());
+            idle.extend(key_hints::idle_in(self.entry));
             if self.class.is_none() {
                 idle.extend(["join", "vote"]);
             }
