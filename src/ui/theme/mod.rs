@@ -279,16 +279,10 @@ impl Theme {
             let (before, rest) = buffer.content.split_at_mut(n);
             let Some((cell, after)) = rest.split_first_mut() else { return };
             let before = before.last().filter(|_| n % width > 0);
-            let next = after.first_mut().filter(|_| (n + 1) % width > 0);
+            let next = after.first().filter(|_| (n + 1) % width > 0);
             if covered > 0 {
                 covered -= 1;
                 cell.set_symbol("?");
-            } else if cell.symbol() == "…" {
-                // Two dots, where there is room: one alone would be the end of a sentence.
-                cell.set_symbol(".");
-                if let Some(next) = next.filter(|next| next.symbol() == " ") {
-                    next.set_symbol(".");
-                }
             } else if cell.symbol() == glyphs::STOPPED
                 && (before.is_some_and(|before| before.symbol() == "|")
                     || next.is_some_and(|next| next.symbol() == glyphs::STOPPED))
@@ -417,6 +411,6 @@ mod tests {
         let theme = Theme { glyphs: Glyphs::Ascii, ..Theme::default() };
         theme.finish(&mut buffer);
         let line: String = buffer.content.iter().map(ratatui::buffer::Cell::symbol).collect();
-        assert_eq!(line.trim_end(), "| ?? > Y || H cut..a.b");
+        assert_eq!(line.trim_end(), "| ?? > Y || H cut~ a~b");
     }
 }
