@@ -377,7 +377,12 @@ function draw() {
   for (const label of labels) label();
   const words = text(run.alarms.findLast(([event]) => event < position)?.[1] || past()?.past), alarm = $("alarm");
   alarm.hidden = !words;
-  if (alarm.textContent !== words) alarm.textContent = words;
+  if (alarm.textContent !== words) {
+    alarm.textContent = words;
+    // In an article it has one line: of many words the letters are smaller.
+    alarm.style.fontSize = "";
+    if (EMBED && alarm.scrollWidth > alarm.clientWidth) alarm.style.fontSize = `${0.85 * alarm.clientWidth / alarm.scrollWidth}rem`;
+  }
   document.body.classList.toggle("alarmed", Boolean(words));
   for (const part of drawn) part();
   // Now stands at the right.
