@@ -16,7 +16,6 @@ use crate::{
     printable,
     text::Text,
     ui::{state::classroom::KeptRun, words},
-    verdict::Verdict,
 };
 
 /// A page that was written.
