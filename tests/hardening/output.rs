@@ -63,8 +63,8 @@ story:
   - ask:
       q: { en: "@24", zh: "@25" }
       choices:
-        - { says: { en: "@26", zh: "@27" }, right: "A.acquire == 'OK'", why: { en: "@30", zh: "@31" } }
-        - { says: { en: "@28", zh: "@29" }, right: "A.acquire != 'OK'", why: { en: "@30", zh: "@31" } }
+        - { says: { en: "1 @26", zh: "1 @27" }, right: "A.acquire == 'OK'", why: { en: "@30", zh: "@31" } }
+        - { says: { en: "2 @28", zh: "2 @29" }, right: "A.acquire != 'OK'", why: { en: "@30", zh: "@31" } }
   - move: A.acquire
 interview:
   - q: { en: "@32", zh: "@33" }

@@ -171,8 +171,11 @@ impl<'a> LessonView<'a> {
         lines
     }
 
-    /// Whether somebody chose what happened up to the playhead, and no story did.
+    /// Whether somebody chose what happened up to the playhead, and neither a story nor a search did.
     pub(crate) fn was_chosen(&self) -> bool {
+        if self.single.is_some() {
+            return false;
+        }
         let known = self.scene.log.events().get(..self.scene.world.position).unwrap_or_default();
         known.iter().any(|event| matches!(event.kind, EventKind::Chose(_)))
     }
