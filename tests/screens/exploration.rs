@@ -100,6 +100,34 @@ fn explored(lang: Lang, size: (u16, u16)) -> Stand {
     stand
 }
 
+/// A search that has much to say, as that of a watchdog has: long orders of five actors that do not end.
+fn found_much() -> BatchUpdate {
+    let BatchUpdate::Found(mut finding) = found(true, true) else { unreachable!("a finding") };
+    let explored = &mut finding.explored;
+    (explored.cut, explored.violations) = (5_598_720, 3_732_480);
+    explored.outcomes.push(explored.outcomes[1].clone());
+    let order = explored.shortest.as_mut().expect("an order that goes wrong");
+    let moves = ["B.acquire", "A.worker.acquire", "C.acquire", "Ops.ttl", "Ops.ttl", "+10.001 s"];
+    order.moves = moves.into_iter().chain(["A.watchdog.renew"]).map(str::to_owned).collect();
+    finding.why = Some(text(
+        "A.watchdog's PEXPIRE lock came between B's SET lock and B's release: it set the lease of a lock that \
+         belongs to B, and it will do so again.",
+        "A.watchdog 的 PEXPIRE lock 插在 B 的 SET lock 与 B 的释放之间：它给 B 的锁续了期，而且以后还会这样做。",
+    ));
+    BatchUpdate::Found(finding)
+}
+
+#[test]
+fn why_it_goes_wrong_is_read_without_scrolling_on_the_smallest_screen() {
+    for (lang, last) in [(Lang::En, "it will do so again."), (Lang::Zh, "以后还会这样做。")] {
+        let mut stand = searching(lang, (80, 24));
+        stand.batch_update(found_much());
+        let rows = stand.rows();
+        let more = rows.iter().any(|row| row.contains('▼'));
+        assert!(!more && stand.shows(last), "{rows:#?}");
+    }
+}
+
 /// The bounds of every search that was asked for.
 fn bounds(stand: &Stand) -> Vec<Bounds> {
     let explored = stand.runs.explored.borrow();
@@ -175,14 +203,14 @@ fn the_search_says_how_far_it_is_and_what_it_found() {
             "600 tried, 30,000 more equivalent",
             "of about 1,200, 300/s, 2s left",
             "✗ 3 orders go wrong",
-            "Orders of up to 24 moves, without a fault",
+            "Up to 24 moves, without a fault",
         ),
         (
             Lang::Zh,
             "已试 600 种，另有等价 30,000 种",
             "约 1,200 种要试，每秒 300 种，还需 2s",
             "✗ 3 种顺序出错",
-            "每种顺序最多 24 步，不加故障",
+            "每种最多 24 步，不加故障",
         ),
     ] {
         for size in SIZES {
@@ -313,7 +341,7 @@ fn an_order_that_does_not_end_is_stepped_through() {
 #[test]
 fn orders_that_were_cut_prove_nothing() {
     for (lang, words) in
-        [(Lang::En, "77 orders were cut after 24 moves"), (Lang::Zh, "77 种顺序走到第 24 步就停了")]
+        [(Lang::En, "77 orders were cut after 24 moves"), (Lang::Zh, "77 种顺序走满 24 步就停了")]
     {
         let mut stand = searching(lang, (100, 30));
         let BatchUpdate::Found(mut finding) = found(false, true) else {
@@ -353,7 +381,7 @@ fn what_is_searched_can_be_changed() {
     assert!(last(&stand).faults.is_empty());
     stand.press('+');
     assert_eq!(last(&stand).moves, 25);
-    assert!(stand.shows("up to 25 moves"), "{:#?}", stand.rows());
+    assert!(stand.shows("Up to 25 moves"), "{:#?}", stand.rows());
     stand.press('-');
     stand.press('-');
     assert_eq!(last(&stand).moves, 23);
@@ -361,7 +389,7 @@ fn what_is_searched_can_be_changed() {
         (Some(Failing::Crash), "at most one crash"),
         (Some(Failing::Freeze), "at most one freeze"),
         (Some(Failing::LostReply), "at most one lost reply"),
-        (Some(Failing::Restart), "at most one restart"),
+        (Some(Failing::Restart), "at most one server restart"),
         (None, "without a fault"),
     ] {
         stand.press('f');

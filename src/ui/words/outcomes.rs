@@ -115,18 +115,14 @@ pub const SOME_GO_WRONG: Words = Words::new(
     "有顺序会出错，有多少种要等搜索结束才知道",
 );
 pub const NONE_SO_FAR: Words = Words::new("no order that goes wrong so far", "目前还没有出错的顺序");
-pub const WITHIN: Words = Words::new("Orders of up to {} moves, {}; {}.", "每种顺序最多 {} 步，{}；{}。");
+/// One row on the smallest screen: what goes wrong, and why, is to be seen below.
+pub const WITHIN: Words = Words::new("Up to {} moves, {}; {}.", "每种最多 {} 步，{}；{}。");
 pub const NO_FAULT: Words = Words::new("without a fault", "不加故障");
-pub const ONE_CRASH: Words = Words::new("with at most one crash at any point", "任意位置至多一次崩溃");
-pub const ONE_FREEZE: Words = Words::new("with at most one freeze at any point", "任意位置至多一次冻结");
-pub const ONE_LOST_REPLY: Words =
-    Words::new("with at most one lost reply at any point", "任意位置至多丢失一次回复");
-pub const ONE_RESTART: Words =
-    Words::new("with at most one restart of a server at any point", "任意位置服务器至多重启一次");
-pub const PRUNED: Words = Words::new(
-    "those that are sure to come to the same as another are left out",
-    "必定与另一种等价的顺序会被略去",
-);
+pub const ONE_CRASH: Words = Words::new("at most one crash", "至多崩溃一次");
+pub const ONE_FREEZE: Words = Words::new("at most one freeze", "至多冻结一次");
+pub const ONE_LOST_REPLY: Words = Words::new("at most one lost reply", "至多丢失一次回复");
+pub const ONE_RESTART: Words = Words::new("at most one server restart", "服务器至多重启一次");
+pub const PRUNED: Words = Words::new("equivalent orders left out", "等价的顺序只试一种");
 pub const NOT_PRUNED: Words = Words::new("each of them is tried", "逐一试遍");
 pub const SHORTEST: Words = Words::new("The shortest that goes wrong", "最短的出错顺序");
 pub const SHORTEST_YET: Words = Words::new("The shortest so far that goes wrong", "目前最短的出错顺序");
@@ -164,6 +160,6 @@ pub const TOLD_AT_THE_END: Words =
     Words::new("told when the search is over or stopped", "搜索结束或停止后显示");
 /// Orders that were not seen to their ends: how many, after how many moves, and the key that makes orders longer.
 pub const CUT_ORDERS: Words = Words::new(
-    "{} orders were cut after {} moves: what follows is not known. {} makes orders longer.",
-    "{} 种顺序走到第 {} 步就停了，后面如何并不知道。按 {} 增加步数。",
+    "{} orders were cut after {} moves, ends unknown. {} allows more.",
+    "{} 种顺序走满 {} 步就停了，后面未知。按 {} 增加步数。",
 );

@@ -156,7 +156,9 @@ fn summary(view: &OutcomesView<'_>, exploration: &Exploration, width: usize) -> 
         let nothing = if exploration.found.is_some() { words::NO_ORDER } else { nothing(view) };
         return (title, plain(nothing.get(lang), Role::Chrome));
     };
-    let mut lines = breaking.says.map_or_else(Vec::new, |says| plain(says.get(lang), Role::Text));
+    // What is broken alone is said above.
+    let says = breaking.says.filter(|_| breaking.place.1 > 1);
+    let mut lines = says.map_or_else(Vec::new, |says| plain(says.get(lang), Role::Text));
     let moves = &breaking.order.moves;
     let drawn = order::lanes(moves, Some(&breaking.order.log), width, view.context.theme);
     lines.extend(drawn.unwrap_or_else(|| plain(&moves.join(" → "), Role::Danger)));
