@@ -94,8 +94,36 @@ pub struct Truth {
     leases: BTreeMap<String, Vec<Lease>>,
     /// What it came to be, at which column and by which event.
     pub changes: Vec<(u32, usize, RoleChange)>,
+    standing: Standing,
+}
+
+/// What a server was to the others when it was seen last.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Standing {
     role: Option<Role>,
+    /// Of a node of a cluster: its epoch, and whether it serves.
     cluster: Option<(u64, bool)>,
+}
+
+impl Standing {
+    /// Takes what a server is seen to be; gives what it has become since it was seen last.
+    pub(crate) fn observe(&mut self, observed: &Observed) -> Vec<RoleChange> {
+        let role = observed.role();
+        let before = std::mem::replace(&mut self.role, role.cloned());
+        let other = role.filter(|role| before.as_ref().is_some_and(|before| before != *role));
+        let mut changes: Vec<RoleChange> = other.cloned().map(RoleChange::Role).into_iter().collect();
+        if let Observed::Redis(Keyspace { cluster: Some(node), .. }) = observed {
+            let before = self.cluster.replace((node.current_epoch, node.ok));
+            if let Some((epoch, served)) = before {
+                let votes = node.current_epoch > epoch && changes.is_empty();
+                if votes && role.is_some_and(Role::leads) {
+                    changes.push(RoleChange::Epoch(node.current_epoch));
+                }
+                changes.extend((node.ok != served).then_some(RoleChange::Serves(node.ok)));
+            }
+        }
+        changes
+    }
 }
 
 /// Whether a key looks like a lock: it has a TTL, or its name says so.
@@ -157,28 +185,9 @@ impl Truth {
         }
     }
 
-    /// Notes what has become of it in its group since it was seen last.
-    fn note_role_changes(&mut self, here: (u32, usize), observed: &Observed) {
-        let role = observed.role();
-        let before = std::mem::replace(&mut self.role, role.cloned());
-        let mut changes = Vec::new();
-        changes.extend(role.filter(|role| before.as_ref().is_some_and(|before| before != *role)).cloned());
-        let mut changes: Vec<RoleChange> = changes.into_iter().map(RoleChange::Role).collect();
-        if let Observed::Redis(Keyspace { cluster: Some(node), .. }) = observed {
-            let before = self.cluster.replace((node.current_epoch, node.ok));
-            if let Some((epoch, served)) = before {
-                let votes = node.current_epoch > epoch && changes.is_empty();
-                if votes && role.is_some_and(Role::leads) {
-                    changes.push(RoleChange::Epoch(node.current_epoch));
-                }
-                changes.extend((node.ok != served).then_some(RoleChange::Serves(node.ok)));
-            }
-        }
-        self.changes.extend(changes.into_iter().map(|change| (here.0, here.1, change)));
-    }
-
     pub(crate) fn observe(&mut self, log: &Log, event: usize, x: u32, observed: &Observed) {
-        self.note_role_changes((x, event), observed);
+        let changes = self.standing.observe(observed);
+        self.changes.extend(changes.into_iter().map(|change| (x, event, change)));
         self.revive((x, event));
         let mut values: Vec<&String> = Vec::new();
         let held: BTreeMap<String, (Option<Owner>, Token)> = match observed {

@@ -5,7 +5,7 @@ use super::{
     prelude::*,
     scene::{Alarm, Oversold},
 };
-use crate::world::Overlap;
+use crate::{text::Text, world::Overlap};
 
 /// Panes of so many rows have room for letters of five rows, and of three.
 const ROOM: (u16, u16) = (36, 24);
@@ -55,11 +55,21 @@ fn loud(scene: &Scene<'_>) -> Option<String> {
             };
             Some(words.to_uppercase())
         }
-        Alarm::Broken(_, event) => Some(match woken(scene, event) {
-            Some(woken) => words::WOKEN.with(scene.lang, &[&woken.to_string()]),
-            None => words::INVARIANT_BROKEN.get(scene.lang).to_owned(),
-        }),
+        Alarm::Broken(_, event) => Some(loud_breach(scene, event)),
     }
+}
+
+fn loud_breach(scene: &Scene<'_>, event: usize) -> String {
+    match woken(scene, event) {
+        Some(woken) => words::WOKEN.with(scene.lang, &[&woken.to_string()]),
+        None => words::INVARIANT_BROKEN.get(scene.lang).to_owned(),
+    }
+}
+
+/// What else is so that must never be, from the event that says it on.
+pub fn broken(scene: &Scene<'_>, says: &Text, event: usize) -> String {
+    let says = says.get(scene.lang).replace('`', "");
+    format!("{} · {}", loud_breach(scene, event), says.trim_end_matches(['.', '。']))
 }
 
 /// How many were told the same at once, where it is that what breaks an invariant.
@@ -100,10 +110,7 @@ pub fn on_frame(scene: &Scene<'_>, title: &str, (frame, taken): (Rect, u16), buf
                 format!(" {counter} {bar} {sold} · {of} {before} → {now} ")
             }
         }
-        Some(Alarm::Broken(says, _)) => {
-            let says = says.get(scene.lang).replace('`', "");
-            format!(" {loud} · {} ", says.trim_end_matches(['.', '。']))
-        }
+        Some(Alarm::Broken(says, event)) => format!(" {} ", broken(scene, says, event)),
         None => return,
     };
     let row = Rect { height: 1, ..frame };

@@ -12,7 +12,7 @@ use layout::{Layout, Placed};
 use marks::{draw_fault, draw_gap, draw_link, label_lifeline};
 use window::TIME;
 
-use super::{banner, cells, lane, prelude::*, wire};
+use super::{banner, cells, lane, prelude::*, truth, wire};
 use crate::ui::chart::{
     OverlapSpan,
     sequence::{Look, Row, RowKind, Who},
@@ -163,8 +163,9 @@ fn draw_row(scene: &Scene<'_>, layout: &Layout, placed: &Placed, buf: &mut Buffe
             let words = words::EXPIRED.with(scene.lang, &[key]);
             label_lifeline(layout, (*column, placed.y), &warning(words), buf);
         }
-        RowKind::Role { column } => {
-            label_lifeline(layout, (*column, placed.y), &warning(role_words(scene, row)), buf);
+        RowKind::Role { column, change } => {
+            let (words, role) = truth::role_change_words(change, scene.lang);
+            label_lifeline(layout, (*column, placed.y), &vec![(words, scene.style(role))], buf);
         }
         RowKind::Fault { columns } => draw_fault(scene, layout, (row, columns, placed.y), buf),
         RowKind::Link { ends } => draw_link(scene, layout, (row, ends, placed.y), buf),
@@ -176,11 +177,13 @@ fn draw_row(scene: &Scene<'_>, layout: &Layout, placed: &Placed, buf: &mut Buffe
                 Some(overlap) => banner::names(scene, &overlap.holders),
                 None => scene.log.lock_title(lock, scene.lang).to_owned(),
             };
-            let words = format!(" {} · {about}", words::overlap_span(scene.lang, *excess));
-            let plot = layout.window.plot;
-            let words = text::pad(&words, plot.width.into());
-            let style = scene.style(Role::Danger).add_modifier(Modifier::REVERSED);
-            write(&vec![(words, style)], (plot.x, placed.y), plot.right(), buf);
+            let words = format!("{} · {about}", words::overlap_span(scene.lang, *excess));
+            draw_alarm(scene, layout, (&words, placed.y), buf);
+        }
+        RowKind::Breach => {
+            if let Some(EventKind::Breached { says, .. }) = scene.event(row.event) {
+                draw_alarm(scene, layout, (&banner::broken(scene, says, row.event), placed.y), buf);
+            }
         }
         RowKind::Gap { since } => {
             let until = scene.log.events().get(row.last(scene.world.position));
@@ -190,6 +193,14 @@ fn draw_row(scene: &Scene<'_>, layout: &Layout, placed: &Placed, buf: &mut Buffe
         }
         RowKind::Message { .. } => {}
     }
+}
+
+/// What broke, across all columns.
+fn draw_alarm(scene: &Scene<'_>, layout: &Layout, (words, y): (&str, u16), buf: &mut Buffer) {
+    let plot = layout.window.plot;
+    let words = text::pad(&text::fit(&format!(" {words}"), plot.width.into()), plot.width.into());
+    let style = scene.style(Role::Danger).add_modifier(Modifier::REVERSED);
+    write(&vec![(words, style)], (plot.x, y), plot.right(), buf);
 }
 
 fn draw_arrow(scene: &Scene<'_>, layout: &Layout, (placed, arrow): (&Placed, &Arrow), buf: &mut Buffer) {
@@ -253,12 +264,6 @@ fn own_words(scene: &Scene<'_>, row: &Row) -> Words {
         words.push((format!(" ×{count}"), scene.style(Role::Fresh)));
     }
     words
-}
-
-fn role_words(scene: &Scene<'_>, row: &Row) -> String {
-    let Some(EventKind::State(state)) = scene.event(row.event) else { return String::new() };
-    let role = state.observed.role().map(|role| words::role(role, scene.lang));
-    words::BECOMES.with(scene.lang, &[&role.unwrap_or_default()])
 }
 
 /// The ground of rows in which two hold one lock, and of those from which on something else is wrong.

@@ -161,7 +161,6 @@ pub const LOST: Words = Words::new("lost", "丢失");
 pub const ORPHAN: Words = Words::new("the reply reaches nobody", "回复已无人接收");
 pub const TAKES_NOTICE: Words = Words::new("takes {}", "取出通知 {}");
 pub const EXPIRED: Words = Words::new("{}: TTL over, gone", "{}：TTL 到期，已删除");
-pub const BECOMES: Words = Words::new("now {}", "角色变为：{}");
 
 pub const FROZEN: Words = Words::new("frozen", "冻结");
 const MASTER: Words = Words::new("master", "主节点");

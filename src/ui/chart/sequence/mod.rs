@@ -22,8 +22,8 @@ use std::{
 
 use crate::{
     clock::LessonTime,
-    log::{ActorId, Belief, Event, EventKind, LinkId, Log, Observed, OpId, Role, ServerState},
-    ui::chart::{BURST, OverlapSpan},
+    log::{ActorId, Belief, Event, EventKind, LinkId, Log, Observed, OpId, ServerState},
+    ui::chart::{BURST, OverlapSpan, truth::Standing},
     world::Holding,
 };
 
@@ -59,7 +59,7 @@ struct FoldState {
 #[derive(Debug, Clone, Default)]
 struct Server {
     event: Option<usize>,
-    role: Option<Role>,
+    standing: Standing,
     /// Keys with a TTL, and when it ends.
     leases: BTreeMap<String, LessonTime>,
 }
@@ -153,6 +153,7 @@ impl Sequence {
             EventKind::Fault(fault) => self.fault(log, fault, index),
             EventKind::GaveUp { actor, .. } => self.gave_up(log, *actor, index),
             EventKind::ServerDied { server, .. } => self.server_ends(server, index),
+            EventKind::Breached { .. } => self.breach(index),
             EventKind::Stop { .. } => self.state.step = self.rows.len(),
             _ => {}
         }
@@ -219,9 +220,9 @@ impl Sequence {
     /// What a client does by itself: beside the reply that it came of, or in a row of its own.
     fn note(&mut self, index: usize, at: LessonTime, actor: ActorId, what: &str) -> Option<usize> {
         let column = self.columns.of(actor)?;
-        // An overlap that the reply brought about stands between.
-        let overlap_span = |row: &Row| matches!(row.kind, RowKind::OverlapSpan { .. });
-        let newest = self.rows.iter().rposition(|row| !overlap_span(row))?;
+        // What the reply broke stands between.
+        let broken = |row: &Row| matches!(row.kind, RowKind::OverlapSpan { .. } | RowKind::Breach);
+        let newest = self.rows.iter().rposition(|row| !broken(row))?;
         if let Some(row) = self.rows.get_mut(newest)
             && let RowKind::Message { client, message: Message::Replied { .. }, .. } = row.kind
             && client == column
@@ -278,6 +279,14 @@ impl Sequence {
         }
     }
 
+    /// Something is so that must never be. Too many holders say it already, and what is broken together is told once.
+    fn breach(&mut self, index: usize) {
+        let told = |row: &Row| matches!(row.kind, RowKind::OverlapSpan { .. } | RowKind::Breach);
+        if !self.rows.last().is_some_and(told) {
+            self.rows.push(Row::new(RowKind::Breach, index));
+        }
+    }
+
     /// What has become of a column shows from the newest row on.
     fn update(&mut self, column: usize, index: usize) {
         let row = self.now();
@@ -293,20 +302,20 @@ impl Sequence {
         }
     }
 
-    /// What a server was seen to hold, as far as nobody has said it: a TTL that is over, another role.
+    /// What a server was seen to hold and to be, as far as nobody has said it: a TTL that is over, another role.
     fn observe(&mut self, state: &ServerState, at: LessonTime, index: usize) {
         let column = self.columns.server(&state.server);
         let known = self.state.servers.get(&state.server).and_then(|server| server.event);
         self.states.push((index, known));
         let server = self.state.servers.entry(state.server.clone()).or_default();
         server.event = Some(index);
-        let (Observed::Redis(space), Some(column)) = (&state.observed, column) else { return };
-        let role = std::mem::replace(&mut server.role, space.role.clone());
+        let changes = server.standing.observe(&state.observed);
+        let Some(column) = column else { return };
+        let became = |change| Row::new(RowKind::Role { column, change }, index);
+        self.rows.extend(changes.into_iter().map(became));
+        let Observed::Redis(space) = &state.observed else { return };
         let leases = space.keys.iter().filter_map(|(name, key)| Some((name.clone(), key.expires_at?)));
         let leases = std::mem::replace(&mut server.leases, leases.collect());
-        if role.is_some() && role != space.role {
-            self.rows.push(Row::new(RowKind::Role { column }, index));
-        }
         for (key, end) in leases {
             if end <= at && !space.keys.contains_key(&key) {
                 self.rows.push(Row::new(RowKind::Expired { column, key }, index));

@@ -1,6 +1,6 @@
 //! A row of the sequence: what it is about and which events it tells.
 
-use crate::{clock::LessonTime, log::Excess};
+use crate::{clock::LessonTime, log::Excess, ui::chart::RoleChange};
 
 /// How far a command gets: to its server, or to the link that holds it or was cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,9 +45,10 @@ pub enum RowKind {
         column: usize,
         key: String,
     },
-    /// A server says that it is something else now: a master, a replica.
+    /// A server says that it is something else now: a master, a replica, one that votes.
     Role {
         column: usize,
+        change: RoleChange,
     },
     Fault {
         columns: Vec<usize>,
@@ -61,6 +62,8 @@ pub enum RowKind {
         lock: String,
         excess: Excess,
     },
+    /// Something else is so that must never be.
+    Breach,
     /// Time passes and nothing is said.
     Gap {
         since: LessonTime,
@@ -102,12 +105,12 @@ impl Row {
     pub fn columns(&self) -> Option<(usize, usize)> {
         match &self.kind {
             RowKind::Message { client, server, .. } => Some((*client, *server)),
-            RowKind::Note { column } | RowKind::Expired { column, .. } | RowKind::Role { column } => {
+            RowKind::Note { column } | RowKind::Expired { column, .. } | RowKind::Role { column, .. } => {
                 Some((*column, *column))
             }
             RowKind::Fault { columns } => columns.first().map(|column| (*column, *column)),
             RowKind::Link { ends } => ends.first().map(|(from, to, _)| (*from, *to)),
-            RowKind::OverlapSpan { .. } | RowKind::Gap { .. } => None,
+            RowKind::OverlapSpan { .. } | RowKind::Breach | RowKind::Gap { .. } => None,
         }
     }
 }
