@@ -452,7 +452,7 @@ impl Mark {
         std::iter::once((self.event, self.reply)).chain(self.others.iter().copied())
     }
 
-    /// What several servers have answered, and how many of them: `3 OK, 2 (nil)`.
+    /// What several servers have answered, and how many of them: `3 OK, 2 (nil)`, or `3 × 1, 2 × 0`.
     fn replies(&self, log: &Log, position: usize) -> String {
         let mut counts: Vec<(usize, String)> = Vec::new();
         for (_, reply) in self.exchanges().filter(|(sent, _)| *sent < position) {
@@ -466,7 +466,10 @@ impl Mark {
                 None => counts.push((1, words)),
             }
         }
-        let words = counts.iter().map(|(count, words)| format!("{count} {words}"));
+        // Two numbers beside each other would read as one thing.
+        let numbers = counts.iter().any(|(_, words)| words.starts_with(|c: char| c.is_ascii_digit()));
+        let times = if numbers { " × " } else { " " };
+        let words = counts.iter().map(|(count, words)| format!("{count}{times}{words}"));
         words.collect::<Vec<_>>().join(", ")
     }
 
