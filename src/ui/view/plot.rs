@@ -1,22 +1,23 @@
 //! The window through which the elastic time axis is seen: columns of the chart to columns of the screen.
 
 use super::{cells, lanes, prelude::*};
-use crate::ui::chart::{Detail, OverlapSpan};
+use crate::ui::chart::{Detail, OverlapSpan, Pair};
 
 /// Columns that the newest tick's words get right of the playhead at least: labels, and commands.
 const TAIL: (u16, u16) = (22, 40);
 /// So many stretches with too many holders are given room of their own where a whole run is seen at once.
 const STRETCHES: usize = 3;
 /// Columns between two times on the axis.
-pub const TICKS: u32 = 12;
-const TICK: u16 = 12;
+pub const TICK: u16 = 12;
 /// How much of the room what broke has at least, where all of a run, or all of a step, is seen.
 const LOUD: (u32, u32) = (11, 20);
 /// While something is wrong, what is so now has so many times the columns of one row of the pane, to be seen from afar: of
-/// a high pane fewer columns are enough. Of all columns it has at least and at most so much.
+/// a high pane fewer columns are enough. Of all columns it has at least so much.
 const WRONG: u32 = 9;
 const WRONG_LEAST: (u32, u32) = (2, 5);
-const WRONG_MOST: (u32, u32) = (5, 7);
+/// What led to something that is wrong, such as who locked when and a lease that ended, has so much of the columns, however
+/// soon it went wrong.
+const CAUSE: (u32, u32) = (3, 10);
 /// Columns of what came before a stretch that is drawn large.
 const BEFORE: u32 = 8;
 
@@ -36,22 +37,29 @@ pub struct Plot {
     corners: Vec<(u32, u32)>,
 }
 
+/// What is to be seen: a run, or two on one axis.
+struct Seen<'a> {
+    scenes: &'a [Scene<'a>],
+    head: u32,
+    /// How far right of the playhead the words of the newest tick reach.
+    newest: u32,
+    /// The first column with an event from a column on.
+    next: &'a dyn Fn(u32) -> Option<u32>,
+    position: usize,
+    area: Rect,
+}
+
 impl Plot {
     pub fn new(scene: &Scene<'_>, area: Rect) -> Self {
         let position = scene.world.position;
         let head = scene.chart.playhead(scene.log, position, scene.display);
         let newest = Self::newest(scene, head);
-        if scene.whole {
-            return Self::whole(scene, head, newest, area);
+        let next = |column| scene.chart.event_at(column, position).map(|event| scene.chart.column(event));
+        let seen = Seen { scenes: std::slice::from_ref(scene), head, newest, next: &next, position, area };
+        if let Some(plot) = Self::alarmed(&seen) {
+            return plot;
         }
-        let brief = scene.past().and_then(|overlap| scene.chart.overlap_span_of(overlap.event));
-        if let Some(overlap_span) = brief.filter(|_| scene.selected.is_none()) {
-            return Self::brief(scene, overlap_span, (head, newest), area);
-        }
-        if let Some(cause) = scene.cause().filter(|_| scene.selected.is_none()) {
-            return Self::alarming(scene, scene.chart.request_of(scene.log, cause), (head, newest), area);
-        }
-        let left = Self::following(head, Self::now(scene, newest, area), area);
+        let left = Self::following(head, Self::now(scene.chart.detail, newest, area), area);
         // What is chosen draws the window along, and what came before it stays in sight.
         let chosen = scene.selected.map(|event| scene.chart.column(event));
         let before = u32::from(area.width / 4);
@@ -62,39 +70,90 @@ impl Plot {
         Self::from(left, head, position, area)
     }
 
+    /// The window onto the axis of two runs: the same for both, of which `position` events of one are over.
+    pub fn paired(scenes: &[Scene<'_>], pair: &Pair, slots: usize, (position, area): (usize, Rect)) -> Self {
+        let head = pair.head(slots);
+        let tail = Self::tail(pair.charts[0].detail).min(area.width / 2);
+        let next = |column| pair.time_at(column, slots).map(|(column, _)| column);
+        let seen = Seen { scenes, head, newest: tail.into(), next: &next, position, area };
+        Self::alarmed(&seen).unwrap_or_else(|| {
+            // Nothing is gained by showing what is right of the end.
+            let left = Self::following(head, tail, area).min(pair.end().saturating_sub(area.width.into()));
+            Self::from(left, head, position, area)
+        })
+    }
+
     /// A window from a column of the chart on.
     pub fn from(left: u32, head: u32, position: usize, area: Rect) -> Self {
         Self { left, head, position, whole: false, area, corners: vec![(left, 0)] }
     }
 
-    /// Something is wrong now: what is so now has much of the room, and all since its cause stays in sight. Where that does
-    /// not fit, the longest stretches between two events give way first.
-    fn alarming(scene: &Scene<'_>, cause: u32, (head, newest): (u32, u32), area: Rect) -> Self {
-        let (position, width) = (scene.world.position, u32::from(area.width));
+    /// The window where all of a run is seen, and where something is wrong, or was within the step that was just taken.
+    fn alarmed(seen: &Seen<'_>) -> Option<Self> {
+        let scenes = seen.scenes.iter();
+        if scenes.clone().any(|scene| scene.whole) {
+            return Some(Self::whole(seen));
+        }
+        if scenes.clone().any(|scene| scene.selected.is_some()) {
+            return None;
+        }
+        let causes = scenes.clone().filter(|scene| scene.past().is_none()).filter_map(|scene| {
+            let now = scene.chart.alarms().filter(|span| span.is_now(scene.world.position));
+            let begun = now.map(|span| span.from.0).min()?;
+            Some((scene.chart.request_of(scene.log, scene.cause()?), begun))
+        });
+        let cause = causes.reduce(|one, other| (one.0.min(other.0), one.1.min(other.1)));
+        if let Some((cause, begun)) = cause {
+            return Some(Self::alarming(seen, cause.min(begun), begun));
+        }
+        let brief = scenes.filter_map(|scene| {
+            let overlap_span = scene.chart.overlap_span_of(scene.past()?.event)?;
+            Some(within(overlap_span, seen.head))
+        });
+        brief.min().map(|stretch| Self::brief(seen, stretch))
+    }
+
+    /// Something is wrong now: what is so now has much of the room, and what led to it nearly a third. Where all since its cause
+    /// does not fit, the longest stretches between two events give way first.
+    fn alarming(seen: &Seen<'_>, cause: u32, begun: u32) -> Self {
+        let (head, width) = (seen.head, u32::from(seen.area.width));
         let part = |(part, whole): (u32, u32)| width * part / whole;
-        let most = part(WRONG_MOST);
-        let least = (width * WRONG / u32::from(area.height.max(1))).clamp(part(WRONG_LEAST), most);
-        let least = least.max(newest.min(width * 2 / 3));
-        let begin = cause.saturating_sub(1).min(head);
-        let now = width.saturating_sub(head - begin).clamp(least, most.max(least));
-        let room = width - now.min(width);
-        if head - begin <= room {
-            return Self::from(head.saturating_sub(room), head, position, area);
+        let begun = begun.min(head);
+        let begin = cause.saturating_sub(1).min(begun);
+        let most = width - part(CAUSE);
+        let least = width * WRONG / u32::from(seen.area.height.max(1));
+        let least = least.clamp(part(WRONG_LEAST).min(most), most).max(seen.newest.min(most));
+        let wanted = (begun - begin).max(part(CAUSE)) + head - begun;
+        let room = width - width.saturating_sub(wanted).clamp(least, most);
+        let since = (head - begun).min(room - part(CAUSE));
+        // What came before its cause has what is left over.
+        let left = begun.saturating_sub(room - since).min(begin);
+        let before = if begun > left { room - since } else { 0 };
+        let mut plot = Self::from(left, head, seen.position, seen.area);
+        plot.squeeze(seen, (left, begun), (0, before));
+        plot.squeeze(seen, (begun, head), (before, if before == 0 { head - begun } else { since }));
+        plot
+    }
+
+    /// Columns of the chart in so many of the screen from an offset on. Where they are too many, the longest stretches
+    /// between two events give way first.
+    fn squeeze(&mut self, seen: &Seen<'_>, (begin, end): (u32, u32), (offset, room): (u32, u32)) {
+        if begin == end {
+            return;
         }
         let mut gaps = Vec::new();
         let mut from = begin;
-        while from < head && gaps.len() <= usize::from(area.width) {
-            let next =
-                scene.chart.event_at(from + 1, position).map_or(head, |event| scene.chart.column(event));
-            gaps.push(next.min(head) - from);
-            from = next.min(head);
+        while from < end && gaps.len() <= usize::from(self.area.width) {
+            let next = (seen.next)(from + 1).unwrap_or(end).min(end);
+            gaps.push(next - from);
+            from = next;
         }
         let taken = |most: u32| gaps.iter().map(|gap| (*gap).min(most)).sum::<u32>();
-        let mut plot = Self::from(begin, head, position, area);
-        let fits = |most: &u32| from == head && taken(*most) <= room;
-        let Some(most) = (1..=room).rev().find(fits) else {
-            plot.corners.push((head, room));
-            return plot;
+        let fits = |most: &u32| from == end && taken(*most) <= room;
+        let most = (1..=room).rev().find(fits).filter(|_| end - begin > room);
+        let Some(most) = most else {
+            self.corners.push((end, offset + room));
+            return;
         };
         // What is left over goes to the newest of those that gave way.
         let mut over = room - taken(most);
@@ -104,12 +163,11 @@ impl Plot {
             *place += more;
             over -= more;
         }
-        let mut corner = (begin, 0);
-        plot.corners.extend(gaps.iter().zip(places).map(|(gap, place)| {
+        let mut corner = (begin, offset);
+        self.corners.extend(gaps.iter().zip(places).map(|(gap, place)| {
             corner = (corner.0 + gap, corner.1 + place);
             corner
         }));
-        plot
     }
 
     /// The columns that labels or commands need right of the playhead.
@@ -121,8 +179,8 @@ impl Plot {
     }
 
     /// Columns for what is so now: a quarter of them all, and more where the newest words need them.
-    fn now(scene: &Scene<'_>, newest: u32, area: Rect) -> u16 {
-        let quarter = Self::tail(scene.chart.detail).max(area.width / 4).min(area.width / 2);
+    fn now(detail: Detail, newest: u32, area: Rect) -> u16 {
+        let quarter = Self::tail(detail).max(area.width / 4).min(area.width / 2);
         u16::try_from(newest).unwrap_or(u16::MAX).min(area.width / 3 * 2).max(quarter)
     }
 
@@ -148,27 +206,27 @@ impl Plot {
     }
 
     /// All of a run at once, however long it is: most of the room is for what broke.
-    fn whole(scene: &Scene<'_>, head: u32, newest: u32, area: Rect) -> Self {
-        let position = scene.world.position;
-        let width = u32::from(area.width);
-        let mut stretches: Vec<(u32, u32)> = Vec::new();
-        let mut overlap_spans: Vec<_> = scene.chart.alarms().collect();
-        // Beside too many holders, or too much sold, what else was broken is a detail.
-        let detail = scene.chart.broken.as_ref().map(|(overlap_span, _)| overlap_span.from);
-        if overlap_spans.len() > 1 {
-            overlap_spans.retain(|overlap_span| Some(overlap_span.from) != detail);
+    fn whole(seen: &Seen<'_>) -> Self {
+        let (head, width) = (seen.head, u32::from(seen.area.width));
+        let (mut all, mut lasts) = (Vec::new(), false);
+        for scene in seen.scenes {
+            let position = scene.world.position;
+            let mut overlap_spans: Vec<_> = scene.chart.alarms().collect();
+            // Beside too many holders, or too much sold, what else was broken is a detail.
+            let detail = scene.chart.broken.as_ref().map(|(overlap_span, _)| overlap_span.from);
+            if overlap_spans.len() > 1 {
+                overlap_spans.retain(|overlap_span| Some(overlap_span.from) != detail);
+            }
+            // What lasts to the end reaches the right edge, too.
+            lasts |= overlap_spans
+                .iter()
+                .any(|overlap_span| overlap_span.to.is_none_or(|(x, event)| event >= position || x > head));
+            all.extend(overlap_spans.into_iter().map(|overlap_span| within(overlap_span, head)));
         }
-        overlap_spans.sort_by_key(|overlap_span| overlap_span.from);
-        // What lasts to the end reaches the right edge, too.
-        let lasts = overlap_spans
-            .iter()
-            .any(|overlap_span| overlap_span.to.is_none_or(|(x, event)| event >= position || x > head));
-        let wanted = if overlap_spans.is_empty() { 0 } else { width * LOUD.0 / LOUD.1 };
-        for overlap_span in overlap_spans {
-            let (from, to) = (
-                overlap_span.from.0,
-                overlap_span.to.map_or(head, |to| to.0).max(overlap_span.from.0 + 1).min(head),
-            );
+        all.sort_unstable();
+        let wanted = if all.is_empty() { 0 } else { width * LOUD.0 / LOUD.1 };
+        let mut stretches: Vec<(u32, u32)> = Vec::new();
+        for (from, to) in all {
             let full = stretches.len() == STRETCHES;
             match stretches.last_mut() {
                 Some(last) if from <= last.1 || full => last.1 = last.1.max(to),
@@ -177,59 +235,58 @@ impl Plot {
         }
         stretches.retain(|(from, to)| from < to);
         let most = if wanted == 0 { width / 2 } else { width / 4 };
-        let tail = newest.clamp(u32::from(Self::tail(Detail::Labels)).min(most), most.max(1)).min(width);
+        let tail = seen.newest.clamp(u32::from(Self::tail(Detail::Labels)).min(most), most.max(1)).min(width);
         let tail = if lasts && stretches.is_empty() { tail.max(wanted) } else { tail };
         let least = wanted.saturating_sub(if lasts { tail } else { 0 });
-        let plot = Self::stretched((0, head), (&stretches, least), width - tail, (position, area));
+        let plot = Self::stretched(seen, 0, (&stretches, least), width - tail);
         Self { whole: true, ..plot }
     }
 
     /// The step that was just taken, in which something broke and was over again: that has room, however short it was.
-    fn brief(scene: &Scene<'_>, overlap_span: &OverlapSpan, (head, newest): (u32, u32), area: Rect) -> Self {
-        let width = u32::from(area.width);
-        let tail = u32::from(Self::now(scene, newest.min(width / 4), area));
+    fn brief(seen: &Seen<'_>, (from, to): (u32, u32)) -> Self {
+        let (head, width) = (seen.head, u32::from(seen.area.width));
+        let detail = seen.scenes.first().map_or_else(Detail::default, |scene| scene.chart.detail);
+        let tail = u32::from(Self::now(detail, seen.newest.min(width / 4), seen.area));
         let room = width.saturating_sub(tail);
         let least = (width * LOUD.0 / LOUD.1).min(room);
-        let (from, to) = (
-            overlap_span.from.0,
-            overlap_span.to.map_or(head, |to| to.0).max(overlap_span.from.0 + 1).min(head),
-        );
         let stretches = [(from, to)];
         let stretches = if from < to { &stretches[..] } else { &[] };
         let left = head.saturating_sub(to.saturating_sub(from) + room - least);
         let left = left.min(from.saturating_sub(BEFORE));
-        Self::stretched((left, head), (stretches, least), room, (scene.world.position, area))
+        Self::stretched(seen, left, (stretches, least), room)
     }
 
-    /// A window from one column of the chart to another in so many columns of the screen, of which stretches have at
-    /// least some, and the rest gives way.
-    fn stretched(
-        (left, head): (u32, u32),
-        (stretches, least): (&[(u32, u32)], u32),
-        room: u32,
-        (position, area): (usize, Rect),
-    ) -> Self {
+    /// A window from a column of the chart to the playhead in so many columns of the screen, of which stretches have at
+    /// least some, and the rest gives way: first what came after them, for what led to them has nearly a third of the window.
+    fn stretched(seen: &Seen<'_>, left: u32, (stretches, least): (&[(u32, u32)], u32), room: u32) -> Self {
+        let head = seen.head;
         let inside: u32 = stretches.iter().map(|(from, to)| to - from).sum();
         let outside = head - left - inside;
         let least = if inside == 0 { 0 } else { least.max(room * inside / (head - left).max(1)).min(room) };
-        let quiet = outside.min(room - least);
-        let loud = if inside == 0 { 0 } else { room - quiet };
-        let mut plot = Self::from(left, head, position, area);
-        let (mut before, mut over) = (left, 0);
+        let rest = room - least;
+        let quiet = outside.min(rest);
+        let cause = stretches.first().map_or(0, |(from, _)| from - left);
+        let share = quiet * cause / outside.max(1);
+        let part = u32::from(seen.area.width) * CAUSE.0 / CAUSE.1;
+        let kept = (quiet - share).min(rest / 3);
+        let before = if cause == 0 { 0 } else { share.max(part.min(rest - kept)) };
+        let after = (quiet - share).min(rest - before);
+        let loud = if inside == 0 { 0 } else { room - before - after };
+        let first = left + cause;
         let place = |over: u32, column: u32| {
-            over * loud / inside.max(1) + (column - left - over) * quiet / outside.max(1)
+            before + over * loud / inside.max(1) + (column - first - over) * after / (outside - cause).max(1)
         };
-        let mut corners = vec![(left, 0)];
+        let mut plot = Self::from(left, head, seen.position, seen.area);
+        let (mut end, mut over) = (left, 0);
         for (from, to) in stretches {
-            corners.push((*from, place(over, *from)));
+            plot.corners.push((*from, place(over, *from)));
             over += to - from;
-            corners.push((*to, place(over, *to)));
-            before = *to;
+            plot.corners.push((*to, place(over, *to)));
+            end = *to;
         }
-        if head > before {
-            corners.push((head, place(over, head)));
+        if head > end {
+            plot.corners.push((head, place(over, head)));
         }
-        plot.corners = corners;
         plot
     }
 
@@ -309,13 +366,16 @@ impl Plot {
     pub fn axis(&self, scene: &Scene<'_>, y: u16, buf: &mut Buffer) {
         let chrome = scene.style(Role::Chrome);
         self.fill((self.area.x, self.area.right()), y, "─", chrome, buf);
-        let mut column = self.left;
+        let (mut column, mut free) = (self.left, self.area.x);
         let now = time::moment(scene.display);
         let mut last = String::new();
         while let Some(event) = scene.chart.event_at(column, self.position) {
             let x = scene.chart.column(event);
             let (Some(screen), Some(logged)) = (self.screen(x), scene.log.events().get(event)) else { break };
-            let next = self.column(screen + TICK).max(x + 1);
+            column = x + 1;
+            if screen < free {
+                continue;
+            }
             if self.screen(self.head).is_some_and(|head| screen + TICK > head) {
                 break;
             }
@@ -325,11 +385,18 @@ impl Plot {
                 self.write((screen, y), &words, self.area.right(), chrome, buf);
             }
             last = words;
-            column = next;
+            free = screen + TICK;
+            column = self.column(free).max(x + 1);
         }
         if let Some(x) = self.screen(self.head) {
             let words = format!("↑ {now} ");
             self.write((x, y), &words, self.area.right(), scene.style(Role::Accent), buf);
         }
     }
+}
+
+/// The columns of a stretch with too many holders, up to the playhead.
+fn within(overlap_span: &OverlapSpan, head: u32) -> (u32, u32) {
+    let from = overlap_span.from.0;
+    (from, overlap_span.to.map_or(head, |to| to.0).max(from + 1).min(head))
 }

@@ -78,7 +78,7 @@ impl<'a> CompareView<'a> {
             keys: self.context.keys,
             flight: None,
             expanded: false,
-            whole: false,
+            whole: self.is_at_end(),
             seen: self.sides[side].world.position,
             theme: self.context.theme,
             lang: self.context.lang,
@@ -158,11 +158,8 @@ impl<'a> CompareView<'a> {
 
     /// The window onto the axis, the same for both runs.
     fn plot(&self, area: Rect, position: usize) -> Plot {
-        let head = self.pair.head(self.slots);
-        // Nothing is gained by showing what is right of the end.
-        let tail = Plot::tail(self.pair.charts[0].detail).min(area.width / 2);
-        let left = Plot::following(head, tail, area).min(self.pair.end().saturating_sub(area.width.into()));
-        Plot::from(left, head, position, area)
+        let scenes: Vec<Scene<'_>> = [0, 1].into_iter().filter_map(|side| self.scene(side)).collect();
+        Plot::paired(&scenes, self.pair, self.slots, (position, area))
     }
 
     pub(crate) fn draw(&self, area: Rect, buf: &mut Buffer) {
@@ -195,22 +192,28 @@ impl<'a> CompareView<'a> {
         let chrome = self.context.theme.style(Role::Chrome);
         plot.fill((area.x, area.right()), area.y, "─", chrome, buf);
         let marks = self.marks();
-        let mut column = plot.left;
+        let head = plot.screen(plot.head).unwrap_or(area.right());
+        let (mut column, mut free) = (plot.left, area.x);
         while let Some((x, at)) = self.pair.time_at(column, self.slots) {
-            let Some(screen) = plot.screen(x).filter(|_| x + plot::TICKS <= plot.head) else { break };
-            column = x + plot::TICKS;
-            // The words of a mark are not to be cut by another time.
-            if marks.iter().any(|(mark, _)| x.abs_diff(*mark) < plot::TICKS) {
-                column = x + 1;
+            let Some(screen) = plot.screen(x).filter(|screen| screen + plot::TICK <= head) else { break };
+            column = x + 1;
+            if screen < free {
                 continue;
             }
+            // The words of a mark are not to be cut by another time.
+            let is_near = |mark: &u32| plot.screen(*mark).is_some_and(|at| screen.abs_diff(at) < plot::TICK);
+            if marks.iter().any(|(mark, _)| is_near(mark)) {
+                continue;
+            }
+            free = screen + plot::TICK;
+            column = plot.column(free).max(x + 1);
             let words = format!("┼{} ", time::moment(at));
             plot.write((screen, area.y), &words, area.right(), chrome, buf);
         }
         for (x, at) in marks {
             if let Some(screen) = plot.screen(x) {
                 // Right before the playhead there is room for its own time only, and the words below say this one.
-                let words = if plot.head.abs_diff(x) < plot::TICKS {
+                let words = if head.abs_diff(screen) < plot::TICK {
                     glyphs::DIFFERENCE.to_owned()
                 } else {
                     format!("{}{} ", glyphs::DIFFERENCE, time::moment(at))
