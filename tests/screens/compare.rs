@@ -165,6 +165,29 @@ fn the_overlap_is_loud_in_one_half_and_its_absence_is_said_in_the_other() {
 }
 
 #[test]
+fn two_holders_have_as_much_room_as_in_the_lesson() {
+    for size in SIZES {
+        let mut stand = compared(Lang::En, size, ClockKind::Controlled);
+        // At the end, and at the step in which the second of them gets the lock.
+        for decisive in [false, true] {
+            if decisive {
+                stand.key(KeyCode::Home);
+                while !halves(&stand)[0][0].contains("2 HOLDERS AT ONCE") {
+                    stand.key(KeyCode::Right);
+                }
+            }
+            let buffer = stand.buffer();
+            let red = (0..size.0).map(|x| (x, buffer[(x, 2)].bg));
+            let ground = Color::Indexed(Theme::default().palette.overlap_span);
+            let alarm = Color::Indexed(Theme::default().palette.alarm);
+            let red = red.filter(|(_, colour)| [ground, alarm].contains(colour)).count();
+            assert!(red * 3 >= usize::from(size.0), "{size:?}: {red} columns {:#?}", stand.rows());
+            assert!(red * 4 <= usize::from(size.0) * 3, "{size:?}: {red} columns {:#?}", stand.rows());
+        }
+    }
+}
+
+#[test]
 fn no_wide_character_is_cut_and_nothing_runs_over_its_pane() {
     for lang in LANGS {
         for size in SIZES {

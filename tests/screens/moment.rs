@@ -156,14 +156,15 @@ fn every_verdict_keeps_what_was_violated_in_sight() {
             stand.press('w');
             let share = share_of_chart(&stand);
             assert!(share >= 5, "{} {size:?} {share} % {:#?}", name(&scenario), stand.rows());
-            // The row that says so, below the banner on the frame.
-            let says = |row: &String| row.contains("AT ONCE") || row.contains("ALLOWED");
-            assert!(
-                overlap.is_none() || stand.rows()[2..].iter().any(says),
-                "{} {size:?} {:#?}",
-                name(&scenario),
-                stand.rows()
-            );
+            // The row that says so, between the frames of its pane.
+            let banners = if overlap.is_some() {
+                ["AT ONCE", "ALLOWED"]
+            } else {
+                ["INVARIANT BROKEN", "WOKEN, 1 NEEDED"]
+            };
+            let says =
+                |row: &String| row.starts_with('│') && banners.iter().any(|banner| row.contains(banner));
+            assert!(stand.rows().iter().any(says), "{} {size:?} {:#?}", name(&scenario), stand.rows());
         }
     }
     assert!(looked > 100, "{looked}");
@@ -598,6 +599,40 @@ fn what_brought_it_about_stays_in_sight_at_the_decisive_step() {
     }
 }
 
+/// The columns of the chart of a screen, and how many of them are left of what is wrong now: that reaches the right edge.
+fn columns_to_red(stand: &Stand) -> (usize, usize) {
+    let buffer = stand.buffer();
+    let rows: Vec<&[Cell]> = buffer.content.chunks(buffer.area.width.into()).collect();
+    let axis = rows.iter().position(|row| row.iter().any(|cell| cell.symbol() == "↑")).expect("an axis");
+    let left = rows[axis].iter().position(|cell| matches!(cell.symbol(), "─" | "┴")).expect("its beginning");
+    let right = rows[axis].len() - 1;
+    // Lanes stand above the axis, and their names are not red; a banner is from edge to edge.
+    let lanes: Vec<_> = rows[..axis].iter().filter(|row| red_cells(&row[..left - 1]) == 0).collect();
+    let is_red = |x: &usize| lanes.iter().any(|row| red_cells(&row[*x..=*x]) > 0);
+    let red = (left..right).rev().take_while(is_red).count();
+    (right - left, right - left - red)
+}
+
+#[test]
+fn what_led_to_it_has_nearly_a_third_of_the_chart_however_soon_it_went_wrong() {
+    let mut moments = 0;
+    for (scenario, log) in recorded() {
+        let Some((events, true)) = first_moment(&log) else { continue };
+        moments += 1;
+        for size in [(80, 24), (120, 40), (200, 60)] {
+            let stand = opened(events.clone(), Lang::En, size);
+            let (columns, before) = columns_to_red(&stand);
+            assert!(
+                before >= columns * 3 / 10,
+                "{} {size:?}: {before} of {columns} {:#?}",
+                name(&scenario),
+                stand.rows()
+            );
+        }
+    }
+    assert!(moments > 30, "{moments}");
+}
+
 #[test]
 fn one_tick_tells_all_votes_of_a_round() {
     for (size, words) in [
@@ -607,6 +642,15 @@ fn one_tick_tells_all_votes_of_a_round() {
         let stand = at_step("redlock-clock-jump", "three-clocks", 6, (Lang::En, size));
         assert!(stand.shows(words), "{:#?}", stand.rows());
     }
+    let log = log(&scenarios::carried("redlock", "split-vote"));
+    let is_one =
+        |event: &Event| matches!(&event.kind, EventKind::Replied { reply, .. } if reply.to_string() == "1");
+    let released = log.events().iter().position(is_one).expect("a release");
+    let rest = log.events()[released..].iter();
+    let stop = rest.take_while(|event| !matches!(event.kind, EventKind::Stop { .. })).count();
+    let stand = opened(log.events()[..=released + stop].to_vec(), Lang::En, (200, 60));
+    let says = |row: &String| row.contains(" × 1") && row.contains(" × 0");
+    assert!(stand.rows().iter().any(says), "{:#?}", stand.rows());
 }
 
 #[test]

@@ -5,6 +5,8 @@ use crossterm::event::KeyCode;
 use lockstep::{
     clock::ClockKind,
     log::{ActorId, Direction, EventKind, Fault, LinkId, Reply, Stop},
+    recording::carried,
+    run::session::Update,
     text::Lang,
     ui::{
         app::Mode,
@@ -14,6 +16,7 @@ use lockstep::{
 use ratatui::style::Modifier;
 
 use crate::{
+    scenarios,
     staged::{self, Script},
     stand::{LANGS, SIZES, Stand, odd_sizes},
 };
@@ -37,6 +40,32 @@ fn terminals() -> Vec<(&'static str, Theme)> {
     terminals.push(("sixteen", poor(false, "C.UTF-8", "linux")));
     terminals.push(("ascii", poor(false, "C", "xterm-256color")));
     terminals
+}
+
+/// A carried recording as a sequence, with all of it over.
+fn carried_sequence(lesson: &str, variant: &str, size: (u16, u16)) -> Stand {
+    let log = carried::open(&scenarios::carried(lesson, variant)).expect("a recording").log;
+    let mut stand = Stand::opened(Lang::En, size);
+    stand.events(log.events().to_vec());
+    stand.update(Update::Stepped { ended: false });
+    stand.keys("xwP");
+    stand
+}
+
+#[test]
+fn what_broke_an_invariant_and_who_leads_now_have_rows() {
+    for (lesson, variant, words) in [
+        ("setnx-without-expire", "two-commands", "INVARIANT BROKEN · The lock has no expiry"),
+        ("zk-herd", "herd", "WOKEN, 1 NEEDED · One release woke more than one waiter"),
+        ("zk-leader-failover", "leader-dies", "♛ leader"),
+        ("etcd-lease", "leader-dies", "♛ leader"),
+        ("failover", "replication-lag", "♛ master"),
+        ("cluster-is-not-safer", "replication-lag", "election, epoch"),
+    ] {
+        let stand = carried_sequence(lesson, variant, (120, 400));
+        let says = |row: &String| row.starts_with('│') && row.contains(words);
+        assert!(stand.rows().iter().any(says), "{lesson}/{variant}: {words} {:#?}", stand.rows());
+    }
 }
 
 /// Faults of every kind: a held message that goes on, a lost reply, a frozen client, a dead one, a dead server.
