@@ -82,10 +82,8 @@ pub(crate) fn play(
     let mut wanted = LabKind::ALL.to_vec();
     // Lessons of libraries are played from recordings until somebody opens one of them.
     let mut libraries = Libraries::new();
-    let mut outdated = false;
-    for recording in &mut recorded {
-        outdated |= has_changed(recording, &library)?;
-    }
+    let changed = recorded.iter_mut().map(|recording| has_changed(recording, &library));
+    let outdated = changed.collect::<Result<Vec<_>, _>>()?.contains(&true);
     let open = match lesson {
         Some(_) if let Some(Recording { header, .. }) = recorded.first() => {
             Some(LessonChoice { id: header.lesson.clone(), variant: header.variant.clone() })
@@ -113,12 +111,9 @@ pub(crate) fn play(
             Some(LessonChoice { id, variant })
         }
     };
-    let compare = match (compare, &open) {
-        (Some(args), Some(choice)) if let Some(loaded) = library.find(&choice.id) => {
-            Some(compared(global, args, loaded, &recorded)?)
-        }
-        _ => None,
-    };
+    let loaded = open.as_ref().and_then(|choice| library.find(&choice.id));
+    let compare =
+        compare.zip(loaded).map(|(args, loaded)| compared(global, args, loaded, &recorded)).transpose()?;
     if !print::has_screen() {
         return Err(Failure::usage(words::NEEDS_TERMINAL.text(&[])));
     }

@@ -361,13 +361,13 @@ exit 1
 
 #[tokio::test]
 async fn standard_error_without_an_end_or_without_lines_is_bounded() {
-    let script = r#"
+    let script = r"
 head -c 10000000 /dev/zero | tr '\0' x >&2
 printf '\n\033[2J\xff\n' >&2
 ask INCR n
 head -c 5000000 /dev/zero | tr '\0' y >&2
 exit 1
-"#;
+";
     let mut free = attached(&[script]).await;
     free.moves([0]).await;
     let errors = errors(&free);

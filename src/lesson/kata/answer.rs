@@ -296,7 +296,9 @@ impl AnswerChecker<'_> {
     fn is_set_to_keys(&self, key: &str) -> bool {
         let name = key.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
         let mut values = Vec::new();
-        name.iter().for_each(|name| values_of(name.trim(), self.steps, &mut values));
+        if let Some(name) = name {
+            values_of(name.trim(), self.steps, &mut values);
+        }
         let begins = values.into_iter().filter(|value| *value != "none").map(beginning);
         let mut begins = begins.filter(|begin| begin.as_deref() != Some("")).peekable();
         begins.peek().is_some() && begins.all(|begin| begin.is_some_and(|begin| self.is_key(&begin)))

@@ -469,7 +469,7 @@ impl Draft<'_> {
             .iter()
             .map(|(name, source)| Ok((name.clone(), self.template(source, &path.key("with").key(name))?)))
             .collect::<Result<_, Mistake>>()?;
-        for (name, source) in with.iter().filter(|(_, source)| is_negative_duration(source)) {
+        if let Some((name, source)) = with.iter().find(|(_, source)| is_negative_duration(source)) {
             let message = both!("`{source}`: time cannot run backward", "`{source}`：时间不能倒流");
             return Err(Mistake::new(&path.key("with").key(name), message)
                 .help(both!("write it like 3s or 200ms", "请写成 3s 或 200ms 这样")));

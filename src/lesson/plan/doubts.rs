@@ -380,7 +380,7 @@ fn of_attribute(left: &str, operator: &str, value: &Literal<'_>, right: &str) ->
         ));
     }
     if plain
-        && left.ends_with(".what")
+        && left.rsplit_once('.').is_some_and(|(_, field)| field == "what")
         && let Literal::Text(word) = value
         && let Some(event) = event(word)
     {
@@ -414,7 +414,7 @@ fn event(word: &str) -> Option<&'static str> {
         "Reconnected",
         "Expired",
     ];
-    let plain: String = word.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
+    let plain: String = word.chars().filter(char::is_ascii_alphanumeric).collect();
     let plain = plain.strip_prefix("Session").or_else(|| plain.strip_prefix("Connection")).unwrap_or(&plain);
     EVENTS.into_iter().find(|event| event.eq_ignore_ascii_case(plain) && *event != word)
 }
@@ -537,7 +537,7 @@ fn of_answer(left: &str, kind: Answer, equal: bool, value: &Literal<'_>, right: 
             both!("`{left}` answers a number, never {right}", "`{left}` 的回复是数字，不会是 {right}"),
             both!("such as `{left} == 1`", "例如 `{left} == 1`"),
         )),
-        (Answer::Path, Literal::Flag) | (Answer::Path, Literal::Text(_)) if !matches!(value, Literal::Text(text) if text.starts_with('/') || is_code(text)) => {
+        (Answer::Path, Literal::Flag | Literal::Text(_)) if !matches!(value, Literal::Text(text) if text.starts_with('/') || is_code(text)) => {
             Some((
                 both!(
                     "`{left}` answers the path of a znode, never {right}",

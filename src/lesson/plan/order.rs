@@ -87,8 +87,8 @@ pub(crate) fn check_claims(scenario: &Scenario) -> Result<(), Mistake> {
     let mut by_themselves: BTreeSet<u32> = BTreeSet::new();
     for line in &scenario.story {
         match &line.act {
-            Act::Each(moves) | Act::Together(moves) => {
-                moved.extend(moves.iter().map(|one| (one.actor.0, one.label.as_str())));
+            Act::Each(turns) | Act::Together(turns) => {
+                moved.extend(turns.iter().map(|one| (one.actor.0, one.label.as_str())));
             }
             Act::Send(one) => drop(moved.insert((one.actor.0, &one.label))),
             Act::Finish(actors) => by_themselves.extend(actors.iter().map(|actor| actor.0)),

@@ -56,22 +56,26 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     Ok(())
 }
 
+fn on_zookeeper(verb: &PlannedVerb) -> Option<&PlannedCall> {
+    match verb {
+        PlannedVerb::Call(call) if call.product() == Product::Zookeeper => Some(call),
+        _ => None,
+    }
+}
+
 /// The calls of the setup, and those of programs.
 fn calls(scenario: &Scenario) -> (Vec<Made<'_>>, Vec<Made<'_>>) {
     let root = Path::root();
     let own = scenario.variant().setup.is_some();
     let at = if own { root.key("variants").key(&scenario.variant).key("setup") } else { root.key("setup") };
-    let of = |verb| match verb {
-        &PlannedVerb::Call(ref call) if call.product() == Product::Zookeeper => Some(call),
-        _ => None,
-    };
     let setup = scenario.setup.iter().enumerate();
-    let setup = setup.filter_map(|(n, line)| Some((of(&line.verb)?, &[][..], at.index(n).key("zk"))));
+    let setup =
+        setup.filter_map(|(n, line)| Some((on_zookeeper(&line.verb)?, &[][..], at.index(n).key("zk"))));
     let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
     let made = instructions.filter_map(|instruction| match instruction {
         Instruction::Operate(operation) => {
             let at = operation.path.clone().unwrap_or_else(Path::root).key("zk");
-            Some((of(&operation.verb)?, operation.allow.as_slice(), at))
+            Some((on_zookeeper(&operation.verb)?, operation.allow.as_slice(), at))
         }
         _ => None,
     });

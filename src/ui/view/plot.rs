@@ -119,15 +119,15 @@ impl Plot {
         let (head, width) = (seen.head, u32::from(seen.area.width));
         let part = |(part, whole): (u32, u32)| width * part / whole;
         let begun = begun.min(head);
-        let begin = cause.saturating_sub(1).min(begun);
+        let origin = cause.saturating_sub(1).min(begun);
         let most = width - part(CAUSE);
         let least = width * WRONG / u32::from(seen.area.height.max(1));
         let least = least.clamp(part(WRONG_LEAST).min(most), most).max(seen.newest.min(most));
-        let wanted = (begun - begin).max(part(CAUSE)) + head - begun;
+        let wanted = (begun - origin).max(part(CAUSE)) + head - begun;
         let room = width - width.saturating_sub(wanted).clamp(least, most);
         let since = (head - begun).min(room - part(CAUSE));
         // What came before its cause has what is left over.
-        let left = begun.saturating_sub(room - since).min(begin);
+        let left = begun.saturating_sub(room - since).min(origin);
         let before = if begun > left { room - since } else { 0 };
         let mut plot = Self::from(left, head, seen.position, seen.area);
         plot.squeeze(seen, (left, begun), (0, before));
