@@ -130,14 +130,14 @@ impl Plot {
         let left = begun.saturating_sub(room - since).min(origin);
         let before = if begun > left { room - since } else { 0 };
         let mut plot = Self::from(left, head, seen.position, seen.area);
-        plot.squeeze(seen, (left, begun), (0, before));
-        plot.squeeze(seen, (begun, head), (before, if before == 0 { head - begun } else { since }));
+        plot.compress(seen, (left, begun), (0, before));
+        plot.compress(seen, (begun, head), (before, if before == 0 { head - begun } else { since }));
         plot
     }
 
     /// Columns of the chart in so many of the screen from an offset on. Where they are too many, the longest stretches
     /// between two events give way first.
-    fn squeeze(&mut self, seen: &Seen<'_>, (begin, end): (u32, u32), (offset, room): (u32, u32)) {
+    fn compress(&mut self, seen: &Seen<'_>, (begin, end): (u32, u32), (offset, room): (u32, u32)) {
         if begin == end {
             return;
         }
