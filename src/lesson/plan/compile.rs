@@ -1,5 +1,6 @@
 //! From steps to instructions: recipes and repetitions are flattened, names are checked, templates compiled.
 
+mod checks;
 mod repeat;
 
 use std::{
@@ -14,7 +15,7 @@ use super::{
     super::{
         LabKind, PRIMARY,
         duration::{check_unit, parse_written},
-        error::{ALIKE, Mistake, Path, did_you_mean, nearest},
+        error::{Mistake, Path, did_you_mean, nearest},
         expr::{Expr, Template, split_words},
         kata::Hole,
         model::{Param, Params, Recipe, Recipes},
@@ -30,11 +31,8 @@ use super::{
     template,
 };
 use crate::{
-    log::{
-        ANY, Flock, Product,
-        product::{files, redis::slot},
-    },
-    text::{Text, both},
+    log::{Flock, Product, product::files},
+    text::both,
 };
 
 /// How deep `use` may nest.
@@ -159,105 +157,6 @@ impl Compiler<'_> {
 impl Draft<'_> {
     fn here(&self) -> usize {
         self.program.instructions.len()
-    }
-
-    /// What is taken must be something that the program asked to be told of: it would wait for ever.
-    fn check_takes(&mut self) {
-        let lab = self.compiler.lab;
-        let [redis, zookeeper] = [Product::Redis, Product::Zookeeper].map(|product| lab.has(product));
-        let takes = std::mem::take(&mut self.takes);
-        for (from, path) in &takes {
-            // Beside what becomes of the session, anything else may be listed.
-            if zookeeper && from.iter().any(|about| about.pattern() == "session") {
-                continue;
-            }
-            if !redis && !zookeeper {
-                return self.doubt(path,
-                    both!("no server of this lab tells anybody anything", "这个 lab 里没有会发通知的服务器"),
-                    both!(
-                        "ZooKeeper tells of watches, and Redis of what is published; `wait: 1s` lets time pass",
-                        "ZooKeeper 会通知 watch，Redis 会推送发布的消息；只想等待请写 `wait: 1s`"
-                    ),
-                );
-            }
-            if zookeeper
-                && !redis
-                && self.listens_to.is_empty()
-                && let Some(about) = from.iter().find(|about| !about.is_literal())
-            {
-                return self.doubt(
-                    path,
-                    both!(
-                        "this program leaves no watch, so nothing is ever told",
-                        "这个程序没有设 watch，永远不会有通知"
-                    ),
-                    both!(
-                        "leave one with `-w`: `exists -w {about}`",
-                        "请用 `-w` 设 watch：`exists -w {about}`"
-                    ),
-                );
-            }
-            for about in from.iter().filter(|about| about.is_literal()).map(ToString::to_string) {
-                let hears = self.listens_to.iter().any(|channel| {
-                    about == "any" || channel.as_ref().is_none_or(|channel| *channel == about)
-                });
-                if hears {
-                    continue;
-                }
-                if about == "session" {
-                    return self.doubt(
-                        path,
-                        both!(
-                            "only ZooKeeper's clients have sessions to be told of",
-                            "只有 ZooKeeper 的客户端会收到会话通知"
-                        ),
-                        both!(
-                            "Redis' clients take from a channel: `take: {{ from: freed }}`",
-                            "Redis 的客户端从频道取消息：`take: {{ from: freed }}`"
-                        ),
-                    );
-                }
-                if zookeeper {
-                    return self.doubt(
-                        path,
-                        both!(
-                            "this program leaves no watch, so nothing is ever told",
-                            "这个程序没有设 watch，永远不会有通知"
-                        ),
-                        both!(
-                            "leave one with `-w`: `exists -w {about}`",
-                            "请用 `-w` 设 watch：`exists -w {about}`"
-                        ),
-                    );
-                }
-                let channels: Vec<&str> = self.listens_to.iter().flatten().map(String::as_str).collect();
-                let help = nearest(&about, channels.iter().copied(), ALIKE).map_or_else(
-                    || {
-                        both!(
-                            "write an operation `{{ redis: SUBSCRIBE {about} }}` before it",
-                            "请先写一个操作 `{{ redis: SUBSCRIBE {about} }}`"
-                        )
-                    },
-                    did_you_mean,
-                );
-                return self.doubt(
-                    path,
-                    both!("this program never subscribes to `{about}`", "这个程序从没订阅过 `{about}`"),
-                    if about == "any" {
-                        both!(
-                            "write an operation `{{ redis: SUBSCRIBE freed }}` before it",
-                            "请先写一个操作 `{{ redis: SUBSCRIBE freed }}`"
-                        )
-                    } else {
-                        help
-                    },
-                );
-            }
-        }
-    }
-
-    fn doubt(&mut self, path: &Path, message: Text, help: Text) {
-        self.program.doubts.push(Mistake::new(path, message).help(help));
     }
 
     /// Writes out the names of locks that no statement of the program changes.
@@ -633,71 +532,6 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// A command whose keys are on different nodes of a cluster is refused by it.
-    fn doubt_slots(&mut self, verb: &PlannedVerb, allow: &[String], path: &Path) {
-        if !self.compiler.lab.is_cluster() || self.in_recipe || allow.iter().any(|code| code == "CROSSSLOT") {
-            return;
-        }
-        let keys: Vec<String> = match verb {
-            PlannedVerb::Script { keys, .. } => keys.iter().map(Template::pattern).collect(),
-            PlannedVerb::Redis(words) => {
-                let name = words[0].pattern().to_ascii_uppercase();
-                let every = match name.as_str() {
-                    "MSET" | "MSETNX" => 2,
-                    "DEL" | "UNLINK" | "EXISTS" | "MGET" | "TOUCH" | "RENAME" | "SINTER" | "SUNION"
-                    | "SDIFF" | "RPOPLPUSH" => 1,
-                    "SELECT" if words.get(1).is_some_and(|n| n.pattern() != "0") => {
-                        return self.doubt(
-                            &path.key("redis"),
-                            both!("a cluster has only the database 0", "集群只有 0 号数据库"),
-                            both!("leave `SELECT` out", "请去掉 `SELECT`"),
-                        );
-                    }
-                    _ => return,
-                };
-                words[1..].iter().step_by(every).map(Template::pattern).collect()
-            }
-            _ => return,
-        };
-        // Where a value is filled in only a hash tag before it tells the slot.
-        let known = |key: &&String| match key.split_once(ANY) {
-            None => true,
-            Some((before, _)) => {
-                before.split_once('{').is_some_and(|(_, tag)| tag.find('}').is_some_and(|end| end > 0))
-            }
-        };
-        let mut known = keys.iter().filter(known);
-        let Some(first) = known.next() else { return };
-        if let Some(other) = known.find(|other| slot(other) != slot(first)) {
-            self.doubt(
-                path,
-                both!(
-                    "`{first}` and `{other}` are in different slots of the cluster: it answers CROSSSLOT",
-                    "`{first}` 和 `{other}` 在集群的不同槽里，会回复 CROSSSLOT"
-                ),
-                both!(
-                    "give them one hash tag: `{{lock}}:{first}` and `{{lock}}:{other}`",
-                    "请用同一个哈希标签：`{{lock}}:{first}` 和 `{{lock}}:{other}`"
-                ),
-            );
-        }
-    }
-
-    /// What a try cannot change is asked for in vain after each.
-    fn may_come_true(&mut self, label: &str, until: Option<&Expr>, path: &Path) {
-        let names = until.map(Expr::names).unwrap_or_default();
-        let changes =
-            |name: &String| name == label || ["reply", "error", "now", "token"].contains(&name.as_str());
-        if self.in_recipe || names.iter().any(changes) {
-            return;
-        }
-        self.doubt(
-            path,
-            both!("no try changes what `until` asks for", "每次重试都不会改变 `until` 的条件"),
-            both!("ask for the reply: `until: reply == 'OK'`", "请用回复来判断：`until: reply == 'OK'`"),
-        );
-    }
-
     /// An operation goes to a server of the lab, or to whom Sentinel names.
     fn server(&mut self, on: &str, path: &Path) -> Result<String, Mistake> {
         let lab = self.compiler.lab;
@@ -888,121 +722,6 @@ impl Draft<'_> {
             self.is_no_duration(&words[at], path);
         }
         Ok(PlannedVerb::Redis(words))
-    }
-
-    /// A parameter that is a duration counts in milliseconds, and here seconds are meant.
-    fn is_no_duration(&mut self, seconds: &Template, path: &Path) {
-        let source = seconds.to_string();
-        let name =
-            source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default().trim();
-        let Some(Param::Word(written)) = self.compiler.params.get(name) else { return };
-        let (Ok(millis), Some((known, _))) = (parse_written(written), self.constants.text(seconds)) else {
-            return;
-        };
-        if known != millis.to_string() || written.parse::<i64>().is_ok() {
-            return;
-        }
-        let message = both!(
-            "seconds are wanted here, and `{source}` is {millis}: a duration counts in milliseconds",
-            "这里要的是秒，而 `{source}` 是 {millis}：时长参数以毫秒计"
-        );
-        let mistake = Mistake::new(path, message)
-            .help(both!("write `${{{name} // 1000}}`", "请写 `${{{name} // 1000}}`"));
-        self.program.doubts.push(mistake);
-    }
-
-    /// A path without its `/`, or a number that is an object, where what is filled in is known.
-    fn doubt_operands(&mut self, call: &PlannedCall, path: &Path) {
-        let filled = call.operands("PATH").filter(|operand| !operand.is_literal());
-        let known = filled
-            .filter_map(|operand| self.constants.text(operand))
-            .filter(|(_, from)| self.constants.stay(from));
-        if let Some((text, _)) = known.into_iter().find(|(text, _)| !text.starts_with('/')) {
-            self.doubt(
-                path,
-                both!("the path `{text}` must begin with `/`", "路径 `{text}` 必须以 `/` 开头"),
-                both!("give the parameter its `/`: `/{text}`", "请给参数写上 `/`：`/{text}`"),
-            );
-        }
-        for kind in ["REVISION", "LEASE", "VERSION"] {
-            for operand in call.operands(kind) {
-                let source = operand.to_string();
-                let name = source
-                    .strip_prefix("${")
-                    .and_then(|rest| rest.strip_suffix('}'))
-                    .unwrap_or_default()
-                    .trim();
-                let answer = self.program.answer_of(name).filter(|_| !self.is_set(name));
-                if let Some(Answer::Object(fields)) = answer {
-                    let field = fields
-                        .iter()
-                        .find(|field| field.to_ascii_uppercase().contains(kind))
-                        .unwrap_or(&fields[0]);
-                    let (message, help) = (
-                        both!(
-                            "{kind} is a number, and `{name}` answers an object",
-                            "{kind} 是数字，而 `{name}` 的回复是一个对象"
-                        ),
-                        both!("write `${{{name}.{field}}}`", "请写 `${{{name}.{field}}}`"),
-                    );
-                    return self.doubt(path, message, help);
-                }
-            }
-        }
-    }
-
-    /// Three etcd servers hold no short lease: their election takes as long.
-    fn doubt_grant(&mut self, call: &PlannedCall, path: &Path) {
-        let is_cluster = self
-            .compiler
-            .lab
-            .parts()
-            .iter()
-            .any(|part| part.product() == Product::Etcd && part.is_ensemble());
-        let seconds = call.operands("SECONDS").next().map(ToString::to_string);
-        if let (true, Some(seconds @ 0..5)) =
-            (is_cluster, seconds.and_then(|seconds| seconds.parse::<i64>().ok()))
-        {
-            self.doubt(
-                path,
-                both!(
-                    "a lease of {seconds} s is too short: three etcd servers grant 5 s or more",
-                    "{seconds} 秒的租约太短：三台 etcd 至少给 5 秒"
-                ),
-                both!("write `grant 5`", "请写 `grant 5`"),
-            );
-        }
-    }
-
-    /// A file that is unlocked and never locked.
-    fn check_files(&mut self) {
-        let files = self.program.instructions.iter().filter_map(|instruction| match instruction {
-            Instruction::Operate(operation) => match &operation.verb {
-                PlannedVerb::Flock { call, path } => {
-                    Some((*call == Flock::Unlock, path.pattern(), operation.path.clone()))
-                }
-                _ => None,
-            },
-            _ => None,
-        });
-        let files: Vec<_> = files.collect();
-        let locked: Vec<&str> =
-            files.iter().filter(|(unlocks, ..)| !unlocks).map(|(_, file, _)| file.as_str()).collect();
-        let never = |(unlocks, file, _): &&(bool, String, Option<Path>)| {
-            *unlocks
-                && !file.contains(ANY)
-                && !locked.iter().any(|locked| locked.contains(ANY) || locked == file)
-        };
-        if let Some((_, file, Some(path))) = files.iter().find(never) {
-            let message =
-                both!("this program never locks the file `{file}`", "这个程序从没锁过文件 `{file}`");
-            let help = locked.first().map_or_else(
-                || both!("lock it before: `flock: {file}`", "请先加锁：`flock: {file}`"),
-                |locked| did_you_mean(locked),
-            );
-            let path = path.key("flock");
-            self.doubt(&path, message, help);
-        }
     }
 
     /// `FILE`, `-n FILE` or `-u FILE`.
