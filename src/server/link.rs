@@ -260,9 +260,13 @@ impl Link {
     }
 
     /// Passes on what was held or delayed, in order, and everything after it. A link that was cut takes connections
-    /// again.
-    pub fn release(&self) {
+    /// again. What was held has left the link when this returns, so that an order that follows at once cannot stop it.
+    pub async fn release(&self) {
         self.orders.send_modify(|orders| orders.state = LinkState::Open);
+        let mut holding = self.holding.subscribe();
+        let none = |now: &Holding| now.to_server + now.to_client == 0;
+        // A server without room for it gets it later; the connection keeps its order.
+        let _ = tokio::time::timeout(ARRIVES_WITHIN, holding.wait_for(none)).await;
     }
 
     /// Closes all connections, with what they held, and refuses new ones until [`Link::release`].

@@ -133,7 +133,9 @@ async fn a_link_holds_loses_and_refuses() {
     };
     soon(link.holds(Direction::Requests)).await;
     assert_eq!(get.query_async::<Option<String>>(&mut b).await.unwrap(), None);
-    link.release();
+    link.release().await;
+    // It is on its way, whatever the link is told next.
+    link.hold(Direction::Requests);
     assert_eq!(soon(late).await.unwrap().unwrap(), "OK");
     assert_eq!(get.query_async::<String>(&mut b).await.unwrap(), "late");
 
@@ -155,7 +157,7 @@ async fn a_link_holds_loses_and_refuses() {
     soon(get.query_async::<Option<String>>(&mut a)).await.unwrap_err();
     assert!(soon(connect(&to_a)).await.is_err());
     assert!(lab.observe().await.is_ok(), "the truth is seen past the links");
-    link.release();
+    link.release().await;
     assert_eq!(get.query_async::<String>(&mut connect(&to_a).await.unwrap()).await.unwrap(), "done");
     assert!(lab.link_control(&LinkId::new("C", "redis")).is_none());
 }
@@ -173,7 +175,7 @@ async fn what_a_link_holds_keeps_its_order() {
         write!(expected, "${}\r\n{n}\r\n", n.to_string().len()).unwrap();
     }
     soon(link.holds(Direction::Requests)).await;
-    link.release();
+    link.release().await;
     let mut answer = vec![0; expected.len()];
     soon(raw.read_exact(&mut answer)).await.unwrap();
     assert_eq!(String::from_utf8(answer).unwrap(), expected);

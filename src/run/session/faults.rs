@@ -126,7 +126,7 @@ impl Harness {
                     Fault::Cut { .. } | Fault::Drop { .. } => link.cut(),
                     Fault::Hold { way, .. } => link.hold(*way),
                     Fault::Delay { way, by_ms, .. } => link.delay(*way, Duration::from_millis(*by_ms)),
-                    _ => link.release(),
+                    _ => link.release().await,
                 }
             }
         }
