@@ -47,9 +47,17 @@ fn measure(criterion: &mut Criterion, name: &str, script: Script, keys: &str) {
     });
 }
 
+/// A profile is of one of criterion's benches alone.
+fn is_profiled() -> bool {
+    std::env::args().any(|arg| arg == "--profile-time")
+}
+
 /// Criterion tells means; a frame's budget is for its 99th percentile.
 fn percentile(stand: &Stand, buffer: &mut Buffer) {
     const FRAMES: usize = 5000;
+    if is_profiled() {
+        return;
+    }
     let mut took: Vec<_> = (0..FRAMES)
         .map(|_| {
             let began = Instant::now();
@@ -113,6 +121,9 @@ fn frames(criterion: &mut Criterion) {
 }
 
 fn flights(_: &mut Criterion) {
+    if is_profiled() {
+        return;
+    }
     flight("3 lanes", &staged::long(30), false);
     flight("3 lanes after 10,000 events", &staged::long(1100), false);
     // Up to a release that wakes everybody.

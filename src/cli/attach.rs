@@ -1,6 +1,6 @@
 //! `lockstep attach`: programs of the user's as clients, on the screen.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use clap::{Args, ValueEnum};
 
@@ -9,7 +9,7 @@ use crate::{
     lab::LabOptions,
     lesson::{Params, Scenario, Speaks},
     log::Log,
-    recording::{AttachedPrograms, Recording},
+    recording::{self, AttachedPrograms, Recording},
     run::{
         Runs,
         attach::{self, Attached, PROGRAMS, Recorded},
@@ -87,17 +87,25 @@ pub(crate) fn attach(global: &Global, args: &AttachArgs) -> Result<u8, Failure> 
     show(global, &scenario.clone(), Attached { scenario, options, seed: global.seed })
 }
 
-/// Shows a recorded run of attached programs. They are not started.
-pub(crate) fn play_recorded(
-    global: &Global,
-    recording: Recording,
-    attached: &AttachedPrograms,
-) -> Result<u8, Failure> {
-    let (scenario, log) = recorded(recording, attached)?;
-    if !print::has_screen() {
-        return Err(Failure::usage(words::NEEDS_TERMINAL.text(&[])));
+/// Shows a recorded run of attached programs, where that is what the file has. They are not started.
+pub(crate) fn play_recorded(global: &Global, path: &str) -> Option<Result<u8, Failure>> {
+    let path = Path::new(path);
+    if !recording::looks_like_one(path) {
+        return None;
     }
-    show(global, &scenario, Recorded::new(scenario.clone(), log))
+    let recording = match recording::read(path) {
+        Ok(recording) => recording,
+        Err(error) => return Some(Err(error.into())),
+    };
+    let attached = recording.header.attached.clone()?;
+    let show = || {
+        let (scenario, log) = recorded(recording, &attached)?;
+        if !print::has_screen() {
+            return Err(Failure::usage(words::NEEDS_TERMINAL.text(&[])));
+        }
+        show(global, &scenario, Recorded::new(scenario.clone(), log))
+    };
+    Some(show())
 }
 
 /// What a recording of attached programs is of, and what happened.

@@ -329,7 +329,8 @@ pub fn main() -> ExitCode {
 fn answer(command: Option<Command>, global: &Global) -> Result<u8, Failure> {
     match command {
         None => play::play(global, None, None, None, || Ok(None)),
-        Some(Command::Play { lesson }) => play::play(global, Some(&lesson), None, None, || Ok(None)),
+        Some(Command::Play { lesson }) => attach::play_recorded(global, &lesson)
+            .unwrap_or_else(|| play::play(global, Some(&lesson), None, None, || Ok(None))),
         Some(Command::Compare(args)) => {
             play::play(global, Some(&args.lesson), Some(&args), None, || Ok(None))
         }

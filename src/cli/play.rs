@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, path::PathBuf, sync::Arc};
 
-use super::{Failure, Global, OK, attach, compare::CompareArgs, doctor, print, words};
+use super::{Failure, Global, OK, compare::CompareArgs, doctor, print, words};
 use crate::run::open::ChosenRuns;
 use crate::{
     lab::{LabOptions, install::InstallPlan},
@@ -71,11 +71,6 @@ pub(crate) fn play(
     class: impl FnOnce() -> Result<Option<Class>, Failure>,
 ) -> Result<u8, Failure> {
     let mut recorded = recordings(lesson, compare)?;
-    if recorded.len() == 1
-        && let Some(attached) = recorded[0].header.attached.clone()
-    {
-        return attach::play_recorded(global, recorded.remove(0), &attached);
-    }
     // A carried lesson's servers start while the other lessons are read.
     let carried = lesson.filter(|_| recorded.is_empty() && global.lessons.is_none()).and_then(carried_lesson);
     let mut library = if carried.is_some() { Library::default() } else { global.library()? };

@@ -213,8 +213,8 @@ pub const NEEDS_TERMINAL: Words = Words::new(
     "交互界面需要终端，而标准输入或标准输出不是终端；`lockstep run LESSON` 可以不用屏幕运行课程",
 );
 pub const ATTACHED_ALONE: Words = Words::new(
-    "a run of `lockstep attach` cannot stand beside another: `lockstep play FILE` shows it alone",
-    "`lockstep attach` 的运行不能与别的运行并排；请用 `lockstep play FILE` 单独播放",
+    "this is a run of `lockstep attach` and belongs to no lesson: `lockstep play FILE` shows it alone",
+    "这是一次 `lockstep attach` 的运行，不属于任何课程；请用 `lockstep play FILE` 单独播放",
 );
 pub const RECORDING_OF_ANOTHER: Words = Words::new(
     "the recording is of the lesson `{}`, which is not here; give its directory with `--lessons DIR`",

@@ -81,6 +81,8 @@ pub struct World {
     pub holding: Holding,
     /// What must never be so and was found to be so, oldest first.
     pub breaches: Vec<Breached>,
+    /// Whether somebody has chosen what came next, and no story did.
+    pub chosen: bool,
     sessions: HashMap<i64, ActorId>,
     in_flight: HashMap<OpId, usize>,
     /// Whether the newest event is a stop.
@@ -205,9 +207,10 @@ impl World {
                     server.died = Some(why.clone());
                 }
             }
-            // The rest happens to one actor. What a choice leads to follows it.
-            EventKind::Chose(_)
-            | EventKind::Stop { .. }
+            // What a choice leads to follows it.
+            EventKind::Chose(_) => self.chosen = true,
+            // The rest happens to one actor.
+            EventKind::Stop { .. }
             | EventKind::Believes { .. }
             | EventKind::GaveUp { .. }
             | EventKind::Waits { .. }

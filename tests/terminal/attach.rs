@@ -42,7 +42,9 @@ fn two_programs_come_to_hold_a_lock_and_nothing_of_them_is_left() {
     terminal.press("c");
     // What was done is nowhere else: whoever leaves is asked, and can keep it.
     terminal.press("q");
-    terminal.wait_for("q again leaves it for good, S saves it first");
+    terminal.wait_for("q again throws it away, S saves it first");
+    terminal.press("r");
+    terminal.wait_for("r again throws it away");
     terminal.press("c");
     terminal.wait_for("YOU BROKE IT");
     terminal.press("S");
@@ -52,6 +54,11 @@ fn two_programs_come_to_hold_a_lock_and_nothing_of_them_is_left() {
     terminal.press(CTRL_C);
     assert_eq!(terminal.ended(), 0);
     terminal.assert_restored();
+    for alone in ["teach", "compare"] {
+        let mut terminal = Terminal::start(&place, &[alone, "attach.free.jsonl.gz"]);
+        terminal.wait_for("`lockstep play FILE` shows it alone");
+        assert_eq!(terminal.ended(), 2);
+    }
     let mut terminal = Terminal::start(&place, &["play", "attach.free.jsonl.gz"]);
     terminal.wait_for("RECORDED");
     for step in ["A.SET", "A.SET → B.SET", "→ freeze A"] {

@@ -511,10 +511,12 @@ impl<R: Runs> App<R> {
         if !matches!(action, Action::Toggle | Action::Back) {
             self.finish_animation();
         }
-        let warned = self.notice.take() == Some(Notice::RunIsLost);
+        let before = self.notice.take();
         match (action, self.overlay) {
-            (Action::Close, Overlay::Nothing) if !warned && self.would_lose_run() => {
-                self.notice = Some(Notice::RunIsLost);
+            (Action::Close | Action::Restart, Overlay::Nothing)
+                if self.would_lose_run() && before != Some(Notice::RunIsLost(action)) =>
+            {
+                self.notice = Some(Notice::RunIsLost(action));
             }
             (Action::Quit, _) => {
                 self.keep_last();

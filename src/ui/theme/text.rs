@@ -109,7 +109,8 @@ fn wrap_paragraph(text: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     for piece in pieces(text) {
-        if width(&line) + width(piece) <= columns && fits_with(&line, piece, columns) {
+        let fits = fits_with(&line, piece, columns);
+        if fits && (line.len() + piece.len() <= columns || width(&line) + width(piece) <= columns) {
             line.push_str(piece);
             continue;
         }
@@ -141,7 +142,7 @@ fn wrap_paragraph(text: &str, columns: usize) -> Vec<String> {
 }
 
 fn fits_with(line: &str, piece: &str, columns: usize) -> bool {
-    // Measured together: joining two texts may change their width.
+    // Measured together: joining two texts may change their width. No character is wider than it has bytes.
     line.len() + piece.len() <= columns || width(&format!("{line}{piece}")) <= columns
 }
 

@@ -2,7 +2,7 @@
 //! decides who gets which rows and must not know how a lane is drawn.
 
 use super::{band, banner, cells, in_flight, lane, plot::Plot, prelude::*, truth};
-use crate::{log::Observed, world::ServerWorld};
+use crate::{log::Observed, ui::chart::Band, world::ServerWorld};
 
 /// The narrowest and the widest that names may be.
 pub const NAMES: (usize, usize) = (3, 12);
@@ -23,6 +23,15 @@ enum Row {
 
 /// Actors and bands in the lesson's order, a few members of each band below it.
 fn rows(scene: &Scene<'_>, height: u16) -> Vec<Row> {
+    rows_with(scene, height, |band, room| band::sample(scene, band, room))
+}
+
+/// As many rows as [`rows`], of whichever members: choosing those of a large crowd takes long.
+fn rows_to_count(scene: &Scene<'_>, height: u16) -> Vec<Row> {
+    rows_with(scene, height, |band, room| band.members.iter().copied().take(room).collect())
+}
+
+fn rows_with(scene: &Scene<'_>, height: u16, sample: impl Fn(&Band, usize) -> Vec<ActorId>) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut seen = vec![false; scene.chart.bands.len()];
     let alone = scene.chart.lanes.iter().filter(|lane| lane.band.is_none()).count();
@@ -41,8 +50,7 @@ fn rows(scene: &Scene<'_>, height: u16) -> Vec<Row> {
             continue;
         }
         let room = usize::from(height.saturating_sub(band::ROWS) / 2).saturating_sub(alone).clamp(1, 5);
-        let sample = band::sample(scene, band, room);
-        rows.extend(sample.into_iter().map(Row::Actor));
+        rows.extend(sample(band, room).into_iter().map(Row::Actor));
     }
     rows
 }
@@ -122,12 +130,13 @@ fn divide(scene: &Scene<'_>, area: Rect) -> Division {
 /// Rows of servers: three, or more where the actors leave room for them. So that each server has one, the actors' lanes
 /// become as low as they can be.
 fn server_rows(scene: &Scene<'_>, area: Rect) -> u16 {
-    let left = |height| area.height.saturating_sub(total(&rows(scene, area.height), (height, band::ROWS)));
+    let rows = rows_to_count(scene, area.height);
+    let left = |height| area.height.saturating_sub(total(&rows, (height, band::ROWS)));
     let most = left(lane::CLEAR).saturating_sub(1).clamp(3, MOST_SERVER_ROWS);
     let servers = u16::try_from(scene.chart.truths.len()).unwrap_or(u16::MAX).min(MOST_SERVER_ROWS);
     let most = most.max(servers.min(left(1)));
     // Two who hold one lock are seen, however little room there is.
-    let actors = rows(scene, area.height).len().min(scene.clashing().len().max(2));
+    let actors = rows.len().min(scene.clashing().len().max(2));
     let most = most.min(area.height.saturating_sub(u16::try_from(actors).unwrap_or(u16::MAX)).max(1));
     u16::try_from(truth::rows(scene).len()).unwrap_or(u16::MAX).min(most)
 }
@@ -157,7 +166,7 @@ pub fn wanted(scene: &Scene<'_>, area: Rect) -> u16 {
     // Not what the servers need now: the pane would jump with each lock.
     let servers = u16::try_from(scene.chart.truths.len()).unwrap_or(u16::MAX);
     let servers = (servers.saturating_mul(lane::bar_rows(lane::ROOMY))).clamp(3, MOST_SERVER_ROWS);
-    total(&rows(scene, area.height), (lane::ROOMY, band::ROWS)).saturating_add(servers + 1)
+    total(&rows_to_count(scene, area.height), (lane::ROOMY, band::ROWS)).saturating_add(servers + 1)
 }
 
 /// Rows that those who hold one lock together need, with one of a server and the axis.
@@ -277,7 +286,7 @@ pub fn event_at(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, (x, y): (u16
 
 /// How many rows show everything, lanes two rows high.
 pub fn enough(scene: &Scene<'_>) -> u16 {
-    let rows = total(&rows(scene, u16::MAX), (lane::CLEAR, band::ROWS));
+    let rows = total(&rows_to_count(scene, u16::MAX), (lane::CLEAR, band::ROWS));
     rows.saturating_add(server_rows(scene, Rect::new(0, 0, 0, u16::MAX)))
 }
 

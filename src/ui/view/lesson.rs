@@ -173,11 +173,7 @@ impl<'a> LessonView<'a> {
 
     /// Whether somebody chose what happened up to the playhead, and neither a story nor a search did.
     pub(crate) fn was_chosen(&self) -> bool {
-        if self.single.is_some() {
-            return false;
-        }
-        let known = self.scene.log.events().get(..self.scene.world.position).unwrap_or_default();
-        known.iter().any(|event| matches!(event.kind, EventKind::Chose(_)))
+        self.single.is_none() && self.scene.world.chosen
     }
 
     /// Of a recording of free play: what was chosen up to the playhead, and what that has broken.

@@ -136,7 +136,8 @@ pub fn draw(screen: &Screen<'_>, overlay: Overlay, area: Rect, buf: &mut Buffer)
 /// terminal. Texts are cleaned before they are fitted; this is the last check.
 fn harmless(buf: &mut Buffer) {
     for cell in &mut buf.content {
-        if cell.symbol().chars().all(is_harmless) {
+        // Nearly every cell is one of these.
+        if matches!(cell.symbol().as_bytes(), [b' '..=b'~']) || cell.symbol().chars().all(is_harmless) {
             continue;
         }
         let kept: String = cell.symbol().chars().filter(|c| is_harmless(*c)).collect();

@@ -7,7 +7,7 @@ use crate::{
     run::explore::MOST_STATES,
     text::Text,
     ui::{
-        keys::map::KeyMap,
+        keys::{Action, map::KeyMap},
         state::{progress::Trouble, screen::Mistakes},
         theme::ThemeName,
     },
@@ -18,8 +18,8 @@ pub enum Notice {
     /// Somebody outside has stopped a process, and this is to be said of it.
     Silent(Text),
     Questions(bool),
-    /// Whoever leaves now throws a run away.
-    RunIsLost,
+    /// This throws a run away.
+    RunIsLost(Action),
     Saved(PathBuf),
     NotSaved(Text),
     /// The recording is of an earlier text of its lesson.
@@ -50,7 +50,10 @@ impl Notice {
     fn words(&self, keys: &KeyMap, lang: Lang) -> String {
         match self {
             Self::Silent(why) => words::SILENT.with(lang, &[why.get(lang), &keys.label("restart")]),
-            Self::RunIsLost => words::RUN_IS_LOST.with(lang, &[&keys.label("leave"), &keys.label("save")]),
+            Self::RunIsLost(action) => {
+                let key = if *action == Action::Restart { "restart" } else { "leave" };
+                words::RUN_IS_LOST.with(lang, &[&keys.label(key), &keys.label("save")])
+            }
             Self::Saved(file) => words::SAVED.with(lang, &[&file.display().to_string()]),
             Self::NotSaved(why) => why.get(lang).to_owned(),
             Self::Questions(true) => words::QUESTIONS_ON.with(lang, &[&keys.label("questions")]),

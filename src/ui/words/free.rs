@@ -67,7 +67,7 @@ pub const STUCK: Words = Words::new(
 /// Over what was chosen, in a recording.
 pub const WAS_CHOSEN: Words = Words::new("Free play: what was chosen", "自由模式：当时的选择");
 pub const RUN_IS_LOST: Words = Words::new(
-    "This run is in no file: {} again leaves it for good, {} saves it first.",
+    "This run is in no file: {} again throws it away, {} saves it first.",
     "这次运行还没有存成文件：再按一次 {} 就丢弃它，按 {} 先保存。",
 );
 pub const SAVED: Words = Words::new(
