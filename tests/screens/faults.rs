@@ -142,3 +142,25 @@ fn what_a_witness_has_to_type_is_shown_beside_the_servers() {
         assert!(stand.shows(words), "{:#?}", stand.rows());
     }
 }
+
+/// A key that is set as soon as its server is up again: its holder's name stands behind the server's start.
+#[test]
+fn what_happened_to_a_server_and_who_holds_its_key_stand_beside_each_other() {
+    let mut script = five();
+    script.say("The server fails.", "服务器故障。");
+    let server = || "redis1".to_owned();
+    cause(&mut script, Fault::KillServer { server: server() });
+    cause(&mut script, Fault::RestartServer { server: server() });
+    script.call(0, "acquire", "SET lock A NX PX 30000", serde_json::json!("OK"));
+    script.key("lock", Some("A"), Some(30_000));
+    if let Some(EventKind::State(state)) = script.events.last_mut().map(|event| &mut event.kind) {
+        state.server = server();
+    }
+    script.pass(10_000);
+    script.stop(Stop::Move);
+    for size in [(80, 24), (100, 24)] {
+        let stand = Stand::lesson(script.clone(), Lang::En, size);
+        let row = stand.rows().into_iter().find(|row| row.contains("▶ START")).unwrap_or_default();
+        assert!(row.contains("▶ START ● A"), "{size:?}: {:#?}", stand.rows());
+    }
+}

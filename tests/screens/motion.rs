@@ -192,6 +192,24 @@ fn any_other_key_ends_it_and_no_step_is_lost() {
 }
 
 #[test]
+fn the_answer_to_a_question_is_read_before_the_story_goes_on() {
+    let script = staged::question();
+    let stops = stops(&script.events);
+    let mut stand = Stand::moving(&script.events[..stops[1]], Lang::En, (120, 40));
+    stand.press('2');
+    stand.key(KeyCode::Right);
+    stand.events(script.events[stops[1]..stops[2]].to_vec());
+    stand.commands();
+    stand.update(Update::Stepped { ended: false });
+    stand.wait(60);
+    stand.key(KeyCode::Right);
+    assert!(stand.shows("does not know that zero is special"), "{:#?}", stand.rows());
+    assert_eq!(stand.commands(), []);
+    stand.key(KeyCode::Right);
+    assert_eq!(stand.commands(), [Command::Step]);
+}
+
+#[test]
 fn speed_scales_it() {
     for (keys, lasts) in [("", 500), ("+", 250), ("--", 2000)] {
         let script = misdelete();

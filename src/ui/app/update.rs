@@ -507,9 +507,19 @@ impl<R: Runs> App<R> {
         lesson.run.complete()
     }
 
+    fn tells_answer(&self) -> bool {
+        let Mode::Learning(lesson) = &self.mode else { return false };
+        let question = lesson.run.predictions.question(lesson.run.playback.world());
+        question.is_some_and(|question| question.right.is_some())
+    }
+
     pub(crate) fn act(&mut self, action: Action, now: Instant) {
         if !matches!(action, Action::Toggle | Action::Back) {
-            self.finish_animation();
+            let ended = self.finish_animation();
+            // The answer to a question is to be read before the story goes on.
+            if ended && action == Action::Forward && self.tells_answer() {
+                return;
+            }
         }
         let before = self.notice.take();
         match (action, self.overlay) {

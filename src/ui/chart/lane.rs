@@ -418,7 +418,7 @@ impl Mark {
                     let command = text::fit(command, command_columns);
                     return format!("{times} × {command} → {}", text::fit(&replies, columns));
                 }
-                let reply = self.reply(log, position).map(ToString::to_string);
+                let reply = self.reply(log, position).map(in_short);
                 let reply = reply.as_deref().unwrap_or("…");
                 format!("{} → {}", text::fit(&command, command_columns), text::fit(reply, reply_columns))
             }
@@ -458,7 +458,7 @@ impl Mark {
         for (_, reply) in self.exchanges().filter(|(sent, _)| *sent < position) {
             let reply = reply.filter(|reply| *reply < position).and_then(|reply| log.events().get(reply));
             let words = match reply.map(|event| &event.kind) {
-                Some(EventKind::Replied { reply, .. }) => reply.to_string(),
+                Some(EventKind::Replied { reply, .. }) => in_short(reply),
                 _ => "…".to_owned(),
             };
             match counts.iter_mut().find(|(_, known)| *known == words) {
@@ -480,4 +480,9 @@ impl Mark {
             _ => None,
         }
     }
+}
+
+/// A reply as a lane has room for it: why one was lost is told where a reply is told in full.
+fn in_short(reply: &Reply) -> String {
+    if reply.is_lost() { "(lost)".to_owned() } else { reply.to_string() }
 }

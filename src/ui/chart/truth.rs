@@ -252,12 +252,12 @@ impl Truth {
         }
     }
 
-    /// Whose command wrote the key: while its value stays, whoever it was; else the newest command that names
-    /// both the key and the value and was not refused.
+    /// Whose command wrote the key: while it names the same holder, however often, whoever it was; else the newest command
+    /// that names both the key and the value and was not refused.
     fn writer(&self, log: &Log, event: usize, name: &str, token: &Token) -> Option<Owner> {
         let open = self.spans.iter().rev().find(|span| span.to.is_none() && span.lock == name);
         if let Some(span) = open
-            && span.token == *token
+            && span.token.holder == token.holder
         {
             return span.owner;
         }

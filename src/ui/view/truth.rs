@@ -131,7 +131,8 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// What was done to the server and what it came to be in its group: from which column on.
+    /// What was done to the server and what it came to be in its group: from which column on, and in words that there is
+    /// room for.
     fn marks(&self, scene: &Scene<'_>, plot: &Plot) -> Vec<(u16, String, Role)> {
         let faults = self.truth.faults.iter().filter_map(|(column, event)| {
             let fault: &Fault = scene.fault(*event)?;
@@ -149,22 +150,45 @@ impl<'a> Row<'a> {
             .filter_map(|(column, _, words, role)| Some((plot.screen(column)?, words, role)))
             .collect();
         visible.sort_by_key(|(x, ..)| *x);
+        let mut right = plot.area.right();
+        for (x, words, _) in visible.iter_mut().rev() {
+            let room = usize::from(right.saturating_sub(*x));
+            right = *x;
+            if text::width(words.trim_end()) > room {
+                // Half a name is no name: then the sign alone says that something happened.
+                let sign = words.split_inclusive(' ').next().filter(|sign| text::width(sign) == 2);
+                *words = text::fit(sign.unwrap_or(words).trim_end(), room).into_owned();
+            }
+        }
         visible
+    }
+
+    /// What of some columns is neither covered by what happened to the server nor by its being dead, from the first such
+    /// column on.
+    fn uncovered(&self, scene: &Scene<'_>, plot: &Plot, (from, to): (u16, u16), is_top: bool) -> (u16, u16) {
+        let dead = self.truth.dead.iter().filter_map(|(from, to)| plot.stretch(*from, *to));
+        let mut covered: Vec<(u16, u16)> = dead.collect();
+        if self.first && is_top {
+            let width = |words: &str| u16::try_from(text::width(words)).unwrap_or(u16::MAX);
+            let marks = self.marks(scene, plot).into_iter();
+            covered.extend(marks.map(|(x, words, _)| (x, x.saturating_add(width(&words)))));
+        }
+        covered.sort_unstable();
+        let mut free = from;
+        for (start, end) in covered {
+            if start > free {
+                return (free, to.min(start));
+            }
+            free = free.max(end);
+        }
+        (free, to.max(free))
     }
 
     fn draw_events(&self, scene: &Scene<'_>, plot: &Plot, y: u16, buf: &mut Buffer) {
         let visible = self.marks(scene, plot);
         for (n, (x, words, role)) in visible.iter().enumerate() {
             let limit = visible.get(n + 1).map_or(plot.area.right(), |(next, ..)| *next);
-            // Half a name is no name: then the sign alone says that something happened.
-            let room = usize::from(limit.saturating_sub(*x));
-            let sign = words.split_inclusive(' ').next().filter(|sign| text::width(sign) == 2);
-            let words = match sign {
-                _ if text::width(words.trim_end()) <= room => words.clone(),
-                Some(sign) => sign.to_owned(),
-                None => text::fit(words.trim_end(), room).into_owned(),
-            };
-            plot.write((*x, y), &words, limit, scene.style(*role), buf);
+            plot.write((*x, y), words, limit, scene.style(*role), buf);
         }
     }
 
@@ -188,7 +212,7 @@ impl<'a> Row<'a> {
                 About::Lock => self.draw_holder(scene, plot, span, rows, buf),
                 About::Value => {
                     // What could not be read is said again with what comes next.
-                    if draw_value(scene, plot, (span, before), rows.0 + rows.1 / 2, buf) {
+                    if self.draw_value(scene, plot, (span, before), rows, buf) {
                         before = Some(span);
                     }
                 }
@@ -224,7 +248,7 @@ impl<'a> Row<'a> {
         let words = match owner {
             Some(owner) => {
                 let times = span.token.times.as_ref().map_or(String::new(), |times| format!("×{times} "));
-                format!("{} {} {times}", scene.glyph(owner), scene.name(owner))
+                format!("{} {} {times}", scene.glyph(owner), holder_name(scene, owner, &span.token.holder))
             }
             None => format!("{} ", span.token.holder),
         };
@@ -232,11 +256,43 @@ impl<'a> Row<'a> {
             Some(lock) => format!("{words}· {lock} "),
             None => words,
         };
-        let room = columns.1.saturating_sub(columns.0);
-        if usize::from(room) > text::width(&words) + 1 {
+        let (from, to) = self.uncovered(scene, plot, columns, rows / 2 == 0);
+        if usize::from(to - from) > text::width(&words) + 1 {
             let style = style.add_modifier(Modifier::BOLD);
-            plot.write((columns.0, y + rows / 2), &words, columns.1, style, buf);
+            plot.write((from, y + rows / 2), &words, to, style, buf);
         }
+    }
+
+    /// What a key held, from the moment it was seen: its name once, with the first value that there is room for, then what
+    /// has changed. Says whether there was room for all of it.
+    fn draw_value(
+        &self,
+        scene: &Scene<'_>,
+        plot: &Plot,
+        (span, before): (&Span, Option<&Span>),
+        (top, rows): (u16, u16),
+        buf: &mut Buffer,
+    ) -> bool {
+        let Some(columns) = plot.stretch(span.from, span.to) else { return false };
+        let y = top + rows / 2;
+        plot.fill(columns, y, "─", scene.style(Role::Chrome), buf);
+        let words = match before {
+            None => format!("{} {} ", span.lock, span.token.holder),
+            Some(before) => format!("{} ", changed(&before.token.holder, &span.token.holder)),
+        };
+        let (from, to) = self.uncovered(scene, plot, columns, y == top);
+        let room = usize::from(to - from);
+        let fits = room >= text::width(words.trim_end());
+        // A value that is over says more without its name than a name that is cut; where it is cut itself, it says nothing.
+        let shown = match &span.token.holder {
+            _ if fits || (span.to.is_none() && to == columns.1) => words.as_str(),
+            value if room >= text::width(value) => value,
+            _ => "",
+        };
+        // What comes next does not touch it.
+        let end = if span.to.is_some() && to < plot.area.right() { to.saturating_sub(1) } else { to };
+        plot.write((from, y), shown, end.max(from + 1), scene.style(Role::Code), buf);
+        fits
     }
 
     /// How many eighths of so many rows are left of the lease at a column, where the key has one.
@@ -255,6 +311,12 @@ impl<'a> Row<'a> {
     }
 }
 
+/// The holder as the server knows it: by its client, where the value names that and none of its threads.
+fn holder_name<'a>(scene: &Scene<'a>, owner: ActorId, value: &str) -> &'a str {
+    let client = scene.world.actor(owner).map(|actor| actor.who.client.as_str());
+    client.filter(|client| value.rsplit(':').next() == Some(*client)).unwrap_or_else(|| scene.name(owner))
+}
+
 /// What a server has come to be in its group.
 pub fn role_change_words(change: &RoleChange, lang: Lang) -> (String, Role) {
     let said = |words: words::Words, role| (words.get(lang).to_owned(), role);
@@ -268,35 +330,6 @@ pub fn role_change_words(change: &RoleChange, lang: Lang) -> (String, Role) {
         RoleChange::Serves(true) => said(words::CLUSTER_UP, Role::Good),
         RoleChange::Serves(false) => said(words::CLUSTER_DOWN, Role::Danger),
     }
-}
-
-/// What a key held, from the moment it was seen: its name once, with the first value that there is room for, then what
-/// has changed. Says whether there was room for all of it.
-fn draw_value(
-    scene: &Scene<'_>,
-    plot: &Plot,
-    (span, before): (&Span, Option<&Span>),
-    y: u16,
-    buf: &mut Buffer,
-) -> bool {
-    let Some(columns) = plot.stretch(span.from, span.to) else { return false };
-    plot.fill(columns, y, "─", scene.style(Role::Chrome), buf);
-    let words = match before {
-        None => format!("{} {} ", span.lock, span.token.holder),
-        Some(before) => format!("{} ", changed(&before.token.holder, &span.token.holder)),
-    };
-    let room = usize::from(columns.1.saturating_sub(columns.0));
-    let fits = room >= text::width(words.trim_end());
-    // A value that is over says more without its name than a name that is cut; where it is cut itself, it says nothing.
-    let shown = match &span.token.holder {
-        _ if fits || span.to.is_none() => words.as_str(),
-        value if room >= text::width(value) => value,
-        _ => "",
-    };
-    // What comes next does not touch it.
-    let end = if span.to.is_some() && columns.1 < plot.area.right() { columns.1 - 1 } else { columns.1 };
-    plot.write((columns.0, y), shown, end.max(columns.0 + 1), scene.style(Role::Code), buf);
-    fits
 }
 
 /// Of a row's columns those that are not as before; of any other value all.
