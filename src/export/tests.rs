@@ -109,7 +109,7 @@ fn a_drawing_knows_no_future() {
     assert!(early.contains("step 2/"), "{early}");
     assert!(!early.contains("looking back") && !early.contains("DEL lock"), "{early}");
     let end = made(&run, Format::Svg, None);
-    assert!(end.contains("FAILED AS PREDICTED"), "{end}");
+    assert!(end.contains("FAILURE SHOWN"), "{end}");
     assert_eq!(end, made(&run, Format::Svg, Some(Moment::End)), "the same every time");
 }
 

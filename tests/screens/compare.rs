@@ -91,7 +91,7 @@ fn both_runs_are_made_one_after_the_other_and_then_compared() {
     stand.events(script.events[10..].to_vec());
     stand.update(Update::Verdict(verdict(Outcome::Shown)));
     assert_eq!(opened(&stand), ["blind-del", "script"]);
-    assert!(stand.shows("BEFORE: FAILED AS PREDICTED"), "{:#?}", stand.rows());
+    assert!(stand.shows("BEFORE: FAILURE SHOWN"), "{:#?}", stand.rows());
     assert!(!stand.shows("≠"), "nothing is said before both are over");
     finish(&mut stand, staged::owner_check(ClockKind::Controlled), Outcome::Prevented);
     assert!(stand.shows("AFTER: FAILURE PREVENTED"), "{:#?}", stand.rows());
@@ -300,13 +300,7 @@ fn what_was_promised_and_not_observed_is_loud() {
 #[test]
 fn the_verdicts_are_told_at_the_end_first_in_a_sentence_and_proved_when_asked() {
     for (lang, verdict, later, together, proof) in [
-        (
-            Lang::En,
-            "FAILED AS PREDICTED",
-            "told at the end",
-            "thought at the same time that they held",
-            "observed",
-        ),
+        (Lang::En, "FAILURE SHOWN", "told at the end", "thought at the same time that they held", "observed"),
         (Lang::Zh, "故障如预期重现", "走到结尾时显示", "同时以为自己持有", "实际"),
     ] {
         let mut stand = Stand::catalogue(lang, (120, 40));
@@ -359,7 +353,7 @@ fn a_lesson_is_left_for_the_comparison_and_found_again() {
     stand.ended();
     stand.key(KeyCode::Right);
     let lesson = stand.rows();
-    assert!(stand.shows("FAILED AS PREDICTED"), "{lesson:#?}");
+    assert!(stand.shows("FAILURE SHOWN"), "{lesson:#?}");
     stand.press('b');
     // What has just been seen to its end is not run again.
     assert_eq!(opened(&stand), ["blind-del", "script"]);

@@ -538,11 +538,7 @@ fn a_question_is_seen_whole_answered_and_decided_at_every_size() {
             stand.press('L');
             let verdict = stand.rows().concat();
             assert!(
-                verdict.contains(if lang == Lang::En {
-                    "FAILED AS PREDICTED"
-                } else {
-                    "故障如预期重现"
-                }),
+                verdict.contains(if lang == Lang::En { "FAILURE SHOWN" } else { "故障如预期重现" }),
                 "{verdict}"
             );
         }
@@ -663,12 +659,12 @@ fn playing_watches_dwells_and_holds_in_mid_step() {
 fn the_verdict_says_what_was_expected_and_observed_and_not_shown_is_loud() {
     let mut stand = Stand::lesson(staged::misdelete(ClockKind::Controlled), Lang::En, (120, 40));
     stand.ended();
-    assert!(stand.shows("→ verdict") && !stand.shows("FAILED AS PREDICTED"), "{:#?}", stand.rows());
+    assert!(stand.shows("→ verdict") && !stand.shows("FAILURE SHOWN"), "{:#?}", stand.rows());
     stand.key(KeyCode::Right);
     assert!(stand.shows("overlap: lock") && !stand.shows("expected two"), "{:#?}", stand.rows());
     stand.key(KeyCode::Enter);
     for words in [
-        "FAILED AS PREDICTED  2/2",
+        "FAILURE SHOWN  2/2",
         "A and ■ B thought at the same time that they held lock",
         "overlap: lock",
         "expected two holders at once",
@@ -679,8 +675,15 @@ fn the_verdict_says_what_was_expected_and_observed_and_not_shown_is_loud() {
     ] {
         assert!(stand.shows(words), "{words}: {:#?}", stand.rows());
     }
+    // The programs stand in the wire's place for as long as they are looked at.
+    for shown in [true, false] {
+        stand.press('c');
+        assert_eq!(stand.shows("╭ What the clients run"), shown, "{:#?}", stand.rows());
+        assert_eq!(stand.shows("╭ On the wire"), !shown);
+        assert!(stand.shows("Takeaway"));
+    }
     stand.key(KeyCode::Left);
-    assert!(!stand.shows("FAILED AS PREDICTED"), "the verdict belongs to the end");
+    assert!(!stand.shows("FAILURE SHOWN"), "the verdict belongs to the end");
     stand.key(KeyCode::End);
     stand.update(Update::Verdict(Verdict { outcome: Outcome::NotShown, claims: vec![] }));
     assert!(stand.shows("NOT SHOWN"), "{:#?}", stand.rows());
@@ -775,7 +778,7 @@ async fn the_loop_plays_a_lesson_from_the_catalogue_to_the_verdict() {
         tell(Update::Verdict(Verdict { outcome: Outcome::Shown, claims: vec![] }));
         eyes.see("→ verdict").await;
         keyboard.key(KeyCode::Right);
-        eyes.see("FAILED AS PREDICTED").await;
+        eyes.see("FAILURE SHOWN").await;
         // Nothing moves: not a single picture more, however long one waits.
         let pictures = eyes.pictures();
         tokio::task::yield_now().await;

@@ -144,7 +144,7 @@ fn every_verdict_keeps_what_was_violated_in_sight() {
         looked += 1;
         for size in [(80, 24), (100, 30), (120, 40), (200, 60)] {
             let mut stand = judged(&log, size);
-            assert!(stand.shows("FAILED AS PREDICTED"), "{:#?}", stand.rows());
+            assert!(stand.shows("FAILURE SHOWN"), "{:#?}", stand.rows());
             assert!(
                 overlap.is_none() || stand.shows("at the same time"),
                 "{} {:#?}",
@@ -551,7 +551,7 @@ fn the_verdict_tells_of_a_wrong_answer_why_it_was_plausible_and_why_it_is_not_so
         stand.events(script.events[asked + 1..].to_vec());
         stand.ended();
         stand.key(KeyCode::End);
-        assert!(stand.shows("FAILED AS PREDICTED") || stand.shows("故障如预期重现"), "{:#?}", stand.rows());
+        assert!(stand.shows("FAILURE SHOWN") || stand.shows("故障如预期重现"), "{:#?}", stand.rows());
         assert!(stand.shows(plausible) && stand.shows(why), "{:#?}", stand.rows());
     }
 }

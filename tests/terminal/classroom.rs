@@ -114,8 +114,8 @@ fn states() -> Vec<(ClassView, [&'static str; 2])> {
             ["Broken by this class in 7 moves", "全班用 7 步攻破"],
         ),
         (
-            ClassView { outcome: Some(both("FAILED AS PREDICTED", "如预期失败")), ..view() },
-            ["FAILED AS PREDICTED", "如预期失败"],
+            ClassView { outcome: Some(both("FAILURE SHOWN", "如预期失败")), ..view() },
+            ["FAILURE SHOWN", "如预期失败"],
         ),
     ]
 }

@@ -175,7 +175,7 @@ fn a_lesson_is_compared_on_real_servers_and_stepped_through() {
         "AFTER  Compare and delete in one script",
         "2 HOLDERS AT ONCE",
         "✓ never two holders",
-        "BEFORE: FAILED AS PREDICTED",
+        "BEFORE: FAILURE SHOWN",
         "AFTER: FAILURE PREVENTED",
     ] {
         assert!(end.has(words), "{words}: {end}");
@@ -248,7 +248,7 @@ fn without_servers_recordings_are_compared() {
     let screen = terminal.wait_for("AFTER: FAILURE PREVENTED");
     let recorded = screen.rows().iter().filter(|row| row.contains("RECORDED")).count();
     assert_eq!(recorded, 2, "{screen}");
-    assert!(screen.has("BEFORE: FAILED AS PREDICTED") && screen.has("AFTER: FAILURE PREVENTED"), "{screen}");
+    assert!(screen.has("BEFORE: FAILURE SHOWN") && screen.has("AFTER: FAILURE PREVENTED"), "{screen}");
     terminal.press("Q");
     assert_eq!(terminal.ended(), 0);
 }

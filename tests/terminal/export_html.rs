@@ -51,7 +51,7 @@ fn keys_step_through_a_run_and_back() {
         chrome.wait_for(&format!("document.body.dataset.step === '{n}'"));
         pictures.push(seen(&mut chrome));
     }
-    assert!(text(&mut chrome, "#story").contains("FAILED AS PREDICTED"));
+    assert!(text(&mut chrome, "#story").contains("FAILURE SHOWN"));
     assert_eq!(text(&mut chrome, "#wire li:last-child .reply"), "0");
     for n in (0..last).rev() {
         chrome.press("ArrowLeft");

@@ -117,7 +117,7 @@ fn a_lesson_is_stepped_to_its_verdict_and_looked_back_at() {
     let end = format!(", → verdict  step {STEPS}/{STEPS}");
     assert!(terminal.wait_for(&end).says("The buyers have sold 10, and the stock is -9."));
     terminal.press(RIGHT);
-    let verdict = terminal.wait_for("FAILED AS PREDICTED");
+    let verdict = terminal.wait_for("FAILURE SHOWN");
     assert!(
         verdict.has(&format!("the end  step {STEPS}/{STEPS}"))
             && verdict.says("Every one of the 10 buyers was sold an")
@@ -140,14 +140,14 @@ fn a_lesson_is_stepped_to_its_verdict_and_looked_back_at() {
     terminal.press(RIGHT);
     terminal.wait_for(&end);
     terminal.press(RIGHT);
-    terminal.wait_for("FAILED AS PREDICTED");
+    terminal.wait_for("FAILURE SHOWN");
     terminal.press(HOME);
     terminal.wait_for("Before you start");
     terminal.press(RIGHT);
     let again = terminal.wait_for("looking back  step 1/");
     assert_eq!(again.rows()[1..5], first.rows()[1..5]);
     terminal.press(END);
-    terminal.wait_for("FAILED AS PREDICTED");
+    terminal.wait_for("FAILURE SHOWN");
 
     terminal.press("v");
     terminal.wait_until("the next variant", |screen| screen.has("then overwrite 2/5") && screen.has(READY));
@@ -217,13 +217,13 @@ fn a_lesson_plays_changes_its_speed_and_ends_by_itself() {
     terminal.wait_for("  10x ");
     terminal.press(" ");
     terminal.wait_for("playing");
-    terminal.wait_for("FAILED AS PREDICTED");
+    terminal.wait_for("FAILURE SHOWN");
     // From the beginning again: what was recorded is played.
     terminal.press(HOME);
     terminal.wait_for("Before you start");
     terminal.press(" ");
     terminal.wait_for("playing");
-    terminal.wait_for("FAILED AS PREDICTED");
+    terminal.wait_for("FAILURE SHOWN");
 }
 
 #[test]
@@ -593,7 +593,7 @@ fn no_color_is_obeyed() {
         terminal.press(RIGHT);
         terminal.wait_for("verdict  step");
         terminal.press(RIGHT);
-        terminal.wait_for("FAILED AS PREDICTED");
+        terminal.wait_for("FAILURE SHOWN");
         terminal.press("?");
         terminal.wait_for("Moving through a lesson");
         // A screen further down.
@@ -620,7 +620,7 @@ fn a_terminal_without_utf8_gets_ascii_only() {
     terminal.press(RIGHT);
     terminal.wait_for("verdict  step");
     terminal.press(RIGHT);
-    let verdict = terminal.wait_for("FAILED AS PREDICTED");
+    let verdict = terminal.wait_for("FAILURE SHOWN");
     assert!(verdict.has("+ Verdict -") && verdict.says("next variant - Check"), "{verdict}");
     terminal.press("?");
     terminal.wait_for("Moving through a lesson");
@@ -700,7 +700,7 @@ fn predictions_are_asked_for_and_told_right_or_wrong() {
     terminal.press(RIGHT);
     terminal.wait_for("→ verdict");
     terminal.press(RIGHT);
-    let verdict = terminal.wait_for("FAILED AS PREDICTED");
+    let verdict = terminal.wait_for("FAILURE SHOWN");
     assert!(
         verdict.has("Your predictions: 1 of 2 right")
             && verdict.has("✗ What will DECR answer to B?")
@@ -741,7 +741,7 @@ fn questions_can_be_turned_off_and_playing_pauses_at_them() {
     terminal.press("N");
     terminal.wait_for("Questions are off:");
     terminal.press(" ");
-    let verdict = terminal.wait_for("FAILED AS PREDICTED");
+    let verdict = terminal.wait_for("FAILURE SHOWN");
     assert!(verdict.has("Your predictions: 0 of 1 right, 1 skipped"), "{verdict}");
     terminal.press("Q");
     assert_eq!(terminal.ended(), 0);
@@ -774,7 +774,7 @@ fn what_was_done_is_kept_shown_and_forgotten() {
     terminal.press(RIGHT);
     terminal.wait_for("→ verdict");
     terminal.press(RIGHT);
-    terminal.wait_for("FAILED AS PREDICTED");
+    terminal.wait_for("FAILURE SHOWN");
     // Looking back takes nothing away.
     terminal.press(HOME);
     terminal.wait_for("Before you start");

@@ -126,9 +126,11 @@ impl Standing {
     }
 }
 
-/// Whether a key looks like a lock: it has a TTL, or its name says so.
+/// Whether a key looks like a lock: it has a TTL, or its name says so. What has several members, such as the queue of those
+/// who wait for a lock, is not held by one of them because of its name.
 pub fn is_lock_key(name: &str, state: &KeyState) -> bool {
-    state.expires_at.is_some() || name.to_ascii_lowercase().contains("lock")
+    let has_members = !matches!(state.value, KeyValue::String(_) | KeyValue::Hash(_));
+    state.expires_at.is_some() || (!has_members && name.to_ascii_lowercase().contains("lock"))
 }
 
 impl Truth {

@@ -129,8 +129,10 @@ impl LessonView<'_> {
                 Layout::horizontal([Constraint::Percentage(60), Constraint::Min(1)]).areas(below);
             areas.story = story;
             let servers = if self.focus == Pane::Servers { 60 } else { 35 };
-            [areas.servers, areas.wire] =
+            let right;
+            [areas.servers, right] =
                 Layout::vertical([Constraint::Percentage(servers), Constraint::Min(1)]).areas(beside);
+            *areas.of(if self.focus == Pane::Program { Pane::Program } else { Pane::Wire }) = right;
         } else {
             *areas.of(if self.focus == Pane::Lanes { Pane::Story } else { self.focus }) = below;
         }

@@ -103,7 +103,7 @@ impl LessonView<'_> {
     }
 }
 
-/// What it amounts to, and how many of its claims hold. A failure is red, also where it was predicted.
+/// What it amounts to, and how many of its claims hold. A failure is red, also where the variant promised it.
 fn heading(scene: &Scene<'_>, verdict: &Verdict, width: usize) -> Vec<Line<'static>> {
     let (glyph, role) = match verdict.outcome {
         Outcome::Prevented => ("✓", Role::Good),

@@ -218,7 +218,7 @@ pub const STILL_THERE: Words =
 
 pub const fn outcome(outcome: Outcome) -> Words {
     match outcome {
-        Outcome::Shown => Words::new("FAILED AS PREDICTED", "故障如预期重现"),
+        Outcome::Shown => Words::new("FAILURE SHOWN", "故障如预期重现"),
         Outcome::Prevented => Words::new("FAILURE PREVENTED", "故障已避免"),
         Outcome::NotShown => Words::new("NOT SHOWN", "未能证实"),
     }

@@ -93,6 +93,10 @@ impl<R: Runs> App<R> {
                 });
             }
             Action::Focus => lesson.focus = lesson.focus.next(),
+            // Beside a verdict it stands only as long as it has the focus.
+            Action::Program if lesson.run.shows_verdict() => {
+                lesson.focus = if lesson.focus == Pane::Program { Pane::Story } else { Pane::Program };
+            }
             Action::Program => {
                 self.program = !self.program;
                 lesson.focus = match lesson.focus {
