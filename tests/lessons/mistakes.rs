@@ -365,6 +365,7 @@ const IN_MARIADB: &[Change] = &[
     ("id INT PRIMARY KEY, n INT", "id INT PRIMARY KEY, n NUMBER", "n NUMBER", "no type that MariaDB knows", "不是 MariaDB 的类型"),
     ("sql: BEGIN }", "sql: BEGIN TRANSACTION }", "BEGIN TRANSACTION", "write `BEGIN`", "请写 `BEGIN`"),
     ("sql: COMMIT }", "sql: \"SELECT GET_LOCK('a')\" }", "GET_LOCK('a')", "GET_LOCK('name', seconds)", "GET_LOCK('name', seconds)"),
+    ("sql: COMMIT }", "sql: SELECT CUONT(*) FROM stock }", "CUONT(*)", "did you mean `COUNT`", "是不是 `COUNT`"),
     ("sql: COMMIT }", "sql: LOCK TABLES stock }", "LOCK TABLES stock", "LOCK TABLES table WRITE", "LOCK TABLES table WRITE"),
     ("${read[0].n - 1}", "${read.n - 1}", "${read.n", "`read[0].n`", "`read[0].n`"),
     ("${read[0].n - 1}", "${read[0].m - 1}", "${read[0].m", "have no column `m`", "没有列 `m`"),
@@ -458,6 +459,7 @@ const TABLES: [&str; 3] = [
 ];
 #[rustfmt::skip]
 const GOOD_SQL: &[&str] = &[
+    "SELECT COALESCE(NULL, 1), IFNULL(NULL, 1), CONCAT_WS('-', 'a', 'b'), LEAST(1, 2), MID('abc', 1, 2)",
     "SELECT stock, version FROM good WHERE id = 1 FOR UPDATE",
     "SELECT stock FROM good WHERE id = 1 FOR UPDATE NOWAIT",
     "SELECT stock FROM good WHERE id = 1 FOR UPDATE SKIP LOCKED",
@@ -526,6 +528,7 @@ const GOOD_SQL: &[&str] = &[
 ];
 #[rustfmt::skip]
 const BAD_SQL: &[&str] = &[
+    "SELECT COALESC(NULL, 1)",
     "SELECT stock FROM good WHERE id == 1",
     "SELECT stok FROM good",
     "SELECT stock good WHERE id = 1",
