@@ -428,7 +428,10 @@ impl Mark {
                 format!("{} {by:+}", text::fit(named(counter), command_columns))
             }
             EventKind::Waits { label, until, .. } => {
-                let duration = time::stretch(until.since(event.at));
+                let duration = until.since(event.at);
+                // A stretch is told in tenths of a second.
+                let is_short = duration < Duration::from_millis(100);
+                let duration = if is_short { time::wait(duration) } else { time::stretch(duration) };
                 format!("{} {duration}", text::fit(named(label), command_columns))
             }
             EventKind::GaveUp { .. } => "✗ error".to_owned(),

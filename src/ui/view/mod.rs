@@ -136,8 +136,9 @@ pub fn draw(screen: &Screen<'_>, overlay: Overlay, area: Rect, buf: &mut Buffer)
 /// terminal. Texts are cleaned before they are fitted; this is the last check.
 fn harmless(buf: &mut Buffer) {
     for cell in &mut buf.content {
-        // Nearly every cell is one of these.
-        if matches!(cell.symbol().as_bytes(), [b' '..=b'~']) || cell.symbol().chars().all(is_harmless) {
+        // Nearly every cell is one of these: ASCII that is shown, and what frames are made of (U+2500 to U+25FF).
+        let is_usual = matches!(cell.symbol().as_bytes(), [b' '..=b'~'] | [0xe2, 0x94..=0x97, _]);
+        if is_usual || cell.symbol().chars().all(is_harmless) {
             continue;
         }
         let kept: String = cell.symbol().chars().filter(|c| is_harmless(*c)).collect();
