@@ -50,6 +50,24 @@ impl<R: Runs> App<R> {
         self.keep(|progress| progress.screen.rows = rows);
     }
 
+    /// Shows the programs in the wire's place, or the wire again. Beside a verdict they stand only as long as they have
+    /// the focus.
+    fn toggle_program(&mut self) {
+        let Mode::Learning(lesson) = &mut self.mode else { return };
+        if lesson.run.shows_verdict() {
+            lesson.focus = if lesson.focus == Pane::Program { Pane::Story } else { Pane::Program };
+            return;
+        }
+        self.program = !self.program;
+        lesson.focus = match lesson.focus {
+            Pane::Wire if self.program => Pane::Program,
+            Pane::Program if !self.program => Pane::Story,
+            other => other,
+        };
+        let shown = self.program;
+        self.keep(|progress| progress.screen.program = shown);
+    }
+
     pub(crate) fn learn(&mut self, action: Action, now: Instant) {
         let Mode::Learning(lesson) = &mut self.mode else { return };
         let (entry, variant) = (lesson.entry, lesson.variant);
@@ -93,20 +111,7 @@ impl<R: Runs> App<R> {
                 });
             }
             Action::Focus => lesson.focus = lesson.focus.next(),
-            // Beside a verdict it stands only as long as it has the focus.
-            Action::Program if lesson.run.shows_verdict() => {
-                lesson.focus = if lesson.focus == Pane::Program { Pane::Story } else { Pane::Program };
-            }
-            Action::Program => {
-                self.program = !self.program;
-                lesson.focus = match lesson.focus {
-                    Pane::Wire if self.program => Pane::Program,
-                    Pane::Program if !self.program => Pane::Story,
-                    other => other,
-                };
-                let shown = self.program;
-                self.keep(|progress| progress.screen.program = shown);
-            }
+            Action::Program => self.toggle_program(),
             Action::Faster(faster) => self.set_speed(next_speed(self.speed, faster), now),
             Action::Crowd => {
                 lesson.expanded = !lesson.expanded;
