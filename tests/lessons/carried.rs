@@ -1,7 +1,7 @@
 //! Every lesson that the binary carries can be read, every variant of it can be planned, and its recording belongs to
 //! it as it is now and is stepped to its verdict. What the lessons claim is proved on real servers elsewhere.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lockstep::{
     lesson::{Expect, Library, Param, Params, Scenario},
@@ -10,6 +10,7 @@ use lockstep::{
     run::session::{self, Command, Update},
     verdict::Outcome,
 };
+use serde_yaml::Value;
 
 use crate::scenarios::all_carried;
 
@@ -93,22 +94,90 @@ fn says_what_was_broken(scenario: &Scenario, log: &Log) -> bool {
     })
 }
 
+/// The texts of a lesson's file, without spaces, in pieces: what stands between two pieces is computed.
+fn texts(source: &str) -> Vec<Vec<String>> {
+    fn gather(value: &Value, texts: &mut Vec<Vec<String>>) {
+        match value {
+            Value::String(text) => {
+                let mut pieces = text.split("${");
+                let first = pieces.next().unwrap_or_default();
+                let rest = pieces.map(|piece| piece.split_once('}').map_or(piece, |(_, literal)| literal));
+                texts.push(std::iter::once(first).chain(rest).map(without_spaces).collect());
+            }
+            Value::Sequence(values) => values.iter().for_each(|value| gather(value, texts)),
+            Value::Mapping(values) => values.values().for_each(|value| gather(value, texts)),
+            _ => {}
+        }
+    }
+    let mut texts = Vec::new();
+    gather(&serde_yaml::from_str(source).expect("YAML"), &mut texts);
+    texts
+}
+
+fn without_spaces(text: &str) -> String {
+    text.split_whitespace().collect()
+}
+
+/// Whether a text may have been made of these pieces.
+fn is_made_of(text: &str, pieces: &[String]) -> bool {
+    let [first, rest @ ..] = pieces else { return false };
+    let Some(mut text) = text.strip_prefix(first.as_str()) else { return false };
+    for (n, piece) in rest.iter().enumerate() {
+        let last = n + 1 == rest.len();
+        let Some(at) = (if last { text.rfind(piece) } else { text.find(piece) }) else { return false };
+        text = &text[at + piece.len()..];
+    }
+    text.is_empty()
+}
+
+/// An explanation in a log that its lesson does not have: it is no part of what makes a recording outdated.
+fn outdated_explanation(texts: &[Vec<String>], log: &Log) -> Option<String> {
+    let explanations = log.events().iter().flat_map(|event| match &event.kind {
+        EventKind::Asked { choices, .. } => choices.iter().filter_map(|choice| choice.why.as_ref()).collect(),
+        EventKind::Decided { why, .. } => why.iter().collect::<Vec<_>>(),
+        _ => Vec::new(),
+    });
+    let mut said = explanations.flat_map(|why| [&why.en, &why.zh]);
+    let is_known = |said: &&String| texts.iter().any(|pieces| is_made_of(&without_spaces(said), pieces));
+    said.find(|said| !is_known(said)).cloned()
+}
+
+#[test]
+fn an_explanation_is_made_of_what_a_lesson_says() {
+    let texts = texts("why: { en: \"After ${lease|duration} it is over.\", zh: 过期。 }");
+    for (text, known) in
+        [("After 3 s it is over.", true), ("After 3 s it was over.", false), ("过期。", true)]
+    {
+        assert_eq!(texts.iter().any(|pieces| is_made_of(&without_spaces(text), pieces)), known, "{text}");
+    }
+}
+
 #[test]
 fn every_recording_is_of_a_lesson_as_it_is_now() {
     let mut wrong = Vec::new();
     let mut known = BTreeSet::new();
+    let mut said = BTreeMap::new();
     for scenario in all_carried() {
-        known.insert(carried::file_name(&scenario));
+        let name = carried::file_name(&scenario);
+        let loaded = &scenario.loaded;
+        let texts = said.entry(loaded.lesson.id.clone()).or_insert_with(|| texts(loaded.source.text()));
         match carried::open(&scenario) {
-            Err(error) => wrong.push(format!("{}: {error}", carried::file_name(&scenario))),
+            Err(error) => wrong.push(format!("{name}: {error}")),
             Ok(recording) if !says_what_was_broken(&scenario, &recording.log) => {
                 wrong.push(format!(
-                    "{}: other words for what was broken, which `--force` in place of `--stale` mends",
-                    carried::file_name(&scenario)
+                    "{name}: other words for what was broken, which `--force` in place of `--stale` mends"
                 ));
             }
-            Ok(_) => {}
+            Ok(recording) => {
+                if let Some(other) = outdated_explanation(texts, &recording.log) {
+                    wrong.push(format!(
+                        "{name}: explains with words that the lesson has not, which `--force` in place of `--stale` \
+                         mends: {other}"
+                    ));
+                }
+            }
         }
+        known.insert(name);
     }
     assert!(
         wrong.is_empty(),
