@@ -34,8 +34,8 @@ impl<R: Runs> App<R> {
         });
     }
 
-    /// Whether leaving the screen or starting again would throw a run away that nobody can have again: somebody has chosen what programs of
-    /// their own do, and it was not kept.
+    /// Whether leaving the screen or starting again would throw a run away that nobody can have again: somebody has chosen
+    /// what programs of their own do, and it was not kept.
     pub(crate) fn would_lose_run(&self) -> bool {
         let Mode::Learning(lesson) = &self.mode else { return false };
         let is_left = lesson.selected.is_none() && lesson.single.is_none() && self.interviewing().is_none();
