@@ -6,7 +6,6 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{Finished, moment::Found};
 use crate::{
-    lesson::plan::listing::Listing,
     log::Log,
     text::Lang,
     ui::{
@@ -16,6 +15,7 @@ use crate::{
         state::{
             catalogue::CatalogueVariant,
             predicting::Predictions,
+            programs::Programs,
             screen::{DiagramKind, Form, Motion, Overlay, RunPhase, Scrolls},
         },
         theme::{Environment, Theme, ThemeName},
@@ -73,13 +73,14 @@ pub struct Renderer<'a> {
     world: World,
     chart: Chart,
     sequence: Sequence,
-    listings: Vec<Listing>,
+    programs: Programs,
     /// Pictures name the keys that everybody has.
     keys: KeyMap,
 }
 
 impl<'a> Renderer<'a> {
     pub fn new(run: &'a Finished, look: &Look) -> Self {
+        let variant = run.entry.variants.get(run.variant);
         Self {
             run,
             look: *look,
@@ -88,7 +89,7 @@ impl<'a> Renderer<'a> {
             world: World::default(),
             chart: Chart::new(Detail::fitting(look.size.0)),
             sequence: Sequence::default(),
-            listings: run.entry.variants.get(run.variant).map_or_else(Vec::new, CatalogueVariant::listings),
+            programs: Programs::new(variant.map_or_else(Vec::new, CatalogueVariant::listings)),
             keys: KeyMap::default(),
         }
     }
@@ -106,6 +107,7 @@ impl<'a> Renderer<'a> {
         self.world.seek(&self.log, moment.position);
         self.chart.advance(&self.log);
         self.sequence.advance(&self.log);
+        self.programs.advance(&self.log);
         let scrolls = Scrolls::default();
         let predictions = Predictions::new(self.look.questions);
         let view = LessonView {
@@ -142,7 +144,7 @@ impl<'a> Renderer<'a> {
             predictions: &predictions,
             next: None,
             tip: None,
-            listings: &self.listings,
+            programs: &self.programs,
             program: false,
             rows: 0,
             class: None,

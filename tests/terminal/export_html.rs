@@ -407,27 +407,39 @@ pub const FAULTS: &str = r"(() => {
   return faults;
 })()";
 
-/// The page whole and in an article, in both themes, at the verdict and at the question before: all in one browser.
+/// The page whole and in an article, in both themes, at the verdict and at the question before, and with a label that
+/// nobody has answered on the ground of two holders: all in one browser.
 fn everywhere(check: &mut dyn FnMut(&mut Chrome, &str)) {
+    const WHOLE: (u32, u32) = (1280, 900);
+    const EMBEDDED: (u32, u32) = (680, 320);
     let place = Place::new();
     let mut chrome = Chrome::start((1280, 900), true);
     for (lang, theme) in [("en", "light"), ("zh", "dark")] {
-        let page = page(&place, &["unlock-someone-elses-lock", "--variant", "blind-del", "--lang", lang]);
         let features = json!([{"name": "prefers-color-scheme", "value": theme}]);
         chrome.call("Emulation.setEmulatedMedia", &json!({"features": features}));
-        for (fragment, (width, height)) in [
-            ("#step=end", (1280, 900)),
-            ("#step=6", (1280, 900)),
-            ("#step=7", (1280, 900)),
-            ("#step=7", (390, 844)),
-            ("#embed&step=end", (680, 320)),
-            ("#embed&step=6", (680, 320)),
-            ("#embed&step=7", (680, 320)),
+        for (lesson, variant, views) in [
+            (
+                "unlock-someone-elses-lock",
+                "blind-del",
+                &[
+                    ("#step=end", WHOLE),
+                    ("#step=6", WHOLE),
+                    ("#step=7", WHOLE),
+                    ("#step=7", (390, 844)),
+                    ("#embed&step=end", EMBEDDED),
+                    ("#embed&step=6", EMBEDDED),
+                    ("#embed&step=7", EMBEDDED),
+                ][..],
+            ),
+            ("file-lock", "in-memory", &[("#step=end", WHOLE), ("#embed&step=end", EMBEDDED)][..]),
         ] {
-            let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
-            chrome.call("Emulation.setDeviceMetricsOverride", &size);
-            chrome.open(&page, fragment);
-            check(&mut chrome, &format!("{lang} {theme} {fragment}"));
+            let page = page(&place, &[lesson, "--variant", variant, "--lang", lang]);
+            for (fragment, (width, height)) in views {
+                let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
+                chrome.call("Emulation.setDeviceMetricsOverride", &size);
+                chrome.open(&page, fragment);
+                check(&mut chrome, &format!("{lesson} {lang} {theme} {fragment}"));
+            }
         }
     }
 }

@@ -115,8 +115,6 @@ pub struct Lesson {
     pub(crate) proof: bool,
     /// Where it is one run of many, and not of the story.
     single: Option<Single>,
-    /// What the clients run.
-    pub(crate) listings: Vec<Listing>,
     /// The runs of free play, of which `run` is one.
     pub(crate) branches: Branches,
     pub(crate) class: ClassRun,
@@ -136,7 +134,6 @@ impl Lesson {
             kept: 0,
             proof: false,
             single: None,
-            listings: Vec::new(),
             branches: Branches::default(),
             class: ClassRun::default(),
         }
@@ -647,13 +644,12 @@ impl<R: Runs> App<R> {
         self.leave_catalogue();
         let mut run = Learning::new(choice, session, self.speed, self.questions);
         run.playback.reduced_motion = self.reduced_motion;
+        run.playback.follow_programs(self.listings(entry, variant));
         run.catch_up(self.lang);
         if self.runs.begin_free() {
             run.leave_story();
         }
-        let mut lesson = Lesson::new(entry, variant, run);
-        lesson.listings = self.listings(entry, variant);
-        self.mode = Mode::Learning(Box::new(lesson));
+        self.mode = Mode::Learning(Box::new(Lesson::new(entry, variant, run)));
         self.adapt();
     }
 

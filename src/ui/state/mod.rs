@@ -19,6 +19,7 @@ pub(crate) mod playback;
 pub mod playing;
 pub(crate) mod predicting;
 pub(crate) mod preview;
+pub(crate) mod programs;
 pub mod progress;
 pub(crate) mod reading;
 pub mod reviews;

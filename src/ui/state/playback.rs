@@ -5,9 +5,10 @@
 
 use std::time::{Duration, Instant};
 
-use super::animation::Animation;
+use super::{animation::Animation, programs::Programs};
 use crate::{
     clock::LessonTime,
+    lesson::plan::listing::Listing,
     log::{Event, Log, Step, Steps, Stop},
     ui::{
         chart::{Chart, Detail, sequence::Sequence},
@@ -33,6 +34,7 @@ pub struct Playback {
     world: World,
     chart: Chart,
     sequence: Sequence,
+    programs: Programs,
     steps: Steps,
     pub(crate) passes_questions: bool,
     display: LessonTime,
@@ -65,6 +67,16 @@ impl Playback {
 
     pub fn sequence(&self) -> &Sequence {
         &self.sequence
+    }
+
+    pub fn programs(&self) -> &Programs {
+        &self.programs
+    }
+
+    /// Follows the clients through these programs.
+    pub(crate) fn follow_programs(&mut self, listings: Vec<Listing>) {
+        self.programs = Programs::new(listings);
+        self.programs.advance(&self.log);
     }
 
     pub fn seen(&self) -> usize {
@@ -119,6 +131,7 @@ impl Playback {
     pub fn replace(&mut self, log: Log) {
         *self = Self {
             chart: Chart::new(self.chart.detail),
+            programs: Programs::new(self.programs.listings().to_vec()),
             log,
             passes_questions: self.passes_questions,
             speed: self.speed,
@@ -127,6 +140,7 @@ impl Playback {
         };
         self.chart.advance(&self.log);
         self.sequence.advance(&self.log);
+        self.programs.advance(&self.log);
         self.steps.advance(&self.log);
         self.jump(self.log.len());
     }
@@ -146,6 +160,7 @@ impl Playback {
         self.steps.advance(&self.log);
         self.chart.advance(&self.log);
         self.sequence.advance(&self.log);
+        self.programs.advance(&self.log);
         if !follows {
             return;
         }

@@ -1,5 +1,5 @@
-//! The help: the keys of what has the focus, then the rest of the screen's, then how to read the lanes, then the other
-//! screens' keys. All of them come from the table of actions.
+//! The help: the keys of what has the focus, then the rest of the screen's, then how to read the lanes and the programs,
+//! then the other screens' keys. All of them come from the table of actions.
 
 use super::paragraph::{hang, plain, prose};
 use super::{overlay::Page, prelude::*};
@@ -89,5 +89,10 @@ fn legend(Context { theme, lang, .. }: Context<'_>, width: usize) -> Vec<Line<'s
         lines.extend(row(glyph, style, what.get(lang), width));
     }
     lines.extend(prose(words::LEGEND_AXIS.get(lang), width, theme.style(Role::Chrome), theme));
+    lines.push(Line::default());
+    lines.extend(prose(words::PROGRAMS.get(lang), width, theme.style(Role::Accent), theme));
+    for (sign, what) in words::PROGRAM_ROWS {
+        lines.extend(row(sign, theme.style(Role::Text), what.get(lang), width));
+    }
     lines
 }

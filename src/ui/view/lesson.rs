@@ -10,7 +10,6 @@ use super::{
 };
 use crate::{
     clock::ClockKind,
-    lesson::plan::listing::Listing,
     log::{Event, Stop},
     ui::{
         keys::{KeyScope, Pane},
@@ -19,6 +18,7 @@ use crate::{
             classroom::Class,
             comparing,
             predicting::Predictions,
+            programs::Programs,
             screen::{DiagramKind, Form, Motion, RunPhase, Scrolls},
         },
     },
@@ -59,8 +59,8 @@ pub struct LessonView<'a> {
     pub next: Option<&'a CatalogueEntry>,
     /// The action that a newcomer is told of.
     pub tip: Option<&'static str>,
-    /// What the clients run.
-    pub listings: &'a [Listing],
+    /// What the clients run, and where they are in it.
+    pub programs: &'a Programs,
     /// Whether that is shown where there is no room for it beside the wire.
     pub program: bool,
     /// How many rows the learner has given the timelines, or taken from them.

@@ -1,9 +1,12 @@
 //! What the clients run, as its author wrote it: where each of them is, the line that was just done, the one that
 //! comes next, and the text of a script where it is run.
 
+use std::collections::BTreeMap;
+
 use super::{LessonView, paragraph, prelude::*};
 use crate::{
-    lesson::plan::listing::{Listing, ListingLine as Statement, Tone, Trace},
+    lesson::plan::listing::{ListingLine as Statement, Tone},
+    ui::state::programs::Place,
     world::Life,
 };
 
@@ -18,73 +21,6 @@ const LUA: [&str; 21] = [
     "not", "or", "repeat", "return", "then", "true", "until", "while",
 ];
 
-/// A client in the middle of its program.
-#[derive(Debug, Clone, Default)]
-struct ProgramPosition {
-    /// The operation that was begun last.
-    at: Option<usize>,
-    /// Whether that is over.
-    done: bool,
-    /// Whether it waits to try that again.
-    again: bool,
-    /// What has been seen of it since.
-    traces: Vec<Trace>,
-}
-
-impl ProgramPosition {
-    fn begin(&mut self, listing: &Listing, label: &str) {
-        let is_it = |at: &usize| listing.operation(*at).is_some_and(|operation| operation.label == label);
-        // It is tried again, or sent on to the server that was named in the reply.
-        let same = self.again
-            || self.at.filter(is_it).is_some_and(|at| {
-                let tries = listing.operation(at).is_some_and(|operation| operation.until.is_some());
-                tries || !self.done || !listing.after(self.at, None).iter().any(is_it)
-            });
-        if !same {
-            self.at = listing.find(self.at, label);
-        }
-        (self.done, self.again) = (false, false);
-        self.traces.clear();
-    }
-
-    fn end(&mut self) {
-        self.done = true;
-        self.traces.clear();
-    }
-
-    fn take(&mut self, listing: &Listing, event: &EventKind) {
-        match event {
-            EventKind::Sent { label, .. } => self.begin(listing, label),
-            EventKind::Waits { label, .. } => {
-                let tried = self.at.and_then(|at| listing.operation(at));
-                self.again =
-                    self.done && tried.is_some_and(|tried| tried.label == *label && tried.until.is_some());
-                if !self.again {
-                    self.begin(listing, label);
-                }
-            }
-            EventKind::Took { label, .. } => {
-                self.begin(listing, label);
-                self.end();
-            }
-            EventKind::Replied { .. } => self.end(),
-            EventKind::Waited { .. } if !self.again => self.end(),
-            EventKind::Believes { belief, .. } => self.traces.push(Trace::Believes(*belief)),
-            EventKind::Counted { counter, .. } => self.traces.push(Trace::Counts(counter.clone())),
-            EventKind::Finished { .. } => self.traces.push(Trace::Ends),
-            _ => {}
-        }
-    }
-
-    /// The operations that come next; the one that it is in the middle of, where it is.
-    fn next(&self, listing: &Listing) -> Vec<usize> {
-        match self.at {
-            Some(at) if !self.done || self.again => vec![at],
-            at => listing.after(at, Some(&self.traces)),
-        }
-    }
-}
-
 /// The lines of the pane.
 pub(crate) struct Written {
     pub lines: Vec<Line<'static>>,
@@ -95,38 +31,18 @@ pub(crate) struct Written {
 }
 
 pub(crate) fn lines(view: &LessonView<'_>, width: u16) -> Written {
-    let (scene, listings) = (&view.scene, view.listings);
-    let actors = &scene.world.actors;
-    let runs: Vec<Option<usize>> = actors
-        .iter()
-        .map(|actor| listings.iter().position(|listing| listing.actors.contains(&actor.who.name)))
-        .collect();
-    let mut places = vec![ProgramPosition::default(); actors.len()];
-    let mut waits: Vec<Option<(usize, String)>> = vec![None; actors.len()];
-    let mut newest = None;
-    for event in scene.log.events().get(..scene.world.position).unwrap_or_default() {
-        let Some(actor) = event.kind.actor().map(|actor| actor.0 as usize) else { continue };
-        if let Some(listing) = runs.get(actor).copied().flatten() {
-            places[actor].take(&listings[listing], &event.kind);
-            if let EventKind::Waits { until, .. } = &event.kind {
-                let at = places[actor].at.filter(|_| !places[actor].again);
-                waits[actor] = at.map(|at| (at, time::wait(until.since(event.at))));
-            }
-            if matches!(
-                event.kind,
-                EventKind::Sent { .. }
-                    | EventKind::Replied { .. }
-                    | EventKind::Waits { .. }
-                    | EventKind::Waited { .. }
-                    | EventKind::Took { .. }
-            ) {
-                newest = Some(actor);
-            }
+    let (scene, programs) = (&view.scene, view.programs);
+    let position = scene.world.position;
+    let place = |actor: usize| programs.place(actor, position);
+    let mut clients = vec![Vec::new(); programs.listings().len()];
+    for actor in 0..scene.world.actors.len() {
+        if let Some((runs, place)) = place(actor) {
+            clients[runs].push((actor, place));
         }
     }
+    let newest = programs.newest(position).and_then(place);
     let (mut lines, mut in_sight, mut choices) = (Vec::new(), 0, Vec::new());
-    for (n, listing) in listings.iter().enumerate() {
-        let here: Vec<usize> = (0..actors.len()).filter(|actor| runs[*actor] == Some(n)).collect();
+    for (n, (listing, here)) in programs.listings().iter().zip(clients).enumerate() {
         if here.is_empty() {
             continue;
         }
@@ -134,33 +50,24 @@ pub(crate) fn lines(view: &LessonView<'_>, width: u16) -> Written {
             lines.push(Line::default());
         }
         lines.push(heading(scene, &here, width));
-        let newest = newest.filter(|actor| runs[*actor] == Some(n)).map(|actor| &places[actor]);
+        let newest = newest.filter(|(runs, _)| *runs == n).map(|(_, place)| place);
         let done = newest.filter(|place| place.done).and_then(|place| place.at);
-        let coming = newest.map_or_else(Vec::new, |place| place.next(listing));
-        let comes: Vec<(usize, Vec<usize>)> = here
-            .iter()
-            .filter(|actor| matches!(actors[**actor].life, Life::Running | Life::Frozen))
-            .map(|actor| (*actor, places[*actor].next(listing)))
-            .collect();
+        let coming = newest.map_or(&[][..], |place| &place.next);
+        // Who comes next to each operation.
+        let mut comes: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (actor, place) in &here {
+            if matches!(scene.world.actors[*actor].life, Life::Running | Life::Frozen) {
+                place.next.iter().for_each(|next| comes.entry(*next).or_default().push(*actor));
+            }
+        }
         for line in &listing.lines {
-            let waiting =
-                comes.iter().filter(|(_, next)| line.operation.is_some_and(|at| next.contains(&at)));
-            let waiting: Vec<usize> = waiting.map(|(actor, _)| *actor).collect();
+            let waiting = line.operation.and_then(|at| comes.remove(&at)).unwrap_or_default();
             let just_done = line.operation.is_some() && line.operation == done;
             let comes_next = line.operation.is_some_and(|at| coming.contains(&at));
             if just_done || (comes_next && done.is_none()) {
                 in_sight = lines.len();
             }
-            // What an expression has come to, as far as a client has been there.
-            let computed = line.words.iter().any(|(_, word)| word.contains("${"));
-            let known = here.iter().filter_map(|place| Some((*place, waits[*place].as_ref()?)));
-            let known = known.filter(|(_, (at, _))| computed && line.operation == Some(*at)).take(VALUES);
-            let values: Vec<Span<'static>> = known
-                .map(|(place, (_, value))| {
-                    let words = format!("{}\u{a0}{value}", scene.glyph(actor(place)));
-                    Span::styled(words, scene.actor_style(actor(place)))
-                })
-                .collect();
+            let values = values(scene, line, &here);
             lines.extend(operation(scene, line, (&waiting, values), just_done, width));
             let indent = MARGIN - 1 + 2 * line.depth;
             for place in waiting {
@@ -182,6 +89,21 @@ pub(crate) fn lines(view: &LessonView<'_>, width: u16) -> Written {
         lines = paragraph::plain(words, width.into(), scene.style(Role::Chrome));
     }
     Written { lines, in_sight, choices }
+}
+
+/// What an expression has come to, as far as a client has been there.
+fn values(scene: &Scene<'_>, line: &Statement, here: &[(usize, &Place)]) -> Vec<Span<'static>> {
+    if !line.words.iter().any(|(_, word)| word.contains("${")) {
+        return Vec::new();
+    }
+    let known = here.iter().filter_map(|(client, place)| {
+        place.waits.filter(|(at, _)| line.operation == Some(*at)).map(|(_, wait)| (actor(*client), wait))
+    });
+    let values = known.take(VALUES).map(|(client, wait)| {
+        let words = format!("{}\u{a0}{}", scene.glyph(client), time::wait(wait));
+        Span::styled(words, scene.actor_style(client))
+    });
+    values.collect()
 }
 
 /// The line at the top of the pane: what the learner has scrolled to, or else one above the line to be in sight.
@@ -209,10 +131,10 @@ fn actor(place: usize) -> ActorId {
 }
 
 /// Who runs what follows.
-fn heading(scene: &Scene<'_>, actors: &[usize], width: u16) -> Line<'static> {
+fn heading(scene: &Scene<'_>, actors: &[(usize, &Place)], width: u16) -> Line<'static> {
     let mut line = Line::default();
-    for (n, place) in actors.iter().enumerate() {
-        let id = actor(*place);
+    for (n, (client, _)) in actors.iter().enumerate() {
+        let id = actor(*client);
         let words = format!(" {} {} ", scene.glyph(id), scene.name(id));
         if line.width() + text::width(&words) + 6 > usize::from(width) {
             line.push_span(Span::styled(format!(" +{}", actors.len() - n), scene.style(Role::Chrome)));
@@ -350,51 +272,4 @@ fn lua(scene: &Scene<'_>, row: &str) -> Vec<Span<'static>> {
         rest = after;
     }
     spans
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{EventKind, ProgramPosition};
-    use crate::{
-        lesson::{Library, Params, Scenario, plan::listing::listings},
-        recording::carried,
-    };
-
-    #[test]
-    fn what_comes_next_in_every_carried_run_was_marked_before() {
-        let mut begun = 0;
-        for loaded in &Library::carried().lessons {
-            for variant in loaded.lesson.variants.keys() {
-                let scenario = Scenario::plan(loaded, variant, &Params::new()).expect("it is good");
-                let Ok(recording) = carried::open(&scenario) else { continue };
-                let listings = listings(&scenario);
-                let mut places = vec![ProgramPosition::default(); scenario.actors.len()];
-                for event in recording.log.events() {
-                    let Some(actor) = event.kind.actor().map(|actor| actor.0 as usize) else { continue };
-                    let name = &scenario.actors[actor].actor.name;
-                    let listing = listings.iter().find(|listing| listing.actors.contains(name));
-                    let (listing, place) = (listing.expect("a program"), &mut places[actor]);
-                    // What a program of somebody's own does next, nobody knows.
-                    if listing.lines.iter().all(|line| line.operation.is_none()) {
-                        continue;
-                    }
-                    let next = place.next(listing);
-                    let before = place.at;
-                    place.take(listing, &event.kind);
-                    if let EventKind::Sent { label, .. } = &event.kind {
-                        let at = place.at.expect("it has begun");
-                        assert!(
-                            next.contains(&at) || before == Some(at),
-                            "{}/{variant}: {name}.{label}: {next:?}",
-                            loaded.lesson.id
-                        );
-                        // How often something is repeated is known only to who counts.
-                        assert!(next.len() <= 5, "{}/{variant}: {name}.{label}: {next:?}", loaded.lesson.id);
-                        begun += 1;
-                    }
-                }
-            }
-        }
-        assert!(begun > 0, "no recording is of a lesson as it is now");
-    }
 }

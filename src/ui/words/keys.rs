@@ -46,6 +46,48 @@ pub const fn place(place: KeyScope) -> Words {
 }
 
 pub const HELP: Words = Words::new("Help", "帮助");
+pub const PROGRAMS: Words = Words::new("Reading the programs", "怎么读程序");
+/// The signs and words of the pane with the clients' programs.
+pub const PROGRAM_ROWS: &[Hint] = &[
+    (
+        "✓ ●",
+        Words::new(
+            "the line that was just done; the sign of a client that comes to this line next",
+            "刚执行完的一行；下一步轮到这一行的客户端",
+        ),
+    ),
+    (
+        "acquire SET …",
+        Words::new(
+            "an operation: the lesson's name for it, then what is sent",
+            "一个操作：前面是课程给它起的名字，后面是发出的命令",
+        ),
+    ),
+    (
+        "use",
+        Words::new(
+            "a recipe that lessons share; what it does stands below",
+            "各课共用的一段步骤，内容展开在下面",
+        ),
+    ),
+    (
+        "waits holds drops",
+        Words::new(
+            "what the client believes of the lock from here on; `shares` as a reader, `unsure` where it cannot know",
+            "从这里起客户端对锁的看法：在等、持有、不再持有；shares 指共享（读锁），unsure 指无法确定",
+        ),
+    ),
+    (
+        "until … every …",
+        Words::new("done again, after such a pause, until this is true", "每隔这么久再做一次，直到条件成立"),
+    ),
+    ("take … within …", Words::new("waits for a message, no longer than this", "等一条消息，最多等这么久")),
+    (
+        "none",
+        Words::new("no value: a nil reply, or nothing was asked yet", "没有值：返回了 nil，或者还没有问过"),
+    ),
+    ("${…} {…}", Words::new("a value that is put in when the line is done", "执行到这一行时才代入的值")),
+];
 pub const LEGEND: Words = Words::new("Reading the lanes", "时间线图例");
 /// What the glyphs of the screen mean: those of the lanes, then those of the servers and the wire.
 pub const LEGEND_ROWS: &[Hint] = &[

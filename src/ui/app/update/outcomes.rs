@@ -233,10 +233,9 @@ impl<R: Runs> App<R> {
         };
         let mut run = Learning::of_log(choice, log, self.speed);
         run.playback.reduced_motion = self.reduced_motion;
-        let listings = self.listings(screen.entry, screen.variant);
+        run.playback.follow_programs(self.listings(screen.entry, screen.variant));
         if let Mode::Outcomes(screen) = std::mem::replace(&mut self.mode, Mode::Browsing) {
             let mut lesson = Lesson::new(screen.entry, screen.variant, run);
-            lesson.listings = listings;
             lesson.single = Some(Single::OfMany { screen, race });
             self.mode = Mode::Learning(Box::new(lesson));
             self.adapt();
@@ -246,10 +245,10 @@ impl<R: Runs> App<R> {
     /// Free play on a fresh lab, from where a walk through the states has come to.
     fn play_on(&mut self, past: Log) {
         let Mode::Outcomes(screen) = std::mem::replace(&mut self.mode, Mode::Browsing) else { return };
-        let run = Learning::of_log(screen.outcomes.choice.clone(), &past, self.speed);
-        let mut lesson = Lesson::new(screen.entry, screen.variant, run);
-        lesson.listings = self.listings(screen.entry, screen.variant);
-        lesson.run.playback.reduced_motion = self.reduced_motion;
+        let mut run = Learning::of_log(screen.outcomes.choice.clone(), &past, self.speed);
+        run.playback.reduced_motion = self.reduced_motion;
+        run.playback.follow_programs(self.listings(screen.entry, screen.variant));
+        let lesson = Lesson::new(screen.entry, screen.variant, run);
         self.mode = Mode::Learning(Box::new(lesson));
         self.begin_branch(past, None);
         self.adapt();
@@ -267,8 +266,8 @@ impl<R: Runs> App<R> {
         let variant = app.catalogue.find(&choice.id, Some(&choice.variant)).map_or(0, |(_, variant)| variant);
         let mut run = Learning::of_log(choice, log, app.speed);
         run.playback.reduced_motion = app.reduced_motion;
+        run.playback.follow_programs(app.listings(0, variant));
         let mut lesson = Lesson::new(0, variant, run);
-        lesson.listings = app.listings(0, variant);
         lesson.single = Some(Single::Answer(failure));
         app.mode = Mode::Learning(Box::new(lesson));
         app

@@ -103,7 +103,7 @@ impl<R: Runs> App<R> {
                         .progress()
                         .tip()
                         .filter(|tip| *tip == "step" || lesson.run.shows_verdict()),
-                    listings: &lesson.listings,
+                    programs: lesson.run.playback.programs(),
                     program: self.program,
                     rows: self.rows,
                     // Whoever goes on from it by hand looks at another run.

@@ -1,0 +1,232 @@
+//! Where each client is in its program, at every moment of what happened. It grows with the log, so that no frame has to
+//! read the log again.
+
+use std::time::Duration;
+
+use crate::{
+    lesson::plan::listing::{Listing, Trace},
+    log::{EventKind, Log},
+};
+
+/// Where a client is in its program.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Place {
+    /// The operation that was begun last.
+    pub at: Option<usize>,
+    /// Whether that is over.
+    pub done: bool,
+    /// The operations that come next; the one that it is in the middle of, where it is.
+    pub next: Vec<usize>,
+    /// How long the newest wait was to be, and the operation that asked for it.
+    pub waits: Option<(usize, Duration)>,
+}
+
+/// The programs of a run, and how far its clients have come in them.
+#[derive(Debug, Default)]
+pub struct Programs {
+    listings: Vec<Listing>,
+    /// How many events were followed.
+    position: usize,
+    /// By actor.
+    clients: Vec<Client>,
+    /// Behind which events an operation was begun or over, and whose.
+    moves: Vec<(usize, usize)>,
+}
+
+impl Programs {
+    pub fn new(listings: Vec<Listing>) -> Self {
+        Self { listings, ..Self::default() }
+    }
+
+    pub fn listings(&self) -> &[Listing] {
+        &self.listings
+    }
+
+    /// Follows what was appended to the log.
+    pub(crate) fn advance(&mut self, log: &Log) {
+        for event in &log.events()[self.position.min(log.len())..] {
+            self.position += 1;
+            if let EventKind::LabReady { actors, .. } = &event.kind {
+                let names = actors.iter().map(|actor| &actor.name);
+                let runs =
+                    names.map(|name| self.listings.iter().position(|listing| listing.actors.contains(name)));
+                self.clients = runs.map(Client::new).collect();
+                for client in &mut self.clients {
+                    client.keep(self.position, &self.listings);
+                }
+            }
+            let Some(actor) = event.kind.actor().map(|actor| actor.0 as usize) else { continue };
+            let Some(client) = self.clients.get_mut(actor) else { continue };
+            let Some(listing) = client.runs.map(|runs| &self.listings[runs]) else { continue };
+            client.progress.take(listing, &event.kind);
+            if let EventKind::Waits { until, .. } = &event.kind {
+                let at = client.progress.at.filter(|_| !client.progress.again);
+                client.waits = at.map(|at| (at, until.since(event.at)));
+            }
+            client.keep(self.position, &self.listings);
+            if matches!(
+                event.kind,
+                EventKind::Sent { .. }
+                    | EventKind::Replied { .. }
+                    | EventKind::Waits { .. }
+                    | EventKind::Waited { .. }
+                    | EventKind::Took { .. }
+            ) {
+                self.moves.push((self.position, actor));
+            }
+        }
+    }
+
+    /// The program that a client runs, and where it is after the first `position` events.
+    pub fn place(&self, actor: usize, position: usize) -> Option<(usize, &Place)> {
+        let client = self.clients.get(actor)?;
+        let behind = client.places.partition_point(|(after, _)| *after <= position);
+        Some((client.runs?, &client.places.get(behind.checked_sub(1)?)?.1))
+    }
+
+    /// Who has begun or ended an operation last, within the first `position` events.
+    pub fn newest(&self, position: usize) -> Option<usize> {
+        let behind = self.moves.partition_point(|(after, _)| *after <= position);
+        Some(self.moves.get(behind.checked_sub(1)?)?.1)
+    }
+}
+
+#[derive(Debug)]
+struct Client {
+    /// Which of the programs; `None` where none is known.
+    runs: Option<usize>,
+    progress: Progress,
+    waits: Option<(usize, Duration)>,
+    /// Where it was, each from behind this many events on.
+    places: Vec<(usize, Place)>,
+}
+
+impl Client {
+    fn new(runs: Option<usize>) -> Self {
+        Self { runs, progress: Progress::default(), waits: None, places: Vec::new() }
+    }
+
+    fn keep(&mut self, position: usize, listings: &[Listing]) {
+        let Some(runs) = self.runs else { return };
+        let Progress { at, done, .. } = self.progress;
+        let place = Place { at, done, next: self.progress.next(&listings[runs]), waits: self.waits };
+        if self.places.last().is_none_or(|(_, last)| *last != place) {
+            self.places.push((position, place));
+        }
+    }
+}
+
+/// A client in the middle of its program.
+#[derive(Debug, Clone, Default)]
+struct Progress {
+    /// The operation that was begun last.
+    at: Option<usize>,
+    /// Whether that is over.
+    done: bool,
+    /// Whether it waits to try that again.
+    again: bool,
+    /// What has been seen of it since.
+    traces: Vec<Trace>,
+}
+
+impl Progress {
+    fn begin(&mut self, listing: &Listing, label: &str) {
+        let is_it = |at: &usize| listing.operation(*at).is_some_and(|operation| operation.label == label);
+        // It is tried again, or sent on to the server that was named in the reply.
+        let same = self.again
+            || self.at.filter(is_it).is_some_and(|at| {
+                let tries = listing.operation(at).is_some_and(|operation| operation.until.is_some());
+                tries || !self.done || !listing.after(self.at, None).iter().any(is_it)
+            });
+        if !same {
+            self.at = listing.find(self.at, label);
+        }
+        (self.done, self.again) = (false, false);
+        self.traces.clear();
+    }
+
+    fn end(&mut self) {
+        self.done = true;
+        self.traces.clear();
+    }
+
+    fn take(&mut self, listing: &Listing, event: &EventKind) {
+        match event {
+            EventKind::Sent { label, .. } => self.begin(listing, label),
+            EventKind::Waits { label, .. } => {
+                let tried = self.at.and_then(|at| listing.operation(at));
+                self.again =
+                    self.done && tried.is_some_and(|tried| tried.label == *label && tried.until.is_some());
+                if !self.again {
+                    self.begin(listing, label);
+                }
+            }
+            EventKind::Took { label, .. } => {
+                self.begin(listing, label);
+                self.end();
+            }
+            EventKind::Replied { .. } => self.end(),
+            EventKind::Waited { .. } if !self.again => self.end(),
+            EventKind::Believes { belief, .. } => self.traces.push(Trace::Believes(*belief)),
+            EventKind::Counted { counter, .. } => self.traces.push(Trace::Counts(counter.clone())),
+            EventKind::Finished { .. } => self.traces.push(Trace::Ends),
+            _ => {}
+        }
+    }
+
+    /// The operations that come next; the one that it is in the middle of, where it is.
+    fn next(&self, listing: &Listing) -> Vec<usize> {
+        match self.at {
+            Some(at) if !self.done || self.again => vec![at],
+            at => listing.after(at, Some(&self.traces)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Progress;
+    use crate::{
+        lesson::{Library, Params, Scenario, plan::listing::listings},
+        log::EventKind,
+        recording::carried,
+    };
+
+    #[test]
+    fn what_comes_next_in_every_carried_run_was_marked_before() {
+        let mut begun = 0;
+        for loaded in &Library::carried().lessons {
+            for variant in loaded.lesson.variants.keys() {
+                let scenario = Scenario::plan(loaded, variant, &Params::new()).expect("it is good");
+                let Ok(recording) = carried::open(&scenario) else { continue };
+                let listings = listings(&scenario);
+                let mut places = vec![Progress::default(); scenario.actors.len()];
+                for event in recording.log.events() {
+                    let Some(actor) = event.kind.actor().map(|actor| actor.0 as usize) else { continue };
+                    let name = &scenario.actors[actor].actor.name;
+                    let listing = listings.iter().find(|listing| listing.actors.contains(name));
+                    let (listing, place) = (listing.expect("a program"), &mut places[actor]);
+                    // What a program of somebody's own does next, nobody knows.
+                    if listing.lines.iter().all(|line| line.operation.is_none()) {
+                        continue;
+                    }
+                    let next = place.next(listing);
+                    let before = place.at;
+                    place.take(listing, &event.kind);
+                    if let EventKind::Sent { label, .. } = &event.kind {
+                        let at = place.at.expect("it has begun");
+                        assert!(
+                            next.contains(&at) || before == Some(at),
+                            "{}/{variant}: {name}.{label}: {next:?}",
+                            loaded.lesson.id
+                        );
+                        // How often something is repeated is known only to who counts.
+                        assert!(next.len() <= 5, "{}/{variant}: {name}.{label}: {next:?}", loaded.lesson.id);
+                        begun += 1;
+                    }
+                }
+            }
+        }
+        assert!(begun > 0, "no recording is of a lesson as it is now");
+    }
+}
