@@ -227,14 +227,24 @@ pub struct EtcdKey {
 impl EtcdKeys {
     /// Who was there first, of the keys beside each other that are on leases: `lock/a` and `lock/b` queue for `lock`.
     pub(super) fn owned(&self) -> BTreeMap<String, i64> {
-        let mut first: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
+        self.first(|state| state.lease)
+    }
+
+    /// The same of keys that are on no lease: what the first one holds.
+    pub(super) fn unowned(&self) -> BTreeMap<String, &str> {
+        self.first(|state| state.lease.is_none().then_some(state.value.as_str()))
+    }
+
+    fn first<'a, T>(&'a self, of: impl Fn(&'a EtcdKey) -> Option<T>) -> BTreeMap<String, T> {
+        let mut first: BTreeMap<&str, (i64, T)> = BTreeMap::new();
         for (key, state) in &self.keys {
-            let Some(lease) = state.lease else { continue };
+            let Some(of) = of(state) else { continue };
             let lock = key.rsplit_once('/').map_or(key.as_str(), |(lock, _)| lock);
-            let known = first.entry(lock).or_insert((state.create_revision, lease));
-            *known = (*known).min((state.create_revision, lease));
+            if first.get(lock).is_none_or(|(revision, _)| state.create_revision < *revision) {
+                first.insert(lock, (state.create_revision, of));
+            }
         }
-        first.into_iter().map(|(lock, (_, lease))| (lock.to_owned(), lease)).collect()
+        first.into_iter().map(|(lock, (_, of))| (lock.to_owned(), of)).collect()
     }
 }
 
@@ -275,5 +285,25 @@ mod tests {
         let keys = keys.map(|(name, key)| (name.to_owned(), key)).into();
         let keys = EtcdKeys { keys, member: None };
         assert_eq!(keys.owned(), [("lock".to_owned(), 8), ("one".to_owned(), 7)].into());
+    }
+
+    #[test]
+    fn of_keys_beside_each_other_the_first_has_the_lock() {
+        let key = |value: &str, create_revision, lease| EtcdKey {
+            value: value.to_owned(),
+            create_revision,
+            mod_revision: create_revision,
+            lease,
+        };
+        let keys = [
+            ("lock/a", key("A", 5, None)),
+            ("lock/b", key("B", 3, None)),
+            ("lock/c", key("C", 4, Some(7))),
+            ("lock/d", key("D", 6, Some(8))),
+        ];
+        let keys = keys.into_iter().map(|(name, key)| (name.to_owned(), key)).collect();
+        let store = EtcdKeys { keys, ..EtcdKeys::default() };
+        assert_eq!(store.owned(), [("lock".to_owned(), 7)].into());
+        assert_eq!(store.unowned(), [("lock".to_owned(), "B")].into());
     }
 }

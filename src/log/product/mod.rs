@@ -371,6 +371,16 @@ impl Observed {
         }
     }
 
+    /// What nodes and keys hold that are first among their like and go with no session, by the lock that they would be. A
+    /// node or a key of another product has no such order.
+    pub fn unowned(&self) -> BTreeMap<String, &str> {
+        match self {
+            Self::Zookeeper(tree) => tree.unowned(),
+            Self::Etcd(store) => store.unowned(),
+            Self::Redis(_) | Self::Mariadb(_) | Self::Files(_) => BTreeMap::new(),
+        }
+    }
+
     /// What is not there and is watched all the same, with the sessions that watch it.
     pub fn watched_absent(&self) -> impl Iterator<Item = (&str, &[i64])> {
         let watched = match self {

@@ -342,24 +342,63 @@ pub struct Znode {
 impl ZnodeTree {
     /// Who has the locks: of ephemeral sequential siblings the lowest, and every other ephemeral node.
     pub(super) fn owned(&self) -> BTreeMap<String, i64> {
-        let mut lowest: BTreeMap<&str, (&str, i64)> = BTreeMap::new();
-        for (path, node) in &self.nodes {
-            let Some(owner) = node.owner else { continue };
-            let group = match path.rsplit_once('/') {
-                Some((parent, _)) if sequence(path).is_some() => parent,
-                _ => path.as_str(),
-            };
-            let entry = lowest.entry(group).or_insert((path, owner));
-            if sequence(path) < sequence(entry.0) {
-                *entry = (path, owner);
-            }
-        }
-        lowest.into_iter().map(|(group, (_, owner))| (group.to_owned(), owner)).collect()
+        let owned = self.nodes.iter().filter_map(|(path, node)| Some((path.as_str(), node.owner?)));
+        first(owned).map(|(lock, (_, owner))| (lock.to_owned(), owner)).collect()
     }
+
+    /// The same of persistent nodes that hold something and have no children: what they hold.
+    pub(super) fn unowned(&self) -> BTreeMap<String, &str> {
+        let nodes = self.nodes.iter().filter(|(path, node)| {
+            let child = || {
+                let below = format!("{path}/");
+                self.nodes.range(below.clone()..).next().is_some_and(|(other, _)| other.starts_with(&below))
+            };
+            node.owner.is_none() && !node.data.is_empty() && !child()
+        });
+        let nodes = nodes.map(|(path, node)| (path.as_str(), node.data.as_str()));
+        first(nodes).map(|(lock, (_, data))| (lock.to_owned(), data)).collect()
+    }
+}
+
+/// Of nodes that are numbered siblings the lowest, by their parent, and every other node by its own path.
+fn first<'a, T>(nodes: impl Iterator<Item = (&'a str, T)>) -> impl Iterator<Item = (&'a str, (&'a str, T))> {
+    let mut lowest: BTreeMap<&str, (&str, T)> = BTreeMap::new();
+    for (path, of) in nodes {
+        let group = match path.rsplit_once('/') {
+            Some((parent, _)) if sequence(path).is_some() => parent,
+            _ => path,
+        };
+        if lowest.get(group).is_none_or(|(other, _)| sequence(path) < sequence(other)) {
+            lowest.insert(group, (path, of));
+        }
+    }
+    lowest.into_iter()
 }
 
 /// The ten digits that a sequential node's name ends in.
 fn sequence(path: &str) -> Option<u64> {
     let digits = path.get(path.len().checked_sub(10)?..)?;
     digits.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Znode, ZnodeTree};
+
+    #[test]
+    fn of_numbered_siblings_the_lowest_has_the_lock() {
+        let node = |data: &str, owner| Znode { data: data.to_owned(), owner, ..Znode::default() };
+        let nodes = [
+            ("/ephemeral", node("", Some(9))),
+            ("/kept", node("A", None)),
+            ("/lock", node("parent", None)),
+            ("/lock/n-0000000002", node("A", Some(7))),
+            ("/lock/n-0000000003", node("B", Some(8))),
+            ("/none", node("", None)),
+        ];
+        let nodes = nodes.into_iter().map(|(path, node)| (path.to_owned(), node)).collect();
+        let tree = ZnodeTree { nodes, ..ZnodeTree::default() };
+        assert_eq!(tree.owned(), [("/ephemeral".to_owned(), 9), ("/lock".to_owned(), 7)].into());
+        assert_eq!(tree.unowned(), [("/kept".to_owned(), "A")].into());
+    }
 }

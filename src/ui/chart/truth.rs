@@ -130,7 +130,11 @@ impl Standing {
 /// who wait for a lock, is not held by one of them because of its name.
 pub fn is_lock_key(name: &str, state: &KeyState) -> bool {
     let has_members = !matches!(state.value, KeyValue::String(_) | KeyValue::Hash(_));
-    state.expires_at.is_some() || (!has_members && name.to_ascii_lowercase().contains("lock"))
+    state.expires_at.is_some() || (!has_members && is_lock_name(name))
+}
+
+fn is_lock_name(name: &str) -> bool {
+    name.to_ascii_lowercase().contains("lock")
 }
 
 impl Truth {
@@ -219,8 +223,17 @@ impl Truth {
                 shown.collect()
             }
             other => {
+                // What goes with no session stays with whoever wrote it, as a key of Redis does.
+                let written = other.unowned().into_iter().filter(|(lock, _)| is_lock_name(lock));
+                let written = written.filter_map(|(lock, value)| {
+                    let token = Token { holder: value.to_owned(), times: None };
+                    let owner = self.writer(log, event, &lock, &token)?;
+                    Some((lock, (Some(owner), token)))
+                });
                 let owned = other.owned().into_iter();
-                owned.map(|(lock, owner)| (lock, (Some(Owner::Session(owner)), Token::default()))).collect()
+                let owned =
+                    owned.map(|(lock, owner)| (lock, (Some(Owner::Session(owner)), Token::default())));
+                written.chain(owned).collect()
             }
         };
         for span in self.spans.iter_mut().filter(|span| span.to.is_none()) {
@@ -293,5 +306,32 @@ fn is_refusal(reply: &Reply, command: &Command) -> bool {
         Reply::Value(value) => value == 0 || (value.is_null() && !script),
         Reply::Error { .. } => true,
         Reply::Lost(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Owner;
+    use crate::{
+        lesson::{Library, Params, Scenario},
+        recording::carried,
+        ui::chart::{Chart, Detail},
+    };
+
+    #[test]
+    fn what_goes_with_no_session_stays_with_its_dead_creator() {
+        let library = Library::carried();
+        for (lesson, variant, lock) in
+            [("zk-persistent-deadlock", "persistent", "/lock"), ("etcd-lease", "plain-key", "lock")]
+        {
+            let loaded = library.find(lesson).expect("a lesson");
+            let scenario = Scenario::plan(loaded, variant, &Params::new()).expect("a variant");
+            let log = carried::open(&scenario).expect("a recording").log;
+            let mut chart = Chart::new(Detail::fitting(120));
+            chart.advance(&log);
+            let held: Vec<_> = chart.truths[0].held().collect();
+            let [(name, Owner::Actor(creator))] = held[..] else { panic!("{lesson}: {held:?}") };
+            assert_eq!((name, creator.0), (lock, 0), "{lesson}");
+        }
     }
 }
