@@ -4,6 +4,7 @@
 mod orders;
 mod program;
 mod redis;
+mod redlock;
 mod rows;
 
 use std::{

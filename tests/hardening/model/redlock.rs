@@ -1,0 +1,147 @@
+//! Redlock on five servers: clients ask one server after the other, hold the lock and work if enough have said OK, and
+//! give back what they were given. Counted by a model that shares no code with Lockstep, and knows nothing but this.
+
+use std::{collections::HashMap, fmt::Write};
+
+use lockstep::run::explore::Bounds;
+
+use super::explored;
+use crate::texts::HEAD;
+
+const SERVERS: usize = 5;
+/// Where a client is in its program, behind its five locks: before its work, its unlocks, its end.
+const WORK: usize = SERVERS;
+const UNLOCKS: usize = WORK + 1;
+const END: usize = UNLOCKS + SERVERS;
+
+fn lesson(clients: usize, majority: usize) -> String {
+    let mut text = format!("{HEAD}lab: masters\nclients:\n");
+    for name in ["A", "B", "C"].iter().take(clients) {
+        let _ = writeln!(text, "  {name}: {{ runs: asker }}");
+    }
+    text.push_str("programs:\n  asker:\n");
+    for server in 1..=SERVERS {
+        let set = "SET lock ${self} NX PX 30000";
+        let _ = writeln!(text, "    - lock{server}: {{ redis: \"{set}\", on: redis{server} }}");
+    }
+    let all = "[lock1, lock2, lock3, lock4, lock5]|select('equalto', 'OK')|list|length";
+    let _ = writeln!(
+        text,
+        "    - if: \"{all} >= {majority}\"\n      then: [ holds: lock, look: {{ redis: GET report, on: redis1 }}, drops: lock ]"
+    );
+    for server in 1..=SERVERS {
+        let delete = format!("unlock{server}: {{ redis: DEL lock, on: redis{server} }}");
+        let _ = writeln!(text, "    - if: lock{server} == 'OK'\n      then: [ {delete} ]");
+    }
+    text.push_str(crate::texts::ONLY);
+    text.push_str("    invariants: [ never: { overlap: lock } ]\n");
+    text.push_str("    claims:\n      - exclusive: lock\nstory:\n  - finish: A\n");
+    text
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+struct Asker {
+    at: usize,
+    /// Which servers it still has to give back.
+    granted: [bool; SERVERS],
+    holds: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct State {
+    /// Whose each server is.
+    owners: [Option<usize>; SERVERS],
+    askers: Vec<Asker>,
+    /// A bound on the moves of an order makes those that were made part of its state.
+    moves: usize,
+    ever_held: bool,
+    violated: bool,
+}
+
+#[derive(Debug)]
+struct Model {
+    majority: usize,
+    transitions: u64,
+    /// Of each state, how many orders lead on from it, and how many of them are violated.
+    known: HashMap<State, (u128, u128)>,
+}
+
+impl Model {
+    fn of(clients: usize, majority: usize) -> (Self, (u128, u128)) {
+        let mut model = Self { majority, transitions: 0, known: HashMap::new() };
+        let orders = model.count(State {
+            owners: [None; SERVERS],
+            askers: vec![Asker::default(); clients],
+            moves: 0,
+            ever_held: false,
+            violated: false,
+        });
+        (model, orders)
+    }
+
+    fn count(&mut self, state: State) -> (u128, u128) {
+        if let Some(known) = self.known.get(&state) {
+            return *known;
+        }
+        let mut sum = (0, 0);
+        for client in 0..state.askers.len() {
+            if state.askers[client].at < END {
+                self.transitions += 1;
+                let (orders, violated) = self.count(self.moved(state.clone(), client));
+                sum = (sum.0 + orders, sum.1 + violated);
+            }
+        }
+        if state.askers.iter().all(|asker| asker.at == END) {
+            sum = (1, u128::from(state.violated));
+        }
+        self.known.insert(state, sum);
+        sum
+    }
+
+    fn moved(&self, mut state: State, client: usize) -> State {
+        let asker = &mut state.askers[client];
+        match asker.at {
+            server @ 0..WORK => {
+                asker.granted[server] = state.owners[server].is_none();
+                state.owners[server].get_or_insert(client);
+            }
+            WORK => asker.holds = false,
+            unlock => {
+                asker.granted[unlock - UNLOCKS] = false;
+                state.owners[unlock - UNLOCKS] = None;
+            }
+        }
+        asker.at += 1;
+        if asker.at == WORK {
+            let granted = asker.granted.iter().filter(|granted| **granted).count();
+            asker.holds = granted >= self.majority;
+        }
+        // What is not held is not worked with, and what was not granted is not given back.
+        while asker.at == WORK && !asker.holds
+            || (UNLOCKS..END).contains(&asker.at) && !asker.granted[asker.at - UNLOCKS]
+        {
+            asker.at += 1;
+        }
+        state.moves += 1;
+        let holders = state.askers.iter().filter(|asker| asker.holds).count();
+        state.ever_held |= holders > 0;
+        state.violated |= holders > 1;
+        state
+    }
+}
+
+#[tokio::test]
+async fn redlock_comes_to_what_a_model_of_five_servers_says() {
+    for (clients, majority) in [(2, 3), (2, 2), (3, 3)] {
+        let (model, (orders, violations)) = Model::of(clients, majority);
+        let bounds = Bounds { moves: END * clients, ..Bounds::default() };
+        let text = lesson(clients, majority);
+        let found = explored(&text, bounds).await.unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let which = format!("{clients} clients, {majority} of {SERVERS}");
+        assert!(found.complete && found.cut == 0, "{which}");
+        assert_eq!((found.orders(), found.violations), (orders, violations), "{which}");
+        assert_eq!(violations > 0, majority < 3, "{which}");
+        println!("{which}: {orders} orders, {} and {} transitions", found.transitions, model.transitions);
+        assert!(found.transitions * 10 <= model.transitions * 12, "{which}: {}", found.transitions);
+    }
+}
