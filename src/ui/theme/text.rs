@@ -9,7 +9,9 @@ pub use crate::printable::line as clean;
 
 /// How many columns a text takes.
 pub fn width(text: &str) -> usize {
-    UnicodeWidthStr::width(text)
+    // Nearly every text is one of these, and each frame measures hundreds.
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_plain { text.len() } else { UnicodeWidthStr::width(text) }
 }
 
 /// The pieces that must not be taken apart (a character and the marks that join it), with their columns.

@@ -2,13 +2,15 @@
 
 use super::prelude::*;
 
-/// No character before it is wide (Unicode Standard Annex 11).
-const FIRST_WIDE: &str = "\u{1100}";
+/// How U+1100 begins in UTF-8: no character before it is wide (Unicode Standard Annex 11).
+const FIRST_WIDE: u8 = 0xe1;
 
 /// Whether a cell belongs to the wide character before it.
 fn is_second_half(buf: &Buffer, (x, y): (u16, u16)) -> bool {
     let left = x.checked_sub(1).and_then(|x| buf.cell((x, y)));
-    left.is_some_and(|left| left.symbol() >= FIRST_WIDE && text::width(left.symbol()) > 1)
+    left.is_some_and(|left| {
+        left.symbol().as_bytes().first() >= Some(&FIRST_WIDE) && text::width(left.symbol()) > 1
+    })
 }
 
 /// A vertical line over those cells that hold one of these symbols.
