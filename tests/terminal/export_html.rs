@@ -280,6 +280,11 @@ fn an_article_and_a_phone_show_all_of_it() {
         assert_eq!(chrome.eval(CUT)[0], 0, "{lesson}");
         assert_eq!(chrome.troubles, Vec::<String>::new());
     }
+    // A channel's name is longer than a phone is wide.
+    let page = page(&place, &["countdown-latch", "--variant", "names", "--lang", "en"]);
+    let mut chrome = Chrome::start((390, 844), false);
+    chrome.open(&page, "");
+    assert_eq!(chrome.eval("document.documentElement.scrollWidth"), 390);
 }
 
 #[test]
