@@ -13,7 +13,7 @@ use crate::text::both;
 pub struct Explore {
     /// Whether any order may break an invariant.
     pub expect: ExploreExpect,
-    /// Cuts an order after so many moves, 1 to 100. Where it is left out, after 24, and then an order that is cut is no
+    /// Cuts an order after so many moves, 1 to 250. Where it is left out, after 24, and then an order that is cut is no
     /// proof that nothing breaks.
     #[serde(default)]
     pub moves: Option<usize>,
@@ -68,7 +68,7 @@ pub enum ExploreExpect {
 /// seconds and ask for it again and again.
 pub const MOVES: usize = 24;
 /// No order is longer.
-pub const MOST_MOVES: usize = 100;
+pub const MOST_MOVES: usize = 250;
 
 /// No order has more faults, nor is anybody slow more often: there would be too many.
 pub const MOST_FAULTS: usize = 4;

@@ -41,7 +41,7 @@ pub use model::{
 pub use plan::{Loaded, Scenario};
 pub use question::{Ask, Choice, Right};
 pub use schema::schema;
-pub use script::script_calls;
+pub use script::{ScriptKey, script_calls};
 pub use settings::{Appendonly, Isolation, Millis, Settings};
 pub use step::{DEFAULT_AT_MOST, KEYWORDS, Operation, Setup, Step, Verb};
 pub use story::{Action, MoveRef, Pass, StoryItem};

@@ -18,7 +18,7 @@ use super::{
 use crate::text::{Text, both};
 
 /// What may come between two moves of an order that breaks an answer, by the names that hints have for it.
-pub const CAUSES: [&str; 17] = [
+pub const CAUSES: [&str; 18] = [
     "check_then_act",
     "both_looked",
     "not_its_own",
@@ -29,6 +29,7 @@ pub const CAUSES: [&str; 17] = [
     "clock_set",
     "late_reply",
     "deleted",
+    "let_go",
     "failover",
     "session_ended",
     "restarted",

@@ -58,10 +58,15 @@ fn unknown_to(case: &Case<'_>, act: &Effect, breach: &Breach) -> Option<Why> {
     let mine = |effect: &&Effect| {
         effect.actor == act.actor || owned && writes(effect) && case.same_client(effect.actor, act.actor)
     };
-    let mut earlier = case.touched(&act.key).rev();
-    let first = earlier.find(|effect| mine(effect) && case.before(effect, act))?;
+    let earlier = || case.touched(&act.key).rev().filter(mine).filter(|effect| case.before(effect, act));
+    // Where another server took over, what is its own was set on the old one.
+    let first = earlier().find(|effect| effect.server == act.server).or_else(|| earlier().next())?;
+    if let Some(why) = looked_elsewhere(case, first, act) {
+        return Some(why);
+    }
     let others = |effect: &&Effect| {
         writes(effect)
+            && effect.server == act.server
             && if owned { !case.same_client(effect.actor, act.actor) } else { effect.actor != act.actor }
     };
     let mut between = case.touched(&act.key).rev().filter(others);
@@ -78,6 +83,27 @@ fn unknown_to(case: &Case<'_>, act: &Effect, breach: &Breach) -> Option<Why> {
     };
     let text = words::unknown_to(case, kind, (first, between, act));
     Some(Why::new(kind, [first.sent, place, second], text))
+}
+
+/// Its sender went by what it had read of another key since, and somebody else has written there meanwhile.
+fn looked_elsewhere(case: &Case<'_>, first: &Effect, act: &Effect) -> Option<Why> {
+    let mut looks = case.effects.iter().rev().filter(|effect| {
+        effect.actor == act.actor
+            && effect.access == Access::Read
+            && effect.key != act.key
+            && effect.sent > first.sent
+            && case.before(effect, act)
+    });
+    let (look, between) = looks.find_map(|look| {
+        let mut others = case
+            .touched(&look.key)
+            .rev()
+            .filter(|effect| writes(effect) && effect.actor != act.actor && effect.server == look.server);
+        Some((look, others.find(|effect| case.before(look, effect) && case.before(effect, act))?))
+    })?;
+    let (place, second) = in_order(look, between, act)?;
+    let text = words::unknown_to(case, Kind::CheckThenAct, (look, between, act));
+    Some(Why::new(Kind::CheckThenAct, [look.sent, place, second], text))
 }
 
 /// The places of the second and the third of three commands that were carried out one after another. Of commands that

@@ -1,10 +1,10 @@
 //! A log with what its commands did, and names for what is in it.
 
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 
 use crate::{
     lesson::Scenario,
-    log::{ActorId, Command, Condition, Event, EventKind, Fault, Log},
+    log::{ActorId, Command, Condition, Event, EventKind, Fault, Keyspace, Log, Observed, OpId, ServerState},
     world::effect::{Access, Effect, effects},
 };
 
@@ -18,7 +18,18 @@ pub(crate) struct Case<'a> {
 
 impl<'a> Case<'a> {
     pub(crate) fn new(scenario: &'a Scenario, log: &'a Log) -> Self {
-        Self { scenario, log, events: log.events(), effects: effects(scenario, log.events()) }
+        let mut effects = effects(scenario, log.events());
+        // A script answers what its author likes: that a key is gone after it tells that it has deleted it.
+        for deleted in seen_deleted(log.events()) {
+            let known = effects.iter().any(|effect| {
+                (effect.sent, effect.access) == (deleted.sent, Access::Deleted) && effect.key == deleted.key
+            });
+            if !known {
+                let place = effects.partition_point(|effect| effect.replied <= deleted.replied);
+                effects.insert(place, deleted);
+            }
+        }
+        Self { scenario, log, events: log.events(), effects }
     }
 
     pub(crate) fn kind(&self, event: usize) -> Option<&'a EventKind> {
@@ -59,6 +70,29 @@ impl<'a> Case<'a> {
     /// A command in few words, `DECR stock`, by its `Sent` event.
     pub(crate) fn command(&self, sent: usize) -> String {
         self.sent(sent).map_or_else(String::new, Command::brief)
+    }
+
+    /// What a Redis server was last seen to hold before an event.
+    pub(crate) fn keyspace_at(&self, name: &str, event: usize) -> Option<&'a Keyspace> {
+        self.events[..event].iter().rev().find_map(|event| match &event.kind {
+            EventKind::State(ServerState { server, observed: Observed::Redis(keyspace) }) => {
+                (server == name).then_some(keyspace)
+            }
+            _ => None,
+        })
+    }
+
+    /// Whether somebody else has sent a value for a key, too.
+    pub(crate) fn sent_by_others(&self, actor: ActorId, key: &str, value: &str) -> bool {
+        let names = |words: &[String], wanted: &str| words.iter().any(|word| word == wanted);
+        self.events.iter().any(|event| match &event.kind {
+            EventKind::Sent { actor: known, command, .. } if *known != actor => match command {
+                Command::Redis(words) => names(words, key) && names(words, value),
+                Command::Script { keys, args, .. } => names(keys, key) && names(args, value),
+                _ => false,
+            },
+            _ => false,
+        })
     }
 
     /// The words of a Redis command by its `Sent` event; none of any other.
@@ -136,6 +170,52 @@ impl<'a> Case<'a> {
     ) -> Option<usize> {
         events.rfind(|n| matches!(self.kind(*n), Some(EventKind::Fault(fault)) if wanted(fault)))
     }
+}
+
+/// The keys of scripts that a server was seen to hold before one was sent, and no more once it was answered, although their time
+/// was not over.
+fn seen_deleted(events: &[Event]) -> Vec<Effect> {
+    let mut held: BTreeMap<&str, &Keyspace> = BTreeMap::new();
+    let mut sent: BTreeMap<OpId, (usize, &str, &[String])> = BTreeMap::new();
+    let mut answered: Vec<(ActorId, usize, usize, &str, &[String])> = Vec::new();
+    let mut deleted = Vec::new();
+    for (n, event) in events.iter().enumerate() {
+        match &event.kind {
+            EventKind::Sent { op, server, command: Command::Script { keys, .. }, .. } => {
+                sent.insert(*op, (n, server.as_str(), keys.as_slice()));
+            }
+            EventKind::Replied { op, actor, .. } => {
+                let script = sent.remove(op);
+                answered.extend(script.map(|(sent, server, keys)| (*actor, sent, n, server, keys)));
+            }
+            EventKind::State(ServerState { server, observed: Observed::Redis(now) }) => {
+                let before = held.insert(server, now);
+                // Of two that were answered before the server was looked at again, which of them it was is not known.
+                if let ([(actor, sent, replied, asked, keys)], Some(before)) = (&answered[..], before) {
+                    let gone = keys.iter().filter(|key| {
+                        let was = before.keys.get(*key);
+                        *asked == server.as_str()
+                            && was
+                                .is_some_and(|was| was.expires_at.is_none_or(|end| events[*replied].at < end))
+                            && !now.keys.contains_key(*key)
+                    });
+                    deleted.extend(gone.map(|key| Effect {
+                        actor: *actor,
+                        sent: *sent,
+                        replied: *replied,
+                        worded: *sent,
+                        server: server.clone(),
+                        key: key.clone(),
+                        access: Access::Deleted,
+                        number: None,
+                    }));
+                }
+                answered.clear();
+            }
+            _ => {}
+        }
+    }
+    deleted
 }
 
 pub(crate) fn writes(effect: &Effect) -> bool {

@@ -42,7 +42,8 @@ pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
     Some(Why::new(Kind::Crashed, [first, crash, breach.at.max(crash)], text))
 }
 
-/// The command that somebody would have sent next: its first word, or its script's name.
+/// The command that somebody would have sent next: its first word, or its script's name. `None` where it would have sent the
+/// same once more.
 pub(crate) fn next_command(case: &Case<'_>, actor: ActorId, at: usize) -> Option<String> {
     let program = &case.scenario.actors.get(actor.0 as usize)?.program;
     let made = case.events[..at].iter().rev().find_map(|event| match &event.kind {
@@ -53,8 +54,9 @@ pub(crate) fn next_command(case: &Case<'_>, actor: ActorId, at: usize) -> Option
         Instruction::Operate(operation) => Some(operation.as_ref()),
         _ => None,
     });
-    let mut after = operations.skip_while(|operation| operation.label != *made).skip(1);
-    after.find_map(first_word)
+    let mut from = operations.skip_while(|operation| operation.label != *made);
+    let made = first_word(from.next()?);
+    from.find_map(first_word).filter(|next| made.as_ref() != Some(next))
 }
 
 fn first_word(operation: &PlannedOperation) -> Option<String> {

@@ -69,7 +69,9 @@ impl Pair<'_, '_> {
             if !self.case.before(set, granted) {
                 continue;
             }
-            if let Some((kind, between)) = (Loss { case: self.case, set, granted }).reason() {
+            if let Some((kind, between)) =
+                (Loss { case: self.case, set, granted, believed: self.first.1 }).reason()
+            {
                 let text = words::granted(self.case, kind, between, (set, granted));
                 return Some(Why::new(kind, [set.sent, between, granted.sent], text));
             }
@@ -132,15 +134,23 @@ impl Pair<'_, '_> {
         };
         let events = &self.case.events[..believed];
         let since = events.iter().rposition(|event| none(&event.kind)).unwrap_or(0);
-        let effects = self.case.effects.iter();
-        effects
-            .filter(|effect| {
+        let done = |access| {
+            let effects = self.case.effects.iter();
+            effects.filter(move |effect| {
                 effect.actor == actor
-                    && effect.access == Access::Set
+                    && effect.access == access
                     && effect.sent >= since
                     && effect.replied < believed
             })
-            .collect()
+        };
+        let mut settings: Vec<&Effect> = done(Access::Set).collect();
+        // An entry in a hash or in a set, or a count: of each key the last that was written.
+        for changed in done(Access::Changed).rev() {
+            if !settings.iter().any(|known| known.key == changed.key && known.server == changed.server) {
+                settings.push(changed);
+            }
+        }
+        settings
     }
 
     /// Two processes have each locked a mutex of their own, or a file of their own machine.
@@ -179,13 +189,21 @@ struct Loss<'c, 'a> {
     case: &'c Case<'a>,
     set: &'c Effect,
     granted: &'c Effect,
+    /// When its holder came to believe that it held the lock.
+    believed: usize,
 }
 
 impl Loss<'_, '_> {
     /// How it was lost, and the event with which it was.
     fn reason(&self) -> Option<(Kind, usize)> {
         let deleted = self.deletion().map(|deletion| (Kind::Deleted, deletion.sent));
+        // What it deleted before was its place in a queue.
+        let let_go = || {
+            let deletion = self.own_deletion().filter(|deletion| deletion.sent > self.believed)?;
+            Some((Kind::LetGo, deletion.sent))
+        };
         deleted
+            .or_else(let_go)
             .or_else(|| self.clock_set().map(|event| (Kind::ClockSet, event)))
             .or_else(|| self.time())
             .or_else(|| self.elsewhere().map(|event| (Kind::Failover, event)))
@@ -203,14 +221,20 @@ impl Loss<'_, '_> {
         })
     }
 
-    /// Whether the holder has deleted it itself.
-    fn let_go(&self) -> bool {
-        self.case.touched(&self.set.key).any(|effect| {
+    /// The holder has deleted it itself.
+    fn own_deletion(&self) -> Option<&Effect> {
+        let mut done = self.case.touched(&self.set.key).rev();
+        done.find(|effect| {
             effect.access == Access::Deleted
+                && effect.server == self.set.server
                 && self.case.same_client(effect.actor, self.set.actor)
                 && self.case.before(self.set, effect)
                 && self.case.before(effect, self.granted)
         })
+    }
+
+    fn let_go(&self) -> bool {
+        self.own_deletion().is_some()
     }
 
     /// Its time was over: the lease of a key, or the session that had it.
@@ -351,11 +375,18 @@ impl Loss<'_, '_> {
         self.case.last_fault(self.set.replied + 1..self.granted.sent, wanted)
     }
 
-    /// The key in what a server was seen to hold, where it has the value that was asked for.
+    /// The key in what a server was seen to hold, where it has the value that was asked for. What a script has set, and what
+    /// is more than a text, is not compared.
     fn own<'k>(&self, keyspace: &'k Keyspace) -> Option<&'k KeyState> {
-        let asked = self.case.words(self.set.worded).get(2);
+        let words = self.case.words(self.set.worded);
         let key = keyspace.keys.get(&self.set.key)?;
-        matches!(&key.value, KeyValue::String(value) if Some(value) == asked).then_some(key)
+        let is_another = match &key.value {
+            KeyValue::String(value) => {
+                self.set.access == Access::Set && words.get(2).is_some_and(|asked| asked != value)
+            }
+            _ => false,
+        };
+        (!is_another).then_some(key)
     }
 }
 

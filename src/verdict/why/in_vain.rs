@@ -1,4 +1,5 @@
-//! Why somebody asks in vain: somebody else has stopped, or is dead, and what it had set is still there.
+//! Why somebody asks or waits in vain: somebody else has stopped, or is dead, and what it had set is still there; or what it
+//! waits to be told of has been before.
 
 use super::{
     case::{Case, writes},
@@ -6,15 +7,107 @@ use super::{
 };
 use crate::{
     lesson::Scenario,
-    log::{ActorId, EventKind, Log, Reply},
+    log::{ActorId, Choice, Command, EventKind, KeyValue, Keyspace, Log, Reply},
     text::Text,
-    world::effect::{Access, lease},
+    world::effect::{Access, Effect, lease},
 };
 
 /// `None` where nobody has stopped or died, or where that is not what keeps the others out.
 pub fn in_vain(scenario: &Scenario, log: &Log) -> Option<Text> {
     let case = Case::new(scenario, log);
-    stopped(&case).or_else(|| left_behind(&case))
+    stopped(&case)
+        .or_else(|| waits_for_itself(&case))
+        .or_else(|| left_behind(&case))
+        .or_else(|| never_told(&case))
+}
+
+/// Whoever gave up asking had got it, and did not know: the key still holds what its own command has set.
+fn waits_for_itself(case: &Case<'_>) -> Option<Text> {
+    // One of several servers alone grants nothing.
+    if case.scenario.lab().servers().len() > 1 {
+        return None;
+    }
+    let (end, actor) = case.events.iter().enumerate().rev().find_map(|(n, event)| match &event.kind {
+        EventKind::Counted { actor, .. } => Some((n, *actor)),
+        _ => None,
+    })?;
+    let (set, op) = case.events[..end].iter().enumerate().find_map(|(n, event)| match &event.kind {
+        EventKind::Sent { op, actor: known, server, command, .. } if *known == actor => {
+            let (key, value) = asked_to_hold(command, case.keyspace_at(server, end)?)?;
+            (!case.sent_by_others(actor, key, value)).then_some((n, *op))
+        }
+        _ => None,
+    })?;
+    let lost = case.events[set..end].iter().any(|event| {
+        matches!(&event.kind, EventKind::Replied { op: known, reply, .. } if *known == op && matches!(**reply, Reply::Lost(_)))
+    });
+    Some(words::waits_for_itself(case, set, lost))
+}
+
+/// The key and the value of a command, where a server holds just that.
+fn asked_to_hold<'c>(command: &'c Command, keyspace: &Keyspace) -> Option<(&'c str, &'c str)> {
+    let holds = |key: &str, value: &str| {
+        let known = keyspace.keys.get(key).map(|key| &key.value);
+        matches!(known, Some(KeyValue::String(known)) if known == value)
+    };
+    match command {
+        Command::Redis(words) => {
+            let place = match words.first()?.to_ascii_uppercase().as_str() {
+                "SET" | "SETNX" | "GETSET" => 2,
+                "SETEX" | "PSETEX" => 3,
+                _ => return None,
+            };
+            let (key, value) = (words.get(1)?, words.get(place)?);
+            holds(key, value).then_some((key.as_str(), value.as_str()))
+        }
+        Command::Script { keys, args, .. } => {
+            let key = keys.first()?;
+            let value = args.iter().find(|value| holds(key, value))?;
+            Some((key.as_str(), value.as_str()))
+        }
+        _ => None,
+    }
+}
+
+/// Whether the server was last seen to hold a key that was written, and that without an expiry; `None` where it was never seen.
+fn without_expiry(case: &Case<'_>, written: &Effect) -> Option<bool> {
+    let keyspace = case.keyspace_at(&written.server, case.events.len())?;
+    Some(keyspace.keys.get(&written.key).is_some_and(|key| key.expires_at.is_none()))
+}
+
+/// Somebody waits for a notification of a znode.
+fn never_told(case: &Case<'_>) -> Option<Text> {
+    let chosen = case.events.iter().rev().filter_map(|event| match &event.kind {
+        EventKind::Chose(Choice::Move { actor }) => Some(*actor),
+        _ => None,
+    });
+    let mut waiting = chosen.filter(|actor| waits_to_be_told(case, *actor));
+    let actor = waiting.next()?;
+    let asked = case
+        .events
+        .iter()
+        .rposition(|event| matches!(&event.kind, EventKind::Sent { actor: known, .. } if *known == actor))?;
+    let Command::Zookeeper(call) = case.sent(asked)? else { return None };
+    let path = call.path();
+    let told = case.touched(path).rev().find(|effect| effect.access != Access::Read && effect.actor != actor);
+    let gone = told.filter(|effect| effect.access == Access::Deleted && effect.replied < asked);
+    Some(words::never_told(case, asked, path, gone.map(|effect| effect.sent)))
+}
+
+/// Whether an unfinished program stands at an operation that takes a notification, as far as the log tells: after what it
+/// sent last, it was given a move that sent nothing.
+fn waits_to_be_told(case: &Case<'_>, actor: ActorId) -> bool {
+    let last =
+        |wanted: &dyn Fn(&EventKind) -> bool| case.events.iter().rposition(|event| wanted(&event.kind));
+    let over = last(&|kind| matches!(kind, EventKind::Finished { actor: known } if *known == actor));
+    let chosen =
+        last(&|kind| matches!(kind, EventKind::Chose(Choice::Move { actor: known }) if *known == actor));
+    let acted = last(&|kind| match kind {
+        EventKind::Sent { actor: known, .. } | EventKind::Took { actor: known, .. } => *known == actor,
+        EventKind::Waits { actor: known, .. } => *known == actor,
+        _ => false,
+    });
+    over.is_none() && chosen > acted
 }
 
 /// Somebody's program ended at a reply that it does not handle.
@@ -40,7 +133,8 @@ fn is_lost(case: &Case<'_>, event: usize, actor: ActorId) -> bool {
     last.take(1).any(|reply| matches!(**reply, Reply::Lost(_)))
 }
 
-/// Somebody was killed, and was the last to write to a key that does not end by itself.
+/// Somebody was killed who had written to a key that does not end by itself: it is there to the end, without an expiry; or, where no
+/// server was seen, nobody else has written there.
 fn left_behind(case: &Case<'_>) -> Option<Text> {
     let crash = case.last_fault(0..case.events.len(), |fault| fault.killed_client().is_some())?;
     let client = match case.kind(crash)? {
@@ -49,9 +143,15 @@ fn left_behind(case: &Case<'_>) -> Option<Text> {
     };
     let last =
         case.effects.iter().rev().find(|effect| writes(effect) && case.client(effect.actor) == client)?;
-    let is_its = case.touched(&last.key).rev().find(|effect| writes(effect)) == Some(last);
-    let stays =
-        matches!(last.access, Access::Set | Access::Changed) && lease(case.words(last.worded)).is_none();
-    (is_its && stays && last.replied < crash)
+    let stays = match without_expiry(case, last) {
+        Some(stays) => stays,
+        None => {
+            let is_its = case.touched(&last.key).rev().find(|effect| writes(effect)) == Some(last);
+            is_its
+                && matches!(last.access, Access::Set | Access::Changed)
+                && lease(case.words(last.worded)).is_none()
+        }
+    };
+    (stays && last.replied < crash)
         .then(|| words::crashed(case, last.sent, crashed::next_command(case, last.actor, crash).as_deref()))
 }

@@ -54,6 +54,8 @@ pub enum Kind {
     LateReply,
     /// A deletion by somebody whose lock it was not.
     Deleted,
+    /// Its holder's own deletion, while it still relied on it.
+    LetGo,
     /// A failover to a server that the lock had never reached.
     Failover,
     /// The end of the session that the lock was tied to.

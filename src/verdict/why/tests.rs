@@ -8,7 +8,7 @@ use crate::{
     clock::LessonTime,
     lesson::{Scenario, kata::CAUSES, testing},
     log::{
-        ActorId, Belief, EventKind, Fault, Observed, Reply, ServerState, Znode, ZnodeTree,
+        ActorId, Belief, Choice, EventKind, Fault, Observed, Reply, ServerState, Znode, ZnodeTree,
         testing::{LogBuilder, counted, holds, notified, waited},
     },
     verdict::breaches,
@@ -112,6 +112,44 @@ fn who_goes_in_by_an_earlier_look_has_not_seen_the_other() {
     run.log.believes(1, Belief::Holding);
     let act = run.takes(0, "SET lock A-1 NX PX 3000");
     assert_eq!(run.places(), Some((Kind::CheckThenAct, look, between, act)));
+}
+
+#[test]
+fn whoever_wrote_to_one_key_by_a_look_at_another_has_not_seen_what_was_written_there() {
+    let mut run = Run::new("\"sold > 0\"");
+    run.moves(0, "GET file", "empty");
+    let look = run.moves(0, "GET greatest", Value::Null);
+    let between = run.moves(1, "SET greatest 10", "OK");
+    run.moves(1, "SET file 10", "OK");
+    let act = run.moves(0, "SET file 9", "OK");
+    run.log.add(counted(0));
+    assert_eq!(run.places(), Some((Kind::CheckThenAct, look, between, act)));
+}
+
+#[test]
+fn a_holder_may_give_its_lock_up_itself_while_it_relies_on_it() {
+    let mut run = Run::new(OVERLAP);
+    let first = run.takes(0, "SET lock A-1 NX PX 3000");
+    let between = run.moves(0, "DEL lock", 1);
+    let second = run.takes(1, "SET lock B-2 NX PX 3000");
+    assert_eq!(run.places(), Some((Kind::LetGo, first, between, second)));
+    let text = run.why().expect("it is told").text;
+    assert!(
+        text.en.ends_with("it deleted its own key. A still believed that it held the lock."),
+        "{}",
+        text.en
+    );
+}
+
+#[test]
+fn a_lock_may_be_an_entry_that_ends_with_its_key() {
+    let mut run = Run::new(OVERLAP);
+    let first = run.takes(0, "ZADD lock 1 A-1");
+    run.moves(0, "PEXPIRE lock 3000", 1);
+    run.log.at(4000);
+    let passed = run.log.add(waited(0));
+    let second = run.takes(1, "ZADD lock 1 B-2");
+    assert_eq!(run.places(), Some((Kind::LeaseEnded, first, passed, second)));
 }
 
 #[test]
@@ -328,6 +366,18 @@ fn others_ask_in_vain_for_what_a_dead_or_stopped_client_had_set() {
     run.fault(crash());
     assert_eq!(vain(&run), None);
 
+    // Whoever gave up holds the key itself.
+    let mut run = Run::new(OVERLAP);
+    run.moves(0, "SETNX lock A", 1);
+    run.holds(Some(("A", 9000)));
+    run.moves(0, "SETNX lock A", 0);
+    run.log.add(counted(0));
+    assert!(
+        vain(&run).is_some_and(|text| text.starts_with("A waits for itself: its own SETNX lock")),
+        "{:?}",
+        vain(&run)
+    );
+
     let mut run = Run::new(OVERLAP);
     let asked = run.log.sends(0, "o", "GET lock");
     run.log.answers(asked, Reply::Lost("cut".to_owned()));
@@ -460,4 +510,35 @@ fn hints_may_be_for_each_kind_by_its_name() {
         let kind: Kind = serde_json::from_value(name.into()).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(serde_json::to_value(kind).ok(), Some(name.into()));
     }
+}
+
+#[test]
+fn a_script_whose_key_is_gone_after_it_has_deleted_it_whatever_it_answers() {
+    let mut run = Run::new("\"sold > 0\"");
+    run.holds(Some(("A-1", 3000)));
+    let first = run.moves(0, "SET lock A-1 PX 3000", "OK");
+    let between = run.moves(1, "SET lock B-2 PX 3000", "OK");
+    run.holds(Some(("B-2", 3000)));
+    let second = run.moves(0, "EVAL give 1 lock", 0);
+    run.holds(None);
+    run.log.add(counted(0));
+    assert_eq!(run.places(), Some((Kind::NotItsOwn, first, between, second)));
+}
+
+#[test]
+fn whoever_asks_for_a_watch_after_a_deletion_is_never_told() {
+    let vain = |look: &str, deletes: bool| {
+        let mut run = Run::new(OVERLAP);
+        if deletes {
+            run.moves(0, "delete /locks/n-0", "OK");
+        }
+        run.moves(1, look, Value::Null);
+        run.log.add(EventKind::Chose(Choice::Move { actor: ActorId(1) }));
+        in_vain(&run.scenario, &run.log).map(|text| text.en).unwrap_or_default()
+    };
+    assert!(
+        vain("exists -w /locks/n-0", true).starts_with("A's delete /locks/n-0 came before B's exists -w")
+    );
+    assert!(vain("exists /locks/n-0", false).contains("has left no watch"));
+    assert!(vain("exists -w /locks/n-0", false).contains("nobody is left who would change it"));
 }

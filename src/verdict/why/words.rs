@@ -2,7 +2,7 @@
 
 use super::{Kind, case::Case};
 use crate::{
-    log::EventKind,
+    log::{Command, EventKind},
     text::Text,
     world::effect::{Access, Effect},
 };
@@ -132,6 +132,48 @@ pub(crate) fn stopped(who: &str, label: &str, lost: bool, why: &str) -> Text {
     Text::new(format!("{who} stopped: {why}."), format!("{who} 停了：{why}。"))
 }
 
+/// Somebody asks again and again for what it has got already.
+pub(crate) fn waits_for_itself(case: &Case<'_>, set: usize, lost: bool) -> Text {
+    let (who, command) = (case.sender_name(set), case.command(set));
+    let (because, because_zh) = if lost {
+        ("the reply to it was lost, and nobody else has the lock", "那次的回复丢了，锁并不在别人手里")
+    } else {
+        ("it has not taken the reply to it for a yes", "它没有把那次的回复当成“成功”")
+    };
+    Text::new(
+        format!("{who} waits for itself: its own {command} has set the key, and {because}."),
+        format!("{who} 在等它自己：键就是它自己的 {command} 写下的，{because_zh}。"),
+    )
+}
+
+/// Somebody waits to be told of a path, and asked for a watch there too late, or not at all, or nobody is left to change it.
+/// `gone`: by whom it was deleted before.
+pub(crate) fn never_told(case: &Case<'_>, asked: usize, path: &str, gone: Option<usize>) -> Text {
+    let (who, look) = (case.sender_name(asked), case.command(asked));
+    match gone {
+        Some(sent) => {
+            let (other, deletion) = (case.sender_name(sent), case.command(sent));
+            Text::new(
+                format!(
+                    "{other}'s {deletion} came before {who}'s {look}: a watch tells of what comes after it, and nothing more \
+                     will happen to {path}."
+                ),
+                format!(
+                    "{other} 的 {deletion} 在 {who} 的 {look} 之前：watch 只通知之后发生的事，而 {path} 上不会再发生什么了。"
+                ),
+            )
+        }
+        None if !case.sent(asked).is_some_and(|command| command.watched().is_some()) => Text::new(
+            format!("{who} waits to be told, and its {look} has left no watch: nobody tells it anything."),
+            format!("{who} 在等通知，但它的 {look} 没有注册 watch：没有人会通知它。"),
+        ),
+        None => Text::new(
+            format!("{who} waits to be told of {path}, and nobody is left who would change it."),
+            format!("{who} 在等 {path} 的通知，而已经没有人会改动它了。"),
+        ),
+    }
+}
+
 /// Two watched one path, and one deletion woke both.
 pub(crate) fn herd(
     case: &Case<'_>,
@@ -201,6 +243,27 @@ pub(crate) fn granted(case: &Case<'_>, kind: Kind, between: usize, (set, grant):
             return Text::new(
                 format!("{who}'s {deletion} came between {pair}: {end}"),
                 format!("{pair_zh}，插进了 {who} 的 {deletion}：{end_zh}"),
+            );
+        }
+        (Kind::LetGo, Some(EventKind::Sent { actor, .. })) => {
+            let (who, deletion) = (case.name(*actor), case.command(between));
+            let (what, what_zh) = match case.sent(between) {
+                Some(Command::Zookeeper(_)) => ("node", "节点"),
+                _ => ("key", "键"),
+            };
+            let (whose, whose_zh) = if who == holder {
+                (format!("its own {what}"), format!("自己的{what_zh}"))
+            } else {
+                (
+                    format!("the {what} of {holder}, which lives in the same process"),
+                    format!("同一进程里 {holder} 的{what_zh}"),
+                )
+            };
+            let end = format!("it deleted {whose}. {still}");
+            let end_zh = format!("删掉了{whose_zh}。{still_zh}");
+            return Text::new(
+                format!("{who}'s {deletion} came between {pair}: {end}"),
+                format!("{pair_zh}，{who} 发了 {deletion}：{end_zh}"),
             );
         }
         (Kind::LateReply, _) => {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    lesson::script_calls,
+    lesson::{ScriptKey, script_calls},
     log::{Access, Command, Reply},
 };
 
@@ -65,7 +65,10 @@ impl Act {
 }
 
 /// What a command may do. Those that are not known do nothing that is known.
-pub(crate) fn parse(command: &Command, scripts: &BTreeMap<String, Vec<(String, usize)>>) -> (Verb, Vec<Act>) {
+pub(crate) fn parse(
+    command: &Command,
+    scripts: &BTreeMap<String, Vec<(String, ScriptKey)>>,
+) -> (Verb, Vec<Act>) {
     match command {
         Command::Redis(words) => match words.split_first() {
             None => (Verb::Plain, Vec::new()),
@@ -154,7 +157,8 @@ pub(crate) fn answers_what_it_did(source: &str) -> bool {
     let calls = script_calls(source);
     let mut places = calls.iter().filter(|(name, _)| changes(name)).map(|(_, place)| place);
     let Some(first) = places.next() else { return true };
-    let (one_key, mut untold) = (places.clone().all(|place| place == first), 1 + places.count());
+    let one_key = *first != ScriptKey::Derived && places.clone().all(|place| place == first);
+    let mut untold = 1 + places.count();
     let answers = source.split("return").skip(1).all(|rest| {
         let line = rest.lines().next().unwrap_or_default().trim();
         let answer = line.strip_suffix("end").unwrap_or(line).trim();
@@ -181,11 +185,13 @@ pub fn lease(args: &[String]) -> Option<i64> {
 
 fn access_of(name: &str) -> Option<Access> {
     Some(match name {
-        "GET" | "EXISTS" | "TTL" | "PTTL" | "STRLEN" | "HGET" | "HGETALL" | "HEXISTS" | "LLEN" | "LRANGE"
-        | "SCARD" | "SISMEMBER" | "SMEMBERS" | "ZCARD" | "ZRANGE" | "ZRANK" | "ZSCORE" => Access::Read,
-        "SET" | "SETNX" | "SETEX" | "PSETEX" | "GETSET" => Access::Set,
+        "GET" | "EXISTS" | "TTL" | "PTTL" | "STRLEN" | "HGET" | "HGETALL" | "HEXISTS" | "HKEYS" | "HLEN"
+        | "HMGET" | "HVALS" | "LINDEX" | "LLEN" | "LPOS" | "LRANGE" | "SCARD" | "SISMEMBER" | "SMEMBERS"
+        | "ZCARD" | "ZCOUNT" | "ZRANGE" | "ZRANGEBYSCORE" | "ZRANK" | "ZSCORE" => Access::Read,
+        "SET" | "SETNX" | "SETEX" | "PSETEX" | "GETSET" | "HSETNX" => Access::Set,
         "APPEND" | "DECR" | "DECRBY" | "HDEL" | "HINCRBY" | "HSET" | "INCR" | "INCRBY" | "LPOP" | "LPUSH"
-        | "LREM" | "RPOP" | "RPUSH" | "SADD" | "SREM" | "ZADD" | "ZREM" => Access::Changed,
+        | "LREM" | "RPOP" | "RPUSH" | "SADD" | "SREM" | "ZADD" | "ZINCRBY" | "ZREM" | "ZREMRANGEBYRANK"
+        | "ZREMRANGEBYSCORE" => Access::Changed,
         "EXPIRE" | "PEXPIRE" | "EXPIREAT" | "PEXPIREAT" | "PERSIST" | "GETEX" => Access::Expiry,
         "DEL" | "UNLINK" | "GETDEL" => Access::Deleted,
         _ => return None,
@@ -193,10 +199,15 @@ fn access_of(name: &str) -> Option<Access> {
 }
 
 /// What a script's own calls may do to its keys, each once.
-fn script(calls: &[(String, usize)], keys: &[String]) -> Vec<Act> {
+fn script(calls: &[(String, ScriptKey)], keys: &[String]) -> Vec<Act> {
     let mut acts: Vec<Act> = Vec::new();
-    for (name, place) in calls {
-        let (Some(key), Some(access)) = (keys.get(*place), access_of(name)) else { continue };
+    for (name, key) in calls {
+        let key = match key {
+            ScriptKey::Place(place) => keys.get(*place),
+            ScriptKey::Named(name) => Some(name),
+            ScriptKey::Derived => None,
+        };
+        let (Some(key), Some(access)) = (key, access_of(name)) else { continue };
         if !acts.iter().any(|act| act.key == *key && act.access == access) {
             acts.push(Act::new(key, access));
         }

@@ -16,7 +16,7 @@ use command::{Act, Verb};
 
 use crate::{
     lesson::{
-        Scenario,
+        Scenario, ScriptKey,
         plan::{Instruction, PlannedVerb},
         script_calls,
     },
@@ -66,8 +66,8 @@ struct PendingCommand {
 /// Reads the effects off a log, event by event.
 #[derive(Debug, Clone, Default)]
 pub struct Effects {
-    /// What each script may do: command and the place of its key among `KEYS`, from 0.
-    scripts: Arc<BTreeMap<String, Vec<(String, usize)>>>,
+    /// What each script may do: command and its key.
+    scripts: Arc<BTreeMap<String, Vec<(String, ScriptKey)>>>,
     flights: HashMap<OpId, PendingCommand>,
     /// Commands that `MULTI` has queued: by whom, on which server.
     queued: HashMap<(ActorId, String), Vec<PendingCommand>>,
@@ -231,7 +231,8 @@ pub(crate) fn all_keys_are_set(scenario: &Scenario) -> bool {
             }
             PlannedVerb::Script { source, .. } => {
                 let calls = script_calls(source);
-                calls.len() == source.matches("call").count()
+                let named = calls.iter().filter(|(_, key)| matches!(key, ScriptKey::Place(_)));
+                named.count() == source.matches("call").count()
                     && calls.iter().all(|(name, _)| command::creates_nothing(name))
                     && command::answers_what_it_did(source)
             }

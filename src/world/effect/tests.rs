@@ -11,7 +11,7 @@ use super::{
     effects,
 };
 use crate::{
-    lesson::{Scenario, script_calls, testing},
+    lesson::{Scenario, ScriptKey, script_calls, testing},
     log::{
         Command, Log, Reply,
         testing::{LogBuilder, actor, ready},
@@ -94,8 +94,23 @@ fn a_script_does_what_its_calls_do() {
     assert_eq!(accesses(&[(wire, answered(json!(0)))]), [lock(Access::Read)], "not its own");
     assert_eq!(
         script_calls("local n = redis.call('GET', KEYS[1]) return redis.pcall( \"decr\" , KEYS[ 2 ])"),
-        [("GET".to_owned(), 0), ("DECR".to_owned(), 1)]
+        [("GET".to_owned(), ScriptKey::Place(0)), ("DECR".to_owned(), ScriptKey::Place(1))]
     );
+}
+
+#[test]
+fn a_scripts_key_may_have_a_name_of_its_own() {
+    let source = "local lock, count = KEYS[1], 'count';\nredis.call('DEL', lock) redis.call('INCR', count) \
+                  redis.call('GET', \"file\") redis.call('SET', KEYS[1] .. ':x', 1) redis.call('DEL', other) redis.call('TIME')";
+    let named = |name: &str| ScriptKey::Named(name.to_owned());
+    let keys: Vec<ScriptKey> = script_calls(source).into_iter().map(|(_, key)| key).collect();
+    let derived = ScriptKey::Derived;
+    assert_eq!(keys, [ScriptKey::Place(0), named("count"), named("file"), derived.clone(), derived]);
+    let scripts = BTreeMap::from([("it".to_owned(), script_calls(source))]);
+    let it = Command::Script { name: "it".to_owned(), keys: vec!["lock".to_owned()], args: Vec::new() };
+    let (_, acts) = parse(&it, &scripts);
+    let touched: Vec<&str> = acts.iter().map(|act| act.key.as_str()).collect();
+    assert_eq!(touched, ["lock", "count", "file"]);
 }
 
 #[test]

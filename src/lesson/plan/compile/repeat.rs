@@ -134,7 +134,7 @@ impl Draft<'_> {
         labels_of(steps, "", &mut inside);
         let names = Expr::parse(source).map(|expr| expr.names()).unwrap_or_default();
         let early = |name: &&String| !self.known.contains(*name) && inside.contains(&format!(".{name}"));
-        let Some(name) = names.iter().find(early) else { return Ok(()) };
+        let Some(name) = names.iter().find(early) else { return self.is_set_before(&names, steps, path) };
         let message = both!(
             "`{name}` has no value yet before the first round, where this is asked for the first time",
             "第一轮开始前就要判断这个条件，那时 `{name}` 还没有值"
@@ -146,10 +146,34 @@ impl Draft<'_> {
         )))
     }
 
+    /// The same of a name that only the steps inside set.
+    fn is_set_before(&self, names: &BTreeSet<String>, steps: &[Step], path: &Path) -> Result<(), Mistake> {
+        let early = |name: &&String| !self.known.contains(*name) && sets(steps, name);
+        let Some(name) = names.iter().find(early) else { return Ok(()) };
+        let message = both!(
+            "`{name}` has no value yet before the first round, where this is asked for the first time",
+            "第一轮开始前就要判断这个条件，那时 `{name}` 还没有值"
+        );
+        Err(Mistake::new(path, message).help(both!(
+            "give it one before the repetition: `- let: {{ {name}: \"false\" }}`",
+            "请在循环前先给它一个值：`- let: {{ {name}: \"false\" }}`"
+        )))
+    }
+
     /// Gives the number of a round another value.
     fn number(&mut self, name: &str, value: &str, path: &Path) -> Result<(), Mistake> {
         let value = self.expr(value, &path.key("as"))?;
         self.push(Instruction::Set { name: name.to_owned(), value });
         Ok(())
     }
+}
+
+/// Whether a `let` among steps sets a name.
+fn sets(steps: &[Step], name: &str) -> bool {
+    steps.iter().any(|step| match step {
+        Step::Let { values } => values.contains_key(name),
+        Step::If { then, otherwise, .. } => sets(then, name) || sets(otherwise, name),
+        Step::Repeat { steps, .. } => sets(steps, name),
+        _ => false,
+    })
 }
