@@ -169,9 +169,20 @@ fn bounded(
         let costs = arguments.iter().map(cost).collect::<Result<Vec<usize>, Error>>()?;
         spend(state, costs.iter().sum())?;
         spend(state, growth(name, &arguments, &costs)?)?;
-        let result = inner.call(state, &arguments)?;
+        let result = inner.call(state, &arguments).map_err(|error| no_number(name, &arguments, error))?;
         spend(state, cost(&result)?)?;
         Ok(result)
+    }
+}
+
+/// Which text is no number, in place of what the parser says of its digits.
+fn no_number(name: &str, arguments: &[Value], error: Error) -> Error {
+    match arguments.first().and_then(Value::as_str) {
+        Some(text) if matches!(name, "int" | "float") => {
+            let beginning: String = text.chars().take(40).collect();
+            Error::new(ErrorKind::InvalidOperation, format!("'{beginning}' is no number"))
+        }
+        _ => error,
     }
 }
 

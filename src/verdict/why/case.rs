@@ -172,50 +172,75 @@ impl<'a> Case<'a> {
     }
 }
 
-/// The keys of scripts that a server was seen to hold before one was sent, and no more once it was answered, although their time
-/// was not over.
+/// Keys that a server was seen to hold before a script or a deletion of several keys was carried out, and no more after it,
+/// although their time was not over.
 fn seen_deleted(events: &[Event]) -> Vec<Effect> {
     let mut held: BTreeMap<&str, &Keyspace> = BTreeMap::new();
-    let mut sent: BTreeMap<OpId, (usize, &str, &[String])> = BTreeMap::new();
-    let mut answered: Vec<(ActorId, usize, usize, &str, &[String])> = Vec::new();
+    let mut sent: BTreeMap<OpId, Done<'_>> = BTreeMap::new();
+    let mut done: Vec<Done<'_>> = Vec::new();
     let mut deleted = Vec::new();
     for (n, event) in events.iter().enumerate() {
         match &event.kind {
-            EventKind::Sent { op, server, command: Command::Script { keys, .. }, .. } => {
-                sent.insert(*op, (n, server.as_str(), keys.as_slice()));
+            EventKind::Chose(_) => done.clear(),
+            EventKind::Sent { op, actor, server, command, .. } => {
+                let keys = may_delete(command);
+                sent.insert(*op, Done { actor: *actor, sent: n, replied: n, server, keys });
             }
-            EventKind::Replied { op, actor, .. } => {
-                let script = sent.remove(op);
-                answered.extend(script.map(|(sent, server, keys)| (*actor, sent, n, server, keys)));
+            EventKind::Replied { op, .. } => {
+                done.extend(sent.remove(op).map(|done| Done { replied: n, ..done }));
             }
             EventKind::State(ServerState { server, observed: Observed::Redis(now) }) => {
                 let before = held.insert(server, now);
                 // Of two that were answered before the server was looked at again, which of them it was is not known.
-                if let ([(actor, sent, replied, asked, keys)], Some(before)) = (&answered[..], before) {
-                    let gone = keys.iter().filter(|key| {
+                if let ([done], Some(before)) = (&done[..], before)
+                    && done.server == server.as_str()
+                {
+                    let lasts = |key: &&String| {
                         let was = before.keys.get(*key);
-                        *asked == server.as_str()
-                            && was
-                                .is_some_and(|was| was.expires_at.is_none_or(|end| events[*replied].at < end))
-                            && !now.keys.contains_key(*key)
-                    });
-                    deleted.extend(gone.map(|key| Effect {
-                        actor: *actor,
-                        sent: *sent,
-                        replied: *replied,
-                        worded: *sent,
-                        server: server.clone(),
-                        key: key.clone(),
-                        access: Access::Deleted,
-                        number: None,
-                    }));
+                        was.is_some_and(|was| was.expires_at.is_none_or(|end| event.at < end))
+                    };
+                    let gone = done.keys.iter().filter(lasts).filter(|key| !now.keys.contains_key(*key));
+                    deleted.extend(gone.map(|key| done.deletes(key)));
                 }
-                answered.clear();
+                done.clear();
             }
             _ => {}
         }
     }
     deleted
+}
+
+/// A command that was carried out.
+struct Done<'a> {
+    actor: ActorId,
+    sent: usize,
+    replied: usize,
+    server: &'a str,
+    keys: &'a [String],
+}
+
+impl Done<'_> {
+    fn deletes(&self, key: &str) -> Effect {
+        Effect {
+            actor: self.actor,
+            sent: self.sent,
+            replied: self.replied,
+            worded: self.sent,
+            server: self.server.to_owned(),
+            key: key.to_owned(),
+            access: Access::Deleted,
+            number: None,
+        }
+    }
+}
+
+/// The keys of a command of whose reply it cannot be told which of them it has deleted.
+fn may_delete(command: &Command) -> &[String] {
+    match command {
+        Command::Script { keys, .. } => keys,
+        Command::Redis(words) if command.is_redis("DEL") || command.is_redis("UNLINK") => &words[1..],
+        _ => &[],
+    }
 }
 
 pub(crate) fn writes(effect: &Effect) -> bool {

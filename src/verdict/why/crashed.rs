@@ -5,7 +5,7 @@ use crate::{
     lesson::plan::{Instruction, PlannedOperation, PlannedVerb},
     log::{ActorId, EventKind},
     verdict::Breach,
-    world::effect::Access,
+    world::effect::{Access, command},
 };
 
 /// A key is there, and the client that set it was killed.
@@ -42,8 +42,8 @@ pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
     Some(Why::new(Kind::Crashed, [first, crash, breach.at.max(crash)], text))
 }
 
-/// The command that somebody would have sent next: its first word, or its script's name. `None` where it would have sent the
-/// same once more.
+/// The command that somebody would have sent next, but for those that only look: its first word, or its script's name. `None`
+/// where it would have sent the same once more.
 pub(crate) fn next_command(case: &Case<'_>, actor: ActorId, at: usize) -> Option<String> {
     let program = &case.scenario.actors.get(actor.0 as usize)?.program;
     let made = case.events[..at].iter().rev().find_map(|event| match &event.kind {
@@ -56,13 +56,14 @@ pub(crate) fn next_command(case: &Case<'_>, actor: ActorId, at: usize) -> Option
     });
     let mut from = operations.skip_while(|operation| operation.label != *made);
     let made = first_word(from.next()?);
-    from.find_map(first_word).filter(|next| made.as_ref() != Some(next))
+    let mut next = from.filter_map(first_word).filter(|word| !command::only_reads(word));
+    next.next().filter(|next| made.as_ref() != Some(next))
 }
 
 fn first_word(operation: &PlannedOperation) -> Option<String> {
     match &operation.verb {
         PlannedVerb::Redis(words) => words.first()?.render(&minijinja::Value::UNDEFINED).ok(),
-        PlannedVerb::Script { name, .. } => Some(name.clone()),
+        PlannedVerb::Script { name, .. } => Some(format!("EVAL {name}")),
         _ => None,
     }
 }

@@ -6,6 +6,7 @@ use super::{
     crashed, words,
 };
 use crate::{
+    clock::LessonTime,
     lesson::Scenario,
     log::{ActorId, Choice, Command, EventKind, KeyValue, Keyspace, Log, Reply},
     text::Text,
@@ -69,10 +70,24 @@ fn asked_to_hold<'c>(command: &'c Command, keyspace: &Keyspace) -> Option<(&'c s
     }
 }
 
-/// Whether the server was last seen to hold a key that was written, and that without an expiry; `None` where it was never seen.
-fn without_expiry(case: &Case<'_>, written: &Effect) -> Option<bool> {
-    let keyspace = case.keyspace_at(&written.server, case.events.len())?;
-    Some(keyspace.keys.get(&written.key).is_some_and(|key| key.expires_at.is_none()))
+/// When a key that was written ends, as its server was last seen to hold it before an event; `None` where it did not hold it.
+fn end_of(case: &Case<'_>, written: &Effect, event: usize) -> Option<Option<LessonTime>> {
+    Some(case.keyspace_at(&written.server, event)?.keys.get(&written.key)?.expires_at)
+}
+
+/// A dead client's key has a lease, and is there all the same when others have given up: of that lease, or of a later one.
+fn outlives(case: &Case<'_>, last: &Effect, (crash, end): (usize, LessonTime)) -> Option<Text> {
+    let given = end_of(case, last, crash)??;
+    let over = case.events.last()?.at;
+    if end <= given {
+        return (end > over).then(|| words::too_long(case, last.sent, end.since(over)));
+    }
+    let renewed = (crash..case.events.len()).find(|n| {
+        let seen = end_of(case, last, *n + 1).flatten();
+        seen.is_some_and(|end| end > given)
+    })?;
+    let renewal = (crash..renewed).rev().find(|n| case.sender(*n).is_some())?;
+    Some(words::renewed_for_the_dead(case, last.sent, renewal))
 }
 
 /// Somebody waits for a notification of a znode.
@@ -133,8 +148,9 @@ fn is_lost(case: &Case<'_>, event: usize, actor: ActorId) -> bool {
     last.take(1).any(|reply| matches!(**reply, Reply::Lost(_)))
 }
 
-/// Somebody was killed who had written to a key that does not end by itself: it is there to the end, without an expiry; or, where no
-/// server was seen, nobody else has written there.
+/// Somebody was killed who had written to a key that is there to the end: because it does not end by itself, because others give
+/// it a new lease again and again, or because its lease is longer than anybody waits. Where no server was seen, nobody else may
+/// have written there.
 fn left_behind(case: &Case<'_>) -> Option<Text> {
     let crash = case.last_fault(0..case.events.len(), |fault| fault.killed_client().is_some())?;
     let client = match case.kind(crash)? {
@@ -143,8 +159,13 @@ fn left_behind(case: &Case<'_>) -> Option<Text> {
     };
     let last =
         case.effects.iter().rev().find(|effect| writes(effect) && case.client(effect.actor) == client)?;
-    let stays = match without_expiry(case, last) {
-        Some(stays) => stays,
+    if last.replied > crash {
+        return None;
+    }
+    let stays = match end_of(case, last, case.events.len()) {
+        Some(Some(end)) => return outlives(case, last, (crash, end)),
+        Some(None) => true,
+        None if case.keyspace_at(&last.server, case.events.len()).is_some() => false,
         None => {
             let is_its = case.touched(&last.key).rev().find(|effect| writes(effect)) == Some(last);
             is_its
@@ -152,6 +173,5 @@ fn left_behind(case: &Case<'_>) -> Option<Text> {
                 && lease(case.words(last.worded)).is_none()
         }
     };
-    (stays && last.replied < crash)
-        .then(|| words::crashed(case, last.sent, crashed::next_command(case, last.actor, crash).as_deref()))
+    stays.then(|| words::crashed(case, last.sent, crashed::next_command(case, last.actor, crash).as_deref()))
 }

@@ -366,6 +366,26 @@ fn others_ask_in_vain_for_what_a_dead_or_stopped_client_had_set() {
     run.fault(crash());
     assert_eq!(vain(&run), None);
 
+    // Those who wait give it a new lease.
+    let mut run = Run::new(OVERLAP);
+    run.moves(0, "SET lock A PX 3000", "OK");
+    run.holds(Some(("A", 3000)));
+    run.fault(crash());
+    run.moves(1, "PEXPIRE lock 9000", 1);
+    run.holds(Some(("A", 9000)));
+    assert!(
+        vain(&run).is_some_and(|text| text.contains("B's PEXPIRE lock gives what A's SET lock has set a new lease")),
+        "{:?}",
+        vain(&run)
+    );
+    // Or it lasts too long of itself.
+    let mut run = Run::new(OVERLAP);
+    run.moves(0, "SET lock A EX 5000", "OK");
+    run.holds(Some(("A", 5_000_000)));
+    run.fault(crash());
+    run.moves(1, "SET lock B NX EX 5000", Value::Null);
+    assert!(vain(&run).is_some_and(|text| text.contains("ends only 5000 s later")), "{:?}", vain(&run));
+
     // Whoever gave up holds the key itself.
     let mut run = Run::new(OVERLAP);
     run.moves(0, "SETNX lock A", 1);

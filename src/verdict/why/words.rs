@@ -1,5 +1,7 @@
 //! Explanations in sentences, in both languages.
 
+use std::time::Duration;
+
 use super::{Kind, case::Case};
 use crate::{
     log::{Command, EventKind},
@@ -130,6 +132,33 @@ pub(crate) fn stopped(who: &str, label: &str, lost: bool, why: &str) -> Text {
     // Redis names the script by its hash, which says nothing to whoever wrote it.
     let why = why.split(" script: ").next().unwrap_or_default();
     Text::new(format!("{who} stopped: {why}."), format!("{who} 停了：{why}。"))
+}
+
+/// A dead client's key ends only so much later.
+pub(crate) fn too_long(case: &Case<'_>, set: usize, left: Duration) -> Text {
+    let (holder, got) = (case.sender_name(set), case.command(set));
+    let seconds = left.as_secs();
+    Text::new(
+        format!(
+            "{holder} was killed, and what its {got} has set ends only {seconds} s later: nobody waits so long."
+        ),
+        format!("{holder} 被杀死了，它的 {got} 写下的键还要 {seconds} 秒才到期：没有人会等那么久。"),
+    )
+}
+
+/// A dead client's key is given a new lease by those who wait for it.
+pub(crate) fn renewed_for_the_dead(case: &Case<'_>, set: usize, renewal: usize) -> Text {
+    let (holder, got) = (case.sender_name(set), case.command(set));
+    let (other, renewed) = (case.sender_name(renewal), case.command(renewal));
+    Text::new(
+        format!(
+            "{holder} was killed, and {other}'s {renewed} gives what {holder}'s {got} has set a new lease, each time that it \
+             asks: so it never ends."
+        ),
+        format!(
+            "{holder} 被杀死了，而 {other} 每次来要锁，{renewed} 都给 {holder} 的 {got} 写下的键续上新的租期：它永远不会到期。"
+        ),
+    )
 }
 
 /// Somebody asks again and again for what it has got already.

@@ -120,6 +120,11 @@ fn redis(name: &str, args: &[String]) -> Vec<Act> {
     vec![act]
 }
 
+/// Whether a command changes nothing.
+pub(crate) fn only_reads(name: &str) -> bool {
+    access_of(&name.to_ascii_uppercase()) == Some(Access::Read)
+}
+
 /// Whether a command brings no key into being.
 pub(crate) fn creates_nothing(name: &str) -> bool {
     const WITHOUT_KEYS: [&str; 5] = ["PUBLISH", "SUBSCRIBE", "UNSUBSCRIBE", "UNWATCH", "WATCH"];
