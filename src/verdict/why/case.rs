@@ -19,7 +19,9 @@ pub(crate) struct Case<'a> {
 impl<'a> Case<'a> {
     pub(crate) fn new(scenario: &'a Scenario, log: &'a Log) -> Self {
         let mut effects = effects(scenario, log.events());
-        // A script answers what its author likes: that a key is gone after it tells that it has deleted it.
+        // A script answers what its author likes: that a key is gone after it tells that it has deleted it, and that it is there,
+        // that it has not.
+        effects.retain(|effect| !seen_to_stay(log.events(), effect));
         for deleted in seen_deleted(log.events()) {
             let known = effects.iter().any(|effect| {
                 (effect.sent, effect.access) == (deleted.sent, Access::Deleted) && effect.key == deleted.key
@@ -208,6 +210,33 @@ fn seen_deleted(events: &[Event]) -> Vec<Effect> {
         }
     }
     deleted
+}
+
+/// Whether what a script seems to have deleted was there after it, and nothing else was on its way that could have made it anew.
+fn seen_to_stay(events: &[Event], effect: &Effect) -> bool {
+    let is_script =
+        |event: &Event| matches!(&event.kind, EventKind::Sent { command: Command::Script { .. }, .. });
+    if effect.access != Access::Deleted || !events.get(effect.worded).is_some_and(is_script) {
+        return false;
+    }
+    let sent = |event: &Event| matches!(&event.kind, EventKind::Sent { .. });
+    let replied = |event: &Event| matches!(&event.kind, EventKind::Replied { .. });
+    let count = |end: usize, wanted: &dyn Fn(&Event) -> bool| {
+        events[..end].iter().filter(|event| wanted(event)).count()
+    };
+    let after = effect.replied + 1;
+    let end = events[after..]
+        .iter()
+        .position(|event| sent(event) || replied(event))
+        .map_or(events.len(), |n| after + n);
+    let alone = count(after, &sent) == count(after, &replied);
+    alone
+        && events[..end].iter().rev().find_map(|event| match &event.kind {
+            EventKind::State(ServerState { server, observed: Observed::Redis(keyspace) }) => {
+                (*server == effect.server).then(|| keyspace.keys.contains_key(&effect.key))
+            }
+            _ => None,
+        }) == Some(true)
 }
 
 /// A command that was carried out.

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     clock::LessonTime,
     lesson::Scenario,
-    log::{ActorId, Choice, Command, EventKind, KeyValue, Keyspace, Log, Reply},
+    log::{ActorId, Choice, Command, EventKind, KeyState, KeyValue, Keyspace, Log, Reply},
     text::Text,
     world::effect::{Access, Effect, lease},
 };
@@ -70,20 +70,20 @@ fn asked_to_hold<'c>(command: &'c Command, keyspace: &Keyspace) -> Option<(&'c s
     }
 }
 
-/// When a key that was written ends, as its server was last seen to hold it before an event; `None` where it did not hold it.
-fn end_of(case: &Case<'_>, written: &Effect, event: usize) -> Option<Option<LessonTime>> {
-    Some(case.keyspace_at(&written.server, event)?.keys.get(&written.key)?.expires_at)
+/// A key that was written, as its server was last seen to hold it before an event; `None` where it did not hold it.
+fn held<'a>(case: &Case<'a>, written: &Effect, event: usize) -> Option<&'a KeyState> {
+    case.keyspace_at(&written.server, event)?.keys.get(&written.key)
 }
 
 /// A dead client's key has a lease, and is there all the same when others have given up: of that lease, or of a later one.
 fn outlives(case: &Case<'_>, last: &Effect, (crash, end): (usize, LessonTime)) -> Option<Text> {
-    let given = end_of(case, last, crash)??;
+    let given = held(case, last, crash)?.expires_at?;
     let over = case.events.last()?.at;
     if end <= given {
         return (end > over).then(|| words::too_long(case, last.sent, end.since(over)));
     }
     let renewed = (crash..case.events.len()).find(|n| {
-        let seen = end_of(case, last, *n + 1).flatten();
+        let seen = held(case, last, *n + 1).and_then(|key| key.expires_at);
         seen.is_some_and(|end| end > given)
     })?;
     let renewal = (crash..renewed).rev().find(|n| case.sender(*n).is_some())?;
@@ -118,8 +118,9 @@ fn waits_to_be_told(case: &Case<'_>, actor: ActorId) -> bool {
     let chosen =
         last(&|kind| matches!(kind, EventKind::Chose(Choice::Move { actor: known }) if *known == actor));
     let acted = last(&|kind| match kind {
-        EventKind::Sent { actor: known, .. } | EventKind::Took { actor: known, .. } => *known == actor,
-        EventKind::Waits { actor: known, .. } => *known == actor,
+        EventKind::Sent { actor: known, .. }
+        | EventKind::Took { actor: known, .. }
+        | EventKind::Waits { actor: known, .. } => *known == actor,
         _ => false,
     });
     over.is_none() && chosen > acted
@@ -162,9 +163,9 @@ fn left_behind(case: &Case<'_>) -> Option<Text> {
     if last.replied > crash {
         return None;
     }
-    let stays = match end_of(case, last, case.events.len()) {
-        Some(Some(end)) => return outlives(case, last, (crash, end)),
-        Some(None) => true,
+    let stays = match held(case, last, case.events.len()) {
+        Some(KeyState { expires_at: Some(end), .. }) => return outlives(case, last, (crash, *end)),
+        Some(_) => true,
         None if case.keyspace_at(&last.server, case.events.len()).is_some() => false,
         None => {
             let is_its = case.touched(&last.key).rev().find(|effect| writes(effect)) == Some(last);

@@ -546,6 +546,23 @@ fn a_script_whose_key_is_gone_after_it_has_deleted_it_whatever_it_answers() {
 }
 
 #[test]
+fn a_script_has_not_deleted_what_is_there_after_it_whatever_it_answers() {
+    let run = |stays: bool| {
+        let mut run = Run::new(OVERLAP);
+        run.takes(0, "SET lock A-1 NX PX 3000");
+        run.holds(Some(("A-1", 3000)));
+        run.moves(2, "EVAL give 1 lock", 1);
+        run.holds(stays.then_some(("A-1", 3000)));
+        run.log.at(4000);
+        run.log.add(waited(1));
+        run.holds(None);
+        run.takes(1, "SET lock B-2 NX PX 3000");
+        run.why().expect("it is told").kind
+    };
+    assert_eq!([run(true), run(false)], [Kind::LeaseEnded, Kind::Deleted]);
+}
+
+#[test]
 fn whoever_asks_for_a_watch_after_a_deletion_is_never_told() {
     let vain = |look: &str, deletes: bool| {
         let mut run = Run::new(OVERLAP);

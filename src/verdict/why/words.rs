@@ -192,7 +192,7 @@ pub(crate) fn never_told(case: &Case<'_>, asked: usize, path: &str, gone: Option
                 ),
             )
         }
-        None if !case.sent(asked).is_some_and(|command| command.watched().is_some()) => Text::new(
+        None if case.sent(asked).is_none_or(|command| command.watched().is_none()) => Text::new(
             format!("{who} waits to be told, and its {look} has left no watch: nobody tells it anything."),
             format!("{who} 在等通知，但它的 {look} 没有注册 watch：没有人会通知它。"),
         ),
