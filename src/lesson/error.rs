@@ -98,6 +98,17 @@ impl Mistake {
         if nearest(name, known.map(String::as_str), ALIKE).is_some() {
             return Err(mistake);
         }
+        // What other languages call these.
+        let meant = match name.as_str() {
+            "null" | "nil" | "None" | "NULL" => Some("none"),
+            "True" | "TRUE" | "yes" => Some("true"),
+            "False" | "FALSE" | "no" => Some("false"),
+            "len" | "size" => Some("x|length"),
+            _ => None,
+        };
+        if let Some(meant) = meant {
+            return Err(mistake.help(both!("write `{meant}`", "请写 `{meant}`")));
+        }
         let quotes = both!("a text stands in quotes: '{name}'", "文字要写在引号里：'{name}'");
         let help: Vec<Text> = mistake.help.clone().into_iter().chain([quotes]).collect();
         Err(mistake.help(Text::join(&help, "; ", "；")))

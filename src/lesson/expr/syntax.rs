@@ -58,7 +58,12 @@ pub(crate) fn guarded(source: &str) -> Result<String, Text> {
                 "and" | "or" | "is" | "in" | "if" | "not" => {
                     Text::join(&[message, both!("write `{word}`", "请写 `{word}`")], ": ", "：")
                 }
-                "equals" => Text::join(&[message, both!("write `==`", "请写 `==`")], ": ", "："),
+                "equals" | "eq" => Text::join(&[message, both!("write `==`", "请写 `==`")], ": ", "："),
+                "s" | "ms" | "m" | "h" | "sec" => Text::join(
+                    &[message, both!("a duration is a number of milliseconds, 3 s are `3000`", "时长是毫秒数，3 秒写 `3000`")],
+                    ": ",
+                    "：",
+                ),
                 _ => message,
             })
         }
@@ -87,6 +92,10 @@ fn doubled() -> Text {
 
 fn no_node() -> Text {
     both!("`before` takes a node: `names|before(node)`", "`before` 要有一个节点：`names|before(node)`")
+}
+
+fn no_test() -> Text {
+    both!("`is` asks for a property: to compare, write `==`", "`is` 判断性质：比较要写 `==`")
 }
 
 fn empty_subscript() -> Text {
@@ -298,6 +307,9 @@ impl<'s> Reader<'s> {
             } else if self.eat("is") {
                 self.operator()?;
                 let negated = if self.eat("not") { "not " } else { "" };
+                if matches!(self.kind(), Some(Kind::Number | Kind::Text)) {
+                    return Err(no_test().into());
+                }
                 let name = self.dotted_name()?;
                 check_test(&name)?;
                 written = format!("{written} is {negated}{name}");
@@ -489,6 +501,13 @@ fn check_filter(name: &str) -> Result<(), Text> {
 }
 
 fn check_test(name: &str) -> Result<(), Text> {
+    if matches!(name, "nil" | "null" | "None" | "empty" | "undefined" | "missing") && !TESTS.contains(&name) {
+        let what = brief(name);
+        return Err(both!(
+            "there is no test `{what}`; did you mean `none`?",
+            "没有名为 `{what}` 的测试；是不是 `none`？"
+        ));
+    }
     check(&both!("test", "测试"), name, &TESTS, "`defined`, `none`, `number`, `string`")
 }
 

@@ -156,6 +156,8 @@ impl Source {
         let place = error.location().map(|location| (location.line(), location.column()));
         let message = error.to_string();
         if let Some(said) = from_custom(&message) {
+            let key = said.en.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`'));
+            let place = place.map(|place| key.and_then(|(key, _)| self.key_after(place, key)).unwrap_or(place));
             return self.error(place, said, None);
         }
         if let Some(lang) =
@@ -200,6 +202,18 @@ impl Source {
                 self.error(place, message, Some(help))
             }
         }
+    }
+
+    /// Where a key stands next, from a place on.
+    fn key_after(&self, (line, column): (usize, usize), key: &str) -> Option<(usize, usize)> {
+        let written = format!("{key}:");
+        self.text.lines().enumerate().skip(line.checked_sub(1)?).find_map(|(n, text)| {
+            let from = if n + 1 == line { text.char_indices().nth(column - 1)?.0 } else { 0 };
+            let at = from + text.get(from..)?.find(&written)?;
+            let before = &text[..at];
+            let is_word = before.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+            (!is_word).then(|| (n + 1, before.chars().count() + 1))
+        })
     }
 
     /// A word of the grammar at the beginning of a line with a full-width colon, or without a space behind its colon: YAML

@@ -28,10 +28,36 @@ const PARTS: [(&str, Words); 12] = [
 ];
 
 /// What stands at a key, for whoever wrote something of another kind there.
-const EXAMPLES: [&str; 58] = [
+const EXAMPLES: &[&str] = &[
+    "move: A.acquire",
+    "send: B.acquire",
+    "each: A.acquire",
+    "together: [A.acquire, B.acquire]",
+    "finish: A",
+    "pass: 3s",
+    "work: 4s",
+    "wait: 4s",
+    "by: 2s",
+    "from: freed",
+    "that: sold == 10",
+    "explore: { expect: none, moves: 12 }",
+    "faults: [crash]",
+    "replace: { worker.release: { redis: DEL lock } }",
+    "variants: { blind-del: { title: …, expect: shown, … } }",
+    "exec: [python3, worker.py]",
+    "settings: { appendonly: always }",
+    "shown: { variant: blind-del, at: A.release }",
+    "link: A->redis",
+    "runs: worker",
+    "locks: { lock: { holders: 2 } }",
+    "skew: { redis: 30s }",
+    "hold: { link: A->redis, way: replies }",
+    "after: 1",
+    "q: { en: …, zh: … }",
+    "a: { en: …, zh: … }",
+    "why: { en: …, zh: … }",
     "delay: { link: A->redis, by: 2s }",
     "fixes: blind",
-    "runs: worker",
     "count: sold",
     "exclusive: lock",
     "id: my-lock",
@@ -206,6 +232,12 @@ impl<'s> Shape<'s> {
                     number.as_i64().is_some() || fitting.iter().any(|form| form.kind == Kind::Text);
                 match least {
                     _ if !is_whole => Err(wrong_kind(value, &forms, path)),
+                    Some(_) if number.as_i64().is_none_or(|number| number > i64::from(u32::MAX)) => {
+                        let most = u32::MAX;
+                        let mistake =
+                            Mistake::new(path, both!("{number} is too large", "{number} 太大"));
+                        Err(mistake.help(both!("at most {most}", "最大是 {most}")))
+                    }
                     Some(least) if number.as_i64().is_some_and(|number| number < least) => Err(Mistake::new(
                         path,
                         both!("{number} is too small: at least {least}", "{number} 太小：至少是 {least}"),

@@ -81,6 +81,8 @@ struct Draft<'a> {
     endless: Vec<(usize, Path)>,
     /// What it asks to be told of: channels, or `None` where that may be anything.
     listens_to: Vec<Option<String>>,
+    /// The znodes on which it leaves a watch.
+    watches: Vec<String>,
     /// Where a lock is named, its name as far as it is known, and the parameters that it comes from.
     locks: Vec<(usize, String, BTreeSet<String>)>,
 }
@@ -138,6 +140,7 @@ impl Compiler<'_> {
             takes: Vec::new(),
             endless: Vec::new(),
             listens_to: Vec::new(),
+            watches: Vec::new(),
             locks: Vec::new(),
         }
     }
@@ -216,7 +219,7 @@ impl Draft<'_> {
             (label, _) => self.program.answer_of(label).filter(|_| !self.is_set(label)),
         });
         let is_reply = |name: &str| name == "reply" || self.program.answer_of(name).is_some();
-        let doubt = doubt.or_else(|| doubts::error_doubt(source, is_reply));
+        let doubt = doubt.or_else(|| doubts::error_doubt(source, is_reply, self.compiler.lab.has(Product::Mariadb)));
         if let Some((message, help)) = doubt.filter(|_| !self.in_recipe) {
             self.program.doubts.push(Mistake::new(path, message).help(help));
         }
@@ -224,13 +227,28 @@ impl Draft<'_> {
 
     fn template(&mut self, source: &str, path: &Path) -> Result<Template, Mistake> {
         // As other tools write it, a name would be sent as it stands there.
-        for (begin, end) in [("$", ""), ("{{", "}}")] {
+        let foreign = [
+            ("$", ""),
+            ("{{", "}}"),
+            ("$(", ")"),
+            ("#{", "}"),
+            ("%{", "}"),
+            ("%(", ")"),
+            ("<", ">"),
+            ("{", "}"),
+        ];
+        for (begin, end) in foreign {
+            // In a cluster `{lock}` is a hash tag.
+            if begin == "{" && (self.compiler.lab.is_cluster() || source.contains("${")) {
+                continue;
+            }
             for (at, _) in source.match_indices(begin) {
                 let rest = &source[at + begin.len()..];
                 let rest = if end.is_empty() { rest } else { rest.trim_start() };
                 let length = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
                 let (name, after) = rest.split_at(length);
-                if self.known.contains(name) && after.trim_start().starts_with(end) {
+                let is_whole = begin != "{" || (at == 0 && after == end);
+                if is_whole && self.known.contains(name) && after.trim_start().starts_with(end) {
                     let written = format!("{begin}{name}{end}");
                     let message = both!("`{written}` is plain text here", "`{written}` 在这里只是普通文字");
                     return Err(Mistake::new(path, message)
@@ -303,6 +321,16 @@ impl Draft<'_> {
             Step::If { condition, then, otherwise } => {
                 self.compares(condition, None, &path.key("if"));
                 let condition = self.expr(condition, &path.key("if"))?;
+                if condition.names().is_empty() && !self.in_recipe {
+                    self.doubt(
+                        &path.key("if"),
+                        both!("this condition is always the same", "这个条件的结果总是一样"),
+                        both!(
+                            "ask for a reply, such as `reply == 'OK'`, or write its steps without `if`",
+                            "请用回复来判断，例如 `reply == 'OK'`；或者去掉 `if`，直接写这些步骤"
+                        ),
+                    );
+                }
                 let test = self.here();
                 self.push(Instruction::Stop);
                 // Only one of both happens, so they may share labels.
@@ -601,6 +629,19 @@ impl Draft<'_> {
                     )?;
                 let lua = scripts::check(source, &path.key("script"))?;
                 scripts::check_given((name, source), &lua, (keys.len(), args.len()), path)?;
+                if compiler.scripts.contains_key(name) && !self.in_recipe {
+                    if let Some((message, help)) =
+                        scripts::unread((name, source), &lua, (keys.len(), args.len()))
+                    {
+                        self.doubt(path, message, help);
+                    }
+                    if let Some(doubt) = scripts::mistypes(source, &Path::root().key("scripts").key(name)) {
+                        self.program.doubts.push(doubt);
+                    }
+                }
+                for (n, arg) in args.iter().enumerate() {
+                    self.doubt_plain(arg, &path.key("args").index(n));
+                }
                 if let Some(doubt) = scripts::asks_for_nil(source, &Path::root().key("scripts").key(name))
                     && compiler.scripts.contains_key(name)
                 {
@@ -618,6 +659,10 @@ impl Draft<'_> {
                 let call = PlannedCall::parse(*product, call, |word| self.template(word, &path), &path)?;
                 if call.watches() {
                     self.listens_to.push(None);
+                    self.watches.extend(call.operands("PATH").map(Template::pattern));
+                }
+                if *product == Product::Mariadb {
+                    self.doubt_quotes(&call, &path);
                 }
                 self.doubt_grant(&call, &path);
                 self.doubt_operands(&call, &path);
@@ -692,6 +737,9 @@ impl Draft<'_> {
             }
             "PSUBSCRIBE" | "CLIENT" => self.listens_to.push(None),
             _ => {}
+        }
+        if name == "SET" && words.len() > 3 {
+            self.doubt_value(&words, path);
         }
         // A time to live of some milliseconds is hardly meant.
         for pair in words.windows(2) {

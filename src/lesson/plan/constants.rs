@@ -109,6 +109,12 @@ impl Constants {
         commands::check_form(&words.iter().map(stays).collect::<Vec<_>>(), path)
     }
 
+    /// What a name stands for, where that is a text that stays.
+    pub(crate) fn text_of(&self, name: &str) -> Option<String> {
+        let known = self.values.get(name).filter(|known| self.stay(&known.from))?;
+        known.value.as_str().map(str::to_owned)
+    }
+
     /// A text that has to be known before anything runs. None where it is known only when it is sent.
     pub(crate) fn known(&mut self, template: &Template, path: &Path) -> Option<String> {
         let (text, from) = self.text(template)?;

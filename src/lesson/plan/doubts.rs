@@ -9,13 +9,13 @@ use super::{
             Mentions,
             mentions::{joined, split_comparison},
         },
-        invariant::Never,
+        invariant::{Invariant, Never},
         model::Claim,
     },
-    Act, Condition, PlannedVerb, RightPlan, Scenario, keys, sql,
+    Act, Condition, PlannedVerb, RightPlan, Scenario, keys, sql, types,
 };
 use crate::{
-    log::Product,
+    log::{Limit, Product, stands_for},
     text::{Text, both},
 };
 
@@ -239,11 +239,23 @@ const ERRORS: &str = "
 ";
 
 /// A reply in a program that is compared with the code of an error.
-pub(crate) fn error_doubt(source: &str, known: impl Fn(&str) -> bool) -> Option<Doubt> {
+pub(crate) fn error_doubt(source: &str, known: impl Fn(&str) -> bool, in_sql: bool) -> Option<Doubt> {
     joined(source).into_iter().find_map(|part| {
         let (left, operator, right) = split_comparison(part)?;
+        if left == "error" && matches!(literal(right)?, Literal::Number(_) | Literal::Flag) {
+            let text = right.trim_matches(['\'', '"']);
+            return Some((
+                both!("`error` is a text or `none`, and never {right}", "`error` 是文字或 `none`，不会是 {right}"),
+                if matches!(literal(right), Some(Literal::Flag)) {
+                    both!("write `error is none` or `error is not none`", "请写 `error is none` 或 `error is not none`")
+                } else {
+                    both!("in quotes: `error {operator} '{text}'`", "加上引号：`error {operator} '{text}'`")
+                },
+            ));
+        }
         let Literal::Text(code) = literal(right)? else { return None };
-        (known(left) && super::super::has_word(ERRORS, code)).then(|| {
+        let is_number = in_sql && code.len() == 4 && code.bytes().all(|byte| byte.is_ascii_digit());
+        (known(left) && (is_number || super::super::has_word(ERRORS, code))).then(|| {
             (
                 both!("a reply is never the error {right}", "回复不会是错误 {right}"),
                 both!(
@@ -258,12 +270,18 @@ pub(crate) fn error_doubt(source: &str, known: impl Fn(&str) -> bool) -> Option<
 fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Doubt> {
     if let Some(asked) = source.strip_prefix("pttl(")
         && let Some((_, test)) = asked.split_once(')')
-        && test.trim_start().starts_with("is")
+        && ["is", "==", "!="].iter().any(|word| test.trim_start().starts_with(word))
         && test.contains("none")
     {
         return Some((
             both!("`pttl()` is a number, and never `none`", "`pttl()` 是数字，不会是 `none`"),
             both!("without the key it is -2: `pttl('lock') == -2`", "键不存在时是 -2：`pttl('lock') == -2`"),
+        ));
+    }
+    if let Some((number, _)) = source.split_once(" in value(").filter(|(word, _)| word.parse::<i64>().is_ok()) {
+        return Some((
+            both!("what `value()` gives holds texts, never the number {number}", "`value()` 里是文字，不会有数字 {number}"),
+            both!("write it in quotes: `'{number}'`", "请加引号：`'{number}'`"),
         ));
     }
     let (left, operator, right) = split_comparison(source)?;
@@ -275,11 +293,38 @@ fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Dou
     }
     let equal = matches!(operator, "==" | "!=");
     let value = literal(right)?;
+    if let Literal::Text(text) = value
+        && ["|int", "|length", "|count", "|float"].iter().any(|filter| left.ends_with(filter))
+    {
+        return Some((
+            both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}"),
+            both!("without quotes: `{left} {operator} {text}`", "去掉引号：`{left} {operator} {text}`"),
+        ));
+    }
+    if let Literal::Text(text) = value
+        && !equal
+        && text.parse::<i64>().is_ok()
+    {
+        return Some((
+            both!("{right} is a text: `{operator}` compares it letter by letter", "{right} 是文字，`{operator}` 会逐个字符比较"),
+            both!("without quotes: `{left} {operator} {text}`; `x|int` is the number of a text", "去掉引号：`{left} {operator} {text}`；文字的数值是 `x|int`"),
+        ));
+    }
     if let Some(doubt) = of_attribute(left, operator, &value, right) {
         return Some(doubt);
     }
     if let Some(kind) = answer(left) {
         return of_answer(left, kind, equal, &value, right);
+    }
+    if let Some((whole, part)) = left.rsplit_once('.')
+        && answer(whole) == Some(Answer::Object(STAT))
+        && part != "owner"
+        && let Literal::Text(text) = value
+    {
+        return Some((
+            both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}"),
+            both!("without quotes: `{left} {operator} {text}`", "去掉引号：`{left} {operator} {text}`"),
+        ));
     }
     if let Some((whole, part)) = left.rsplit_once('.')
         && matches!(answer(whole), Some(Answer::Number | Answer::Text | Answer::Path | Answer::Ok))
@@ -310,12 +355,7 @@ fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Dou
             ))
         }
         Literal::Number(number) if counts => {
-            let same = match operator {
-                "<" | ">=" => number <= 0,
-                "==" | "!=" | "<=" | ">" => number < 0,
-                _ => false,
-            };
-            same.then(|| {
+            never_or_always(operator, number).then(|| {
                 (
                     both!("`{left}` is never less than 0", "`{left}` 从不小于 0"),
                     both!("such as `{left} == 1`", "例如 `{left} == 1`"),
@@ -403,17 +443,19 @@ fn of_attribute(left: &str, operator: &str, value: &Literal<'_>, right: &str) ->
     }
 }
 
+/// What ZooKeeper tells its clients.
+const EVENTS: [&str; 7] = [
+    "NodeCreated",
+    "NodeDeleted",
+    "NodeDataChanged",
+    "NodeChildrenChanged",
+    "Suspended",
+    "Reconnected",
+    "Expired",
+];
+
 /// What ZooKeeper tells its clients, for a word that is written otherwise.
 fn event(word: &str) -> Option<&'static str> {
-    const EVENTS: [&str; 7] = [
-        "NodeCreated",
-        "NodeDeleted",
-        "NodeDataChanged",
-        "NodeChildrenChanged",
-        "Suspended",
-        "Reconnected",
-        "Expired",
-    ];
     let plain: String = word.chars().filter(char::is_ascii_alphanumeric).collect();
     let plain = plain.strip_prefix("Session").or_else(|| plain.strip_prefix("Connection")).unwrap_or(&plain);
     EVENTS.into_iter().find(|event| event.eq_ignore_ascii_case(plain) && *event != word)
@@ -526,14 +568,15 @@ fn is_code(text: &str) -> bool {
 fn of_answer(left: &str, kind: Answer, equal: bool, value: &Literal<'_>, right: &str) -> Option<Doubt> {
     let digits = |text: &str| text.parse::<i64>().is_ok();
     match (kind, value) {
-        (Answer::Number, Literal::Text(text)) if digits(text) => Some((
+        // In a claim the reply may be the code of an error, such as MariaDB's '1062'.
+        (Answer::Number, Literal::Text(text)) if digits(text) && !is_code(text) => Some((
             both!(
                 "`{left}` answers a number, never the text {right}",
                 "`{left}` 的回复是数字，不会是文字 {right}"
             ),
             both!("without quotes: `{left} == {text}`", "去掉引号：`{left} == {text}`"),
         )),
-        (Answer::Number, Literal::Text(text)) if equal && text.eq_ignore_ascii_case("ok") => Some((
+        (Answer::Number, Literal::Text(text)) if equal && (*text == "OK" || !is_code(text)) => Some((
             both!("`{left}` answers a number, never {right}", "`{left}` 的回复是数字，不会是 {right}"),
             both!("such as `{left} == 1`", "例如 `{left} == 1`"),
         )),
@@ -563,10 +606,18 @@ fn of_answer(left: &str, kind: Answer, equal: bool, value: &Literal<'_>, right: 
             ),
             both!("write `{left} == 'OK'`", "请写 `{left} == 'OK'`"),
         )),
-        (Answer::Ok, Literal::Text(text)) if *text != "OK" && text.eq_ignore_ascii_case("ok") => Some((
-            both!("`{left}` answers 'OK', never {right}", "`{left}` 的回复是 'OK'，不会是 {right}"),
-            both!("write `{left} == 'OK'`", "请写 `{left} == 'OK'`"),
+        (Answer::Ok | Answer::Text, Literal::Text("nil" | "(nil)" | "null" | "NULL" | "None")) => Some((
+            both!("an empty reply is `none`, and never the text {right}", "空回复是 `none`，不会是文字 {right}"),
+            both!("write `{left} is none`", "请写 `{left} is none`"),
         )),
+        (Answer::Ok, Literal::Text(text))
+            if *text != "OK" && (text.eq_ignore_ascii_case("ok") || !is_code(text)) =>
+        {
+            Some((
+                both!("`{left}` answers 'OK', never {right}", "`{left}` 的回复是 'OK'，不会是 {right}"),
+                both!("write `{left} == 'OK'`", "请写 `{left} == 'OK'`"),
+            ))
+        }
         // A claim's reply may be the code of an error.
         (Answer::Object(fields), Literal::Text(text)) if fields != NOTIFICATION && is_code(text) => None,
         (Answer::Several, Literal::Text(text)) if is_code(text) => None,
@@ -605,6 +656,13 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     let at = root.key("variants").key(&scenario.variant);
     for (n, claim) in variant.claims.iter().enumerate() {
         let at = at.key("claims").index(n);
+        let same = |other: &Claim| match (other, claim) {
+            (Claim::Bare(a) | Claim::That { that: a, .. }, Claim::Bare(b) | Claim::That { that: b, .. }) => a == b,
+            _ => false,
+        };
+        if let Some(before) = variant.claims[..n].iter().position(same) {
+            return Err(twice(&at, before + 1));
+        }
         match claim {
             Claim::Bare(source) => check_observed(scenario, source, &at)?,
             Claim::That { that, .. } => check_observed(scenario, that, &at.key("that"))?,
@@ -617,11 +675,26 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         (None, None) => return Ok(()),
     };
     for (n, invariant) in invariants.iter().enumerate() {
+        let at = at.index(n).key("never");
+        let same = |other: &Invariant| match (&other.never, &invariant.never) {
+            (Never::That(a), Never::That(b)) => a == b,
+            (Never::Overlap { overlap: a }, Never::Overlap { overlap: b }) => a == b,
+            _ => false,
+        };
+        if let Some(before) = invariants[..n].iter().position(same) {
+            return Err(twice(&at, before + 1));
+        }
         if let Never::That(source) = &invariant.never {
-            check_expression(scenario, source, &at.index(n).key("never"))?;
+            check_observed(scenario, source, &at)?;
         }
     }
     Ok(())
+}
+
+/// What is said again.
+fn twice(at: &Path, before: usize) -> Mistake {
+    let message = both!("number {before} of this list says the same", "和列表里的第 {before} 条相同");
+    Mistake::new(at, message).help(both!("leave one of both out", "两者去掉一个"))
 }
 
 /// A claim about a lock that another claim rules out. That a lock overlaps where the failure is prevented is no mistake: what
@@ -638,8 +711,34 @@ fn check_lock(scenario: &Scenario, n: usize, at: &Path) -> Result<(), Mistake> {
             );
             Err(Mistake::new(at, message).help(both!("claim one of both", "两个断言只能留一个")))
         }
+        Some(Condition::Overlap(lock)) => check_overlap(scenario, lock, at),
         _ => Ok(()),
     }
+}
+
+/// More holders than there may be take as many who ever hold the lock.
+fn check_overlap(scenario: &Scenario, lock: &str, at: &Path) -> Result<(), Mistake> {
+    let limits = scenario.locks.iter().filter(|known| stands_for(&known.name, lock)).map(|known| known.limit);
+    let most = match limits.last() {
+        Some(Limit::Holders(most)) => most,
+        Some(_) => return Ok(()),
+        None => 1,
+    };
+    let mut plans = scenario.actors.iter();
+    let outside = plans.any(|plan| plan.program.outside);
+    let holds = |name: &String| stands_for(name, lock) || stands_for(lock, name);
+    let actors = scenario.actors.iter().filter(|plan| plan.program.locks.iter().any(holds)).count();
+    if outside || actors > most {
+        return Ok(());
+    }
+    let message = both!(
+        "`{lock}` may have {most} holders, and only {actors} clients ever take it: it never overlaps",
+        "`{lock}` 允许 {most} 个持有者，而只有 {actors} 个客户端会用到它：不可能重叠"
+    );
+    Err(Mistake::new(at, message).help(both!(
+        "let another client run the program, or claim `exclusive: {lock}`",
+        "请再加一个运行该程序的客户端，或者断言 `exclusive: {lock}`"
+    )))
 }
 
 /// What the story waits for, and what decides its questions.
@@ -689,6 +788,11 @@ fn check_expression(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
         scenario.scope.get(&path[0]).is_some()
             || matches!(path[0].as_str(), "true" | "false" | "none" | "and" | "or" | "not")
     };
+    let decided = joined(source).into_iter().find(|part| matches!(*part, "true" | "false"));
+    if let Some(part) = decided.filter(|part| part.len() < source.len()) {
+        let message = both!("`{part}` in `{source}` decides it by itself, or nothing", "`{source}` 里的 `{part}` 要么直接决定结果，要么没有作用");
+        return Err(Mistake::new(at, message).help(both!("leave `{part}` out", "请去掉 `{part}`")));
+    }
     if mentions.calls.is_empty() && mentions.paths.iter().all(is_figure) {
         let message = both!(
             "`{source}` does not depend on anything that happens",
@@ -702,18 +806,89 @@ fn check_expression(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
     check_comparison(scenario, source, at)
 }
 
+/// A counter, which begins at 0 and only grows, that is compared with what it never is.
+fn of_counter(source: &str, scenario: &Scenario) -> Option<Doubt> {
+    let (left, operator, right) = split_comparison(source)?;
+    if !scenario.actors.iter().any(|plan| plan.program.counters.contains(left)) {
+        return None;
+    }
+    match literal(right) {
+        Some(Literal::Text(text)) => {
+            let help = if text.parse::<i64>().is_ok() {
+                both!("without quotes: `{left} {operator} {text}`", "去掉引号：`{left} {operator} {text}`")
+            } else {
+                both!("such as `{left} == 1`", "例如 `{left} == 1`")
+            };
+            Some((
+                both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}"),
+                help,
+            ))
+        }
+        Some(Literal::Number(number)) if never_or_always(operator, number) => Some((
+            both!("`{left}` is never less than 0", "`{left}` 从不小于 0"),
+            both!("such as `{left} == 1`", "例如 `{left} == 1`"),
+        )),
+        None if matches!(operator, "==" | "!=") && right.contains('.') && right.parse::<f64>().is_ok() => {
+            Some((
+                both!("`{left}` is a whole number, and never {right}", "`{left}` 是整数，不会是 {right}"),
+                both!("such as `{left} == 1`", "例如 `{left} == 1`"),
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a comparison of a count with a number comes out the same whatever the count is.
+fn never_or_always(operator: &str, number: i64) -> bool {
+    match operator {
+        "<" | ">=" => number <= 0,
+        "==" | "!=" | "<=" | ">" => number < 0,
+        _ => false,
+    }
+}
+
+/// A client's name without quotes, which is no text: it stands for all that is known of the client.
+fn of_actor(source: &str, scenario: &Scenario) -> Option<Doubt> {
+    let is_actor = |name: &str| scenario.actors.iter().any(|plan| plan.actor.name == name);
+    if let Some((left, operator, right)) = split_comparison(source)
+        && is_actor(right)
+    {
+        return Some((
+            both!("`{right}` without quotes is all that is known of it", "没有引号的 `{right}` 不是名字"),
+            both!("write `{left} {operator} '{right}'`", "请写 `{left} {operator} '{right}'`"),
+        ));
+    }
+    let (name, rest) = source.split_once(' ')?;
+    let compares = ["is", "==", "!=", "<", ">", "in"].iter().any(|word| rest.starts_with(word));
+    (is_actor(name) && compares).then(|| {
+        (
+            both!("`{name}` is a client, and no reply", "`{name}` 是客户端，不是回复"),
+            both!("name one of its moves: `{name}.acquire`", "请写它的某个操作：`{name}.acquire`"),
+        )
+    })
+}
+
+/// What ZooKeeper never tells, in a lab in which nobody else tells anything.
+fn of_event(source: &str, lab: LabKind) -> Option<Doubt> {
+    let (left, _, right) = split_comparison(source)?;
+    let only_zookeeper = lab.parts().iter().all(|part| part.product() == Product::Zookeeper);
+    let Literal::Text(word) = literal(right)? else { return None };
+    let asks = left.ends_with(".what") && !left.contains([' ', '|', '(']);
+    (asks && only_zookeeper && !EVENTS.contains(&word)).then(|| {
+        let known = EVENTS.join(", ");
+        (
+            both!("`{left}` is never {right}", "`{left}` 不会是 {right}"),
+            both!("ZooKeeper tells {known}", "ZooKeeper 的通知有 {known}"),
+        )
+    })
+}
+
 fn check_comparison(scenario: &Scenario, source: &str, at: &Path) -> Result<(), Mistake> {
     keys::check(scenario, source, at)?;
-    if let Some((left, operator, right)) = split_comparison(source)
-        && scenario.actors.iter().any(|plan| plan.program.counters.contains(left))
-        && let Some(Literal::Text(text)) = literal(right)
-    {
-        let message = both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}");
-        let help = if text.parse::<i64>().is_ok() {
-            both!("without quotes: `{left} {operator} {text}`", "去掉引号：`{left} {operator} {text}`")
-        } else {
-            both!("such as `{left} == 1`", "例如 `{left} == 1`")
-        };
+    let parts = joined(source);
+    let counter = parts.iter().find_map(|part| of_counter(part, scenario));
+    let actor = || parts.iter().find_map(|part| of_actor(part, scenario));
+    if let Some((message, help)) = counter.or_else(actor) {
         return Err(Mistake::new(at, message).help(help));
     }
     let plan_of = |name: &str| {
@@ -725,8 +900,10 @@ fn check_comparison(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
     let found = doubt(source, answer)
         .or_else(|| field_doubt(source, answer, columns))
         .or_else(|| of_value(source, scenario.lab()))
+        .or_else(|| types::doubt(source, scenario))
         .or_else(|| sql::row_doubt(source, scenario))
         .or_else(|| joined(source).into_iter().find_map(|part| of_role(part, scenario.lab())))
+        .or_else(|| joined(source).into_iter().find_map(|part| of_event(part, scenario.lab())))
         .or_else(|| joined(source).into_iter().find_map(|part| of_owner(part, scenario)));
     match found {
         Some((message, help)) => Err(Mistake::new(at, message).help(help)),

@@ -22,11 +22,13 @@ pub(crate) mod question;
 pub mod redis_versions;
 pub(crate) mod references;
 pub(crate) mod releases;
+mod rows;
 pub(crate) mod scripts;
 pub(crate) mod setup;
 mod sql;
 pub(crate) mod story;
 mod tables;
+mod types;
 mod unused;
 mod znodes;
 
@@ -189,11 +191,14 @@ impl Loaded {
                 .and_then(|()| unused::check(self))
                 .and_then(|()| scenarios.iter().try_for_each(sql::check_grammar))
                 .and_then(|()| scenarios.iter().try_for_each(tables::check))
+                .and_then(|()| scenarios.iter().try_for_each(rows::check))
                 .and_then(|()| scenarios.iter().try_for_each(sql::check_columns))
+                .and_then(|()| scenarios.iter().try_for_each(types::check))
                 .and_then(|()| scenarios.iter().try_for_each(doubts::check))
                 .and_then(|()| scenarios.iter().try_for_each(idle::check))
                 .and_then(|()| scenarios.iter().try_for_each(order::check))
                 .and_then(|()| scenarios.iter().try_for_each(order::check_claims))
+                .and_then(|()| scenarios.iter().try_for_each(order::check_questions))
                 .and_then(|()| scenarios.iter().try_for_each(znodes::check))
                 .and_then(|()| scenarios.iter().try_for_each(sql::check_transactions))
                 .and_then(|()| scenarios.iter().try_for_each(locks::check_names))

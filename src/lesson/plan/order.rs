@@ -8,7 +8,7 @@ use super::{
         expr::{Mentions, mentions::joined},
         model::Claim,
     },
-    Act, Scenario,
+    Act, AskPlan, RightPlan, Scenario,
     program::{Instruction, PlannedVerb, Program},
 };
 use crate::{log::ActorId, text::both};
@@ -112,7 +112,13 @@ pub(crate) fn check_claims(scenario: &Scenario) -> Result<(), Mistake> {
         {
             continue;
         }
-        for path in Mentions::of(source).paths.iter().filter(|path| path.len() > 1) {
+        let mentions = Mentions::of(source);
+        // A time is that of a reply, too.
+        let timed = ["at", "before"].into_iter().flat_map(|function| mentions.calls_of(function));
+        let timed = timed.flat_map(|call| call.arguments.iter().flatten());
+        let timed: Vec<Vec<String>> =
+            timed.map(|name| name.split('.').map(str::to_owned).collect()).collect();
+        for path in mentions.paths.iter().chain(&timed).filter(|path| path.len() > 1) {
             for (n, plan) in scenario.actors.iter().enumerate().filter(|(_, plan)| !plan.program.outside) {
                 let actor = u32::try_from(n).unwrap_or(u32::MAX);
                 let words = plan.actor.name.split('.').count();
@@ -139,6 +145,88 @@ pub(crate) fn check_claims(scenario: &Scenario) -> Result<(), Mistake> {
         }
     }
     Ok(())
+}
+
+/// A question that no choice can answer when it is decided, because the replies that they ask for come later.
+pub(crate) fn check_questions(scenario: &Scenario) -> Result<(), Mistake> {
+    let mut moved: BTreeSet<(u32, &str)> = BTreeSet::new();
+    let mut by_themselves: BTreeSet<u32> = BTreeSet::new();
+    let mut open: Vec<(&AskPlan, &Path, u32)> = Vec::new();
+    for line in &scenario.story {
+        match &line.act {
+            Act::Each(turns) | Act::Together(turns) => {
+                moved.extend(turns.iter().map(|one| (one.actor.0, one.label.as_str())));
+            }
+            Act::Send(one) => drop(moved.insert((one.actor.0, &one.label))),
+            Act::Finish(actors) => by_themselves.extend(actors.iter().map(|actor| actor.0)),
+            Act::Pass(pass) => by_themselves.extend(pass.moving.iter().map(|actor| actor.0)),
+            Act::Await(until) => by_themselves.extend(until.moving.iter().map(|actor| actor.0)),
+            Act::Say(_) | Act::Faults(_) => {}
+            Act::Ask(ask) => open.push((ask, &line.path, ask.after)),
+        }
+        if !line.act.is_step() {
+            continue;
+        }
+        for (ask, path, left) in &mut open {
+            *left -= 1;
+            if *left == 0 {
+                check_question(scenario, ask, path, (&moved, &by_themselves))?;
+            }
+        }
+        open.retain(|(.., left)| *left > 0);
+    }
+    Ok(())
+}
+
+fn check_question(
+    scenario: &Scenario,
+    ask: &AskPlan,
+    path: &Path,
+    (moved, by_themselves): (&BTreeSet<(u32, &str)>, &BTreeSet<u32>),
+) -> Result<(), Mistake> {
+    // The first reply that an expression asks for and nobody has had yet.
+    let missing = |source: &str| {
+        if ["defined", "default", " or ", "not "].iter().any(|word| source.contains(word)) {
+            return None;
+        }
+        Mentions::of(source).paths.into_iter().find_map(|words| {
+            let (n, plan) = scenario.actors.iter().enumerate().find(|(_, plan)| {
+                let count = plan.actor.name.split('.').count();
+                words.len() > count && words[..count].join(".") == plan.actor.name
+            })?;
+            let label = &words[plan.actor.name.split('.').count()];
+            let actor = u32::try_from(n).ok()?;
+            let is_missing = plan.program.labels.contains(label)
+                && !plan.program.outside
+                && !by_themselves.contains(&actor)
+                && !moved.contains(&(actor, label.as_str()));
+            is_missing.then(|| format!("{}.{label}", plan.actor.name))
+        })
+    };
+    let mut first = None;
+    for (n, choice) in ask.choices.iter().enumerate() {
+        match &choice.right {
+            RightPlan::Never => {}
+            RightPlan::Always => return Ok(()),
+            RightPlan::When(right) => match missing(right.source()) {
+                None => return Ok(()),
+                Some(name) => {
+                    first.get_or_insert((n, name));
+                }
+            },
+        }
+    }
+    let Some((n, name)) = first else { return Ok(()) };
+    let steps = ask.after;
+    let message = both!(
+        "`{name}` has no reply yet when this question is decided, {steps} steps later",
+        "再过 {steps} 步见分晓时，`{name}` 还没有回复"
+    );
+    let at = path.key("ask").key("choices").index(n).key("right");
+    Err(Mistake::new(&at, message).help(both!(
+        "give the question a greater `after`, which counts every move of a list, or ask for a reply that is there by then",
+        "请把 `after` 写大一些（列表里的每一步都算），或者改用那时已有的回复"
+    )))
 }
 
 /// Whoever moves by themselves may have come anywhere.

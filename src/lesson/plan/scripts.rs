@@ -111,3 +111,75 @@ fn check_arguments(
     );
     Err(Mistake::new(path, message).help("args: [\"${token}\"]"))
 }
+
+/// Keys or arguments that a script is given and never reads.
+pub(crate) fn unread(
+    (name, source): (&str, &str),
+    lua: &Lua,
+    given: (usize, usize),
+) -> Option<(Text, Text)> {
+    // All of them are read where one is not named by a figure.
+    let by_figure = |array: &str| {
+        source.match_indices(array).all(|(at, _)| {
+            let index = source[at + array.len()..].strip_prefix('[');
+            index.is_some_and(|index| index.starts_with(|c: char| c.is_ascii_digit()))
+        })
+    };
+    let extra = |array: &str, field: &str, read: usize, given: usize| {
+        (given > read && by_figure(array)).then(|| {
+            (
+                both!(
+                    "`{field}` has {given}, and the script `{name}` never reads `{array}[{given}]`",
+                    "`{field}` 有 {given} 个，而脚本 `{name}` 从不读 `{array}[{given}]`"
+                ),
+                both!("leave it out, or read it in the script", "请去掉它，或者在脚本里读取它"),
+            )
+        })
+    };
+    extra("KEYS", "keys", lua.keys, given.0).or_else(|| extra("ARGV", "args", lua.args, given.1))
+}
+
+/// What the syntax of Lua allows and the server refuses when it comes there: `redis:call`, and a text that is compared with a
+/// number.
+pub(crate) fn mistypes(source: &str, path: &Path) -> Option<Mistake> {
+    let place = |at: usize, message: Text, help: Text| {
+        let before = &source[..at];
+        let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+        let span = MistakeSpan::Within(before.matches('\n').count() + 1, column);
+        Mistake { span, ..Mistake::new(path, message).help(help) }
+    };
+    if let Some(at) = source.find("redis:call").or_else(|| source.find("redis:pcall")) {
+        return Some(place(
+            at,
+            both!("`redis:call` passes `redis` itself as the command", "`redis:call` 会把 `redis` 本身当作命令传进去"),
+            both!("write `redis.call(…)`, with a dot", "请写 `redis.call(…)`，用点号"),
+        ));
+    }
+    for (at, call) in source.match_indices("= redis.call(") {
+        let command = source[at + call.len()..].trim_start_matches(['\'', '"', ' ']);
+        let is_text = ["GET", "HGET", "LPOP", "RPOP", "GETDEL", "LINDEX"].iter().any(|name| {
+            command.get(..name.len()).is_some_and(|word| word.eq_ignore_ascii_case(name))
+                && command[name.len()..].starts_with(['\'', '"'])
+        });
+        let name = source[..at].trim_end().rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next()?;
+        if !is_text || name.is_empty() || source.contains(&format!("{name} = tonumber(")) {
+            continue;
+        }
+        for sign in ["<=", ">=", "<", ">", "=="] {
+            let asked = format!("{name} {sign} ");
+            let found = source.match_indices(&asked).find(|(found, _)| {
+                *found > at
+                    && !source[..*found].ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '('))
+                    && source[found + asked.len()..].starts_with(|c: char| c.is_ascii_digit())
+            });
+            if let Some((found, _)) = found {
+                return Some(place(
+                    found,
+                    both!("`{name}` is a text in Lua, and no number", "`{name}` 在 Lua 里是文字，不是数字"),
+                    both!("write `tonumber({name}) {sign} …`", "请写 `tonumber({name}) {sign} …`"),
+                ));
+            }
+        }
+    }
+    None
+}

@@ -35,7 +35,7 @@ use crate::{
 };
 
 /// What stands in a statement for a `${…}` that is known only when it is sent: a figure, so that most grammar holds.
-const FILLED: &str = "70200701";
+pub(super) const FILLED: &str = "70200701";
 
 /// What a `${…}` outside quotes may stand for, beside a figure.
 const FILLINGS: [&str; 5] = [FILLED, "x70200701", "", "=", "(70200701)"];
@@ -47,7 +47,7 @@ const BEYOND: &str = "
 ";
 
 /// How statements are written.
-const FORMS: [(&str, &str); 12] = [
+const FORMS: [(&str, &str); 13] = [
     ("SELECT", "SELECT column, … FROM table WHERE condition ORDER BY column LIMIT n FOR UPDATE"),
     ("INSERT", "INSERT INTO table (column, …) VALUES (value, …)"),
     ("REPLACE", "REPLACE INTO table (column, …) VALUES (value, …)"),
@@ -60,6 +60,7 @@ const FORMS: [(&str, &str); 12] = [
     ("ROLLBACK", "ROLLBACK"),
     ("SAVEPOINT", "SAVEPOINT name"),
     ("LOCK", "LOCK TABLES table WRITE"),
+    ("SET", "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"),
 ];
 
 /// Words that statements are made of, for one that is misspelt.
@@ -106,6 +107,12 @@ fn doubt(text: &str) -> Option<(Text, Text)> {
         "COMMIT" => only("WORK AND NO CHAIN RELEASE"),
         "ROLLBACK" => only("WORK AND NO CHAIN RELEASE") || rest.iter().any(|word| word == "TO"),
         "SAVEPOINT" => rest.len() == 1,
+        "SET" if rest.iter().any(|word| word == "LEVEL") => {
+            let level = rest.iter().skip_while(|word| *word != "LEVEL").skip(1);
+            let level = level.map(String::as_str).collect::<Vec<_>>().join(" ");
+            ["READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"].contains(&level.as_str())
+                || level.contains(ANY)
+        }
         "LOCK" => bare(text).to_ascii_uppercase().split(',').all(|table| {
             tables::words(table).any(|word| has_word("READ WRITE", word)) || table.contains(ANY)
         }),
@@ -183,6 +190,26 @@ fn of_meaning(statement: &Statement) -> Option<(Text, Text)> {
     }
     let mut named = Named::default();
     let _ = statement.visit(&mut named);
+    if let Some(written) = named.placeholder {
+        let message = both!("`{written}` stands for nothing here", "`{written}` 在这里没有对应的值");
+        return Some((
+            message,
+            both!(
+                "a value is filled in with `${{name}}`, a text in quotes: `'${{name}}'`",
+                "填入值要写 `${{name}}`，文字加引号：`'${{name}}'`"
+            ),
+        ));
+    }
+    if let Some(written) = named.bare_condition {
+        let message = both!("`{written}` compares nothing", "`{written}` 没有比较");
+        return Some((
+            message,
+            both!(
+                "write `WHERE column = value`, and `AND` between two conditions",
+                "请写 `WHERE 列 = 值`，两个条件之间写 `AND`"
+            ),
+        ));
+    }
     if named.compares_null {
         let message = both!("a comparison with `NULL` is never true", "和 `NULL` 比较永远不成立");
         return Some((message, both!("write `IS NULL` or `IS NOT NULL`", "请写 `IS NULL` 或 `IS NOT NULL`")));
@@ -208,7 +235,9 @@ const FUNCTIONS: [(&str, usize, &str); 6] = [
 ];
 
 /// Other functions that lessons may well want. None is one letter away from another function of MariaDB's.
-const COMMON: [&str; 10] = [
+const COMMON: [&str; 12] = [
+    "NOW",
+    "DATE_ADD",
     "COUNT",
     "COALESCE",
     "IFNULL",
@@ -238,7 +267,9 @@ fn of_call(call: &Function) -> Option<(Text, Text)> {
     }
     // Other functions are the server's business; only what is nearly one of these is misspelt.
     let misspelt = || both!("MariaDB has no function `{name}`", "MariaDB 没有函数 `{name}`");
-    if let Some(known) = COMMON.iter().find(|known| strsim::osa_distance(known, &upper) <= 1) {
+    // `POW` is a function, too.
+    let near = |known: &&&str| upper != "POW" && strsim::osa_distance(known, &upper) <= 1;
+    if let Some(known) = COMMON.iter().find(near) {
         return (*known != upper).then(|| (misspelt(), did_you_mean(known)));
     }
     let (_, _, form) =
@@ -352,9 +383,24 @@ fn of_values(insert: &Insert, known: &HashMap<String, Option<Vec<String>>>) -> O
         insert.columns.iter().map(last_of).collect()
     };
     let wanted = columns.len();
+    let named = values.rows.iter().flat_map(|row| &row.content).find_map(|value| match value {
+        Expr::Identifier(name) if name.quote_style.is_none() => Some(&name.value),
+        _ => None,
+    });
+    if let Some(name) = named.filter(|name| {
+        !name.contains(FILLED) && !name.starts_with('@') && !name.eq_ignore_ascii_case("default")
+    }) {
+        let message = both!("`{name}` is no value", "`{name}` 不是值");
+        return Some((
+            message,
+            both!(
+                "a parameter is filled in with `${{{name}}}`, and a text stands in quotes: '{name}'",
+                "参数要写 `${{{name}}}`，文字要写在引号里：'{name}'"
+            ),
+        ));
+    }
     let row = values.rows.iter().find(|row| {
-        let filled = row.content.iter().any(|value| value.to_string().contains(FILLED));
-        row.content.len() != wanted && !row.content.is_empty() && !(filled && row.content.len() < wanted)
+        row.content.len() != wanted && !row.content.is_empty()
     })?;
     let (given, names) = (row.content.len(), columns.join(", "));
     let message = both!(
@@ -493,7 +539,7 @@ pub(crate) fn selected(text: &str) -> Option<Vec<String>> {
 }
 
 /// A statement of the kinds whose grammar is known; what was not expected where it is wrong, `None` for its end.
-fn read(text: &str) -> Result<Option<Statement>, Option<String>> {
+pub(super) fn read(text: &str) -> Result<Option<Statement>, Option<String>> {
     let words: Vec<String> = tables::words(text).map(str::to_ascii_uppercase).collect();
     let begins = |names: &str| words.first().is_some_and(|word| has_word(names, word));
     let creates = begins("CREATE") && words.iter().take(4).any(|word| word == "TABLE");
@@ -589,12 +635,12 @@ fn bare(text: &str) -> String {
     text.split(['\'', '"']).step_by(2).collect::<Vec<_>>().join(" ")
 }
 
-fn last_of(name: &ObjectName) -> String {
+pub(super) fn last_of(name: &ObjectName) -> String {
     let last = name.0.last().and_then(|part| part.as_ident());
     last.map(|ident| ident.value.to_ascii_lowercase()).unwrap_or_default()
 }
 
-fn targets(target: &AssignmentTarget) -> Vec<String> {
+pub(super) fn targets(target: &AssignmentTarget) -> Vec<String> {
     match target {
         AssignmentTarget::ColumnName(name) => vec![last_of(name)],
         AssignmentTarget::Tuple(names) => names.iter().map(last_of).collect(),
@@ -611,6 +657,10 @@ struct Named {
     /// Whether it has tables of its own, whose columns are not known.
     beyond: bool,
     compares_null: bool,
+    /// `?` or `:name`, which a driver would fill in.
+    placeholder: Option<String>,
+    /// A condition that is a column, or that computes with bits.
+    bare_condition: Option<String>,
     /// Whether it says `FOR SHARE`.
     shares: bool,
     calls: Vec<Function>,
@@ -626,6 +676,12 @@ impl Visitor for Named {
     }
 
     fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
+        match &select.selection {
+            Some(condition @ (Expr::Identifier(_) | Expr::BinaryOp { op: BinaryOperator::BitwiseAnd, .. })) => {
+                self.bare_condition = Some(condition.to_string());
+            }
+            _ => {}
+        }
         for item in &select.projection {
             if let SelectItem::ExprWithAlias { alias, .. } = item {
                 self.aliases.insert(alias.value.to_ascii_lowercase());
@@ -655,6 +711,11 @@ impl Visitor for Named {
             }
             Expr::BinaryOp { left, op: BinaryOperator::Eq | BinaryOperator::NotEq, right } => {
                 self.compares_null |= is_null(left) || is_null(right);
+            }
+            Expr::Value(value) => {
+                if let Value::Placeholder(written) = &value.value {
+                    self.placeholder = Some(written.clone());
+                }
             }
             Expr::Function(function) => {
                 self.calls.push(function.clone());

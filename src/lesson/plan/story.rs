@@ -344,6 +344,8 @@ impl Roster<'_> {
     fn limit(&self, source: &str, path: &Path) -> Result<Template, Mistake> {
         let duration = self.duration(source, path)?;
         match super::super::parse_millis(source) {
+            Ok(0) => Err(Mistake::new(path, both!("nothing can be waited for in no time", "零时长内等不到任何事"))
+                .help(both!("write how long it may take at most: within: 30s", "请写最多等多久：within: 30s"))),
             Ok(millis) if millis > LONGEST_AWAIT_MS => {
                 let message = both!(
                     "`{source}` is too long: a story waits for at most 24h of lesson time",
@@ -423,6 +425,10 @@ pub(crate) fn plan(
             Action::Finish(names) => push(Act::Finish(roster.everybody(names, &path.key("finish"))?)),
             Action::Pass(pass) => {
                 let path = path.key("pass");
+                if super::super::parse_millis(&pass.duration) == Ok(0) {
+                    return Err(Mistake::new(&path, both!("no time passes in it", "这里没有时间流逝"))
+                        .help(both!("write how long: `pass: 3s`", "请写多久：`pass: 3s`")));
+                }
                 push(Act::Pass(PassPlan {
                     duration: roster.duration(&pass.duration, &path)?,
                     moving: roster.everybody(&pass.moving, &path)?,

@@ -16,24 +16,43 @@ use crate::{
     text::both,
 };
 
-/// The statements of a lesson, with [`ANY`] where a value is filled in, and where they stand.
+/// A statement of a lesson.
+pub(crate) struct Sent {
+    /// With [`ANY`] where a value is filled in.
+    pub text: String,
+    /// Where it stands.
+    pub path: Path,
+    /// Whether it prepares the server; these come first, in their order.
+    pub in_setup: bool,
+    /// Whether its program copes with errors.
+    pub copes: bool,
+}
+
+/// The statements of a lesson, and where they stand.
 pub(crate) fn statements(scenario: &Scenario) -> Vec<(String, Path)> {
+    sent(scenario).into_iter().map(|sent| (sent.text, sent.path)).collect()
+}
+
+/// The statements of a lesson.
+pub(crate) fn sent(scenario: &Scenario) -> Vec<Sent> {
     let root = Path::root();
     let own = scenario.variant().setup.is_some();
     let setup =
         if own { root.key("variants").key(&scenario.variant).key("setup") } else { root.key("setup") };
-    let setup = scenario.setup.iter().enumerate().map(|(n, line)| (&line.verb, setup.index(n)));
+    let setup =
+        scenario.setup.iter().enumerate().map(|(n, line)| (&line.verb, setup.index(n), true, false));
     let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
     let operations = instructions.filter_map(|instruction| match instruction {
         Instruction::Operate(operation) => {
-            Some((&operation.verb, operation.path.clone().unwrap_or_else(Path::root)))
+            let path = operation.path.clone().unwrap_or_else(Path::root);
+            Some((&operation.verb, path, false, !operation.allow.is_empty()))
         }
         _ => None,
     });
-    let statements = setup.chain(operations).filter_map(|(verb, path)| match verb {
+    let statements = setup.chain(operations).filter_map(|(verb, path, in_setup, copes)| match verb {
         PlannedVerb::Call(call) if call.product() == Product::Mariadb => {
             let text: String = call.all_operands().map(Template::pattern).collect();
-            Some((text, path.key("sql")))
+            Some(Sent { text, path: path.key("sql"), in_setup, copes })
         }
         _ => None,
     });
@@ -93,8 +112,12 @@ fn named(text: &str) -> impl Iterator<Item = &str> {
         // `SELECT … FOR UPDATE`, `ON DUPLICATE KEY UPDATE` and `ON UPDATE CASCADE` name none.
         is(all.get(n), "FROM JOIN INTO") || (is(all.get(n), "UPDATE") && !is(before, "FOR KEY ON"))
     };
+    let locks = is(all.first(), "LOCK");
+    let locked = (2..all.len()).filter(|n| locks && !is(all.get(*n), "READ WRITE LOCAL AS"));
+    let locked = locked.filter(|n| is(all.get(n + 1), "READ WRITE") && (*n == 2 || is(all.get(n - 1), "READ WRITE")));
     let after = (0..all.len()).filter(|n| !has_own_grammar && follows(*n));
-    let names: Vec<&str> = after.filter_map(|n| all.get(n + 1).copied()).collect();
+    let names: Vec<&str> =
+        after.filter_map(|n| all.get(n + 1).copied()).chain(locked.filter_map(|n| all.get(n).copied())).collect();
     let is_table = move |name: &&str| {
         // A table of the server's own, a subquery, a modifier or a name that is not known yet is none of the lesson's.
         !name.contains(['.', ANY, '@'])
@@ -127,6 +150,7 @@ mod tests {
             ("INSERT INTO a SELECT seq FROM seq_1_to_9", vec!["a"]),
             ("SELECT * FROM information_schema.innodb_trx", vec![]),
             ("SELECT n INTO @n FROM a", vec!["a"]),
+            ("LOCK TABLES a WRITE, b AS c READ, d READ", vec!["a", "d"]),
         ] {
             assert_eq!(named(statement).collect::<Vec<_>>(), wanted, "{statement}");
         }

@@ -93,6 +93,17 @@ fn check(statement: &str) -> Result<(), Text> {
     let begins = |beginning: &&str| beginning.split(' ').eq(words.iter().take(beginning.split(' ').count()));
     if !BEGINNINGS.iter().any(begins) {
         let known = BEGINNINGS.join(", ");
+        let near = BEGINNINGS.iter().find(|known| {
+            let count = known.split(' ').count();
+            let written = words.iter().take(count).cloned().collect::<Vec<_>>().join(" ");
+            known.len() > 3 && strsim::osa_distance(&written, known) <= 2
+        });
+        if let Some(near) = near {
+            return Err(both!(
+                "did you mean `{near}`? A lesson's SQL statement begins with one of: {known}",
+                "是不是 `{near}`？课程里的 SQL 语句要以这些词之一开头：{known}"
+            ));
+        }
         return Err(both!(
             "a lesson's SQL statement begins with one of: {known}",
             "课程里的 SQL 语句要以这些词之一开头：{known}"

@@ -48,7 +48,7 @@ const FORMS: &str = "
     SADD key member [member …]
     SREM key member [member …]
     SISMEMBER key member
-    ZADD key score member [score member …]
+    ZADD key [NX | XX] score member [score member …]
     ZREM key member [member …]
     ZRANGE key start stop
     ZSCORE key member
@@ -171,6 +171,17 @@ pub(crate) fn check_form(words: &[Option<String>], path: &Path) -> Result<(), Mi
         }
     }
     if name == "ZADD" {
+        let has = |option: &str| {
+            words.iter().skip(2).flatten().any(|word| word.eq_ignore_ascii_case(option))
+        };
+        if let Some((one, other)) =
+            [("NX", "XX"), ("GT", "LT"), ("NX", "GT"), ("NX", "LT")].iter().find(|(one, other)| has(one) && has(other))
+        {
+            return wrong(both!(
+                "`ZADD` takes only one of `{one}` and `{other}`",
+                "`ZADD` 的 `{one}` 和 `{other}` 只能用一个"
+            ));
+        }
         check_scores(words).or_else(wrong)?;
     }
     check_options(&name, words).or_else(wrong)

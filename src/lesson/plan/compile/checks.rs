@@ -16,7 +16,7 @@ use super::{
     Draft,
 };
 use crate::{
-    log::{ANY, Flock, Product, product::redis::slot},
+    log::{ANY, Flock, Product, product::redis::slot, stands_for},
     text::{Text, both},
 };
 
@@ -39,6 +39,9 @@ impl Draft<'_> {
                         "ZooKeeper 会通知 watch，Redis 会推送发布的消息；只想等待请写 `wait: 1s`"
                     ),
                 );
+            }
+            if zookeeper && !redis {
+                self.doubt_other_watch(from, path);
             }
             if zookeeper
                 && !redis
@@ -92,6 +95,92 @@ impl Draft<'_> {
                         help
                     },
                 );
+            }
+        }
+    }
+
+    /// A notification of a znode comes only to whoever left a watch on it.
+    fn doubt_other_watch(&mut self, from: &[Template], path: &Path) {
+        let is_told = |about: &String| {
+            ["any", "session"].contains(&about.as_str())
+                || self.watches.iter().any(|watch| stands_for(watch, about) || stands_for(about, watch))
+        };
+        let patterns: Vec<String> = from.iter().map(Template::pattern).collect();
+        if self.watches.is_empty() || patterns.iter().any(is_told) {
+            return;
+        }
+        let shown = |pattern: &str| pattern.replace(ANY, "…");
+        let (about, watches) =
+            (shown(&patterns[0]), self.watches.iter().map(|watch| shown(watch)).collect::<Vec<_>>().join("`, `"));
+        self.doubt(
+            path,
+            both!("this program leaves no watch on `{about}`", "这个程序没有在 `{about}` 上设 watch"),
+            both!(
+                "it leaves watches on `{watches}`: take from there, or from `any`",
+                "它在 `{watches}` 上设了 watch：请从那里取，或者写 `any`"
+            ),
+        );
+    }
+
+    /// `SET lock NX PX 3000` has an option where its value should be, and `SET lock token NX` a name that stands for nothing.
+    pub(super) fn doubt_value(&mut self, words: &[Template], path: &Path) {
+        let value = words[2].pattern();
+        if ["NX", "XX", "PX", "EX", "KEEPTTL"].contains(&value.as_str()) {
+            self.doubt(
+                path,
+                both!("the value is missing: `{value}` stands in its place", "缺少值：它的位置上是 `{value}`"),
+                both!("write `SET key ${{token}} NX PX 3000`", "请写 `SET key ${{token}} NX PX 3000`"),
+            );
+        }
+        self.doubt_plain(&words[2].to_string(), path);
+    }
+
+    /// The name of a value where the value is meant.
+    pub(super) fn doubt_plain(&mut self, name: &str, path: &Path) {
+        if !self.in_recipe
+            && (["token", "self", "client"].contains(&name) || self.compiler.params.contains_key(name))
+        {
+            self.doubt(
+                path,
+                both!("`{name}` is plain text here", "`{name}` 在这里只是普通文字"),
+                both!("a value is filled in with `${{{name}}}`", "填入值要写 `${{{name}}}`"),
+            );
+        }
+    }
+
+    /// A text that is filled into a statement stands in quotes.
+    pub(super) fn doubt_quotes(&mut self, call: &PlannedCall, path: &Path) {
+        let Some(statement) = call.operands("TEXT").next() else { return };
+        let is_text = |name: &str| {
+            ["self", "client", "token"].contains(&name)
+                || self.constants.text_of(name).is_some_and(|text| {
+                    text.chars().all(|c| c.is_alphanumeric()) && text.starts_with(char::is_alphabetic)
+                })
+        };
+        // Each `${…}` that is a text, by its name between two marks.
+        let marked = statement.filled(|expr| {
+            let name = expr.source().trim();
+            Some(if is_text(name) { format!("\u{1}{name}\u{1}") } else { "0".to_owned() })
+        });
+        let mut quote = None;
+        for (at, c) in marked.char_indices() {
+            match (quote, c) {
+                (Some(open), c) if c == open => quote = None,
+                (None, '\'' | '"' | '`') => quote = Some(c),
+                (None, '\u{1}') => {
+                    let before = marked[..at].trim_end();
+                    let name: String = marked[at + 1..].chars().take_while(|c| *c != '\u{1}').collect();
+                    let is_value = before.ends_with(['=', '<', '>'])
+                        || (before.ends_with(['(', ',']) && before.to_ascii_uppercase().contains("VALUES"));
+                    if is_value {
+                        return self.doubt(
+                            path,
+                            both!("`${{{name}}}` is a text, and stands without quotes", "`${{{name}}}` 是文字，却没有引号"),
+                            both!("write `'${{{name}}}'`", "请写 `'${{{name}}}'`"),
+                        );
+                    }
+                }
+                _ => {}
             }
         }
     }
@@ -198,6 +287,30 @@ impl Draft<'_> {
                 both!("the path `{text}` must begin with `/`", "路径 `{text}` 必须以 `/` 开头"),
                 both!("give the parameter its `/`: `/{text}`", "请给参数写上 `/`：`/{text}`"),
             );
+        }
+        for operand in call.operands("PATH") {
+            let written = operand.to_string();
+            let of = |name: &str| self.program.answer_of(name).filter(|_| !self.is_set(name));
+            let label = written
+                .match_indices("/${")
+                .filter_map(|(at, _)| written[at + 3..].split_once('}').map(|(name, _)| name.trim()))
+                .find(|name| of(name) == Some(Answer::Path));
+            if let Some(label) = label {
+                let message =
+                    both!("what `{label}` answers is the whole path already", "`{label}` 的回复已经是完整路径");
+                return self.doubt(
+                    path,
+                    message,
+                    both!("write `${{{label}}}` without what stands before it", "请只写 `${{{label}}}`，前面不要再加路径"),
+                );
+            }
+            if let Some(name) = ["self", "client", "token"].iter().find(|name| written.starts_with(&format!("${{{name}}}"))) {
+                return self.doubt(
+                    path,
+                    both!("a path begins with `/`, and `${{{name}}}` is a name", "路径要以 `/` 开头，而 `${{{name}}}` 是名字"),
+                    both!("write the path first: `/locks/${{{name}}}`", "请先写路径：`/locks/${{{name}}}`"),
+                );
+            }
         }
         for kind in ["REVISION", "LEASE", "VERSION"] {
             for operand in call.operands(kind) {

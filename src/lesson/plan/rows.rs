@@ -1,0 +1,476 @@
+//! Tables and the rows of a lesson, compared with how the tables are defined: what the server would refuse while the lab
+//! starts, or while a program runs.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    ops::ControlFlow,
+};
+
+use sqlparser::ast::{
+    CharacterLength, ColumnDef, ColumnOption, CreateTable, DataType, Expr, Insert, SetExpr, Statement,
+    TableConstraint, TableObject, UnaryOperator, Value, visit_expressions,
+};
+
+use super::{
+    super::error::Mistake,
+    Scenario,
+    sql::{FILLED, last_of, read, targets},
+    tables::{self, Sent},
+};
+use crate::text::{Text, both};
+
+/// What is wrong, and what would be right.
+type Wrong = (Text, Text);
+
+/// What a column takes.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// Whole numbers from the first to the second.
+    Figure(i128, i128),
+    /// Texts of so many characters at most.
+    Text(Option<u64>),
+    Other,
+}
+
+struct Column {
+    name: String,
+    kind: Kind,
+    may_be_null: bool,
+    /// Whether it has a value where a row gives none.
+    has_default: bool,
+    counts_itself: bool,
+}
+
+struct Table {
+    columns: Vec<Column>,
+    /// The columns of each key that no two rows may share, by their places.
+    unique: Vec<Vec<usize>>,
+}
+
+/// What a statement gives a column, as far as it is written out.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Given {
+    Null,
+    Number(String),
+    Text(String),
+    Default,
+    Unknown,
+}
+
+/// Every table by its definition, and every row by its table's.
+pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
+    let sent = tables::sent(scenario);
+    check_definitions(&sent)?;
+    let mut known: HashMap<String, Option<Table>> = HashMap::new();
+    for statement in &sent {
+        match read(&statement.text) {
+            Ok(Some(Statement::CreateTable(created))) => {
+                let name = last_of(&created.name);
+                // Of two definitions nobody knows which one holds.
+                let table = (!known.contains_key(&name)).then(|| Table::of(&created)).flatten();
+                known.insert(name, table);
+            }
+            _ if tables::words(&statement.text).next().is_some_and(|word| word.eq_ignore_ascii_case("ALTER")) => {
+                let name = tables::words(&statement.text).nth(2).unwrap_or_default();
+                known.insert(name.trim_matches('`').to_ascii_lowercase(), None);
+            }
+            _ => {}
+        }
+    }
+    for statement in &sent {
+        if let Ok(Some(read)) = read(&statement.text)
+            && let Some((message, help)) = of_comparison(&read, &known)
+        {
+            return Err(Mistake::new(&statement.path, message).help(help));
+        }
+    }
+    let mut there = BTreeSet::new();
+    for statement in sent.iter().filter(|statement| !statement.copes) {
+        let Ok(Some(Statement::Insert(insert))) = read(&statement.text) else { continue };
+        let TableObject::TableName(name) = &insert.table else { continue };
+        let name = last_of(name);
+        let Some(Some(table)) = known.get(&name) else { continue };
+        if insert.ignore {
+            continue;
+        }
+        let wrong = |(message, help): Wrong| Mistake::new(&statement.path, message).help(help);
+        let rows = rows(&insert, table).map_err(wrong)?;
+        for (columns, row) in &rows {
+            of_row((&name, table), columns, row).map_or(Ok(()), |found| Err(wrong(found)))?;
+        }
+        // In what order programs come is not known, and a row may be deleted or replaced.
+        if statement.in_setup && !insert.replace_into && insert.on.is_none() {
+            for row in &rows {
+                of_key((&name, table), row, &mut there).map_or(Ok(()), |found| Err(wrong(found)))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_definitions(sent: &[Sent]) -> Result<(), Mistake> {
+    let mut there = BTreeSet::new();
+    for statement in sent {
+        let words: Vec<String> =
+            tables::words(&statement.text).take(3).map(str::to_ascii_uppercase).collect();
+        if words.first().is_some_and(|word| word == "DROP") {
+            there.clear();
+        }
+        let Ok(Some(Statement::CreateTable(created))) = read(&statement.text) else { continue };
+        let name = last_of(&created.name);
+        let again = statement.in_setup
+            && !there.insert(name.clone())
+            && !created.if_not_exists
+            && !created.or_replace;
+        let wrong = if again {
+            let message = both!("the table `{name}` is there already", "表 `{name}` 已经存在");
+            Some((message, both!("leave one of both out", "两者去掉一个")))
+        } else {
+            of_definition(&created)
+        };
+        if let Some((message, help)) = wrong.filter(|_| !statement.copes) {
+            return Err(Mistake::new(&statement.path, message).help(help));
+        }
+    }
+    Ok(())
+}
+
+/// What the grammar takes of a table's definition, and the server refuses.
+fn of_definition(created: &CreateTable) -> Option<Wrong> {
+    let names: Vec<String> =
+        created.columns.iter().map(|column| column.name.value.to_ascii_lowercase()).collect();
+    let twice = (1..names.len()).find(|n| names[..*n].contains(&names[*n])).map(|n| &names[n]);
+    if let Some(name) = twice {
+        let message = both!("the column `{name}` is here twice", "列 `{name}` 在这里出现了两次");
+        return Some((message, both!("give each a name of its own", "请给每个各起一个名字")));
+    }
+    for column in &created.columns {
+        let name = &column.name.value;
+        if matches!(column.data_type, DataType::Varchar(None) | DataType::Varbinary(None)) {
+            let message = both!(
+                "the column `{name}` does not say how long its texts may be",
+                "列 `{name}` 没有写文字的最大长度"
+            );
+            return Some((message, both!("write `{name} VARCHAR(20)`", "请写 `{name} VARCHAR(20)`")));
+        }
+        let default = column.options.iter().find_map(|option| match &option.option {
+            ColumnOption::Default(value) => Some(value),
+            _ => None,
+        });
+        let is_word = |value: &Expr| {
+            matches!(value, Expr::Identifier(word) if !word.value.to_ascii_uppercase().starts_with("CURRENT"))
+        };
+        let misfit = default.is_some_and(|value| {
+            matches!((kind(&column.data_type), given(value)), (Kind::Figure(..), Given::Text(text)) if !is_figure(&text))
+        });
+        if let Some(value) = default.filter(|value| is_word(value) || misfit) {
+            let message = both!("`DEFAULT {value}` is no value of `{name}`", "`DEFAULT {value}` 不是 `{name}` 的值");
+            return Some((
+                message,
+                both!(
+                    "a number such as `DEFAULT 0`, or a text in quotes: `DEFAULT 'a'`",
+                    "数字如 `DEFAULT 0`，文字要加引号：`DEFAULT 'a'`"
+                ),
+            ));
+        }
+    }
+    let (keys, primary) = keys(created);
+    if let Some(unknown) = keys.iter().flat_map(|(_, key)| key).find(|name| !names.contains(name)) {
+        let all = names.join(", ");
+        let message = both!("a key names the column `{unknown}`, which the table has not", "键里的列 `{unknown}` 在表里不存在");
+        return Some((message, both!("its columns: {all}", "它的列：{all}")));
+    }
+    if primary > 1 {
+        let message = both!("a table has only one primary key", "一张表只能有一个主键");
+        return Some((
+            message,
+            both!(
+                "of two columns it is `PRIMARY KEY (a, b)`; another key is `UNIQUE (b)`",
+                "两列合起来写 `PRIMARY KEY (a, b)`；另一个键写 `UNIQUE (b)`"
+            ),
+        ));
+    }
+    let counts = created.columns.iter().find(|column| counts_itself(column));
+    let name = counts.map(|column| column.name.value.to_ascii_lowercase())?;
+    (!keys.iter().any(|(_, key)| key.first() == Some(&name))).then(|| {
+        (
+            both!("`{name}` counts itself and is no key", "`{name}` 自增，却不是键"),
+            both!("write `{name} INT AUTO_INCREMENT PRIMARY KEY`", "请写 `{name} INT AUTO_INCREMENT PRIMARY KEY`"),
+        )
+    })
+}
+
+/// The keys of a table, whether no two rows may share one, and how many primary keys there are.
+fn keys(created: &CreateTable) -> (Vec<(bool, Vec<String>)>, usize) {
+    let (mut keys, mut primary) = (Vec::new(), 0);
+    for column in &created.columns {
+        let name = vec![column.name.value.to_ascii_lowercase()];
+        for option in &column.options {
+            match option.option {
+                ColumnOption::PrimaryKey(_) => {
+                    primary += 1;
+                    keys.push((true, name.clone()));
+                }
+                ColumnOption::Unique(_) => keys.push((true, name.clone())),
+                _ => {}
+            }
+        }
+    }
+    for constraint in &created.constraints {
+        let (columns, unique) = match constraint {
+            TableConstraint::PrimaryKey(key) => {
+                primary += 1;
+                (&key.columns, true)
+            }
+            TableConstraint::Unique(key) => (&key.columns, true),
+            TableConstraint::Index(key) => (&key.columns, false),
+            _ => continue,
+        };
+        // Of `name(10)` only the beginning is compared.
+        let plain = columns.iter().map(|column| match &column.column.expr {
+            Expr::Identifier(name) => Some(name.value.to_ascii_lowercase()),
+            _ => None,
+        });
+        if let Some(names) = plain.collect::<Option<Vec<_>>>() {
+            keys.push((unique, names));
+        }
+    }
+    (keys, primary)
+}
+
+fn counts_itself(column: &ColumnDef) -> bool {
+    column.options.iter().any(|option| option.to_string().to_ascii_uppercase().contains("AUTO_INCREMENT"))
+}
+
+fn kind(data_type: &DataType) -> Kind {
+    let signed = |bits: u32| Kind::Figure(-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1);
+    let unsigned = |bits: u32| Kind::Figure(0, (1_i128 << bits) - 1);
+    match data_type {
+        DataType::TinyInt(_) => signed(8),
+        DataType::SmallInt(_) => signed(16),
+        DataType::Int(_) | DataType::Integer(_) => signed(32),
+        DataType::BigInt(_) => signed(64),
+        DataType::TinyIntUnsigned(_) => unsigned(8),
+        DataType::SmallIntUnsigned(_) => unsigned(16),
+        DataType::IntUnsigned(_) | DataType::IntegerUnsigned(_) => unsigned(32),
+        DataType::BigIntUnsigned(_) => unsigned(64),
+        DataType::Varchar(length) | DataType::Char(length) => Kind::Text(match length {
+            Some(CharacterLength::IntegerLength { length, .. }) => Some(*length),
+            _ => None,
+        }),
+        _ => Kind::Other,
+    }
+}
+
+impl Table {
+    fn of(created: &CreateTable) -> Option<Self> {
+        if created.query.is_some() || created.columns.is_empty() {
+            return None;
+        }
+        let (keys, _) = keys(created);
+        let is_primary = |name: &str| {
+            created.columns.iter().any(|column| {
+                column.name.value.eq_ignore_ascii_case(name)
+                    && column.options.iter().any(|option| matches!(option.option, ColumnOption::PrimaryKey(_)))
+            }) || created.constraints.iter().any(|constraint| {
+                matches!(constraint, TableConstraint::PrimaryKey(key)
+                    if key.columns.iter().any(|column| column.column.expr.to_string().trim_matches('`').eq_ignore_ascii_case(name)))
+            })
+        };
+        let columns: Vec<Column> = created
+            .columns
+            .iter()
+            .map(|column| {
+                let has = |wanted: &dyn Fn(&ColumnOption) -> bool| {
+                    column.options.iter().any(|option| wanted(&option.option))
+                };
+                let name = column.name.value.to_ascii_lowercase();
+                Column {
+                    kind: kind(&column.data_type),
+                    may_be_null: !has(&|option| matches!(option, ColumnOption::NotNull)) && !is_primary(&name),
+                    has_default: has(&|option| {
+                        matches!(option, ColumnOption::Default(_) | ColumnOption::Generated { .. })
+                    }) || matches!(column.data_type, DataType::Timestamp(..) | DataType::Custom(..)),
+                    counts_itself: counts_itself(column),
+                    name,
+                }
+            })
+            .collect();
+        let place = |name: &String| columns.iter().position(|column| column.name == *name);
+        let unique = keys
+            .iter()
+            .filter(|(unique, _)| *unique)
+            .filter_map(|(_, key)| key.iter().map(place).collect::<Option<Vec<_>>>())
+            .collect();
+        Some(Self { columns, unique })
+    }
+}
+
+fn is_figure(text: &str) -> bool {
+    text.trim().parse::<f64>().is_ok() || text.contains(FILLED)
+}
+
+fn given(value: &Expr) -> Given {
+    match value {
+        Expr::Value(value) => match &value.value {
+            Value::Null => Given::Null,
+            Value::Number(number, _) if !number.contains(FILLED) => Given::Number(number.clone()),
+            Value::SingleQuotedString(text) | Value::DoubleQuotedString(text) if !text.contains(FILLED) => {
+                Given::Text(text.clone())
+            }
+            _ => Given::Unknown,
+        },
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match given(expr) {
+            Given::Number(number) => Given::Number(format!("-{number}")),
+            _ => Given::Unknown,
+        },
+        Expr::Identifier(word) if word.value.eq_ignore_ascii_case("default") => Given::Default,
+        _ => Given::Unknown,
+    }
+}
+
+/// The columns that a statement names, by their places, and what each row gives them.
+type Row = (Vec<usize>, Vec<Given>);
+
+fn rows(insert: &Insert, table: &Table) -> Result<Vec<Row>, Wrong> {
+    let written: Vec<String> = if insert.assignments.is_empty() {
+        insert.columns.iter().map(last_of).collect()
+    } else {
+        insert.assignments.iter().flat_map(|assignment| targets(&assignment.target)).collect()
+    };
+    if let Some(n) = (1..written.len()).find(|n| written[..*n].contains(&written[*n])) {
+        let name = &written[n];
+        let message = both!("the column `{name}` is here twice", "列 `{name}` 在这里出现了两次");
+        return Err((message, both!("give it one value", "一列只给一个值")));
+    }
+    let place = |name: &String| table.columns.iter().position(|column| column.name == *name);
+    let Some(mut columns) = written.iter().map(place).collect::<Option<Vec<_>>>() else { return Ok(Vec::new()) };
+    if !insert.assignments.is_empty() {
+        let row = insert.assignments.iter().map(|assignment| given(&assignment.value)).collect();
+        return Ok(vec![(columns, row)]);
+    }
+    let Some(SetExpr::Values(values)) = insert.source.as_ref().map(|source| &*source.body) else {
+        return Ok(Vec::new());
+    };
+    let rows = values.rows.iter().map(|row| {
+        let row: Vec<Given> = row.content.iter().map(given).collect();
+        if columns.is_empty() && !row.is_empty() {
+            columns = (0..table.columns.len()).collect();
+        }
+        (columns.clone(), row)
+    });
+    Ok(rows.filter(|(columns, row)| columns.len() == row.len()).collect())
+}
+
+/// A value that its column does not take, or a column that goes without.
+fn of_row((name, table): (&str, &Table), columns: &[usize], row: &[Given]) -> Option<Wrong> {
+    let missing = table.columns.iter().enumerate().find(|(n, column)| {
+        !columns.contains(n) && !column.may_be_null && !column.has_default && !column.counts_itself
+    });
+    if let Some((_, column)) = missing {
+        let column = &column.name;
+        let message = both!(
+            "`{name}.{column}` is NOT NULL and has no default, and this row gives it no value",
+            "`{name}.{column}` 是 NOT NULL 且没有默认值，而这一行没有给它值"
+        );
+        return Some((message, both!("name `{column}` and give it a value", "请写上 `{column}` 并给它一个值")));
+    }
+    columns.iter().zip(row).find_map(|(place, given)| {
+        let column = &table.columns[*place];
+        let name = format!("{name}.{}", column.name);
+        match (given, column.kind) {
+            (Given::Null, _) if !column.may_be_null && !column.counts_itself => Some((
+                both!("`{name}` may not be NULL", "`{name}` 不能是 NULL"),
+                both!("give it a value", "请给它一个值"),
+            )),
+            (Given::Text(text), Kind::Figure(..)) if !is_figure(text) => Some((
+                both!("`{name}` takes a number, and here is '{text}'", "`{name}` 要数字，这里是 '{text}'"),
+                both!("give it a number, or make the column a `VARCHAR(20)`", "请给它一个数字，或者把这一列定义成 `VARCHAR(20)`"),
+            )),
+            (Given::Text(text), Kind::Text(Some(most))) if text.chars().count() as u64 > most => Some((
+                both!(
+                    "'{text}' is longer than the {most} characters of `{name}`",
+                    "'{text}' 超过了 `{name}` 的 {most} 个字符"
+                ),
+                both!("make the column wider, or the text shorter", "请把列放宽，或者把文字缩短"),
+            )),
+            (Given::Number(number), Kind::Figure(least, most))
+                if number.parse::<i128>().is_ok_and(|number| !(least..=most).contains(&number)) =>
+            {
+                Some((
+                    both!(
+                        "`{name}` takes numbers from {least} to {most}, and here is {number}",
+                        "`{name}` 的取值是 {least} 到 {most}，这里是 {number}"
+                    ),
+                    both!("give it a smaller one, or make the column a `BIGINT`", "请给一个小些的数，或者把这一列定义成 `BIGINT`"),
+                ))
+            }
+            _ => None,
+        }
+    })
+}
+
+/// A column of figures that is compared with a text that is none.
+fn of_comparison(statement: &Statement, known: &HashMap<String, Option<Table>>) -> Option<Wrong> {
+    let is_figures = |name: &str| {
+        let mut columns = known
+            .values()
+            .flat_map(|table| table.iter().flat_map(|table| &table.columns))
+            .filter(|column| column.name.eq_ignore_ascii_case(name))
+            .peekable();
+        columns.peek().is_some() && columns.all(|column| matches!(column.kind, Kind::Figure(..)))
+    };
+    let mut wrong = None;
+    let _ = visit_expressions(statement, |expr| {
+        if let Expr::BinaryOp { left, right, .. } = expr
+            && let Some(name) = match &**left {
+                Expr::Identifier(name) => Some(name.value.as_str()),
+                Expr::CompoundIdentifier(names) => names.last().map(|name| name.value.as_str()),
+                _ => None,
+            }
+            && let Given::Text(text) = given(right)
+            && !is_figure(&text)
+            && is_figures(name)
+        {
+            let message = both!(
+                "`{name}` is a number, and never '{text}'",
+                "`{name}` 是数字，不会是 '{text}'"
+            );
+            wrong = Some((message, both!("compare it with a number: `{name} = 1`", "请和数字比较：`{name} = 1`")));
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    });
+    wrong
+}
+
+/// A key that an earlier row of the setup has.
+fn of_key(
+    (name, table): (&str, &Table),
+    (columns, row): &Row,
+    there: &mut BTreeSet<(String, usize, Vec<String>)>,
+) -> Option<Wrong> {
+    for (n, key) in table.unique.iter().enumerate() {
+        let value = |place: &usize| {
+            let at = columns.iter().position(|column| column == place)?;
+            match &row[at] {
+                Given::Number(number) => Some(number.clone()),
+                // Texts are compared without regard to case.
+                Given::Text(text) => Some(text.to_lowercase()),
+                _ => None,
+            }
+        };
+        let Some(values) = key.iter().map(value).collect::<Option<Vec<_>>>() else { continue };
+        let shown = values.join(", ");
+        if !there.insert((name.to_owned(), n, values)) {
+            let key =
+                key.iter().map(|place| table.columns[*place].name.as_str()).collect::<Vec<_>>().join(", ");
+            let message = both!(
+                "there is a row of `{name}` with {key} = {shown} already, and no two may share it",
+                "`{name}` 里已经有 {key} = {shown} 的一行，而这个键不能重复"
+            );
+            return Some((message, both!("give this row another {key}", "请给这一行另一个 {key}")));
+        }
+    }
+    None
+}

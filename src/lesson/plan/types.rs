@@ -1,0 +1,215 @@
+//! What Redis' keys hold. A command on a key that holds another type is answered WRONGTYPE, and a key that is read under a name
+//! that nobody writes is misspelt where another is nearly called so.
+
+use std::collections::BTreeMap;
+
+use super::{
+    super::{
+        error::{Mistake, Path, did_you_mean, nearest},
+        expr::{Mentions, Template},
+        has_word,
+    },
+    PlannedVerb, Scenario,
+    program::Instruction,
+};
+use crate::{
+    log::{ANY, stands_for},
+    text::{Text, both},
+};
+
+/// Each type as `value()` names it, what people call it, and the commands of one key of this type: those that write it, and
+/// those that do not make it.
+const TYPES: [(&str, &str, &str, &str, &str); 6] = [
+    (
+        "string",
+        "a text",
+        "字符串",
+        "SET SETNX SETEX PSETEX GETSET INCR DECR INCRBY DECRBY INCRBYFLOAT APPEND SETRANGE SETBIT",
+        "GET GETDEL GETEX STRLEN GETRANGE GETBIT",
+    ),
+    (
+        "hash",
+        "a hash",
+        "哈希",
+        "HSET HSETNX HMSET HINCRBY HINCRBYFLOAT",
+        "HGET HDEL HLEN HEXISTS HGETALL HKEYS HVALS HMGET HSTRLEN",
+    ),
+    ("list", "a list", "列表", "LPUSH RPUSH", "LPOP RPOP LLEN LRANGE LINDEX LREM LTRIM LSET LPUSHX RPUSHX"),
+    ("set", "a set", "集合", "SADD", "SREM SCARD SISMEMBER SMEMBERS SPOP SRANDMEMBER"),
+    (
+        "sorted_set",
+        "a sorted set",
+        "有序集合",
+        "ZADD ZINCRBY",
+        "ZREM ZCARD ZSCORE ZRANK ZREVRANK ZRANGE ZREVRANGE ZRANGEBYSCORE ZCOUNT ZPOPMIN ZPOPMAX ZREMRANGEBYSCORE",
+    ),
+    ("stream", "a stream", "流", "XADD", "XLEN XRANGE XREVRANGE XDEL XTRIM XACK"),
+];
+
+/// Commands after which a key may hold anything, or is gone by itself.
+const UNSETTLE: &str = "DEL UNLINK EXPIRE PEXPIRE EXPIREAT PEXPIREAT GETDEL RENAME RENAMENX COPY RESTORE FLUSHALL FLUSHDB";
+
+/// What is done to one key.
+struct Use {
+    /// The place of its type in [`TYPES`], and whether the command makes such a key.
+    of_type: Option<(usize, bool)>,
+    /// Where that stands; `None` in a recipe.
+    path: Option<Path>,
+    command: String,
+    copes: bool,
+}
+
+fn of_type(command: &str) -> Option<(usize, bool)> {
+    TYPES.iter().enumerate().find_map(|(n, (.., writes, reads))| {
+        has_word(writes, command)
+            .then_some((n, true))
+            .or_else(|| has_word(reads, command).then_some((n, false)))
+    })
+}
+
+/// The uses of each key that is written out; nothing where a key is known only when it is sent.
+fn uses(scenario: &Scenario) -> Option<BTreeMap<String, Vec<Use>>> {
+    if scenario.actors.iter().any(|plan| plan.program.outside) {
+        return None;
+    }
+    let root = Path::root();
+    let own = scenario.variant().setup.is_some();
+    let at = if own { root.key("variants").key(&scenario.variant).key("setup") } else { root.key("setup") };
+    let setup = scenario.setup.iter().enumerate();
+    let setup = setup.map(|(n, line)| (&line.verb, Some(at.index(n)), &[][..]));
+    let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
+    let operations = instructions.filter_map(|instruction| match instruction {
+        Instruction::Operate(operation) => {
+            Some((&operation.verb, operation.path.clone(), operation.allow.as_slice()))
+        }
+        _ => None,
+    });
+    let mut found: BTreeMap<String, Vec<Use>> = BTreeMap::new();
+    for (verb, path, allow) in setup.chain(operations) {
+        let copes = allow.iter().any(|code| code == "WRONGTYPE" || code == "ERR");
+        let mut note = |key: &Template, command: String, path: Option<Path>| {
+            let of_type = of_type(&command);
+            found.entry(key.pattern()).or_default().push(Use { of_type, path, command, copes });
+        };
+        match verb {
+            PlannedVerb::Redis(words) => {
+                let command = words[0].pattern().to_ascii_uppercase();
+                let path = path.map(|path| path.key("redis"));
+                let of_one_key = of_type(&command).is_some();
+                for key in words[1..].iter().take(if of_one_key { 1 } else { words.len() }) {
+                    note(key, command.clone(), path.clone());
+                }
+                // A key that ends by itself may become another.
+                let ends = words.iter().any(|word| has_word("EX PX EXAT PXAT", &word.pattern().to_ascii_uppercase()));
+                if ends && let Some(key) = words.get(1) {
+                    note(key, "EXPIRE".to_owned(), path);
+                }
+            }
+            PlannedVerb::Script { source, keys, .. } => {
+                for (n, key) in keys.iter().enumerate() {
+                    for command in in_script(source, n + 1) {
+                        note(key, command, path.clone());
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Some(found)
+}
+
+/// The commands that a script sends with one of its keys first; one without a name where it does anything else with it.
+fn in_script(source: &str, n: usize) -> Vec<String> {
+    let key = format!("KEYS[{n}]");
+    let sent = source.match_indices(&key).map(|(at, _)| {
+        let before = source[..at].trim_end().strip_suffix(',')?.trim_end();
+        let before = before.strip_suffix(['\'', '"'])?;
+        let (rest, command) = before.rsplit_once(['\'', '"'])?;
+        rest.trim_end().ends_with("call(").then(|| command.to_ascii_uppercase())
+    });
+    let mut sent: Vec<String> = sent.map(Option::unwrap_or_default).collect();
+    let computed = source.match_indices("KEYS").any(|(at, _)| {
+        !source[at + 4..].strip_prefix('[').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    });
+    if computed {
+        sent.push(String::new());
+    }
+    sent
+}
+
+/// The one type that a key is made as, where nothing else may become of it.
+fn settled(uses: &[Use]) -> Option<usize> {
+    let is_open = |known: &Use| known.command.is_empty() || has_word(UNSETTLE, &known.command);
+    if uses.iter().any(is_open) {
+        return None;
+    }
+    let mut made = uses.iter().filter_map(|known| known.of_type.filter(|(_, makes)| *makes)).map(|(n, _)| n);
+    made.next()
+}
+
+pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
+    let Some(found) = uses(scenario) else { return Ok(()) };
+    let is_open = |key: &str| {
+        found.keys().any(|known| known.contains(ANY) && (stands_for(known, key) || *known == ANY.to_string()))
+    };
+    for (key, uses) in found.iter().filter(|(key, _)| !key.contains(ANY) && !is_open(key)) {
+        if let Some(known) = settled(uses)
+            && let Some(wrong) =
+                uses.iter().find(|used| !used.copes && used.of_type.is_some_and(|(n, _)| n != known))
+            && let Some(path) = &wrong.path
+        {
+            let (_, en, zh, writes, reads) = TYPES[known];
+            let command = &wrong.command;
+            let message = both!(
+                "`{key}` holds {en}, and `{command}` is for another type: the server answers WRONGTYPE",
+                "`{key}` 里是{zh}，而 `{command}` 用于别的类型，服务器会回复 WRONGTYPE"
+            );
+            let some = writes.split(' ').chain(reads.split(' ')).take(6).collect::<Vec<_>>().join(", ");
+            return Err(Mistake::new(path, message)
+                .help(both!("commands for it: {some}", "可用的命令：{some}")));
+        }
+        check_name(key, uses, &found)?;
+    }
+    Ok(())
+}
+
+/// A key that is only asked for, and nearly has the name of one that is written.
+fn check_name(key: &str, uses: &[Use], found: &BTreeMap<String, Vec<Use>>) -> Result<(), Mistake> {
+    let only_asks = uses.iter().all(|used| used.of_type.is_some_and(|(_, makes)| !makes) && !used.copes);
+    let Some(path) = uses.iter().find_map(|used| used.path.as_ref()).filter(|_| only_asks) else { return Ok(()) };
+    let makes = |used: &Use| !used.of_type.is_some_and(|(_, makes)| !makes);
+    let written = found.iter().filter(|(_, uses)| uses.iter().any(makes)).map(|(known, _)| known.as_str());
+    // `stock:1` and `stock:2` are two keys.
+    let bare = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
+    let near = nearest(key, written.filter(|known| bare(known) != bare(key) && !known.contains(ANY)), 0.94);
+    near.map_or(Ok(()), |near| {
+        let message = both!("no command ever writes the key `{key}`", "没有任何命令写过键 `{key}`");
+        Err(Mistake::new(path, message).help(did_you_mean(near)))
+    })
+}
+
+/// What an expression asks of a key that holds another type: `value('members').list`.
+pub(crate) fn doubt(source: &str, scenario: &Scenario) -> Option<(Text, Text)> {
+    let asked = Mentions::of(source).keys_of("value");
+    if asked.is_empty() || !source.contains(").") {
+        return None;
+    }
+    let found = uses(scenario)?;
+    asked.into_iter().find_map(|(key, _)| {
+        let known = settled(found.get(&key)?)?;
+        let (name, en, zh, ..) = TYPES[known];
+        let field = source.match_indices(&key).find_map(|(at, key)| {
+            let rest = source[at + key.len()..].strip_prefix(['\'', '"'])?.strip_prefix(").")?;
+            let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+            Some(&rest[..end])
+        })?;
+        let open = found.keys().any(|known| known.contains(ANY) && stands_for(known, &key));
+        (field != name && TYPES.iter().any(|(other, ..)| *other == field) && !open).then(|| {
+            let right = if known == 0 { format!("value('{key}')") } else { format!("value('{key}').{name}") };
+            (
+                both!("`{key}` holds {en}, which has no `.{field}`", "`{key}` 里是{zh}，没有 `.{field}`"),
+                both!("write `{right}`", "请写 `{right}`"),
+            )
+        })
+    })
+}
