@@ -190,6 +190,11 @@ impl<'s> Reader<'s> {
         self.unexpected(&both!("a value", "值"))
     }
 
+    fn next_text(&self) -> Text {
+        let token = brief(self.peek().unwrap_or_default());
+        both!("unexpected {token}: write a comma before it, or `~`, which joins texts", "意外的 {token}：前面要有逗号；拼接文字请用 `~`")
+    }
+
     fn no_index(&self) -> Text {
         self.unexpected(&both!("a name or an index", "名字或下标"))
     }
@@ -445,16 +450,12 @@ impl<'s> Reader<'s> {
         };
         match (kind, token) {
             (Kind::Text, _) => {
-                // Texts that follow each other are one text.
-                let mut written = String::new();
-                while self.kind() == Some(Kind::Text) {
-                    if !written.is_empty() {
-                        written.push(' ');
-                    }
-                    written.push_str(self.peek().unwrap_or_default());
-                    self.at += 1;
+                self.at += 1;
+                // `minijinja` would make one text of two.
+                if self.kind() == Some(Kind::Text) {
+                    return Err(self.next_text().into());
                 }
-                Ok(written)
+                Ok(token.to_owned())
             }
             (Kind::Name, "not" | "and" | "or" | "if" | "else" | "is" | "in") => Err(self.no_value().into()),
             (Kind::Name | Kind::Number, _) => {

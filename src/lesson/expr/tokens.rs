@@ -31,6 +31,14 @@ pub(crate) fn tokens(source: &str) -> Result<Vec<Token<'_>>, Text> {
             other => {
                 let shown = other.escape_debug();
                 let message = both!("unexpected character `{shown}`", "意外的字符 `{shown}`");
+                if other == '$' {
+                    let bare = both!("an expression is written without `${{…}}`", "表达式不用写 `${{…}}`");
+                    return Err(Text::join(&[message, bare], ": ", "："));
+                }
+                if other == '?' {
+                    let instead = both!("write `a if condition else b`", "请写 `a if 条件 else b`");
+                    return Err(Text::join(&[message, instead], ": ", "："));
+                }
                 let word = match other {
                     '&' => "and",
                     '!' => "not",

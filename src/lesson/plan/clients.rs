@@ -283,7 +283,8 @@ fn check_with(client: &Client, params: &Params, path: &Path) -> Result<(), Mista
     for (name, value) in &client.with {
         let path = path.key(name);
         super::check_value(value, &path)?;
-        let near = nearest(name, params.keys().map(String::as_str), ALIKE);
+        let same = params.keys().find(|known| known.eq_ignore_ascii_case(name)).map(String::as_str);
+        let near = same.or_else(|| nearest(name, params.keys().map(String::as_str), ALIKE));
         if let Some(near) = near.filter(|_| !params.contains_key(name)) {
             let message = both!("unknown parameter `{name}`", "没有名为 `{name}` 的参数");
             return Err(Mistake::new(&path, message).help(did_you_mean(near)));

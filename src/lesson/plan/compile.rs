@@ -28,7 +28,7 @@ use super::{
     program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program, TakePlan},
     releases, scripts,
     setup::server_of,
-    template,
+    {doubled_unit, foreign, template},
 };
 use crate::{
     log::{Flock, Product, product::files},
@@ -117,6 +117,7 @@ impl Compiler<'_> {
         draft.program.instructions.push(Instruction::Stop);
         draft.check_endless();
         draft.check_files();
+        draft.check_mutexes();
         releases::mark(&mut draft.program.instructions, self.counted);
         Ok(draft.program)
     }
@@ -203,7 +204,12 @@ impl Draft<'_> {
             |label| self.program.answer_of(label).filter(|_| !self.is_set(label)),
             |label| self.program.columns_of(label).filter(|_| !self.is_set(label)),
         );
-        if let Some((message, help)) = doubt.filter(|_| !self.in_recipe) {
+        let of_text = || {
+            doubts::arithmetic_doubt(source, |label| {
+                self.program.answer_of(label).filter(|_| !self.is_set(label)) == Some(Answer::Text)
+            })
+        };
+        if let Some((message, help)) = doubt.or_else(of_text).filter(|_| !self.in_recipe) {
             self.doubt(path, message, help);
         }
     }
@@ -218,6 +224,7 @@ impl Draft<'_> {
             },
             (label, _) => self.program.answer_of(label).filter(|_| !self.is_set(label)),
         });
+        let doubt = doubt.or_else(|| doubts::name_doubt(source));
         let is_reply = |name: &str| name == "reply" || self.program.answer_of(name).is_some();
         let doubt = doubt.or_else(|| doubts::error_doubt(source, is_reply, self.compiler.lab.has(Product::Mariadb)));
         if let Some((message, help)) = doubt.filter(|_| !self.in_recipe) {
@@ -226,36 +233,9 @@ impl Draft<'_> {
     }
 
     fn template(&mut self, source: &str, path: &Path) -> Result<Template, Mistake> {
-        // As other tools write it, a name would be sent as it stands there.
-        let foreign = [
-            ("$", ""),
-            ("{{", "}}"),
-            ("$(", ")"),
-            ("#{", "}"),
-            ("%{", "}"),
-            ("%(", ")"),
-            ("<", ">"),
-            ("{", "}"),
-        ];
-        for (begin, end) in foreign {
-            // In a cluster `{lock}` is a hash tag.
-            if begin == "{" && (self.compiler.lab.is_cluster() || source.contains("${")) {
-                continue;
-            }
-            for (at, _) in source.match_indices(begin) {
-                let rest = &source[at + begin.len()..];
-                let rest = if end.is_empty() { rest } else { rest.trim_start() };
-                let length = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
-                let (name, after) = rest.split_at(length);
-                let is_whole = begin != "{" || (at == 0 && after == end);
-                if is_whole && self.known.contains(name) && after.trim_start().starts_with(end) {
-                    let written = format!("{begin}{name}{end}");
-                    let message = both!("`{written}` is plain text here", "`{written}` 在这里只是普通文字");
-                    return Err(Mistake::new(path, message)
-                        .help(both!("a value is filled in with `${{{name}}}`", "填入值要写 `${{{name}}}`")));
-                }
-            }
-        }
+        // In a cluster `{lock}` is a hash tag.
+        let is_whole = source.starts_with('{') && source.ends_with('}') && !self.compiler.lab.is_cluster();
+        foreign(source, path, self.known.iter(), is_whole)?;
         let template = template(source, path, both!("name", "名字"), self.known.iter())?;
         for source in template.sources() {
             self.asks_for_fields(&source, path);
@@ -268,6 +248,7 @@ impl Draft<'_> {
         if template.names().is_empty() {
             parse_written(source).map_err(|error| Mistake::new(path, error))?;
         }
+        doubled_unit(source, self.compiler.params, path)?;
         Ok(template)
     }
 
@@ -276,6 +257,14 @@ impl Draft<'_> {
     }
 
     fn steps(&mut self, steps: &[Step], path: &Path) -> Result<(), Mistake> {
+        let ends = steps.iter().position(|step| matches!(step, Step::Stop));
+        if let Some(n) = ends.map(|n| n + 1).filter(|n| *n < steps.len() && !self.in_recipe) {
+            self.doubt(
+                &path.index(n),
+                both!("nothing comes here: the program has stopped", "执行不到这里：程序已经停止"),
+                both!("leave `stop` out, or write it into a `then` or an `else`", "请去掉 `stop`，或者把它写进 `then` 或 `else`"),
+            );
+        }
         steps.iter().enumerate().try_for_each(|(n, step)| self.step(step, &path.index(n)))
     }
 
@@ -305,6 +294,20 @@ impl Draft<'_> {
                 Ok(())
             }
             Step::Count { counter } => {
+                let at = path.key("count");
+                let is_name = counter.starts_with(|c: char| c.is_alphabetic() || c == '_')
+                    && counter.chars().all(|c| c.is_alphanumeric() || c == '_');
+                if !is_name || self.compiler.params.contains_key(counter) {
+                    let message = if is_name {
+                        both!("`{counter}` is a parameter already", "`{counter}` 已经是参数")
+                    } else {
+                        both!("`{counter}` cannot name a counter", "`{counter}` 不能用作计数器的名字")
+                    };
+                    return Err(Mistake::new(&at, message).help(both!(
+                        "name what is counted, such as `count: sold`",
+                        "请写被计数的事物，例如 `count: sold`"
+                    )));
+                }
                 self.program.counters.insert(counter.clone());
                 self.push(Instruction::Count { counter: counter.clone() });
                 Ok(())

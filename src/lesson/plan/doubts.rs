@@ -8,6 +8,7 @@ use super::{
         expr::{
             Mentions,
             mentions::{joined, split_comparison},
+            tokens::{Kind, tokens},
         },
         invariant::{Invariant, Never},
         model::Claim,
@@ -30,6 +31,8 @@ pub(crate) enum Answer {
     /// `OK`, or nothing.
     Ok,
     Several,
+    /// `DELETE`, where it is told of one.
+    Deleted,
     /// An object with these fields.
     Object(&'static [&'static str]),
 }
@@ -91,6 +94,7 @@ impl Answer {
                 (Product::Etcd, "before") => Some(Self::Object(ENTRY_BEFORE)),
                 (Product::Etcd, "create") => Some(Self::Object(&["create_revision"])),
                 (Product::Etcd, "grant" | "keepalive" | "delete") => Some(Self::Number),
+                (Product::Etcd, "watch") => Some(Self::Deleted),
                 (Product::Mariadb, _) => {
                     let statement = call.operands("TEXT").next()?.to_string();
                     match statement.split_whitespace().next()?.to_ascii_uppercase().as_str() {
@@ -262,6 +266,37 @@ pub(crate) fn error_doubt(source: &str, known: impl Fn(&str) -> bool, in_sql: bo
                     "write `error {operator} {right}`, and let the operation `allow: [{code}]`",
                     "请写 `error {operator} {right}`，并在操作里写 `allow: [{code}]`"
                 ),
+            )
+        })
+    })
+}
+
+/// A text that is compared with the name of what every program has: `look == 'token'`.
+pub(crate) fn name_doubt(source: &str) -> Option<Doubt> {
+    joined(source).into_iter().find_map(|part| {
+        let (left, operator, right) = split_comparison(part)?;
+        let Literal::Text(name @ ("token" | "self" | "client")) = literal(right)? else { return None };
+        Some((
+            both!("{right} in quotes is plain text", "加了引号的 {right} 只是普通文字"),
+            both!("without quotes: `{left} {operator} {name}`", "去掉引号：`{left} {operator} {name}`"),
+        ))
+    })
+}
+
+/// A text with which is computed: `read - 1`.
+pub(crate) fn arithmetic_doubt(source: &str, is_text: impl Fn(&str) -> bool) -> Option<Doubt> {
+    let tokens = tokens(source).ok()?;
+    (0..tokens.len()).find_map(|n| {
+        let (Kind::Name, name) = tokens[n] else { return None };
+        let before = n.checked_sub(1).map(|before| tokens[before].1);
+        let (Kind::Sign, sign) = tokens.get(n + 1)? else { return None };
+        let next = tokens.get(n + 2)?;
+        let computes = matches!(*sign, "-" | "*" | "/" | "//" | "%") || (*sign == "+" && next.0 == Kind::Number);
+        (computes && !matches!(before, Some("." | "|" | "~")) && is_text(name)).then(|| {
+            let number = next.1;
+            (
+                both!("`{name}` answers a text, with which nothing can be computed", "`{name}` 的回复是文字，不能用来计算"),
+                both!("`{name}|int` is its number: `{name}|int {sign} {number}`", "`{name}|int` 是它的数值：`{name}|int {sign} {number}`"),
             )
         })
     })
@@ -599,6 +634,14 @@ fn of_answer(left: &str, kind: Answer, equal: bool, value: &Literal<'_>, right: 
                 "`{left}|int` 是它的数值；或者写 '{number}'"
             ),
         )),
+        (Answer::Deleted, value)
+            if !matches!(value, Literal::Text("DELETE" | "Lost" | "Unavailable" | "ConnectionLoss")) =>
+        {
+            Some((
+                both!("`{left}` answers 'DELETE', never {right}", "`{left}` 的回复是 'DELETE'，不会是 {right}"),
+                both!("write `{left} == 'DELETE'`", "请写 `{left} == 'DELETE'`"),
+            ))
+        }
         (Answer::Ok, Literal::Number(_) | Literal::Flag) => Some((
             both!(
                 "`{left}` answers 'OK' or `none`, never {right}",

@@ -552,6 +552,16 @@ fn params(lesson: &Lesson, variant: &Variant, overrides: &Params, at: &Path) -> 
     for (name, value) in &params {
         check_value(value, &Path::root().key("params").key(name))?;
     }
+    let is_name = |name: &str| {
+        name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    if let Some(name) = params.keys().find(|name| !is_name(name)) {
+        let path = Path::root().key("params").key(name);
+        return Err(Mistake::new(&path, both!("`{name}` cannot name a parameter", "`{name}` 不能用作参数名")).help(
+            both!("a letter, then letters, digits and `_`", "以字母开头，后面是字母、数字和 `_`"),
+        ));
+    }
     if let Some(reserved) = params.keys().find(|name| BUILTINS.contains(&name.as_str())) {
         let path = Path::root().key("params").key(reserved);
         return Err(Mistake::new(
@@ -560,7 +570,8 @@ fn params(lesson: &Lesson, variant: &Variant, overrides: &Params, at: &Path) -> 
                 "`{reserved}` is a name that every program has already",
                 "`{reserved}` 是每个程序都已有的名字"
             ),
-        ));
+        )
+        .help(both!("give the parameter another name", "请给参数换个名字")));
     }
     let own = variant.params.iter().map(|param| (param, at.key("params").key(param.0)));
     let given = overrides.iter().map(|param| (param, Path::root().key("params")));
@@ -592,6 +603,15 @@ fn check_value(value: &Param, path: &Path) -> Result<(), Mistake> {
             "write the value itself, such as 30s, and compute where the parameter is used",
             "请直接写值，例如 30s；要计算，在用到参数的地方写表达式"
         ))),
+        // Digits and a unit, and more of them than a year has.
+        Param::Word(word)
+            if ["ms", "s", "m", "h"].iter().any(|unit| {
+                word.strip_suffix(unit).is_some_and(|digits| digits.len() > 9 && digits.bytes().all(|byte| byte.is_ascii_digit()))
+            }) && super::parse_millis(word).is_err() =>
+        {
+            Err(Mistake::new(path, both!("`{word}` is too long: at most a year", "`{word}` 太长：最多一年"))
+                .help(both!("such as 30s", "例如 30s")))
+        }
         _ => Ok(()),
     }
 }
@@ -662,6 +682,48 @@ fn template<'a>(
     Ok(template)
 }
 
+/// A name in the brackets of another tool, which would stand in the text as it is. `braces`: whether `{name}` is one, too: in
+/// a key it may be a hash tag.
+fn foreign<'a>(
+    source: &str,
+    path: &Path,
+    known: impl Iterator<Item = &'a String> + Clone,
+    braces: bool,
+) -> Result<(), Mistake> {
+    let forms =
+        [("$", ""), ("{{", "}}"), ("$(", ")"), ("#{", "}"), ("%{", "}"), ("%(", ")"), ("<", ">"), ("{", "}")];
+    for (begin, end) in forms.into_iter().filter(|(begin, _)| braces || *begin != "{") {
+        for (at, _) in source.match_indices(begin) {
+            let rest = &source[at + begin.len()..];
+            let rest = if end.is_empty() { rest } else { rest.trim_start() };
+            let length = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+            let (name, after) = rest.split_at(length);
+            // `${lease}` is filled in, and `{lease}:lock` is a key with its hash tag.
+            let is_filled_in = begin == "{" && (source[..at].ends_with('$') || after.starts_with("}:"));
+            if !is_filled_in && known.clone().any(|known| known == name) && after.trim_start().starts_with(end) {
+                let written = format!("{begin}{name}{end}");
+                let message = both!("`{written}` is plain text here", "`{written}` 在这里只是普通文字");
+                return Err(Mistake::new(path, message)
+                    .help(both!("a value is filled in with `${{{name}}}`", "填入值要写 `${{{name}}}`")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `${lease}s`: a parameter that is a duration counts in milliseconds, whatever unit follows it.
+fn doubled_unit(source: &str, params: &Params, path: &Path) -> Result<(), Mistake> {
+    let Some((name, unit)) = source.strip_prefix("${").and_then(|rest| rest.split_once('}')) else {
+        return Ok(());
+    };
+    let is_duration = matches!(params.get(name.trim()), Some(Param::Word(word)) if super::parse_millis(word).is_ok());
+    if !is_duration || !["s", "ms", "m", "h"].contains(&unit.trim()) {
+        return Ok(());
+    }
+    let message = both!("`{name}` is a duration already", "`{name}` 本身就是时长");
+    Err(Mistake::new(path, message).help(both!("write `${{{name}}}`", "请写 `${{{name}}}`")))
+}
+
 /// A count that may be a template over the parameters.
 fn number(
     count: &super::Count,
@@ -672,7 +734,7 @@ fn number(
     let number = match count {
         super::Count::Number(number) => *number,
         super::Count::Template(source) => {
-            let template = Template::parse(source).map_err(|error| Mistake::new(path, error))?;
+            let template = template(source, path, both!("parameter", "参数"), params.keys())?;
             let text = template
                 .render(&Scope::new(constants::values(params)).value())
                 .map_err(|error| Mistake::new(path, error))?;
@@ -681,6 +743,7 @@ fn number(
                     path,
                     both!("`{source}` gives `{text}`, not a number", "`{source}` 的值是 `{text}`，不是数字"),
                 )
+                .help(both!("write a whole number, such as 2", "请写整数，例如 2"))
             })?
         }
     };

@@ -118,7 +118,7 @@ pub(crate) fn unread(
     lua: &Lua,
     given: (usize, usize),
 ) -> Option<(Text, Text)> {
-    // All of them are read where one is not named by a figure.
+    // All of them are read where one is not named by a figure; of a script that reads none they may be there for a cluster.
     let by_figure = |array: &str| {
         source.match_indices(array).all(|(at, _)| {
             let index = source[at + array.len()..].strip_prefix('[');
@@ -126,7 +126,7 @@ pub(crate) fn unread(
         })
     };
     let extra = |array: &str, field: &str, read: usize, given: usize| {
-        (given > read && by_figure(array)).then(|| {
+        (read > 0 && given > read && by_figure(array)).then(|| {
             (
                 both!(
                     "`{field}` has {given}, and the script `{name}` never reads `{array}[{given}]`",

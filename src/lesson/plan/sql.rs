@@ -201,7 +201,10 @@ fn of_meaning(statement: &Statement) -> Option<(Text, Text)> {
         ));
     }
     if let Some(written) = named.bare_condition {
-        let message = both!("`{written}` compares nothing", "`{written}` 没有比较");
+        let message = both!(
+            "`{written}` is no comparison of a column with a value",
+            "`{written}` 不是列和值的比较"
+        );
         return Some((
             message,
             both!(
@@ -659,7 +662,7 @@ struct Named {
     compares_null: bool,
     /// `?` or `:name`, which a driver would fill in.
     placeholder: Option<String>,
-    /// A condition that is a column, or that computes with bits.
+    /// A condition that is a column, or that compares what a comparison gives.
     bare_condition: Option<String>,
     /// Whether it says `FOR SHARE`.
     shares: bool,
@@ -677,7 +680,7 @@ impl Visitor for Named {
 
     fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
         match &select.selection {
-            Some(condition @ (Expr::Identifier(_) | Expr::BinaryOp { op: BinaryOperator::BitwiseAnd, .. })) => {
+            Some(condition @ Expr::Identifier(_)) => {
                 self.bare_condition = Some(condition.to_string());
             }
             _ => {}
@@ -708,6 +711,11 @@ impl Visitor for Named {
             Expr::Identifier(name) => self.columns.push(name.value.to_ascii_lowercase()),
             Expr::CompoundIdentifier(names) => {
                 self.columns.extend(names.last().map(|name| name.value.to_ascii_lowercase()));
+            }
+            Expr::BinaryOp { left, op: BinaryOperator::Eq | BinaryOperator::NotEq, .. }
+                if matches!(**left, Expr::BinaryOp { op: BinaryOperator::Eq | BinaryOperator::NotEq, .. }) =>
+            {
+                self.bare_condition = Some(expr.to_string());
             }
             Expr::BinaryOp { left, op: BinaryOperator::Eq | BinaryOperator::NotEq, right } => {
                 self.compares_null |= is_null(left) || is_null(right);

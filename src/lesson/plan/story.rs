@@ -19,7 +19,7 @@ use super::{
     clients::{ActorPlan, ClientPlan},
     constants::values,
     question::{self, AskPlan},
-    template,
+    {doubled_unit, foreign, template},
 };
 use crate::log::{ActorId, Fault, LinkId, Product};
 use crate::text::{Text, both};
@@ -133,7 +133,9 @@ impl Roster<'_> {
                 return Err(Mistake::new(&path, both!("an empty text", "空的文字"))
                     .help(both!("every text is written in both languages", "每段文字都要写两种语言")));
             }
-            template(source, &path, both!("name", "名字"), self.params.keys().chain(&counters))
+            let known = self.params.keys().chain(&counters);
+            foreign(source, &path, known.clone(), true)?;
+            template(source, &path, both!("name", "名字"), known)
         };
         Ok(TextPlan { en: in_one(&text.en, "en")?, zh: in_one(&text.zh, "zh")? })
     }
@@ -337,6 +339,7 @@ impl Roster<'_> {
         if duration.names().is_empty() {
             parse_written(source).map_err(|error| Mistake::new(path, error))?;
         }
+        doubled_unit(source, self.params, path)?;
         Ok(duration)
     }
 

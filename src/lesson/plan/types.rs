@@ -46,6 +46,9 @@ const TYPES: [(&str, &str, &str, &str, &str); 6] = [
     ("stream", "a stream", "流", "XADD", "XLEN XRANGE XREVRANGE XDEL XTRIM XACK"),
 ];
 
+/// Commands of one key of any type, which do not write it.
+const OF_ANY: &str = "DEL UNLINK TTL PTTL EXISTS PERSIST EXPIRE PEXPIRE EXPIREAT PEXPIREAT TYPE";
+
 /// Commands after which a key may hold anything, or is gone by itself.
 const UNSETTLE: &str = "DEL UNLINK EXPIRE PEXPIRE EXPIREAT PEXPIREAT GETDEL RENAME RENAMENX COPY RESTORE FLUSHALL FLUSHDB";
 
@@ -84,18 +87,27 @@ fn uses(scenario: &Scenario) -> Option<BTreeMap<String, Vec<Use>>> {
         }
         _ => None,
     });
+    let given = given(scenario);
     let mut found: BTreeMap<String, Vec<Use>> = BTreeMap::new();
     for (verb, path, allow) in setup.chain(operations) {
         let copes = allow.iter().any(|code| code == "WRONGTYPE" || code == "ERR");
         let mut note = |key: &Template, command: String, path: Option<Path>| {
             let of_type = of_type(&command);
-            found.entry(key.pattern()).or_default().push(Use { of_type, path, command, copes });
+            let names = key.names();
+            // What a recipe calls its key is one of those that it is given.
+            let named = names.iter().next().filter(|name| key.to_string() == format!("${{{name}}}"));
+            let keys = named.and_then(|name| given.get(name)).cloned();
+            for key in keys.unwrap_or_else(|| vec![key.pattern()]) {
+                let (path, command) = (path.clone(), command.clone());
+                found.entry(key).or_default().push(Use { of_type, path, command, copes });
+            }
         };
         match verb {
             PlannedVerb::Redis(words) => {
                 let command = words[0].pattern().to_ascii_uppercase();
                 let path = path.map(|path| path.key("redis"));
-                let of_one_key = of_type(&command).is_some();
+                let of_one_key = of_type(&command).is_some()
+                    || has_word("TTL PTTL PERSIST EXPIRE PEXPIRE EXPIREAT PEXPIREAT TYPE", &command);
                 for key in words[1..].iter().take(if of_one_key { 1 } else { words.len() }) {
                     note(key, command.clone(), path.clone());
                 }
@@ -116,6 +128,20 @@ fn uses(scenario: &Scenario) -> Option<BTreeMap<String, Vec<Use>>> {
         }
     }
     Some(found)
+}
+
+/// What programs and recipes are given, by its names.
+fn given(scenario: &Scenario) -> BTreeMap<String, Vec<String>> {
+    let mut given: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for plan in &scenario.actors {
+        for instruction in &plan.program.instructions {
+            let Instruction::Enter { with, .. } = instruction else { continue };
+            for (name, value) in with {
+                given.entry(name.clone()).or_default().push(value.pattern());
+            }
+        }
+    }
+    given
 }
 
 /// The commands that a script sends with one of its keys first; one without a name where it does anything else with it.
@@ -156,7 +182,8 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         if let Some(known) = settled(uses)
             && let Some(wrong) =
                 uses.iter().find(|used| !used.copes && used.of_type.is_some_and(|(n, _)| n != known))
-            && let Some(path) = &wrong.path
+            // Of a recipe nothing is wrong but what it is given.
+            && let Some(path) = wrong.path.as_ref().or_else(|| uses.iter().find_map(|used| used.path.as_ref()))
         {
             let (_, en, zh, writes, reads) = TYPES[known];
             let command = &wrong.command;
@@ -175,9 +202,12 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
 
 /// A key that is only asked for, and nearly has the name of one that is written.
 fn check_name(key: &str, uses: &[Use], found: &BTreeMap<String, Vec<Use>>) -> Result<(), Mistake> {
-    let only_asks = uses.iter().all(|used| used.of_type.is_some_and(|(_, makes)| !makes) && !used.copes);
+    let makes = |used: &Use| match used.of_type {
+        Some((_, makes)) => makes,
+        None => !has_word(OF_ANY, &used.command),
+    };
+    let only_asks = uses.iter().all(|used| !makes(used) && !used.copes);
     let Some(path) = uses.iter().find_map(|used| used.path.as_ref()).filter(|_| only_asks) else { return Ok(()) };
-    let makes = |used: &Use| !used.of_type.is_some_and(|(_, makes)| !makes);
     let written = found.iter().filter(|(_, uses)| uses.iter().any(makes)).map(|(known, _)| known.as_str());
     // `stock:1` and `stock:2` are two keys.
     let bare = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();

@@ -312,7 +312,18 @@ impl Draft<'_> {
                 );
             }
         }
-        for kind in ["REVISION", "LEASE", "VERSION"] {
+        for kind in ["SECONDS", "REVISION", "LEASE", "VERSION"] {
+            for operand in call.operands(kind).filter(|operand| !operand.is_literal()) {
+                let known = self.constants.text(operand).filter(|(_, from)| self.constants.stay(from));
+                if let Some((text, _)) = known.filter(|(text, _)| text.parse::<i64>().is_err()) {
+                    let written = operand.to_string();
+                    return self.doubt(
+                        path,
+                        both!("{kind} is a whole number, and `{written}` is `{text}`", "{kind} 是整数，而 `{written}` 是 `{text}`"),
+                        both!("give it a whole number, such as 5", "请给一个整数，例如 5"),
+                    );
+                }
+            }
             for operand in call.operands(kind) {
                 let source = operand.to_string();
                 let name = source
@@ -347,7 +358,18 @@ impl Draft<'_> {
             .parts()
             .iter()
             .any(|part| part.product() == Product::Etcd && part.is_ensemble());
-        let seconds = call.operands("SECONDS").next().map(ToString::to_string);
+        let seconds = call.operands("SECONDS").next();
+        let known = seconds.and_then(|seconds| self.constants.text(seconds)).filter(|(_, from)| self.constants.stay(from));
+        if let (false, Some(seconds @ ..2)) =
+            (is_cluster, known.as_ref().and_then(|(seconds, _)| seconds.parse::<i64>().ok()))
+        {
+            return self.doubt(
+                path,
+                both!("a lease of {seconds} s is too short: etcd grants 2 s or more", "{seconds} 秒的租约太短：etcd 至少给 2 秒"),
+                both!("write `grant 5`", "请写 `grant 5`"),
+            );
+        }
+        let seconds = known.map(|(seconds, _)| seconds);
         if let (true, Some(seconds @ 0..5)) =
             (is_cluster, seconds.and_then(|seconds| seconds.parse::<i64>().ok()))
         {
@@ -359,6 +381,36 @@ impl Draft<'_> {
                 ),
                 both!("write `grant 5`", "请写 `grant 5`"),
             );
+        }
+    }
+
+    /// A mutex that is unlocked and never locked.
+    pub(super) fn check_mutexes(&mut self) {
+        let mutexes: Vec<_> = self
+            .program
+            .instructions
+            .iter()
+            .filter_map(|instruction| match instruction {
+                Instruction::Operate(operation) => match &operation.verb {
+                    PlannedVerb::Local { lock, name } => Some((*lock, name.pattern(), operation.path.clone())),
+                    _ => None,
+                },
+                _ => None,
+            })
+            .collect();
+        let locked: Vec<&str> =
+            mutexes.iter().filter(|(locks, ..)| *locks).map(|(_, name, _)| name.as_str()).collect();
+        let never = |(locks, name, _): &&(bool, String, Option<Path>)| {
+            !locks && !name.contains(ANY) && !locked.iter().any(|locked| locked.contains(ANY) || locked == name)
+        };
+        if let Some((_, name, Some(path))) = mutexes.iter().find(never) {
+            let message = both!("this program never locks `{name}`", "这个程序从没锁过 `{name}`");
+            let help = locked.first().map_or_else(
+                || both!("lock it before: `local: lock {name}`", "请先加锁：`local: lock {name}`"),
+                |locked| did_you_mean(locked),
+            );
+            let path = path.key("local");
+            self.doubt(&path, message, help);
         }
     }
 
