@@ -60,7 +60,13 @@ pub(crate) fn guarded(source: &str) -> Result<String, Text> {
                 }
                 "equals" | "eq" => Text::join(&[message, both!("write `==`", "请写 `==`")], ": ", "："),
                 "s" | "ms" | "m" | "h" | "sec" => Text::join(
-                    &[message, both!("a duration is a number of milliseconds, 3 s are `3000`", "时长是毫秒数，3 秒写 `3000`")],
+                    &[
+                        message,
+                        both!(
+                            "a duration is a number of milliseconds, 3 s are `3000`",
+                            "时长是毫秒数，3 秒写 `3000`"
+                        ),
+                    ],
                     ": ",
                     "：",
                 ),
@@ -192,7 +198,10 @@ impl<'s> Reader<'s> {
 
     fn next_text(&self) -> Text {
         let token = brief(self.peek().unwrap_or_default());
-        both!("unexpected {token}: write a comma before it, or `~`, which joins texts", "意外的 {token}：前面要有逗号；拼接文字请用 `~`")
+        both!(
+            "unexpected {token}: write a comma before it, or `~`, which joins texts",
+            "意外的 {token}：前面要有逗号；拼接文字请用 `~`"
+        )
     }
 
     fn no_index(&self) -> Text {

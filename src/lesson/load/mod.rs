@@ -157,7 +157,8 @@ impl Source {
         let message = error.to_string();
         if let Some(said) = from_custom(&message) {
             let key = said.en.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`'));
-            let place = place.map(|place| key.and_then(|(key, _)| self.key_after(place, key)).unwrap_or(place));
+            let place =
+                place.map(|place| key.and_then(|(key, _)| self.key_after(place, key)).unwrap_or(place));
             return self.error(place, said, None);
         }
         if let Some(lang) =

@@ -234,8 +234,7 @@ impl<'s> Shape<'s> {
                     _ if !is_whole => Err(wrong_kind(value, &forms, path)),
                     Some(_) if number.as_i64().is_none_or(|number| number > i64::from(u32::MAX)) => {
                         let most = u32::MAX;
-                        let mistake =
-                            Mistake::new(path, both!("{number} is too large", "{number} 太大"));
+                        let mistake = Mistake::new(path, both!("{number} is too large", "{number} 太大"));
                         Err(mistake.help(both!("at most {most}", "最大是 {most}")))
                     }
                     Some(least) if number.as_i64().is_some_and(|number| number < least) => Err(Mistake::new(

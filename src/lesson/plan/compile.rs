@@ -226,7 +226,8 @@ impl Draft<'_> {
         });
         let doubt = doubt.or_else(|| doubts::name_doubt(source));
         let is_reply = |name: &str| name == "reply" || self.program.answer_of(name).is_some();
-        let doubt = doubt.or_else(|| doubts::error_doubt(source, is_reply, self.compiler.lab.has(Product::Mariadb)));
+        let doubt =
+            doubt.or_else(|| doubts::error_doubt(source, is_reply, self.compiler.lab.has(Product::Mariadb)));
         if let Some((message, help)) = doubt.filter(|_| !self.in_recipe) {
             self.program.doubts.push(Mistake::new(path, message).help(help));
         }
@@ -235,7 +236,7 @@ impl Draft<'_> {
     fn template(&mut self, source: &str, path: &Path) -> Result<Template, Mistake> {
         // In a cluster `{lock}` is a hash tag.
         let is_whole = source.starts_with('{') && source.ends_with('}') && !self.compiler.lab.is_cluster();
-        foreign(source, path, self.known.iter(), is_whole)?;
+        foreign(source, path, &self.known.iter(), is_whole)?;
         let template = template(source, path, both!("name", "名字"), self.known.iter())?;
         for source in template.sources() {
             self.asks_for_fields(&source, path);
@@ -262,7 +263,10 @@ impl Draft<'_> {
             self.doubt(
                 &path.index(n),
                 both!("nothing comes here: the program has stopped", "执行不到这里：程序已经停止"),
-                both!("leave `stop` out, or write it into a `then` or an `else`", "请去掉 `stop`，或者把它写进 `then` 或 `else`"),
+                both!(
+                    "leave `stop` out, or write it into a `then` or an `else`",
+                    "请去掉 `stop`，或者把它写进 `then` 或 `else`"
+                ),
             );
         }
         steps.iter().enumerate().try_for_each(|(n, step)| self.step(step, &path.index(n)))
@@ -616,47 +620,7 @@ impl Draft<'_> {
     fn verb(&mut self, verb: &Verb, path: &Path) -> Result<PlannedVerb, Mistake> {
         match verb {
             Verb::Redis(command) => self.redis(command, &path.key("redis")),
-            Verb::Script { name, keys, args } => {
-                let compiler = self.compiler;
-                let source =
-                    compiler.scripts.get(name).or_else(|| compiler.recipes.scripts.get(name)).ok_or_else(
-                        || {
-                            let known = compiler.scripts.keys().chain(compiler.recipes.scripts.keys());
-                            Mistake::unknown(
-                                &path.key("script"),
-                                both!("script", "脚本"),
-                                name,
-                                known.map(String::as_str),
-                            )
-                        },
-                    )?;
-                let lua = scripts::check(source, &path.key("script"))?;
-                scripts::check_given((name, source), &lua, (keys.len(), args.len()), path)?;
-                if compiler.scripts.contains_key(name) && !self.in_recipe {
-                    if let Some((message, help)) =
-                        scripts::unread((name, source), &lua, (keys.len(), args.len()))
-                    {
-                        self.doubt(path, message, help);
-                    }
-                    if let Some(doubt) = scripts::mistypes(source, &Path::root().key("scripts").key(name)) {
-                        self.program.doubts.push(doubt);
-                    }
-                }
-                for (n, arg) in args.iter().enumerate() {
-                    self.doubt_plain(arg, &path.key("args").index(n));
-                }
-                if let Some(doubt) = scripts::asks_for_nil(source, &Path::root().key("scripts").key(name))
-                    && compiler.scripts.contains_key(name)
-                {
-                    self.program.doubts.push(doubt);
-                }
-                Ok(PlannedVerb::Script {
-                    name: name.clone(),
-                    source: source.as_str().into(),
-                    keys: self.templates(keys, &path.key("keys"))?,
-                    args: self.templates(args, &path.key("args"))?,
-                })
-            }
+            Verb::Script { name, keys, args } => self.script(name, keys, args, path),
             Verb::Call(product, call) => {
                 let path = path.key(product.traits().key);
                 let call = PlannedCall::parse(*product, call, |word| self.template(word, &path), &path)?;
@@ -715,6 +679,50 @@ impl Draft<'_> {
                 Ok(PlannedVerb::Take(TakePlan { from, within }))
             }
         }
+    }
+
+    fn script(
+        &mut self,
+        name: &str,
+        keys: &[String],
+        args: &[String],
+        path: &Path,
+    ) -> Result<PlannedVerb, Mistake> {
+        let compiler = self.compiler;
+        let source =
+            compiler.scripts.get(name).or_else(|| compiler.recipes.scripts.get(name)).ok_or_else(|| {
+                let known = compiler.scripts.keys().chain(compiler.recipes.scripts.keys());
+                Mistake::unknown(
+                    &path.key("script"),
+                    both!("script", "脚本"),
+                    name,
+                    known.map(String::as_str),
+                )
+            })?;
+        let lua = scripts::check(source, &path.key("script"))?;
+        scripts::check_given((name, source), &lua, (keys.len(), args.len()), path)?;
+        if compiler.scripts.contains_key(name) && !self.in_recipe {
+            if let Some((message, help)) = scripts::unread((name, source), &lua, (keys.len(), args.len())) {
+                self.doubt(path, message, help);
+            }
+            if let Some(doubt) = scripts::mistypes(source, &Path::root().key("scripts").key(name)) {
+                self.program.doubts.push(doubt);
+            }
+        }
+        for (n, arg) in args.iter().enumerate() {
+            self.doubt_plain(arg, &path.key("args").index(n));
+        }
+        if let Some(doubt) = scripts::asks_for_nil(source, &Path::root().key("scripts").key(name))
+            && compiler.scripts.contains_key(name)
+        {
+            self.program.doubts.push(doubt);
+        }
+        Ok(PlannedVerb::Script {
+            name: name.to_owned(),
+            source: source.as_str().into(),
+            keys: self.templates(keys, &path.key("keys"))?,
+            args: self.templates(args, &path.key("args"))?,
+        })
     }
 
     fn redis(&mut self, command: &str, path: &Path) -> Result<PlannedVerb, Mistake> {

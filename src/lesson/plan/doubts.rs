@@ -249,9 +249,15 @@ pub(crate) fn error_doubt(source: &str, known: impl Fn(&str) -> bool, in_sql: bo
         if left == "error" && matches!(literal(right)?, Literal::Number(_) | Literal::Flag) {
             let text = right.trim_matches(['\'', '"']);
             return Some((
-                both!("`error` is a text or `none`, and never {right}", "`error` 是文字或 `none`，不会是 {right}"),
+                both!(
+                    "`error` is a text or `none`, and never {right}",
+                    "`error` 是文字或 `none`，不会是 {right}"
+                ),
                 if matches!(literal(right), Some(Literal::Flag)) {
-                    both!("write `error is none` or `error is not none`", "请写 `error is none` 或 `error is not none`")
+                    both!(
+                        "write `error is none` or `error is not none`",
+                        "请写 `error is none` 或 `error is not none`"
+                    )
                 } else {
                     both!("in quotes: `error {operator} '{text}'`", "加上引号：`error {operator} '{text}'`")
                 },
@@ -291,18 +297,26 @@ pub(crate) fn arithmetic_doubt(source: &str, is_text: impl Fn(&str) -> bool) -> 
         let before = n.checked_sub(1).map(|before| tokens[before].1);
         let (Kind::Sign, sign) = tokens.get(n + 1)? else { return None };
         let next = tokens.get(n + 2)?;
-        let computes = matches!(*sign, "-" | "*" | "/" | "//" | "%") || (*sign == "+" && next.0 == Kind::Number);
+        let computes =
+            matches!(*sign, "-" | "*" | "/" | "//" | "%") || (*sign == "+" && next.0 == Kind::Number);
         (computes && !matches!(before, Some("." | "|" | "~")) && is_text(name)).then(|| {
             let number = next.1;
             (
-                both!("`{name}` answers a text, with which nothing can be computed", "`{name}` 的回复是文字，不能用来计算"),
-                both!("`{name}|int` is its number: `{name}|int {sign} {number}`", "`{name}|int` 是它的数值：`{name}|int {sign} {number}`"),
+                both!(
+                    "`{name}` answers a text, with which nothing can be computed",
+                    "`{name}` 的回复是文字，不能用来计算"
+                ),
+                both!(
+                    "`{name}|int` is its number: `{name}|int {sign} {number}`",
+                    "`{name}|int` 是它的数值：`{name}|int {sign} {number}`"
+                ),
             )
         })
     })
 }
 
-fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Doubt> {
+/// What is wrong whatever it is compared with.
+fn of_form(source: &str) -> Option<Doubt> {
     if let Some(asked) = source.strip_prefix("pttl(")
         && let Some((_, test)) = asked.split_once(')')
         && ["is", "==", "!="].iter().any(|word| test.trim_start().starts_with(word))
@@ -313,11 +327,54 @@ fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Dou
             both!("without the key it is -2: `pttl('lock') == -2`", "键不存在时是 -2：`pttl('lock') == -2`"),
         ));
     }
-    if let Some((number, _)) = source.split_once(" in value(").filter(|(word, _)| word.parse::<i64>().is_ok()) {
+    if let Some((number, _)) = source.split_once(" in value(").filter(|(word, _)| word.parse::<i64>().is_ok())
+    {
         return Some((
-            both!("what `value()` gives holds texts, never the number {number}", "`value()` 里是文字，不会有数字 {number}"),
+            both!(
+                "what `value()` gives holds texts, never the number {number}",
+                "`value()` 里是文字，不会有数字 {number}"
+            ),
             both!("write it in quotes: `'{number}'`", "请加引号：`'{number}'`"),
         ));
+    }
+    None
+}
+
+/// A number that is compared with a text.
+fn of_quoted(
+    left: &str,
+    operator: &str,
+    text: &str,
+    right: &str,
+    answer: &impl Fn(&str) -> Option<Answer>,
+) -> Option<Doubt> {
+    let of_stat = left
+        .rsplit_once('.')
+        .is_some_and(|(whole, part)| answer(whole) == Some(Answer::Object(STAT)) && part != "owner");
+    if of_stat || ["|int", "|length", "|count", "|float"].iter().any(|filter| left.ends_with(filter)) {
+        return Some((
+            both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}"),
+            both!("without quotes: `{left} {operator} {text}`", "去掉引号：`{left} {operator} {text}`"),
+        ));
+    }
+    if !matches!(operator, "==" | "!=") && text.parse::<i64>().is_ok() {
+        return Some((
+            both!(
+                "{right} is a text: `{operator}` compares it letter by letter",
+                "{right} 是文字，`{operator}` 会逐个字符比较"
+            ),
+            both!(
+                "without quotes: `{left} {operator} {text}`; `x|int` is the number of a text",
+                "去掉引号：`{left} {operator} {text}`；文字的数值是 `x|int`"
+            ),
+        ));
+    }
+    None
+}
+
+fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Doubt> {
+    if let Some(doubt) = of_form(source) {
+        return Some(doubt);
     }
     let (left, operator, right) = split_comparison(source)?;
     if left == right {
@@ -329,37 +386,15 @@ fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Dou
     let equal = matches!(operator, "==" | "!=");
     let value = literal(right)?;
     if let Literal::Text(text) = value
-        && ["|int", "|length", "|count", "|float"].iter().any(|filter| left.ends_with(filter))
+        && let Some(doubt) = of_quoted(left, operator, text, right, answer)
     {
-        return Some((
-            both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}"),
-            both!("without quotes: `{left} {operator} {text}`", "去掉引号：`{left} {operator} {text}`"),
-        ));
-    }
-    if let Literal::Text(text) = value
-        && !equal
-        && text.parse::<i64>().is_ok()
-    {
-        return Some((
-            both!("{right} is a text: `{operator}` compares it letter by letter", "{right} 是文字，`{operator}` 会逐个字符比较"),
-            both!("without quotes: `{left} {operator} {text}`; `x|int` is the number of a text", "去掉引号：`{left} {operator} {text}`；文字的数值是 `x|int`"),
-        ));
+        return Some(doubt);
     }
     if let Some(doubt) = of_attribute(left, operator, &value, right) {
         return Some(doubt);
     }
     if let Some(kind) = answer(left) {
         return of_answer(left, kind, equal, &value, right);
-    }
-    if let Some((whole, part)) = left.rsplit_once('.')
-        && answer(whole) == Some(Answer::Object(STAT))
-        && part != "owner"
-        && let Literal::Text(text) = value
-    {
-        return Some((
-            both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}"),
-            both!("without quotes: `{left} {operator} {text}`", "去掉引号：`{left} {operator} {text}`"),
-        ));
     }
     if let Some((whole, part)) = left.rsplit_once('.')
         && matches!(answer(whole), Some(Answer::Number | Answer::Text | Answer::Path | Answer::Ok))
@@ -389,14 +424,12 @@ fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Dou
                 both!("write `{left} {operator} {number}000`", "请写 `{left} {operator} {number}000`"),
             ))
         }
-        Literal::Number(number) if counts => {
-            never_or_always(operator, number).then(|| {
-                (
-                    both!("`{left}` is never less than 0", "`{left}` 从不小于 0"),
-                    both!("such as `{left} == 1`", "例如 `{left} == 1`"),
-                )
-            })
-        }
+        Literal::Number(number) if counts => never_or_always(operator, number).then(|| {
+            (
+                both!("`{left}` is never less than 0", "`{left}` 从不小于 0"),
+                both!("such as `{left} == 1`", "例如 `{left} == 1`"),
+            )
+        }),
         Literal::Text(_) | Literal::Flag if counts || function == "pttl" => Some((
             both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}"),
             both!("such as `{left} == 1`", "例如 `{left} == 1`"),
@@ -638,7 +671,10 @@ fn of_answer(left: &str, kind: Answer, equal: bool, value: &Literal<'_>, right: 
             if !matches!(value, Literal::Text("DELETE" | "Lost" | "Unavailable" | "ConnectionLoss")) =>
         {
             Some((
-                both!("`{left}` answers 'DELETE', never {right}", "`{left}` 的回复是 'DELETE'，不会是 {right}"),
+                both!(
+                    "`{left}` answers 'DELETE', never {right}",
+                    "`{left}` 的回复是 'DELETE'，不会是 {right}"
+                ),
                 both!("write `{left} == 'DELETE'`", "请写 `{left} == 'DELETE'`"),
             ))
         }
@@ -650,7 +686,10 @@ fn of_answer(left: &str, kind: Answer, equal: bool, value: &Literal<'_>, right: 
             both!("write `{left} == 'OK'`", "请写 `{left} == 'OK'`"),
         )),
         (Answer::Ok | Answer::Text, Literal::Text("nil" | "(nil)" | "null" | "NULL" | "None")) => Some((
-            both!("an empty reply is `none`, and never the text {right}", "空回复是 `none`，不会是文字 {right}"),
+            both!(
+                "an empty reply is `none`, and never the text {right}",
+                "空回复是 `none`，不会是文字 {right}"
+            ),
             both!("write `{left} is none`", "请写 `{left} is none`"),
         )),
         (Answer::Ok, Literal::Text(text))
@@ -700,7 +739,9 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     for (n, claim) in variant.claims.iter().enumerate() {
         let at = at.key("claims").index(n);
         let same = |other: &Claim| match (other, claim) {
-            (Claim::Bare(a) | Claim::That { that: a, .. }, Claim::Bare(b) | Claim::That { that: b, .. }) => a == b,
+            (Claim::Bare(a) | Claim::That { that: a, .. }, Claim::Bare(b) | Claim::That { that: b, .. }) => {
+                a == b
+            }
             _ => false,
         };
         if let Some(before) = variant.claims[..n].iter().position(same) {
@@ -720,8 +761,8 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     for (n, invariant) in invariants.iter().enumerate() {
         let at = at.index(n).key("never");
         let same = |other: &Invariant| match (&other.never, &invariant.never) {
-            (Never::That(a), Never::That(b)) => a == b,
-            (Never::Overlap { overlap: a }, Never::Overlap { overlap: b }) => a == b,
+            (Never::That(a), Never::That(b))
+            | (Never::Overlap { overlap: a }, Never::Overlap { overlap: b }) => a == b,
             _ => false,
         };
         if let Some(before) = invariants[..n].iter().position(same) {
@@ -761,8 +802,9 @@ fn check_lock(scenario: &Scenario, n: usize, at: &Path) -> Result<(), Mistake> {
 
 /// More holders than there may be take as many who ever hold the lock.
 fn check_overlap(scenario: &Scenario, lock: &str, at: &Path) -> Result<(), Mistake> {
-    let limits = scenario.locks.iter().filter(|known| stands_for(&known.name, lock)).map(|known| known.limit);
-    let most = match limits.last() {
+    let mut limits =
+        scenario.locks.iter().filter(|known| stands_for(&known.name, lock)).map(|known| known.limit);
+    let most = match limits.next_back() {
         Some(Limit::Holders(most)) => most,
         Some(_) => return Ok(()),
         None => 1,
@@ -833,7 +875,10 @@ fn check_expression(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
     };
     let decided = joined(source).into_iter().find(|part| matches!(*part, "true" | "false"));
     if let Some(part) = decided.filter(|part| part.len() < source.len()) {
-        let message = both!("`{part}` in `{source}` decides it by itself, or nothing", "`{source}` 里的 `{part}` 要么直接决定结果，要么没有作用");
+        let message = both!(
+            "`{part}` in `{source}` decides it by itself, or nothing",
+            "`{source}` 里的 `{part}` 要么直接决定结果，要么没有作用"
+        );
         return Err(Mistake::new(at, message).help(both!("leave `{part}` out", "请去掉 `{part}`")));
     }
     if mentions.calls.is_empty() && mentions.paths.iter().all(is_figure) {
@@ -862,10 +907,7 @@ fn of_counter(source: &str, scenario: &Scenario) -> Option<Doubt> {
             } else {
                 both!("such as `{left} == 1`", "例如 `{left} == 1`")
             };
-            Some((
-                both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}"),
-                help,
-            ))
+            Some((both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}"), help))
         }
         Some(Literal::Number(number)) if never_or_always(operator, number) => Some((
             both!("`{left}` is never less than 0", "`{left}` 从不小于 0"),
@@ -916,7 +958,8 @@ fn of_event(source: &str, lab: LabKind) -> Option<Doubt> {
     let (left, _, right) = split_comparison(source)?;
     let only_zookeeper = lab.parts().iter().all(|part| part.product() == Product::Zookeeper);
     let Literal::Text(word) = literal(right)? else { return None };
-    let asks = left.ends_with(".what") && !left.contains([' ', '|', '(']);
+    let asks =
+        left.rsplit_once('.').is_some_and(|(_, field)| field == "what") && !left.contains([' ', '|', '(']);
     (asks && only_zookeeper && !EVENTS.contains(&word)).then(|| {
         let known = EVENTS.join(", ");
         (

@@ -558,9 +558,11 @@ fn params(lesson: &Lesson, variant: &Variant, overrides: &Params, at: &Path) -> 
     };
     if let Some(name) = params.keys().find(|name| !is_name(name)) {
         let path = Path::root().key("params").key(name);
-        return Err(Mistake::new(&path, both!("`{name}` cannot name a parameter", "`{name}` 不能用作参数名")).help(
-            both!("a letter, then letters, digits and `_`", "以字母开头，后面是字母、数字和 `_`"),
-        ));
+        return Err(Mistake::new(
+            &path,
+            both!("`{name}` cannot name a parameter", "`{name}` 不能用作参数名"),
+        )
+        .help(both!("a letter, then letters, digits and `_`", "以字母开头，后面是字母、数字和 `_`")));
     }
     if let Some(reserved) = params.keys().find(|name| BUILTINS.contains(&name.as_str())) {
         let path = Path::root().key("params").key(reserved);
@@ -606,7 +608,9 @@ fn check_value(value: &Param, path: &Path) -> Result<(), Mistake> {
         // Digits and a unit, and more of them than a year has.
         Param::Word(word)
             if ["ms", "s", "m", "h"].iter().any(|unit| {
-                word.strip_suffix(unit).is_some_and(|digits| digits.len() > 9 && digits.bytes().all(|byte| byte.is_ascii_digit()))
+                word.strip_suffix(unit).is_some_and(|digits| {
+                    digits.len() > 9 && digits.bytes().all(|byte| byte.is_ascii_digit())
+                })
             }) && super::parse_millis(word).is_err() =>
         {
             Err(Mistake::new(path, both!("`{word}` is too long: at most a year", "`{word}` 太长：最多一年"))
@@ -687,7 +691,7 @@ fn template<'a>(
 fn foreign<'a>(
     source: &str,
     path: &Path,
-    known: impl Iterator<Item = &'a String> + Clone,
+    known: &(impl Iterator<Item = &'a String> + Clone),
     braces: bool,
 ) -> Result<(), Mistake> {
     let forms =
@@ -698,9 +702,11 @@ fn foreign<'a>(
             let rest = if end.is_empty() { rest } else { rest.trim_start() };
             let length = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
             let (name, after) = rest.split_at(length);
-            // `${lease}` is filled in, and `{lease}:lock` is a key with its hash tag.
-            let is_filled_in = begin == "{" && (source[..at].ends_with('$') || after.starts_with("}:"));
-            if !is_filled_in && known.clone().any(|known| known == name) && after.trim_start().starts_with(end) {
+            let is_filled_in = begin == "{" && source[..at].ends_with('$');
+            if !is_filled_in
+                && known.clone().any(|known| known == name)
+                && after.trim_start().starts_with(end)
+            {
                 let written = format!("{begin}{name}{end}");
                 let message = both!("`{written}` is plain text here", "`{written}` 在这里只是普通文字");
                 return Err(Mistake::new(path, message)
@@ -716,7 +722,8 @@ fn doubled_unit(source: &str, params: &Params, path: &Path) -> Result<(), Mistak
     let Some((name, unit)) = source.strip_prefix("${").and_then(|rest| rest.split_once('}')) else {
         return Ok(());
     };
-    let is_duration = matches!(params.get(name.trim()), Some(Param::Word(word)) if super::parse_millis(word).is_ok());
+    let is_duration =
+        matches!(params.get(name.trim()), Some(Param::Word(word)) if super::parse_millis(word).is_ok());
     if !is_duration || !["s", "ms", "m", "h"].contains(&unit.trim()) {
         return Ok(());
     }

@@ -70,7 +70,10 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
                 let table = (!known.contains_key(&name)).then(|| Table::of(&created)).flatten();
                 known.insert(name, table);
             }
-            _ if tables::words(&statement.text).next().is_some_and(|word| word.eq_ignore_ascii_case("ALTER")) => {
+            _ if tables::words(&statement.text)
+                .next()
+                .is_some_and(|word| word.eq_ignore_ascii_case("ALTER")) =>
+            {
                 let name = tables::words(&statement.text).nth(2).unwrap_or_default();
                 known.insert(name.trim_matches('`').to_ascii_lowercase(), None);
             }
@@ -157,14 +160,13 @@ fn of_definition(created: &CreateTable) -> Option<Wrong> {
             ColumnOption::Default(value) => Some(value),
             _ => None,
         });
-        let is_word = |value: &Expr| {
-            matches!(value, Expr::Identifier(word) if !word.value.to_ascii_uppercase().starts_with("CURRENT"))
-        };
+        let is_word = |value: &Expr| matches!(value, Expr::Identifier(word) if !word.value.to_ascii_uppercase().starts_with("CURRENT"));
         let misfit = default.is_some_and(|value| {
             matches!((kind(&column.data_type), given(value)), (Kind::Figure(..), Given::Text(text)) if !is_figure(&text))
         });
         if let Some(value) = default.filter(|value| is_word(value) || misfit) {
-            let message = both!("`DEFAULT {value}` is no value of `{name}`", "`DEFAULT {value}` 不是 `{name}` 的值");
+            let message =
+                both!("`DEFAULT {value}` is no value of `{name}`", "`DEFAULT {value}` 不是 `{name}` 的值");
             return Some((
                 message,
                 both!(
@@ -177,7 +179,10 @@ fn of_definition(created: &CreateTable) -> Option<Wrong> {
     let (keys, primary) = keys(created);
     if let Some(unknown) = keys.iter().flat_map(|(_, key)| key).find(|name| !names.contains(name)) {
         let all = names.join(", ");
-        let message = both!("a key names the column `{unknown}`, which the table has not", "键里的列 `{unknown}` 在表里不存在");
+        let message = both!(
+            "a key names the column `{unknown}`, which the table has not",
+            "键里的列 `{unknown}` 在表里不存在"
+        );
         return Some((message, both!("its columns: {all}", "它的列：{all}")));
     }
     if primary > 1 {
@@ -195,7 +200,10 @@ fn of_definition(created: &CreateTable) -> Option<Wrong> {
     (!keys.iter().any(|(_, key)| key.first() == Some(&name))).then(|| {
         (
             both!("`{name}` counts itself and is no key", "`{name}` 自增，却不是键"),
-            both!("write `{name} INT AUTO_INCREMENT PRIMARY KEY`", "请写 `{name} INT AUTO_INCREMENT PRIMARY KEY`"),
+            both!(
+                "write `{name} INT AUTO_INCREMENT PRIMARY KEY`",
+                "请写 `{name} INT AUTO_INCREMENT PRIMARY KEY`"
+            ),
         )
     })
 }
@@ -287,10 +295,14 @@ impl Table {
                 let name = column.name.value.to_ascii_lowercase();
                 Column {
                     kind: kind(&column.data_type),
-                    may_be_null: !has(&|option| matches!(option, ColumnOption::NotNull)) && !is_primary(&name),
+                    may_be_null: !has(&|option| matches!(option, ColumnOption::NotNull))
+                        && !is_primary(&name),
                     has_default: has(&|option| {
                         matches!(option, ColumnOption::Default(_) | ColumnOption::Generated { .. })
-                    }) || matches!(column.data_type, DataType::Timestamp(..) | DataType::Custom(..)),
+                    }) || matches!(
+                        column.data_type,
+                        DataType::Timestamp(..) | DataType::Custom(..)
+                    ),
                     counts_itself: counts_itself(column),
                     name,
                 }
@@ -344,7 +356,9 @@ fn rows(insert: &Insert, table: &Table) -> Result<Vec<Row>, Wrong> {
         return Err((message, both!("give it one value", "一列只给一个值")));
     }
     let place = |name: &String| table.columns.iter().position(|column| column.name == *name);
-    let Some(mut columns) = written.iter().map(place).collect::<Option<Vec<_>>>() else { return Ok(Vec::new()) };
+    let Some(mut columns) = written.iter().map(place).collect::<Option<Vec<_>>>() else {
+        return Ok(Vec::new());
+    };
     if !insert.assignments.is_empty() {
         let row = insert.assignments.iter().map(|assignment| given(&assignment.value)).collect();
         return Ok(vec![(columns, row)]);
@@ -373,7 +387,10 @@ fn of_row((name, table): (&str, &Table), columns: &[usize], row: &[Given]) -> Op
             "`{name}.{column}` is NOT NULL and has no default, and this row gives it no value",
             "`{name}.{column}` 是 NOT NULL 且没有默认值，而这一行没有给它值"
         );
-        return Some((message, both!("name `{column}` and give it a value", "请写上 `{column}` 并给它一个值")));
+        return Some((
+            message,
+            both!("name `{column}` and give it a value", "请写上 `{column}` 并给它一个值"),
+        ));
     }
     columns.iter().zip(row).find_map(|(place, given)| {
         let column = &table.columns[*place];
@@ -385,7 +402,10 @@ fn of_row((name, table): (&str, &Table), columns: &[usize], row: &[Given]) -> Op
             )),
             (Given::Text(text), Kind::Figure(..)) if !is_figure(text) => Some((
                 both!("`{name}` takes a number, and here is '{text}'", "`{name}` 要数字，这里是 '{text}'"),
-                both!("give it a number, or make the column a `VARCHAR(20)`", "请给它一个数字，或者把这一列定义成 `VARCHAR(20)`"),
+                both!(
+                    "give it a number, or make the column a `VARCHAR(20)`",
+                    "请给它一个数字，或者把这一列定义成 `VARCHAR(20)`"
+                ),
             )),
             (Given::Text(text), Kind::Text(Some(most))) if text.chars().count() as u64 > most => Some((
                 both!(
@@ -402,7 +422,10 @@ fn of_row((name, table): (&str, &Table), columns: &[usize], row: &[Given]) -> Op
                         "`{name}` takes numbers from {least} to {most}, and here is {number}",
                         "`{name}` 的取值是 {least} 到 {most}，这里是 {number}"
                     ),
-                    both!("give it a smaller one, or make the column a `BIGINT`", "请给一个小些的数，或者把这一列定义成 `BIGINT`"),
+                    both!(
+                        "give it a smaller one, or make the column a `BIGINT`",
+                        "请给一个小些的数，或者把这一列定义成 `BIGINT`"
+                    ),
                 ))
             }
             _ => None,
@@ -432,11 +455,12 @@ fn of_comparison(statement: &Statement, known: &HashMap<String, Option<Table>>) 
             && !is_figure(&text)
             && is_figures(name)
         {
-            let message = both!(
-                "`{name}` is a number, and never '{text}'",
-                "`{name}` 是数字，不会是 '{text}'"
-            );
-            wrong = Some((message, both!("compare it with a number: `{name} = 1`", "请和数字比较：`{name} = 1`")));
+            let message =
+                both!("`{name}` is a number, and never '{text}'", "`{name}` 是数字，不会是 '{text}'");
+            wrong = Some((
+                message,
+                both!("compare it with a number: `{name} = 1`", "请和数字比较：`{name} = 1`"),
+            ));
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())

@@ -113,11 +113,7 @@ fn check_arguments(
 }
 
 /// Keys or arguments that a script is given and never reads.
-pub(crate) fn unread(
-    (name, source): (&str, &str),
-    lua: &Lua,
-    given: (usize, usize),
-) -> Option<(Text, Text)> {
+pub(crate) fn unread((name, source): (&str, &str), lua: &Lua, given: (usize, usize)) -> Option<(Text, Text)> {
     // All of them are read where one is not named by a figure; of a script that reads none they may be there for a cluster.
     let by_figure = |array: &str| {
         source.match_indices(array).all(|(at, _)| {
@@ -151,7 +147,10 @@ pub(crate) fn mistypes(source: &str, path: &Path) -> Option<Mistake> {
     if let Some(at) = source.find("redis:call").or_else(|| source.find("redis:pcall")) {
         return Some(place(
             at,
-            both!("`redis:call` passes `redis` itself as the command", "`redis:call` 会把 `redis` 本身当作命令传进去"),
+            both!(
+                "`redis:call` passes `redis` itself as the command",
+                "`redis:call` 会把 `redis` 本身当作命令传进去"
+            ),
             both!("write `redis.call(…)`, with a dot", "请写 `redis.call(…)`，用点号"),
         ));
     }
@@ -169,7 +168,8 @@ pub(crate) fn mistypes(source: &str, path: &Path) -> Option<Mistake> {
             let asked = format!("{name} {sign} ");
             let found = source.match_indices(&asked).find(|(found, _)| {
                 *found > at
-                    && !source[..*found].ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '('))
+                    && !source[..*found]
+                        .ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '('))
                     && source[found + asked.len()..].starts_with(|c: char| c.is_ascii_digit())
             });
             if let Some((found, _)) = found {

@@ -110,7 +110,8 @@ fn doubt(text: &str) -> Option<(Text, Text)> {
         "SET" if rest.iter().any(|word| word == "LEVEL") => {
             let level = rest.iter().skip_while(|word| *word != "LEVEL").skip(1);
             let level = level.map(String::as_str).collect::<Vec<_>>().join(" ");
-            ["READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"].contains(&level.as_str())
+            ["READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"]
+                .contains(&level.as_str())
                 || level.contains(ANY)
         }
         "LOCK" => bare(text).to_ascii_uppercase().split(',').all(|table| {
@@ -201,10 +202,8 @@ fn of_meaning(statement: &Statement) -> Option<(Text, Text)> {
         ));
     }
     if let Some(written) = named.bare_condition {
-        let message = both!(
-            "`{written}` is no comparison of a column with a value",
-            "`{written}` 不是列和值的比较"
-        );
+        let message =
+            both!("`{written}` is no comparison of a column with a value", "`{written}` 不是列和值的比较");
         return Some((
             message,
             both!(
@@ -386,11 +385,11 @@ fn of_values(insert: &Insert, known: &HashMap<String, Option<Vec<String>>>) -> O
         insert.columns.iter().map(last_of).collect()
     };
     let wanted = columns.len();
-    let named = values.rows.iter().flat_map(|row| &row.content).find_map(|value| match value {
+    let word = values.rows.iter().flat_map(|row| &row.content).find_map(|value| match value {
         Expr::Identifier(name) if name.quote_style.is_none() => Some(&name.value),
         _ => None,
     });
-    if let Some(name) = named.filter(|name| {
+    if let Some(name) = word.filter(|name| {
         !name.contains(FILLED) && !name.starts_with('@') && !name.eq_ignore_ascii_case("default")
     }) {
         let message = both!("`{name}` is no value", "`{name}` 不是值");
@@ -402,9 +401,7 @@ fn of_values(insert: &Insert, known: &HashMap<String, Option<Vec<String>>>) -> O
             ),
         ));
     }
-    let row = values.rows.iter().find(|row| {
-        row.content.len() != wanted && !row.content.is_empty()
-    })?;
+    let row = values.rows.iter().find(|row| row.content.len() != wanted && !row.content.is_empty())?;
     let (given, names) = (row.content.len(), columns.join(", "));
     let message = both!(
         "a row has {given} values, and there are {wanted} columns: {names}",
@@ -679,11 +676,8 @@ impl Visitor for Named {
     }
 
     fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
-        match &select.selection {
-            Some(condition @ Expr::Identifier(_)) => {
-                self.bare_condition = Some(condition.to_string());
-            }
-            _ => {}
+        if let Some(condition @ Expr::Identifier(_)) = &select.selection {
+            self.bare_condition = Some(condition.to_string());
         }
         for item in &select.projection {
             if let SelectItem::ExprWithAlias { alias, .. } = item {
@@ -713,7 +707,10 @@ impl Visitor for Named {
                 self.columns.extend(names.last().map(|name| name.value.to_ascii_lowercase()));
             }
             Expr::BinaryOp { left, op: BinaryOperator::Eq | BinaryOperator::NotEq, .. }
-                if matches!(**left, Expr::BinaryOp { op: BinaryOperator::Eq | BinaryOperator::NotEq, .. }) =>
+                if matches!(
+                    **left,
+                    Expr::BinaryOp { op: BinaryOperator::Eq | BinaryOperator::NotEq, .. }
+                ) =>
             {
                 self.bare_condition = Some(expr.to_string());
             }

@@ -134,7 +134,7 @@ impl Roster<'_> {
                     .help(both!("every text is written in both languages", "每段文字都要写两种语言")));
             }
             let known = self.params.keys().chain(&counters);
-            foreign(source, &path, known.clone(), true)?;
+            foreign(source, &path, &known, false)?;
             template(source, &path, both!("name", "名字"), known)
         };
         Ok(TextPlan { en: in_one(&text.en, "en")?, zh: in_one(&text.zh, "zh")? })
@@ -343,12 +343,25 @@ impl Roster<'_> {
         Ok(duration)
     }
 
+    fn pass(&self, duration: &str, moving: &[String], path: &Path) -> Result<PassPlan, Mistake> {
+        if super::super::parse_millis(duration) == Ok(0) {
+            return Err(Mistake::new(path, both!("no time passes in it", "这里没有时间流逝"))
+                .help(both!("write how long: `pass: 3s`", "请写多久：`pass: 3s`")));
+        }
+        Ok(PassPlan { duration: self.duration(duration, path)?, moving: self.everybody(moving, path)? })
+    }
+
     /// How long a story may wait for something.
     fn limit(&self, source: &str, path: &Path) -> Result<Template, Mistake> {
         let duration = self.duration(source, path)?;
         match super::super::parse_millis(source) {
-            Ok(0) => Err(Mistake::new(path, both!("nothing can be waited for in no time", "零时长内等不到任何事"))
-                .help(both!("write how long it may take at most: within: 30s", "请写最多等多久：within: 30s"))),
+            Ok(0) => {
+                Err(Mistake::new(path, both!("nothing can be waited for in no time", "零时长内等不到任何事"))
+                    .help(both!(
+                        "write how long it may take at most: within: 30s",
+                        "请写最多等多久：within: 30s"
+                    )))
+            }
             Ok(millis) if millis > LONGEST_AWAIT_MS => {
                 let message = both!(
                     "`{source}` is too long: a story waits for at most 24h of lesson time",
@@ -427,15 +440,7 @@ pub(crate) fn plan(
             }
             Action::Finish(names) => push(Act::Finish(roster.everybody(names, &path.key("finish"))?)),
             Action::Pass(pass) => {
-                let path = path.key("pass");
-                if super::super::parse_millis(&pass.duration) == Ok(0) {
-                    return Err(Mistake::new(&path, both!("no time passes in it", "这里没有时间流逝"))
-                        .help(both!("write how long: `pass: 3s`", "请写多久：`pass: 3s`")));
-                }
-                push(Act::Pass(PassPlan {
-                    duration: roster.duration(&pass.duration, &path)?,
-                    moving: roster.everybody(&pass.moving, &path)?,
-                }));
+                push(Act::Pass(roster.pass(&pass.duration, &pass.moving, &path.key("pass"))?));
             }
             Action::Await(until) => {
                 let path = path.key("await");

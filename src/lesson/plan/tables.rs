@@ -39,8 +39,7 @@ pub(crate) fn sent(scenario: &Scenario) -> Vec<Sent> {
     let own = scenario.variant().setup.is_some();
     let setup =
         if own { root.key("variants").key(&scenario.variant).key("setup") } else { root.key("setup") };
-    let setup =
-        scenario.setup.iter().enumerate().map(|(n, line)| (&line.verb, setup.index(n), true, false));
+    let setup = scenario.setup.iter().enumerate().map(|(n, line)| (&line.verb, setup.index(n), true, false));
     let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
     let operations = instructions.filter_map(|instruction| match instruction {
         Instruction::Operate(operation) => {
@@ -114,10 +113,13 @@ fn named(text: &str) -> impl Iterator<Item = &str> {
     };
     let locks = is(all.first(), "LOCK");
     let locked = (2..all.len()).filter(|n| locks && !is(all.get(*n), "READ WRITE LOCAL AS"));
-    let locked = locked.filter(|n| is(all.get(n + 1), "READ WRITE") && (*n == 2 || is(all.get(n - 1), "READ WRITE")));
+    let locked =
+        locked.filter(|n| is(all.get(n + 1), "READ WRITE") && (*n == 2 || is(all.get(n - 1), "READ WRITE")));
     let after = (0..all.len()).filter(|n| !has_own_grammar && follows(*n));
-    let names: Vec<&str> =
-        after.filter_map(|n| all.get(n + 1).copied()).chain(locked.filter_map(|n| all.get(n).copied())).collect();
+    let names: Vec<&str> = after
+        .filter_map(|n| all.get(n + 1).copied())
+        .chain(locked.filter_map(|n| all.get(n).copied()))
+        .collect();
     let is_table = move |name: &&str| {
         // A table of the server's own, a subquery, a modifier or a name that is not known yet is none of the lesson's.
         !name.contains(['.', ANY, '@'])

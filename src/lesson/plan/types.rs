@@ -1,11 +1,11 @@
 //! What Redis' keys hold. A command on a key that holds another type is answered WRONGTYPE, and a key that is read under a name
 //! that nobody writes is misspelt where another is nearly called so.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     super::{
-        error::{Mistake, Path, did_you_mean, nearest},
+        error::{Mistake, Path, did_you_mean},
         expr::{Mentions, Template},
         has_word,
     },
@@ -13,7 +13,7 @@ use super::{
     program::Instruction,
 };
 use crate::{
-    log::{ANY, stands_for},
+    log::{ANY, Product, stands_for},
     text::{Text, both},
 };
 
@@ -50,7 +50,8 @@ const TYPES: [(&str, &str, &str, &str, &str); 6] = [
 const OF_ANY: &str = "DEL UNLINK TTL PTTL EXISTS PERSIST EXPIRE PEXPIRE EXPIREAT PEXPIREAT TYPE";
 
 /// Commands after which a key may hold anything, or is gone by itself.
-const UNSETTLE: &str = "DEL UNLINK EXPIRE PEXPIRE EXPIREAT PEXPIREAT GETDEL RENAME RENAMENX COPY RESTORE FLUSHALL FLUSHDB";
+const UNSETTLE: &str =
+    "DEL UNLINK EXPIRE PEXPIRE EXPIREAT PEXPIREAT GETDEL RENAME RENAMENX COPY RESTORE FLUSHALL FLUSHDB";
 
 /// What is done to one key.
 struct Use {
@@ -95,8 +96,8 @@ fn uses(scenario: &Scenario) -> Option<BTreeMap<String, Vec<Use>>> {
             let of_type = of_type(&command);
             let names = key.names();
             // What a recipe calls its key is one of those that it is given.
-            let named = names.iter().next().filter(|name| key.to_string() == format!("${{{name}}}"));
-            let keys = named.and_then(|name| given.get(name)).cloned();
+            let alone = names.iter().next().filter(|name| key.to_string() == format!("${{{name}}}"));
+            let keys = alone.and_then(|name| given.get(name)).cloned();
             for key in keys.unwrap_or_else(|| vec![key.pattern()]) {
                 let (path, command) = (path.clone(), command.clone());
                 found.entry(key).or_default().push(Use { of_type, path, command, copes });
@@ -112,7 +113,9 @@ fn uses(scenario: &Scenario) -> Option<BTreeMap<String, Vec<Use>>> {
                     note(key, command.clone(), path.clone());
                 }
                 // A key that ends by itself may become another.
-                let ends = words.iter().any(|word| has_word("EX PX EXAT PXAT", &word.pattern().to_ascii_uppercase()));
+                let ends = words
+                    .iter()
+                    .any(|word| has_word("EX PX EXAT PXAT", &word.pattern().to_ascii_uppercase()));
                 if ends && let Some(key) = words.get(1) {
                     note(key, "EXPIRE".to_owned(), path);
                 }
@@ -192,12 +195,13 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
                 "`{key}` 里是{zh}，而 `{command}` 用于别的类型，服务器会回复 WRONGTYPE"
             );
             let some = writes.split(' ').chain(reads.split(' ')).take(6).collect::<Vec<_>>().join(", ");
-            return Err(Mistake::new(path, message)
-                .help(both!("commands for it: {some}", "可用的命令：{some}")));
+            return Err(
+                Mistake::new(path, message).help(both!("commands for it: {some}", "可用的命令：{some}"))
+            );
         }
         check_name(key, uses, &found)?;
     }
-    Ok(())
+    check_etcd(scenario)
 }
 
 /// A key that is only asked for, and nearly has the name of one that is written.
@@ -207,15 +211,60 @@ fn check_name(key: &str, uses: &[Use], found: &BTreeMap<String, Vec<Use>>) -> Re
         None => !has_word(OF_ANY, &used.command),
     };
     let only_asks = uses.iter().all(|used| !makes(used) && !used.copes);
-    let Some(path) = uses.iter().find_map(|used| used.path.as_ref()).filter(|_| only_asks) else { return Ok(()) };
+    let Some(path) = uses.iter().find_map(|used| used.path.as_ref()).filter(|_| only_asks) else {
+        return Ok(());
+    };
     let written = found.iter().filter(|(_, uses)| uses.iter().any(makes)).map(|(known, _)| known.as_str());
-    // `stock:1` and `stock:2` are two keys.
-    let bare = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
-    let near = nearest(key, written.filter(|known| bare(known) != bare(key) && !known.contains(ANY)), 0.94);
-    near.map_or(Ok(()), |near| {
+    misspelt(key, written, path)
+}
+
+/// A key that nobody writes and that is one letter away from one that somebody does. `lock:1` and `lock:2`, or `lockA` and
+/// `lockB`, are two keys.
+fn misspelt<'k>(key: &str, mut written: impl Iterator<Item = &'k str>, path: &Path) -> Result<(), Mistake> {
+    let stem = |name: &str| name.chars().take(name.chars().count().saturating_sub(1)).collect::<String>();
+    let is_near = |known: &&str| {
+        key.chars().count() > 3
+            && !known.contains(ANY)
+            && strsim::osa_distance(key, known) == 1
+            && stem(key) != stem(known)
+            && stem(key) != **known
+            && stem(known) != key
+    };
+    written.find(is_near).map_or(Ok(()), |near| {
         let message = both!("no command ever writes the key `{key}`", "没有任何命令写过键 `{key}`");
         Err(Mistake::new(path, message).help(did_you_mean(near)))
     })
+}
+
+/// The same of etcd's keys.
+fn check_etcd(scenario: &Scenario) -> Result<(), Mistake> {
+    let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
+    let operations = instructions.filter_map(|instruction| match instruction {
+        Instruction::Operate(operation) => Some((&operation.verb, operation.path.as_ref())),
+        _ => None,
+    });
+    let setup = scenario.setup.iter().map(|line| (&line.verb, None));
+    let (mut written, mut asked) = (BTreeSet::new(), Vec::new());
+    for (verb, path) in setup.chain(operations) {
+        let PlannedVerb::Call(call) = verb else { continue };
+        if call.product() != Product::Etcd {
+            continue;
+        }
+        let keys = call.operands("KEY").map(Template::pattern);
+        match call.name() {
+            "put" | "create" => written.extend(keys),
+            "put-if" => written.extend(call.operands("OTHER").map(Template::pattern)),
+            "get" | "watch" | "delete" => asked.extend(keys.map(|key| (key, path))),
+            _ => {}
+        }
+    }
+    let is_written = |key: &str| written.iter().any(|known| stands_for(known, key));
+    for (key, path) in asked.iter().filter(|(key, _)| !key.contains(ANY) && !is_written(key)) {
+        if let Some(path) = path {
+            misspelt(key, written.iter().map(String::as_str), &path.key("etcd"))?;
+        }
+    }
+    Ok(())
 }
 
 /// What an expression asks of a key that holds another type: `value('members').list`.

@@ -171,11 +171,10 @@ pub(crate) fn check_form(words: &[Option<String>], path: &Path) -> Result<(), Mi
         }
     }
     if name == "ZADD" {
-        let has = |option: &str| {
-            words.iter().skip(2).flatten().any(|word| word.eq_ignore_ascii_case(option))
-        };
-        if let Some((one, other)) =
-            [("NX", "XX"), ("GT", "LT"), ("NX", "GT"), ("NX", "LT")].iter().find(|(one, other)| has(one) && has(other))
+        let has = |option: &str| words.iter().skip(2).flatten().any(|word| word.eq_ignore_ascii_case(option));
+        if let Some((one, other)) = [("NX", "XX"), ("GT", "LT"), ("NX", "GT"), ("NX", "LT")]
+            .iter()
+            .find(|(one, other)| has(one) && has(other))
         {
             return wrong(both!(
                 "`ZADD` takes only one of `{one}` and `{other}`",

@@ -110,8 +110,10 @@ impl Draft<'_> {
             return;
         }
         let shown = |pattern: &str| pattern.replace(ANY, "…");
-        let (about, watches) =
-            (shown(&patterns[0]), self.watches.iter().map(|watch| shown(watch)).collect::<Vec<_>>().join("`, `"));
+        let (about, watches) = (
+            shown(&patterns[0]),
+            self.watches.iter().map(|watch| shown(watch)).collect::<Vec<_>>().join("`, `"),
+        );
         self.doubt(
             path,
             both!("this program leaves no watch on `{about}`", "这个程序没有在 `{about}` 上设 watch"),
@@ -128,7 +130,10 @@ impl Draft<'_> {
         if ["NX", "XX", "PX", "EX", "KEEPTTL"].contains(&value.as_str()) {
             self.doubt(
                 path,
-                both!("the value is missing: `{value}` stands in its place", "缺少值：它的位置上是 `{value}`"),
+                both!(
+                    "the value is missing: `{value}` stands in its place",
+                    "缺少值：它的位置上是 `{value}`"
+                ),
                 both!("write `SET key ${{token}} NX PX 3000`", "请写 `SET key ${{token}} NX PX 3000`"),
             );
         }
@@ -154,7 +159,7 @@ impl Draft<'_> {
         let is_text = |name: &str| {
             ["self", "client", "token"].contains(&name)
                 || self.constants.text_of(name).is_some_and(|text| {
-                    text.chars().all(|c| c.is_alphanumeric()) && text.starts_with(char::is_alphabetic)
+                    text.chars().all(char::is_alphanumeric) && text.starts_with(char::is_alphabetic)
                 })
         };
         // Each `${…}` that is a text, by its name between two marks.
@@ -175,7 +180,10 @@ impl Draft<'_> {
                     if is_value {
                         return self.doubt(
                             path,
-                            both!("`${{{name}}}` is a text, and stands without quotes", "`${{{name}}}` 是文字，却没有引号"),
+                            both!(
+                                "`${{{name}}}` is a text, and stands without quotes",
+                                "`${{{name}}}` 是文字，却没有引号"
+                            ),
                             both!("write `'${{{name}}}'`", "请写 `'${{{name}}}'`"),
                         );
                     }
@@ -296,18 +304,28 @@ impl Draft<'_> {
                 .filter_map(|(at, _)| written[at + 3..].split_once('}').map(|(name, _)| name.trim()))
                 .find(|name| of(name) == Some(Answer::Path));
             if let Some(label) = label {
-                let message =
-                    both!("what `{label}` answers is the whole path already", "`{label}` 的回复已经是完整路径");
+                let message = both!(
+                    "what `{label}` answers is the whole path already",
+                    "`{label}` 的回复已经是完整路径"
+                );
                 return self.doubt(
                     path,
                     message,
-                    both!("write `${{{label}}}` without what stands before it", "请只写 `${{{label}}}`，前面不要再加路径"),
+                    both!(
+                        "write `${{{label}}}` without what stands before it",
+                        "请只写 `${{{label}}}`，前面不要再加路径"
+                    ),
                 );
             }
-            if let Some(name) = ["self", "client", "token"].iter().find(|name| written.starts_with(&format!("${{{name}}}"))) {
+            if let Some(name) =
+                ["self", "client", "token"].iter().find(|name| written.starts_with(&format!("${{{name}}}")))
+            {
                 return self.doubt(
                     path,
-                    both!("a path begins with `/`, and `${{{name}}}` is a name", "路径要以 `/` 开头，而 `${{{name}}}` 是名字"),
+                    both!(
+                        "a path begins with `/`, and `${{{name}}}` is a name",
+                        "路径要以 `/` 开头，而 `${{{name}}}` 是名字"
+                    ),
                     both!("write the path first: `/locks/${{{name}}}`", "请先写路径：`/locks/${{{name}}}`"),
                 );
             }
@@ -319,7 +337,10 @@ impl Draft<'_> {
                     let written = operand.to_string();
                     return self.doubt(
                         path,
-                        both!("{kind} is a whole number, and `{written}` is `{text}`", "{kind} 是整数，而 `{written}` 是 `{text}`"),
+                        both!(
+                            "{kind} is a whole number, and `{written}` is `{text}`",
+                            "{kind} 是整数，而 `{written}` 是 `{text}`"
+                        ),
                         both!("give it a whole number, such as 5", "请给一个整数，例如 5"),
                     );
                 }
@@ -359,13 +380,18 @@ impl Draft<'_> {
             .iter()
             .any(|part| part.product() == Product::Etcd && part.is_ensemble());
         let seconds = call.operands("SECONDS").next();
-        let known = seconds.and_then(|seconds| self.constants.text(seconds)).filter(|(_, from)| self.constants.stay(from));
+        let known = seconds
+            .and_then(|seconds| self.constants.text(seconds))
+            .filter(|(_, from)| self.constants.stay(from));
         if let (false, Some(seconds @ ..2)) =
             (is_cluster, known.as_ref().and_then(|(seconds, _)| seconds.parse::<i64>().ok()))
         {
             return self.doubt(
                 path,
-                both!("a lease of {seconds} s is too short: etcd grants 2 s or more", "{seconds} 秒的租约太短：etcd 至少给 2 秒"),
+                both!(
+                    "a lease of {seconds} s is too short: etcd grants 2 s or more",
+                    "{seconds} 秒的租约太短：etcd 至少给 2 秒"
+                ),
                 both!("write `grant 5`", "请写 `grant 5`"),
             );
         }
@@ -392,7 +418,9 @@ impl Draft<'_> {
             .iter()
             .filter_map(|instruction| match instruction {
                 Instruction::Operate(operation) => match &operation.verb {
-                    PlannedVerb::Local { lock, name } => Some((*lock, name.pattern(), operation.path.clone())),
+                    PlannedVerb::Local { lock, name } => {
+                        Some((*lock, name.pattern(), operation.path.clone()))
+                    }
                     _ => None,
                 },
                 _ => None,
@@ -401,7 +429,9 @@ impl Draft<'_> {
         let locked: Vec<&str> =
             mutexes.iter().filter(|(locks, ..)| *locks).map(|(_, name, _)| name.as_str()).collect();
         let never = |(locks, name, _): &&(bool, String, Option<Path>)| {
-            !locks && !name.contains(ANY) && !locked.iter().any(|locked| locked.contains(ANY) || locked == name)
+            !locks
+                && !name.contains(ANY)
+                && !locked.iter().any(|locked| locked.contains(ANY) || locked == name)
         };
         if let Some((_, name, Some(path))) = mutexes.iter().find(never) {
             let message = both!("this program never locks `{name}`", "这个程序从没锁过 `{name}`");
