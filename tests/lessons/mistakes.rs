@@ -552,7 +552,7 @@ const STILL_RIGHT: &[(&str, &[(&str, &str)])] = &[
     (REDIS, &[("SET lock ${token} NX", "SET lock {lock}token NX")]),
     (REDIS, &[("right: A.acquire == 'OK'", "right: A.read is not defined")]),
     (REDIS, &[("en: A takes the lock.,", "en: \"A takes the key {lease}.\",")]),
-    (REDIS, &[("reply|int > 0", "'n' ~ read == 'n1'")]),
+    (REDIS, &[("reply|int > 0", "read ~ 'n' == '1n'")]),
     (ZOOKEEPER, &[("{ take: any }", "{ take: { from: [/other, /locks] } }")]),
     (ZOOKEEPER, &[("delete ${create}", "delete /locks/${create|replace('/locks/', '')}")]),
     (CLUSTER, &[("many: { redis: \"MSET {x}a 1 {x}b 2\" }", "many: { redis: \"GET {acquire}\" }")]),
