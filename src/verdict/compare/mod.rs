@@ -3,10 +3,12 @@
 //! screen.
 
 pub(crate) mod difference;
+pub(crate) mod drawn;
 pub(crate) mod moves;
 pub(crate) mod timeline;
 
 pub use difference::{Difference, What, first_difference};
+pub(crate) use drawn::Drawn;
 pub use moves::{Consequence, Move, moves};
 pub use timeline::{Slot, Timeline};
 

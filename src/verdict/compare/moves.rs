@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::drawn::Drawn;
 use crate::{
     clock::LessonTime,
     log::{ActorId, Belief, EventKind, Log, OpId, Reply},
@@ -33,6 +34,8 @@ pub struct Move {
     /// Whether it asks for a TTL, which is another a moment later.
     drains: bool,
     pub reply: Option<Arc<Reply>>,
+    /// Command and reply as texts, without what programs draw at random.
+    without_chance: [String; 2],
     /// What the actor believed and counted because of it: before it waited for time to pass and before its next
     /// move. What it does after a wait comes of the wait.
     pub outcome: Vec<Consequence>,
@@ -50,9 +53,11 @@ impl Move {
         (&self.who, &self.label, self.nth)
     }
 
-    /// Whether both send the same command. Owner tokens count as the same: they follow from the seed of a run.
+    /// Whether both send the same command. Owner tokens count as the same: they follow from the seed of a run, or are drawn
+    /// by programs.
     pub fn same_command(&self, other: &Self) -> bool {
         without_tokens(&self.wire) == without_tokens(&other.wire)
+            || self.without_chance[0] == other.without_chance[0]
     }
 
     /// Whether both were answered the same, but for owner tokens, a znode's bookkeeping, and the milliseconds of a
@@ -65,7 +70,7 @@ impl Move {
                     let later = self.at.as_millis().abs_diff(other.at.as_millis());
                     mine.abs_diff(its) <= NEAR_MILLIS.unsigned_abs() + later
                 }
-                _ => plain(mine) == plain(its),
+                _ => plain(mine) == plain(its) || self.without_chance[1] == other.without_chance[1],
             },
             (Some(Reply::Error { code: mine, .. }), Some(Reply::Error { code: its, .. })) => mine == its,
             // However it was lost, nobody knows what came of it.
@@ -82,6 +87,7 @@ pub fn moves(log: &Log) -> Vec<Move> {
     let mut sent: HashMap<OpId, usize> = HashMap::new();
     // The move of each actor that may still have consequences.
     let mut open: HashMap<ActorId, usize> = HashMap::new();
+    let mut drawn = Drawn::default();
     for (event, at, kind) in log.events().iter().enumerate().map(|(n, e)| (n, e.at, &e.kind)) {
         match kind {
             EventKind::Sent { actor, label, .. } | EventKind::Took { actor, label, .. } => {
@@ -94,6 +100,7 @@ pub fn moves(log: &Log) -> Vec<Move> {
                 }
                 let nth = times.entry((*actor, label)).or_default();
                 open.insert(*actor, moves.len());
+                let without_chance = [drawn.without_chance(&wire), String::new()];
                 moves.push(Move {
                     who: log.name(*actor).to_owned(),
                     label: label.clone(),
@@ -103,6 +110,7 @@ pub fn moves(log: &Log) -> Vec<Move> {
                     wire,
                     drains,
                     reply: None,
+                    without_chance,
                     outcome: Vec::new(),
                 });
                 *nth += 1;
@@ -110,6 +118,12 @@ pub fn moves(log: &Log) -> Vec<Move> {
             EventKind::Replied { op, reply, .. } => {
                 if let Some(of) = sent.get(op) {
                     moves[*of].reply = Some(Arc::clone(reply));
+                    if let Reply::Value(value) = &**reply {
+                        moves[*of].without_chance[1] = match plain(value) {
+                            Value::Array(children) if moves[*of].label == "ls" => drawn.children(&children),
+                            value => drawn.without_chance(&value.to_string()),
+                        };
+                    }
                 }
             }
             EventKind::Waits { actor, .. } | EventKind::Waited { actor, .. } => {

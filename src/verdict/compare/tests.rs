@@ -54,6 +54,24 @@ fn both(name: &str) -> [Option<String>; 2] {
 }
 
 #[test]
+fn what_programs_draw_at_random_is_no_difference_and_whose_it_is_is_one() {
+    let run = |token: &str, holder: &str| {
+        log(&[
+            (0, "SET", &format!("SET lock {token} NX PX 3000"), json!("OK"), 0),
+            (1, "SET", &format!("SET lock {}0f NX PX 3000", &token[2..]), json!(null), 10),
+            (1, "GET", "GET lock", json!(holder), 10),
+            (1, "ls", "ls /lock", json!([format!("{token}-0"), format!("{holder}-1")]), 10),
+        ])
+    };
+    let (one, other) = ("b8b7ad54e8ed11f1968002fc00000001", "0c5ad1b2c3d411f1968002fc00000077");
+    let first = run(one, one);
+    assert_eq!(first_difference([&first, &run(other, other)]), None);
+    let others = format!("{}0f", &other[2..]);
+    let holder = first_difference([&first, &run(other, &others)]);
+    assert_eq!(at(holder.as_ref()), (What::Reply, both("B.GET 0")));
+}
+
+#[test]
 fn equal_runs_do_not_differ_whatever_the_time_and_the_tokens() {
     let one = story();
     assert_eq!(first_difference([&log(&one), &log(&one)]), None);

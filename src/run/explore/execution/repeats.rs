@@ -1,7 +1,7 @@
 //! Programs from outside do what they like. An order can be gone on from only where they do the same as before when the same
 //! moves are made again, so each is compared with what it did the first time, after every step.
 
-use std::{collections::HashMap, fmt::Write, mem, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
 use serde_json::Value;
 
@@ -13,13 +13,11 @@ use crate::{
     program::{Actors, State},
     run::explore::{ExploreError, Pick},
     text::{Text, both},
+    verdict::compare::Drawn,
 };
 
 /// Waits that end so close together end at the same time: languages round them, and servers count milliseconds.
 const SAME_TIME_MS: u64 = 2;
-/// So many hexadecimal digits in a row, dashes apart, were drawn at random: an owner's token, a UUID. They may be others when
-/// the same moves are made again.
-const DRAWN: usize = 16;
 
 /// What came of the steps so far, by the steps that were taken.
 #[derive(Debug, Default)]
@@ -29,7 +27,7 @@ pub(super) struct Repeats {
     steps: Vec<Pick>,
     words: Vec<String>,
     /// What was drawn at random in the current order.
-    drawn: Vec<String>,
+    drawn: Drawn,
     /// How often in a row time has passed and nothing else was done.
     idle: usize,
 }
@@ -55,7 +53,7 @@ impl Repeats {
     pub(super) fn begin(&mut self) {
         self.steps.clear();
         self.words.clear();
-        self.drawn.clear();
+        self.drawn = Drawn::default();
         self.idle = 0;
     }
 
@@ -101,7 +99,7 @@ impl Repeats {
                         PlannedVerb::Given(command) => command.to_string(),
                         _ => operation.label.clone(),
                     };
-                    What::Asks(self.without_chance(&command))
+                    What::Asks(self.drawn.without_chance(&command))
                 }
                 State::InFlight { operation } => What::AwaitsReply(operation.label.clone()),
                 State::Finished => What::Finished,
@@ -139,10 +137,11 @@ impl Repeats {
             "these programs cannot be explored: exploring makes the same moves again and again, and {name} does not do the \
              same each time. {after}, {name} {first}, and when the same moves were made again it {again}. Random delays, \
              random values or several threads are the likely reason, or something that it reads from elsewhere, such as the \
-             date. Take that out of it (a fixed delay, a fixed seed, one thread), or race the programs: `lockstep race`",
+             date. Take that out of it (a fixed delay, a fixed seed, one thread), or race the programs: with `R` on the screen of the \
+             run, or with `lockstep race LESSON`",
             "这些程序无法穷举：穷举要把同样的操作一遍遍重做，而 {name} 每次做的不一样。{after}，{name} 第一次{first}，同样的操作重做\
              时却{again}。多半是因为随机的延迟、随机的值，或者有多个线程；也可能是它从别处读到了不同的东西，比如日期。请把这些去掉（固定延迟、\
-             固定随机种子、只用一个线程），或者改用竞争：`lockstep race`",
+             固定随机种子、只用一个线程），或者改用并发竞争：在运行的界面按 `R`，或者用 `lockstep race LESSON`",
             after,
             first,
             again
@@ -151,46 +150,10 @@ impl Repeats {
 
     /// A reply as a text.
     fn answer(&mut self, label: &str, reply: &Arc<Reply>) -> String {
-        let reply = without_numbers(reply);
-        match &*reply {
-            // ZooKeeper tells the children of a node in no order.
-            Reply::Value(Value::Array(children)) if label == "ls" => {
-                let told = children.iter().map(|child| self.without_chance(&child.to_string()));
-                let mut told: Vec<String> = told.collect();
-                told.sort_unstable();
-                format!("[{}]", told.join(","))
-            }
-            reply => self.without_chance(&reply.to_string()),
+        match &*without_numbers(reply) {
+            Reply::Value(Value::Array(children)) if label == "ls" => self.drawn.children(children),
+            reply => self.drawn.without_chance(&reply.to_string()),
         }
-    }
-
-    /// A text in which what was drawn at random is told by when it was first seen.
-    fn without_chance(&mut self, text: &str) -> String {
-        let (mut told, mut run) = (String::new(), String::new());
-        for c in text.chars() {
-            if c.is_ascii_hexdigit() || c == '-' {
-                run.push(c);
-            } else {
-                self.tell(mem::take(&mut run), &mut told);
-                told.push(c);
-            }
-        }
-        self.tell(run, &mut told);
-        told
-    }
-
-    fn tell(&mut self, run: String, told: &mut String) {
-        // A number without letters may be a time or a sum, and counts.
-        if run.chars().filter(char::is_ascii_hexdigit).count() < DRAWN
-            || !run.chars().any(|c| c.is_ascii_alphabetic())
-        {
-            return told.push_str(&run);
-        }
-        let number = self.drawn.iter().position(|known| *known == run).unwrap_or_else(|| {
-            self.drawn.push(run);
-            self.drawn.len() - 1
-        });
-        let _ = write!(told, "(random {})", number + 1);
     }
 }
 
@@ -210,6 +173,7 @@ impl What {
             Self::Believes(lock, belief) => {
                 let word = match belief {
                     Belief::Holding => "HOLDS",
+                    Belief::Sharing => "SHARES",
                     Belief::Waiting => "WAITS",
                     _ => "DROPS",
                 };
@@ -224,31 +188,5 @@ impl What {
             Self::Finished => both!("had ended", "已经结束"),
             Self::GaveUp => both!("had ended with an error", "已经出错退出"),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Repeats;
-
-    #[test]
-    fn what_is_drawn_at_random_is_told_by_when_it_was_first_seen() {
-        let order = |tokens: [&str; 2]| {
-            let mut repeats = Repeats::default();
-            let [one, other] = tokens;
-            let set = |token: &str| format!("SET lock {token} NX PX 3000");
-            let texts = [set(one), set(other), format!("/lock/_c_{one}-lock-0000000001")];
-            texts.map(|text| repeats.without_chance(&text))
-        };
-        let first = order(["27cdb3a4d6f511ef8ac62c5b0b6b9d8a", "b2f4ad3e-97c5-4d2e-9b7a-1d0f6f0f3a11"]);
-        assert_eq!(first[0], "SET lock (random 1) NX PX 3000");
-        assert_eq!(first[1], "SET lock (random 2) NX PX 3000");
-        let again = order(["b2f4ad3e-97c5-4d2e-9b7a-1d0f6f0f3a11", "27cdb3a4d6f511ef8ac62c5b0b6b9d8a"]);
-        assert_eq!(again[..2], first[..2]);
-        let one_for_both = order(["27cdb3a4d6f511ef8ac62c5b0b6b9d8a"; 2]);
-        assert_ne!(one_for_both[1], first[1], "two that are the same stay the same");
-        let mut repeats = Repeats::default();
-        let numbers = "SET stock 1764000000 0.1234567890123456789";
-        assert_eq!(repeats.without_chance(numbers), numbers);
     }
 }
