@@ -105,7 +105,7 @@ pub enum Response {
         /// When the first wait of its threads ends.
         until: Option<LessonTime>,
         /// It has ended: well, or with these last words.
-        ended: Option<String>,
+        ended: Option<Text>,
         /// It is at work still, and was not waited for any longer.
         busy: bool,
     },

@@ -82,12 +82,13 @@ pub enum Belief {
 
 impl Belief {
     /// What a line that a program prints says that it believes, and of which lock: its last two words are `HOLDS lock`,
-    /// `WAITS lock` or `DROPS lock`. What stands before them is a logger's.
+    /// `SHARES lock`, `WAITS lock` or `DROPS lock`. What stands before them is a logger's.
     pub fn printed(line: &str) -> Option<(Self, &str)> {
         let mut words = line.split_whitespace().rev();
         let lock = words.next()?;
         let belief = match words.next()? {
             "HOLDS" => Self::Holding,
+            "SHARES" => Self::Sharing,
             "DROPS" => Self::Nothing,
             "WAITS" => Self::Waiting,
             _ => return None,
@@ -295,7 +296,7 @@ pub enum EventKind {
     GaveUp {
         actor: ActorId,
         /// What it could not cope with.
-        why: String,
+        why: Text,
     },
     /// What must never be so is so.
     Breached {

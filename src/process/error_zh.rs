@@ -4,6 +4,7 @@ use rustix::process::Signal;
 
 use crate::clock::ClockError;
 use crate::process::{LabError, exit::Exit};
+use crate::text::Text;
 
 impl LabError {
     pub fn chinese(&self) -> String {
@@ -94,11 +95,22 @@ impl ClockError {
 
 impl Exit {
     pub fn chinese(self) -> String {
-        match self {
-            Self::Code(code) => format!("退出码 {code}"),
-            Self::Signal(signal) if signal == Signal::KILL.as_raw() => "被 SIGKILL 杀死".to_owned(),
-            Self::Signal(signal) => format!("被信号 {signal} 终止"),
+        let signal = match self {
+            Self::Code(code) => return format!("退出码 {code}"),
+            Self::Signal(signal) => signal,
+        };
+        match Signal::from_named_raw(signal) {
+            Some(Signal::KILL) => "被 SIGKILL 杀死".to_owned(),
+            Some(Signal::TERM) => "被 SIGTERM 终止".to_owned(),
+            Some(Signal::SEGV) => "因 SIGSEGV 崩溃".to_owned(),
+            Some(Signal::ABORT) => "因 SIGABRT 中止".to_owned(),
+            _ => format!("被信号 {signal} 终止"),
         }
+    }
+
+    /// How it ended, in both languages.
+    pub fn text(self) -> Text {
+        Text { en: self.to_string(), zh: self.chinese() }
     }
 }
 

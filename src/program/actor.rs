@@ -324,7 +324,7 @@ impl Actor {
         &mut self,
         asks: Option<Command>,
         until: Option<LessonTime>,
-        ended: Option<&str>,
+        ended: Option<Text>,
         output: &mut Output,
     ) {
         if self.is_over() || !self.program().outside {
@@ -338,7 +338,7 @@ impl Actor {
         }
         self.timer = until;
         if let Some(last) = ended {
-            if last.is_empty() {
+            if last == Text::default() {
                 self.state = State::Finished;
                 output.events.push(EventKind::Finished { actor: self.id });
             } else {
@@ -422,7 +422,7 @@ impl Actor {
     /// Its program ends at something that it does not handle, as with an exception that nobody catches.
     pub(crate) fn give_up(&mut self, why: impl Into<Text>, output: &mut Output) {
         self.state = State::Dead;
-        let why = without_help(&why.into()).en;
+        let why = without_help(&why.into());
         output.events.push(EventKind::GaveUp { actor: self.id, why });
     }
 

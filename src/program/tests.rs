@@ -6,6 +6,7 @@ use crate::{
     clock::LessonTime,
     lesson::{Params, Scenario, library::from_text},
     log::{Belief, Command, EventKind, Reply},
+    text::Text,
 };
 
 fn actors(program: &str) -> Actors {
@@ -117,7 +118,8 @@ fn what_a_program_does_not_handle_is_told_apart_from_what_it_says_wrongly() {
     assert_eq!((failure.actor, failure.cause), (a, Cause::Reply));
     let mut output = at(1);
     actors[a].give_up(failure.why, &mut output);
-    let why = "`ask` was answered with the error ERR no".to_owned();
+    let zh = "`ask` 的回复是错误 ERR no";
+    let why = Text::new("`ask` was answered with the error ERR no", zh);
     assert_eq!(output.events, [EventKind::GaveUp { actor: a, why }]);
     assert!(actors[a].is_over());
 

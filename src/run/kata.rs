@@ -266,7 +266,9 @@ fn unfinished(scenario: &Scenario, log: &Log, with_reason: bool) -> Text {
     let names = left.collect::<Vec<_>>().join(", ");
     let says = both!("{names} did not come to the end.", "{names} 没有走到结尾。");
     let why = events().filter(|_| with_reason).find_map(|kind| match kind {
-        EventKind::GaveUp { why, .. } => Some(Text::from(why.lines().next().unwrap_or_default())),
+        EventKind::GaveUp { why, .. } => {
+            Some(Text::from_fn(|lang| why.get(lang).lines().next().unwrap_or_default().to_owned()))
+        }
         _ => None,
     });
     Text::join(&std::iter::once(says).chain(why).collect::<Vec<_>>(), " ", "")

@@ -95,7 +95,7 @@ async fn only_faults_that_can_be_caused_are_at_hand_and_each_works() {
     free.all([Choice::Inject(Fault::Cut { link: link() })]).await;
     free.moves([0]).await;
     assert_eq!(free.outlook.actors[0].blocked, Some(Blocked::Dead));
-    let gave_up = free.log.events().iter().any(|event| matches!(&event.kind, EventKind::GaveUp { why, .. } if why.contains("lost") && !why.contains("allow")));
+    let gave_up = free.log.events().iter().any(|event| matches!(&event.kind, EventKind::GaveUp { why, .. } if why.en.contains("lost") && !why.en.contains("allow")));
     assert!(gave_up);
     // The other one goes on, also with a server that is started again.
     let server = || "redis".to_owned();

@@ -9,6 +9,7 @@ use lockstep::{
     },
     recording::{self, carried},
     run::race::{LockFate, Outcome},
+    text::Text,
     ui::chart::{Chart, Detail, sequence::Sequence},
     verdict::{Breach, Watch, breaches},
     world::World,
@@ -197,7 +198,7 @@ fn happening() -> impl Strategy<Value = EventKind> {
             reply: Reply::Value(1.into()).into(),
         }),
         1 => Just(EventKind::Fault(Fault::Crash { client: "A".to_owned() })),
-        1 => actor.prop_map(|actor| EventKind::GaveUp { actor, why: String::new() }),
+        1 => actor.prop_map(|actor| EventKind::GaveUp { actor, why: Text::default() }),
     ]
 }
 

@@ -7,7 +7,11 @@ use std::{
 };
 
 use super::{Inner, LONGEST_LINE};
-use crate::{client::protocol::Response, process::Exit, text::Words};
+use crate::{
+    client::protocol::Response,
+    process::Exit,
+    text::{Text, Words},
+};
 
 /// How many lines are told from one rest to the next: the last ones, as a traceback ends with what matters.
 const MOST_LINES: usize = 20;
@@ -68,11 +72,13 @@ impl ErrorLog {
     }
 
     /// Why it ended, in one line: the last that it wrote, and its exit code.
-    pub(super) fn last_words(&self, exit: Exit) -> String {
+    pub(super) fn last_words(&self, exit: Exit) -> Text {
         let end = Self::new(self.path.clone()).new_bytes().map(|(_, bytes)| bytes).unwrap_or_default();
         let end = String::from_utf8_lossy(&end);
         let last = end.lines().rev().map(str::trim).find(|line| !line.is_empty());
-        last.map_or_else(|| exit.to_string(), |last| format!("{} ({exit})", shortened(last)))
+        let how = exit.text();
+        let Some(last) = last.map(shortened) else { return how };
+        Text { en: format!("{last} ({})", how.en), zh: format!("{last}（{}）", how.zh) }
     }
 }
 

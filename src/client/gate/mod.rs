@@ -52,8 +52,8 @@ const MOST_LINES: usize = 50;
 const MOST_LOCKS: usize = 50;
 
 const NEARLY_A_BELIEF: Words = Words::new(
-    "Lockstep: that is no belief. A line of one ends with `HOLDS name`, `WAITS name` or `DROPS name`.",
-    "Lockstep：这一行没有算作声明。声明要写在行尾：`HOLDS 锁名`、`WAITS 锁名` 或 `DROPS 锁名`。",
+    "Lockstep: that is no belief. A line of one ends with `HOLDS name`, `SHARES name`, `WAITS name` or `DROPS name`.",
+    "Lockstep：这一行没有算作声明。声明要写在行尾：`HOLDS 锁名`、`SHARES 锁名`、`WAITS 锁名` 或 `DROPS 锁名`。",
 );
 const CLOSED: Words = Words::new(
     "Lockstep closed a connection of this program: {}.",
@@ -387,7 +387,8 @@ impl Inner {
 
 /// Whether a line has a word of beliefs and is none.
 fn is_nearly_a_belief(line: &str) -> bool {
-    line.split(|c: char| !c.is_ascii_alphabetic()).any(|word| matches!(word, "HOLDS" | "WAITS" | "DROPS"))
+    line.split(|c: char| !c.is_ascii_alphabetic())
+        .any(|word| matches!(word, "HOLDS" | "SHARES" | "WAITS" | "DROPS"))
 }
 
 /// Brings a connection on whenever its sockets allow, until it is over.

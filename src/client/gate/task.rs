@@ -22,7 +22,7 @@ use crate::{
         rest::{Rest, Threads},
     },
     server::boot::Endpoint,
-    text::Words,
+    text::{Text, Words},
 };
 
 /// The most connections that a program may have at once.
@@ -227,7 +227,7 @@ impl GateTask {
             for id in ids {
                 inner.close(id);
             }
-            ended = Some(if exit == Exit::Code(0) { String::new() } else { self.errors.last_words(exit) });
+            ended = Some(if exit == Exit::Code(0) { Text::default() } else { self.errors.last_words(exit) });
         } else {
             let quiet = || {
                 arrived = self.arriving.accept().ok();

@@ -69,7 +69,7 @@ impl Director {
         listener: Option<UnboundedSender<Update>>,
     ) -> Result<Self, RunError> {
         let invariants = Watch::new(&scenario);
-        let (harness, sessions) = Harness::set_up(&scenario, options).await?;
+        let (harness, sessions) = Harness::set_up(&scenario, options, listener.is_some()).await?;
         let clock = harness.lab.clock().clone();
         let recorder = Recorder::new(clock.clone(), listener);
         let actors = Actors::new(&scenario, seed);
@@ -164,7 +164,9 @@ impl Director {
         &self.recorder.log
     }
 
-    /// Carries out the story's next line. The clock runs only meanwhile.
+    /// Carries out the story's next line. The clock runs only meanwhile; where programs from outside compute for as long as
+    /// they need, and the clock can stand still, only while the line lets time pass: their own timeouts would end on a busy
+    /// machine.
     pub(crate) async fn step(&mut self) -> Result<(), RunError> {
         let carried_out = self.carry_out_line().await;
         // Replies break before it is known that their server has died.
@@ -173,7 +175,8 @@ impl Director {
 
     async fn carry_out_line(&mut self) -> Result<(), RunError> {
         let Some(line) = self.scenario.story.get(self.line).cloned() else { return Ok(()) };
-        self.clock.set_rate(Rate::NORMAL)?;
+        let stands = self.scenario.is_attached() && self.limits.jump;
+        self.clock.set_rate(if stands { Rate::PAUSED } else { Rate::NORMAL })?;
         let stop = match &line.act {
             Act::Say(text) => {
                 let Text { en, zh } = self.fill(text, &self.names(), &line.path.key("say"))?;
@@ -374,15 +377,21 @@ impl Director {
     /// Waits until everything that the servers have sent to the clients by now is recorded.
     pub(crate) async fn settle(&mut self, path: &Path) -> Result<(), RunError> {
         loop {
-            for _ in 0..self.harness.ask_to_settle().await? {
-                self.handle_until(|response| matches!(response, Response::Settled), path).await?;
-            }
+            self.hear_clients(path).await?;
             self.settle_waits(path).await?;
             // A reply that somebody's move brought about brings a program from outside on.
             if !self.somebody_is_at_work() {
                 return Ok(());
             }
         }
+    }
+
+    /// Handles what the clients have to report by now.
+    pub(crate) async fn hear_clients(&mut self, path: &Path) -> Result<(), RunError> {
+        for _ in 0..self.harness.ask_to_settle().await? {
+            self.handle_until(|response| matches!(response, Response::Settled), path).await?;
+        }
+        Ok(())
     }
 
     /// Whether a program from outside may still do something by itself.

@@ -2,14 +2,10 @@
 
 use crate::{
     clock::ClockError,
-    lab::{Exit, LabError, libraries::MissingLibraries},
+    lab::{LabError, libraries::MissingLibraries},
     lesson::LessonError,
     text::{Lang, Text},
 };
-
-pub(crate) fn how_it_ended(exit: Exit) -> Text {
-    Text { en: exit.to_string(), zh: exit.chinese() }
-}
 
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {

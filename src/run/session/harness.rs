@@ -14,7 +14,6 @@ use tokio::{
 
 use super::{
     RunError,
-    error::how_it_ended,
     supervision::{or_death, supervised},
 };
 use crate::{
@@ -40,9 +39,11 @@ pub(crate) const SESSION_TIMEOUT_MS: u64 = 10_000;
 /// How long a client may take to connect all its actors, in real time: a crowd's sessions are many.
 const JOINS_WITHIN: Duration = Duration::from_secs(60);
 
-/// How long a program of the user's may take to come to rest, in real time: it may be one that computes without end.
+/// How long a program of the user's may take to come to rest while somebody looks on, in real time: it may be one that
+/// computes without end.
 const USERS_REST_WITHIN: Duration = Duration::from_secs(10);
-/// The same for a lesson's, which is known to come to rest, on the busiest machine: a story that goes on without it fails.
+/// The same for a lesson's, which is known to come to rest, on the busiest machine, and for one that is raced or explored: a
+/// story that goes on without it fails, and an order is another one.
 pub(crate) const LESSONS_REST_WITHIN: Duration = Duration::from_secs(60);
 
 pub(crate) struct Client {
@@ -102,6 +103,8 @@ pub(crate) struct Harness {
     pub(crate) frozen: HashSet<String>,
     /// By server: how far its clock is ahead, in milliseconds.
     pub(crate) skews: HashMap<String, i64>,
+    /// Whether somebody looks on, and is not to wait for long.
+    followed: bool,
 }
 
 /// Actor, server, session id.
@@ -112,16 +115,17 @@ impl Harness {
     pub(crate) async fn set_up(
         scenario: &Scenario,
         options: &LabOptions,
+        followed: bool,
     ) -> Result<(Self, Sessions), RunError> {
         check_trusted(scenario, options)?;
         check_libraries(scenario, options)?;
         let lab = Lab::start_with(scenario.lab(), &scenario.settings(), options).await?;
         let health = lab.health();
-        supervised(&health, Self::enter(scenario, lab)).await
+        supervised(&health, Self::enter(scenario, lab, followed)).await
     }
 
     /// Starts the clients in a lab.
-    async fn enter(scenario: &Scenario, mut lab: Lab) -> Result<(Self, Sessions), RunError> {
+    async fn enter(scenario: &Scenario, mut lab: Lab, followed: bool) -> Result<(Self, Sessions), RunError> {
         let files = scenario.locks_files().then(|| lab.make_files()).transpose()?;
         let server = lab.servers().first().map(|info| info.name.clone()).unwrap_or_default();
         let mut harness = Self {
@@ -137,6 +141,7 @@ impl Harness {
             outbox: VecDeque::new(),
             frozen: HashSet::new(),
             skews: HashMap::new(),
+            followed,
         };
         let sessions = harness.start_clients(scenario).await?;
         Ok((harness, sessions))
@@ -202,7 +207,7 @@ impl Harness {
                 let link = lab.link(&plan.name, server).await?;
                 let actor = actor_id(plan.actors.start);
                 let product = scenario.lab().part_of(server).product();
-                let program = Attached { n, actor, server, product, link };
+                let program = Attached { n, actor, server, product, link, followed: self.followed };
                 clients.push(program.enter(lab, &plan.name, exec, sender.clone()).await?);
                 continue;
             }
@@ -307,7 +312,7 @@ impl Harness {
 
     async fn client_ended(&self, n: usize) -> RunError {
         let client = &self.clients[n];
-        client.died(how_it_ended(client.process.exited().await))
+        client.died(client.process.exited().await.text())
     }
 
     /// Sends a request to the client that an actor lives in.
@@ -519,6 +524,7 @@ struct Attached<'a> {
     server: &'a str,
     product: Product,
     link: LinkAddress,
+    followed: bool,
 }
 
 impl Attached<'_> {
@@ -530,7 +536,7 @@ impl Attached<'_> {
         exec: &Exec,
         sender: mpsc::UnboundedSender<Arrived>,
     ) -> Result<Client, RunError> {
-        let Self { n, actor, server, product, link } = self;
+        let Self { n, actor, server, product, link, followed } = self;
         let failed = |source| LabError::Link { link: format!("{name}->{server}"), source };
         let (listener, address) = gate::listen().await.map_err(failed)?;
         let StartedProgram { process, output, threads, slot } =
@@ -548,8 +554,8 @@ impl Attached<'_> {
             product,
             passes: exec.passes.clone(),
             rests_within: match exec.origin {
-                Origin::User => USERS_REST_WITHIN,
-                Origin::Lesson(_) | Origin::Carried => LESSONS_REST_WITHIN,
+                Origin::User if followed => USERS_REST_WITHIN,
+                _ => LESSONS_REST_WITHIN,
             },
         };
         let gate = Gate::open(listener, program, tell).map_err(failed)?;

@@ -175,6 +175,7 @@ impl Director {
 
     /// Handles what a client reported.
     pub(crate) fn handle(&mut self, arrived: Arrived, path: &Path) -> Result<(), RunError> {
+        let Some(arrived) = self.keep_after_woken(arrived) else { return Ok(()) };
         match arrived {
             Arrived::Response(_, Response::Done { op, reply }) => match self.keep_woken(op, reply) {
                 Some(reply) => self.done(op, &reply, path),
@@ -206,7 +207,7 @@ impl Director {
                 .map(drop),
             Arrived::Response(_, Response::Rests { actor, asks, until, ended, busy: _ }) => self
                 .step_actors(path, |actors, output| {
-                    actors[actor].rests(asks, until, ended.as_deref(), output);
+                    actors[actor].rests(asks, until, ended, output);
                     Ok(())
                 })
                 .map(drop),
@@ -285,7 +286,7 @@ impl Director {
             Ok(done) => match gave_up.filter(|_| !self.left_story) {
                 None => Ok(Some(done)),
                 Some((actor, why)) => {
-                    let (name, why) = (self.name(actor), Text::from(why));
+                    let name = self.name(actor);
                     Err(self.mistake(path, both!("{name}: {why}", "{name}：{why}", why)))
                 }
             },

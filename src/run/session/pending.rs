@@ -36,9 +36,16 @@ pub(crate) struct PendingOperations {
     pub(crate) next: u64,
     pub(crate) by_op: BTreeMap<OpId, PendingOperation>,
     /// Replies to those that waited inside their servers. That of whoever made the move comes first.
-    woken: BTreeMap<OpId, Reply>,
+    woken: BTreeMap<OpId, Woken>,
     /// How long the connections of actors wait for a row, where they have said so.
     limits: HashMap<(ActorId, String), Duration>,
+}
+
+/// A reply that is kept back, and what its program did after it.
+#[derive(Debug)]
+struct Woken {
+    reply: Reply,
+    then: Vec<Arrived>,
 }
 
 #[derive(Debug, Clone)]
@@ -176,6 +183,10 @@ impl Director {
             op = self.redirects.follow(op);
             self.harness.flush().await?;
         }
+        // What a program prints right after its reply comes before what it has brought about.
+        if self.scenario.is_attached() && !self.pending.woken.is_empty() {
+            Box::pin(self.hear_clients(path)).await?;
+        }
         self.take_woken(|_| true, path)
     }
 
@@ -192,17 +203,38 @@ impl Director {
         if !self.pending.by_op.get(&op).is_some_and(|pending| pending.waits_inside) {
             return Some(reply);
         }
-        self.pending.woken.insert(op, reply);
+        self.pending.woken.insert(op, Woken { reply, then: Vec::new() });
+        None
+    }
+
+    /// Keeps what a program from outside did after a reply that is kept back. Gives back what is to be handled now.
+    pub(crate) fn keep_after_woken(&mut self, arrived: Arrived) -> Option<Arrived> {
+        let Arrived::Response(
+            _,
+            Response::Said { actor, .. } | Response::Remarked { actor, .. } | Response::Rests { actor, .. },
+        ) = &arrived
+        else {
+            return Some(arrived);
+        };
+        let PendingOperations { woken, by_op, .. } = &mut self.pending;
+        let mut kept = woken.iter_mut();
+        match kept.find(|(op, _)| by_op.get(op).is_some_and(|pending| pending.actor == *actor)) {
+            Some((_, woken)) => woken.then.push(arrived),
+            None => return Some(arrived),
+        }
         None
     }
 
     /// Hands out the replies that were kept, in the order in which the operations were sent.
     pub(crate) fn take_woken(&mut self, which: fn(&Reply) -> bool, path: &Path) -> Result<(), RunError> {
         let woken = std::mem::take(&mut self.pending.woken);
-        let (now, later) = woken.into_iter().partition(|(_, reply)| which(reply));
+        let (now, later) = woken.into_iter().partition(|(_, woken)| which(&woken.reply));
         self.pending.woken = later;
-        let now: BTreeMap<OpId, Reply> = now;
-        now.into_iter().try_for_each(|(op, reply)| self.done(op, &reply, path))
+        let now: BTreeMap<OpId, Woken> = now;
+        now.into_iter().try_for_each(|(op, Woken { reply, then })| {
+            self.done(op, &reply, path)?;
+            then.into_iter().try_for_each(|arrived| self.handle(arrived, path))
+        })
     }
 
     /// Waits for the replies of those that waited inside their servers and do so no longer.

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{RunError, error::how_it_ended};
+use super::RunError;
 use crate::lab::{Lab, LabError, ProcessHealth, ProcessProblem};
 
 /// How long a server or a client may take to answer while nothing else happens, in real time: many times what a busy
@@ -31,7 +31,7 @@ impl From<ProcessProblem> for RunError {
         match ailment {
             stopped @ ProcessProblem::Stopped { .. } => LabError::from(stopped).into(),
             ProcessProblem::Died { process, how, log } => {
-                let why = how_it_ended(how);
+                let why = how.text();
                 match process.strip_prefix("client ") {
                     Some(client) => Self::ClientDied { client: client.to_owned(), why, log },
                     None => Self::ServerDied { server: process, why, log },

@@ -119,9 +119,10 @@ pub fn own_words(scene: &Scene<'_>, event: usize) -> (String, Style) {
             (format!("{} {by:+}", words::label(counter, scene.lang)), Role::Good)
         }
         EventKind::Fault(fault) => (fault::words(scene.lang, fault), Role::Danger),
-        EventKind::GaveUp { why, .. } => {
-            (format!("✗ {}{}{why}", words::GAVE_UP.get(scene.lang), scene.lang.colon()), Role::Danger)
-        }
+        EventKind::GaveUp { why, .. } => (
+            format!("✗ {}{}{}", words::GAVE_UP.get(scene.lang), scene.lang.colon(), why.get(scene.lang)),
+            Role::Danger,
+        ),
         EventKind::ServerDied { server, why } => (
             format!("✗ {server}{}{} {why}", scene.lang.colon(), words::SERVER_DIED.get(scene.lang)),
             Role::Danger,

@@ -401,7 +401,7 @@ fn others_ask_in_vain_for_what_a_dead_or_stopped_client_had_set() {
     let mut run = Run::new(OVERLAP);
     let asked = run.log.sends(0, "o", "GET lock");
     run.log.answers(asked, Reply::Lost("cut".to_owned()));
-    run.log.add(EventKind::GaveUp { actor: ActorId(0), why: "the reply to `o` was lost".to_owned() });
+    run.log.add(EventKind::GaveUp { actor: ActorId(0), why: "the reply to `o` was lost".into() });
     assert_eq!(
         vain(&run).as_deref(),
         Some("A stopped: the reply to `o` was lost, and `o` has no `allow: [Lost]`.")

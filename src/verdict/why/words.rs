@@ -122,7 +122,7 @@ pub(crate) fn crashed(case: &Case<'_>, first: usize, next: Option<&str>) -> Text
 }
 
 /// Somebody's program ended at the reply to this operation: because it was lost, or for another reason.
-pub(crate) fn stopped(who: &str, label: &str, lost: bool, why: &str) -> Text {
+pub(crate) fn stopped(who: &str, label: &str, lost: bool, why: &Text) -> Text {
     if lost {
         return Text::new(
             format!("{who} stopped: the reply to `{label}` was lost, and `{label}` has no `allow: [Lost]`."),
@@ -130,8 +130,8 @@ pub(crate) fn stopped(who: &str, label: &str, lost: bool, why: &str) -> Text {
         );
     }
     // Redis names the script by its hash, which says nothing to whoever wrote it.
-    let why = why.split(" script: ").next().unwrap_or_default();
-    Text::new(format!("{who} stopped: {why}."), format!("{who} 停了：{why}。"))
+    let first = |text: &str| text.split(" script: ").next().unwrap_or_default().to_owned();
+    Text::new(format!("{who} stopped: {}.", first(&why.en)), format!("{who} 停了：{}。", first(&why.zh)))
 }
 
 /// A dead client's key ends only so much later.

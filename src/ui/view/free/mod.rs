@@ -12,6 +12,7 @@ use crate::{
         Choice,
         outlook::{ActorOutlook, Blocked, Outlook},
     },
+    text::Text,
     ui::{
         state::{
             branches::Branches,
@@ -204,7 +205,7 @@ impl<'a> FreePane<'_, 'a> {
             Some(Blocked::Frozen) => format!("{} {}", glyphs::STOPPED, words::FROZEN.get(lang)),
             Some(Blocked::Dead) => match self.why_it_gave_up(actor) {
                 Some(why) => {
-                    let words = format!("{}{}{why}", words::GAVE_UP.get(lang), lang.colon());
+                    let words = format!("{}{}{}", words::GAVE_UP.get(lang), lang.colon(), why.get(lang));
                     format!("{} {}", scene.end_sign(actor), text::clean(&words))
                 }
                 None => format!("{} {}", scene.end_sign(actor), words::DEAD.get(lang)),
@@ -232,11 +233,11 @@ impl<'a> FreePane<'_, 'a> {
     }
 
     /// Why an actor's program ended with an error, where it did.
-    fn why_it_gave_up(&self, actor: ActorId) -> Option<&'a str> {
+    fn why_it_gave_up(&self, actor: ActorId) -> Option<&'a Text> {
         let scene = self.scene();
         let known = scene.log.events().get(..scene.world.position)?.iter().rev();
         let mut ends = known.filter_map(|event| match &event.kind {
-            EventKind::GaveUp { actor: who, why } if *who == actor => Some(why.as_str()),
+            EventKind::GaveUp { actor: who, why } if *who == actor => Some(why),
             _ => None,
         });
         ends.next()
