@@ -1,2 +1,2 @@
 import "os"
-func believes(what, lock string) { os.Stdout.WriteString(what + " " + lock + "\n") } // "HOLDS", "WAITS" or "DROPS"
+func believes(what, lock string) { os.Stdout.WriteString(what + " " + lock + "\n") } // "HOLDS", "SHARES", "WAITS" or "DROPS"

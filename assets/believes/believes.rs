@@ -1,2 +1,2 @@
 use std::io::Write;
-fn believes(what: &str, lock: &str) { let _ = std::io::stdout().write_all(format!("{what} {lock}\n").as_bytes()); } // "HOLDS", "WAITS" or "DROPS"
+fn believes(what: &str, lock: &str) { let _ = std::io::stdout().write_all(format!("{what} {lock}\n").as_bytes()); } // "HOLDS", "SHARES", "WAITS" or "DROPS"

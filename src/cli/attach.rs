@@ -1,10 +1,14 @@
 //! `lockstep attach`: programs of the user's as clients, on the screen.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    rc::Rc,
+    sync::Arc,
+};
 
 use clap::{Args, ValueEnum};
 
-use super::{Failure, Global, OK, play, print, words};
+use super::{Failure, Global, OK, USAGE, output, play, print, words};
 use crate::{
     lab::LabOptions,
     lesson::{Params, Scenario, Speaks},
@@ -12,8 +16,9 @@ use crate::{
     recording::{self, AttachedPrograms, Recording},
     run::{
         Runs,
-        attach::{self, Attached, PROGRAMS, Recorded},
+        attach::{self, Attached, PROGRAMS, Recorded, RunFiles},
     },
+    text::Text,
     ui::app::{self, AppOptions, Ended, terminal},
     ui::{
         state::catalogue::{Catalogue, CatalogueEntry, VariantPlan},
@@ -38,6 +43,7 @@ Examples:
   lockstep attach redis --clients 2 -- python3 my_worker.py
   lockstep attach redis --client 'python3 one.py' --client 'node other.js'
   lockstep attach zookeeper --clients 2 -- python3 my_kazoo_worker.py
+  lockstep attach redis --clients 2 --record broken.jsonl.gz -- python3 my_worker.py
 
 Each request of the programs waits until you let it go. They run as you, with all your rights. See docs/attach.md.")]
 pub struct AttachArgs {
@@ -53,6 +59,16 @@ pub struct AttachArgs {
     /// The lock of which it is said when two hold it, by the name that the programs print; any, where none is given
     #[arg(long, value_name = "NAME")]
     lock: Option<String>,
+    /// How many may hold it at one time, as with a semaphore
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=5_000))]
+    holders: u16,
+    /// Saves each run when it is left, to be opened with `lockstep play FILE`, compressed if FILE ends in `.gz`; of several,
+    /// those after the first in files beside it, such as `FILE-2`
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// With --record: overwrites a file that is no recording, without asking
+    #[arg(long, requires = "record")]
+    force: bool,
     /// The program, and its arguments
     #[arg(last = true, value_name = "PROGRAM")]
     program: Vec<String>,
@@ -79,12 +95,36 @@ pub(crate) fn attach(global: &Global, args: &AttachArgs) -> Result<u8, Failure> 
     if let Some(missing) = named.into_iter().find(|program| !options.search.finds(program)) {
         return Err(Failure::usage(words::ATTACH_NO_PROGRAM.text(&[missing])));
     }
-    let scenario = attach::scenario(&programs, args.lock.as_deref(), server)?;
+    let (lock, holders) = (args.lock.clone(), args.holders.into());
+    let scenario = attach::scenario(&AttachedPrograms { server, lock, holders, commands: programs })?;
     if !print::has_screen() {
         return Err(Failure::usage(words::ATTACH_NEEDS_TERMINAL.text(&[])));
     }
+    let record = args.record.as_deref().map(|file| -> Result<_, Failure> {
+        output::claim(global, file, args.force, "broken.jsonl.gz", recording::looks_like_one)?;
+        Ok(Rc::new(RunFiles::new(file)))
+    });
+    let record = record.transpose()?;
     let options = LabOptions { controlled_only: true, ..options };
-    show(global, &scenario.clone(), Attached { scenario, options, seed: global.seed })
+    let runs = Attached { scenario, options, seed: global.seed, record: record.clone() };
+    let ended = show(global, &runs.scenario.clone(), runs)?;
+    let Some(record) = record else { return Ok(ended) };
+    tell_recorded(global, &record.written(), ended)
+}
+
+/// Says where the runs are that were recorded, and what could not be written.
+fn tell_recorded(global: &Global, files: &[Result<PathBuf, Text>], ended: u8) -> Result<u8, Failure> {
+    let lang = global.lang();
+    for file in files.iter().flatten() {
+        print::line(&words::RECORDED.with(lang, &[&file.display().to_string()]))?;
+    }
+    if files.is_empty() {
+        print::complain(words::NOTHING_RECORDED.get(lang));
+    }
+    for why in files.iter().filter_map(|file| file.as_ref().err()) {
+        print::complain(why.get(lang));
+    }
+    Ok(if ended == OK && files.iter().any(Result::is_err) { USAGE } else { ended })
 }
 
 /// Shows a recorded run of attached programs, where that is what the file has. They are not started.
@@ -113,7 +153,7 @@ pub(crate) fn recorded(
     mut recording: Recording,
     attached: &AttachedPrograms,
 ) -> Result<(Scenario, Log), Failure> {
-    let scenario = attach::recorded(attached)?;
+    let scenario = attach::scenario(attached)?;
     recording.fit(&scenario)?;
     Ok((scenario, recording.log))
 }

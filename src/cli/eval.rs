@@ -29,7 +29,7 @@ pub(crate) fn eval(global: &Global, args: &EvalArgs) -> Result<u8, Failure> {
     let recorded = if recording::looks_like_one(&path) { Some(recording::read(&path)?) } else { None };
     let scenario = if let Some(Recording { header, .. }) = &recorded {
         if let Some(attached) = &header.attached {
-            crate::run::attach::recorded(attached)?
+            crate::run::attach::scenario(attached)?
         } else {
             Scenario::plan(&global.lesson(&header.lesson)?, &header.variant, &header.params)?
         }

@@ -203,6 +203,10 @@ pub const ATTACH_NO_PROGRAM: Words = Words::new(
     "`{}` cannot be started: there is no such program, or it may not be executed. Name one that a shell finds, or its path",
     "`{}` 无法启动：没有这个程序，或者它不可执行。请写 shell 能找到的程序名，或者写出路径",
 );
+/// A run of attached programs was left, and is in this file.
+pub const RECORDED: Words = Words::new("recorded: {}", "已录制：{}");
+pub const NOTHING_RECORDED: Words =
+    Words::new("nothing was recorded: no run had begun", "没有录制任何内容：运行还没有开始");
 pub const ATTACH_NEEDS_TERMINAL: Words = Words::new(
     "`lockstep attach` needs a terminal, and standard input or output is none",
     "`lockstep attach` 需要终端，而标准输入或标准输出不是终端",

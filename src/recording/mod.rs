@@ -17,7 +17,7 @@ use std::{
     collections::HashSet,
     fs::File,
     io::{self, BufRead, BufReader, Read, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use flate2::{Compression, bufread::GzDecoder, write::GzEncoder};
@@ -27,7 +27,7 @@ use crate::{
     clock::ClockKind,
     files::{self, Output},
     lesson::{Params, Scenario, Speaks, plan::NeverPlan},
-    log::{ActorId, Event, EventKind, Log, Product, is_any},
+    log::{ActorId, Event, EventKind, Limit, Log, Product, is_any},
     printable,
     verdict::with_breaches,
 };
@@ -62,10 +62,17 @@ pub struct Header {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttachedPrograms {
     pub server: Speaks,
-    /// The lock of which it is said when two hold it; none stands for any.
+    /// The lock of which it is said when too many hold it; none stands for any.
     pub lock: Option<String>,
+    /// How many may hold it at one time.
+    #[serde(default = "one")]
+    pub holders: usize,
     /// The command of each client, as it was given.
     pub commands: Vec<Vec<String>>,
+}
+
+fn one() -> usize {
+    1
 }
 
 /// How many programs may be attached at once.
@@ -81,9 +88,13 @@ impl AttachedPrograms {
             NeverPlan::Overlap(lock) => Some(lock).filter(|lock| !is_any(lock)).cloned(),
             NeverPlan::That(_) => None,
         });
+        let holders = match scenario.locks.first().map(|known| known.limit) {
+            Some(Limit::Holders(most)) => most,
+            Some(Limit::ReadWrite) | None => one(),
+        };
         let server =
             if scenario.lab().product() == Product::Zookeeper { Speaks::Zookeeper } else { Speaks::Redis };
-        Some(Self { server, lock, commands: commands.map(|exec| exec.words.clone()).collect() })
+        Some(Self { server, lock, holders, commands: commands.map(|exec| exec.words.clone()).collect() })
     }
 }
 
@@ -235,6 +246,16 @@ pub fn free_file_name(scenario: &Scenario) -> String {
     let first = std::iter::once(name(String::new()));
     let mut names = first.chain((2_u64..).map(|n| name(format!("-{n}"))));
     names.find(|name| !Path::new(name).exists()).unwrap_or_default()
+}
+
+/// A file that is not there yet, for another run than that of `file`: `run-2.jsonl.gz` beside `run.jsonl.gz`.
+pub fn free_file_beside(file: &Path) -> PathBuf {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let ending =
+        [".jsonl.gz", ".jsonl", ".gz"].into_iter().find(|ending| name.ends_with(ending)).unwrap_or("");
+    let stem = name.strip_suffix(ending).unwrap_or(&name);
+    let mut files = (2_u64..).map(|n| file.with_file_name(format!("{stem}-{n}{ending}")));
+    files.find(|file| !file.exists()).unwrap_or_default()
 }
 
 /// What is written, and what can be read again.

@@ -1,7 +1,13 @@
 //! Programs that users bring as clients: the lesson that stands behind `lockstep attach`, and its runs. There is no story:
 //! what happens next is chosen.
 
-use std::{ops::RangeInclusive, path::PathBuf, sync::Arc};
+use std::{
+    cell::RefCell,
+    ops::RangeInclusive,
+    path::{Path, PathBuf},
+    rc::Rc,
+    sync::Arc,
+};
 
 use super::{
     LessonChoice, Runs,
@@ -18,7 +24,7 @@ use crate::{
         plan::{Exec, NeverPlan, Origin, Program},
     },
     log::{Log, lock::ANY},
-    recording::{AttachedPrograms, MOST_ATTACHED},
+    recording::{self, AttachedPrograms, MOST_ATTACHED},
     text::{Text, Words},
     verdict::why,
 };
@@ -41,6 +47,7 @@ intro:
 minutes: 1
 lab: LAB
 clients: CLIENTS
+LIMIT
 programs: { program: [ holds: LOCK, drops: LOCK ] }
 variants:
   free:
@@ -51,24 +58,25 @@ variants:
     claims: [ overlap: LOCK ]
 "#;
 
-/// A lab in which these programs are the clients A, B, and so on. `lock` is the lock of which it is said when two hold it:
-/// where none is named, any.
-pub fn scenario(
-    programs: &[Vec<String>],
-    lock: Option<&str>,
-    server: Speaks,
-) -> Result<Scenario, LessonError> {
-    let names = (b'A'..).take(programs.len()).map(char::from);
+/// A lab in which these programs are the clients A, B, and so on.
+pub fn scenario(programs: &AttachedPrograms) -> Result<Scenario, LessonError> {
+    let AttachedPrograms { server, lock, holders, commands } = programs;
+    let names = (b'A'..).take(commands.len()).map(char::from);
     let clients: Vec<String> = names.map(|name| format!("{name}: {{ runs: program }}")).collect();
     let lab = match server {
         Speaks::Redis => "redis",
         Speaks::Zookeeper => "zookeeper",
     };
-    let text = LESSON.replace("LAB", lab).replace("CLIENTS", &format!("{{ {} }}", clients.join(", ")));
+    let limit =
+        if *holders == 1 { String::new() } else { format!("locks: {{ LOCK: {{ holders: {holders} }} }}") };
+    let text = LESSON
+        .replace("LIMIT", &limit)
+        .replace("LAB", lab)
+        .replace("CLIENTS", &format!("{{ {} }}", clients.join(", ")));
     // JSON's texts are YAML's.
-    let text = text.replace("LOCK", &serde_json::Value::from(lock.unwrap_or("lock")).to_string());
+    let text = text.replace("LOCK", &serde_json::Value::from(lock.as_deref().unwrap_or("lock")).to_string());
     let mut scenario = Scenario::plan(&from_text("attach.yaml", &text)?, VARIANT, &Params::new())?;
-    for (client, words) in scenario.clients.iter_mut().zip(programs) {
+    for (client, words) in scenario.clients.iter_mut().zip(commands) {
         let (words, origin, libraries) = (words.clone(), Origin::User, Libraries::new());
         client.exec = Some(Exec { words, origin, passes: None, libraries });
     }
@@ -78,6 +86,9 @@ pub fn scenario(
         for invariant in &mut scenario.invariants {
             invariant.never = NeverPlan::Overlap(ANY.to_string());
         }
+        for known in &mut scenario.locks {
+            known.name = ANY.to_string();
+        }
     }
     for plan in &mut scenario.actors {
         let Program { locks, listens, .. } = (*plan.program).clone();
@@ -85,11 +96,6 @@ pub fn scenario(
         plan.program = Arc::new(Program { outside: true, locks, listens, ..Program::default() });
     }
     Ok(scenario)
-}
-
-/// What a recording of attached programs was planned as.
-pub fn recorded(programs: &AttachedPrograms) -> Result<Scenario, LessonError> {
-    scenario(&programs.commands, programs.lock.as_deref(), programs.server)
 }
 
 /// The lesson and variant of attached programs, as the screen knows them.
@@ -102,6 +108,35 @@ pub struct Attached {
     pub scenario: Scenario,
     pub options: LabOptions,
     pub seed: u64,
+    /// Where each run is recorded when it is left, if that is asked for.
+    pub record: Option<Rc<RunFiles>>,
+}
+
+/// The files of runs that are recorded as they are left: the first is as it was named, the others stand beside it.
+#[derive(Debug)]
+pub struct RunFiles {
+    first: PathBuf,
+    written: RefCell<Vec<Result<PathBuf, Text>>>,
+}
+
+impl RunFiles {
+    pub fn new(first: &Path) -> Self {
+        Self { first: first.to_owned(), written: RefCell::default() }
+    }
+
+    /// What became of each run so far.
+    pub fn written(&self) -> Vec<Result<PathBuf, Text>> {
+        self.written.borrow().clone()
+    }
+
+    fn write(&self, scenario: &Scenario, log: &Log) -> Result<PathBuf, Text> {
+        let is_first = !self.written.borrow().iter().any(Result::is_ok);
+        let path = if is_first { self.first.clone() } else { recording::free_file_beside(&self.first) };
+        let written = recording::write(&path, scenario, log).map(|()| path);
+        let written = written.map_err(|error| Text::from(error.to_string()));
+        self.written.borrow_mut().push(written.clone());
+        written
+    }
 }
 
 impl Runs for Attached {
@@ -134,6 +169,14 @@ impl Runs for Attached {
 
     fn save(&self, _: &LessonChoice, log: &Log) -> Result<PathBuf, Text> {
         open::save(&self.scenario, log)
+    }
+
+    fn records(&self) -> bool {
+        self.record.is_some()
+    }
+
+    fn record(&self, log: &Log) -> Option<Result<PathBuf, Text>> {
+        Some(self.record.as_ref()?.write(&self.scenario, log))
     }
 }
 

@@ -95,6 +95,16 @@ pub trait Runs {
         Err(NOT_KEPT_HERE.text(&[]))
     }
 
+    /// Whether every run is recorded when it is left.
+    fn records(&self) -> bool {
+        false
+    }
+
+    /// A run is left: records it, where that is asked for; the file's name.
+    fn record(&self, _: &Log) -> Option<Result<PathBuf, Text>> {
+        None
+    }
+
     /// Starts a live run in which everything that was done in `past` is done again before anything else
     /// ([`branch`](crate::run::session::branch)): at once, whatever may still fail.
     fn branch(&self, lesson: &LessonChoice, past: Log) -> Session;

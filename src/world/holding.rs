@@ -225,6 +225,10 @@ impl Holding {
         }
         let limit = self.limit(lock);
         let known = self.locks.entry(lock.to_owned()).or_insert_with(|| Lock { limit, ..Lock::default() });
+        // A lock that somebody shares is a read-write lock, whether anybody has said so before or not.
+        if shares && known.limit == Limit::default() {
+            known.limit = Limit::ReadWrite;
+        }
         let mut turns = Vec::new();
         if before.is_some() {
             known.now.retain(|holder| holder.actor != actor);
@@ -306,6 +310,7 @@ mod tests {
             ActorId, Belief, EventKind,
             testing::{LogBuilder, actor, believes, crash, ready, sent},
         },
+        text::Text,
     };
 
     /// What became of A, B and C, one second after another.
@@ -365,7 +370,7 @@ mod tests {
 
     #[test]
     fn the_dead_hold_nothing_and_take_nothing() {
-        for death in [crash("A"), EventKind::GaveUp { actor: ActorId(0), why: String::new() }] {
+        for death in [crash("A"), EventKind::GaveUp { actor: ActorId(0), why: Text::default() }] {
             let (holding, _) = after([holds(0), death, holds(1), holds(0)]);
             assert_eq!((now(&holding), holding.overlaps().len()), (vec![1], 0));
         }

@@ -4,8 +4,9 @@
 use lockstep::{
     lesson::Speaks,
     log::{Belief, Choice, EventKind, Fault, LinkId, Reply, outlook::Blocked},
-    recording,
+    recording::{self, AttachedPrograms},
     run::{attach, race::Outcome, session},
+    text::Text,
 };
 
 use crate::{
@@ -37,9 +38,14 @@ fn script(text: &str) -> Vec<String> {
     ["bash", "-c", &format!("{ASK}{text}")].map(str::to_owned).to_vec()
 }
 
+/// Programs of which one may hold a lock.
+fn of(programs: &[Vec<String>], lock: Option<&str>, server: Speaks) -> AttachedPrograms {
+    AttachedPrograms { server, lock: lock.map(str::to_owned), holders: 1, commands: programs.to_vec() }
+}
+
 async fn attached(scripts: &[&str]) -> Free {
     let programs: Vec<_> = scripts.iter().map(|text| script(text)).collect();
-    let scenario = attach::scenario(&programs, Some("lock"), Speaks::Redis).expect("a scenario");
+    let scenario = attach::scenario(&of(&programs, Some("lock"), Speaks::Redis)).expect("a scenario");
     let mut free = Free::of(session::open(scenario, options(), 1));
     free.tell(session::Command::LeaveStory);
     free.outlook().await;
@@ -79,7 +85,7 @@ echo "nobody HOLDS the lock"
 #[tokio::test]
 async fn without_a_name_every_lock_that_was_held_is_told_by_its_own() {
     let own = WORKER.replace("lock", "orders");
-    let scenario = attach::scenario(&[script(&own)], None, Speaks::Redis).expect("a scenario");
+    let scenario = attach::scenario(&of(&[script(&own)], None, Speaks::Redis)).expect("a scenario");
     let mut free = Free::of(session::open(scenario.clone(), options(), 1));
     free.tell(session::Command::LeaveStory);
     free.outlook().await;
@@ -100,7 +106,7 @@ connect() { send "0000002c00000000$(zeros 16)00001770$(zeros 16)00000010$(zeros 
 
 async fn attached_to_zookeeper(script: &str) -> Free {
     let text = ["bash", "-c", &format!("{ZOOKEEPER_ASK}{script}")].map(str::to_owned).to_vec();
-    let scenario = attach::scenario(&[text], Some("lock"), Speaks::Zookeeper).expect("a scenario");
+    let scenario = attach::scenario(&of(&[text], Some("lock"), Speaks::Zookeeper)).expect("a scenario");
     let mut free = Free::of(session::open(scenario, options(), 1));
     free.tell(session::Command::LeaveStory);
     free.outlook().await;
@@ -191,6 +197,46 @@ async fn two_programs_hold_a_lock_whose_lease_is_over() {
     free.moves([1]).await;
     assert_eq!([0, 1].map(|actor| believes(&free, actor)), [Some(Belief::Holding); 2]);
     assert_eq!(breaches(&free.log).len(), 1, "and that is told");
+}
+
+/// Asks for nothing and says that it has a lock: how, and which.
+async fn holders(says: [&str; 3], holders: usize) -> usize {
+    let commands: Vec<_> = says.iter().map(|says| script(&format!("echo {says} book; sleep 1"))).collect();
+    let programs = AttachedPrograms { server: Speaks::Redis, lock: None, holders, commands };
+    let mut free = Free::of(session::open(attach::scenario(&programs).expect("a scenario"), options(), 1));
+    free.tell(session::Command::LeaveStory);
+    free.outlook().await;
+    free.all([pass(100)]).await;
+    breaches(&free.log).len()
+}
+
+#[tokio::test]
+async fn readers_share_a_lock_and_a_semaphore_has_so_many_holders() {
+    assert_eq!(holders(["SHARES", "SHARES", "SHARES"], 1).await, 0);
+    assert_eq!(holders(["SHARES", "SHARES", "HOLDS"], 1).await, 1);
+    assert_eq!(holders(["HOLDS", "HOLDS", "DROPS"], 2).await, 0);
+    assert_eq!(holders(["HOLDS", "HOLDS", "HOLDS"], 2).await, 1);
+}
+
+#[tokio::test]
+async fn what_a_program_prints_behind_a_reply_that_another_brought_about_comes_after_it() {
+    let waits = r#"
+        printf 'BLPOP list 0
+' >&3
+        for _ in 1 2 3 4 5; do IFS= read -r reply <&3; done
+        echo HOLDS lock
+        ask GET lock"#;
+    let mut free = attached(&[waits, "echo HOLDS lock; ask RPUSH list it; echo DROPS lock"]).await;
+    free.moves([0, 1]).await;
+    let told = free.log.events().iter().filter_map(|event| match &event.kind {
+        EventKind::Replied { actor, .. } => Some((actor.0, "replied")),
+        EventKind::Believes { actor, .. } => Some((actor.0, "believes")),
+        _ => None,
+    });
+    let behind = [(1, "believes"), (1, "replied"), (1, "believes"), (0, "replied"), (0, "believes")];
+    assert_eq!(told.collect::<Vec<_>>(), behind);
+    assert_eq!(breaches(&free.log), []);
+    assert_eq!(free.wire(0), "GET lock");
 }
 
 #[tokio::test]
@@ -306,11 +352,11 @@ async fn half_a_request_is_no_move_and_waits() {
 #[tokio::test]
 async fn a_program_that_cannot_be_started_or_ends_badly_says_why() {
     let programs = [vec!["/nowhere/at/all".to_owned()], script("echo alas >&2; exit 3")];
-    let scenario = attach::scenario(&programs, Some("lock"), Speaks::Redis).expect("a scenario");
+    let scenario = attach::scenario(&of(&programs, Some("lock"), Speaks::Redis)).expect("a scenario");
     let mut free = Free::of(session::open(scenario, options(), 1));
     free.tell(session::Command::LeaveStory);
     free.outlook().await;
-    let whys: Vec<String> = free
+    let whys: Vec<Text> = free
         .log
         .events()
         .iter()
@@ -319,8 +365,9 @@ async fn a_program_that_cannot_be_started_or_ends_badly_says_why() {
             _ => None,
         })
         .collect();
-    assert!(whys.iter().any(|why| why.contains("/nowhere/at/all")), "{whys:?}");
-    assert!(whys.iter().any(|why| why == "alas (exit code 3)"), "{whys:?}");
+    assert!(whys.iter().any(|why| why.en.contains("/nowhere/at/all")), "{whys:?}");
+    let alas = Text::new("alas (exit code 3)".to_owned(), "alas（退出码 3）".to_owned());
+    assert!(whys.contains(&alas), "{whys:?}");
 }
 
 /// What programs have written to standard error, as it is told.
@@ -379,7 +426,7 @@ exit 1
 #[tokio::test]
 async fn a_kept_run_is_shown_and_exported_without_its_programs() {
     let programs = [script(WORKER), script(WORKER)];
-    let scenario = attach::scenario(&programs, None, Speaks::Redis).expect("a scenario");
+    let scenario = attach::scenario(&of(&programs, None, Speaks::Redis)).expect("a scenario");
     let mut free = Free::of(session::open(scenario.clone(), options(), 1));
     free.tell(session::Command::LeaveStory);
     free.outlook().await;

@@ -73,6 +73,45 @@ fn two_programs_come_to_hold_a_lock_and_nothing_of_them_is_left() {
 }
 
 #[test]
+fn with_a_file_to_record_in_each_run_that_is_left_is_kept_unasked() {
+    let place = Place::new();
+    place.write("letter.txt", "dear reader");
+    let args = |file| ["attach", "redis", "--clients", "2", "--record", file, "--", "bash", "-c", WORKER];
+    let mut terminal = Terminal::start(&place, &args("letter.txt"));
+    terminal.wait_for("Overwrite it?");
+    terminal.press("n");
+    terminal.press(ENTER);
+    assert_eq!(terminal.ended(), 2);
+    let mut terminal = Terminal::start(&place, &args("run.jsonl"));
+    terminal.wait_for("2 ■ B  SET  SET lock B NX PX 3000");
+    terminal.press("1");
+    terminal.wait_for("● A mine");
+    terminal.press("r");
+    terminal.wait_for("recorded in run.jsonl");
+    terminal.wait_for("2 ■ B  SET  SET lock B NX PX 3000");
+    terminal.press("2");
+    terminal.wait_for("■ B mine");
+    terminal.press(CTRL_C);
+    assert_eq!(terminal.ended(), 0);
+    for (file, holder) in [("run.jsonl", "'A'"), ("run-2.jsonl", "'B'")] {
+        let value = place.run(&["eval", file, "value('lock')"]);
+        assert_eq!(value.out.lines().next(), Some(holder), "{}", value.err);
+    }
+    // It is a recording of ours by now, and may be made again.
+    let mut terminal = Terminal::start(&place, &args("run.jsonl"));
+    terminal.wait_for("2 ■ B  SET  SET lock B NX PX 3000");
+    terminal.press("2");
+    terminal.wait_for("■ B mine");
+    terminal.press("q");
+    terminal.wait_for("recorded in run.jsonl");
+    terminal.press(CTRL_C);
+    assert_eq!(terminal.ended(), 0);
+    let value = place.run(&["eval", "run.jsonl", "value('lock')"]);
+    assert_eq!(value.out.lines().next(), Some("'B'"), "{}", value.err);
+    place.assert_nothing_left();
+}
+
+#[test]
 fn where_nothing_was_chosen_nothing_is_asked() {
     let place = Place::new();
     let args = ["attach", "redis", "--clients", "2", "--", "bash", "-c", WORKER];

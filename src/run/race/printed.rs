@@ -52,13 +52,16 @@ mod tests {
             Belief, EventKind, Log, Reply,
             testing::{believes, replied, sent, waited},
         },
+        recording::AttachedPrograms,
         run::attach,
     };
 
     /// What each request releases, in the order in which they were sent.
     fn released(kinds: Vec<EventKind>) -> Vec<Vec<String>> {
-        let programs = vec![vec!["worker".to_owned()]; 2];
-        let scenario = attach::scenario(&programs, Some("lock"), Speaks::Redis).expect("a scenario");
+        let commands = vec![vec!["worker".to_owned()]; 2];
+        let lock = Some("lock".to_owned());
+        let programs = AttachedPrograms { server: Speaks::Redis, lock, holders: 1, commands };
+        let scenario = attach::scenario(&programs).expect("a scenario");
         let named = with_releases(&Log::from_iter(kinds), &scenario);
         let sent = named.events().iter().filter_map(|event| match &event.kind {
             EventKind::Sent { releases, .. } => Some(releases.clone()),

@@ -334,12 +334,13 @@ impl<R: Runs> App<R> {
         });
     }
 
-    /// The run on the screen is left, or the class ends.
+    /// The run on the screen is left, or the class ends: what is to be kept of it is kept.
     pub(crate) fn keep_last(&mut self) {
         if let Some(class) = self.class.take() {
             self.keep_runs(&class, true);
             self.class = Some(class);
         }
+        self.record_left();
     }
 }
 

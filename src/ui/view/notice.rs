@@ -21,6 +21,8 @@ pub enum Notice {
     /// This throws a run away.
     RunIsLost(Action),
     Saved(PathBuf),
+    /// A run was left, and is in this file.
+    Recorded(PathBuf),
     NotSaved(Text),
     /// The recording is of an earlier text of its lesson.
     Outdated,
@@ -55,6 +57,7 @@ impl Notice {
                 words::RUN_IS_LOST.with(lang, &[&keys.label(key), &keys.label("save")])
             }
             Self::Saved(file) => words::SAVED.with(lang, &[&file.display().to_string()]),
+            Self::Recorded(file) => words::RUN_RECORDED.with(lang, &[&file.display().to_string()]),
             Self::NotSaved(why) => why.get(lang).to_owned(),
             Self::Questions(true) => words::QUESTIONS_ON.with(lang, &[&keys.label("questions")]),
             Self::Questions(false) => words::QUESTIONS_OFF.with(lang, &[&keys.label("questions")]),

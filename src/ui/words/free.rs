@@ -70,6 +70,8 @@ pub const RUN_IS_LOST: Words = Words::new(
     "This run is in no file: {} again throws it away, {} saves it first.",
     "这次运行还没有存成文件：再按一次 {} 就丢弃它，按 {} 先保存。",
 );
+pub const RUN_RECORDED: Words =
+    Words::new("The run that you left is recorded in {}.", "刚才的运行已录制到 {}。");
 pub const SAVED: Words = Words::new(
     "Saved as {} in the directory where you started. `lockstep play` shows it, `lockstep export` makes a picture of it: \
      both need no programs and no servers.",

@@ -34,6 +34,20 @@ impl<R: Runs> App<R> {
         });
     }
 
+    /// Records the run that is left, where that is asked for: the one on the screen, or behind what it was raced as.
+    pub(crate) fn record_left(&mut self) {
+        let lesson = match &self.mode {
+            Mode::Learning(lesson) => lesson.of_its_own(),
+            Mode::Outcomes(screen) => screen.back.as_deref(),
+            Mode::Comparing(comparison) => comparison.back.as_deref(),
+            Mode::Browsing | Mode::Ending => None,
+        };
+        let log = lesson.map(|lesson| lesson.run.playback.log()).filter(|log| !log.is_empty());
+        if let Some(recorded) = log.and_then(|log| self.runs.record(log)) {
+            self.notice = Some(recorded.map_or_else(Notice::NotSaved, Notice::Recorded));
+        }
+    }
+
     /// Whether leaving the screen or starting again would throw a run away that nobody can have again: somebody has chosen
     /// what programs of their own do, and it was not kept.
     pub(crate) fn would_lose_run(&self) -> bool {
@@ -41,7 +55,7 @@ impl<R: Runs> App<R> {
         let is_left = lesson.selected.is_none() && lesson.single.is_none() && self.interviewing().is_none();
         let log = lesson.run.playback.log();
         let chosen = || log.events().iter().any(|event| matches!(event.kind, EventKind::Chose(_)));
-        self.runs.begin_free() && is_left && log.len() > lesson.kept && chosen()
+        self.runs.begin_free() && !self.runs.records() && is_left && log.len() > lesson.kept && chosen()
     }
 
     fn give_rows(&mut self, more: i16) {

@@ -29,7 +29,7 @@ pub struct OutcomesScreen {
     pub(crate) variant: usize,
     pub(crate) outcomes: Outcomes,
     /// The lesson that they were opened from, as it was left.
-    back: Option<Box<Lesson>>,
+    pub(crate) back: Option<Box<Lesson>>,
 }
 
 /// A run that is not of the story, on the lesson's screen.
@@ -78,6 +78,17 @@ impl Single {
             }
             (Source::Exploration(exploration), _) => Some(SingleRun::Order(exploration)),
             (Source::Races(_), None) => None,
+        }
+    }
+}
+
+impl Lesson {
+    /// The lesson that was opened: itself, or the one behind a single run of many.
+    pub(crate) fn of_its_own(&self) -> Option<&Self> {
+        match &self.single {
+            None => Some(self),
+            Some(Single::OfMany { screen, .. }) => screen.back.as_deref(),
+            Some(Single::Answer(_)) => None,
         }
     }
 }
@@ -244,6 +255,7 @@ impl<R: Runs> App<R> {
 
     /// Free play on a fresh lab, from where a walk through the states has come to.
     fn play_on(&mut self, past: Log) {
+        self.record_left();
         let Mode::Outcomes(screen) = std::mem::replace(&mut self.mode, Mode::Browsing) else { return };
         let mut run = Learning::of_log(screen.outcomes.choice.clone(), &past, self.speed);
         run.playback.reduced_motion = self.reduced_motion;
@@ -275,7 +287,10 @@ impl<R: Runs> App<R> {
 
     /// From one run to those that it is one of, or from a lesson to the catalogue or the card that opened it.
     pub(crate) fn leave_lesson(&mut self) {
-        self.keep_last();
+        // The lesson behind one run of many is not left yet.
+        if !matches!(&self.mode, Mode::Learning(lesson) if lesson.single.is_some()) {
+            self.keep_last();
+        }
         self.give_up_ballot();
         if let Some(interview) = &mut self.interview {
             interview.away = false;
