@@ -16,26 +16,31 @@ client = KazooClient(hosts=os.environ["ZOOKEEPER"], timeout=session)
 trouble = threading.Event()
 
 
+def say(line):
+    # In one piece: kazoo's own thread says something, too, and print() writes a line and its end apart.
+    sys.stdout.write(line + "\n")
+
+
 @client.add_listener
 def heard(state):
-    print(f"kazoo says: {state}")
+    say(f"kazoo says: {state}")
     if state != KazooState.CONNECTED:
         trouble.set()
 
 
 client.start()
 lock = client.Lock("/lock", os.environ["LOCKSTEP_CLIENT"])
-print("WAITS /lock")
+say("WAITS /lock")
 lock.acquire()
 trouble.clear()
-print("HOLDS /lock")
+say("HOLDS /lock")
 left = work
 while left > 0 and not ("listens" in sys.argv and trouble.is_set()):
     time.sleep(STEP)
     left -= STEP
-print("DROPS /lock")
+say("DROPS /lock")
 if "listens" not in sys.argv or not trouble.is_set():
-    print(f"is_acquired is {lock.is_acquired}")
+    say(f"is_acquired is {lock.is_acquired}")
     lock.release()
-    print("release() had nothing to say")
+    say("release() had nothing to say")
 client.stop()

@@ -1,10 +1,12 @@
-//! What programs draw at random: it is another each time, and means the same.
+//! What programs draw at random: it is another each time, and means the same. Tokens are told from names by how they are
+//! written: hexadecimal digits, or letters and digits in no order, as Base64 has them.
 
 use std::{fmt::Write, mem};
 
 use serde_json::Value;
 
-/// So many hexadecimal digits in a row, dashes apart, were drawn at random: an owner's token, a UUID.
+/// So many hexadecimal digits in a row, dashes apart, were drawn at random: an owner's token, a UUID. So was a word of Base64
+/// that is as long.
 const DIGITS: usize = 16;
 
 /// What was drawn at random in one run so far.
@@ -14,17 +16,33 @@ pub(crate) struct Drawn(Vec<String>);
 impl Drawn {
     /// A text in which what was drawn at random is told by when it was first seen.
     pub(crate) fn without_chance(&mut self, text: &str) -> String {
-        let (mut told, mut run) = (String::new(), String::new());
-        for c in text.chars() {
-            if c.is_ascii_hexdigit() || c == '-' {
-                run.push(c);
-            } else {
-                self.tell(mem::take(&mut run), &mut told);
-                told.push(c);
+        let (mut told, mut word) = (String::new(), String::new());
+        for c in text.chars().map(Some).chain([None]) {
+            match c {
+                Some(c) if c.is_ascii_alphanumeric() || "+/=_-".contains(c) => word.push(c),
+                c => {
+                    self.tell_word(mem::take(&mut word), &mut told);
+                    told.extend(c);
+                }
             }
         }
-        self.tell(run, &mut told);
         told
+    }
+
+    fn tell_word(&mut self, word: String, told: &mut String) {
+        if is_base64(&word) {
+            return self.tell_drawn(word, told);
+        }
+        let mut run = String::new();
+        for c in word.chars().map(Some).chain([None]) {
+            match c {
+                Some(c) if c.is_ascii_hexdigit() || c == '-' => run.push(c),
+                c => {
+                    self.tell(mem::take(&mut run), told);
+                    told.extend(c);
+                }
+            }
+        }
     }
 
     /// The children of a znode in the same way. ZooKeeper tells them in no order.
@@ -42,6 +60,10 @@ impl Drawn {
         {
             return told.push_str(&run);
         }
+        self.tell_drawn(run, told);
+    }
+
+    fn tell_drawn(&mut self, run: String, told: &mut String) {
         let number = self.0.iter().position(|known| *known == run).unwrap_or_else(|| {
             self.0.push(run);
             self.0.len() - 1
@@ -50,9 +72,49 @@ impl Drawn {
     }
 }
 
+/// Whether a word was drawn, and written as Base64: it changes between small and capital letters, digits and signs at every
+/// other place, and names do that seldom.
+fn is_base64(word: &str) -> bool {
+    let kind = |byte: u8| match byte {
+        b'a'..=b'z' => 0,
+        b'A'..=b'Z' => 1,
+        b'0'..=b'9' => 2,
+        _ => 3,
+    };
+    let has = |wanted| word.bytes().any(|byte| kind(byte) == wanted);
+    let changes = word.as_bytes().windows(2).filter(|pair| kind(pair[0]) != kind(pair[1])).count();
+    let is_path = word.matches('/').count() > 2;
+    word.len() >= DIGITS && has(0) && has(1) && 3 * changes >= word.len() && !is_path
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Drawn;
+    use super::{Drawn, is_base64};
+
+    #[test]
+    fn tokens_of_base64_are_told_from_names() {
+        for token in [
+            "gQLoZ1l+nUCuAo2cQpslKfN7",
+            "/sUYxF4bS8o6RQrt+9iZqXgC",
+            "hQ7MNUhhCEWqUIolxvTyhe",
+            "x9Kp-2_QmZ7aLr4TtUvW0w",
+        ] {
+            assert!(is_base64(token), "{token}");
+        }
+        for name in [
+            "InterProcessMutexSemaphore",
+            "getHTTPResponse2XX",
+            "2026-11-25T16-03-32",
+            "/locks/A-1/B-2/C-3/D",
+            "orders",
+        ] {
+            assert!(!is_base64(name), "{name}");
+        }
+        let mut drawn = Drawn::default();
+        let set = |token: &str| format!("SET lock:lock {token} NX EX 3");
+        assert_eq!(drawn.without_chance(&set("gQLoZ1l+nUCuAo2cQpslKfN7")), set("(random 1)"));
+        assert_eq!(drawn.without_chance(&set("E3T/r4RyeZOaWbwt3ZvIeT1n")), set("(random 2)"));
+    }
 
     #[test]
     fn what_is_drawn_at_random_is_told_by_when_it_was_first_seen() {

@@ -9,7 +9,7 @@ use super::trail::without_numbers;
 use crate::{
     clock::LessonTime,
     lesson::{Scenario, plan::PlannedVerb},
-    log::{ActorId, Belief, Event, EventKind, Reply},
+    log::{ActorId, Belief, Event, EventKind, Product, Reply},
     program::{Actors, State},
     run::explore::{ExploreError, Pick},
     text::{Text, both},
@@ -127,25 +127,48 @@ impl Repeats {
     fn strayed(&self, scenario: &Scenario, actor: ActorId, first: &What, again: &What) -> ExploreError {
         let name = &scenario.actors[actor.0 as usize].actor.name;
         let (first, again) = (first.text(), again.text());
-        let order = self.words.join(" → ");
+        let order = self.order();
         let after = if order.is_empty() {
             both!("At the beginning", "在一开始")
         } else {
             both!("After {order}", "在 {order} 之后")
+        };
+        let runs = if scenario.lab().product() == Product::Zookeeper {
+            both!(
+                ". On ZooKeeper time runs while programs are at work, so what waits for time may come sooner or later: programs \
+                 with timers can be raced, or stepped through",
+                "。在 ZooKeeper 上，程序执行时时间照常流逝，等时间的操作会时早时晚：带定时器的程序可以并发竞争，也可以单步执行"
+            )
+        } else {
+            Text::default()
         };
         ExploreError::NotRepeated(both!(
             "these programs cannot be explored: exploring makes the same moves again and again, and {name} does not do the \
              same each time. {after}, {name} {first}, and when the same moves were made again it {again}. Random delays, \
              random values or several threads are the likely reason, or something that it reads from elsewhere, such as the \
              date. Take that out of it (a fixed delay, a fixed seed, one thread), or race the programs: with `R` on the screen of the \
-             run, or with `lockstep race LESSON`",
+             run, or with `lockstep race LESSON`{runs}",
             "这些程序无法穷举：穷举要把同样的操作一遍遍重做，而 {name} 每次做的不一样。{after}，{name} 第一次{first}，同样的操作重做\
              时却{again}。多半是因为随机的延迟、随机的值，或者有多个线程；也可能是它从别处读到了不同的东西，比如日期。请把这些去掉（固定延迟、\
-             固定随机种子、只用一个线程），或者改用并发竞争：在运行的界面按 `R`，或者用 `lockstep race LESSON`",
+             固定随机种子、只用一个线程），或者改用并发竞争：在运行的界面按 `R`，或者用 `lockstep race LESSON`{runs}",
             after,
             first,
-            again
+            again,
+            runs
         ))
+    }
+
+    /// The steps that were taken. Of many in a row in which only time passes, how many they are.
+    fn order(&self) -> String {
+        let mut told: Vec<String> = Vec::new();
+        let taken: Vec<(&Pick, &String)> = self.steps.iter().zip(&self.words).collect();
+        for steps in taken.chunk_by(|(one, _), (other, _)| one.is_time() && other.is_time()) {
+            match steps {
+                [(_, first), _, .., (_, last)] => told.push(format!("{first} … {last} (×{})", steps.len())),
+                few => told.extend(few.iter().map(|(_, words)| (*words).clone())),
+            }
+        }
+        told.join(" → ")
     }
 
     /// A reply as a text.
