@@ -220,12 +220,12 @@ async fn readers_share_a_lock_and_a_semaphore_has_so_many_holders() {
 
 #[tokio::test]
 async fn what_a_program_prints_behind_a_reply_that_another_brought_about_comes_after_it() {
-    let waits = r#"
+    let waits = r"
         printf 'BLPOP list 0
 ' >&3
         for _ in 1 2 3 4 5; do IFS= read -r reply <&3; done
         echo HOLDS lock
-        ask GET lock"#;
+        ask GET lock";
     let mut free = attached(&[waits, "echo HOLDS lock; ask RPUSH list it; echo DROPS lock"]).await;
     free.moves([0, 1]).await;
     let told = free.log.events().iter().filter_map(|event| match &event.kind {
