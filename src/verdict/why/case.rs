@@ -225,10 +225,11 @@ fn seen_to_stay(events: &[Event], effect: &Effect) -> bool {
         events[..end].iter().filter(|event| wanted(event)).count()
     };
     let after = effect.replied + 1;
-    let end = events[after..]
-        .iter()
-        .position(|event| sent(event) || replied(event))
-        .map_or(events.len(), |n| after + n);
+    // Until somebody does something, or time passes.
+    let next = |event: &Event| {
+        sent(event) || replied(event) || matches!(&event.kind, EventKind::Waited { .. } | EventKind::Chose(_))
+    };
+    let end = events[after..].iter().position(next).map_or(events.len(), |n| after + n);
     let alone = count(after, &sent) == count(after, &replied);
     alone
         && events[..end].iter().rev().find_map(|event| match &event.kind {
