@@ -1,0 +1,293 @@
+//! What operations answer, as far as their commands tell, and what is asked of an answer in vain.
+
+use super::{
+    super::{
+        super::{
+            error::{ALIKE, did_you_mean, nearest},
+            expr::Mentions,
+            has_word,
+        },
+        PlannedVerb,
+    },
+    Doubt,
+    comparison::Literal,
+};
+use crate::{log::Product, text::both};
+
+/// What an operation answers, as far as its command tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Number,
+    /// A text, such as what a key holds.
+    Text,
+    /// The path of a znode.
+    Path,
+    /// `OK`, or nothing.
+    Ok,
+    Several,
+    /// `DELETE`, where it is told of one.
+    Deleted,
+    /// An object with these fields.
+    Object(&'static [&'static str]),
+}
+
+/// What ZooKeeper knows of a node.
+pub(super) const STAT: &[&str] = &[
+    "czxid", "mzxid", "pzxid", "ctime", "mtime", "version", "cversion", "aversion", "length", "children",
+    "owner",
+];
+/// What etcd knows of a key.
+const ENTRY: &[&str] = &["key", "value", "create_revision", "mod_revision", "lease"];
+const ENTRY_BEFORE: &[&str] = &["key", "value", "create_revision", "mod_revision", "lease", "revision"];
+const NOTIFICATION: &[&str] = &["about", "what"];
+
+const NUMBERS: &str = "
+    DEL UNLINK EXISTS INCR DECR INCRBY DECRBY STRLEN APPEND EXPIRE PEXPIRE EXPIREAT PEXPIREAT PERSIST TTL PTTL SETNX HSET
+    HSETNX HDEL HEXISTS HLEN HINCRBY LPUSH RPUSH LLEN LREM SADD SREM SCARD SISMEMBER ZREM ZCARD PUBLISH COPY RENAMENX
+    DBSIZE WAIT TOUCH MSETNX
+";
+const TEXTS: &str = "GET GETSET GETDEL HGET LPOP RPOP LINDEX TYPE";
+const SEVERAL: &str = "MGET HGETALL HKEYS HVALS LRANGE SMEMBERS ZRANGE KEYS HMGET BLPOP BRPOP";
+
+impl Answer {
+    pub(crate) fn of(verb: &PlannedVerb) -> Option<Self> {
+        match verb {
+            PlannedVerb::Redis(words) => {
+                let word = |n: usize| Some(words.get(n)?.to_string().to_ascii_uppercase());
+                let name = word(0)?;
+                let is_in = |list: &str| has_word(list, &name);
+                // `LPOP key 2` answers a list.
+                let alone = || !matches!(name.as_str(), "LPOP" | "RPOP") || words.len() == 2;
+                match () {
+                    () if is_in(NUMBERS) => Some(Self::Number),
+                    () if is_in(TEXTS) && alone() => Some(Self::Text),
+                    () if is_in(SEVERAL) => Some(Self::Several),
+                    () if name == "SET" => {
+                        // The old value is the answer with `GET`, which a parameter may be, too.
+                        let is_time =
+                            |n: usize| matches!(word(n - 1).as_deref(), Some("EX" | "PX" | "EXAT" | "PXAT"));
+                        let is_plain = |n: usize| {
+                            if words[n].is_literal() { word(n).as_deref() != Some("GET") } else { is_time(n) }
+                        };
+                        let plain = (3..words.len()).all(is_plain);
+                        plain.then_some(Self::Ok)
+                    }
+                    () if matches!(name.as_str(), "SETEX" | "PSETEX" | "MSET" | "HMSET") => Some(Self::Ok),
+                    () => None,
+                }
+            }
+            PlannedVerb::Call(call) => match (call.product(), call.name()) {
+                (Product::Zookeeper, "create") => Some(Self::Path),
+                (Product::Zookeeper, "get") => Some(Self::Text),
+                (Product::Zookeeper | Product::Etcd, "ls") => Some(Self::Several),
+                (Product::Zookeeper, "delete") | (Product::Etcd, "put" | "put-if" | "revoke") => {
+                    Some(Self::Ok)
+                }
+                (Product::Zookeeper, "exists" | "set") => Some(Self::Object(STAT)),
+                (Product::Etcd, "get") => Some(Self::Object(ENTRY)),
+                (Product::Etcd, "before") => Some(Self::Object(ENTRY_BEFORE)),
+                (Product::Etcd, "create") => Some(Self::Object(&["create_revision"])),
+                (Product::Etcd, "grant" | "keepalive" | "delete") => Some(Self::Number),
+                (Product::Etcd, "watch") => Some(Self::Deleted),
+                (Product::Mariadb, _) => {
+                    let statement = call.operands("TEXT").next()?.to_string();
+                    match statement.split_whitespace().next()?.to_ascii_uppercase().as_str() {
+                        "SELECT" | "WITH" => Some(Self::Several),
+                        "INSERT" | "UPDATE" | "DELETE" | "REPLACE" => Some(Self::Number),
+                        "BEGIN" | "START" | "COMMIT" | "ROLLBACK" | "SET" => Some(Self::Ok),
+                        _ => None,
+                    }
+                }
+                _ => None,
+            },
+            PlannedVerb::Local { .. } | PlannedVerb::Flock { .. } => Some(Self::Ok),
+            PlannedVerb::Take(_) => Some(Self::Object(NOTIFICATION)),
+            PlannedVerb::Script { source, .. } => Self::of_script(source),
+            PlannedVerb::Wait(_) | PlannedVerb::Given(_) => None,
+        }
+    }
+
+    /// What a script returns, where that is a figure in each place.
+    fn of_script(source: &str) -> Option<Self> {
+        let is_number = |returned: &str| {
+            let returned = returned.trim_start();
+            let figure = returned.strip_prefix('-').unwrap_or(returned);
+            let called =
+                returned.strip_prefix("redis.call(").map(|rest| rest.trim_start_matches(['\'', '"']));
+            let command = called.and_then(|rest| rest.split(['\'', '"']).next());
+            figure.starts_with(|c: char| c.is_ascii_digit())
+                || command.is_some_and(|name| has_word(NUMBERS, &name.to_ascii_uppercase()))
+        };
+        let mut returned = source.split("return ").skip(1).peekable();
+        (returned.peek().is_some() && returned.all(is_number)).then_some(Self::Number)
+    }
+}
+
+/// What is asked of a reply that it does not have: a field of an object, or of a list what its items have. `path`: names
+/// with dots between, of which the first is that of the reply.
+fn of_fields(name: &str, field: &str, answer: Answer) -> Option<Doubt> {
+    let is_index = field.bytes().all(|byte| byte.is_ascii_digit());
+    match answer {
+        Answer::Object(fields) if !fields.contains(&field) && !is_index => {
+            let message = both!("what `{name}` answers has no `.{field}`", "`{name}` 的回复没有 `.{field}`");
+            let known = fields.join(", ");
+            let help = nearest(field, fields.iter().copied(), ALIKE)
+                .map_or_else(|| both!("it has {known}", "它有 {known}"), did_you_mean);
+            Some((message, help))
+        }
+        Answer::Several if !is_index => Some((
+            both!(
+                "`{name}` answers a list, which has no `.{field}`",
+                "`{name}` 的回复是列表，没有 `.{field}`"
+            ),
+            both!("ask for one of its items: `{name}[0].{field}`", "请取其中一项：`{name}[0].{field}`"),
+        )),
+        Answer::Number | Answer::Ok | Answer::Text | Answer::Path if !is_index => Some((
+            both!("what `{name}` answers has no `.{field}`", "`{name}` 的回复没有 `.{field}`"),
+            both!("ask for the answer itself: `{name}`", "请直接用回复：`{name}`"),
+        )),
+        _ => None,
+    }
+}
+
+/// What an expression asks of replies that they do not have. `answer`: what a name such as `look` or `A.look` answers, and
+/// `columns`: what its rows have.
+pub(crate) fn field_doubt(
+    source: &str,
+    answer: impl Fn(&str) -> Option<Answer>,
+    columns: impl Fn(&str) -> Option<Vec<String>>,
+) -> Option<Doubt> {
+    let mentions = Mentions::of(source);
+    let of_path = mentions.paths.iter().find_map(|path| {
+        (1..path.len()).find_map(|n| {
+            let name = path[..n].join(".");
+            of_fields(&name, &path[n], answer(&name)?)
+        })
+    });
+    of_path.or_else(|| {
+        // `look[0].stock`
+        source.match_indices("[0].").find_map(|(at, index)| {
+            let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
+            let begin = source[..at].rfind(|c| !is_part(c)).map_or(0, |before| before + 1);
+            let rest = &source[at + index.len()..];
+            let name = &source[begin..at];
+            let field = &rest[..rest.find(|c| !is_part(c) || c == '.').unwrap_or(rest.len())];
+            let columns = columns(name)?;
+            if columns.iter().any(|column| column.eq_ignore_ascii_case(field)) {
+                return None;
+            }
+            let message =
+                both!("the rows of `{name}` have no column `{field}`", "`{name}` 的结果里没有列 `{field}`");
+            let known = columns.join(", ");
+            let help = nearest(field, columns.iter().map(String::as_str), ALIKE)
+                .map_or_else(|| both!("they have {known}", "结果里有 {known}"), did_you_mean);
+            Some((message, help))
+        })
+    })
+}
+
+/// Whether a text may be the code of an error: `NoNode`, `WRONGTYPE`, `1205`, `Lost`.
+fn is_code(text: &str) -> bool {
+    let is_number = text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_number || (text.len() > 2 && text.starts_with(|c: char| c.is_ascii_uppercase()))
+}
+
+pub(super) fn of_answer(
+    left: &str,
+    kind: Answer,
+    equal: bool,
+    value: &Literal<'_>,
+    right: &str,
+) -> Option<Doubt> {
+    let digits = |text: &str| text.parse::<i64>().is_ok();
+    match (kind, value) {
+        // In a claim the reply may be the code of an error, such as MariaDB's '1062'.
+        (Answer::Number, Literal::Text(text)) if digits(text) && !is_code(text) => Some((
+            both!(
+                "`{left}` answers a number, never the text {right}",
+                "`{left}` 的回复是数字，不会是文字 {right}"
+            ),
+            both!("without quotes: `{left} == {text}`", "去掉引号：`{left} == {text}`"),
+        )),
+        (Answer::Number, Literal::Text(text)) if equal && (*text == "OK" || !is_code(text)) => Some((
+            both!("`{left}` answers a number, never {right}", "`{left}` 的回复是数字，不会是 {right}"),
+            both!("such as `{left} == 1`", "例如 `{left} == 1`"),
+        )),
+        (Answer::Path, Literal::Flag | Literal::Text(_)) if !matches!(value, Literal::Text(text) if text.starts_with('/') || is_code(text)) => {
+            Some((
+                both!(
+                    "`{left}` answers the path of a znode, never {right}",
+                    "`{left}` 的回复是 znode 的路径，不会是 {right}"
+                ),
+                both!("such as `{left} is not none`", "例如 `{left} is not none`"),
+            ))
+        }
+        (Answer::Text | Answer::Path, Literal::Number(number)) => Some((
+            both!(
+                "`{left}` answers a text or `none`, never the number {number}",
+                "`{left}` 的回复是文字或 `none`，不会是数字 {number}"
+            ),
+            both!(
+                "`{left}|int` is its number; or write '{number}'",
+                "`{left}|int` 是它的数值；或者写 '{number}'"
+            ),
+        )),
+        (Answer::Deleted, value)
+            if !matches!(value, Literal::Text("DELETE" | "Lost" | "Unavailable" | "ConnectionLoss")) =>
+        {
+            Some((
+                both!(
+                    "`{left}` answers 'DELETE', never {right}",
+                    "`{left}` 的回复是 'DELETE'，不会是 {right}"
+                ),
+                both!("write `{left} == 'DELETE'`", "请写 `{left} == 'DELETE'`"),
+            ))
+        }
+        (Answer::Ok, Literal::Number(_) | Literal::Flag) => Some((
+            both!(
+                "`{left}` answers 'OK' or `none`, never {right}",
+                "`{left}` 的回复是 'OK' 或 `none`，不会是 {right}"
+            ),
+            both!("write `{left} == 'OK'`", "请写 `{left} == 'OK'`"),
+        )),
+        (Answer::Ok | Answer::Text, Literal::Text("nil" | "(nil)" | "null" | "NULL" | "None")) => Some((
+            both!(
+                "an empty reply is `none`, and never the text {right}",
+                "空回复是 `none`，不会是文字 {right}"
+            ),
+            both!("write `{left} is none`", "请写 `{left} is none`"),
+        )),
+        (Answer::Ok, Literal::Text(text))
+            if *text != "OK" && (text.eq_ignore_ascii_case("ok") || !is_code(text)) =>
+        {
+            Some((
+                both!("`{left}` answers 'OK', never {right}", "`{left}` 的回复是 'OK'，不会是 {right}"),
+                both!("write `{left} == 'OK'`", "请写 `{left} == 'OK'`"),
+            ))
+        }
+        // A claim's reply may be the code of an error.
+        (Answer::Object(fields), Literal::Text(text)) if fields != NOTIFICATION && is_code(text) => None,
+        (Answer::Several, Literal::Text(text)) if is_code(text) => None,
+        (Answer::Object(fields), _) => {
+            let field = if fields.contains(&"version") { "version" } else { fields[fields.len() - 1] };
+            Some((
+                both!(
+                    "`{left}` answers an object, never {right}",
+                    "`{left}` 的回复是一个对象，不会是 {right}"
+                ),
+                both!(
+                    "such as `{left} is not none`, or ask for a field of it: `{left}.{field}`",
+                    "例如 `{left} is not none`，或者取它的字段：`{left}.{field}`"
+                ),
+            ))
+        }
+        (Answer::Several, _) => Some((
+            both!("`{left}` answers a list, never {right}", "`{left}` 的回复是列表，不会是 {right}"),
+            both!(
+                "such as `{left}|length == 1`, or `{left}[0]`",
+                "例如 `{left}|length == 1`，或者 `{left}[0]`"
+            ),
+        )),
+        _ => None,
+    }
+}

@@ -1,0 +1,350 @@
+//! Comparisons that come out the same whatever runs: a text with a number, a count with less than nothing.
+
+use super::{
+    super::super::{
+        expr::{
+            Mentions,
+            mentions::{joined, split_comparison},
+            tokens::{Kind, tokens},
+        },
+        has_word,
+    },
+    Doubt,
+    answer::{Answer, STAT, of_answer},
+};
+use crate::text::both;
+
+/// What stands on the right of a comparison, where it is written out.
+pub(super) enum Literal<'s> {
+    Number(i64),
+    Text(&'s str),
+    Flag,
+}
+
+pub(super) fn literal(word: &str) -> Option<Literal<'_>> {
+    if let Ok(number) = word.replace("- ", "-").parse() {
+        return Some(Literal::Number(number));
+    }
+    if matches!(word, "true" | "false") {
+        return Some(Literal::Flag);
+    }
+    let inner =
+        |quote: char| word.strip_prefix(quote)?.strip_suffix(quote).filter(|text| !text.contains(quote));
+    inner('\'').or_else(|| inner('"')).map(Literal::Text)
+}
+
+/// Functions that count, or tell a time: a number from 0 on.
+const COUNTING: [&str; 10] = [
+    "moves",
+    "notified",
+    "woken_by",
+    "holders",
+    "finished",
+    "deleted_by_another",
+    "renewed_by_another",
+    "herd",
+    "waited",
+    "at",
+];
+/// Functions that say yes or no.
+const YES_OR_NO: [&str; 3] = ["exists", "before", "orphaned"];
+
+/// A comparison with what an answer never is, among those that `and` and `or` join. `answer`: what a name such as `reply` or
+/// `A.release` answers.
+pub(crate) fn doubt(source: &str, answer: impl Fn(&str) -> Option<Answer>) -> Option<Doubt> {
+    joined(source).into_iter().find_map(|part| of_part(part, &answer))
+}
+
+/// What only servers say of errors, which are no replies of a program.
+const ERRORS: &str = "
+    ERR WRONGTYPE NOSCRIPT NOREPLICAS READONLY LOADING MASTERDOWN MOVED ASK TRYAGAIN CROSSSLOT CLUSTERDOWN BUSY NodeExists
+    NoNode NotEmpty BadVersion EWOULDBLOCK KeyExists LeaseNotFound Unavailable SessionExpired ConnectionLoss
+";
+
+/// A reply in a program that is compared with the code of an error.
+pub(crate) fn error_doubt(source: &str, known: impl Fn(&str) -> bool, in_sql: bool) -> Option<Doubt> {
+    joined(source).into_iter().find_map(|part| {
+        let (left, operator, right) = split_comparison(part)?;
+        if left == "error" && matches!(literal(right)?, Literal::Number(_) | Literal::Flag) {
+            let text = right.trim_matches(['\'', '"']);
+            return Some((
+                both!(
+                    "`error` is a text or `none`, and never {right}",
+                    "`error` 是文字或 `none`，不会是 {right}"
+                ),
+                if matches!(literal(right), Some(Literal::Flag)) {
+                    both!(
+                        "write `error is none` or `error is not none`",
+                        "请写 `error is none` 或 `error is not none`"
+                    )
+                } else {
+                    both!("in quotes: `error {operator} '{text}'`", "加上引号：`error {operator} '{text}'`")
+                },
+            ));
+        }
+        let Literal::Text(code) = literal(right)? else { return None };
+        let is_number = in_sql && code.len() == 4 && code.bytes().all(|byte| byte.is_ascii_digit());
+        (known(left) && (is_number || has_word(ERRORS, code))).then(|| {
+            (
+                both!("a reply is never the error {right}", "回复不会是错误 {right}"),
+                both!(
+                    "write `error {operator} {right}`, and let the operation `allow: [{code}]`",
+                    "请写 `error {operator} {right}`，并在操作里写 `allow: [{code}]`"
+                ),
+            )
+        })
+    })
+}
+
+/// A text that is compared with the name of what every program has: `look == 'token'`.
+pub(crate) fn name_doubt(source: &str) -> Option<Doubt> {
+    joined(source).into_iter().find_map(|part| {
+        let (left, operator, right) = split_comparison(part)?;
+        let Literal::Text(name @ ("token" | "self" | "client")) = literal(right)? else { return None };
+        Some((
+            both!("{right} in quotes is plain text", "加了引号的 {right} 只是普通文字"),
+            both!("without quotes: `{left} {operator} {name}`", "去掉引号：`{left} {operator} {name}`"),
+        ))
+    })
+}
+
+/// A text with which is computed: `read - 1`.
+pub(crate) fn arithmetic_doubt(source: &str, is_text: impl Fn(&str) -> bool) -> Option<Doubt> {
+    let tokens = tokens(source).ok()?;
+    (0..tokens.len()).find_map(|n| {
+        let (Kind::Name, name) = tokens[n] else { return None };
+        let before = n.checked_sub(1).map(|before| tokens[before].1);
+        let (Kind::Sign, sign) = tokens.get(n + 1)? else { return None };
+        let next = tokens.get(n + 2)?;
+        let computes =
+            matches!(*sign, "-" | "*" | "/" | "//" | "%") || (*sign == "+" && next.0 == Kind::Number);
+        (computes && !matches!(before, Some("." | "|" | "~")) && is_text(name)).then(|| {
+            let number = next.1;
+            (
+                both!(
+                    "`{name}` answers a text, with which nothing can be computed",
+                    "`{name}` 的回复是文字，不能用来计算"
+                ),
+                both!(
+                    "`{name}|int` is its number: `{name}|int {sign} {number}`",
+                    "`{name}|int` 是它的数值：`{name}|int {sign} {number}`"
+                ),
+            )
+        })
+    })
+}
+
+/// What is wrong whatever it is compared with.
+fn of_form(source: &str) -> Option<Doubt> {
+    if let Some(asked) = source.strip_prefix("pttl(")
+        && let Some((_, test)) = asked.split_once(')')
+        && ["is", "==", "!="].iter().any(|word| test.trim_start().starts_with(word))
+        && test.contains("none")
+    {
+        return Some((
+            both!("`pttl()` is a number, and never `none`", "`pttl()` 是数字，不会是 `none`"),
+            both!("without the key it is -2: `pttl('lock') == -2`", "键不存在时是 -2：`pttl('lock') == -2`"),
+        ));
+    }
+    if let Some((number, _)) = source.split_once(" in value(").filter(|(word, _)| word.parse::<i64>().is_ok())
+    {
+        return Some((
+            both!(
+                "what `value()` gives holds texts, never the number {number}",
+                "`value()` 里是文字，不会有数字 {number}"
+            ),
+            both!("write it in quotes: `'{number}'`", "请加引号：`'{number}'`"),
+        ));
+    }
+    None
+}
+
+/// A number that is compared with a text.
+fn of_quoted(
+    left: &str,
+    operator: &str,
+    text: &str,
+    right: &str,
+    answer: &impl Fn(&str) -> Option<Answer>,
+) -> Option<Doubt> {
+    let of_stat = left
+        .rsplit_once('.')
+        .is_some_and(|(whole, part)| answer(whole) == Some(Answer::Object(STAT)) && part != "owner");
+    if of_stat || ["|int", "|length", "|count", "|float"].iter().any(|filter| left.ends_with(filter)) {
+        return Some((
+            both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}"),
+            both!("without quotes: `{left} {operator} {text}`", "去掉引号：`{left} {operator} {text}`"),
+        ));
+    }
+    if !matches!(operator, "==" | "!=") && text.parse::<i64>().is_ok() {
+        return Some((
+            both!(
+                "{right} is a text: `{operator}` compares it letter by letter",
+                "{right} 是文字，`{operator}` 会逐个字符比较"
+            ),
+            both!(
+                "without quotes: `{left} {operator} {text}`; `x|int` is the number of a text",
+                "去掉引号：`{left} {operator} {text}`；文字的数值是 `x|int`"
+            ),
+        ));
+    }
+    None
+}
+
+fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Doubt> {
+    if let Some(doubt) = of_form(source) {
+        return Some(doubt);
+    }
+    let (left, operator, right) = split_comparison(source)?;
+    if left == right {
+        return Some((
+            both!("`{left}` is compared with itself", "`{left}` 和它自己比较"),
+            both!("name what it is to be compared with", "请写明要和什么比较"),
+        ));
+    }
+    let equal = matches!(operator, "==" | "!=");
+    let value = literal(right)?;
+    if let Literal::Text(text) = value
+        && let Some(doubt) = of_quoted(left, operator, text, right, answer)
+    {
+        return Some(doubt);
+    }
+    if let Some(doubt) = of_attribute(left, operator, &value, right) {
+        return Some(doubt);
+    }
+    if let Some(kind) = answer(left) {
+        return of_answer(left, kind, equal, &value, right);
+    }
+    if let Some((whole, part)) = left.rsplit_once('.')
+        && matches!(answer(whole), Some(Answer::Number | Answer::Text | Answer::Path | Answer::Ok))
+    {
+        return Some((
+            both!("what `{whole}` answers has no `.{part}`", "`{whole}` 的回复没有 `.{part}`"),
+            both!("ask for the answer itself: `{whole}`", "请直接用回复：`{whole}`"),
+        ));
+    }
+    let mentions = Mentions::of(left);
+    let [call] = &mentions.calls[..] else { return None };
+    let function = call.function.as_str();
+    if !(left.starts_with(function) && left.ends_with(')')) || left.matches('(').count() != 1 {
+        return None;
+    }
+    let counts = COUNTING.contains(&function);
+    match value {
+        // Who asks for less than some milliseconds may mean that nobody waited.
+        Literal::Number(number @ 1..100)
+            if matches!(function, "at" | "waited") && !matches!(operator, "<" | "<=") =>
+        {
+            Some((
+                both!(
+                    "`{left}` counts in milliseconds: {number} are hardly meant",
+                    "`{left}` 以毫秒计，{number} 毫秒多半不是本意"
+                ),
+                both!("write `{left} {operator} {number}000`", "请写 `{left} {operator} {number}000`"),
+            ))
+        }
+        Literal::Number(number) if counts => never_or_always(operator, number).then(|| {
+            (
+                both!("`{left}` is never less than 0", "`{left}` 从不小于 0"),
+                both!("such as `{left} == 1`", "例如 `{left} == 1`"),
+            )
+        }),
+        Literal::Text(_) | Literal::Flag if counts || function == "pttl" => Some((
+            both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}"),
+            both!("such as `{left} == 1`", "例如 `{left} == 1`"),
+        )),
+        Literal::Number(_) | Literal::Text(_) | Literal::Flag
+            if matches!(function, "replies" | "children") =>
+        {
+            Some((
+                both!("`{left}` is a list, and never {right}", "`{left}` 是列表，不会是 {right}"),
+                both!(
+                    "such as `{left}|length == 1`, `{left}[0] == 'OK'`, or `'OK' in {left}`",
+                    "例如 `{left}|length == 1`、`{left}[0] == 'OK'`，或者 `'OK' in {left}`"
+                ),
+            ))
+        }
+        Literal::Number(_) if function == "value" => Some((
+            both!(
+                "`{left}` is a text or `none`, never the number {right}",
+                "`{left}` 是文字或 `none`，不会是数字 {right}"
+            ),
+            both!("write `{left}|int {operator} {right}`", "请写 `{left}|int {operator} {right}`"),
+        )),
+        Literal::Text(_) if YES_OR_NO.contains(&function) => Some((
+            both!("`{left}` is `true` or `false`, never a text", "`{left}` 是 `true` 或 `false`，不会是文字"),
+            both!("write `{left}` or `not {left}`", "请写 `{left}` 或 `not {left}`"),
+        )),
+        _ => None,
+    }
+}
+
+/// What stands behind a dot and is never what it is compared with.
+fn of_attribute(left: &str, operator: &str, value: &Literal<'_>, right: &str) -> Option<Doubt> {
+    let plain = !left.contains([' ', '|', '(']);
+    let says_yes_or_no = left.ends_with(".crashed") || left.ends_with(".finished");
+    if plain && says_yes_or_no && !matches!(value, Literal::Flag) {
+        return Some((
+            both!(
+                "`{left}` is `true` or `false`, never {right}",
+                "`{left}` 是 `true` 或 `false`，不会是 {right}"
+            ),
+            both!("write `{left}` or `not {left}`", "请写 `{left}` 或 `not {left}`"),
+        ));
+    }
+    if plain && left.ends_with(".notified") && !matches!(value, Literal::Number(_)) {
+        return Some((
+            both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}"),
+            both!("such as `{left} == 1`", "例如 `{left} == 1`"),
+        ));
+    }
+    if plain
+        && left.rsplit_once('.').is_some_and(|(_, field)| field == "what")
+        && let Literal::Text(word) = value
+        && let Some(event) = event(word)
+    {
+        return Some((
+            both!("`{left}` is never {right}", "`{left}` 不会是 {right}"),
+            both!("did you mean '{event}'?", "是不是 '{event}'？"),
+        ));
+    }
+    let of_hash = left.starts_with("value(") && !left.contains('|');
+    let field = left.split_once(").hash").map(|(_, field)| field).filter(|_| of_hash)?;
+    match value {
+        Literal::Number(number) if field.starts_with(['.', '[']) => Some((
+            both!(
+                "`{left}` is a text or `none`, never the number {number}",
+                "`{left}` 是文字或 `none`，不会是数字 {number}"
+            ),
+            both!("write `{left}|int {operator} {number}`", "请写 `{left}|int {operator} {number}`"),
+        )),
+        _ => None,
+    }
+}
+
+/// What ZooKeeper tells its clients.
+pub(super) const EVENTS: [&str; 7] = [
+    "NodeCreated",
+    "NodeDeleted",
+    "NodeDataChanged",
+    "NodeChildrenChanged",
+    "Suspended",
+    "Reconnected",
+    "Expired",
+];
+
+/// What ZooKeeper tells its clients, for a word that is written otherwise.
+fn event(word: &str) -> Option<&'static str> {
+    let plain: String = word.chars().filter(char::is_ascii_alphanumeric).collect();
+    let plain = plain.strip_prefix("Session").or_else(|| plain.strip_prefix("Connection")).unwrap_or(&plain);
+    EVENTS.into_iter().find(|event| event.eq_ignore_ascii_case(plain) && *event != word)
+}
+
+/// Whether a comparison of a count with a number comes out the same whatever the count is.
+pub(super) fn never_or_always(operator: &str, number: i64) -> bool {
+    match operator {
+        "<" | ">=" => number <= 0,
+        "==" | "!=" | "<=" | ">" => number < 0,
+        _ => false,
+    }
+}

@@ -1,0 +1,223 @@
+//! Comparisons that come out the same whatever happens: a text with a number, a count with less than nothing, figures that
+//! nothing changes. A run lets them pass, and `check` refuses them: what they are to prove, they do not prove.
+
+mod answer;
+mod comparison;
+mod scenario;
+
+use self::scenario::{of_actor, of_counter, of_event, of_holders, of_owner, of_role, of_value};
+pub(crate) use self::{
+    answer::{Answer, field_doubt},
+    comparison::{arithmetic_doubt, doubt, error_doubt, name_doubt},
+};
+use super::{
+    super::{
+        error::{Mistake, Path},
+        expr::{Mentions, mentions::joined},
+        invariant::{Invariant, Never},
+        model::Claim,
+    },
+    Act, Condition, RightPlan, Scenario, keys, sql, types,
+};
+use crate::{
+    log::{Limit, stands_for},
+    text::{Text, both},
+};
+
+/// What is wrong with a comparison, and what would be right.
+type Doubt = (Text, Text);
+
+/// What claims, invariants and the story of a variant compare.
+pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
+    if let Some(doubt) = scenario.actors.iter().find_map(|plan| plan.program.doubts.first()) {
+        return Err(doubt.clone());
+    }
+    check_story(scenario)?;
+    let root = Path::root();
+    let variant = scenario.variant();
+    let at = root.key("variants").key(&scenario.variant);
+    for (n, claim) in variant.claims.iter().enumerate() {
+        let at = at.key("claims").index(n);
+        let same = |other: &Claim| match (other, claim) {
+            (Claim::Bare(a) | Claim::That { that: a, .. }, Claim::Bare(b) | Claim::That { that: b, .. }) => {
+                a == b
+            }
+            _ => false,
+        };
+        if let Some(before) = variant.claims[..n].iter().position(same) {
+            return Err(twice(&at, before + 1));
+        }
+        match claim {
+            Claim::Bare(source) => check_observed(scenario, source, &at)?,
+            Claim::That { that, .. } => check_observed(scenario, that, &at.key("that"))?,
+            Claim::Overlap { .. } | Claim::Exclusive { .. } => check_lock(scenario, n, &at)?,
+        }
+    }
+    let (invariants, at) = match (&variant.invariants, &scenario.loaded.lesson.invariants) {
+        (Some(own), _) => (own, at.key("invariants")),
+        (None, Some(shared)) => (shared, root.key("invariants")),
+        (None, None) => return Ok(()),
+    };
+    for (n, invariant) in invariants.iter().enumerate() {
+        let at = at.index(n).key("never");
+        let same = |other: &Invariant| match (&other.never, &invariant.never) {
+            (Never::That(a), Never::That(b))
+            | (Never::Overlap { overlap: a }, Never::Overlap { overlap: b }) => a == b,
+            _ => false,
+        };
+        if let Some(before) = invariants[..n].iter().position(same) {
+            return Err(twice(&at, before + 1));
+        }
+        if let Never::That(source) = &invariant.never {
+            check_observed(scenario, source, &at)?;
+        }
+    }
+    Ok(())
+}
+
+/// What is said again.
+fn twice(at: &Path, before: usize) -> Mistake {
+    let message = both!("number {before} of this list says the same", "和列表里的第 {before} 条相同");
+    Mistake::new(at, message).help(both!("leave one of both out", "两者去掉一个"))
+}
+
+/// A claim about a lock that another claim rules out. That a lock overlaps where the failure is prevented is no mistake: what
+/// is prevented may be the damage.
+fn check_lock(scenario: &Scenario, n: usize, at: &Path) -> Result<(), Mistake> {
+    let conditions = || scenario.claims.iter().map(|claim| &claim.condition);
+    match conditions().nth(n) {
+        Some(Condition::Exclusive(lock))
+            if conditions().any(|other| matches!(other, Condition::Overlap(other) if other == lock)) =>
+        {
+            let message = both!(
+                "`{lock}` cannot be exclusive and overlap in one run",
+                "一次运行里，`{lock}` 不可能既互斥又重叠"
+            );
+            Err(Mistake::new(at, message).help(both!("claim one of both", "两个断言只能留一个")))
+        }
+        Some(Condition::Overlap(lock)) => check_overlap(scenario, lock, at),
+        _ => Ok(()),
+    }
+}
+
+/// More holders than there may be take as many who ever hold the lock.
+fn check_overlap(scenario: &Scenario, lock: &str, at: &Path) -> Result<(), Mistake> {
+    let mut limits =
+        scenario.locks.iter().filter(|known| stands_for(&known.name, lock)).map(|known| known.limit);
+    let most = match limits.next_back() {
+        Some(Limit::Holders(most)) => most,
+        Some(_) => return Ok(()),
+        None => 1,
+    };
+    let mut plans = scenario.actors.iter();
+    let outside = plans.any(|plan| plan.program.outside);
+    let holds = |name: &String| stands_for(name, lock) || stands_for(lock, name);
+    let actors = scenario.actors.iter().filter(|plan| plan.program.locks.iter().any(holds)).count();
+    if outside || actors > most {
+        return Ok(());
+    }
+    let message = both!(
+        "`{lock}` may have {most} holders, and only {actors} clients ever take it: it never overlaps",
+        "`{lock}` 允许 {most} 个持有者，而只有 {actors} 个客户端会用到它：不可能重叠"
+    );
+    Err(Mistake::new(at, message).help(both!(
+        "let another client run the program, or claim `exclusive: {lock}`",
+        "请再加一个运行该程序的客户端，或者断言 `exclusive: {lock}`"
+    )))
+}
+
+/// What the story waits for, and what decides its questions.
+fn check_story(scenario: &Scenario) -> Result<(), Mistake> {
+    for line in &scenario.story {
+        match &line.act {
+            Act::Await(until) => {
+                check_observed(scenario, until.that.source(), &line.path.key("await").key("that"))?;
+            }
+            Act::Ask(ask) => {
+                for (n, choice) in ask.choices.iter().enumerate() {
+                    if let RightPlan::When(right) = &choice.right {
+                        let at = line.path.key("ask").key("choices").index(n).key("right");
+                        check_comparison(scenario, right.source(), &at)?;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// What has to come true at some time.
+fn check_observed(scenario: &Scenario, source: &str, at: &Path) -> Result<(), Mistake> {
+    check_expression(scenario, source, at)?;
+    let outside = scenario.actors.iter().any(|plan| plan.program.outside);
+    match of_holders(source, scenario.actors.len()).filter(|_| !outside) {
+        Some((message, help)) => Err(Mistake::new(at, message).help(help)),
+        None => Ok(()),
+    }
+}
+
+fn check_expression(scenario: &Scenario, source: &str, at: &Path) -> Result<(), Mistake> {
+    let mentions = Mentions::of(source);
+    if let Some(call) =
+        mentions.calls_of("before").find(|call| matches!(&call.arguments[..], [Some(a), Some(b)] if a == b))
+    {
+        let name = call.arguments[0].clone().unwrap_or_default();
+        let message = both!("`{name}` is never before itself", "`{name}` 不会先于它自己");
+        return Err(Mistake::new(at, message).help(both!(
+            "name two moves: `before('A.release', 'B.acquire')`",
+            "请写两个操作：`before('A.release', 'B.acquire')`"
+        )));
+    }
+    let is_figure = |path: &Vec<String>| {
+        scenario.scope.get(&path[0]).is_some()
+            || matches!(path[0].as_str(), "true" | "false" | "none" | "and" | "or" | "not")
+    };
+    let decided = joined(source).into_iter().find(|part| matches!(*part, "true" | "false"));
+    if let Some(part) = decided.filter(|part| part.len() < source.len()) {
+        let message = both!(
+            "`{part}` in `{source}` decides it by itself, or nothing",
+            "`{source}` 里的 `{part}` 要么直接决定结果，要么没有作用"
+        );
+        return Err(Mistake::new(at, message).help(both!("leave `{part}` out", "请去掉 `{part}`")));
+    }
+    if mentions.calls.is_empty() && mentions.paths.iter().all(is_figure) {
+        let message = both!(
+            "`{source}` does not depend on anything that happens",
+            "`{source}` 与发生的事无关，结果总是一样"
+        );
+        return Err(Mistake::new(at, message).help(both!(
+            "ask for what is to be observed, such as `A.release == 1` or `sold == 10`",
+            "请写要观察到的事，例如 `A.release == 1` 或 `sold == 10`"
+        )));
+    }
+    check_comparison(scenario, source, at)
+}
+
+fn check_comparison(scenario: &Scenario, source: &str, at: &Path) -> Result<(), Mistake> {
+    keys::check(scenario, source, at)?;
+    let parts = joined(source);
+    let counter = parts.iter().find_map(|part| of_counter(part, scenario));
+    let actor = || parts.iter().find_map(|part| of_actor(part, scenario));
+    if let Some((message, help)) = counter.or_else(actor) {
+        return Err(Mistake::new(at, message).help(help));
+    }
+    let plan_of = |name: &str| {
+        let (who, label) = name.rsplit_once('.')?;
+        Some((scenario.actors.iter().find(|plan| plan.actor.name == who)?, label.to_owned()))
+    };
+    let answer = |name: &str| plan_of(name).and_then(|(plan, label)| plan.program.answer_of(&label));
+    let columns = |name: &str| plan_of(name).and_then(|(plan, label)| plan.program.columns_of(&label));
+    let found = doubt(source, answer)
+        .or_else(|| field_doubt(source, answer, columns))
+        .or_else(|| of_value(source, scenario.lab()))
+        .or_else(|| types::doubt(source, scenario))
+        .or_else(|| sql::row_doubt(source, scenario))
+        .or_else(|| joined(source).into_iter().find_map(|part| of_role(part, scenario.lab())))
+        .or_else(|| joined(source).into_iter().find_map(|part| of_event(part, scenario.lab())))
+        .or_else(|| joined(source).into_iter().find_map(|part| of_owner(part, scenario)));
+    match found {
+        Some((message, help)) => Err(Mistake::new(at, message).help(help)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,180 @@
+//! Comparisons that come out the same in the lesson they stand in: with a client, a counter, a role or a key that it does
+//! not have.
+
+use super::{
+    super::{
+        super::{
+            LabKind,
+            error::{ALIKE, did_you_mean, nearest},
+            expr::{Mentions, mentions::split_comparison},
+        },
+        Scenario,
+    },
+    Doubt,
+    comparison::{EVENTS, Literal, literal, never_or_always},
+};
+use crate::{log::Product, text::both};
+
+/// A count of holders that no run can have: there are only so many actors.
+pub(super) fn of_holders(source: &str, actors: usize) -> Option<Doubt> {
+    let (left, operator, right) = split_comparison(source)?;
+    let is_count = left.starts_with("holders(") && left.ends_with(')') && left.matches('(').count() == 1;
+    let Literal::Number(number) = literal(right)? else { return None };
+    let most = i64::try_from(actors).ok()?;
+    let never = match operator {
+        "==" | ">=" => number > most,
+        ">" => number >= most,
+        _ => false,
+    };
+    (is_count && never).then(|| {
+        (
+            both!(
+                "`{left}` is {most} at most: so many actors are there",
+                "`{left}` 最多是 {most}：一共只有这么多参与者"
+            ),
+            both!("such as `{left} == 1`", "例如 `{left} == 1`"),
+        )
+    })
+}
+
+/// What is asked of a key that holds no such thing: a znode and a key of etcd hold a text.
+pub(super) fn of_value(source: &str, lab: LabKind) -> Option<Doubt> {
+    if lab.has(Product::Mariadb) {
+        return None;
+    }
+    let of_redis = lab.has(Product::Redis);
+    let kinds = ["hash", "list", "set", "sorted_set", "stream", "other"];
+    for (key, _) in Mentions::of(source).keys_of("value") {
+        let asked = source.match_indices(&key).find_map(|(at, key)| {
+            let rest = source[at + key.len()..].strip_prefix(['\'', '"'])?.strip_prefix(").")?;
+            let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+            Some(&rest[..end])
+        });
+        let Some(field) = asked.filter(|field| !(of_redis && kinds.contains(field))) else { continue };
+        let message = both!("`value('{key}')` has no `.{field}`", "`value('{key}')` 没有 `.{field}`");
+        let help = if of_redis {
+            nearest(field, kinds, ALIKE).map_or_else(
+                || {
+                    both!(
+                        "of a hash it is `value('{key}').hash.{field}`",
+                        "哈希请写 `value('{key}').hash.{field}`"
+                    )
+                },
+                did_you_mean,
+            )
+        } else {
+            both!("it is a text: `value('{key}') == 'A'`", "它是文字：`value('{key}') == 'A'`")
+        };
+        return Some((message, help));
+    }
+    None
+}
+
+/// An owner that nobody is.
+pub(super) fn of_owner(source: &str, scenario: &Scenario) -> Option<Doubt> {
+    let (left, operator, right) = split_comparison(source)?;
+    let asks = left.starts_with("owner(") && left.ends_with(')') && left.matches('(').count() == 1;
+    let is_actor = |name: &str| scenario.actors.iter().any(|plan| plan.actor.name == name);
+    if asks && is_actor(right) {
+        return Some((
+            both!("`{right}` without quotes is all that is known of it", "没有引号的 `{right}` 不是名字"),
+            both!("write `{left} {operator} '{right}'`", "请写 `{left} {operator} '{right}'`"),
+        ));
+    }
+    let Literal::Text(name) = literal(right)? else { return None };
+    let outside = scenario.actors.iter().any(|plan| plan.program.outside);
+    (asks && !outside && !is_actor(name)).then(|| {
+        let known: Vec<&str> = scenario.actors.iter().map(|plan| plan.actor.name.as_str()).take(12).collect();
+        let known = known.join(", ");
+        (
+            both!("nobody is called {right}", "没有谁叫 {right}"),
+            both!("known here: {known}", "这里有：{known}"),
+        )
+    })
+}
+
+/// A role that servers of this product never have.
+pub(super) fn of_role(source: &str, lab: LabKind) -> Option<Doubt> {
+    let (left, _, right) = split_comparison(source)?;
+    let mentions = Mentions::of(left);
+    let server = mentions.calls_of("role").next()?.arguments.first()?.as_deref()?;
+    let Some(Literal::Text(word)) = literal(right) else { return None };
+    let known: &[&str] = match lab.part_of(lab.server_named(server)?).product() {
+        Product::Redis => &["master", "replica"],
+        _ => &["leader", "follower", "looking"],
+    };
+    let is_plain = left.starts_with("role") && left.ends_with(')');
+    (is_plain && !known.contains(&word)).then(|| {
+        let known = known.iter().map(|known| format!("'{known}'")).collect::<Vec<_>>().join(", ");
+        (
+            both!("`{left}` is never {right}", "`{left}` 不会是 {right}"),
+            both!("it is one of {known}", "它是其中之一：{known}"),
+        )
+    })
+}
+
+/// A counter, which begins at 0 and only grows, that is compared with what it never is.
+pub(super) fn of_counter(source: &str, scenario: &Scenario) -> Option<Doubt> {
+    let (left, operator, right) = split_comparison(source)?;
+    if !scenario.actors.iter().any(|plan| plan.program.counters.contains(left)) {
+        return None;
+    }
+    match literal(right) {
+        Some(Literal::Text(text)) => {
+            let help = if text.parse::<i64>().is_ok() {
+                both!("without quotes: `{left} {operator} {text}`", "去掉引号：`{left} {operator} {text}`")
+            } else {
+                both!("such as `{left} == 1`", "例如 `{left} == 1`")
+            };
+            Some((both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}"), help))
+        }
+        Some(Literal::Number(number)) if never_or_always(operator, number) => Some((
+            both!("`{left}` is never less than 0", "`{left}` 从不小于 0"),
+            both!("such as `{left} == 1`", "例如 `{left} == 1`"),
+        )),
+        None if matches!(operator, "==" | "!=") && right.contains('.') && right.parse::<f64>().is_ok() => {
+            Some((
+                both!("`{left}` is a whole number, and never {right}", "`{left}` 是整数，不会是 {right}"),
+                both!("such as `{left} == 1`", "例如 `{left} == 1`"),
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// A client's name without quotes, which is no text: it stands for all that is known of the client.
+pub(super) fn of_actor(source: &str, scenario: &Scenario) -> Option<Doubt> {
+    let is_actor = |name: &str| scenario.actors.iter().any(|plan| plan.actor.name == name);
+    if let Some((left, operator, right)) = split_comparison(source)
+        && is_actor(right)
+    {
+        return Some((
+            both!("`{right}` without quotes is all that is known of it", "没有引号的 `{right}` 不是名字"),
+            both!("write `{left} {operator} '{right}'`", "请写 `{left} {operator} '{right}'`"),
+        ));
+    }
+    let (name, rest) = source.split_once(' ')?;
+    let compares = ["is", "==", "!=", "<", ">", "in"].iter().any(|word| rest.starts_with(word));
+    (is_actor(name) && compares).then(|| {
+        (
+            both!("`{name}` is a client, and no reply", "`{name}` 是客户端，不是回复"),
+            both!("name one of its moves: `{name}.acquire`", "请写它的某个操作：`{name}.acquire`"),
+        )
+    })
+}
+
+/// What ZooKeeper never tells, in a lab in which nobody else tells anything.
+pub(super) fn of_event(source: &str, lab: LabKind) -> Option<Doubt> {
+    let (left, _, right) = split_comparison(source)?;
+    let only_zookeeper = lab.parts().iter().all(|part| part.product() == Product::Zookeeper);
+    let Literal::Text(word) = literal(right)? else { return None };
+    let asks =
+        left.rsplit_once('.').is_some_and(|(_, field)| field == "what") && !left.contains([' ', '|', '(']);
+    (asks && only_zookeeper && !EVENTS.contains(&word)).then(|| {
+        let known = EVENTS.join(", ");
+        (
+            both!("`{left}` is never {right}", "`{left}` 不会是 {right}"),
+            both!("ZooKeeper tells {known}", "ZooKeeper 的通知有 {known}"),
+        )
+    })
+}
