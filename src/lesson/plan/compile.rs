@@ -2,6 +2,7 @@
 
 mod checks;
 mod repeat;
+mod verbs;
 
 use std::{
     cell::RefCell,
@@ -16,24 +17,19 @@ use super::{
         LabKind, PRIMARY,
         duration::{check_unit, parse_written},
         error::{Mistake, Path, did_you_mean, nearest},
-        expr::{Expr, Template, split_words},
+        expr::{Expr, Template},
         kata::Hole,
-        model::{Param, Params, Recipe, Recipes},
-        step::{Operation, Step, Take, Verb},
+        model::{Params, Recipe, Recipes},
+        step::{Operation, Step, Verb},
     },
-    call::PlannedCall,
-    commands,
     constants::{Constants, values},
     doubts::{self, Answer},
-    program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program, TakePlan},
-    releases, scripts,
+    program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program},
+    releases,
     setup::server_of,
     {doubled_unit, foreign, template},
 };
-use crate::{
-    log::{Flock, Product, product::files},
-    text::both,
-};
+use crate::{log::Product, text::both};
 
 /// How deep `use` may nest.
 const DEEPEST: usize = 8;
@@ -615,195 +611,6 @@ impl Draft<'_> {
                 "请直接写出来，或者用一个程序里不会改变的参数"
             ))
         })
-    }
-
-    fn verb(&mut self, verb: &Verb, path: &Path) -> Result<PlannedVerb, Mistake> {
-        match verb {
-            Verb::Redis(command) => self.redis(command, &path.key("redis")),
-            Verb::Script { name, keys, args } => self.script(name, keys, args, path),
-            Verb::Call(product, call) => {
-                let path = path.key(product.traits().key);
-                let call = PlannedCall::parse(*product, call, |word| self.template(word, &path), &path)?;
-                if call.watches() {
-                    self.listens_to.push(None);
-                    self.watches.extend(call.operands("PATH").map(Template::pattern));
-                }
-                if *product == Product::Mariadb {
-                    self.doubt_quotes(&call, &path);
-                }
-                self.doubt_grant(&call, &path);
-                self.doubt_operands(&call, &path);
-                for seconds in call.operands("SECONDS") {
-                    self.is_no_duration(seconds, &path);
-                }
-                Ok(PlannedVerb::Call(call))
-            }
-            Verb::Local(text) => {
-                let path = path.key("local");
-                let (lock, name) = match text.split_whitespace().collect::<Vec<_>>()[..] {
-                    ["lock", name] => (true, name),
-                    ["unlock", name] => (false, name),
-                    _ => {
-                        return Err(Mistake::new(&path, both!("`{text}` is not known", "不认识 `{text}`"))
-                            .help(both!(
-                                "write `lock NAME` or `unlock NAME`",
-                                "请写 `lock 名字` 或 `unlock 名字`"
-                            )));
-                    }
-                };
-                Ok(PlannedVerb::Local { lock, name: self.template(name, &path)? })
-            }
-            Verb::Flock(text) => self.flock(text, &path.key("flock")),
-            Verb::Wait(duration) => Ok(PlannedVerb::Wait(self.duration(duration, path)?)),
-            Verb::Take(Take { from, within }) => {
-                let path = path.key("take");
-                self.program.listens |= from.iter().any(|about| about == "session");
-                let is_path = |name: &&String| {
-                    name.starts_with('/')
-                        || name.starts_with("${")
-                        || ["any", "session"].contains(&name.as_str())
-                };
-                let of_paths = self.compiler.lab.product() == Product::Zookeeper;
-                if let Some(name) = from.iter().find(|name| of_paths && !is_path(name)) {
-                    let message =
-                        both!("the path `{name}` must begin with `/`", "路径 `{name}` 必须以 `/` 开头");
-                    return Err(Mistake::new(&path, message).help(both!(
-                        "or write `any`, for every notification, or `session`",
-                        "或者写 `any`，表示任何通知，或者写 `session`"
-                    )));
-                }
-                let from = self.templates(from, &path)?;
-                self.takes.push((from.clone(), path.clone()));
-                let within =
-                    within.as_ref().map(|within| self.duration(within, &path.key("within"))).transpose()?;
-                Ok(PlannedVerb::Take(TakePlan { from, within }))
-            }
-        }
-    }
-
-    fn script(
-        &mut self,
-        name: &str,
-        keys: &[String],
-        args: &[String],
-        path: &Path,
-    ) -> Result<PlannedVerb, Mistake> {
-        let compiler = self.compiler;
-        let source =
-            compiler.scripts.get(name).or_else(|| compiler.recipes.scripts.get(name)).ok_or_else(|| {
-                let known = compiler.scripts.keys().chain(compiler.recipes.scripts.keys());
-                Mistake::unknown(
-                    &path.key("script"),
-                    both!("script", "脚本"),
-                    name,
-                    known.map(String::as_str),
-                )
-            })?;
-        let lua = scripts::check(source, &path.key("script"))?;
-        scripts::check_given((name, source), &lua, (keys.len(), args.len()), path)?;
-        if compiler.scripts.contains_key(name) && !self.in_recipe {
-            if let Some((message, help)) = scripts::unread((name, source), &lua, (keys.len(), args.len())) {
-                self.doubt(path, message, help);
-            }
-            if let Some(doubt) = scripts::mistypes(source, &Path::root().key("scripts").key(name)) {
-                self.program.doubts.push(doubt);
-            }
-        }
-        for (n, arg) in args.iter().enumerate() {
-            self.doubt_plain(arg, &path.key("args").index(n));
-        }
-        if let Some(doubt) = scripts::asks_for_nil(source, &Path::root().key("scripts").key(name))
-            && compiler.scripts.contains_key(name)
-        {
-            self.program.doubts.push(doubt);
-        }
-        Ok(PlannedVerb::Script {
-            name: name.to_owned(),
-            source: source.as_str().into(),
-            keys: self.templates(keys, &path.key("keys"))?,
-            args: self.templates(args, &path.key("args"))?,
-        })
-    }
-
-    fn redis(&mut self, command: &str, path: &Path) -> Result<PlannedVerb, Mistake> {
-        let words = split_words(command).map_err(|error| Mistake::new(path, error))?;
-        if words.is_empty() {
-            return Err(Mistake::new(path, both!("an empty Redis command", "空的 Redis 命令")));
-        }
-        let mut words = self.templates(&words, path)?;
-        // Where parameters have no value, no more is known than which command it is, if that.
-        let known = if self.compiler.unused && !words.iter().all(Template::is_literal) {
-            usize::from(words[0].is_literal())
-        } else {
-            words.len()
-        };
-        self.constants.command(&mut words[..known], path)?;
-        let name = words[0].render(&minijinja::Value::UNDEFINED).unwrap_or_default();
-        let name = name.to_ascii_uppercase();
-        self.program.listens |= name.ends_with("SUBSCRIBE");
-        match name.as_str() {
-            "SUBSCRIBE" | "SSUBSCRIBE" => {
-                let channel = |word: &Template| word.is_literal().then(|| word.to_string());
-                self.listens_to.extend(words[1..].iter().map(channel));
-            }
-            "PSUBSCRIBE" | "CLIENT" => self.listens_to.push(None),
-            _ => {}
-        }
-        if name == "SET" && words.len() > 3 {
-            self.doubt_value(&words, path);
-        }
-        // A time to live of some milliseconds is hardly meant.
-        for pair in words.windows(2) {
-            let [option, value] = pair else { continue };
-            let name = value.to_string();
-            let name =
-                name.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default().trim();
-            // `30ms` is meant so.
-            let written = match self.compiler.params.get(name) {
-                Some(Param::Number(number)) => number.to_string(),
-                _ => value.pattern(),
-            };
-            if option.pattern().eq_ignore_ascii_case("PX")
-                && !self.in_recipe
-                && let Ok(few @ 1..=30) = written.parse::<i64>()
-            {
-                self.doubt(
-                    path,
-                    both!("`PX {few}` is a time to live of {few} ms", "`PX {few}` 的过期时间只有 {few} 毫秒"),
-                    both!(
-                        "write `PX {few}000` or `EX {few}`; a parameter has a unit: `lease: {few}s`",
-                        "请写 `PX {few}000` 或 `EX {few}`；参数要带单位：`lease: {few}s`"
-                    ),
-                );
-            }
-        }
-        for at in commands::seconds(&words) {
-            self.is_no_duration(&words[at], path);
-        }
-        Ok(PlannedVerb::Redis(words))
-    }
-
-    /// `FILE`, `-n FILE` or `-u FILE`.
-    fn flock(&mut self, text: &str, path: &Path) -> Result<PlannedVerb, Mistake> {
-        let (call, file) = match text.split_whitespace().collect::<Vec<_>>()[..] {
-            ["-n", file] => (Flock::Try, file),
-            ["-u", file] => (Flock::Unlock, file),
-            [file] => (Flock::Lock, file),
-            _ => {
-                return Err(Mistake::new(path, both!("`{text}` is not known", "不认识 `{text}`"))
-                            .help(both!(
-                                "write `FILE`, to lock it and wait, `-n FILE`, to fail where it is locked, or `-u FILE`, to \
-                                 unlock it",
-                                "请写 `文件`（加锁，要等就等）、`-n 文件`（已被锁就失败）或 `-u 文件`（解锁）"
-                            )));
-            }
-        };
-        let file = self.template(file, path)?;
-        if file.is_literal() {
-            files::check(&file.to_string()).map_err(|why| Mistake::new(path, why))?;
-        }
-        self.program.locks_files = true;
-        Ok(PlannedVerb::Flock { call, path: file })
     }
 }
 
