@@ -103,7 +103,7 @@ fn every_mistake_has_its_line_and_says_what_is_right() {
             "expect: shown",
             "explore: { expect: none, moves: 1000 }\n    expect: shown",
             "expect: shown",
-            &["1000 is out of bounds", "from 1 to 100"],
+            &["1000 is out of bounds", "from 1 to 250"],
         ),
         ("format: 1", "format: 7", "format: 1", &["format 7 is not known", "reads format 1 to 2"]),
         ("id: my-lock", "id: My Lock", "id: my-lock", &["cannot be the name of a lesson"]),

@@ -19,7 +19,7 @@ const FOLDERS: &[(&str, &str)] = &[
     ("lesson", "files log parallel text"),
     ("world", "clock lesson log text"),
     ("verdict", "clock lesson log text world"),
-    ("process", "clock"),
+    ("process", "clock text"),
     ("server", "clock files lesson log process text"),
     ("client", "clock log process server text"),
     ("lab", "clock lesson log process server text"),
