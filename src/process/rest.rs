@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
 
@@ -21,7 +22,13 @@ pub(crate) struct Threads {
     ended: BTreeSet<u32>,
     /// The system's newest process when all its processes were last looked for.
     newest: Option<String>,
+    /// When one of its processes was last seen to begin or to end, in real time.
+    changed: Option<Instant>,
 }
+
+/// How long a group is not at rest after one of its processes has begun or ended: a wrapper in shell script makes dozens
+/// of them in a row, and on a busy machine a parent is woken only some milliseconds after its child has ended.
+const SETTLED_AFTER: Duration = Duration::from_millis(20);
 
 /// What a program does that nobody waits for any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,13 +42,23 @@ pub(crate) enum Rest {
 impl Threads {
     pub(crate) fn new(group: u32, status: StatusFile) -> Option<Self> {
         let pid = Pid::from_raw(i32::try_from(group).ok()?)?;
-        Some(Self { group: pid, status, processes: [group].into(), ended: BTreeSet::new(), newest: None })
+        Some(Self {
+            group: pid,
+            status,
+            processes: [group].into(),
+            ended: BTreeSet::new(),
+            newest: None,
+            changed: None,
+        })
     }
 
     /// What they do now, `now` being the lesson-monotonic time. `quiet` says whether nothing is on its way to or from them;
     /// it is asked while all of them sleep.
     pub(crate) fn look(&mut self, now: i64, quiet: impl FnOnce() -> bool) -> Rest {
         let Some(before) = self.asleep() else { return Rest::No };
+        if self.changed.is_some_and(|changed| changed.elapsed() < SETTLED_AFTER) {
+            return Rest::No;
+        }
         // Whoever was waiting between two naps has told what for: its thread sleeps.
         let Ok(waits) = self.status.read() else { return Rest::No };
         // On a busy machine the kernel brings loopback's packets on a moment later: until then no socket has them.
@@ -89,7 +106,11 @@ impl Threads {
         let mut turns = BTreeMap::new();
         let mut ended = BTreeSet::new();
         let mut lives = false;
+        let known = self.processes.len();
         self.processes.retain(|process| fs::exists(format!("/proc/{process}/task")).unwrap_or(false));
+        if self.processes.len() < known {
+            self.changed = Some(Instant::now());
+        }
         for process in &self.processes {
             let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else { return None };
             for thread in threads.flatten() {
@@ -107,6 +128,9 @@ impl Threads {
         }
         let known = ended.is_subset(&self.ended);
         self.ended = ended;
+        if !known {
+            self.changed = Some(Instant::now());
+        }
         (lives && known).then_some(turns)
     }
 
@@ -124,6 +148,9 @@ impl Threads {
             own.map(|process| process.pid.as_raw_nonzero().get().unsigned_abs()).collect();
         let others = !own.is_subset(&self.processes);
         self.processes.extend(own);
+        if others {
+            self.changed = Some(Instant::now());
+        }
         others
     }
 }
