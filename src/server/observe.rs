@@ -14,7 +14,7 @@ use crate::clock::{LessonClock, Slot};
 use crate::log::Observed;
 
 /// How long a look may take, in real time. A frozen server does not answer, and nobody shall wait for it.
-const LOOK_WITHIN: Duration = Duration::from_secs(2);
+const LOOK_WITHIN: Duration = Duration::from_secs(5);
 
 /// A look into a server, under way.
 pub(crate) type Look<'a, T> = BoxFuture<'a, Result<T, ObserveError>>;

@@ -172,11 +172,15 @@ impl Director {
                     break;
                 }
                 Arrived::Response(_, Response::Done { op: known, reply }) if known == op && !waits_inside => {
-                    // Whom it woke comes after it. An error came before it: that another was chosen to end a deadlock
-                    // is why this one was answered.
+                    // Whom it woke comes after it, and what its own program does after its reply is kept meanwhile. An
+                    // error came before it: that another was chosen to end a deadlock is why this one was answered.
+                    self.pending.woken.insert(op, Woken { reply, then: Vec::new() });
                     self.gather(path).await?;
+                    let own = self.pending.woken.remove(&op);
                     self.take_woken(|reply| matches!(reply, Reply::Error { .. }), path)?;
-                    self.done(op, &reply, path)?;
+                    if let Some(own) = own {
+                        self.hand_out(op, own, path)?;
+                    }
                 }
                 arrived => self.handle(arrived, path)?,
             }
@@ -231,10 +235,13 @@ impl Director {
         let (now, later) = woken.into_iter().partition(|(_, woken)| which(&woken.reply));
         self.pending.woken = later;
         let now: BTreeMap<OpId, Woken> = now;
-        now.into_iter().try_for_each(|(op, Woken { reply, then })| {
-            self.done(op, &reply, path)?;
-            then.into_iter().try_for_each(|arrived| self.handle(arrived, path))
-        })
+        now.into_iter().try_for_each(|(op, woken)| self.hand_out(op, woken, path))
+    }
+
+    /// Hands out a reply, and what its program did after it.
+    fn hand_out(&mut self, op: OpId, Woken { reply, then }: Woken, path: &Path) -> Result<(), RunError> {
+        self.done(op, &reply, path)?;
+        then.into_iter().try_for_each(|arrived| self.handle(arrived, path))
     }
 
     /// Waits for the replies of those that waited inside their servers and do so no longer.
