@@ -81,22 +81,37 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// A claim about the reply to a move that the story never makes.
-pub(crate) fn check_claims(scenario: &Scenario) -> Result<(), Mistake> {
-    let mut moved: BTreeSet<(u32, &str)> = BTreeSet::new();
-    let mut by_themselves: BTreeSet<u32> = BTreeSet::new();
-    for line in &scenario.story {
-        match &line.act {
+/// The moves that a story has made up to a line.
+#[derive(Default)]
+struct MovesMade<'a> {
+    moves: BTreeSet<(u32, &'a str)>,
+    /// Who made moves that the story does not name.
+    by_themselves: BTreeSet<u32>,
+}
+
+impl<'a> MovesMade<'a> {
+    fn take(&mut self, act: &'a Act) {
+        match act {
             Act::Each(turns) | Act::Together(turns) => {
-                moved.extend(turns.iter().map(|one| (one.actor.0, one.label.as_str())));
+                self.moves.extend(turns.iter().map(|one| (one.actor.0, one.label.as_str())));
             }
-            Act::Send(one) => drop(moved.insert((one.actor.0, &one.label))),
-            Act::Finish(actors) => by_themselves.extend(actors.iter().map(|actor| actor.0)),
-            Act::Pass(pass) => by_themselves.extend(pass.moving.iter().map(|actor| actor.0)),
-            Act::Await(until) => by_themselves.extend(until.moving.iter().map(|actor| actor.0)),
+            Act::Send(one) => drop(self.moves.insert((one.actor.0, &one.label))),
+            Act::Finish(actors) => self.by_themselves.extend(actors.iter().map(|actor| actor.0)),
+            Act::Pass(pass) => self.by_themselves.extend(pass.moving.iter().map(|actor| actor.0)),
+            Act::Await(until) => self.by_themselves.extend(until.moving.iter().map(|actor| actor.0)),
             Act::Say(_) | Act::Ask(_) | Act::Faults(_) => {}
         }
     }
+
+    fn may_have(&self, actor: u32, label: &str) -> bool {
+        self.by_themselves.contains(&actor) || self.moves.contains(&(actor, label))
+    }
+}
+
+/// A claim about the reply to a move that the story never makes.
+pub(crate) fn check_claims(scenario: &Scenario) -> Result<(), Mistake> {
+    let mut made = MovesMade::default();
+    scenario.story.iter().for_each(|line| made.take(&line.act));
     let variant = scenario.variant();
     let at = Path::root().key("variants").key(&scenario.variant).key("claims");
     for (n, claim) in variant.claims.iter().enumerate() {
@@ -125,11 +140,7 @@ pub(crate) fn check_claims(scenario: &Scenario) -> Result<(), Mistake> {
                 let Some(label) = path.get(words) else { continue };
                 let is_its =
                     path[..words].join(".") == plan.actor.name && plan.program.labels.contains(label);
-                if !is_its
-                    || by_themselves.contains(&actor)
-                    || moved.contains(&(actor, label))
-                    || plan.program.only_waits(label)
-                {
+                if !is_its || made.may_have(actor, label) || plan.program.only_waits(label) {
                     continue;
                 }
                 let name = &plan.actor.name;
@@ -149,20 +160,12 @@ pub(crate) fn check_claims(scenario: &Scenario) -> Result<(), Mistake> {
 
 /// A question that no choice can answer when it is decided, because the replies that they ask for come later.
 pub(crate) fn check_questions(scenario: &Scenario) -> Result<(), Mistake> {
-    let mut moved: BTreeSet<(u32, &str)> = BTreeSet::new();
-    let mut by_themselves: BTreeSet<u32> = BTreeSet::new();
+    let mut made = MovesMade::default();
     let mut open: Vec<(&AskPlan, &Path, u32)> = Vec::new();
     for line in &scenario.story {
-        match &line.act {
-            Act::Each(turns) | Act::Together(turns) => {
-                moved.extend(turns.iter().map(|one| (one.actor.0, one.label.as_str())));
-            }
-            Act::Send(one) => drop(moved.insert((one.actor.0, &one.label))),
-            Act::Finish(actors) => by_themselves.extend(actors.iter().map(|actor| actor.0)),
-            Act::Pass(pass) => by_themselves.extend(pass.moving.iter().map(|actor| actor.0)),
-            Act::Await(until) => by_themselves.extend(until.moving.iter().map(|actor| actor.0)),
-            Act::Say(_) | Act::Faults(_) => {}
-            Act::Ask(ask) => open.push((ask, &line.path, ask.after)),
+        made.take(&line.act);
+        if let Act::Ask(ask) = &line.act {
+            open.push((ask, &line.path, ask.after));
         }
         if !line.act.is_step() {
             continue;
@@ -170,7 +173,7 @@ pub(crate) fn check_questions(scenario: &Scenario) -> Result<(), Mistake> {
         for (ask, path, left) in &mut open {
             *left -= 1;
             if *left == 0 {
-                check_question(scenario, ask, path, (&moved, &by_themselves))?;
+                check_question(scenario, ask, path, &made)?;
             }
         }
         open.retain(|(.., left)| *left > 0);
@@ -182,7 +185,7 @@ fn check_question(
     scenario: &Scenario,
     ask: &AskPlan,
     path: &Path,
-    (moved, by_themselves): (&BTreeSet<(u32, &str)>, &BTreeSet<u32>),
+    made: &MovesMade<'_>,
 ) -> Result<(), Mistake> {
     // The first reply that an expression asks for and nobody has had yet.
     let missing = |source: &str| {
@@ -196,10 +199,8 @@ fn check_question(
             })?;
             let label = &words[plan.actor.name.split('.').count()];
             let actor = u32::try_from(n).ok()?;
-            let is_missing = plan.program.labels.contains(label)
-                && !plan.program.outside
-                && !by_themselves.contains(&actor)
-                && !moved.contains(&(actor, label.as_str()));
+            let is_missing =
+                plan.program.labels.contains(label) && !plan.program.outside && !made.may_have(actor, label);
             is_missing.then(|| format!("{}.{label}", plan.actor.name))
         })
     };

@@ -58,9 +58,9 @@ impl Programs {
             let Some(actor) = event.kind.actor().map(|actor| actor.0 as usize) else { continue };
             let Some(client) = self.clients.get_mut(actor) else { continue };
             let Some(listing) = client.runs.map(|runs| &self.listings[runs]) else { continue };
-            client.progress.take(listing, &event.kind);
+            client.now.take(listing, &event.kind);
             if let EventKind::Waits { until, .. } = &event.kind {
-                let at = client.progress.at.filter(|_| !client.progress.again);
+                let at = client.now.at.filter(|_| !client.now.again);
                 client.waits = at.map(|at| (at, until.since(event.at)));
             }
             client.keep(self.position, &self.listings);
@@ -95,7 +95,7 @@ impl Programs {
 struct Client {
     /// Which of the programs; `None` where none is known.
     runs: Option<usize>,
-    progress: Progress,
+    now: ProgramPosition,
     waits: Option<(usize, Duration)>,
     /// Where it was, each from behind this many events on.
     places: Vec<(usize, Place)>,
@@ -103,13 +103,13 @@ struct Client {
 
 impl Client {
     fn new(runs: Option<usize>) -> Self {
-        Self { runs, progress: Progress::default(), waits: None, places: Vec::new() }
+        Self { runs, now: ProgramPosition::default(), waits: None, places: Vec::new() }
     }
 
     fn keep(&mut self, position: usize, listings: &[Listing]) {
         let Some(runs) = self.runs else { return };
-        let Progress { at, done, .. } = self.progress;
-        let place = Place { at, done, next: self.progress.next(&listings[runs]), waits: self.waits };
+        let ProgramPosition { at, done, .. } = self.now;
+        let place = Place { at, done, next: self.now.next(&listings[runs]), waits: self.waits };
         if self.places.last().is_none_or(|(_, last)| *last != place) {
             self.places.push((position, place));
         }
@@ -118,7 +118,7 @@ impl Client {
 
 /// A client in the middle of its program.
 #[derive(Debug, Clone, Default)]
-struct Progress {
+struct ProgramPosition {
     /// The operation that was begun last.
     at: Option<usize>,
     /// Whether that is over.
@@ -129,7 +129,7 @@ struct Progress {
     traces: Vec<Trace>,
 }
 
-impl Progress {
+impl ProgramPosition {
     fn begin(&mut self, listing: &Listing, label: &str) {
         let is_it = |at: &usize| listing.operation(*at).is_some_and(|operation| operation.label == label);
         // It is tried again, or sent on to the server that was named in the reply.
@@ -185,7 +185,7 @@ impl Progress {
 
 #[cfg(test)]
 mod tests {
-    use super::Progress;
+    use super::ProgramPosition;
     use crate::{
         lesson::{Library, Params, Scenario, plan::listing::listings},
         log::EventKind,
@@ -200,7 +200,7 @@ mod tests {
                 let scenario = Scenario::plan(loaded, variant, &Params::new()).expect("it is good");
                 let Ok(recording) = carried::open(&scenario) else { continue };
                 let listings = listings(&scenario);
-                let mut places = vec![Progress::default(); scenario.actors.len()];
+                let mut places = vec![ProgramPosition::default(); scenario.actors.len()];
                 for event in recording.log.events() {
                     let Some(actor) = event.kind.actor().map(|actor| actor.0 as usize) else { continue };
                     let name = &scenario.actors[actor].actor.name;
