@@ -1,6 +1,7 @@
 //! Whether a program is at rest: all threads of all its processes sleep, and none of them goes on before lesson time passes
 //! or somebody sends it something. Nothing is guessed from silence: the kernel says who sleeps and how often each has
-//! run, the preloaded library says until when.
+//! run, the preloaded library says until when. Only where processes begin and end is it waited for a while: see
+//! [`SETTLED_AFTER`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
