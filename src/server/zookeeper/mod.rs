@@ -103,12 +103,11 @@ async fn start_ensemble(boot: &Boot<'_>, java: &Java, names: &[&str]) -> Result<
     boot.clock.set_rate(Rate::from_factor(BOOT_RATE).unwrap_or(Rate::NORMAL))?;
     let last = elections[elections.len() - 1];
     let first = async |member: Member| {
-        loop {
-            match TcpStream::connect(last).await {
-                Ok(_) => return member.start(boot, java, MEMBER).await,
-                Err(_) => tokio::time::sleep(BETWEEN_LOOKS).await,
-            }
+        // The connection is closed at once: the last server reads from one at a time, for as long as `syncLimit` allows.
+        while TcpStream::connect(last).await.map(drop).is_err() {
+            tokio::time::sleep(BETWEEN_LOOKS).await;
         }
+        member.start(boot, java, MEMBER).await
     };
     let mut members = members.into_iter();
     let begun = members.next().map(first);
