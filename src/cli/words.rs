@@ -296,7 +296,7 @@ pub const STARTS_NOTHING: Words = Words::new(
 );
 pub const TRUST_NOT_KEPT: Words =
     Words::new("what you allow could not be written down: {}", "无法记录你允许的课程：{}");
-pub const GOOD: Words = Words::new("{}: good, {} with {} variants", "{}：没有错误，{}，{} 个方案");
+pub const GOOD: Words = Words::new("{}: good, {}, variants: {}", "{}：没有错误，{}，{} 个方案");
 pub const WRITTEN: Words = Words::new("{} is written. Change it, then:", "已写好 {}。改好之后：");
 pub const BAD_NAME: Words = Words::new(
     "`{}` cannot name a lesson: use lower-case letters, digits and hyphens, such as my-lock",

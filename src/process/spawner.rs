@@ -1,6 +1,6 @@
 //! Starts every child of Lockstep, from one thread and through the guard.
 //!
-//! **Architecture Invariant:** only `lab` starts, stops or signals processes. The kernel's parent-death
+//! **Architecture Invariant:** only `process` starts, stops or signals processes, for the lab. The kernel's parent-death
 //! signal fires when the *thread* that started a child ends, not the process; so all children are started
 //! by one thread that lives as long as the program, never by a worker of the async runtime.
 

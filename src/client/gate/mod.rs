@@ -9,7 +9,10 @@ use std::{
     net::SocketAddr,
     os::fd::OwnedFd,
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -129,7 +132,11 @@ impl Gate {
             said: true,
             link_open: true,
         };
-        let shared = Arc::new(Shared { inner: Mutex::new(inner), changed: Notify::new() });
+        let shared = Arc::new(Shared {
+            inner: Mutex::new(inner),
+            changed: Notify::new(),
+            stirred: AtomicBool::new(false),
+        });
         let keeper = GateTask {
             shared: Arc::clone(&shared),
             arriving,
@@ -168,6 +175,9 @@ struct Shared {
     inner: Mutex<Inner>,
     /// Something has happened that may bring the program on, or be its last word.
     changed: Notify,
+    /// Whether the keeper knows that something has happened since the program was last at rest: it is woken once, and not by
+    /// each of a thousand requests that pass by themselves.
+    stirred: AtomicBool,
 }
 
 impl Shared {
@@ -398,7 +408,9 @@ async fn serve(shared: &Shared, id: u64, mut frozen: watch::Receiver<bool>) {
         let Some(Interest { program, server, poked, takes, has }) = shared.lock().serve(id, still) else {
             return;
         };
-        shared.changed.notify_one();
+        if !shared.stirred.swap(true, Ordering::Relaxed) {
+            shared.changed.notify_one();
+        }
         let woken = tokio::select! {
             readable = program.readable(), if takes.0 => readable,
             readable = server.readable(), if takes.1 => readable,

@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
 
@@ -262,6 +262,8 @@ impl GateTask {
         for _ in 0..settling.asked {
             inner.tell(Response::Settled);
         }
+        // Under the lock: whatever comes after this look wakes the keeper again.
+        shared.stirred.store(busy, Ordering::Relaxed);
         drop(inner);
         if busy { ProgramState::Busy(arrived.map(|(program, _)| program)) } else { ProgramState::AtRest }
     }

@@ -303,21 +303,43 @@ impl<'s> Shape<'s> {
                 (None, None) => return Err(self.unknown_field(key, value, &known, part, &path)),
             }
         }
-        if let [form] = forms
-            && let Some(required) = form.schema["required"].as_array()
-            && let Some(missing) =
-                required.iter().filter_map(Schema::as_str).find(|key| !fields.contains_key(*key))
-        {
-            let mistake = Mistake::new(path, both!("missing field `{missing}`", "缺少字段 `{missing}`"));
-            return Err(match missing {
-                "en" | "zh" => mistake.help(both!(
-                    "every text is written twice: {{ en: …, zh: … }}",
-                    "每段文字都要写两种语言：{{ en: …, zh: … }}"
-                )),
-                _ => example(mistake, missing),
-            });
+        let required = match forms {
+            [form] => form.schema["required"].as_array(),
+            _ => None,
+        };
+        let missing: Vec<&str> = required
+            .into_iter()
+            .flatten()
+            .filter_map(Schema::as_str)
+            .filter(|key| !fields.contains_key(*key))
+            .collect();
+        match missing[..] {
+            [] => Ok(()),
+            [key @ ("en" | "zh"), ..] | [key] => {
+                let mistake = Mistake::new(path, both!("missing field `{key}`", "缺少字段 `{key}`"));
+                Err(match key {
+                    "en" | "zh" => mistake.help(both!(
+                        "every text is written twice: {{ en: …, zh: … }}",
+                        "每段文字都要写两种语言：{{ en: …, zh: … }}"
+                    )),
+                    _ => example(mistake, key),
+                })
+            }
+            _ => {
+                let shown = missing.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
+                let mistake = Mistake::new(path, both!("missing fields {shown}", "缺少字段 {shown}"));
+                let examples: Vec<String> = missing
+                    .iter()
+                    .filter_map(|key| example_of(key))
+                    .map(|text| format!("`{text}`"))
+                    .collect();
+                if examples.is_empty() {
+                    return Err(mistake);
+                }
+                let examples = examples.join(", ");
+                Err(mistake.help(both!("such as {examples}", "例如 {examples}")))
+            }
         }
-        Ok(())
     }
 
     fn unknown_field(&self, key: &str, value: &Value, known: &[&str], part: &str, path: &Path) -> Mistake {
@@ -371,6 +393,12 @@ impl<'s> Shape<'s> {
                 "它是课程顶层的字段，要从第一列写起；这里有 {shown}"
             ));
         }
+        if part == "StoryItem" && value.is_mapping() {
+            return mistake.help(both!(
+                "what a client does stands in its program, and a story only moves it: write `- move: {key}.acquire`; here there are {shown}",
+                "客户端的操作写在它的程序里，剧情只决定何时执行：请写 `- move: {key}.acquire`；这里有 {shown}"
+            ));
+        }
         mistake.help(both!("there are {shown}", "这里有 {shown}"))
     }
 }
@@ -408,10 +436,14 @@ fn example(mistake: Mistake, key: &str) -> Mistake {
             "`expect: none` 表示任何顺序都不违反不变式，`expect: violated` 表示有顺序会违反"
         ));
     }
-    match EXAMPLES.iter().find(|example| example.split(':').next() == Some(key)) {
+    match example_of(key) {
         Some(example) => mistake.help(both!("such as `{example}`", "例如 `{example}`")),
         None => mistake,
     }
+}
+
+fn example_of(key: &str) -> Option<&'static str> {
+    EXAMPLES.iter().find(|example| example.split(':').next() == Some(key)).copied()
 }
 
 fn wrong_kind(value: &Value, forms: &[Form<'_>], path: &Path) -> Mistake {

@@ -216,7 +216,7 @@ impl KeyScope {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Pane {
     /// The story, or the verdict.
     #[default]
@@ -230,7 +230,13 @@ pub enum Pane {
 
 impl Pane {
     pub fn next(self) -> Self {
-        [Self::Lanes, Self::Servers, Self::Wire, Self::Program, Self::Story][self as usize]
+        match self {
+            Self::Story => Self::Lanes,
+            Self::Lanes => Self::Servers,
+            Self::Servers => Self::Wire,
+            Self::Wire => Self::Program,
+            Self::Program => Self::Story,
+        }
     }
 }
 

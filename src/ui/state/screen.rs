@@ -1,5 +1,7 @@
 //! How the screen is looked at: forms, lenses, scrolls, what lies over it, where a run stands.
 
+use std::collections::BTreeMap;
+
 use crate::{
     log::Log,
     text::{Text, Words},
@@ -59,16 +61,19 @@ pub enum Overlay {
 }
 
 /// How far each pane is scrolled; `None` follows the playhead.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Scrolls([Option<u16>; 5]);
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Scrolls(BTreeMap<Pane, u16>);
 
 impl Scrolls {
     pub fn get(&self, pane: Pane) -> Option<u16> {
-        self.0[pane as usize]
+        self.0.get(&pane).copied()
     }
 
     pub fn set(&mut self, pane: Pane, scroll: Option<u16>) {
-        self.0[pane as usize] = scroll;
+        match scroll {
+            Some(scroll) => self.0.insert(pane, scroll),
+            None => self.0.remove(&pane),
+        };
     }
 }
 
