@@ -182,16 +182,16 @@ pub enum KeyValue {
 }
 
 impl KeyValue {
-    /// Whose it is, where it is a lock, and how often, where it is counted: the value of a string; the field of a hash and
-    /// its value, as Redisson's locks have it.
-    pub fn holder(&self) -> Option<(&str, Option<&str>)> {
+    /// Whose it is, where it is a lock, and how often, where it is counted: the value of a string; the fields of a hash and
+    /// their values, as Redisson's locks have it, of which readers share one.
+    pub fn holders(&self) -> Vec<(&str, Option<&str>)> {
         match self {
-            Self::String(value) => Some((value, None)),
+            Self::String(value) => vec![(value, None)],
             Self::Hash(fields) => {
-                let mut holders = fields.iter().filter(|(field, _)| *field != "mode");
-                holders.next().map(|(field, count)| (field.as_str(), Some(count.as_str())))
+                let holders = fields.iter().filter(|(field, _)| *field != "mode");
+                holders.map(|(field, count)| (field.as_str(), Some(count.as_str()))).collect()
             }
-            _ => None,
+            _ => Vec::new(),
         }
     }
 }
@@ -201,14 +201,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_holder_of_a_hash_is_a_field_and_its_value_how_often() {
+    fn the_holders_of_a_hash_are_its_fields_and_their_values_how_often() {
         let hash = |fields: &[(&str, &str)]| {
             KeyValue::Hash(fields.iter().map(|(field, value)| ((*field).into(), (*value).into())).collect())
         };
-        assert_eq!(hash(&[("A:1", "2")]).holder(), Some(("A:1", Some("2"))));
-        assert_eq!(hash(&[("mode", "r"), ("r:A", "1")]).holder(), Some(("r:A", Some("1"))));
-        assert_eq!((hash(&[]).holder(), KeyValue::List(Vec::new()).holder()), (None, None));
-        assert_eq!(KeyValue::String("A-1".into()).holder(), Some(("A-1", None)));
+        assert_eq!(hash(&[("A:1", "2")]).holders(), [("A:1", Some("2"))]);
+        let shared = hash(&[("mode", "r"), ("r:A", "1"), ("r:B", "1")]);
+        assert_eq!(shared.holders(), [("r:A", Some("1")), ("r:B", Some("1"))]);
+        assert!(hash(&[]).holders().is_empty() && KeyValue::List(Vec::new()).holders().is_empty());
+        assert_eq!(KeyValue::String("A-1".into()).holders(), [("A-1", None)]);
     }
 
     #[test]

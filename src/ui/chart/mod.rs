@@ -243,9 +243,9 @@ impl Chart {
             }
             EventKind::Believes { actor, lock, belief } => self.believe(*actor, lock, *belief, (x, index)),
             EventKind::State(state) => {
-                if let Some(truth) = self.truth(&state.server) {
+                if let Some(truth) = self.truths.iter_mut().find(|truth| truth.server == state.server) {
                     let known = truth.changes.len();
-                    truth.observe(log, index, x, &state.observed);
+                    truth.observe(log, index, &self.columns, &state.observed);
                     if truth.changes.len() > known {
                         self.wire.push(WireRow::new(index));
                     }

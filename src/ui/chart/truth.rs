@@ -32,6 +32,8 @@ pub struct Span {
     pub owner: Option<Owner>,
     /// What the lock's key holds, where it is a key.
     pub token: Token,
+    /// Who has it as well: readers share a lock.
+    pub others: Vec<(Option<Owner>, Token)>,
     /// Its first column, and the event that began it.
     pub from: (u32, usize),
     /// The column after its last, and the event that ended it.
@@ -47,9 +49,16 @@ pub struct Token {
 }
 
 impl Token {
-    fn of(value: &KeyValue) -> Self {
-        let Some((holder, times)) = value.holder() else { return Self::default() };
+    fn of((holder, times): (&str, Option<&str>)) -> Self {
         Self { holder: holder.to_owned(), times: times.filter(|times| *times != "1").map(str::to_owned) }
+    }
+}
+
+impl Span {
+    /// All who have it.
+    pub fn holders(&self) -> impl Iterator<Item = (Option<Owner>, &Token)> {
+        let first = std::iter::once((self.owner, &self.token));
+        first.chain(self.others.iter().map(|(owner, token)| (*owner, token)))
     }
 }
 
@@ -87,6 +96,10 @@ pub struct Truth {
     pub locks: Vec<String>,
     /// From where to where it is dead.
     pub dead: Vec<Stretch>,
+    /// From where to where its process stands still.
+    pub frozen: Vec<Stretch>,
+    /// The column at which it was observed last.
+    observed: u32,
     /// Faults that hit it or a link that it opened: the column and the event of each.
     pub faults: Vec<(u32, usize)>,
     /// The first column at which the next fault may stand without covering the one before.
@@ -153,7 +166,7 @@ impl Truth {
     pub(crate) fn held(&self) -> impl Iterator<Item = (&str, Owner)> {
         let open = self.spans.iter().rev().take(OPEN).filter(|span| span.to.is_none());
         open.filter(|span| span.about == About::Lock)
-            .filter_map(|span| Some((span.lock.as_str(), span.owner?)))
+            .flat_map(|span| span.holders().filter_map(|(owner, _)| Some((span.lock.as_str(), owner?))))
     }
 
     /// The keys that are no locks, and rows, locked or not, with what they hold now.
@@ -167,15 +180,25 @@ impl Truth {
 
     pub(crate) fn fault(&mut self, fault: &Fault, here: (u32, usize)) {
         self.faults.push(here);
-        if fault.leaves() == Condition::Restarted {
-            self.revive(here);
+        match fault.leaves() {
+            Condition::Restarted => self.revive(here),
+            Condition::Frozen => self.frozen.push((here, None)),
+            Condition::Running => self.thaw(here),
+            _ => {}
         }
         // The glyph, and a space on each side of the words.
         let columns = text::width(&fault::mark(fault)) + 3;
         self.fault_room = here.0 + u32::try_from(columns).unwrap_or_default();
     }
 
+    fn thaw(&mut self, here: (u32, usize)) {
+        if let Some((_, to)) = self.frozen.last_mut() {
+            to.get_or_insert(here);
+        }
+    }
+
     pub(crate) fn end(&mut self, x: u32, event: usize) {
+        self.thaw((x, event));
         for span in self.spans.iter_mut().filter(|span| span.to.is_none()) {
             span.to = Some((x, event));
         }
@@ -191,24 +214,30 @@ impl Truth {
         }
     }
 
-    pub(crate) fn observe(&mut self, log: &Log, event: usize, x: u32, observed: &Observed) {
+    /// Takes what it is seen to hold. `columns` are those of all events up to this one.
+    pub(crate) fn observe(&mut self, log: &Log, event: usize, columns: &[u32], observed: &Observed) {
+        let x = columns[event];
         let changes = self.standing.observe(observed);
         self.changes.extend(changes.into_iter().map(|change| (x, event, change)));
         self.revive((x, event));
         let mut values: Vec<&String> = Vec::new();
-        let held: BTreeMap<String, (Option<Owner>, Token)> = match observed {
+        let held: BTreeMap<String, Vec<Holder>> = match observed {
             Observed::Redis(space) => {
-                let at = log.events()[event].at;
-                for (name, key) in &space.keys {
-                    self.renew(name, key, event, at);
-                }
                 let shown = space.keys.iter().filter_map(|(name, key)| {
-                    let token = Token::of(&key.value);
-                    if is_lock_key(name, key) {
-                        return Some((name.clone(), (self.writer(log, event, name, &token), token)));
+                    let tokens = key.value.holders().into_iter().map(Token::of);
+                    if is_lock_key(name, key) && !counts(name, key) {
+                        let holder = |token| self.holder(log, event, name, token);
+                        let mut holders: Vec<Holder> = tokens.map(holder).collect();
+                        if holders.is_empty() {
+                            holders.push(Holder::nobody(Token::default()));
+                        }
+                        return Some((name.clone(), holders));
                     }
-                    values.push(name);
-                    matches!(key.value, KeyValue::String(_)).then(|| (name.clone(), (None, token)))
+                    if key.expires_at.is_none() {
+                        values.push(name);
+                    }
+                    let is_text = matches!(key.value, KeyValue::String(_));
+                    is_text.then(|| (name.clone(), tokens.map(Holder::nobody).collect()))
                 });
                 shown.collect()
             }
@@ -218,7 +247,8 @@ impl Truth {
                         values.push(name);
                     }
                     let token = Token { holder: Entry::Row(row).text().into_owned(), times: None };
-                    (name.clone(), (row.owner.map(Owner::Session), token))
+                    let owner = row.owner.map(Owner::Session);
+                    (name.clone(), vec![Holder { owner, token, since: None }])
                 });
                 shown.collect()
             }
@@ -227,24 +257,39 @@ impl Truth {
                 let written = other.unowned().into_iter().filter(|(lock, _)| is_lock_name(lock));
                 let written = written.filter_map(|(lock, value)| {
                     let token = Token { holder: value.to_owned(), times: None };
-                    let owner = self.writer(log, event, &lock, &token)?;
-                    Some((lock, (Some(owner), token)))
+                    let holder = self.holder(log, event, &lock, token);
+                    holder.owner.is_some().then(|| (lock, vec![holder]))
                 });
-                let owned = other.owned().into_iter();
-                let owned =
-                    owned.map(|(lock, owner)| (lock, (Some(Owner::Session(owner)), Token::default())));
+                let owned = other.owned().into_iter().map(|(lock, owner)| {
+                    let owner = Some(Owner::Session(owner));
+                    (lock, vec![Holder { owner, token: Token::default(), since: None }])
+                });
                 written.chain(owned).collect()
             }
         };
-        for span in self.spans.iter_mut().filter(|span| span.to.is_none()) {
-            let same = held
-                .get(&span.lock)
-                .is_some_and(|(owner, token)| *owner == span.owner && *token == span.token);
-            if !same {
-                span.to = Some((x, event));
+        // Who wrote it has it from the reply on, however much later it was looked.
+        let replied = |holders: &[Holder]| holders.iter().filter_map(|holder| holder.since).max();
+        let seen = self.observed;
+        let begins = |holders: &[Holder]| replied(holders).map_or(x, |reply| columns[reply]).clamp(seen, x);
+        if let Observed::Redis(space) = observed {
+            for (name, key) in &space.keys {
+                let written = held.get(name).and_then(|holders| replied(holders));
+                let from = log.events()[written.filter(|reply| columns[*reply] >= seen).unwrap_or(event)].at;
+                self.renew(name, key, event, from);
             }
         }
-        for (lock, (owner, token)) in held {
+        for span in self.spans.iter_mut().filter(|span| span.to.is_none()) {
+            let holders = held.get(&span.lock);
+            let is_same = |holders: &Vec<Holder>| {
+                let now = holders.iter().map(|holder| (holder.owner, &holder.token));
+                span.holders().eq(now)
+            };
+            if !holders.is_some_and(is_same) {
+                span.to = Some((holders.map_or(x, |holders| begins(holders)), event));
+            }
+        }
+        let mut new: Vec<Span> = Vec::new();
+        for (lock, holders) in held {
             if self.spans.iter().rev().any(|span| span.to.is_none() && span.lock == lock) {
                 continue;
             }
@@ -255,8 +300,15 @@ impl Truth {
             if !stands && !self.locks.contains(&lock) {
                 self.locks.push(lock.clone());
             }
-            self.spans.push(Span { about, lock, owner, token, from: (x, event), to: None });
+            let from = (begins(&holders), event);
+            let mut holders = holders.into_iter().map(|holder| (holder.owner, holder.token));
+            let Some((owner, token)) = holders.next() else { continue };
+            new.push(Span { about, lock, owner, token, others: holders.collect(), from, to: None });
         }
+        // They are looked for by their columns.
+        new.sort_by_key(|span| span.from);
+        self.spans.extend(new);
+        self.observed = x;
     }
 
     fn renew(&mut self, name: &str, key: &KeyState, event: usize, from: LessonTime) {
@@ -269,33 +321,56 @@ impl Truth {
 
     /// Whose command wrote the key: while it names the same holder, however often, whoever it was; else the newest command
     /// that names both the key and the value and was not refused.
-    fn writer(&self, log: &Log, event: usize, name: &str, token: &Token) -> Option<Owner> {
+    fn holder(&self, log: &Log, event: usize, name: &str, token: Token) -> Holder {
         let open = self.spans.iter().rev().find(|span| span.to.is_none() && span.lock == name);
-        if let Some(span) = open
-            && span.token.holder == token.holder
-        {
-            return span.owner;
+        let known = open.and_then(|span| span.holders().find(|(_, before)| before.holder == token.holder));
+        if let Some((owner, _)) = known {
+            return Holder { owner, token, since: None };
         }
         let is_own = |name: &str| token.holder.rsplit(':').next() == Some(name);
-        let mut replies: Vec<(OpId, &Reply)> = Vec::new();
+        let mut replies: Vec<(OpId, usize, &Reply)> = Vec::new();
         let start = event.saturating_sub(LOOK_BACK);
-        log.events()[start..event].iter().rev().find_map(|event| match &event.kind {
-            EventKind::Replied { op, reply, .. } => {
-                replies.push((*op, reply));
-                None
-            }
-            EventKind::Sent { op, actor, command, .. } => {
-                let names = |text: &str| command.arguments().any(|word| word.contains(text));
-                let reply = replies.iter().find(|(of, _)| of == op);
-                let refused = reply.is_some_and(|(_, reply)| is_refusal(reply, command));
-                // A script may put something of its own before the name that it is given: `w:W`.
-                let owns = names(&token.holder)
-                    || command.arguments().any(|word| is_own(word) && word.len() < token.holder.len());
-                (!refused && names(name) && owns).then_some(Owner::Actor(*actor))
-            }
-            _ => None,
-        })
+        let written =
+            log.events()[start..event].iter().enumerate().rev().find_map(|(n, event)| match &event.kind {
+                EventKind::Replied { op, reply, .. } => {
+                    replies.push((*op, start + n, reply));
+                    None
+                }
+                EventKind::Sent { op, actor, command, server, .. } => {
+                    let names = |text: &str| command.arguments().any(|word| word.contains(text));
+                    let reply = replies.iter().find(|(of, ..)| of == op);
+                    let refused = reply.is_some_and(|(_, _, reply)| is_refusal(reply, command));
+                    // A script may put something of its own before the name that it is given: `w:W`.
+                    let owns = names(&token.holder)
+                        || command.arguments().any(|word| is_own(word) && word.len() < token.holder.len());
+                    // A replica has it later than its master answers.
+                    let since = reply.filter(|_| *server == self.server).map(|(_, reply, _)| *reply);
+                    (!refused && names(name) && owns).then_some((Owner::Actor(*actor), since))
+                }
+                _ => None,
+            });
+        let (owner, since) = written.unzip();
+        Holder { owner, token, since: since.flatten() }
     }
+}
+
+/// Whoever has a lock when it is observed.
+struct Holder {
+    owner: Option<Owner>,
+    token: Token,
+    /// The reply to the command with which it came to have it, where that is known.
+    since: Option<usize>,
+}
+
+impl Holder {
+    fn nobody(token: Token) -> Self {
+        Self { owner: None, token, since: None }
+    }
+}
+
+/// Whether a key that ends is a count, as that of a semaphore's permits is: it names nobody.
+fn counts(name: &str, state: &KeyState) -> bool {
+    matches!(&state.value, KeyValue::String(value) if value.parse::<i64>().is_ok()) && !is_lock_name(name)
 }
 
 /// `nil`, `0` and errors: the command wrote nothing. What a script answers means what its author wants: Redisson's say nil

@@ -86,13 +86,17 @@ impl<'a> Row<'a> {
 
     /// Draws it in so many rows from a row of the screen on.
     pub fn draw(&self, scene: &Scene<'_>, plot: &Plot, rows: (u16, u16), buf: &mut Buffer) {
+        let middle = rows.0 + rows.1 / 2;
+        for frozen in self.truth.frozen.iter().filter_map(|(from, to)| plot.stretch(*from, *to)) {
+            plot.fill(frozen, middle, glyphs::FROZEN, scene.style(Role::Warning), buf);
+        }
         if let Some(lock) = self.lock {
             self.draw_lock(scene, plot, (lock, rows), buf);
         }
         for dead in self.truth.dead.iter().filter_map(|(from, to)| plot.stretch(*from, *to)) {
-            plot.fill(dead, rows.0 + rows.1 / 2, glyphs::DEAD, scene.style(Role::Chrome), buf);
+            plot.fill(dead, middle, glyphs::DEAD, scene.style(Role::Chrome), buf);
         }
-        self.draw_nobody(scene, plot, rows.0 + rows.1 / 2, buf);
+        self.draw_nobody(scene, plot, middle, buf);
         if self.first {
             self.draw_events(scene, plot, rows.0, buf);
         }
@@ -115,7 +119,8 @@ impl<'a> Row<'a> {
         for (from, to) in bare {
             let mut taken: Vec<(u16, u16)> =
                 spans().filter_map(|span| plot.stretch(span.from, span.to)).collect();
-            taken.extend(self.truth.dead.iter().filter_map(|(from, to)| plot.stretch(*from, *to)));
+            let still = self.truth.dead.iter().chain(&self.truth.frozen);
+            taken.extend(still.filter_map(|(from, to)| plot.stretch(*from, *to)));
             taken.push((to, to));
             taken.sort_unstable();
             let mut free = from;
@@ -206,16 +211,11 @@ impl<'a> Row<'a> {
             plot.write((plot.area.x, rows.0), lock, plot.area.right(), scene.style(Role::Chrome), buf);
         }
         let visible = spans().filter(|span| plot.stretch(span.from, span.to).is_some());
-        let mut before: Option<&Span> = None;
+        let mut told = Told::default();
         for span in visible {
             match span.about {
                 About::Lock => self.draw_holder(scene, plot, span, rows, buf),
-                About::Value => {
-                    // What could not be read is said again with what comes next.
-                    if self.draw_value(scene, plot, (span, before), rows, buf) {
-                        before = Some(span);
-                    }
-                }
+                About::Value => self.draw_value(scene, plot, (span, &mut told), rows, buf),
             }
         }
     }
@@ -229,7 +229,7 @@ impl<'a> Row<'a> {
         buf: &mut Buffer,
     ) {
         let Some(columns) = plot.stretch(span.from, span.to) else { return };
-        let owner = span.owner.and_then(|owner| scene.owner(owner));
+        let owner = span.owner.filter(|_| span.others.is_empty()).and_then(|owner| scene.owner(owner));
         let style = owner.map_or(scene.style(Role::Chrome), |owner| scene.actor_style(owner));
         for x in columns.0..columns.1 {
             let left = self.left(scene, plot, plot.column(x).min(plot.head), rows);
@@ -245,13 +245,19 @@ impl<'a> Row<'a> {
                 plot.fill((x, x + 1), y + row, symbol, style, buf);
             }
         }
-        let words = match owner {
-            Some(owner) => {
-                let times = span.token.times.as_ref().map_or(String::new(), |times| format!("×{times} "));
-                format!("{} {} {times}", scene.glyph(owner), holder_name(scene, owner, &span.token.holder))
+        let named = span.holders().map(|(owner, token)| {
+            let times = token.times.as_ref().map_or(String::new(), |times| format!(" ×{times}"));
+            match owner.and_then(|owner| scene.owner(owner)) {
+                Some(owner) => {
+                    format!("{} {}{times} ", scene.glyph(owner), holder_name(scene, owner, &token.holder))
+                }
+                None if token.holder.is_empty() || self.lock_below().is_some() => {
+                    format!("{} ", token.holder)
+                }
+                None => format!("{} {} ", span.lock, token.holder),
             }
-            None => format!("{} ", span.token.holder),
-        };
+        });
+        let words: String = named.collect();
         let words = match self.lock_below().filter(|_| rows == 1) {
             Some(lock) => format!("{words}· {lock} "),
             None => words,
@@ -264,35 +270,36 @@ impl<'a> Row<'a> {
     }
 
     /// What a key held, from the moment it was seen: its name once, with the first value that there is room for, then what
-    /// has changed. Says whether there was room for all of it.
-    fn draw_value(
+    /// has changed.
+    fn draw_value<'s>(
         &self,
         scene: &Scene<'_>,
         plot: &Plot,
-        (span, before): (&Span, Option<&Span>),
+        (span, told): (&'s Span, &mut Told<'s>),
         (top, rows): (u16, u16),
         buf: &mut Buffer,
-    ) -> bool {
-        let Some(columns) = plot.stretch(span.from, span.to) else { return false };
+    ) {
+        let Some(columns) = plot.stretch(span.from, span.to) else { return };
         let y = top + rows / 2;
         plot.fill(columns, y, "─", scene.style(Role::Chrome), buf);
-        let words = match before {
-            None => format!("{} {} ", span.lock, span.token.holder),
-            Some(before) => format!("{} ", changed(&before.token.holder, &span.token.holder)),
-        };
+        let value =
+            told.value.map_or(Cow::from(&span.token.holder), |before| changed(before, &span.token.holder));
+        let named = format!("{} {value}", span.lock);
         let (from, to) = self.uncovered(scene, plot, columns, y == top);
-        let room = usize::from(to - from);
-        let fits = room >= text::width(words.trim_end());
-        // A value that is over says more without its name than a name that is cut; where it is cut itself, it says nothing.
-        let shown = match &span.token.holder {
-            _ if fits || (span.to.is_none() && to == columns.1) => words.as_str(),
-            value if room >= text::width(value) => value,
-            _ => "",
-        };
         // What comes next does not touch it.
         let end = if span.to.is_some() && to < plot.area.right() { to.saturating_sub(1) } else { to };
-        plot.write((from, y), shown, end.max(from + 1), scene.style(Role::Code), buf);
-        fits
+        let room = usize::from(end.saturating_sub(from));
+        let is_newest = span.to.is_none() && to == columns.1;
+        // A value that is over says more without its name than a name that is cut; where it is cut itself, it says nothing, and
+        // is said again with what comes next.
+        let (words, names) = match told.name {
+            false if is_newest || room >= text::width(&named) => (&*named, true),
+            _ if is_newest || room >= text::width(&value) => (&*value, false),
+            _ => return,
+        };
+        let gap = if room > text::width(words) { " " } else { "" };
+        plot.write((from, y), &format!("{words}{gap}"), end.max(from + 1), scene.style(Role::Code), buf);
+        *told = Told { name: told.name || names, value: Some(&span.token.holder) };
     }
 
     /// How many eighths of so many rows are left of the lease at a column, where the key has one.
@@ -309,6 +316,13 @@ impl<'a> Row<'a> {
         let eighths = (share.clamp(0.0, 1.0) * f64::from(rows * EIGHTHS - 1)).ceil() as u16;
         Some(eighths.max(1))
     }
+}
+
+/// What a row has said of its key so far.
+#[derive(Debug, Clone, Copy, Default)]
+struct Told<'a> {
+    name: bool,
+    value: Option<&'a str>,
 }
 
 /// The holder as the server knows it: by its client, where the value names that and none of its threads.

@@ -1,7 +1,11 @@
 //! The wire log: every command with its reply, and whatever else crossed the wire, up to the playhead.
 
 use super::{detail, prelude::*, selection, truth};
-use crate::{log::Reply, text::Words, ui::chart::WireRow};
+use crate::{
+    log::Reply,
+    text::Words,
+    ui::chart::{StoryMark, WireRow},
+};
 
 const TIME_COLUMNS: usize = 8;
 /// The newest command and its reply are told whole in so many lines, and what is longer in fewer.
@@ -200,8 +204,17 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
 }
 
 fn reply(scene: &Scene<'_>, row: &WireRow) -> (String, Style) {
-    if let Some(reply) = row.replied.and_then(|replied| scene.reply(replied)) {
-        return (reply.to_string(), style(scene, reply));
+    let known = row.replied.and_then(|replied| Some((replied, scene.reply(replied)?)));
+    if let Some((replied, reply)) = known {
+        // A reply of a later step came after what stands on the lines below.
+        let marks = &scene.chart.story_marks;
+        let is_late = |mark: &StoryMark| mark.position > row.event && mark.position <= replied;
+        let late = scene.log.events().get(replied).filter(|_| marks.iter().any(is_late));
+        let words = match late {
+            Some(event) => words::REPLIED_AT.with(scene.lang, &[&reply.to_string(), &time::moment(event.at)]),
+            None => reply.to_string(),
+        };
+        return (words, style(scene, reply));
     }
     let words = format!("… {}", pending(scene, row.event).get(scene.lang));
     (words, scene.style(Role::Chrome))

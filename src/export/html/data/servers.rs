@@ -58,12 +58,13 @@ pub(super) fn roles(truth: &Truth) -> Vec<Value> {
 }
 
 fn span(source: &Source<'_>, truth: &Truth, span: &Span) -> Value {
-    let owner = span.owner.and_then(|owner| match owner {
+    let owner = span.owner.filter(|_| span.others.is_empty()).and_then(|owner| match owner {
         Owner::Actor(actor) => Some(actor),
         Owner::Session(session) => source.world.session_owner(session),
     });
+    let tokens: Vec<&str> = span.holders().map(|(_, token)| token.holder.as_str()).collect();
     json!({
-        "value": span.about == About::Value, "token": shorten(&span.token.holder),
+        "value": span.about == About::Value, "token": shorten(&tokens.join(" ")),
         "owner": owner.map(|owner| source.name(owner)), "client": owner.map(|owner| source.client(owner)),
         "a": span.from.0, "e": span.from.1, "b": span.to.map(|to| to.0), "end": span.to.map(|to| to.1),
         "lease": lease(source, truth, span),
