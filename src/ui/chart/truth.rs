@@ -386,24 +386,67 @@ fn is_refusal(reply: &Reply, command: &Command) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Owner;
+    use super::{About, Owner, Span};
     use crate::{
         lesson::{Library, Params, Scenario},
+        log::{ActorId, EventKind, Log},
         recording::carried,
         ui::chart::{Chart, Detail},
     };
 
+    fn chart(lesson: &str, variant: &str) -> (Chart, Log) {
+        let library = Library::carried();
+        let loaded = library.find(lesson).expect("a lesson");
+        let scenario = Scenario::plan(loaded, variant, &Params::new()).expect("a variant");
+        let log = carried::open(&scenario).expect("a recording").log;
+        let mut chart = Chart::new(Detail::fitting(120));
+        chart.advance(&log);
+        (chart, log)
+    }
+
+    #[test]
+    fn readers_who_share_a_key_are_all_its_holders() {
+        let (chart, _) = chart("read-write-lock", "many-readers");
+        let shared = chart.truths[0].spans.iter().filter(|span| span.holders().count() == 2);
+        let owners = shared.map(|span| span.holders().filter(|(owner, _)| owner.is_some()).count());
+        assert!(owners.clone().count() > 0 && owners.clone().all(|owners| owners == 2));
+    }
+
+    #[test]
+    fn a_count_that_ends_is_nobodys_and_has_its_lease() {
+        let (chart, _) = chart("permit-expirable-semaphore", "one-expiry");
+        let spans = &chart.truths[0].spans;
+        let mut permits =
+            spans.iter().filter(|span| span.lock == "permits" && span.about == About::Lock).peekable();
+        assert!(permits.peek().is_some() && permits.all(|span| span.owner.is_none()));
+    }
+
+    #[test]
+    fn a_server_stands_still_from_its_freezing_to_its_thaw() {
+        let (chart, _) = chart("cluster-is-not-safer", "frozen-master");
+        let [(from, Some(to))] = chart.truths[0].frozen[..] else { panic!("{:?}", chart.truths[0].frozen) };
+        assert!(from.0 < to.0 && from.1 < to.1);
+    }
+
+    #[test]
+    fn a_new_holder_stands_from_the_reply_on_however_much_later_the_server_was_looked_at() {
+        let (chart, log) = chart("redis-semaphore", "no-refresh");
+        let its = |span: &&Span| span.owner == Some(Owner::Actor(ActorId(1)));
+        let span = chart.truths[0].spans.iter().find(its).expect("B has had it");
+        let reply = log.events()[..span.from.1]
+            .iter()
+            .rposition(|event| matches!(event.kind, EventKind::Replied { .. }))
+            .expect("it was answered");
+        assert_eq!(span.from.0, chart.column(reply));
+        assert!(span.from.0 < chart.column(span.from.1), "it was looked later");
+    }
+
     #[test]
     fn what_goes_with_no_session_stays_with_its_dead_creator() {
-        let library = Library::carried();
         for (lesson, variant, lock) in
             [("zk-persistent-deadlock", "persistent", "/lock"), ("etcd-lease", "plain-key", "lock")]
         {
-            let loaded = library.find(lesson).expect("a lesson");
-            let scenario = Scenario::plan(loaded, variant, &Params::new()).expect("a variant");
-            let log = carried::open(&scenario).expect("a recording").log;
-            let mut chart = Chart::new(Detail::fitting(120));
-            chart.advance(&log);
+            let (chart, _) = chart(lesson, variant);
             let held: Vec<_> = chart.truths[0].held().collect();
             let [(name, Owner::Actor(creator))] = held[..] else { panic!("{lesson}: {held:?}") };
             assert_eq!((name, creator.0), (lock, 0), "{lesson}");

@@ -161,12 +161,21 @@ fn out_of_sight(scene: &Scene<'_>, scroll: Option<u16>, area: Rect) -> usize {
     actors + servers(scene, room).len().saturating_sub(room.into())
 }
 
-/// Rows that the lanes can use, with those of the servers and the axis.
+/// Rows with which the lanes have room enough, with those of the servers and the axis.
 pub fn wanted(scene: &Scene<'_>, area: Rect) -> u16 {
+    rows_of(scene, area, lane::ROOMY)
+}
+
+/// Rows that they can use where nothing else needs them.
+pub fn most(scene: &Scene<'_>, area: Rect) -> u16 {
+    rows_of(scene, area, lane::HIGHEST)
+}
+
+fn rows_of(scene: &Scene<'_>, area: Rect, height: u16) -> u16 {
     // Not what the servers need now: the pane would jump with each lock.
     let servers = u16::try_from(scene.chart.truths.len()).unwrap_or(u16::MAX);
-    let servers = (servers.saturating_mul(lane::bar_rows(lane::ROOMY))).clamp(3, MOST_SERVER_ROWS);
-    total(&rows_to_count(scene, area.height), (lane::ROOMY, band::ROWS)).saturating_add(servers + 1)
+    let servers = (servers.saturating_mul(lane::bar_rows(height))).clamp(3, MOST_SERVER_ROWS);
+    total(&rows_to_count(scene, area.height), (height, band::ROWS)).saturating_add(servers + 1)
 }
 
 /// Rows that those who hold one lock together need, with one of a server and the axis.

@@ -11,6 +11,10 @@ const WIDEST_PAGE: u16 = 96;
 const WIDE: (u16, u16) = (150, 40);
 /// From this width on, there is room beside a verdict.
 const WIDE_VERDICT: u16 = 110;
+/// How much of the width a verdict has there, in per cent.
+const STORY_SHARE: u16 = 60;
+/// Rows below a run that is over, where the verdict needs no more: the servers and the wire stand beside it.
+const BELOW: u16 = 20;
 /// Rows of the story and the servers beside it, where neither needs more.
 const ABOVE: u16 = 10;
 /// Rows that the timelines, and what is below them, keep however much the learner wants of the other.
@@ -120,13 +124,17 @@ impl LessonView<'_> {
     /// The whole run above, over the whole width, and the verdict on it below; beside that the servers and the wire, where
     /// there is room, or one of them in its place, where that has the focus.
     fn judged(&self, areas: &mut Areas, body: Rect) {
+        let story = body.width * if body.width >= WIDE_VERDICT { STORY_SHARE } else { 100 } / 100;
+        let verdict = self.story_height(Rect { width: story, ..body }).max(BELOW);
+        // Of a large screen the run gets what the verdict leaves.
         let lanes = self.lanes_height(body).min(body.height / 2);
+        let lanes = lanes.max(self.most_lanes_height(body).min(body.height.saturating_sub(verdict)));
         let lanes = self.resized(lanes - self.unused(lanes), false, body);
         let [lanes, below] = Layout::vertical([Constraint::Length(lanes), Constraint::Min(1)]).areas(body);
         areas.lanes = lanes;
         if body.width >= WIDE_VERDICT {
             let [story, beside] =
-                Layout::horizontal([Constraint::Percentage(60), Constraint::Min(1)]).areas(below);
+                Layout::horizontal([Constraint::Percentage(STORY_SHARE), Constraint::Min(1)]).areas(below);
             areas.story = story;
             let servers = if self.focus == Pane::Servers { 60 } else { 35 };
             let right;
@@ -191,9 +199,9 @@ impl LessonView<'_> {
             Layout::horizontal([Constraint::Percentage(50), Constraint::Min(1)]).areas(above);
         let wire = match self.focus {
             Pane::Wire | Pane::Program => rest.height * 3 / 5,
-            _ => (rest.height / 4).max(8),
+            _ => (rest.height / 3).max(8),
         };
-        let spare = rest.height.saturating_sub(self.lanes_height(rest));
+        let spare = rest.height.saturating_sub(self.most_lanes_height(rest));
         let wire = self.resized(wire.max(spare.min(rest.height / 2)).min(rest.height), true, rest);
         let below;
         [areas.lanes, below] = Layout::vertical([Constraint::Min(1), Constraint::Length(wire)]).areas(rest);
@@ -216,6 +224,13 @@ impl LessonView<'_> {
         match self.diagram {
             DiagramKind::Timeline => room - lanes::used(&self.scene, room).min(room),
             DiagramKind::Sequence => 0,
+        }
+    }
+
+    fn most_lanes_height(&self, area: Rect) -> u16 {
+        match self.diagram {
+            DiagramKind::Timeline => lanes::most(&self.scene, inside(area)).saturating_add(2),
+            DiagramKind::Sequence => area.height,
         }
     }
 

@@ -284,7 +284,7 @@ impl<'a> Row<'a> {
         plot.fill(columns, y, "─", scene.style(Role::Chrome), buf);
         let value =
             told.value.map_or(Cow::from(&span.token.holder), |before| changed(before, &span.token.holder));
-        let named = format!("{} {value}", span.lock);
+        let with_name = format!("{} {value}", span.lock);
         let (from, to) = self.uncovered(scene, plot, columns, y == top);
         // What comes next does not touch it.
         let end = if span.to.is_some() && to < plot.area.right() { to.saturating_sub(1) } else { to };
@@ -292,14 +292,14 @@ impl<'a> Row<'a> {
         let is_newest = span.to.is_none() && to == columns.1;
         // A value that is over says more without its name than a name that is cut; where it is cut itself, it says nothing, and
         // is said again with what comes next.
-        let (words, names) = match told.name {
-            false if is_newest || room >= text::width(&named) => (&*named, true),
+        let (words, has_name) = match told.name {
+            false if is_newest || room >= text::width(&with_name) => (&*with_name, true),
             _ if is_newest || room >= text::width(&value) => (&*value, false),
             _ => return,
         };
         let gap = if room > text::width(words) { " " } else { "" };
         plot.write((from, y), &format!("{words}{gap}"), end.max(from + 1), scene.style(Role::Code), buf);
-        *told = Told { name: told.name || names, value: Some(&span.token.holder) };
+        *told = Told { name: told.name || has_name, value: Some(&span.token.holder) };
     }
 
     /// How many eighths of so many rows are left of the lease at a column, where the key has one.
