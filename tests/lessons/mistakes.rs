@@ -296,6 +296,7 @@ const IN_REDIS: &[Change] = &[
     ("    - if: reply|int > 0\n", "    - if: ${read} == 1\n", "${read}", "written without `${…}`", "不用写 `${…}`"),
     ("moves('A.acquire') == 1", "exists('lock' 'redis')", "'lock' 'redis'", "write a comma", "要有逗号"),
     ("redis: SET stock 10", "redis: SADD stock 10", "{ redis: GET stock }", "answers WRONGTYPE", "会回复 WRONGTYPE"),
+    ("    - read: { redis: GET stock }\n", "    - read: { redis: HGET cart itmes }\n    - put: { redis: HSET cart items 1 }\n", "HGET cart itmes", "did you mean `items`", "是不是 `items`"),
     ("{ redis: GET stock }", "{ redis: GET stok }", "GET stok", "no command ever writes the key `stok`", "没有任何命令写过键 `stok`"),
     ("SET lock ${token} NX", "SET lock NX", "SET lock NX", "the value is missing", "缺少值"),
     ("SET lock ${token} NX", "SET lock token NX", "SET lock token", "`token` is plain text here", "`token` 在这里只是普通文字"),

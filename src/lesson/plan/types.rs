@@ -61,6 +61,7 @@ struct Use {
     path: Option<Path>,
     command: String,
     copes: bool,
+    scripted: bool,
 }
 
 fn of_type(command: &str) -> Option<(usize, bool)> {
@@ -92,6 +93,7 @@ fn uses(scenario: &Scenario) -> Option<BTreeMap<String, Vec<Use>>> {
     let mut found: BTreeMap<String, Vec<Use>> = BTreeMap::new();
     for (verb, path, allow) in setup.chain(operations) {
         let copes = allow.iter().any(|code| code == "WRONGTYPE" || code == "ERR");
+        let scripted = matches!(verb, PlannedVerb::Script { .. });
         let mut note = |key: &Template, command: String, path: Option<Path>| {
             let of_type = of_type(&command);
             let names = key.names();
@@ -100,7 +102,7 @@ fn uses(scenario: &Scenario) -> Option<BTreeMap<String, Vec<Use>>> {
             let keys = alone.and_then(|name| given.get(name)).cloned();
             for key in keys.unwrap_or_else(|| vec![key.pattern()]) {
                 let (path, command) = (path.clone(), command.clone());
-                found.entry(key).or_default().push(Use { of_type, path, command, copes });
+                found.entry(key).or_default().push(Use { of_type, path, command, copes, scripted });
             }
         };
         match verb {
@@ -201,7 +203,52 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         }
         check_name(key, uses, &found)?;
     }
+    check_fields(scenario, &found)?;
     check_etcd(scenario)
+}
+
+/// A field that is only asked for, and nearly has the name of one that is written in the same hash. Nothing is said of a
+/// hash that a script may write.
+fn check_fields(scenario: &Scenario, found: &BTreeMap<String, Vec<Use>>) -> Result<(), Mistake> {
+    let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
+    let operations = instructions.filter_map(|instruction| match instruction {
+        Instruction::Operate(operation) => Some((&operation.verb, operation.path.as_ref())),
+        _ => None,
+    });
+    let setup = scenario.setup.iter().map(|line| (&line.verb, None));
+    let (mut written, mut asked) = (BTreeSet::new(), Vec::new());
+    for (verb, path) in setup.chain(operations) {
+        let PlannedVerb::Redis(words) = verb else { continue };
+        let [command, key, rest @ ..] = words.as_slice() else { continue };
+        let (key, every) = match command.pattern().to_ascii_uppercase().as_str() {
+            "HSET" | "HMSET" | "HSETNX" => (key.pattern(), 2),
+            "HINCRBY" | "HINCRBYFLOAT" => (key.pattern(), rest.len().max(1)),
+            "HGET" | "HEXISTS" | "HSTRLEN" | "HMGET" => {
+                asked.extend(rest.iter().map(|field| (key.pattern(), field.pattern(), path)));
+                continue;
+            }
+            _ => continue,
+        };
+        written.extend(rest.iter().step_by(every).map(|field| (key.clone(), field.pattern())));
+    }
+    let is_open = |key: &str| {
+        let is_scripted = found.get(key).is_some_and(|uses| uses.iter().any(|known| known.scripted));
+        let mut others = found.keys().filter(|known| known.contains(ANY));
+        is_scripted || key.contains(ANY) || others.any(|known| stands_for(known, key))
+    };
+    for (key, field, path) in asked.iter().filter(|(key, field, _)| !field.contains(ANY) && !is_open(key)) {
+        let fields = || written.iter().filter(|(of, _)| of == key).map(|(_, field)| field.as_str());
+        if let Some(path) = path.filter(|_| !fields().any(|known| stands_for(known, field)))
+            && let Some(near) = nearly(field, fields())
+        {
+            let message = both!(
+                "no command ever writes the field `{field}` of `{key}`",
+                "没有任何命令写过 `{key}` 的字段 `{field}`"
+            );
+            return Err(Mistake::new(&path.key("redis"), message).help(did_you_mean(near)));
+        }
+    }
+    Ok(())
 }
 
 /// A key that is only asked for, and nearly has the name of one that is written.
@@ -220,7 +267,14 @@ fn check_name(key: &str, uses: &[Use], found: &BTreeMap<String, Vec<Use>>) -> Re
 
 /// A key that nobody writes and that is one letter away from one that somebody does. `lock:1` and `lock:2`, or `lockA` and
 /// `lockB`, are two keys.
-fn misspelt<'k>(key: &str, mut written: impl Iterator<Item = &'k str>, path: &Path) -> Result<(), Mistake> {
+fn misspelt<'k>(key: &str, written: impl Iterator<Item = &'k str>, path: &Path) -> Result<(), Mistake> {
+    nearly(key, written).map_or(Ok(()), |near| {
+        let message = both!("no command ever writes the key `{key}`", "没有任何命令写过键 `{key}`");
+        Err(Mistake::new(path, message).help(did_you_mean(near)))
+    })
+}
+
+fn nearly<'k>(key: &str, mut written: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let stem = |name: &str| name.chars().take(name.chars().count().saturating_sub(1)).collect::<String>();
     let is_near = |known: &&str| {
         key.chars().count() > 3
@@ -230,10 +284,7 @@ fn misspelt<'k>(key: &str, mut written: impl Iterator<Item = &'k str>, path: &Pa
             && stem(key) != **known
             && stem(known) != key
     };
-    written.find(is_near).map_or(Ok(()), |near| {
-        let message = both!("no command ever writes the key `{key}`", "没有任何命令写过键 `{key}`");
-        Err(Mistake::new(path, message).help(did_you_mean(near)))
-    })
+    written.find(is_near)
 }
 
 /// The same of etcd's keys.
