@@ -80,6 +80,17 @@ impl Constants {
         outside
     }
 
+    /// What is known now, to be given to [`Constants::leave`].
+    pub(crate) fn known_values(&self) -> HashMap<String, Constant> {
+        self.values.clone()
+    }
+
+    /// A name stands for this number from here on, until [`Constants::leave`], whatever it stands for elsewhere.
+    pub(crate) fn settle(&mut self, name: &str, number: u32) {
+        let known = Constant { value: Value::from(number), from: BTreeSet::new() };
+        self.values.insert(name.to_owned(), known);
+    }
+
     pub(crate) fn leave(&mut self, outside: HashMap<String, Constant>) {
         self.values = outside;
     }

@@ -41,6 +41,14 @@ impl Draft<'_> {
         if let Some(name) = number {
             self.doubt_number(name, path);
             self.known.insert(name.to_owned());
+            let rounds = self.constants.text(&bound).filter(|(_, from)| self.constants.stay(from));
+            let rounds = rounds.and_then(|(text, _)| text.trim().parse().ok());
+            if let Some(rounds) = rounds.filter(|rounds| times.is_some() && *rounds <= MOST_WRITTEN_OUT)
+                && !sets(steps, name)
+                && self.names_server(steps, name)
+            {
+                return self.write_out(steps, rounds, name, path);
+            }
             self.constants.changes(name);
             self.number(name, "0", path)?;
         }
@@ -62,6 +70,46 @@ impl Draft<'_> {
             self.endless.push((exit, path.key("while")));
         }
         Ok(())
+    }
+
+    /// A repetition whose rounds go to different servers, `on: redis${i}`: which one an operation goes to is known before
+    /// anything runs, so each round stands on its own.
+    fn write_out(&mut self, steps: &[Step], rounds: u32, name: &str, path: &Path) -> Result<(), Mistake> {
+        let outside = self.constants.known_values();
+        let labels = self.labelled.clone();
+        for round in 1..=rounds {
+            self.number(name, &round.to_string(), path)?;
+            self.constants.settle(name, round);
+            // Every round has the same labels, as it has in any repetition.
+            self.labelled.clone_from(&labels);
+            self.steps(steps, &path.key("repeat"))?;
+        }
+        self.constants.leave(outside);
+        Ok(())
+    }
+
+    /// Whether the server of an operation among steps hangs on the number of a round: itself, or as what a recipe is given.
+    fn names_server(&mut self, steps: &[Step], name: &str) -> bool {
+        let outside = self.constants.known_values();
+        self.constants.settle(name, 1);
+        let servers = self.compiler.lab.servers();
+        let template = |source: &str| {
+            let template = Template::parse(source).ok()?;
+            template.names().contains(name).then_some(template)
+        };
+        let is_server = |source: &str| {
+            let text = template(source).and_then(|template| self.constants.text(&template));
+            text.is_some_and(|(text, _)| servers.contains(&text.as_str()))
+        };
+        let found = any_step(steps, &|step| match step {
+            Step::Operation { operation, .. } => {
+                operation.on.as_deref().is_some_and(|on| template(on).is_some())
+            }
+            Step::Use { with, .. } => with.values().any(|value| is_server(value)),
+            _ => false,
+        });
+        self.constants.leave(outside);
+        found
     }
 
     /// Whether a repetition may end: what its condition asks for changes in it, or the program stops there.
@@ -168,12 +216,19 @@ impl Draft<'_> {
     }
 }
 
+/// So many rounds are written out: more servers than any lab has.
+const MOST_WRITTEN_OUT: u32 = 16;
+
 /// Whether a `let` among steps sets a name.
 fn sets(steps: &[Step], name: &str) -> bool {
+    any_step(steps, &|step| matches!(step, Step::Let { values } if values.contains_key(name)))
+}
+
+/// Whether this is so of a step, or of one inside it.
+fn any_step(steps: &[Step], is: &impl Fn(&Step) -> bool) -> bool {
     steps.iter().any(|step| match step {
-        Step::Let { values } => values.contains_key(name),
-        Step::If { then, otherwise, .. } => sets(then, name) || sets(otherwise, name),
-        Step::Repeat { steps, .. } => sets(steps, name),
-        _ => false,
+        Step::If { then, otherwise, .. } => any_step(then, is) || any_step(otherwise, is),
+        Step::Repeat { steps, .. } => any_step(steps, is),
+        step => is(step),
     })
 }
