@@ -115,3 +115,42 @@ fn a_lost_connection_to_an_ensemble_is_told_of_the_server_that_it_was_to() {
         );
     }
 }
+
+/// What `which-lock` has for the herd, whose node has the same name for everybody.
+const HERD: &str = r#"
+lab: zookeeper
+params: { soon: 100ms, work: 1s }
+clients: { A: { runs: worker }, B: { runs: worker } }
+programs:
+  worker:
+    - { use: herd_lock, with: { path: /lock } }
+    - work: ${work}
+    - drops: lock
+    - release: { zk: delete /lock, allow: [NoNode, Lost] }
+    - if: error == 'Lost'
+      then:
+        - owner: { zk: get /lock, allow: [NoNode, Lost], until: reply != 'Lost', every: "${soon}" }
+        - if: owner == self
+          then: [again: { zk: delete /lock, allow: [NoNode, Lost], until: reply != 'Lost', every: "${soon}" }]
+story:
+  - move: [A.create, B.create, B.watch]
+  - hold: { link: A->zookeeper, way: WAY }
+  - send: A.release
+  - cut: A->zookeeper
+  - release: A->zookeeper
+  - await: { that: finished('A') > 0, within: 60s, moving: [A, B] }
+  - await: { that: finished('B') > 0, within: 60s, moving: [B] }
+"#;
+
+#[test]
+fn a_lost_release_is_sent_again_where_the_node_is_still_ones_own() {
+    for (way, sent_again) in [("requests", 1), ("replies", 0)] {
+        let place = Place::new();
+        let claims = format!(
+            "    claims:\n      - moves('A.release') == 1 and A.release == 'Lost'\n      - moves('A.again') == {sent_again}\n      - exclusive: lock\n"
+        );
+        place.write("tried.yaml", format!("{HEAD}{}{ONLY}{claims}", HERD.replace("WAY", way)));
+        let answer = place.run(&["run", "tried.yaml"]);
+        assert_eq!(answer.code, Some(0), "{way}: {}{}", answer.out, answer.err);
+    }
+}
