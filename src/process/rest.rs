@@ -73,7 +73,8 @@ impl Threads {
             self.newest = None;
             return Rest::No;
         }
-        let own = waits.into_iter().filter(|(thread, _)| before.contains_key(thread));
+        let own =
+            waits.into_iter().filter(|(thread, _)| before.contains_key(thread) && !is_housekeeping(*thread));
         let mut first = None;
         for (_, wait) in own {
             match wait {
@@ -170,6 +171,36 @@ fn read_status(status: &str) -> Option<(char, u64)> {
     Some((state, number("voluntary_ctxt_switches:")? + number("nonvoluntary_ctxt_switches:")?))
 }
 
+/// Threads of the JVM's own that wake up several times a second, whatever its program does: its periodic tasks, its compilers and
+/// its collectors. The kernel keeps 15 characters of a name.
+const HOUSEKEEPING: [&str; 16] = [
+    "VM Periodic Tas",
+    "VM Thread",
+    "C1 CompilerThre",
+    "C2 CompilerThre",
+    "Sweeper thread",
+    "Monitor Deflati",
+    "Service Thread",
+    "Common-Cleaner",
+    "G1 Service",
+    "G1 Main Marker",
+    "G1 Conc#",
+    "G1 Refine#",
+    "GC Thread#",
+    "ZDirector",
+    "ZStat",
+    "Shenandoah Cont",
+];
+
+/// Whether what a thread waits for is nothing that its program waits for.
+fn is_housekeeping(thread: u32) -> bool {
+    fs::read_to_string(format!("/proc/{thread}/comm")).is_ok_and(|name| keeps_house(&name))
+}
+
+fn keeps_house(name: &str) -> bool {
+    HOUSEKEEPING.iter().any(|known| name.starts_with(known))
+}
+
 /// `/proc/net/softnet_stat`: whether a processor has packets that it has not brought on, by the twelfth number of its line,
 /// which older kernels do not have.
 fn has_packets(lines: &str) -> bool {
@@ -193,6 +224,16 @@ mod tests {
                       nonvoluntary_ctxt_switches:\t3\n";
         assert_eq!(read_status(status), Some(('S', 15)));
         assert_eq!(read_status("nonsense"), None);
+    }
+
+    #[test]
+    fn threads_of_a_jvm_are_known_by_their_names_as_the_kernel_keeps_them() {
+        for own in ["VM Periodic Tas\n", "G1 Refine#0\n", "C2 CompilerThre\n"] {
+            assert!(keeps_house(own), "{own}");
+        }
+        for of_program in ["worker\n", "pool-1-thread-1\n", "main-SendThread\n", "java\n", ""] {
+            assert!(!keeps_house(of_program), "{of_program}");
+        }
     }
 
     #[test]
