@@ -183,11 +183,7 @@ impl Draft<'_> {
         let names = Expr::parse(source).map(|expr| expr.names()).unwrap_or_default();
         let early = |name: &&String| !self.known.contains(*name) && inside.contains(&format!(".{name}"));
         let Some(name) = names.iter().find(early) else { return self.is_set_before(&names, steps, path) };
-        let message = both!(
-            "`{name}` has no value yet before the first round, where this is asked for the first time",
-            "第一轮开始前就要判断这个条件，那时 `{name}` 还没有值"
-        );
-        Err(Mistake::new(path, message).help(both!(
+        Err(no_value_yet(name, path).help(both!(
             "write `- let: {{ last: 1 }}` before the repetition and `- let: {{ last: {name} }}` inside it, and ask for `last`; or \
              give the operation an `until:`",
             "请在循环前写 `- let: {{ last: 1 }}`，在循环里写 `- let: {{ last: {name} }}`，条件里用 `last`；或者给这个操作写 `until:`"
@@ -198,11 +194,7 @@ impl Draft<'_> {
     fn is_set_before(&self, names: &BTreeSet<String>, steps: &[Step], path: &Path) -> Result<(), Mistake> {
         let early = |name: &&String| !self.known.contains(*name) && sets(steps, name);
         let Some(name) = names.iter().find(early) else { return Ok(()) };
-        let message = both!(
-            "`{name}` has no value yet before the first round, where this is asked for the first time",
-            "第一轮开始前就要判断这个条件，那时 `{name}` 还没有值"
-        );
-        Err(Mistake::new(path, message).help(both!(
+        Err(no_value_yet(name, path).help(both!(
             "give it one before the repetition: `- let: {{ {name}: \"false\" }}`",
             "请在循环前先给它一个值：`- let: {{ {name}: \"false\" }}`"
         )))
@@ -218,6 +210,14 @@ impl Draft<'_> {
 
 /// So many rounds are written out: more servers than any lab has.
 const MOST_WRITTEN_OUT: u32 = 16;
+
+fn no_value_yet(name: &str, path: &Path) -> Mistake {
+    let message = both!(
+        "`{name}` has no value yet before the first round, where this is asked for the first time",
+        "第一轮开始前就要判断这个条件，那时 `{name}` 还没有值"
+    );
+    Mistake::new(path, message)
+}
 
 /// Whether a `let` among steps sets a name.
 fn sets(steps: &[Step], name: &str) -> bool {
