@@ -310,6 +310,10 @@ pub enum EventKind {
         /// The events that prove it: indices into the log.
         evidence: Vec<usize>,
     },
+    /// What was broken is so no more. What was only done, such as deleting another's lock, is over in the step in which it was.
+    BreachEnded {
+        invariant: usize,
+    },
     Finished {
         actor: ActorId,
     },

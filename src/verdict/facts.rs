@@ -23,6 +23,8 @@ pub(crate) struct Facts {
     pub(crate) groups: HashMap<String, Vec<ActorId>>,
     /// Whether it is noted which events were looked at. That takes longer than most answers.
     pub(crate) tracing: bool,
+    /// Whether waits that are over count no more: asked while something that was broken lasts.
+    pub(crate) only_lasting_waits: bool,
     trace: Mutex<BTreeSet<usize>>,
 }
 
@@ -52,6 +54,7 @@ impl Facts {
             key_history: KeyHistory::new(scenario),
             groups,
             tracing: true,
+            only_lasting_waits: false,
             trace: Mutex::default(),
         }
     }

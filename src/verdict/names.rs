@@ -275,6 +275,9 @@ impl Facts {
                 _ => {}
             }
         }
+        if self.only_lasting_waits {
+            stretches.clear();
+        }
         stretches.extend(since.into_iter().map(|((_, about), begun)| (about, begun, end)));
         let at = |n: usize| self.log.events()[n].at.as_millis();
         let meant =

@@ -5,7 +5,8 @@
 //!   the server holds was not read yet. Where it has become true, the breach is dated to the first event of that step
 //!   after which it is. So it is before the first choice, where somebody chooses. A log without stops, such as that of a race, is asked at its end.
 //!
-//! Each invariant is reported once, at its first breach.
+//! Each invariant is reported once, at its first breach, and once more when that has ended. An expression that asks how
+//! things are lasts until a stop at which it is not so; one that asks what was done is over with its step.
 
 use std::sync::Arc;
 
@@ -44,6 +45,10 @@ pub struct Watch {
     settled: Vec<bool>,
     /// Found, and not reported yet because something else went wrong.
     found: Vec<Breach>,
+    /// The expressions that are so since their breach.
+    lasting: Vec<usize>,
+    /// Those that are so no more: which invariant, and the last event before that was known.
+    ended: Vec<(usize, usize)>,
 }
 
 impl Watch {
@@ -56,7 +61,14 @@ impl Watch {
             facts: any.then(|| Arc::new(Facts::none(scenario))),
             settled: vec![false; scenario.invariants.len()],
             found: Vec::new(),
+            lasting: Vec::new(),
+            ended: Vec::new(),
         }
+    }
+
+    /// What has ended since this was asked last, as invariants and the last event before that was known.
+    pub(crate) fn take_ended(&mut self) -> Vec<(usize, usize)> {
+        std::mem::take(&mut self.ended)
     }
 
     /// Takes in what is new in the log, which is to be the same each time and only longer, and gives what was
@@ -125,13 +137,9 @@ impl Watch {
         if before == end {
             return Ok(());
         }
-        match Arc::get_mut(facts) {
-            Some(facts) => {
-                facts.tracing = false;
-                facts.extend(&log.events()[before..end]);
-            }
-            None => *facts = Arc::new(untraced(scenario, log, end)),
-        }
+        let known = own(facts, scenario, log, before);
+        known.only_lasting_waits = false;
+        known.extend(&log.events()[before..end]);
         let mut result = Ok(());
         for (n, invariant) in scenario.invariants.iter().enumerate() {
             let NeverPlan::That(expr) = &invariant.never else { continue };
@@ -145,6 +153,7 @@ impl Watch {
                     let first = first(scenario, log, expr, (before, end));
                     let evidence = evidence(scenario, log, expr, first);
                     self.found.push(Breach { invariant: n, at: first - 1, evidence });
+                    self.lasting.push(n);
                 }
                 Err(error) => {
                     self.settled[n] = true;
@@ -152,8 +161,39 @@ impl Watch {
                 }
             }
         }
+        self.end(scenario, log, end);
         result
     }
+
+    /// Sees which of what was broken is so no more. What cannot be evaluated any more counts as lasting.
+    fn end(&mut self, scenario: &Scenario, log: &Log, end: usize) {
+        let Some(facts) = self.facts.as_mut().filter(|_| !self.lasting.is_empty()) else { return };
+        own(facts, scenario, log, end).only_lasting_waits = true;
+        let lasts = |n: &usize| match &scenario.invariants[*n].never {
+            NeverPlan::That(expr) => asks_how_things_are(expr) && expr.is_so(facts.names(scenario)) != Ok(false),
+            NeverPlan::Overlap(_) => false,
+        };
+        let ended: Vec<usize> = self.lasting.extract_if(.., |n| !lasts(n)).collect();
+        self.ended.extend(ended.into_iter().map(|n| (n, end - 1)));
+    }
+}
+
+/// Functions of expressions that answer how things are, rather than what was done.
+const HOW_THINGS_ARE: &[&str] =
+    &["value", "pttl", "exists", "role", "owner", "children", "orphaned", "holders", "waited"];
+
+fn asks_how_things_are(expr: &Expr) -> bool {
+    expr.mentions().calls.iter().any(|call| HOW_THINGS_ARE.contains(&&*call.function))
+}
+
+/// Facts that can be changed: new ones of so many events, where values that were made of the old ones are still there.
+fn own<'f>(facts: &'f mut Arc<Facts>, scenario: &Scenario, log: &Log, end: usize) -> &'f mut Facts {
+    if Arc::get_mut(facts).is_none() {
+        *facts = Arc::new(untraced(scenario, log, end));
+    }
+    let facts = Arc::get_mut(facts).expect("nobody else has them");
+    facts.tracing = false;
+    facts
 }
 
 /// Every invariant that a log breaks, with its first breach, in the order in which they were broken.
@@ -171,32 +211,48 @@ pub(crate) fn recorded(scenario: &Scenario, log: &Log, breach: Breach) -> EventK
     }
 }
 
-/// The events of a story that was recorded before stories recorded what they break, with that in them: each breach before
-/// the stop at which it is found. `None` where there is nothing to add.
+/// The events of a story that was recorded before stories recorded what they break, or when that ends, with that in them:
+/// each breach and each end before the stop at which it is found. `None` where there is nothing to add.
 pub(crate) fn with_breaches(scenario: &Scenario, log: &Log) -> Option<Vec<Event>> {
-    let known = |event: &Event| matches!(event.kind, EventKind::Breached { .. });
-    let mut found = breaches(scenario, log).ok().filter(|found| !found.is_empty())?;
-    if log.events().iter().any(known) {
+    let events = || log.events().iter().map(|event| &event.kind);
+    if events().any(|kind| matches!(kind, EventKind::BreachEnded { .. })) {
         return None;
     }
-    let mut events: Vec<Event> = Vec::with_capacity(log.len() + found.len());
+    let mut watch = Watch::new(scenario);
+    let mut found = watch.look(scenario, log).ok().filter(|found| !found.is_empty())?;
+    if events().any(|kind| matches!(kind, EventKind::Breached { .. })) {
+        found.clear();
+    }
+    let mut ended = watch.take_ended();
+    if found.is_empty() && ended.is_empty() {
+        return None;
+    }
+    let mut events: Vec<Event> = Vec::with_capacity(log.len() + found.len() + ended.len());
     // Where each event has come to be: breaches stand before some.
     let mut places = Vec::with_capacity(log.len());
+    let placed = |places: &[usize], mut kind: EventKind| {
+        if let EventKind::Breached { evidence, .. } = &mut kind {
+            evidence.iter_mut().for_each(|proof| *proof = places.get(*proof).copied().unwrap_or(*proof));
+        }
+        kind
+    };
     for (n, event) in log.events().iter().enumerate() {
         while matches!(event.kind, EventKind::Stop { .. })
             && let Some(breach) = found.first().filter(|breach| breach.at <= n)
         {
-            let mut kind = recorded(scenario, log, breach.clone());
-            if let EventKind::Breached { evidence, .. } = &mut kind {
-                for proof in evidence {
-                    *proof = places.get(*proof).copied().unwrap_or(*proof);
-                }
-            }
+            let kind = placed(&places, recorded(scenario, log, breach.clone()));
             events.push(Event { at: event.at, kind });
             found.remove(0);
         }
+        if matches!(event.kind, EventKind::Stop { .. }) {
+            let ended = ended.extract_if(.., |(_, last)| *last <= n);
+            events.extend(ended.map(|(invariant, _)| Event {
+                at: event.at,
+                kind: EventKind::BreachEnded { invariant },
+            }));
+        }
         places.push(events.len());
-        events.push(event.clone());
+        events.push(Event { at: event.at, kind: placed(&places, event.kind.clone()) });
     }
     Some(events)
 }

@@ -211,6 +211,7 @@ impl World {
             EventKind::Chose(_) => self.chosen = true,
             // The rest happens to one actor.
             EventKind::Stop { .. }
+            | EventKind::BreachEnded { .. }
             | EventKind::Believes { .. }
             | EventKind::GaveUp { .. }
             | EventKind::Waits { .. }

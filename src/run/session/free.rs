@@ -73,6 +73,9 @@ impl Director {
             let breached = verdict::recorded(&self.scenario, &self.recorder.log, breach);
             self.recorder.record(breached);
         }
+        for (invariant, _) in self.invariants.take_ended() {
+            self.recorder.record(EventKind::BreachEnded { invariant });
+        }
         Ok(())
     }
 }
