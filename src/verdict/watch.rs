@@ -170,7 +170,9 @@ impl Watch {
         let Some(facts) = self.facts.as_mut().filter(|_| !self.lasting.is_empty()) else { return };
         own(facts, scenario, log, end).only_lasting_waits = true;
         let lasts = |n: &usize| match &scenario.invariants[*n].never {
-            NeverPlan::That(expr) => asks_how_things_are(expr) && expr.is_so(facts.names(scenario)) != Ok(false),
+            NeverPlan::That(expr) => {
+                asks_how_things_are(expr) && expr.is_so(facts.names(scenario)) != Ok(false)
+            }
             NeverPlan::Overlap(_) => false,
         };
         let ended: Vec<usize> = self.lasting.extract_if(.., |n| !lasts(n)).collect();
@@ -230,9 +232,11 @@ pub(crate) fn with_breaches(scenario: &Scenario, log: &Log) -> Option<Vec<Event>
     let mut events: Vec<Event> = Vec::with_capacity(log.len() + found.len() + ended.len());
     // Where each event has come to be: breaches stand before some.
     let mut places = Vec::with_capacity(log.len());
-    let placed = |places: &[usize], mut kind: EventKind| {
+    let moved = |to: &[usize], mut kind: EventKind| {
         if let EventKind::Breached { evidence, .. } = &mut kind {
-            evidence.iter_mut().for_each(|proof| *proof = places.get(*proof).copied().unwrap_or(*proof));
+            for proof in evidence {
+                *proof = to.get(*proof).copied().unwrap_or(*proof);
+            }
         }
         kind
     };
@@ -240,19 +244,19 @@ pub(crate) fn with_breaches(scenario: &Scenario, log: &Log) -> Option<Vec<Event>
         while matches!(event.kind, EventKind::Stop { .. })
             && let Some(breach) = found.first().filter(|breach| breach.at <= n)
         {
-            let kind = placed(&places, recorded(scenario, log, breach.clone()));
+            let kind = moved(&places, recorded(scenario, log, breach.clone()));
             events.push(Event { at: event.at, kind });
             found.remove(0);
         }
         if matches!(event.kind, EventKind::Stop { .. }) {
             let ended = ended.extract_if(.., |(_, last)| *last <= n);
-            events.extend(ended.map(|(invariant, _)| Event {
-                at: event.at,
-                kind: EventKind::BreachEnded { invariant },
-            }));
+            events.extend(
+                ended
+                    .map(|(invariant, _)| Event { at: event.at, kind: EventKind::BreachEnded { invariant } }),
+            );
         }
         places.push(events.len());
-        events.push(Event { at: event.at, kind: placed(&places, event.kind.clone()) });
+        events.push(Event { at: event.at, kind: moved(&places, event.kind.clone()) });
     }
     Some(events)
 }

@@ -195,3 +195,30 @@ fn whom_two_changes_wake_is_no_herd() {
     deleted.stop();
     assert_eq!(breaches(&scenario, &deleted), Ok(vec![]));
 }
+
+#[test]
+fn what_was_done_ends_with_its_step_and_how_things_are_when_it_is_not_so_any_more() {
+    let (scenario, mut log) = run(&["moves('A.release') > 0", "orphaned('lock') and pttl('lock') == -1"]);
+    let (moved, orphaned) = (OWN, OWN + 1);
+    let mut watch = Watch::new(&scenario);
+    let mut step = |log: &mut LogBuilder| {
+        let stop = log.stop();
+        let begun = watch.advance(&scenario, log).expect("it can be evaluated");
+        let ended = watch.take_ended();
+        assert!(ended.iter().all(|(_, last)| *last == stop), "{ended:?}");
+        let begun: Vec<usize> = begun.iter().map(|breach| breach.invariant).collect();
+        let ended: Vec<usize> = ended.iter().map(|(invariant, _)| *invariant).collect();
+        (begun, ended)
+    };
+    releases(&mut log, 0, 0);
+    assert_eq!(step(&mut log), (vec![moved], vec![moved]));
+    log.sends(0, "acquire", "SETNX lock A-1");
+    log.add(holds("redis", Some(("A-1", None))));
+    log.add(crash("A"));
+    assert_eq!(step(&mut log), (vec![orphaned], vec![]));
+    assert_eq!(step(&mut log), (vec![], vec![]), "the key is there");
+    log.add(holds("redis", None));
+    assert_eq!(step(&mut log), (vec![], vec![orphaned]));
+    log.add(holds("redis", Some(("A-1", None))));
+    assert_eq!(step(&mut log), (vec![], vec![]), "each is told once");
+}
