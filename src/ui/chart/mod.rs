@@ -86,6 +86,28 @@ impl<X: Copy> OverlapSpan<X> {
     }
 }
 
+/// Something besides too many holders that came to be so and must never be: from the event that says what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    pub span: OverlapSpan,
+    pub invariant: usize,
+    /// Whether it was over within its step: then the step is its stretch.
+    brief: bool,
+}
+
+impl Broken {
+    /// The event that says what.
+    pub fn event(&self) -> usize {
+        self.span.from.1
+    }
+
+    /// Whether it was so in the step that began with an event.
+    fn is_in_step(&self, step: usize) -> bool {
+        let lasts = !self.brief && self.span.to.is_none_or(|(_, event)| event > step);
+        self.event() > step || lasts
+    }
+}
+
 /// A step of the story, and what it was about: what the scrubber shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoryMark {
@@ -108,8 +130,7 @@ pub struct Chart {
     pub overlap_spans: Vec<OverlapSpan>,
     /// Since when more of a key's value was counted than it had, and by which counter.
     pub oversold: Option<(OverlapSpan, String)>,
-    /// The step in which something else came to be so that must never be, and the event that says what.
-    pub broken: Option<(OverlapSpan, usize)>,
+    pub broken: Vec<Broken>,
     pub story_marks: Vec<StoryMark>,
     /// The column of every event; never falls.
     columns: Vec<u32>,
@@ -197,11 +218,12 @@ impl Chart {
         let event = &log.events()[index];
         self.columns.push(x);
         self.state.at = event.at;
-        // What breaks is an event: it is red in its step, on the scrubber, too.
-        if let Some((overlap_span, _)) = &mut self.broken
-            && overlap_span.from.1 < self.state.step
-        {
-            overlap_span.to.get_or_insert((x.max(overlap_span.from.0 + 1), index));
+        // What was broken and over within a step is red in that step, on the scrubber, too; in a run's last to its end.
+        if !matches!(event.kind, EventKind::Stop { .. }) {
+            let step = self.state.step;
+            for broken in self.broken.iter_mut().filter(|broken| broken.brief && broken.event() < step) {
+                broken.span.to.get_or_insert((x.max(broken.span.from.0 + 1), index));
+            }
         }
         self.hold(event, (x, index));
         if let Some(actor) = ticking(&event.kind) {
@@ -284,10 +306,9 @@ impl Chart {
                 let clashing = |overlap_span: &OverlapSpan| {
                     overlap_span.to.is_none_or(|(_, event)| event > self.state.step)
                 };
-                let broken = self.broken.as_ref();
                 let overlap_span = self.overlap_spans.iter().rev().any(clashing)
                     || self.oversold.is_some()
-                    || broken.is_some_and(|(overlap_span, _)| overlap_span.from.1 > self.state.step);
+                    || self.broken.iter().any(|broken| broken.is_in_step(self.state.step));
                 // Whoever has left the story takes steps of their own, one after another.
                 let after = self.story_marks.last().map_or(0, |mark| mark.item + 1);
                 let item = if self.state.left_story { after } else { *item };
@@ -306,24 +327,50 @@ impl Chart {
                     band.stop();
                 }
             }
-            EventKind::Breached { .. } => self.breach((x, index)),
+            EventKind::Breached { invariant, evidence, .. } => {
+                self.breach(log, (*invariant, evidence), (x, index));
+            }
+            EventKind::BreachEnded { invariant } => self.mend(*invariant, (x, index)),
             EventKind::Chose(_) => self.state.left_story = true,
             _ => {}
         }
     }
 
-    /// Something is so that must never be. Too many holders, or too much sold, says it already.
-    fn breach(&mut self, here: (u32, usize)) {
-        if self.alarms().next().is_none() {
-            let overlap_span = OverlapSpan { lock: String::new(), from: here, to: None };
-            self.broken = Some((overlap_span, here.1));
+    /// Whether too many holders, or too much sold, says already what these events prove.
+    fn is_told(&self, log: &Log, evidence: &[usize]) -> bool {
+        let sells = |event: &usize| match (log.events().get(*event).map(|event| &event.kind), &self.oversold)
+        {
+            (Some(EventKind::Counted { counter, .. }), Some((_, sold))) => counter == sold,
+            _ => false,
+        };
+        let mut overlaps = self.state.holding.overlaps().iter();
+        overlaps.any(|overlap| overlap.evidence == evidence) || evidence.iter().any(sells)
+    }
+
+    /// Something is so that must never be.
+    fn breach(&mut self, log: &Log, (invariant, evidence): (usize, &[usize]), here: (u32, usize)) {
+        if !self.is_told(log, evidence) {
+            let span = OverlapSpan { lock: String::new(), from: here, to: None };
+            self.broken.push(Broken { span, invariant, brief: false });
+        }
+    }
+
+    /// What was broken is so no more.
+    fn mend(&mut self, invariant: usize, here: (u32, usize)) {
+        let step = self.state.step;
+        let is_it = |broken: &&mut Broken| broken.invariant == invariant && broken.span.to.is_none();
+        let Some(broken) = self.broken.iter_mut().find(is_it) else { return };
+        if broken.event() > step {
+            broken.brief = true;
+        } else {
+            broken.span.to = Some((here.0.max(broken.span.from.0 + 1), here.1));
         }
     }
 
     /// What is wrong besides too many holders.
     pub fn besides(&self) -> impl Iterator<Item = &OverlapSpan> {
         let oversold = self.oversold.iter().map(|(overlap_span, _)| overlap_span);
-        oversold.chain(self.broken.iter().map(|(overlap_span, _)| overlap_span))
+        oversold.chain(self.broken.iter().map(|broken| &broken.span))
     }
 
     /// The stretch that an event began.
@@ -449,10 +496,11 @@ impl Chart {
         0
     }
 
-    /// The position at which the step began that the playhead stands in or right behind.
+    /// The position at which the step began that the playhead stands in or right behind. That a run ends is no step.
     pub fn step_begun(&self, position: usize) -> usize {
         let before = self.story_marks.partition_point(|mark| mark.position < position);
-        before.checked_sub(1).map_or(0, |mark| self.story_marks[mark].position)
+        let mut begins = self.story_marks[..before].iter().rev().map(|mark| mark.position);
+        begins.find(|begin| begin + 1 < position).unwrap_or(0)
     }
 
     fn truth(&mut self, server: &str) -> Option<&mut Truth> {

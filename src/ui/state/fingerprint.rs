@@ -65,7 +65,7 @@ fn fingerprint(log: &Log) -> Vec<Cell> {
             let client =
                 held.find(|(_, bar)| within(bar.from.0, bar.to.map(|to| to.0))).map(|(client, _)| client);
             // The chart marks the step in which something was broken; a run in six cells, that it was.
-            let broken = chart.broken.iter().any(|(span, _)| within(span.from.0, None));
+            let broken = chart.broken.iter().any(|broken| within(broken.span.from.0, None));
             let wrong = broken || chart.alarms().any(|span| within(span.from.0, span.to.map(|to| to.0)));
             match client {
                 Some(client) if wrong => Cell::Violated(client),

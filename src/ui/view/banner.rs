@@ -9,6 +9,8 @@ use crate::{text::Text, world::Overlap};
 
 /// Panes of so many rows have room for letters of five rows, and of three.
 const ROOM: (u16, u16) = (36, 24);
+/// The same for two lines of letters of three rows.
+const ROOM_FOR_TWO: u16 = 25;
 /// So many are named one by one.
 const NAMED: usize = 4;
 
@@ -26,6 +28,7 @@ const LETTERS: &[(char, u16)] = &[
     ('G', 0b011_100_101_101_011), ('J', 0b001_001_001_101_010), ('K', 0b101_101_110_101_101),
     ('M', 0b101_111_111_101_101), ('P', 0b110_101_110_100_100), ('Q', 0b010_101_101_111_011),
     ('Y', 0b101_101_010_010_010), ('Z', 0b111_001_010_100_111),
+    ('\'', 0b010_010_000_000_000), ('.', 0b000_000_000_000_010), (':', 0b000_010_000_010_000),
     ('6', 0b011_100_110_101_010), ('7', 0b111_001_010_010_010), ('8', 0b010_101_010_101_010),
     ('9', 0b010_101_011_001_110), ('/', 0b001_001_010_100_100), ('-', 0b000_000_111_000_000), ('+', 0b000_010_111_010_000), (',', 0b000_000_000_010_100), (' ', 0),
 ];
@@ -68,8 +71,12 @@ fn loud_breach(scene: &Scene<'_>, event: usize) -> String {
 
 /// What else is so that must never be, from the event that says it on.
 pub fn broken(scene: &Scene<'_>, says: &Text, event: usize) -> String {
-    let says = says.get(scene.lang).replace('`', "");
-    format!("{} · {}", loud_breach(scene, event), says.trim_end_matches(['.', '。']))
+    format!("{} · {}", loud_breach(scene, event), sentence_of(scene, says))
+}
+
+/// What a lesson says, without the full stop.
+fn sentence_of(scene: &Scene<'_>, says: &Text) -> String {
+    says.get(scene.lang).replace('`', "").trim_end_matches(['.', '。']).to_owned()
 }
 
 /// How many were told the same at once, where it is that what breaks an invariant.
@@ -89,14 +96,21 @@ fn woken(scene: &Scene<'_>, breach: usize) -> Option<usize> {
 /// something else.
 pub fn on_frame(scene: &Scene<'_>, title: &str, (frame, taken): (Rect, u16), buf: &mut Buffer) {
     let loud = loud(scene).unwrap_or_default();
-    let past = scene.past().and_then(|overlap| Some((overlap, overlap.to?)));
-    let words = match scene.alarm() {
+    let alarm = scene.alarm();
+    // What was broken is told rather than who held together before it, and at the end in any case.
+    let breach = match alarm {
+        Some(Alarm::Broken(_, event)) => Some(if scene.whole { usize::MAX } else { event }),
+        _ => None,
+    };
+    let past = scene.past().filter(|overlap| breach.is_none_or(|event| event < overlap.event));
+    let past = past.and_then(|overlap| Some((overlap, overlap.to?)));
+    let words = match alarm {
         None | Some(Alarm::Broken(..)) if let Some((Overlap { excess, holders, from, .. }, to)) = past => {
             let (loud, who) = (words::overlap_span(scene.lang, *excess), names(scene, holders));
             format!(" {loud} · {who} · {} – {} ", time::moment(*from), time::moment(to))
         }
         Some(Alarm::Holders(_, lock)) => {
-            let who = names(scene, &scene.world.holding.holders(lock).collect::<Vec<_>>());
+            let who = names(scene, &scene.holders(lock));
             format!(" {loud} · {who} ")
         }
         Some(Alarm::Oversold(oversold)) => {
@@ -142,20 +156,72 @@ fn write(scene: &Scene<'_>, words: &str, row: Rect, buf: &mut Buffer) {
     buf.set_string(row.x + (row.width - width) / 2, row.y, words, scene.theme.alarming());
 }
 
+/// Words in large letters: a line, or two, of letters with dots so wide.
+struct Large {
+    lines: Vec<String>,
+    wide: u16,
+}
+
+impl Large {
+    fn rows(&self) -> u16 {
+        match (self.lines.len(), self.wide) {
+            (2, _) => 2 * letter_rows(1),
+            (_, 1) => letter_rows(1),
+            // With a free row above and below them.
+            (_, wide) => letter_rows(wide) + 2,
+        }
+    }
+
+    /// How many rows a pane has that has room for them.
+    fn room(&self) -> u16 {
+        match (self.lines.len(), self.wide) {
+            (2, _) => ROOM_FOR_TWO,
+            (_, 1) => ROOM.1,
+            _ => ROOM.0,
+        }
+    }
+
+    fn fits(&self, width: u16) -> bool {
+        self.lines.iter().all(|line| columns(line, self.wide) <= width)
+    }
+}
+
+/// In which large letters what is wrong may stand, the best first. What the lesson says of it says more than that an
+/// invariant is broken.
+fn large_letters(scene: &Scene<'_>) -> Vec<Large> {
+    let Some(loud) = loud(scene) else { return Vec::new() };
+    let line = |words: &str, wide: u16| Large { lines: vec![words.to_owned()], wide };
+    let mut choice = Vec::new();
+    if let Some(Alarm::Broken(says, event)) = scene.alarm()
+        && woken(scene, event).is_none()
+    {
+        let says = sentence_of(scene, says).to_uppercase();
+        choice.extend([line(&says, 2), line(&says, 1)]);
+        choice.extend(halves(&says).map(|lines| Large { lines, wide: 1 }));
+    }
+    choice.extend([line(&loud, 2), line(&loud, 1)]);
+    choice
+}
+
+/// Words in two lines, as even as can be: broken at a space, or behind a Chinese comma.
+fn halves(words: &str) -> Option<Vec<String>> {
+    let breaks = words.char_indices().filter(|(_, sign)| matches!(sign, ' ' | '，' | '；'));
+    let halves = breaks.map(|(at, sign)| {
+        let (first, second) = words.split_at(at + sign.len_utf8());
+        [first.trim_end().to_owned(), second.to_owned()]
+    });
+    let widest = |lines: &[String; 2]| lines.iter().map(|line| columns(line, 1)).max();
+    halves.min_by_key(widest).map(Vec::from)
+}
+
 /// How many rows of a pane's inside a banner in large letters takes: none, where it does not fit.
 pub fn rows(scene: &Scene<'_>, area: Rect) -> u16 {
     if area.height < ROOM.1 {
         return 0;
     }
-    let Some(loud) = loud(scene) else { return 0 };
-    let columns = |wide: u16| loud.chars().map(|sign| advance(sign, wide)).sum::<u16>();
-    if area.height >= ROOM.0 && columns(2) <= area.width {
-        7
-    } else if columns(1) <= area.width {
-        3
-    } else {
-        0
-    }
+    let mut choice = large_letters(scene).into_iter();
+    let fits = |large: &Large| area.height >= large.room() && large.fits(area.width);
+    choice.find(fits).map_or(0, |large| large.rows())
 }
 
 /// The dots of a letter, where it has any.
@@ -175,14 +241,17 @@ fn advance(sign: char, wide: u16) -> u16 {
 /// Draws it in letters as high as there is room for. Chinese characters need twelve dots a side to be told apart, and ten of
 /// them would not fit a screen: they stand bold and spaced out beside figures as large as the letters.
 pub fn large(scene: &Scene<'_>, area: Rect, buf: &mut Buffer) {
-    let Some(loud) = loud(scene) else { return };
+    let fits = |large: &Large| large.rows() == area.height && large.fits(area.width);
+    let Some(large) = large_letters(scene).into_iter().find(fits) else { return };
     fill(scene, area, buf);
-    let wide = u16::from(area.height >= 7) + 1;
-    let columns = columns(&loud, wide);
-    let (left, top) = (area.x + area.width.saturating_sub(columns) / 2, area.y + wide - 1);
-    letters(&loud, wide, (left, top), buf);
-    for (at, sign) in signs(&loud, wide).filter(|(_, sign)| dots(*sign).is_none()) {
-        buf.set_string(left + at + wide, area.y + area.height / 2, sign.to_string(), scene.theme.alarming());
+    let (wide, count) = (large.wide, u16::try_from(large.lines.len()).unwrap_or(1));
+    let height = area.height / count;
+    for (n, line) in (0..).zip(&large.lines) {
+        let (left, top) = (area.x + (area.width - columns(line, wide)) / 2, area.y + n * height);
+        letters(line, wide, (left, top + wide - 1), buf);
+        for (at, sign) in signs(line, wide).filter(|(_, sign)| dots(*sign).is_none()) {
+            buf.set_string(left + at + wide, top + height / 2, sign.to_string(), scene.theme.alarming());
+        }
     }
 }
 

@@ -428,7 +428,9 @@ pub fn draw_without_axis(
             let columns = Rect { x: from, width: to - from, ..above };
             scene.theme.alarm(columns, buf);
             edge(scene, plot, overlap_span.from, above, buf);
-            if let Some(to) = overlap_span.to.filter(|(_, event)| *event < plot.position) {
+            // What reaches the right edge is not closed.
+            let ended = |to: &(u32, usize)| to.1 < plot.position && columns.right() < above.right();
+            if let Some(to) = overlap_span.to.filter(ended) {
                 edge(scene, plot, to, above, buf);
             }
         }

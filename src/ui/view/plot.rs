@@ -100,7 +100,7 @@ impl Plot {
         let causes = scenes.clone().filter(|scene| scene.past().is_none()).filter_map(|scene| {
             let now = scene.chart.alarms().filter(|span| span.is_now(scene.world.position));
             let begun = now.map(|span| span.from.0).min()?;
-            Some((scene.chart.request_of(scene.log, scene.cause()?), begun))
+            Some((scene.cause()?, begun))
         });
         let cause = causes.reduce(|one, other| (one.0.min(other.0), one.1.min(other.1)));
         if let Some((cause, begun)) = cause {
@@ -122,7 +122,9 @@ impl Plot {
         let origin = cause.saturating_sub(1).min(begun);
         let most = width - part(CAUSE);
         let least = width * WRONG / u32::from(seen.area.height.max(1));
-        let least = least.clamp(part(WRONG_LEAST).min(most), most).max(seen.newest.min(most));
+        // What came since it went wrong is red, too.
+        let least = least.clamp(part(WRONG_LEAST).min(most), most).saturating_sub(head - begun);
+        let least = least.max(part(WRONG_LEAST).min(most)).max(seen.newest.min(most));
         let wanted = (begun - origin).max(part(CAUSE)) + head - begun;
         let room = width - width.saturating_sub(wanted).clamp(least, most);
         let since = (head - begun).min(room - part(CAUSE));
@@ -211,12 +213,11 @@ impl Plot {
         let (mut all, mut lasts) = (Vec::new(), false);
         for scene in seen.scenes {
             let position = scene.world.position;
-            let mut overlap_spans: Vec<_> = scene.chart.alarms().collect();
-            // Beside too many holders, or too much sold, what else was broken is a detail.
-            let detail = scene.chart.broken.as_ref().map(|(overlap_span, _)| overlap_span.from);
-            if overlap_spans.len() > 1 {
-                overlap_spans.retain(|overlap_span| Some(overlap_span.from) != detail);
-            }
+            // Beside too many holders, or too much sold, the room that a step has for what else was broken is enough.
+            let is_told = !scene.chart.overlap_spans.is_empty() || scene.chart.oversold.is_some();
+            let broken = scene.chart.broken.len();
+            let count = scene.chart.alarms().count() - if is_told { broken } else { 0 };
+            let overlap_spans: Vec<_> = scene.chart.alarms().take(count).collect();
             // What lasts to the end reaches the right edge, too.
             lasts |= overlap_spans
                 .iter()
@@ -262,12 +263,14 @@ impl Plot {
         let head = seen.head;
         let inside: u32 = stretches.iter().map(|(from, to)| to - from).sum();
         let outside = head - left - inside;
-        let least = if inside == 0 { 0 } else { least.max(room * inside / (head - left).max(1)).min(room) };
+        // However long it lasted, what led to it is seen.
+        let cause = stretches.first().map_or(0, |(from, _)| from - left);
+        let part = u32::from(seen.area.width) * CAUSE.0 / CAUSE.1;
+        let even = (room * inside / (head - left).max(1)).min(room.saturating_sub(cause.min(part)));
+        let least = if inside == 0 { 0 } else { least.max(even).min(room) };
         let rest = room - least;
         let quiet = outside.min(rest);
-        let cause = stretches.first().map_or(0, |(from, _)| from - left);
         let share = quiet * cause / outside.max(1);
-        let part = u32::from(seen.area.width) * CAUSE.0 / CAUSE.1;
         let kept = (quiet - share).min(rest / 3);
         let before = if cause == 0 { 0 } else { share.max(part.min(rest - kept)) };
         let after = (quiet - share).min(rest - before);

@@ -6,10 +6,10 @@
 use super::prelude::*;
 use crate::{
     clock::LessonTime,
-    log::{Excess, Fault, Log, Reply},
+    log::{Condition, Excess, Fault, Log, Reply},
     text::Text,
     ui::{
-        chart::{Chart, OverlapSpan, Owner, sequence::Sequence},
+        chart::{Broken, Chart, Owner, sequence::Sequence},
         flight::InFlight,
         keys::map::KeyMap,
     },
@@ -96,64 +96,130 @@ impl<'a> Oversold<'a> {
 }
 
 impl<'a> Scene<'a> {
-    /// The worst of what is wrong at this very moment; where all of a run is seen, of what was.
+    /// What to tell first of what is wrong at this very moment: what was broken last, or before that too many holders. Where
+    /// all of a run is seen, what came of it first.
     pub fn alarm(&self) -> Option<Alarm<'a>> {
-        let position = self.world.position;
-        let Some(excess) = self.world.holding.worst() else {
-            if let Some(oversold) = Oversold::of(self.chart, self.world) {
-                return Some(Alarm::Oversold(oversold));
-            }
-            if self.chart.oversold.as_ref().is_some_and(|(span, _)| span.from.1 < position) {
-                return None;
-            }
-            let broken = self.chart.broken.as_ref();
-            let told = |overlap_span: &OverlapSpan| self.whole || overlap_span.is_now(position);
-            let (_, event) = broken.filter(|(overlap_span, _)| told(overlap_span))?;
-            let EventKind::Breached { says, .. } = self.event(*event)? else { return None };
-            return Some(Alarm::Broken(says, *event));
+        let exceeded = self.exceeded();
+        let holders = exceeded.map(|(excess, lock)| Alarm::Holders(excess, lock));
+        if self.whole {
+            return self.damage().into_iter().next().or(holders);
+        }
+        let overlap = exceeded.and_then(|(_, lock)| self.overlap_now(lock)).map(|overlap| overlap.event);
+        let oversold = || Oversold::of(self.chart, self.world).map(Alarm::Oversold);
+        let (other, since) = match holders {
+            Some(_) => (holders, overlap),
+            None => (oversold(), self.chart.oversold.as_ref().map(|(span, _)| span.from.1)),
         };
-        let open = self.world.holding.overlaps().iter().filter(|overlap| overlap.end.is_none());
-        let worst = open.max_by_key(|overlap| self.world.holding.holders(&overlap.lock).count())?;
-        Some(Alarm::Holders(excess, &worst.lock))
+        let newest = self.broken_now().next_back();
+        let is_news = |event: usize| other.is_none() || since.is_none_or(|since| since < event);
+        newest.filter(|alarm| matches!(alarm, Alarm::Broken(_, event) if is_news(*event))).or(other)
+    }
+
+    /// The lock with the most holders, if they are too many.
+    fn exceeded(&self) -> Option<(Excess, &'a str)> {
+        let holding = &self.world.holding;
+        let open = holding.overlaps().iter().filter(|overlap| overlap.end.is_none());
+        let worst = open.max_by_key(|overlap| holding.holders(&overlap.lock).count())?;
+        Some((holding.worst()?, &worst.lock))
+    }
+
+    fn overlap_now(&self, lock: &str) -> Option<&'a Overlap> {
+        let mut overlaps = self.world.holding.overlaps().iter().rev();
+        overlaps.find(|overlap| overlap.lock == lock && overlap.end.is_none())
+    }
+
+    fn breaks(&self, broken: &Broken) -> Option<Alarm<'a>> {
+        let EventKind::Breached { says, .. } = self.event(broken.event())? else { return None };
+        Some(Alarm::Broken(says, broken.event()))
+    }
+
+    /// What else was broken and is so, or was in the step that was just taken.
+    fn broken_now(&self) -> impl DoubleEndedIterator<Item = Alarm<'a>> {
+        let now = self.chart.broken.iter().filter(|broken| broken.span.is_now(self.world.position));
+        now.filter_map(|broken| self.breaks(broken))
+    }
+
+    /// All that came of it up to now besides too many holders, in the order in which it did.
+    pub fn damage(&self) -> Vec<Alarm<'a>> {
+        let position = self.world.position;
+        let broken = self.chart.broken.iter().filter(|broken| broken.event() < position);
+        let broken = broken.filter_map(|broken| Some((broken.event(), self.breaks(broken)?)));
+        let oversold = self.chart.oversold.as_ref().and_then(|(span, _)| {
+            Some((span.from.1, Alarm::Oversold(Oversold::of(self.chart, self.world)?)))
+        });
+        let mut damage: Vec<_> = broken.chain(oversold).collect();
+        damage.sort_by_key(|(event, _)| *event);
+        damage.into_iter().map(|(_, alarm)| alarm).collect()
     }
 
     /// Too many holders that are told although they are no more: at the end of a run the first of them, before that those
     /// that were there within the step that was just taken. Nobody, while there are too many or too much was sold.
     pub fn past(&self) -> Option<&'a Overlap> {
-        if !matches!(self.alarm(), None | Some(Alarm::Broken(..))) {
+        if self.exceeded().is_some() || matches!(self.alarm(), Some(Alarm::Oversold(_))) {
             return None;
         }
         let begun = if self.whole { 0 } else { self.chart.step_begun(self.world.position) };
         self.world.holding.overlaps().iter().find(|overlap| overlap.event >= begun && overlap.end.is_some())
     }
 
-    /// The first event of those that brought about what is wrong now: a grant, a value that was read, what proves a breach.
-    pub fn cause(&self) -> Option<usize> {
+    /// The first column of the requests that brought about what is wrong now: for a grant, a value that was read, what
+    /// proves a breach.
+    pub fn cause(&self) -> Option<u32> {
         let position = self.world.position;
-        let first = |events: &[usize]| events.iter().copied().filter(|event| *event < position).min();
-        match self.alarm()? {
-            Alarm::Holders(_, lock) => {
-                let overlaps = self.world.holding.overlaps().iter().rev();
-                let mut open = overlaps.filter(|overlap| overlap.lock == lock && overlap.end.is_none());
-                first(&open.next()?.evidence)
+        let overlap = self.exceeded().and_then(|(_, lock)| self.overlap_now(lock));
+        let mut events = overlap.map_or_else(Vec::new, |overlap| overlap.evidence.clone());
+        events.extend(Oversold::of(self.chart, self.world).and_then(|_| self.chart.outdated_read(position)));
+        for alarm in self.broken_now() {
+            if let Alarm::Broken(_, event) = alarm {
+                events.extend(self.cause_of_breach(event));
             }
-            Alarm::Oversold(_) => self.chart.outdated_read(position),
-            Alarm::Broken(_, event) => match self.event(event)? {
-                EventKind::Breached { evidence, .. } => first(evidence).or(Some(event)),
-                _ => None,
-            },
         }
+        let known = events.into_iter().filter(|event| *event < position);
+        known.map(|event| self.chart.request_of(self.log, event)).min()
+    }
+
+    /// What proves it, since when those who did that had the lock, and the newest fault before it.
+    fn cause_of_breach(&self, breach: usize) -> Vec<usize> {
+        let Some(EventKind::Breached { evidence, .. }) = self.event(breach) else { return Vec::new() };
+        let proof = evidence.iter().copied().filter(|event| *event < breach);
+        let taken = proof.clone().filter_map(|event| {
+            let who = self.event(event)?.actor()?;
+            let takes = |event: &usize| {
+                matches!(self.event(*event), Some(EventKind::Believes { actor, belief, .. }) if *actor == who && belief.holds())
+            };
+            (0..event).rev().find(takes)
+        });
+        taken.chain(proof).chain(self.fault_before(breach)).chain([breach]).collect()
+    }
+
+    /// The newest fault that did harm, and so may have led to what came after it: since when it has lasted, where what a link
+    /// held was lost.
+    fn fault_before(&self, event: usize) -> Option<usize> {
+        let mended = |fault: &Fault| {
+            matches!(
+                fault.leaves(),
+                Condition::Running | Condition::Restarted | Condition::Open | Condition::Ahead(0)
+            )
+        };
+        let mut faults = (0..event).rev().filter_map(|event| Some((event, self.fault(event)?)));
+        let (newest, harm) = faults.find(|(_, fault)| !mended(fault))?;
+        let same = faults.filter(|(_, fault)| fault.target() == harm.target());
+        Some(same.take_while(|(_, fault)| !mended(fault)).last().map_or(newest, |(event, _)| event))
     }
 
     /// Those who hold one lock together, now or in what is told of it.
     pub fn clashing(&self) -> Vec<ActorId> {
-        match self.alarm() {
-            Some(Alarm::Holders(_, lock)) => self.world.holding.holders(lock).collect(),
-            Some(Alarm::Oversold(_)) => Vec::new(),
-            Some(Alarm::Broken(..)) | None => {
-                self.past().map_or_else(Vec::new, |overlap| overlap.holders.clone())
-            }
+        match self.exceeded() {
+            Some((_, lock)) => self.holders(lock),
+            None => self.past().map_or_else(Vec::new, |overlap| overlap.holders.clone()),
         }
+    }
+
+    /// Those who hold a lock, in the order of the lanes.
+    pub fn holders(&self, lock: &str) -> Vec<ActorId> {
+        let mut holders: Vec<ActorId> = self.world.holding.holders(lock).collect();
+        holders.sort_unstable();
+        holders
     }
 
     pub(crate) fn context(&self) -> Context<'a> {

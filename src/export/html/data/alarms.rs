@@ -7,7 +7,7 @@ use crate::{
     log::{ActorId, EventKind},
     text::{Lang, Text, Words},
     ui::{
-        chart::OverlapSpan,
+        chart::{Broken, OverlapSpan},
         theme::{glyphs, text, time},
         view::scene::Oversold,
         words,
@@ -40,22 +40,33 @@ fn names(source: &Source<'_>, actors: &[ActorId], lang: Lang) -> String {
 /// The banner from each event on at which it changes: nothing where nothing is wrong.
 pub(crate) fn banners(source: &Source<'_>) -> Vec<(usize, Option<Text>)> {
     let sold = source.chart.oversold.as_ref().map(|(span, _)| span.from.1);
-    let broken = source.chart.broken.as_ref().map(|(_, event)| *event);
+    let broken = &source.chart.broken;
+    let turns_broken = |n: usize| {
+        broken.iter().any(|broken| broken.event() == n || broken.span.to.is_some_and(|to| to.1 == n))
+    };
+    let is_broken =
+        |broken: &&Broken, n: usize| broken.event() <= n && broken.span.to.is_none_or(|to| to.1 > n);
     let (mut holding, mut world) = (Holding::default(), World::default());
     let mut banners: Vec<(usize, Option<Text>)> = Vec::new();
     for (n, event) in source.log.events().iter().enumerate() {
         let turned = !holding.take(n, event).is_empty();
         let sells = sold.is_some_and(|since| since <= n)
             && matches!(event.kind, EventKind::Counted { .. } | EventKind::State(_));
-        if !turned && !sells && broken != Some(n) {
+        if !turned && !sells && !turns_broken(n) {
             continue;
         }
+        let mut begun =
+            holding.overlaps().iter().rfind(|overlap| overlap.end.is_none()).map(|overlap| overlap.event);
         let mut says = holders(source, &holding);
         if says.is_none() && sold.is_some_and(|since| since <= n) {
             world.seek(source.log, n + 1);
             says = Oversold::of(source.chart, &world).map(|oversold| sold_words(&oversold));
+            begun = sold;
         }
-        let says = says.or_else(|| broken.filter(|since| *since <= n).and_then(|n| broken_words(source, n)));
+        // What was broken last is told rather than what was wrong before it.
+        let newest = broken.iter().rfind(|broken| is_broken(broken, n)).map(Broken::event);
+        let newest = newest.filter(|event| says.is_none() || begun.is_none_or(|begun| begun < *event));
+        let says = newest.and_then(|event| broken_words(source, event)).or(says);
         if banners.last().map_or(&None, |(_, before)| before) != &says {
             banners.push((n, says));
         }
@@ -113,10 +124,12 @@ pub(crate) fn spans(source: &Source<'_>) -> Vec<Value> {
             source.log.events().get(span.from.1).map(|event| &event.kind)
         {
             value["news"] = json!(says);
+            value["past"] = json!(broken_words(source, span.from.1));
         }
         value
     });
-    overlaps.chain(lasting).collect()
+    // At the end the first that is over is told.
+    lasting.chain(overlaps).collect()
 }
 
 fn span(span: &OverlapSpan) -> Value {
@@ -148,7 +161,7 @@ fn about(source: &Source<'_>, overlap: &Overlap) -> Vec<(&'static str, Text)> {
     about
 }
 
-/// The failure of a run in a sentence: who held a lock together, or what was broken.
+/// The failure of a run in sentences: what was broken, and who held a lock together.
 pub(crate) fn failure(source: &Source<'_>, verdict: &Verdict, invariant: Option<&Text>) -> Option<Text> {
     if verdict.outcome != Outcome::Shown {
         return None;
@@ -163,16 +176,16 @@ pub(crate) fn failure(source: &Source<'_>, verdict: &Verdict, invariant: Option<
             }
         })
     });
-    let broken = source.chart.broken.as_ref().and_then(|(_, event)| {
-        match source.log.events().get(*event).map(|event| &event.kind) {
-            Some(EventKind::Breached { says, .. }) => Some(says.clone()),
-            _ => None,
-        }
-    });
+    let says = |broken: &Broken| match source.log.events().get(broken.event()).map(|event| &event.kind) {
+        Some(EventKind::Breached { says, .. }) => Some(says.clone()),
+        _ => None,
+    };
+    let broken = source.chart.broken.iter().filter_map(says);
     let oversold = source.chart.oversold.as_ref().and(invariant).cloned();
     let claimed = || {
         let says = verdict.claims.iter().find_map(|claim| claim.says.as_ref())?;
         Some(Text::from_fn(|lang| text::clean(says.get(lang)).into_owned()))
     };
-    together.or(oversold).or(broken).or_else(claimed)
+    let told: Vec<Text> = broken.chain(oversold).chain(together).collect();
+    if told.is_empty() { claimed() } else { Some(Text::join(&told, " ", "")) }
 }

@@ -153,7 +153,7 @@ impl Sequence {
             EventKind::Fault(fault) => self.fault(log, fault, index),
             EventKind::GaveUp { actor, .. } => self.gave_up(log, *actor, index),
             EventKind::ServerDied { server, .. } => self.server_ends(server, index),
-            EventKind::Breached { .. } => self.breach(index),
+            EventKind::Breached { evidence, .. } => self.breach(index, evidence),
             EventKind::Stop { .. } => self.state.step = self.rows.len(),
             _ => {}
         }
@@ -280,9 +280,11 @@ impl Sequence {
     }
 
     /// Something is so that must never be. Too many holders say it already, and what is broken together is told once.
-    fn breach(&mut self, index: usize) {
-        let told = |row: &Row| matches!(row.kind, RowKind::OverlapSpan { .. } | RowKind::Breach);
-        if !self.rows.last().is_some_and(told) {
+    fn breach(&mut self, index: usize, evidence: &[usize]) {
+        let mut overlaps = self.state.holding.overlaps().iter();
+        let told = overlaps.any(|overlap| overlap.evidence == evidence)
+            || self.rows.last().is_some_and(|row| matches!(row.kind, RowKind::Breach));
+        if !told {
             self.rows.push(Row::new(RowKind::Breach, index));
         }
     }
