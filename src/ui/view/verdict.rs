@@ -1,10 +1,7 @@
 //! The verdict: each claim, what was expected and what was seen, what it amounts to and what to take away.
 
-use super::{LessonView, banner, lesson, paragraph, prelude::*, scene::Alarm};
-use crate::{
-    ui::keys::Pane,
-    verdict::{ClaimResult, Outcome, Verdict, evidence},
-};
+use super::{LessonView, banner, paragraph, prelude::*, scene::Alarm};
+use crate::verdict::{ClaimResult, Outcome, Verdict, evidence};
 
 const EVIDENCE_LINES: usize = 3;
 
@@ -16,6 +13,7 @@ impl LessonView<'_> {
             lines.extend(paragraph::prose(&words, width, scene.style(Role::Danger), scene.theme));
         }
         lines.extend(heading(scene, verdict, width));
+        let mut rest = Vec::new();
         if verdict.outcome == Outcome::NotShown {
             let why = words::NOT_SHOWN_WHY.get(scene.lang);
             lines.extend(paragraph::plain(why, width, scene.style(Role::Danger)));
@@ -26,61 +24,49 @@ impl LessonView<'_> {
                 scene.lang.colon(),
                 variant.lesson.get(scene.lang)
             );
-            lines.extend(paragraph::prose(&words, width, scene.style(Role::Text), scene.theme));
+            rest.extend(paragraph::prose(&words, width, scene.style(Role::Text), scene.theme));
         }
-        // What to take away, how the predictions went and where to go stand first; below them what proves it.
-        lines.extend(self.predictions.lines_of_verdict(scene, width));
-        lines.extend(self.next_steps(width));
+        rest.extend(self.predictions.lines_of_verdict(scene, width));
+        rest.extend(self.next_steps(width));
         let words = if self.proof { words::NO_PROOF } else { words::PROOF };
         let words = words.with(scene.lang, &[&scene.keys.label("go-there")]);
-        lines.extend(paragraph::plain(&words, width, scene.style(Role::Chrome)));
-        lines.push(Line::default());
-        for claim in &verdict.claims {
-            lines.extend(claim_lines(scene, claim, width, self.proof));
+        let hint = paragraph::plain(&words, width, scene.style(Role::Chrome));
+        let claims = verdict.claims.iter().flat_map(|claim| claim_lines(scene, claim, width, self.proof));
+        let gap = [Line::default()];
+        // What to take away, how the predictions went and where to go stand first; whoever asks for what proves it
+        // has that first, right below the failure.
+        if self.proof {
+            lines.extend(hint.into_iter().chain(claims).chain(gap).chain(rest));
+        } else {
+            lines.extend(rest.into_iter().chain(hint).chain(gap).chain(claims));
         }
         lines
     }
 
-    /// How far the verdict is scrolled for what proves it to be seen.
-    pub fn proof_at(&self, area: Rect) -> u16 {
-        let (story, reach) = (self.areas(area).story, self.reach(Pane::Story, area));
-        let Some(verdict) = self.verdict() else { return 0 };
-        let width = usize::from(lesson::inside(story).width.saturating_sub(2));
-        let claims: usize =
-            verdict.claims.iter().map(|claim| claim_lines(&self.scene, claim, width, true).len()).sum();
-        let before = self.story_pane_lines(story).len().saturating_sub(claims);
-        u16::try_from(before).unwrap_or(u16::MAX).min(reach)
-    }
-
-    /// The failure in a sentence, the same as the banner says: too much sold, who held a lock together, or what the lesson
-    /// says of what was broken. Who held a lock together is always told.
+    /// The failure in sentences: what came of it, in the order in which it did, as the banner says it; then who held a lock
+    /// together. That is always told.
     fn failure(&self, verdict: &Verdict) -> Vec<String> {
         if verdict.outcome != Outcome::Shown {
             return Vec::new();
         }
         let scene = &self.scene;
+        let damage = scene.damage().into_iter().filter_map(|alarm| match alarm {
+            Alarm::Broken(says, _) => Some(says.get(scene.lang).to_owned()),
+            Alarm::Oversold(oversold) => {
+                let (seller, bar) = scene.chart.outdated_sale(scene.world.position)?;
+                Some(banner::outdated(scene, &oversold, (seller, &bar.value)))
+            }
+            Alarm::Holders(..) => None,
+        });
         let overlaps = scene.world.holding.overlaps();
-        let together = || overlaps.first().map(|overlap| banner::together(scene, overlap));
-        match scene.alarm() {
-            Some(Alarm::Oversold(oversold)) => {
-                let sale = scene.chart.outdated_sale(scene.world.position);
-                let sale = sale.map(|(seller, bar)| banner::outdated(scene, &oversold, (seller, &bar.value)));
-                return sale.into_iter().chain(together()).collect();
-            }
-            Some(Alarm::Holders(_, lock)) => {
-                let lasting = overlaps.iter().rev().find(|overlap| overlap.lock == lock);
-                return lasting.map(|overlap| banner::together(scene, overlap)).into_iter().collect();
-            }
-            Some(Alarm::Broken(says, _)) if overlaps.is_empty() => {
-                return vec![says.get(scene.lang).to_owned()];
-            }
-            _ => {}
+        let lasting = overlaps.iter().rfind(|overlap| overlap.end.is_none());
+        let together = lasting.or(overlaps.first()).map(|overlap| banner::together(scene, overlap));
+        let told: Vec<String> = damage.chain(together).collect();
+        if !told.is_empty() {
+            return told;
         }
-        let says = || {
-            let claim = verdict.claims.iter().find_map(|claim| claim.says.as_ref())?;
-            Some(text::clean(claim.get(scene.lang)).into_owned())
-        };
-        together().or_else(says).into_iter().collect()
+        let says = verdict.claims.iter().find_map(|claim| claim.says.as_ref());
+        says.map(|says| text::clean(says.get(scene.lang)).into_owned()).into_iter().collect()
     }
 
     fn next_steps(&self, width: usize) -> Vec<Line<'static>> {

@@ -193,15 +193,6 @@ impl<R: Runs> App<R> {
         if asks {
             lesson.proof = !lesson.proof;
             lesson.scrolls = Scrolls::default();
-            // What proves it stands below the rest.
-            let proof = lesson.proof;
-            let at = match self.screen() {
-                Some(Screen::Lesson(view)) if proof => Some(view.proof_at(self.size)),
-                _ => None,
-            };
-            if let Mode::Learning(lesson) = &mut self.mode {
-                lesson.scrolls.set(Pane::Story, at);
-            }
         }
         asks
     }
