@@ -375,7 +375,9 @@ function draw() {
   $("head").style.left = `calc(var(--label) + ${px(x)}px)`;
   $("clock").textContent = when(now);
   for (const label of labels) label();
-  const words = text(run.alarms.findLast(([event]) => event < position)?.[1] || past()?.past), alarm = $("alarm");
+  // At the end what came of it is told rather than who held a lock together.
+  const came = whole ? run.clashes.find((clash) => clash.past && !clash.lock) : undefined;
+  const words = text(came?.past || run.alarms.findLast(([event]) => event < position)?.[1] || past()?.past), alarm = $("alarm");
   alarm.hidden = !words;
   if (alarm.textContent !== words) {
     alarm.textContent = words;

@@ -3,6 +3,8 @@
 //! **Architecture Invariant:** a scene is borrowed and read-only. A view can neither change the lesson nor ask
 //! anybody for more.
 
+use std::collections::BTreeMap;
+
 use super::prelude::*;
 use crate::{
     clock::LessonTime,
@@ -182,14 +184,23 @@ impl<'a> Scene<'a> {
     fn cause_of_breach(&self, breach: usize) -> Vec<usize> {
         let Some(EventKind::Breached { evidence, .. }) = self.event(breach) else { return Vec::new() };
         let proof = evidence.iter().copied().filter(|event| *event < breach);
-        let taken = proof.clone().filter_map(|event| {
-            let who = self.event(event)?.actor()?;
-            let takes = |event: &usize| {
-                matches!(self.event(*event), Some(EventKind::Believes { actor, belief, .. }) if *actor == who && belief.holds())
-            };
-            (0..event).rev().find(takes)
-        });
-        taken.chain(proof).chain(self.fault_before(breach)).chain([breach]).collect()
+        let mut causes: Vec<usize> = proof.chain(self.fault_before(breach)).chain([breach]).collect();
+        // Of each who did it, the last that proves it.
+        let by = |event: &usize| Some((self.event(*event)?.actor()?, *event));
+        let mut last: BTreeMap<ActorId, usize> = causes.iter().filter_map(by).collect();
+        for event in (0..breach).rev() {
+            if last.is_empty() {
+                break;
+            }
+            if let Some(EventKind::Believes { actor, belief, .. }) = self.event(event)
+                && belief.holds()
+                && last.get(actor).is_some_and(|proof| event < *proof)
+            {
+                last.remove(actor);
+                causes.push(event);
+            }
+        }
+        causes
     }
 
     /// The newest fault that did harm, and so may have led to what came after it: since when it has lasted, where what a link

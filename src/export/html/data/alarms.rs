@@ -128,8 +128,7 @@ pub(crate) fn spans(source: &Source<'_>) -> Vec<Value> {
         }
         value
     });
-    // At the end the first that is over is told.
-    lasting.chain(overlaps).collect()
+    overlaps.chain(lasting).collect()
 }
 
 fn span(span: &OverlapSpan) -> Value {

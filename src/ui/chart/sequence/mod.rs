@@ -23,7 +23,7 @@ use std::{
 use crate::{
     clock::LessonTime,
     log::{ActorId, Belief, Event, EventKind, LinkId, Log, Observed, OpId, ServerState},
-    ui::chart::{BURST, OverlapSpan, truth::Standing},
+    ui::chart::{BURST, OverlapSpan, proves_overlap, truth::Standing},
     world::Holding,
 };
 
@@ -281,8 +281,7 @@ impl Sequence {
 
     /// Something is so that must never be. Too many holders say it already, and what is broken together is told once.
     fn breach(&mut self, index: usize, evidence: &[usize]) {
-        let mut overlaps = self.state.holding.overlaps().iter();
-        let told = overlaps.any(|overlap| overlap.evidence == evidence)
+        let told = proves_overlap(&self.state.holding, evidence)
             || self.rows.last().is_some_and(|row| matches!(row.kind, RowKind::Breach));
         if !told {
             self.rows.push(Row::new(RowKind::Breach, index));
