@@ -46,6 +46,13 @@ impl Scope {
         }
     }
 
+    /// Leaves a name undefined wherever it has a value.
+    pub(crate) fn forget(&mut self, name: &str) {
+        for frame in self.frames.iter_mut().filter(|frame| frame.contains_key(name)) {
+            Arc::make_mut(frame).insert(name.to_owned(), Value::UNDEFINED);
+        }
+    }
+
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.frames.iter().rev().find_map(|frame| frame.get(name))
     }

@@ -1,16 +1,24 @@
 //! A program to be read: its operations, conditions and repetitions line by line, with the recipes that it uses folded
 //! open, and which operations can come after which. It must not know what a run made of it.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use super::{ActorPlan, BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program, TakePlan, passed};
+use super::{
+    ActorPlan, BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program, TakePlan, known::Known, passed,
+};
 use crate::{
     lesson::{
         Scenario,
         expr::{Expr, Scope, Template, within_allowance},
     },
-    log::Belief,
+    log::{Belief, Reply},
 };
+
+/// So many places are looked at for what comes next.
+const MOST_PLACES: usize = 1000;
 
 /// What a word of a program is, for its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,12 +52,22 @@ pub enum Trace {
     Ends,
 }
 
+/// A search for the operations that can come next.
+#[derive(Default)]
+struct Walk {
+    places: usize,
+    seen: BTreeSet<(usize, usize, String)>,
+    /// Whether there was a decision that nobody knows.
+    parted: bool,
+    found: Vec<(usize, Known)>,
+}
+
 /// One program, and the clients that run it.
 #[derive(Debug, Clone)]
 pub struct Listing {
     pub lines: Vec<ListingLine>,
-    /// The names of who runs it.
-    pub actors: BTreeSet<String>,
+    /// The names of who runs it, with what each of them knows at its beginning.
+    pub actors: BTreeMap<String, Known>,
     program: Arc<Program>,
 }
 
@@ -68,13 +86,13 @@ pub fn listings(scenario: &Scenario) -> Vec<Listing> {
                 };
                 listings.iter().position(|listing| listing.lines == lines).unwrap_or_else(|| {
                     let program = Arc::clone(&plan.program);
-                    listings.push(Listing { lines, actors: BTreeSet::new(), program });
+                    listings.push(Listing { lines, actors: BTreeMap::new(), program });
                     listings.len() - 1
                 })
             }
         };
         before = Some((&plan.program, place));
-        listings[place].actors.insert(plan.actor.name.clone());
+        listings[place].actors.insert(plan.actor.name.clone(), Known::of(plan.scope.clone()));
     }
     listings
 }
@@ -95,33 +113,50 @@ impl Listing {
         }
     }
 
+    /// What is known once an operation has been answered.
+    pub fn answered(&self, at: usize, reply: &Reply, known: &mut Known) {
+        if let Some(operation) = self.operation(at) {
+            known.answered(&operation.label, reply, self.program.reads_lost);
+        }
+    }
+
     /// The operation of this label that is nearest behind another, or behind the beginning.
     pub fn find(&self, after: Option<usize>, label: &str) -> Option<usize> {
         let is_it = |at: &usize| self.operation(*at).is_some_and(|operation| operation.label == label);
-        let near = self.after(after, None).into_iter().find(is_it);
+        let near = self.after(after, None, &Known::default()).into_iter().map(|(at, _)| at).find(is_it);
         near.or_else(|| (0..self.program.instructions.len()).find(is_it))
     }
 
-    /// The operations that can come next. `traces` are what has been seen since; where it is given, only ways that
-    /// leave just these are taken, unless there is none.
-    pub fn after(&self, after: Option<usize>, traces: Option<&[Trace]>) -> Vec<usize> {
-        let mut found = Vec::new();
-        self.walk(after.map_or(0, |at| at + 1), traces, &mut BTreeSet::new(), &mut found);
-        if found.is_empty() && traces.is_some_and(|traces| !traces.contains(&Trace::Ends)) {
-            return self.after(after, None);
+    /// The operations that can come next, each with what is known there. `traces` are what has been seen since; where
+    /// it is given, only ways that leave just these are taken, unless there is none.
+    pub fn after(
+        &self,
+        after: Option<usize>,
+        traces: Option<&[Trace]>,
+        known: &Known,
+    ) -> Vec<(usize, Known)> {
+        let mut walk = Walk::default();
+        within_allowance(|| self.walk(after.map_or(0, |at| at + 1), traces, known.clone(), &mut walk));
+        if walk.found.is_empty() && traces.is_some_and(|traces| !traces.contains(&Trace::Ends)) {
+            return self.after(after, None, known);
         }
-        found
+        if walk.parted {
+            // Which of the ways was taken is not known, and so neither is what was set on it.
+            for (_, known) in &mut walk.found {
+                self.program.instructions.iter().filter_map(set).for_each(|name| known.forget(name));
+                known.forget_rounds();
+            }
+        }
+        walk.found
     }
 
-    fn walk(
-        &self,
-        mut at: usize,
-        mut traces: Option<&[Trace]>,
-        seen: &mut BTreeSet<(usize, usize)>,
-        found: &mut Vec<usize>,
-    ) {
+    fn walk(&self, mut at: usize, mut traces: Option<&[Trace]>, mut known: Known, walk: &mut Walk) {
         loop {
-            if !seen.insert((at, traces.map_or(0, <[_]>::len))) {
+            walk.places += 1;
+            // Ways that part may meet again.
+            let mut is_new =
+                |known: &Known| walk.seen.insert((at, traces.map_or(0, <[_]>::len), known.described()));
+            if walk.places > MOST_PLACES || (walk.parted && !is_new(&known)) {
                 return;
             }
             // Whether this is what was seen next; without anything seen, every way is possible.
@@ -133,11 +168,27 @@ impl Listing {
                 }
                 Some(_) => false,
             };
-            match self.program.instructions.get(at) {
+            let instruction = self.program.instructions.get(at);
+            if let Some((is_so, other)) = instruction.and_then(|instruction| known.decision(instruction)) {
+                let repeats = matches!(instruction, Some(Instruction::RepeatNext { .. }));
+                let mut otherwise = known.clone();
+                if repeats {
+                    known.count_round(true);
+                    otherwise.count_round(false);
+                }
+                if is_so.is_none() {
+                    walk.parted = true;
+                    self.walk(at + 1, traces, known.clone(), walk);
+                }
+                (at, known) = if is_so == Some(true) { (at + 1, known) } else { (other, otherwise) };
+                continue;
+            }
+            match instruction {
                 None | Some(Instruction::Stop) => return,
                 Some(Instruction::Operate(_)) => {
-                    if traces.is_none_or(<[_]>::is_empty) && !found.contains(&at) {
-                        found.push(at);
+                    if traces.is_none_or(<[_]>::is_empty) && walk.found.iter().all(|(found, _)| *found != at)
+                    {
+                        walk.found.push((at, known));
                     }
                     return;
                 }
@@ -155,22 +206,23 @@ impl Listing {
                     at = *to;
                     continue;
                 }
-                Some(
-                    Instruction::JumpUnless { to: other, .. } | Instruction::RepeatNext { exit: other, .. },
-                ) => {
-                    self.walk(at + 1, traces, seen, found);
-                    at = *other;
-                    continue;
-                }
-                Some(
-                    Instruction::Set { .. }
-                    | Instruction::RepeatBegin { .. }
-                    | Instruction::Enter { .. }
-                    | Instruction::Leave,
-                ) => {}
+                Some(Instruction::Set { name, value }) => known.set(name, value),
+                Some(Instruction::Enter { with, .. }) => known.enter(with.iter()),
+                Some(Instruction::Leave) => known.leave(),
+                Some(Instruction::RepeatBegin { bound }) => known.begin_rounds(bound),
+                // Decisions are above.
+                Some(Instruction::JumpUnless { .. } | Instruction::RepeatNext { .. }) => {}
             }
             at += 1;
         }
+    }
+}
+
+/// The name to which an instruction gives a value.
+fn set(instruction: &Instruction) -> Option<&str> {
+    match instruction {
+        Instruction::Set { name, .. } => Some(name),
+        _ => None,
     }
 }
 
@@ -363,10 +415,10 @@ impl<'a> Writer<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Listing, Trace, listings};
+    use super::{Known, Listing, Trace, listings};
     use crate::{
         lesson::{Params, Scenario, library::Library},
-        log::Belief,
+        log::{Belief, Reply},
     };
 
     fn listing(lesson: &str, variant: &str) -> Vec<Listing> {
@@ -408,10 +460,34 @@ mod tests {
         let all = listing("unlock-someone-elses-lock", "get-compare-del");
         let program = &all[0];
         let at = |label: &str| program.find(None, label).expect("an operation");
-        let holds = [Trace::Believes(Belief::Holding)];
-        assert_eq!(program.after(Some(at("acquire")), Some(&holds)), [at("work")]);
-        assert_eq!(program.after(Some(at("check")), Some(&[])), [at("release")]);
-        assert!(program.after(Some(at("check")), Some(&[Trace::Ends])).is_empty());
+        let after = |label: &str, traces: &[Trace]| -> Vec<usize> {
+            let next = program.after(Some(at(label)), Some(traces), &Known::default());
+            next.into_iter().map(|(at, _)| at).collect()
+        };
+        assert_eq!(after("acquire", &[Trace::Believes(Belief::Holding)]), [at("work")]);
+        assert_eq!(after("check", &[]), [at("release")]);
+        assert!(after("check", &[Trace::Ends]).is_empty());
+    }
+
+    #[test]
+    fn what_a_reply_decides_is_decided() {
+        let all = listing("zk-herd", "herd");
+        let program = &all[0];
+        let at = |label: &str| program.find(None, label).expect("an operation");
+        let begun = program.after(None, None, &Known::default());
+        assert_eq!(
+            begun.iter().map(|(at, _)| *at).collect::<Vec<_>>(),
+            [at("create")],
+            "nobody holds it yet"
+        );
+        for (watched, next) in
+            [(serde_json::json!({ "version": 1 }), "wake"), (serde_json::Value::Null, "create")]
+        {
+            let mut known = begun[0].1.clone();
+            program.answered(at("watch"), &Reply::Value(watched), &mut known);
+            let after = program.after(Some(at("watch")), Some(&[]), &known);
+            assert_eq!(after.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [at(next)]);
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub(crate) mod fingerprint;
 pub(crate) mod idle;
 pub(crate) mod invariants;
 pub(crate) mod keys;
+pub mod known;
 pub mod listing;
 pub(crate) mod locks;
 pub(crate) mod notes;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{LessonView, paragraph, prelude::*};
 use crate::{
-    lesson::plan::listing::{ListingLine as Statement, Tone},
+    lesson::plan::listing::{Listing, ListingLine as Statement, Tone},
     ui::state::programs::Place,
     world::Life,
 };
@@ -52,18 +52,20 @@ pub(crate) fn lines(view: &LessonView<'_>, width: u16) -> Written {
         lines.push(heading(scene, &here, width));
         let newest = newest.filter(|(runs, _)| *runs == n).map(|(_, place)| place);
         let done = newest.filter(|place| place.done).and_then(|place| place.at);
-        let coming = newest.map_or(&[][..], |place| &place.next);
-        // Who comes next to each operation.
-        let mut comes: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let coming = newest.and_then(|place| place.stands);
+        // Who stands at each operation.
+        let mut stand: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (actor, place) in &here {
-            if matches!(scene.world.actors[*actor].life, Life::Running | Life::Frozen) {
-                place.next.iter().for_each(|next| comes.entry(*next).or_default().push(*actor));
+            if matches!(scene.world.actors[*actor].life, Life::Running | Life::Frozen)
+                && let Some(at) = stands(view, listing, *actor, place)
+            {
+                stand.entry(at).or_default().push(*actor);
             }
         }
         for line in &listing.lines {
-            let waiting = line.operation.and_then(|at| comes.remove(&at)).unwrap_or_default();
+            let waiting = line.operation.and_then(|at| stand.remove(&at)).unwrap_or_default();
             let just_done = line.operation.is_some() && line.operation == done;
-            let comes_next = line.operation.is_some_and(|at| coming.contains(&at));
+            let comes_next = line.operation.is_some() && line.operation == coming;
             if just_done || (comes_next && done.is_none()) {
                 in_sight = lines.len();
             }
@@ -89,6 +91,16 @@ pub(crate) fn lines(view: &LessonView<'_>, width: u16) -> Written {
         lines = paragraph::plain(words, width.into(), scene.style(Role::Chrome));
     }
     Written { lines, in_sight, choices }
+}
+
+/// The one operation at which a client stands. In free play what it would do next is known.
+fn stands(view: &LessonView<'_>, listing: &Listing, client: usize, place: &Place) -> Option<usize> {
+    let outlook = view.free.and_then(|free| free.outlook(actor(client)));
+    let foreseen = outlook.and_then(|outlook| outlook.next.as_ref()).and_then(|foreseen| {
+        let is_it = |at: &&usize| listing.operation(**at).is_some_and(|known| known.label == foreseen.label);
+        place.next.iter().find(is_it).copied()
+    });
+    foreseen.or(place.stands)
 }
 
 /// What an expression has come to, as far as a client has been there.

@@ -52,8 +52,8 @@ pub const PROGRAM_ROWS: &[Hint] = &[
     (
         "✓ ●",
         Words::new(
-            "the line that was just done; the sign of a client that comes to this line next",
-            "刚执行完的一行；下一步轮到这一行的客户端",
+            "the line that was just done; the sign of each client, once: where it is, or goes on",
+            "刚执行完的一行；客户端的标记只出现一处：它正在执行或接下来要执行的一行",
         ),
     ),
     (

@@ -40,7 +40,7 @@ pub struct FreeView<'a> {
     pub back: bool,
 }
 
-impl FreeView<'_> {
+impl<'a> FreeView<'a> {
     /// Whether what stands on the screen is what comes next: also while it is on its way there.
     fn ahead(&self) -> bool {
         !self.branching && !self.back
@@ -49,6 +49,11 @@ impl FreeView<'_> {
     /// The actors that have a key of their own where the playhead stands, in its order.
     pub fn keyed(&self) -> Vec<ActorId> {
         if self.back { self.free.keyed_before() } else { self.free.keyed.clone() }
+    }
+
+    /// What a client would do next, where the playhead stands behind all that happened.
+    pub(crate) fn outlook(self, actor: ActorId) -> Option<&'a ActorOutlook> {
+        self.free.outlook.actors.get(actor.0 as usize).filter(|_| self.ahead())
     }
 
     /// The actions, by name, that would do nothing now.
