@@ -38,6 +38,22 @@ impl LessonTime {
         self.0.div_euclid(NANOS_PER_MILLI)
     }
 
+    /// With as much detail as it needs: `0.42ms`, `420ms`, `3.204s`, `1m05.2s`.
+    pub fn brief(self) -> String {
+        let nanos = self.0.max(0);
+        let micros = nanos / 1000;
+        match micros {
+            0 => "0".to_owned(),
+            1..10_000 => format!("{}.{:02}ms", micros / 1000, micros % 1000 / 10),
+            10_000..1_000_000 => format!("{}ms", micros / 1000),
+            1_000_000..60_000_000 => format!("{}.{:03}s", micros / 1_000_000, micros / 1000 % 1000),
+            _ => {
+                let tenths = micros / 100_000;
+                format!("{}m{:02}.{}s", tenths / 600, tenths / 10 % 60, tenths % 10)
+            }
+        }
+    }
+
     /// How long after `earlier` this is; zero if it is before.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))

@@ -16,7 +16,7 @@ pub(crate) mod steps;
 #[cfg(test)]
 pub mod testing;
 
-use crate::text::Lang;
+use crate::text::{Lang, Text};
 
 pub use event::{
     Actor, ActorId, AskedChoice, Belief, Choice, Event, EventKind, OpId, ServerInfo, Stop, is_server_called,
@@ -101,6 +101,21 @@ impl Log {
 
     /// What people call a lock: its title, or else its name.
     pub fn lock_title<'a>(&'a self, lock: &'a str, lang: Lang) -> &'a str {
+        self.title_of(lock).map_or(lock, |title| title.get(lang))
+    }
+
+    /// A lock within a sentence. One that is called nothing but `lock` has no name of its own.
+    pub fn lock_in_words(&self, lock: &str, lang: Lang) -> String {
+        match (self.title_of(lock), lang) {
+            (Some(title), _) => title.get(lang).to_owned(),
+            (None, Lang::En) if lock == "lock" => "the lock".to_owned(),
+            (None, Lang::En) => format!("the lock “{lock}”"),
+            (None, Lang::Zh) if lock == "lock" => "锁".to_owned(),
+            (None, Lang::Zh) => format!("锁“{lock}”"),
+        }
+    }
+
+    fn title_of(&self, lock: &str) -> Option<&Text> {
         let known = match self.events.first().map(|first| &first.kind) {
             Some(EventKind::LabReady { locks, .. }) => {
                 locks.iter().find(|known| stands_for(&known.name, lock))
@@ -108,8 +123,7 @@ impl Log {
             _ => None,
         };
         // The title of several does not say which one it is.
-        let title = known.filter(|known| !known.name.contains(ANY)).and_then(|known| known.title.as_ref());
-        title.map_or(lock, |title| title.get(lang))
+        known.filter(|known| !known.name.contains(ANY))?.title.as_ref()
     }
 
     pub fn is_empty(&self) -> bool {

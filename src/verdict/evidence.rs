@@ -79,22 +79,23 @@ fn describe(log: &Log, index: usize, claim: &Mentions) -> Option<Text> {
         }
         _ => return None,
     };
+    let at = at.brief();
     Some(Text::new(format!("at {at}: {en}"), format!("{at}：{zh}")))
 }
 
 fn belief_words(log: &Log, name: &str, lock: &str, belief: Belief) -> (String, String) {
-    let (lock, zh) = (log.lock_title(lock, Lang::En), log.lock_title(lock, Lang::Zh));
+    let [lock, zh] = [Lang::En, Lang::Zh].map(|lang| log.lock_in_words(lock, lang));
     match belief {
         Belief::Holding => {
-            (format!("{name} believed that it held {lock}"), format!("{name} 认为自己持有 {zh}"))
+            (format!("{name} believed that it held {lock}"), format!("{name} 认为自己持有{zh}"))
         }
         Belief::Sharing => {
-            (format!("{name} believed that it shared {lock}"), format!("{name} 认为自己共享持有 {zh}"))
+            (format!("{name} believed that it shared {lock}"), format!("{name} 认为自己共享持有{zh}"))
         }
-        Belief::Nothing => (format!("{name} relied on {lock} no more"), format!("{name} 不再依赖 {zh}")),
-        Belief::Waiting => (format!("{name} waited for {lock}"), format!("{name} 等待 {zh}")),
+        Belief::Nothing => (format!("{name} relied on {lock} no more"), format!("{name} 不再依赖{zh}")),
+        Belief::Waiting => (format!("{name} waited for {lock}"), format!("{name} 等待{zh}")),
         Belief::Unsure => {
-            (format!("{name} could not be sure of {lock}"), format!("{name} 无法确定是否持有 {zh}"))
+            (format!("{name} could not be sure of {lock}"), format!("{name} 无法确定是否持有{zh}"))
         }
     }
 }
@@ -121,10 +122,13 @@ fn exchange(log: &Log, index: usize, wanted: OpId) -> Option<(LessonTime, (Strin
     let name = log.name(actor);
     let words = match replied {
         None => (format!("{name} sent {wire}"), format!("{name} 发出 {wire}")),
-        Some((when, _, _, reply)) if when.since(at) >= LATE => (
-            format!("{name} sent {wire}; answered {reply} at {when}"),
-            format!("{name} 发出 {wire}；{when} 返回 {reply}"),
-        ),
+        Some((when, _, _, reply)) if when.since(at) >= LATE => {
+            let when = when.brief();
+            (
+                format!("{name} sent {wire}; answered {reply} at {when}"),
+                format!("{name} 发出 {wire}；{when} 返回 {reply}"),
+            )
+        }
         Some((.., reply)) => {
             (format!("{name}'s {wire} answered {reply}"), format!("{name} 的 {wire} 返回 {reply}"))
         }

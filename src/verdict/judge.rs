@@ -121,7 +121,7 @@ fn broken(scenario: &Scenario, log: &Log) -> Vec<ClaimResult> {
     };
     let broken = breaches.into_iter().map(|breach| {
         let plan = &scenario.invariants[breach.invariant];
-        let at = log.events()[breach.at].at;
+        let at = log.events()[breach.at].at.brief();
         let observed = Text::new(format!("at {at}: {}", plan.says.en), format!("{at}：{}", plan.says.zh));
         result(format!("never: {}", plan.never), observed, breach.evidence)
     });
@@ -221,8 +221,8 @@ fn overlap(scenario: &Scenario, facts: &Facts, lock: &str, wanted: bool) -> Clai
 fn describe(world: &World, overlap: &Overlap) -> Text {
     let name = |actor: &ActorId| Some(world.actor(*actor)?.who.name.as_str());
     let names: Vec<&str> = overlap.holders.iter().filter_map(name).collect();
-    let from = overlap.from;
-    let to = overlap.apart.map_or_else(|| Text::new("the end", "结束"), |to| to.to_string().into());
+    let from = overlap.from.brief();
+    let to = overlap.apart.map_or_else(|| Text::new("the end", "结束"), |to| to.brief().into());
     Text::new(
         format!("{} at once, from {from} to {}", names.join(" and "), to.en),
         format!("{} 同时持有，从 {from} 到 {}", names.join("、"), to.zh),

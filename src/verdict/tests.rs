@@ -34,7 +34,7 @@ fn an_overlap_is_found_and_dated() {
     log.believes(0, Belief::Nothing);
     let verdict = judge(&scenario, &log);
     assert_eq!(verdict.outcome, Outcome::Shown);
-    assert_eq!(verdict.claims[0].observed.en, "A and B at once, from 2.000 s to 3.000 s");
+    assert_eq!(verdict.claims[0].observed.en, "A and B at once, from 2.000s to 3.000s");
     assert_eq!(verdict.claims[0].evidence, [2]);
 }
 
@@ -100,8 +100,8 @@ fn a_claim_is_said_in_a_sentence_and_its_evidence_in_words() {
     assert_eq!((&bare.says, &bare.evidence), (&None, &vec![]));
     let lines = evidence(&log, &said.claim, &said.evidence, 3);
     assert_eq!(lines.len(), 1);
-    assert_eq!(lines[0].en, "at 1.000 s: A sent DEL lock; answered 1 at 2.000 s");
-    assert_eq!(lines[0].zh, "1.000 s：A 发出 DEL lock；2.000 s 返回 1");
+    assert_eq!(lines[0].en, "at 1.000s: A sent DEL lock; answered 1 at 2.000s");
+    assert_eq!(lines[0].zh, "1.000s：A 发出 DEL lock；2.000s 返回 1");
 }
 
 #[test]
@@ -117,9 +117,9 @@ fn of_much_evidence_the_first_and_the_last_are_told() {
     assert_eq!(
         lines,
         [
-            "at 1.000 s: A sent DEL lock; answered 1 at 2.000 s",
+            "at 1.000s: A sent DEL lock; answered 1 at 2.000s",
             "… 48 more in between",
-            "at 99.000 s: B sent DEL lock; answered 1 at 100.000 s",
+            "at 1m39.0s: B sent DEL lock; answered 1 at 1m40.0s",
         ]
     );
 }

@@ -427,7 +427,7 @@ fn the_alarm_names_first_who_came_last() {
         script.stop(Stop::Move);
     }
     let stand = Stand::lesson(script, Lang::En, (120, 40));
-    assert!(stand.shows("● A has got lock before ■ B let go of it"), "{:#?}", stand.rows());
+    assert!(stand.shows("● A has got the lock before ■ B let go of it"), "{:#?}", stand.rows());
     // A writer comes in, of whom two readers know nothing, one before it in the lanes and one behind.
     if let EventKind::LabReady { locks, .. } = &mut shared.events[0].kind {
         locks.push(LockInfo { name: "lock".into(), title: None, limit: Limit::ReadWrite });
@@ -662,10 +662,12 @@ fn the_verdict_says_what_was_expected_and_observed_and_not_shown_is_loud() {
     assert!(stand.shows("→ verdict") && !stand.shows("FAILURE SHOWN"), "{:#?}", stand.rows());
     stand.key(KeyCode::Right);
     assert!(stand.shows("overlap: lock") && !stand.shows("expected two"), "{:#?}", stand.rows());
+    let hints = stand.rows().pop().expect("hints");
+    assert!(!hints.contains("step") && !hints.contains("play") && hints.contains("c program"), "{hints}");
     stand.key(KeyCode::Enter);
     for words in [
         "FAILURE SHOWN  2/2",
-        "A and ■ B thought at the same time that they held lock",
+        "A and ■ B thought at the same time that they held the lock",
         "overlap: lock",
         "expected two holders at once",
         "observed 1",

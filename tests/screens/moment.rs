@@ -861,8 +861,8 @@ fn a_banner_counts_who_was_woken_and_everybody_is_a_dot() {
 #[test]
 fn a_sale_on_an_outdated_value_is_told_in_a_sentence() {
     for (lang, words) in [
-        (Lang::En, "B sold on an outdated stock=1: 2 of 1 are sold."),
-        (Lang::Zh, "B 售出时依据的是旧值 stock=1：已有 2 份，而总数只有 1。"),
+        (Lang::En, "B sold on an outdated stock=1: 2 sold, but stock was 1."),
+        (Lang::Zh, "B 售出时依据的是旧值 stock=1：共 2 次售出，而 stock 只有 1。"),
     ] {
         let stand = at_step("db-pessimistic", "autocommit", 10, (lang, (120, 40)));
         assert!(stand.shows(words), "{:#?}", stand.rows());

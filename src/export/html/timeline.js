@@ -134,7 +134,7 @@ function split(piece, clash, left) {
   if (over < last) list.push({ ...piece, from: to, event: end });
   return list;
 }
-const IN_BAR = { holding: "mine", sharing: "shared", waiting: "waits", saw: "saw", oversold: "oversold" };
+const IN_BAR = { holding: "mine", sharing: "shared", waiting: "waits", saw: "saw" };
 function bar(track, data, entry) {
   let list = pieces(entry);
   if (HELD.has(entry.kind)) {
@@ -144,10 +144,10 @@ function bar(track, data, entry) {
     const element = colour(make("div", `bar ${entry.kind}${piece.bare ? " bare" : ""}${piece.both ? " both" : ""}`), data.client);
     place(element, piece.from, piece.to ?? null, piece.end);
     const key = piece.bare && HELD.has(entry.kind) ? "still" : IN_BAR[entry.kind];
-    if (key) {
+    if (key || entry.says) {
       const name = make("div", "name"), words = make("span");
       name.append(make("b", "", glyphOf(data.client)), words);
-      translated(words, () => ` ${HELD.has(entry.kind) ? `${data.name} · ` : ""}${say(key, entry.value)}`);
+      translated(words, () => ` ${HELD.has(entry.kind) ? `${data.name} · ` : ""}${entry.says ? text(entry.says) : say(key, entry.value)}`);
       element.append(name);
       spots[spots.length - 1].words = () => 30 + [...words.textContent].reduce((sum, sign) => sum + (sign > "\u2e80" ? 13 : 7.9), 0);
     }
@@ -171,7 +171,7 @@ function lane(data) {
   });
   element.dataset.who = data.name;
   labels.push(() => {
-    const beliefs = data.bars.filter((bar) => bar.e < position && !isOver(bar.end) && SAYS[bar.kind] && !["saw", "oversold"].includes(bar.kind));
+    const beliefs = data.bars.filter((bar) => bar.e < position && !isOver(bar.end) && SAYS[bar.kind] && bar.kind !== "saw");
     const bare = (bar) => bar.bare.some(([, e, , end]) => e < position && !isOver(end));
     label.lastChild.textContent = beliefs.map((bar) => say(HELD.has(bar.kind) && bare(bar) ? "still" : bar.kind)).join(", ");
     label.classList.toggle("dead", beliefs.some((bar) => bar.kind === "dead"));

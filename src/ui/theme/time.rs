@@ -4,20 +4,9 @@ use std::time::Duration;
 
 use crate::clock::LessonTime;
 
-/// A moment of the lesson with as much detail as it needs: `0.42ms`, `420ms`, `3.204s`, `1m05.2s`.
+/// A moment of the lesson.
 pub fn moment(at: LessonTime) -> String {
-    let nanos = at.as_nanos().max(0);
-    let micros = nanos / 1000;
-    match micros {
-        0 => "0".to_owned(),
-        1..10_000 => format!("{}.{:02}ms", micros / 1000, micros % 1000 / 10),
-        10_000..1_000_000 => format!("{}ms", micros / 1000),
-        1_000_000..60_000_000 => format!("{}.{:03}s", micros / 1_000_000, micros / 1000 % 1000),
-        _ => {
-            let tenths = micros / 100_000;
-            format!("{}m{:02}.{}s", tenths / 600, tenths / 10 % 60, tenths % 10)
-        }
-    }
+    at.brief()
 }
 
 /// A stretch of time, to the nearest tenth of a second: `2.1s`, `1m30s`.

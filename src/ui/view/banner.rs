@@ -301,7 +301,7 @@ pub fn letters(words: &str, wide: u16, (left, top): (u16, u16), buf: &mut Buffer
 /// Who held which lock together, and when.
 pub fn together(scene: &Scene<'_>, overlap: &Overlap) -> String {
     let who = names(scene, &overlap.holders);
-    let lock = scene.log.lock_title(&overlap.lock, scene.lang);
+    let lock = &*scene.log.lock_in_words(&overlap.lock, scene.lang);
     let from = time::moment(overlap.from);
     match overlap.apart {
         Some(to) => words::HELD_TOGETHER.with(scene.lang, &[&who, lock, &from, &time::moment(to)]),
@@ -315,7 +315,7 @@ pub fn outdated(scene: &Scene<'_>, oversold: &Oversold<'_>, (seller, value): (Ac
     let Oversold { of, before, now, .. } = oversold;
     let sold = oversold.sold.to_string();
     if oversold.exceeds() {
-        words::SOLD_ON.with(scene.lang, &[&who, counter, value, &sold, before, counter])
+        words::SOLD_ON.with(scene.lang, &[&who, counter, value, &sold, counter, of, before])
     } else {
         words::COUNTED_ON.with(scene.lang, &[&who, counter, value, &sold, counter, of, before, now])
     }
@@ -342,7 +342,7 @@ pub fn sentence(scene: &Scene<'_>) -> Option<String> {
     let came = overlap.evidence.iter().filter_map(|event| scene.log.events().get(*event)?.kind.actor());
     let came: Vec<ActorId> = came.collect();
     let (newest, others) = came.split_last()?;
-    let lock = scene.log.lock_title(&overlap.lock, scene.lang);
+    let lock = &*scene.log.lock_in_words(&overlap.lock, scene.lang);
     let values = [&*names(scene, &[*newest]), lock, &*names(scene, others)];
     Some(words::TAKEN_TOO.with(scene.lang, &values))
 }

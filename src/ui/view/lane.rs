@@ -99,14 +99,24 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, actor: ActorId, (y, height): (u16, u
         && let Some((_, to)) = plot.stretch(bar.from, bar.to)
         && let BarKind::Saw | BarKind::Oversold = bar.kind
     {
-        let said = if bar.kind == BarKind::Saw { words::IN_BAR_SAW } else { words::IN_BAR_OVERSOLD };
-        let said = format!(" {} ", said.with(scene.lang, &[&bar.value]));
+        let said = if bar.kind == BarKind::Saw {
+            words::IN_BAR_SAW.with(scene.lang, &[&bar.value])
+        } else {
+            acted(scene, bar)
+        };
+        let said = format!(" {said} ");
         let after = seen.1 + 4 + u16::try_from(text::width(&words(scene, plot, *seen))).unwrap_or_default();
         if usize::from(to.saturating_sub(after)) > text::width(&said) {
             let style = scene.actor_style(actor).add_modifier(Modifier::BOLD);
             plot.write((after, y), &said, to, style, buf);
         }
     }
+}
+
+/// What was done on an outdated value, by the lesson's own word.
+fn acted(scene: &Scene<'_>, bar: &Bar) -> String {
+    let counter = scene.chart.oversold.as_ref().map_or("", |(_, counter)| counter);
+    words::IN_BAR_OVERSOLD.with(scene.lang, &[words::label(counter, scene.lang), &bar.value])
 }
 
 /// Where one of those who hold a lock together does so, as far as it is in sight.
@@ -175,7 +185,6 @@ fn name_bar(
         let held = frozen && within(&held.collect::<Vec<_>>(), from);
         let what = match bar.kind {
             BarKind::Saw => words::IN_BAR_SAW,
-            BarKind::Oversold => words::IN_BAR_OVERSOLD,
             BarKind::Frozen if held && still => words::IN_BAR_STILL_FROZEN,
             BarKind::Frozen if held => words::IN_BAR_FROZEN,
             BarKind::Frozen => words::FROZEN,
@@ -184,12 +193,11 @@ fn name_bar(
             BarKind::Belief(Belief::Sharing) => words::IN_BAR_SHARED,
             _ => words::IN_BAR,
         };
-        let words = format!(
-            " {} {} {} ",
-            scene.glyph(actor),
-            scene.name(actor),
-            what.with(scene.lang, &[&bar.value])
-        );
+        let what = match bar.kind {
+            BarKind::Oversold => acted(scene, bar),
+            _ => what.with(scene.lang, &[&bar.value]),
+        };
+        let words = format!(" {} {} {what} ", scene.glyph(actor), scene.name(actor));
         let start = from + 1 + u16::from(to.saturating_sub(from) > 40);
         if usize::from(to.saturating_sub(start)) > text::width(&words) {
             let solid = matches!(bar.kind, BarKind::Belief(Belief::Holding)) && !is_bare && rows > 1;

@@ -257,11 +257,7 @@ impl<'a> LessonView<'a> {
             self.scrubber(&areas).draw(&self.scene, buf);
         }
         if !areas.hints.is_empty() {
-            let mut idle = self.free.map_or_else(Vec::new, |free| free.idle());
-            idle.extend(key_hints::idle_in(self.entry));
-            if self.class.is_none() {
-                idle.extend(["join", "vote"]);
-            }
+            let idle = self.idle(&areas);
             match self.tip.and_then(|action| self.tip_for(action)) {
                 Some(tip) => {
                     key_hints::tell(self.scene.context(), (self.place(), &idle), &tip, areas.hints, buf);
@@ -277,6 +273,37 @@ impl<'a> LessonView<'a> {
     }
 
     /// What a newcomer is told of an action, where it can be of use.
+    /// The actions, by name, that would change nothing on the screen now.
+    fn idle(&self, areas: &Areas) -> Vec<&'static str> {
+        let mut idle = self.free.map_or_else(Vec::new, |free| free.idle());
+        idle.extend(key_hints::idle_in(self.entry));
+        if self.class.is_none() {
+            idle.extend(["join", "vote"]);
+        }
+        let fresh = self.is_fresh();
+        // Neither a verdict nor anything else comes after this.
+        let over =
+            self.verdict().is_some() || (self.at_end() && (self.single.is_some() || self.was_chosen()));
+        if over && self.free.is_none() {
+            idle.extend(["step", "play"]);
+        }
+        // The programs and the wire are there both, or neither.
+        let both = areas.program.is_empty() == areas.wire.is_empty();
+        if fresh || (both && self.verdict().is_none()) {
+            idle.push("program");
+        }
+        if fresh {
+            idle.extend(["back", "lens", "focus", "zoom"]);
+        }
+        if self.entry.variants.len() < 2 {
+            idle.push("next-variant");
+        }
+        if comparing::sides(self.entry, None).is_none() {
+            idle.push("compare");
+        }
+        idle
+    }
+
     fn tip_for(&self, action: &str) -> Option<String> {
         let asked = self.verdict().is_none() && self.predictions.shown(&self.scene).is_some();
         let words = match action {

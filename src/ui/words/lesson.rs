@@ -100,12 +100,12 @@ pub fn label(label: &str, lang: Lang) -> &str {
     LABELS.iter().find(|words| words.get(Lang::En) == label).map_or(label, |words| words.get(lang))
 }
 
-/// In a bar, after its client's name: what the client believes, and no server says any more.
+/// In a bar, after its client's name: what the client believes, and no server says any more; or what it did.
 pub const IN_BAR: Words = Words::new("mine", "持有");
 pub const IN_BAR_SHARED: Words = Words::new("shared", "共享持有");
 pub const IN_BAR_STILL: Words = Words::new("still mine", "仍以为持有");
 pub const IN_BAR_SAW: Words = Words::new("saw {}", "读到 {}");
-pub const IN_BAR_OVERSOLD: Words = Words::new("sold on an outdated {}", "凭旧值 {} 卖出");
+pub const IN_BAR_OVERSOLD: Words = Words::new("{} on an outdated {}", "{}（凭旧值 {}）");
 pub const IN_BAR_FROZEN: Words = Words::new("mine, frozen", "持有，冻结中");
 pub const IN_BAR_STILL_FROZEN: Words = Words::new("still mine, frozen", "仍以为持有，冻结中");
 pub const IN_BAR_WAITS: Words = Words::new("waits", "等待");
@@ -114,19 +114,17 @@ pub const LISTED: Words = Words::new(", ", "、");
 /// Who held which lock together, from when to when; or since when.
 pub const HELD_TOGETHER: Words = Words::new(
     "{} thought at the same time that they held {}, from {} to {}.",
-    "{} 同时以为自己持有“{}”：从 {} 到 {}。",
+    "{} 同时以为自己持有{}：从 {} 到 {}。",
 );
-pub const HOLD_TOGETHER: Words = Words::new(
-    "{} think at the same time that they hold {}, since {}.",
-    "{} 同时以为自己持有“{}”：从 {} 起。",
-);
+pub const HOLD_TOGETHER: Words =
+    Words::new("{} think at the same time that they hold {}, since {}.", "{} 同时以为自己持有{}：从 {} 起。");
 /// Who has got which lock, and who has not let go of it.
 pub const TAKEN_TOO: Words =
-    Words::new("{} has got {} before {} let go of it.", "{} 拿到了“{}”，而 {} 还没有放手。");
-/// Who has done what on which outdated value, and how often that was done, of how many.
+    Words::new("{} has got {} before {} let go of it.", "{} 拿到了{}，而 {} 还没有放手。");
+/// Who has done what on which outdated value, and how often that was done, of what there was no more than so many.
 pub const SOLD_ON: Words = Words::new(
-    "{} {} on an outdated {}: {} of {} are {}.",
-    "{} {}时依据的是旧值 {}：已有 {} 份，而总数只有 {}。",
+    "{} {} on an outdated {}: {} {}, but {} was {}.",
+    "{} {}时依据的是旧值 {}：共 {} 次{}，而 {} 只有 {}。",
 );
 /// The same where too little was taken of something: of what, and from what to what.
 pub const COUNTED_ON: Words = Words::new(

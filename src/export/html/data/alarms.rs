@@ -140,7 +140,7 @@ fn span(span: &OverlapSpan) -> Value {
 
 /// `news`: who has got the lock before others let go of it. `past`: the banner when it is over.
 fn about(source: &Source<'_>, overlap: &Overlap) -> Vec<(&'static str, Text)> {
-    let title = |lang| source.log.lock_title(&overlap.lock, lang).to_owned();
+    let title = |lang| source.log.lock_in_words(&overlap.lock, lang);
     let mut about = Vec::new();
     if let Some((newest, others)) = overlap.holders.split_last() {
         let news = Text::from_fn(|lang| {
@@ -168,7 +168,7 @@ pub(crate) fn failure(source: &Source<'_>, verdict: &Verdict, invariant: Option<
     let together = source.world.holding.overlaps().first().map(|overlap| {
         Text::from_fn(|lang| {
             let who = names(source, &overlap.holders, lang);
-            let (lock, from) = (source.log.lock_title(&overlap.lock, lang), time::moment(overlap.from));
+            let (lock, from) = (&*source.log.lock_in_words(&overlap.lock, lang), time::moment(overlap.from));
             match overlap.apart {
                 Some(to) => words::HELD_TOGETHER.with(lang, &[&who, lock, &from, &time::moment(to)]),
                 None => words::HOLD_TOGETHER.with(lang, &[&who, lock, &from]),

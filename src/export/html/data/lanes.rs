@@ -35,12 +35,17 @@ fn one(source: &Source<'_>, n: usize, lane: &Lane) -> Value {
             BarKind::Frozen => "frozen",
             BarKind::Dead => "dead",
         };
+        let acted = source.chart.oversold.as_ref().filter(|_| bar.kind == BarKind::Oversold);
+        let says = acted.map(|(_, counter)| {
+            let value = shorten(&bar.value);
+            Text::from_fn(|lang| words::IN_BAR_OVERSOLD.with(lang, &[words::label(counter, lang), &value]))
+        });
         // Where no server says so any more: columns and events.
         let bare = bar.bare.iter().map(|((a, e), to)| (a, e, to.map(|to| to.0), to.map(|to| to.1)));
         Some(json!({
             "kind": kind, "lock": bar.lock, "a": bar.from.0, "e": bar.from.1, "b": bar.to.map(|to| to.0),
             "end": bar.to.map(|to| to.1), "left": bar.left, "value": shorten(&bar.value),
-            "bare": bare.collect::<Vec<_>>(),
+            "bare": bare.collect::<Vec<_>>(), "says": says,
         }))
     });
     let marks = lane.marks.iter().map(|mark| self::mark(source, mark));
