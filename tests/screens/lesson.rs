@@ -437,7 +437,7 @@ fn the_alarm_names_first_who_came_last() {
         shared.stop(Stop::Move);
     }
     let stand = Stand::lesson(shared, Lang::En, (120, 40));
-    assert!(stand.shows("■ B has got lock before ● A and ▲ C let go of it"), "{:#?}", stand.rows());
+    assert!(stand.shows("■ B has got the lock before ● A and ▲ C let go of it"), "{:#?}", stand.rows());
 }
 
 #[test]

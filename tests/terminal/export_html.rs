@@ -145,7 +145,7 @@ fn two_holders_are_the_largest_thing_on_the_page() {
         // Milliseconds after the lease: how many, each recording has for itself.
         assert!(banner.starts_with("2 HOLDERS AT ONCE · ● A and ■ B · since 3.0"), "{size:?} {banner}");
         let story = text(&mut chrome, "#story").replace('\u{a0}', " ");
-        assert!(story.contains("■ B has got lock before ● A let go of it."), "{size:?} {story}");
+        assert!(story.contains("■ B has got the lock before ● A let go of it."), "{size:?} {story}");
         let frame = "getComputedStyle(document.querySelector('#story')).borderTopColor";
         assert_eq!(chrome.eval(frame), "rgb(175, 0, 0)", "{size:?}");
         // At the verdict all of it is in sight, and what went wrong has its share.

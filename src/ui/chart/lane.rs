@@ -14,6 +14,9 @@ use crate::{
 
 const COMMAND_COLUMNS: usize = 26;
 const REPLY_COLUMNS: usize = 12;
+const SHORTEST_COMMAND: usize = 4;
+const ANSWERED_OK: &str = "→ OK";
+const UNANSWERED: &str = "→ …";
 /// The same for the replies of several servers.
 const REPLIES_COLUMNS: usize = 20;
 /// A request that goes to one server after another goes to the next within so long.
@@ -364,13 +367,19 @@ impl Mark {
             let fitted = self.fitted(log, seen, (COMMAND_COLUMNS + left(&usual), reply));
             return if text::width(&fitted) <= room { fitted } else { usual };
         }
-        let missing = text::width(&usual).saturating_sub(room);
-        let Some(command) = COMMAND_COLUMNS.checked_sub(missing).filter(|left| *left > 3 && room > 0) else {
-            return usual;
-        };
-        let fitted = self.fitted(log, seen, (command, REPLY_COLUMNS));
-        // A short command had nothing to give.
-        if text::width(&fitted) <= room { fitted } else { usual }
+        // The command gives way to the reply, down to its first word's beginning; then to what came after.
+        let alone = |command: usize| self.words(log, self.event, seen, (command, REPLY_COLUMNS));
+        let with_note = |command: usize| self.fitted(log, seen, (command, REPLY_COLUMNS));
+        let ways: [&dyn Fn(usize) -> String; 2] = [&with_note, &alone];
+        for way in ways {
+            if let Some(more) = room.checked_sub(text::width(&way(SHORTEST_COMMAND))) {
+                return way(SHORTEST_COMMAND + more);
+            }
+        }
+        // That all is well says less than the beginning of a command.
+        let reply = alone(0).trim_start().to_owned();
+        let tells = reply.starts_with('→') && ![ANSWERED_OK, UNANSWERED].contains(&reply.as_str());
+        if tells && text::width(&reply) <= room { reply } else { usual }
     }
 
     fn fitted(&self, log: &Log, seen: (Detail, Named<'_>, usize), most: (usize, usize)) -> String {

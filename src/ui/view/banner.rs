@@ -93,8 +93,8 @@ fn woken(scene: &Scene<'_>, breach: usize) -> Option<usize> {
 }
 
 /// Draws the banner on the upper edge of a pane's frame, beside its title. So many columns at the right end are needed for
-/// something else.
-pub fn on_frame(scene: &Scene<'_>, title: &str, (frame, taken): (Rect, u16), buf: &mut Buffer) {
+/// something else. Says whether there is one.
+pub fn on_frame(scene: &Scene<'_>, title: &str, (frame, taken): (Rect, u16), buf: &mut Buffer) -> bool {
     let loud = loud(scene).unwrap_or_default();
     let alarm = scene.alarm();
     // What was broken is told rather than who held together before it, and at the end in any case.
@@ -125,7 +125,7 @@ pub fn on_frame(scene: &Scene<'_>, title: &str, (frame, taken): (Rect, u16), buf
             }
         }
         Some(Alarm::Broken(says, event)) => format!(" {} ", broken(scene, says, event)),
-        None => return,
+        None => return false,
     };
     let row = Rect { height: 1, ..frame };
     fill(scene, row, buf);
@@ -140,6 +140,7 @@ pub fn on_frame(scene: &Scene<'_>, title: &str, (frame, taken): (Rect, u16), buf
         buf.set_string(row.x + 1, row.y, title, scene.theme.alarming());
     }
     write(scene, &words, place, buf);
+    true
 }
 
 fn fill(scene: &Scene<'_>, area: Rect, buf: &mut Buffer) {

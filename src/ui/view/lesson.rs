@@ -71,6 +71,11 @@ pub struct LessonView<'a> {
     pub class: Option<&'a Class>,
 }
 
+/// The same words in one style.
+fn plain(line: Line<'_>) -> Line<'_> {
+    Line::from_iter(line.spans.into_iter().map(|span| Span::raw(span.content)))
+}
+
 impl<'a> LessonView<'a> {
     /// The verdict, once the playhead is at the end.
     pub(crate) fn verdict(&self) -> Option<&'a Verdict> {
@@ -374,7 +379,8 @@ impl<'a> LessonView<'a> {
             }
             let counters = self.counters(areas.lanes);
             let width = u16::try_from(counters.width()).unwrap_or(u16::MAX);
-            banner::on_frame(scene, title.get(lang), (areas.lanes, width), buf);
+            let is_loud = banner::on_frame(scene, title.get(lang), (areas.lanes, width), buf);
+            let counters = if is_loud { plain(counters).style(scene.theme.alarming()) } else { counters };
             buf.set_line(areas.lanes.right() - width - 2, areas.lanes.y, &counters, width);
         }
         if !areas.servers.is_empty() {

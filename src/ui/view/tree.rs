@@ -128,8 +128,8 @@ fn depth(path: &str) -> usize {
     path.matches('/').count().saturating_sub(1)
 }
 
-/// Who watches or waits, in so many columns: all of them where they are few, else how many and the first. Where there is
-/// less room the sign and the names say it, and as many of these as are whole.
+/// Who watches or waits, in so many columns: how many, and as many of their names as are whole. Where there is less room
+/// the sign and the names say it.
 fn watching<'a>(scene: &Scene<'a>, watchers: &[i64], words: words::Words, room: usize) -> Vec<Span<'a>> {
     if watchers.is_empty() {
         return Vec::new();
@@ -137,24 +137,29 @@ fn watching<'a>(scene: &Scene<'a>, watchers: &[i64], words: words::Words, room: 
     let many = watchers.len() > NAMED_WATCHERS;
     let count = watchers.len().to_string();
     let role = if many { Role::Danger } else { Role::Warning };
-    let names: Vec<Span<'a>> =
-        watchers.iter().take(NAMED_WATCHERS).map(|session| scene.session(*session)).collect();
-    let needed = names.iter().map(|name| name.width() + 1).sum::<usize>() + if many { 2 } else { 0 };
-    let says =
-        [format!("  ◉ {}:", words.with(scene.lang, &[&count])), format!("  ◉ {count}:"), " ◉".to_owned()];
+    let names = || watchers.iter().map(|session| scene.session(*session));
+    let needed =
+        names().take(NAMED_WATCHERS).map(|name| name.width() + 1).sum::<usize>() + if many { 2 } else { 0 };
+    let colon = scene.lang.colon().trim_end();
+    let says = [
+        format!("  ◉ {}{colon}", words.with(scene.lang, &[&count])),
+        format!("  ◉ {count}{colon}"),
+        " ◉".to_owned(),
+    ];
     let fits = |says: &&String| text::width(says) + needed <= room;
     let sign = says.iter().find(fits).unwrap_or(&says[2]).clone();
     let mut taken = text::width(&sign);
     let mut spans = vec![Span::styled(sign, scene.style(role))];
-    for name in names {
-        taken += name.width() + 1;
-        if taken > room {
+    for (n, name) in names().enumerate() {
+        let rest = if n + 1 < watchers.len() { 2 } else { 0 };
+        if taken + name.width() + 1 + rest > room {
+            if taken + 2 <= room {
+                spans.push(Span::styled(" …", scene.style(Role::Chrome)));
+            }
             break;
         }
+        taken += name.width() + 1;
         spans.extend([Span::raw(" "), name]);
-    }
-    if many && taken + 2 <= room {
-        spans.push(Span::styled(" …", scene.style(Role::Chrome)));
     }
     spans
 }
