@@ -30,7 +30,7 @@ const FOLDERS: &[(&str, &str)] = &[
     ("run/race", "clock lab lesson log program run/session text world"),
     ("run/explore", "client clock lab lesson log program run/race run/session text verdict world"),
     ("run", "bench lab lesson log recording run/explore run/race run/session text verdict"),
-    ("ui/theme", "clock log printable"),
+    ("ui/theme", "clock log printable text"),
     ("ui/keys", "text ui/theme"),
     ("ui/words", "bench lesson log run/race text ui/keys ui/theme verdict"),
     ("ui/chart", "clock log ui/theme ui/words verdict world"),

@@ -663,7 +663,7 @@ fn the_verdict_says_what_was_expected_and_observed_and_not_shown_is_loud() {
     stand.key(KeyCode::Right);
     assert!(stand.shows("overlap: lock") && !stand.shows("expected two"), "{:#?}", stand.rows());
     let hints = stand.rows().pop().expect("hints");
-    assert!(!hints.contains("step") && !hints.contains("play") && hints.contains("c program"), "{hints}");
+    assert!(!hints.contains("→ step") && !hints.contains("Space") && hints.contains("c program"), "{hints}");
     stand.key(KeyCode::Enter);
     for words in [
         "FAILURE SHOWN  2/2",
@@ -815,4 +815,13 @@ fn the_catalogue_shows_the_end_of_a_long_description() {
         stand.key(KeyCode::PageUp);
     }
     assert_eq!(stand.rows(), before);
+}
+
+#[test]
+fn a_terminal_without_chinese_is_spoken_to_in_english_and_told_why() {
+    let ascii = Theme { glyphs: Glyphs::Ascii, ..Theme::default() };
+    let mut stand = Stand::themed_catalogue(Lang::Zh, (100, 30), ascii);
+    assert!(stand.shows("Lessons") && !stand.shows("??"), "{:#?}", stand.rows());
+    stand.press('L');
+    assert!(stand.shows("Set LC_ALL") && !stand.shows("??"), "{:#?}", stand.rows());
 }

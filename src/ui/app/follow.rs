@@ -34,7 +34,7 @@ pub async fn follow<B: Backend, I: Stream<Item = io::Result<Event>> + Unpin>(
     loop {
         let seen = (read(), today(), lang, theme.name);
         if drawn.as_ref() != Some(&seen) {
-            let context = Context { keys: &keys, theme, lang };
+            let context = Context { keys: &keys, theme, lang: theme.readable(lang) };
             let view = NotesView { playing: seen.0.as_ref(), now: seen.1, context };
             let draw = terminal.draw(|frame| {
                 view.draw(frame.area(), frame.buffer_mut());

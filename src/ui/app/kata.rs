@@ -64,7 +64,11 @@ pub async fn next_request<B: Backend, I: Stream<Item = io::Result<Event>> + Unpi
         }
         let mut reach = 0;
         let drawn = terminal.draw(|frame| {
-            let context = Context { keys: &settings.keys, theme: settings.theme, lang: settings.lang };
+            let context = Context {
+                keys: &settings.keys,
+                theme: settings.theme,
+                lang: settings.theme.readable(settings.lang),
+            };
             let mut view = KataView { board: &seen, scroll: settings.scroll, help: settings.help, context };
             if std::mem::take(&mut settings.to_newest) {
                 view.scroll = view.newest(frame.area());

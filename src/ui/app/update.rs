@@ -199,7 +199,7 @@ impl<R: Runs> App<R> {
         let mut app = Self {
             catalogue,
             runs,
-            lang: options.lang,
+            lang: options.theme.readable(options.lang),
             theme: options.theme,
             speed: options.speed.clamp(SPEEDS[0], SPEEDS[SPEEDS.len() - 1]),
             keys: options.keys.clone(),
@@ -222,6 +222,7 @@ impl<R: Runs> App<R> {
             previewed: None,
             notice: match &options.trouble {
                 Some(trouble) => Some(Notice::Progress(trouble.clone())),
+                None if options.theme.readable(options.lang) != options.lang => Some(Notice::OnlyAscii),
                 None if options.outdated => Some(Notice::Outdated),
                 None => options.mistakes.clone().map(Notice::Config),
             },
@@ -593,6 +594,10 @@ impl<R: Runs> App<R> {
     }
 
     fn set_lang(&mut self, lang: Lang) {
+        if self.theme.readable(lang) != lang {
+            self.notice = Some(Notice::OnlyAscii);
+            return;
+        }
         self.lang = lang;
         self.keep(|progress| progress.screen.lang = Some(lang));
         if let Some(search) = &self.search {

@@ -443,7 +443,7 @@ impl Mark {
                 let duration = if is_short { time::wait(duration) } else { time::stretch(duration) };
                 format!("{} {duration}", text::fit(named(label), command_columns))
             }
-            EventKind::GaveUp { .. } => "✗ error".to_owned(),
+            EventKind::GaveUp { .. } => format!("✗ {}", named("error")),
             EventKind::Fault(fault) => match fault.target() {
                 Target::Client(_) if fault.leaves() == Condition::Dead => {
                     format!("{} {}", fault::glyph(fault), fault::mark(fault))

@@ -27,6 +27,8 @@ use ratatui::{
     widgets::{Block, BorderType},
 };
 
+use crate::text::Lang;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ink {
     #[default]
@@ -152,6 +154,14 @@ impl Theme {
             ..Self::default()
         }
         .named(name)
+    }
+
+    /// The language that the terminal can show: in ASCII there is no Chinese.
+    pub fn readable(self, lang: Lang) -> Lang {
+        match self.glyphs {
+            Glyphs::Unicode => lang,
+            Glyphs::Ascii => Lang::En,
+        }
     }
 
     pub fn named(self, name: ThemeName) -> Self {

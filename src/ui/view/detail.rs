@@ -27,7 +27,7 @@ pub fn lines(scene: &Scene<'_>, event: usize, width: u16) -> Vec<Line<'static>> 
         EventKind::Notified { actor, server, about, what } => {
             heading.push((format!("{server} →"), scene.style(Role::Chrome)));
             heading.push(who(scene, *actor));
-            body.push((format!("↯ {what} {about}"), scene.style(Role::Warning)));
+            body.push((format!("↯ {}", words::notice(what, about, scene.lang)), scene.style(Role::Warning)));
             let many = receivers(scene, event);
             if many > 1 {
                 let words = words::TOLD.with(scene.lang, &[&many.to_string()]);
@@ -103,7 +103,7 @@ pub fn own_words(scene: &Scene<'_>, event: usize) -> (String, Style) {
         }
         EventKind::Waited { label, .. } => (words::WAITED.with(scene.lang, &[label]), Role::Text),
         EventKind::Took { about, what, .. } => {
-            let words = words::TAKES_NOTICE.with(scene.lang, &[&format!("{what} {about}")]);
+            let words = words::TAKES_NOTICE.with(scene.lang, &[&words::notice(what, about, scene.lang)]);
             (format!("↯ {words}"), Role::Warning)
         }
         EventKind::Believes { lock, belief, .. } => {

@@ -18,7 +18,10 @@ pub fn idle_in(entry: &CatalogueEntry) -> &'static [&'static str] {
 /// As many hints for a place as fit, the most needed first; no actions without keys, and none that are `idle`.
 pub fn hints(context: Context<'_>, place: KeyScope, idle: &[&str], width: u16) -> Line<'static> {
     let mut hints: Vec<(u8, usize, &Hint)> = Vec::new();
-    for (n, row) in TABLE.iter().enumerate().filter(|(_, row)| !idle.contains(&row.id)) {
+    let other = context.lang.other();
+    let is_idle =
+        |id: &str| idle.contains(&id) || (id == "language" && context.theme.readable(other) != other);
+    for (n, row) in TABLE.iter().enumerate().filter(|(_, row)| !is_idle(row.id)) {
         let here = row.hints.iter().filter(|hint| hint.place == place);
         hints.extend(here.map(|hint| (hint.rank, n, hint)));
     }

@@ -46,6 +46,8 @@ pub enum Notice {
     VoteInFreePlay,
     VoteLater,
     NobodyJoined,
+    /// Chinese was asked for, and the terminal cannot show it.
+    OnlyAscii,
 }
 
 impl Notice {
@@ -83,6 +85,7 @@ impl Notice {
             Self::ClassGone => words::CLASS_GONE.get(lang).to_owned(),
             Self::VoteInFreePlay => words::VOTE_IN_FREE_PLAY.with(lang, &[&keys.label("free")]),
             Self::VoteLater => words::VOTE_LATER.get(lang).to_owned(),
+            Self::OnlyAscii => words::ONLY_ASCII.get(lang).to_owned(),
             Self::NobodyJoined => words::NOBODY_JOINED.with(lang, &[&keys.label("join")]),
             Self::Config(Mistakes { first, more: 0 }) => {
                 format!("{first} {}", words::DEFAULTS_STAND.get(lang))

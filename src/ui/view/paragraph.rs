@@ -97,14 +97,28 @@ pub fn start((chosen, after): (usize, usize), count: usize, height: u16) -> usiz
     (chosen + after + 1).saturating_sub(height).min(count.saturating_sub(height))
 }
 
-/// Draws lines from the `scroll`-th on, as far as there is room; `true` where there are more below.
+/// Draws lines from the `scroll`-th on, as far as there is room, with a sign where one is cut; `true` where there are more below.
 pub fn draw(lines: &[Line<'_>], scroll: u16, area: Rect, buf: &mut Buffer) -> bool {
     let hidden = lines.len().saturating_sub(area.height.into());
     let scroll = usize::from(scroll).min(hidden);
     for (y, line) in (area.top()..area.bottom()).zip(lines.iter().skip(scroll)) {
         buf.set_line(area.x, y, line, area.width);
+        let said: String = line.spans.iter().map(|span| span.content.as_ref()).collect();
+        if text::width(said.trim_end()) > usize::from(area.width) {
+            mark_cut(area, y, buf);
+        }
     }
     scroll < hidden
+}
+
+/// Something is left out at the end of a row.
+fn mark_cut(area: Rect, y: u16, buf: &mut Buffer) {
+    // A wide character has its last two columns, or none of them.
+    let last = (1..=area.width.min(2)).rev().map(|n| area.right() - n);
+    let place = last.clone().find(|x| text::width(buf[(*x, y)].symbol()) > 1).or(last.last());
+    if let Some(x) = place {
+        buf[(x, y)].set_symbol("…");
+    }
 }
 
 /// Draws lines from the `scroll`-th on, with a sign where there are more below.

@@ -82,7 +82,7 @@ pub(crate) fn lines(view: &LessonView<'_>, width: u16) -> Written {
                 }));
             }
             if let Some(script) = line.script.as_ref().filter(|_| just_done || comes_next) {
-                lines.extend(script_lines(scene, script, line.depth));
+                lines.extend(script_lines(scene, script, line.depth, width));
             }
         }
     }
@@ -236,20 +236,31 @@ fn broken(
     lines
 }
 
-fn script_lines(scene: &Scene<'_>, script: &str, depth: usize) -> Vec<Line<'static>> {
-    let indent = " ".repeat(MARGIN + 2 * depth);
+/// A script's text; what a line has no room for stands below it, further right.
+fn script_lines(scene: &Scene<'_>, script: &str, depth: usize, width: u16) -> Vec<Line<'static>> {
+    let bar = &*format!("{}│ ", " ".repeat(MARGIN + 2 * depth));
+    let room = usize::from(width).saturating_sub(text::width(bar));
     let rows = script.lines().filter(|row| !row.trim().is_empty());
     let mut lines: Vec<Line<'static>> = rows
         .clone()
         .take(SCRIPT)
-        .map(|row| {
-            let mut line = Line::from(Span::styled(format!("{indent}│ "), scene.style(Role::Chrome)));
-            line.spans.extend(lua(scene, &text::clean(row)));
-            line
+        .flat_map(|row| {
+            let row = text::clean(row);
+            let begins = " ".repeat(row.len() - row.trim_start().len());
+            let fits = text::width(&row) <= room;
+            let columns = room.saturating_sub(begins.len() + if fits { 0 } else { 4 });
+            let parts = text::wrap(row.trim_start(), columns);
+            parts.into_iter().enumerate().map(move |(n, part)| {
+                let further = if n > 0 { "    " } else { "" };
+                let before = format!("{bar}{begins}{further}");
+                let mut line = Line::from(Span::styled(before, scene.style(Role::Chrome)));
+                line.spans.extend(lua(scene, &part));
+                line
+            })
         })
         .collect();
     if rows.count() > SCRIPT {
-        lines.push(Line::styled(format!("{indent}│ …"), scene.style(Role::Chrome)));
+        lines.push(Line::styled(format!("{bar}…"), scene.style(Role::Chrome)));
     }
     lines
 }

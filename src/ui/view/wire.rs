@@ -177,7 +177,7 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
         }
         EventKind::Notified { about, what, .. } => {
             let many = if row.count > 1 { format!(" ×{}", row.count) } else { String::new() };
-            (format!("↯ {what} {about}{many}"), scene.style(Role::Warning))
+            (format!("↯ {}{many}", words::notice(what, about, scene.lang)), scene.style(Role::Warning))
         }
         EventKind::Fault(_) | EventKind::GaveUp { .. } | EventKind::Said { .. } => {
             detail::own_words(scene, row.event)

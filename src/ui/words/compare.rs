@@ -40,6 +40,10 @@ pub const COMPARING: Words =
     Words::new("Both variants are being run, one after the other.", "正在依次运行两个方案。");
 pub const NOTHING_TO_COMPARE: Words =
     Words::new("Cannot be told: one of the runs did not come to its end.", "无法判断：有一次运行没有走完。");
+pub const ONLY_ASCII: Words = Words::new(
+    "The locale says that this terminal has ASCII only, so Chinese cannot be shown. Set `LC_ALL` to one with UTF-8, such as `C.UTF-8`.",
+    "当前 locale 只有 ASCII，无法显示中文。请把 `LC_ALL` 设为 UTF-8，例如 `C.UTF-8`。",
+);
 pub const ONE_VARIANT: Words = Words::new(
     "This lesson has only one variant: there is nothing to compare.",
     "本课只有一个方案，没有可以对比的。",

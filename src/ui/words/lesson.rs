@@ -75,7 +75,7 @@ pub fn overlap_span(lang: Lang, excess: Excess) -> String {
 
 /// What the carried lessons call what clients do for a while, and what they count. A lesson of one's own may call it
 /// otherwise: that stands as it is written.
-const LABELS: [Words; 17] = [
+const LABELS: [Words; 18] = [
     Words::new("work", "干活"),
     Words::new("wait", "等待"),
     Words::new("look", "查看"),
@@ -91,9 +91,18 @@ const LABELS: [Words; 17] = [
     Words::new("edits", "改动"),
     Words::new("reports", "报表"),
     Words::new("wrong", "出错"),
+    Words::new("error", "出错"),
     Words::new("asleep", "休眠"),
     Words::new("awake", "醒来"),
 ];
+
+/// What a client is told: of its own session in the words of its library.
+pub fn notice(what: &str, about: &str, lang: Lang) -> String {
+    match (about, lang) {
+        ("session", Lang::Zh) => format!("会话 {what}"),
+        _ => format!("{what} {about}"),
+    }
+}
 
 /// The word of a lesson for what a client does or for what is counted, in a language.
 pub fn label(label: &str, lang: Lang) -> &str {

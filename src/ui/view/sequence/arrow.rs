@@ -129,7 +129,8 @@ fn words_of(scene: &Scene<'_>, row: &Row, message: Message) -> Words {
             vec![(common(&reply_words), wire::style(scene, reply).remove_modifier(Modifier::BOLD))]
         }
         (Message::Notified, Some(EventKind::Notified { about, what, .. })) => {
-            vec![(format!("{} {what} {about}", glyphs::NOTIFIED), scene.style(Role::Warning))]
+            let notice = words::notice(what, about, scene.lang);
+            vec![(format!("{} {notice}", glyphs::NOTIFIED), scene.style(Role::Warning))]
         }
         _ => Words::new(),
     };
