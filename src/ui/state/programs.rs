@@ -157,11 +157,10 @@ impl ProgramPosition {
             });
         if !same {
             let next = listing.after(self.at, Some(&self.traces), &self.known);
-            match next.into_iter().find(|(at, _)| is_it(at)) {
-                Some((at, known)) => (self.at, self.known) = (Some(at), known),
-                // Nothing is known of how it came there.
-                None => (self.at, self.known) = (listing.find(self.at, label), Known::default()),
-            }
+            // Or else nothing is known of how it came there.
+            let begun = next.into_iter().find(|(at, _)| is_it(at));
+            let begun = begun.map(|(at, known)| (Some(at), known));
+            (self.at, self.known) = begun.unwrap_or_else(|| (listing.find(self.at, label), Known::default()));
         }
         (self.done, self.again) = (false, false);
         self.traces.clear();

@@ -73,7 +73,7 @@ pub struct LessonView<'a> {
 
 /// The same words in one style.
 fn plain(line: Line<'_>) -> Line<'_> {
-    Line::from_iter(line.spans.into_iter().map(|span| Span::raw(span.content)))
+    line.spans.into_iter().map(|span| Span::raw(span.content)).collect()
 }
 
 impl<'a> LessonView<'a> {

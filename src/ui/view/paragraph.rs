@@ -114,11 +114,10 @@ pub fn draw(lines: &[Line<'_>], scroll: u16, area: Rect, buf: &mut Buffer) -> bo
 /// Something is left out at the end of a row.
 fn mark_cut(area: Rect, y: u16, buf: &mut Buffer) {
     // A wide character has its last two columns, or none of them.
-    let last = (1..=area.width.min(2)).rev().map(|n| area.right() - n);
-    let place = last.clone().find(|x| text::width(buf[(*x, y)].symbol()) > 1).or(last.last());
-    if let Some(x) = place {
-        buf[(x, y)].set_symbol("…");
-    }
+    let Some(last) = area.right().checked_sub(1).filter(|last| *last >= area.x) else { return };
+    let before = last.saturating_sub(1).max(area.x);
+    let x = if text::width(buf[(before, y)].symbol()) > 1 { before } else { last };
+    buf[(x, y)].set_symbol("…");
 }
 
 /// Draws lines from the `scroll`-th on, with a sign where there are more below.
