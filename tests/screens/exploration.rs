@@ -227,7 +227,7 @@ fn the_search_says_how_far_it_is_and_what_it_found() {
             [
                 "✗ 12 orders go wrong",
                 "12: Two clients hold the lock at the same time.",
-                "✗ too many held lock",
+                "✗ lock had too many holders",
                 "A  acquire  ·",
             ],
         ),

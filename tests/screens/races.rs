@@ -151,7 +151,7 @@ fn the_histogram_grows_with_every_race() {
     let stand = raced(Lang::En, (100, 30));
     let often = row(&stand, "lock held properly, 1 sold, stock is 0");
     assert!(often.contains(" 7 ") && often.contains("58.3%") && often.contains("seed 1 "), "{often}");
-    let rare = row(&stand, "✗ too many held lock, 3 sold, stock is -2");
+    let rare = row(&stand, "✗ lock had too many holders, 3 sold, stock is -2");
     assert!(rare.contains(" 1 ") && rare.contains("8.3%") && rare.contains("seed 3 "), "{rare}");
     let cells = |row: &str| row.matches('█').count();
     let some = row(&stand, "2 sold, stock is -1");
@@ -170,7 +170,7 @@ fn what_breaks_the_lock_is_red_and_marked_besides() {
     for (y, row) in stand.rows().iter().enumerate() {
         let y = u16::try_from(y).expect("few rows");
         let red = (0..100).any(|x| buffer[(x, y)].symbol() == "█" && buffer[(x, y)].style().fg == danger);
-        assert_eq!(red, row.contains("✗ too many held lock"), "{row}");
+        assert_eq!(red, row.contains("✗ lock had too many holders"), "{row}");
     }
 }
 
@@ -180,12 +180,16 @@ fn every_terminal_tells_what_broke_from_what_did_not() {
     let stand = themed(Lang::En, (100, 30), ascii);
     assert!(stand.rows().iter().all(|row| row.is_ascii()), "{:#?}", stand.rows());
     let marked = |words: &str| row(&stand, words).contains(&format!("x {words}"));
-    assert!(marked("too many held lock, 2 sold") && !marked("lock held properly"), "{:#?}", stand.rows());
+    assert!(
+        marked("lock had too many holders, 2 sold") && !marked("lock held properly"),
+        "{:#?}",
+        stand.rows()
+    );
     assert!(row(&stand, "|>").contains("lock held properly"), "{:#?}", stand.rows());
     for name in ThemeName::ALL {
         let theme = Theme::default().named(name);
         let stand = themed(Lang::En, (100, 30), theme);
-        let y = stand.rows().iter().position(|row| row.contains("✗ too many held lock"));
+        let y = stand.rows().iter().position(|row| row.contains("✗ lock had too many holders"));
         let y = u16::try_from(y.expect("a row")).expect("few rows");
         let danger = theme.style(Role::Danger).fg;
         assert_eq!(stand.buffer()[(5, y)].style().fg, danger, "{name:?}");
@@ -247,7 +251,7 @@ fn a_chosen_outcome_stays_chosen_whatever_becomes_more_frequent() {
 #[test]
 fn a_single_race_is_stepped_through_and_the_others_go_on() {
     for (lang, which, broke, back) in [
-        (Lang::En, "Race 6 of 12, seed 6:", "✗ too many held lock, 2 sold", "q back"),
+        (Lang::En, "Race 6 of 12, seed 6:", "✗ lock had too many holders, 2 sold", "q back"),
         (Lang::Zh, "第 6 次并发竞争（共 12 次），种子 6：", "✗ lock 持有者过多，售出 2", "q 返回"),
     ] {
         let mut stand = raced(lang, (100, 30));

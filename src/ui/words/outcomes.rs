@@ -63,9 +63,9 @@ pub const LATE_REPLY: Words = Words::new(
 
 pub const fn fate(fate: LockFate) -> Words {
     match fate {
-        LockFate::Violated => Words::new("too many held {}", "{} 持有者过多"),
+        LockFate::Violated => Words::new("{} had too many holders", "{} 持有者过多"),
         LockFate::Held => Words::new("{} held properly", "{} 持有正常"),
-        LockFate::NeverHeld => Words::new("nobody held {}", "{} 无人持有过"),
+        LockFate::NeverHeld => Words::new("{} had no holder", "{} 无人持有过"),
     }
 }
 
