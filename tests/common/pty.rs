@@ -38,8 +38,8 @@ struct Output {
     leave: bool,
 }
 
-/// What ends each picture of the program: that of a synchronized update.
-const PICTURE_ENDS: &[u8] = b"\x1b[?2026l";
+/// What begins and ends each picture of the program: a synchronized update, with `h` or `l` behind this.
+const UPDATE: &[u8] = b"\x1b[?2026";
 
 impl Output {
     fn new(cols: u16, rows: u16) -> Self {
@@ -48,24 +48,17 @@ impl Output {
         Self { picture: Screen::of(parser.screen()), parser, raw: Vec::new(), over: false, leave: false }
     }
 
-    /// What ends each picture in which somebody types: the cursor is shown and put in its place.
-    fn ends_with_cursor(&self) -> bool {
-        let tail = String::from_utf8_lossy(&self.raw[self.raw.len().saturating_sub(20)..]).into_owned();
-        let place = tail.rsplit_once("\x1b[?25h\x1b[").map(|(_, place)| place.to_owned());
-        place.is_some_and(|place| {
-            let figures = place.strip_suffix('H').unwrap_or_default();
-            !figures.is_empty() && figures.chars().all(|c| c.is_ascii_digit() || c == ';')
-        })
+    /// Whether a picture has begun and not ended. What comes after one, such as where the cursor is, is no part of it.
+    fn is_in_picture(&self) -> bool {
+        let mark = self.raw.windows(UPDATE.len()).rposition(|bytes| bytes == UPDATE);
+        mark.is_some_and(|at| self.raw.get(at + UPDATE.len()) != Some(&b'l'))
     }
 
     fn take(&mut self, bytes: &[u8]) {
         self.raw.extend_from_slice(bytes);
         self.parser.process(bytes);
         // Half a picture is no picture.
-        if !self.parser.screen().alternate_screen()
-            || self.raw.ends_with(PICTURE_ENDS)
-            || self.ends_with_cursor()
-        {
+        if !self.parser.screen().alternate_screen() || !self.is_in_picture() {
             self.picture = Screen::of(self.parser.screen());
         }
     }
