@@ -145,7 +145,7 @@ impl GateTask {
                 _ = connections.join_next(), if !connections.is_empty() => {}
                 () = tokio::time::sleep_until(next_look.into()), if looks => {
                     let settling_now = settling.get_or_insert_default();
-                    let looked = self.look(settling_now);
+                    let looked = self.look(settling_now, next > 0);
                     settling_now.next_look = Instant::now() + settling_now.pause();
                     let arrived = match looked {
                         ProgramState::AtRest => {
@@ -203,8 +203,10 @@ impl GateTask {
         }
     }
 
-    /// Looks whether the program is at rest, and tells if it is.
-    pub(super) fn look(&mut self, settling: &Settling) -> ProgramState {
+    /// Looks whether the program is at rest, and tells if it is. `connected` says whether it has ever connected: before that
+    /// nothing that is sent to it can bring it on, so one that waits for no time waits for something of its own, such as the
+    /// program that a wrapper starts.
+    pub(super) fn look(&mut self, settling: &Settling, connected: bool) -> ProgramState {
         let frozen = *self.frozen.borrow();
         let exit = *self.exits.borrow();
         let was_busy = matches!(self.reported, Some(Response::Rests { busy: true, .. }));
@@ -234,9 +236,11 @@ impl GateTask {
                 arrived.is_none() && !inner.is_busy(frozen)
             };
             match self.threads.look(self.clock.monotonic(), quiet) {
-                Rest::Until(moment) => until = moment.map(|moment| self.clock.lesson_time(moment)),
-                Rest::No if late && settling.asked > 0 => busy = true,
-                Rest::No => {
+                Rest::Until(moment) if connected || moment.is_some() => {
+                    until = moment.map(|moment| self.clock.lesson_time(moment));
+                }
+                _ if late && settling.asked > 0 => busy = true,
+                _ => {
                     drop(inner);
                     return ProgramState::AtWork(arrived.map(|(program, _)| program));
                 }

@@ -166,11 +166,13 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
     let (words, style) = match &event.kind {
         EventKind::Sent { command, server, .. } => {
             let (reply, style) = reply(scene, row);
+            let command = command.to_string();
             // A reply decides more than the end of a long command does.
-            let reply = text::fit(&reply, room / 2).into_owned();
+            let most = (room / 2).max(room.saturating_sub(text::width(&command) + 3));
+            let reply = text::fit(&reply, most).into_owned();
             let left = room.saturating_sub(text::width(&reply) + 3);
             let style_wire = if server == "local" { chrome } else { Style::new() };
-            spans.push(Span::styled(text::fit(&command.to_string(), left).into_owned(), style_wire));
+            spans.push(Span::styled(text::fit(&command, left).into_owned(), style_wire));
             spans.push(Span::styled(" → ", chrome));
             spans.push(Span::styled(reply, style));
             return Line::from(spans);
