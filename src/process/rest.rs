@@ -194,10 +194,10 @@ const HOUSEKEEPING: [&str; 16] = [
 
 /// Whether what a thread waits for is nothing that its program waits for.
 fn is_housekeeping(thread: u32) -> bool {
-    fs::read_to_string(format!("/proc/{thread}/comm")).is_ok_and(|name| keeps_house(&name))
+    fs::read_to_string(format!("/proc/{thread}/comm")).is_ok_and(|name| is_housekeeping_name(&name))
 }
 
-fn keeps_house(name: &str) -> bool {
+fn is_housekeeping_name(name: &str) -> bool {
     HOUSEKEEPING.iter().any(|known| name.starts_with(known))
 }
 
@@ -229,10 +229,10 @@ mod tests {
     #[test]
     fn threads_of_a_jvm_are_known_by_their_names_as_the_kernel_keeps_them() {
         for own in ["VM Periodic Tas\n", "G1 Refine#0\n", "C2 CompilerThre\n"] {
-            assert!(keeps_house(own), "{own}");
+            assert!(is_housekeeping_name(own), "{own}");
         }
         for of_program in ["worker\n", "pool-1-thread-1\n", "main-SendThread\n", "java\n", ""] {
-            assert!(!keeps_house(of_program), "{of_program}");
+            assert!(!is_housekeeping_name(of_program), "{of_program}");
         }
     }
 

@@ -135,7 +135,7 @@ impl Gate {
         let shared = Arc::new(Shared {
             inner: Mutex::new(inner),
             changed: Notify::new(),
-            stirred: AtomicBool::new(false),
+            awake: AtomicBool::new(false),
         });
         let keeper = GateTask {
             shared: Arc::clone(&shared),
@@ -177,7 +177,7 @@ struct Shared {
     changed: Notify,
     /// Whether the keeper knows that something has happened since the program was last at rest: it is woken once, and not by
     /// each of a thousand requests that pass by themselves.
-    stirred: AtomicBool,
+    awake: AtomicBool,
 }
 
 impl Shared {
@@ -408,7 +408,7 @@ async fn serve(shared: &Shared, id: u64, mut frozen: watch::Receiver<bool>) {
         let Some(Interest { program, server, poked, takes, has }) = shared.lock().serve(id, still) else {
             return;
         };
-        if !shared.stirred.swap(true, Ordering::Relaxed) {
+        if !shared.awake.swap(true, Ordering::Relaxed) {
             shared.changed.notify_one();
         }
         let woken = tokio::select! {

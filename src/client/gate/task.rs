@@ -267,7 +267,7 @@ impl GateTask {
             inner.tell(Response::Settled);
         }
         // Under the lock: whatever comes after this look wakes the keeper again.
-        shared.stirred.store(busy, Ordering::Relaxed);
+        shared.awake.store(busy, Ordering::Relaxed);
         drop(inner);
         if busy { ProgramState::Busy(arrived.map(|(program, _)| program)) } else { ProgramState::AtRest }
     }

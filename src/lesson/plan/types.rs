@@ -207,17 +207,21 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     check_etcd(scenario)
 }
 
-/// A field that is only asked for, and nearly has the name of one that is written in the same hash. Nothing is said of a
-/// hash that a script may write.
-fn check_fields(scenario: &Scenario, found: &BTreeMap<String, Vec<Use>>) -> Result<(), Mistake> {
+/// All that the setup and the programs send, and where that stands: nowhere for the setup, and in a recipe.
+fn sent(scenario: &Scenario) -> impl Iterator<Item = (&PlannedVerb, Option<&Path>)> {
     let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
     let operations = instructions.filter_map(|instruction| match instruction {
         Instruction::Operate(operation) => Some((&operation.verb, operation.path.as_ref())),
         _ => None,
     });
-    let setup = scenario.setup.iter().map(|line| (&line.verb, None));
+    scenario.setup.iter().map(|line| (&line.verb, None)).chain(operations)
+}
+
+/// A field that is only asked for, and nearly has the name of one that is written in the same hash. Nothing is said of a
+/// hash that a script may write.
+fn check_fields(scenario: &Scenario, found: &BTreeMap<String, Vec<Use>>) -> Result<(), Mistake> {
     let (mut written, mut asked) = (BTreeSet::new(), Vec::new());
-    for (verb, path) in setup.chain(operations) {
+    for (verb, path) in sent(scenario) {
         let PlannedVerb::Redis(words) = verb else { continue };
         let [command, key, rest @ ..] = words.as_slice() else { continue };
         let (key, every) = match command.pattern().to_ascii_uppercase().as_str() {
@@ -289,14 +293,8 @@ fn nearly<'k>(key: &str, mut written: impl Iterator<Item = &'k str>) -> Option<&
 
 /// The same of etcd's keys.
 fn check_etcd(scenario: &Scenario) -> Result<(), Mistake> {
-    let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
-    let operations = instructions.filter_map(|instruction| match instruction {
-        Instruction::Operate(operation) => Some((&operation.verb, operation.path.as_ref())),
-        _ => None,
-    });
-    let setup = scenario.setup.iter().map(|line| (&line.verb, None));
     let (mut written, mut asked) = (BTreeSet::new(), Vec::new());
-    for (verb, path) in setup.chain(operations) {
+    for (verb, path) in sent(scenario) {
         let PlannedVerb::Call(call) = verb else { continue };
         if call.product() != Product::Etcd {
             continue;

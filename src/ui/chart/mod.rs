@@ -339,14 +339,14 @@ impl Chart {
             EventKind::Breached { invariant, evidence, .. } => {
                 self.breach(log, (*invariant, evidence), (x, index));
             }
-            EventKind::BreachEnded { invariant } => self.mend(*invariant, (x, index)),
+            EventKind::BreachEnded { invariant } => self.end_breach(*invariant, (x, index)),
             EventKind::Chose(_) => self.state.left_story = true,
             _ => {}
         }
     }
 
     /// Whether too many holders, or too much sold, says already what these events prove.
-    fn is_told(&self, log: &Log, evidence: &[usize]) -> bool {
+    fn is_reported(&self, log: &Log, evidence: &[usize]) -> bool {
         let sells = |event: &usize| match (log.events().get(*event).map(|event| &event.kind), &self.oversold)
         {
             (Some(EventKind::Counted { counter, .. }), Some((_, sold))) => counter == sold,
@@ -357,14 +357,14 @@ impl Chart {
 
     /// Something is so that must never be.
     fn breach(&mut self, log: &Log, (invariant, evidence): (usize, &[usize]), here: (u32, usize)) {
-        if self.broken.len() < MOST_BROKEN && !self.is_told(log, evidence) {
+        if self.broken.len() < MOST_BROKEN && !self.is_reported(log, evidence) {
             let span = OverlapSpan { lock: String::new(), from: here, to: None };
             self.broken.push(Broken { span, invariant, brief: false });
         }
     }
 
     /// What was broken is so no more.
-    fn mend(&mut self, invariant: usize, here: (u32, usize)) {
+    fn end_breach(&mut self, invariant: usize, here: (u32, usize)) {
         let step = self.state.step;
         let is_it = |broken: &&mut Broken| broken.invariant == invariant && broken.span.to.is_none();
         let Some(broken) = self.broken.iter_mut().find(is_it) else { return };

@@ -104,7 +104,7 @@ impl<'a> Scene<'a> {
         let exceeded = self.exceeded();
         let holders = exceeded.map(|(excess, lock)| Alarm::Holders(excess, lock));
         if self.whole {
-            return self.damage().into_iter().next().or(holders);
+            return self.consequences().into_iter().next().or(holders);
         }
         let overlap = exceeded.and_then(|(_, lock)| self.overlap_now(lock)).map(|overlap| overlap.event);
         let oversold = || Oversold::of(self.chart, self.world).map(Alarm::Oversold);
@@ -142,16 +142,16 @@ impl<'a> Scene<'a> {
     }
 
     /// All that came of it up to now besides too many holders, in the order in which it did.
-    pub fn damage(&self) -> Vec<Alarm<'a>> {
+    pub fn consequences(&self) -> Vec<Alarm<'a>> {
         let position = self.world.position;
         let broken = self.chart.broken.iter().filter(|broken| broken.event() < position);
         let broken = broken.filter_map(|broken| Some((broken.event(), self.breaks(broken)?)));
         let oversold = self.chart.oversold.as_ref().and_then(|(span, _)| {
             Some((span.from.1, Alarm::Oversold(Oversold::of(self.chart, self.world)?)))
         });
-        let mut damage: Vec<_> = broken.chain(oversold).collect();
-        damage.sort_by_key(|(event, _)| *event);
-        damage.into_iter().map(|(_, alarm)| alarm).collect()
+        let mut consequences: Vec<_> = broken.chain(oversold).collect();
+        consequences.sort_by_key(|(event, _)| *event);
+        consequences.into_iter().map(|(_, alarm)| alarm).collect()
     }
 
     /// Too many holders that are told although they are no more: at the end of a run the first of them, before that those

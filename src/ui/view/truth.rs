@@ -211,11 +211,11 @@ impl<'a> Row<'a> {
             plot.write((plot.area.x, rows.0), lock, plot.area.right(), scene.style(Role::Chrome), buf);
         }
         let visible = spans().filter(|span| plot.stretch(span.from, span.to).is_some());
-        let mut told = Told::default();
+        let mut printed = PrintedKey::default();
         for span in visible {
             match span.about {
                 About::Lock => self.draw_holder(scene, plot, span, rows, buf),
-                About::Value => self.draw_value(scene, plot, (span, &mut told), rows, buf),
+                About::Value => self.draw_value(scene, plot, (span, &mut printed), rows, buf),
             }
         }
     }
@@ -275,7 +275,7 @@ impl<'a> Row<'a> {
         &self,
         scene: &Scene<'_>,
         plot: &Plot,
-        (span, told): (&'s Span, &mut Told<'s>),
+        (span, printed): (&'s Span, &mut PrintedKey<'s>),
         (top, rows): (u16, u16),
         buf: &mut Buffer,
     ) {
@@ -283,7 +283,7 @@ impl<'a> Row<'a> {
         let y = top + rows / 2;
         plot.fill(columns, y, "─", scene.style(Role::Chrome), buf);
         let value =
-            told.value.map_or(Cow::from(&span.token.holder), |before| changed(before, &span.token.holder));
+            printed.value.map_or(Cow::from(&span.token.holder), |before| changed(before, &span.token.holder));
         let with_name = format!("{} {value}", span.lock);
         let (from, to) = self.uncovered(scene, plot, columns, y == top);
         // What comes next does not touch it.
@@ -292,14 +292,14 @@ impl<'a> Row<'a> {
         let is_newest = span.to.is_none() && to == columns.1;
         // A value that is over says more without its name than a name that is cut; where it is cut itself, it says nothing, and
         // is said again with what comes next.
-        let (words, has_name) = match told.name {
+        let (words, has_name) = match printed.name {
             false if is_newest || room >= text::width(&with_name) => (&*with_name, true),
             _ if is_newest || room >= text::width(&value) => (&*value, false),
             _ => return,
         };
         let gap = if room > text::width(words) { " " } else { "" };
         plot.write((from, y), &format!("{words}{gap}"), end.max(from + 1), scene.style(Role::Code), buf);
-        *told = Told { name: told.name || has_name, value: Some(&span.token.holder) };
+        *printed = PrintedKey { name: printed.name || has_name, value: Some(&span.token.holder) };
     }
 
     /// How many eighths of so many rows are left of the lease at a column, where the key has one.
@@ -320,7 +320,7 @@ impl<'a> Row<'a> {
 
 /// What a row has said of its key so far.
 #[derive(Debug, Clone, Copy, Default)]
-struct Told<'a> {
+struct PrintedKey<'a> {
     name: bool,
     value: Option<&'a str>,
 }

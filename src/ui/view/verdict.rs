@@ -50,7 +50,7 @@ impl LessonView<'_> {
             return Vec::new();
         }
         let scene = &self.scene;
-        let damage = scene.damage().into_iter().filter_map(|alarm| match alarm {
+        let consequences = scene.consequences().into_iter().filter_map(|alarm| match alarm {
             Alarm::Broken(says, _) => Some(says.get(scene.lang).to_owned()),
             Alarm::Oversold(oversold) => {
                 let (seller, bar) = scene.chart.outdated_sale(scene.world.position)?;
@@ -61,7 +61,7 @@ impl LessonView<'_> {
         let overlaps = scene.world.holding.overlaps();
         let lasting = overlaps.iter().rfind(|overlap| overlap.end.is_none());
         let together = lasting.or(overlaps.first()).map(|overlap| banner::together(scene, overlap));
-        let told: Vec<String> = damage.chain(together).collect();
+        let told: Vec<String> = consequences.chain(together).collect();
         if !told.is_empty() {
             return told;
         }

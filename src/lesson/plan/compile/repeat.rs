@@ -43,11 +43,11 @@ impl Draft<'_> {
             self.known.insert(name.to_owned());
             let rounds = self.constants.text(&bound).filter(|(_, from)| self.constants.stay(from));
             let rounds = rounds.and_then(|(text, _)| text.trim().parse().ok());
-            if let Some(rounds) = rounds.filter(|rounds| times.is_some() && *rounds <= MOST_WRITTEN_OUT)
+            if let Some(rounds) = rounds.filter(|rounds| times.is_some() && *rounds <= MOST_UNROLLED)
                 && !sets(steps, name)
                 && self.names_server(steps, name)
             {
-                return self.write_out(steps, rounds, name, path);
+                return self.unroll(steps, rounds, name, path);
             }
             self.constants.changes(name);
             self.number(name, "0", path)?;
@@ -74,7 +74,7 @@ impl Draft<'_> {
 
     /// A repetition whose rounds go to different servers, `on: redis${i}`: which one an operation goes to is known before
     /// anything runs, so each round stands on its own.
-    fn write_out(&mut self, steps: &[Step], rounds: u32, name: &str, path: &Path) -> Result<(), Mistake> {
+    fn unroll(&mut self, steps: &[Step], rounds: u32, name: &str, path: &Path) -> Result<(), Mistake> {
         let outside = self.constants.known_values();
         let labels = self.labelled.clone();
         for round in 1..=rounds {
@@ -208,8 +208,8 @@ impl Draft<'_> {
     }
 }
 
-/// So many rounds are written out: more servers than any lab has.
-const MOST_WRITTEN_OUT: u32 = 16;
+/// So many rounds are unrolled: more servers than any lab has.
+const MOST_UNROLLED: u32 = 16;
 
 fn no_value_yet(name: &str, path: &Path) -> Mistake {
     let message = both!(
