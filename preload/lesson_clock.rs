@@ -1,7 +1,7 @@
 //! The lesson clock inside a server or client process: preloaded before libc, it answers "what time is it?" and
 //! "wake me at that time" in lesson time. It must not know why lesson time stops or jumps, it only reads the
-//! page, and it changes nothing else about the process, but for two things: its forks end with it, and what of its
-//! append-only files is on the disk is noted beside them.
+//! page, and it changes nothing else about the process, but for two things: its forks end with it, and servers do not wait
+//! for the disk.
 //!
 //! # How it works
 //! With `LD_PRELOAD`, the dynamic linker finds the functions listed below before libc's of the same names. Each reads
@@ -28,6 +28,7 @@
 //! | `sleeping.rs` | `clock_nanosleep`, `nanosleep`, `sleep`, `usleep` | `DEBUG SLEEP`, `std::thread::sleep` |
 //! | `sleeping.rs` | `syscall` | Rust's `std`: `park_timeout` and `wait_timeout` are futex calls with a deadline |
 //! | `forking.rs` | `fork` | redis-server, which saves in a fork |
+//! | `syncing.rs` | `fsync` | redis-server and the JVM: who votes notes it on the disk before it answers |
 //! | `syncing.rs` | `fdatasync` | redis-server: what a loss of power would leave of its append-only file |
 //! | `status.rs` | none of its own | programs that users bring: it is told what each of their threads waits for |
 //! | `vdso.rs` | the vDSO's `clock_gettime` | Go: etcd. Its waits are the kernel's, and it looks at the clock after each |

@@ -119,7 +119,7 @@ impl<F: Copy> Next<F> {
 }
 
 pub(crate) type Fork = unsafe extern "C" fn() -> c_int;
-pub(crate) type Fdatasync = unsafe extern "C" fn(c_int) -> c_int;
+pub(crate) type Fsync = unsafe extern "C" fn(c_int) -> c_int;
 pub(crate) type ClockGettime = unsafe extern "C" fn(c_int, *mut Timespec) -> c_int;
 pub(crate) type CondTimedwait = unsafe extern "C" fn(*mut c_void, *mut c_void, *const Timespec) -> c_int;
 pub(crate) type CondClockwait =
@@ -140,7 +140,8 @@ pub(crate) type Syscall =
     unsafe extern "C" fn(c_long, c_long, c_long, c_long, c_long, c_long, c_long) -> c_long;
 
 pub(crate) static FORK: Next<Fork> = Next::new(c"fork", None);
-pub(crate) static FDATASYNC: Next<Fdatasync> = Next::new(c"fdatasync", None);
+pub(crate) static FSYNC: Next<Fsync> = Next::new(c"fsync", None);
+pub(crate) static FDATASYNC: Next<Fsync> = Next::new(c"fdatasync", None);
 pub(crate) static CLOCK_GETTIME: Next<ClockGettime> = Next::new(c"clock_gettime", None);
 pub(crate) static COND_TIMEDWAIT: Next<CondTimedwait> =
     Next::new(c"pthread_cond_timedwait", Some(CONDVAR_VERSION));

@@ -1,9 +1,13 @@
 //! Tests of the clock without any server: the arithmetic of the page, and the promises of [`LessonClock`]. What
 //! real servers make of it is tested in `tests/lessons/clock.rs`.
 
-use super::{page::PER_MILLE, *};
+use super::{
+    page::{self, PER_MILLE},
+    *,
+};
 use proptest::prelude::*;
 use std::{
+    process::{Command, Stdio},
     sync::atomic::{AtomicBool, Ordering},
     thread,
 };
@@ -171,6 +175,27 @@ fn a_process_is_told_where_the_clock_is() {
     assert_eq!(value("LESSON_CLOCK"), Some(dir.path().join("lesson_clock.page").into()));
     assert_eq!(value("LESSON_CLOCK_SLOT"), Some("0".into()));
     assert_eq!(clock.env(None).len(), 2);
+}
+
+#[test]
+fn servers_do_not_wait_for_the_disk_and_programs_of_users_do() {
+    let (dir, clock) = controlled();
+    let status = dir.path().join("status");
+    fs::write(&status, vec![0; page::STATUS_BYTES]).expect("a file");
+    // The kernel refuses to bring this file onto a disk.
+    let syncs = |data: &[&str], env: &[(&str, &Path)]| {
+        let mut sync = Command::new("sync");
+        sync.args(data)
+            .arg("/dev/null")
+            .stderr(Stdio::null())
+            .envs(clock.env(None))
+            .envs(env.iter().copied());
+        sync.status().expect("it runs").success()
+    };
+    for data in [&[][..], &["--data"]] {
+        assert!(syncs(data, &[]), "a server asked the kernel");
+        assert!(!syncs(data, &[(STATUS_VARIABLE, &status)]), "a program of a user was not let");
+    }
 }
 
 #[test]
