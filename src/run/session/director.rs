@@ -41,6 +41,8 @@ pub(crate) struct Director {
     pub(crate) leap: Duration,
     /// Holds time back on a busy machine.
     pub(crate) throttle: Throttle,
+    /// How long each server had waited for a processor when that was looked at last.
+    pub(crate) waits: Vec<Duration>,
     line: usize,
     /// Whether somebody chooses what happens next, rather than the story.
     pub(crate) left_story: bool,
@@ -85,6 +87,7 @@ impl Director {
             limits,
             leap: Duration::ZERO,
             throttle: Throttle::default(),
+            waits: Vec::new(),
             line: 0,
             // Programs that users bring have no story.
             left_story: attached,

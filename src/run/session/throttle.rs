@@ -1,19 +1,20 @@
 //! How fast lesson time may run on a machine that is busy.
 //!
-//! Servers on a fast clock take a short real pause for a long one: at 8x, 250 ms without the processor are 2 s,
-//! and a Sentinel then stops acting for 30 s (TILT). Our own sleeps overrun on a starved machine too: when one does, time
-//! runs slower at once, and regains its speed bit by bit.
+//! Servers on a fast clock take a short real pause for a long one: at 8x, 625 ms without a processor are 5 s, and a Sentinel
+//! then takes a master for dead. So time runs slower as soon as a server has waited for a processor, or our own sleep has
+//! overrun, and regains its speed bit by bit.
 
 use std::time::Duration;
 
 /// The longest real time that passes between two looks at how busy the machine is.
 pub(crate) const SLICE: Duration = Duration::from_millis(25);
-/// A sleep that takes so much longer than it should tells of a starved machine.
+/// A server that waited so long for a processor, or a sleep that took so much longer than it should, tells of a starved
+/// machine.
 const STARVED: Duration = Duration::from_millis(30);
-/// One that takes at most so much longer tells of an idle one.
+/// So little tells of an idle one.
 const IDLE: Duration = Duration::from_millis(8);
 /// How much of its speed time gets back with each punctual slice.
-const RECOVERY: f64 = 1.05;
+const RECOVERY: f64 = 1.02;
 
 /// Holds lesson time back.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,9 +36,9 @@ impl Throttle {
         wanted.min((fastest * self.share).max(1.0_f64.min(fastest)))
     }
 
-    /// A slice that should have taken `planned` took `real`.
-    pub(crate) fn slept(&mut self, planned: Duration, real: Duration, fastest: f64) {
-        let late = real.saturating_sub(planned);
+    /// A slice that should have taken `planned` took `real`, and in it a server waited for a processor for `waited`.
+    pub(crate) fn slept(&mut self, planned: Duration, real: Duration, waited: Duration, fastest: f64) {
+        let late = real.saturating_sub(planned).max(waited);
         if late >= STARVED {
             self.share = (self.share / 2.0).max(1.0 / fastest.max(1.0));
         } else if late <= IDLE {
@@ -61,15 +62,17 @@ mod tests {
     fn a_starved_machine_slows_time_down_to_real_time_and_an_idle_one_gives_it_back() {
         let mut throttle = Throttle::default();
         assert_eq!(speed(throttle, 8.0), "8.000");
-        throttle.slept(SLICE, SLICE + Duration::from_millis(60), 8.0);
+        throttle.slept(SLICE, SLICE + Duration::from_millis(60), Duration::ZERO, 8.0);
         assert_eq!(speed(throttle, 8.0), "4.000");
+        throttle.slept(SLICE, SLICE, Duration::from_millis(60), 8.0);
+        assert_eq!(speed(throttle, 8.0), "2.000", "our own sleep was punctual, a server was not");
         for _ in 0..9 {
-            throttle.slept(SLICE, SLICE * 4, 8.0);
+            throttle.slept(SLICE, SLICE * 4, Duration::ZERO, 8.0);
         }
         assert_eq!(speed(throttle, 8.0), "1.000");
         assert_eq!(speed(throttle, 0.25), "0.250", "what the learner wants is never hurried");
-        for _ in 0..60 {
-            throttle.slept(SLICE, SLICE, 8.0);
+        for _ in 0..120 {
+            throttle.slept(SLICE, SLICE, Duration::ZERO, 8.0);
         }
         assert_eq!(speed(throttle, 8.0), "8.000");
     }

@@ -1,7 +1,10 @@
 //! Letting lesson time pass: as a jump where nobody watches, at a chosen speed where somebody does, and
 //! never faster than the servers of the lab can follow.
 
-use std::time::{Duration, Instant};
+use std::{
+    mem,
+    time::{Duration, Instant},
+};
 
 use super::{RunError, director::Director, harness::ClientState, throttle::SLICE};
 use crate::{
@@ -229,6 +232,7 @@ impl Director {
         // While Redis brings something onto the disk it puts off the rest, and time would pass over that.
         self.harness.await_syncs().await?;
         let mut reported = None;
+        self.longest_wait();
         loop {
             if self.harness.lab.let_through(self.clock.now()).await {
                 self.await_delayed(path).await?;
@@ -268,7 +272,8 @@ impl Director {
             let begun = Instant::now();
             tokio::select! {
                 () = tokio::time::sleep(slice), if !rate.is_paused() => {
-                    self.throttle.slept(slice, begun.elapsed(), self.limits.fastest);
+                    let waited = self.longest_wait();
+                    self.throttle.slept(slice, begun.elapsed(), waited, self.limits.fastest);
                 }
                 changed = self.tempo.changed() => {
                     // Nobody sets the tempo any more: the run is about to end.
@@ -282,5 +287,18 @@ impl Director {
                 }
             }
         }
+    }
+
+    /// How long a server that was ready to run has waited for a processor since the last call, at most.
+    fn longest_wait(&mut self) -> Duration {
+        // Where time jumps, no pause of a server is a long one.
+        let waits = if self.limits.jump { Vec::new() } else { self.harness.lab.meters().waits() };
+        let before = mem::replace(&mut self.waits, waits);
+        self.waits
+            .iter()
+            .zip(before)
+            .map(|(now, before)| now.saturating_sub(before))
+            .max()
+            .unwrap_or_default()
     }
 }
