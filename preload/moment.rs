@@ -143,6 +143,7 @@ impl Page {
             anchor: self.field(page::ANCHOR).load(Ordering::Relaxed),
             offset: self.field(page::OFFSET).load(Ordering::Relaxed),
             rate: self.field(page::RATE).load(Ordering::Relaxed),
+            longest: self.field(page::LONGEST).load(Ordering::Relaxed),
         };
         let epoch = self.field(page::EPOCH).load(Ordering::Relaxed);
         let skew = match SKEW_AT.load(Ordering::Relaxed) {
@@ -154,13 +155,15 @@ impl Page {
             return None;
         }
         let monotonic = line.at(real);
-        Some(Moment { line, monotonic, calendar: monotonic.saturating_add(epoch).saturating_add(skew) })
+        let calendar = monotonic.saturating_add(epoch).saturating_add(skew);
+        Some(Moment { line, stands_still: line.stands_still(real), monotonic, calendar })
     }
 }
 
 /// One moment of lesson time, as this process is to see it.
 pub(crate) struct Moment {
     pub(crate) line: Line,
+    pub(crate) stands_still: bool,
     pub(crate) monotonic: i64,
     pub(crate) calendar: i64,
 }

@@ -23,6 +23,8 @@ impl Moment {
     /// if nothing is left.
     pub(crate) fn nap(&self, left: i64) -> i64 {
         match self.line.real_for(left) {
+            // It will soon go on.
+            Some(real) if self.stands_still => if real == 0 { 0 } else { NAP },
             Some(real) => real.min(NAP),
             None => PAUSED_NAP,
         }

@@ -23,6 +23,8 @@ pub const RATE: usize = 24;
 pub const EPOCH: usize = 32;
 /// How many servers can have a calendar clock of their own.
 pub const SLOTS: usize = 64;
+/// [`Line::longest`].
+pub const LONGEST: usize = 40;
 /// Where the skews begin: [`SLOTS`] numbers, each added to one server's calendar clock.
 const SKEWS: usize = 64;
 
@@ -63,6 +65,9 @@ pub struct Line {
     pub offset: i64,
     /// Lesson time that passes in 1000 units of real time; 0 stands still, never negative.
     pub rate: i64,
+    /// For how long after the anchor, in real time, it passes; then it stands still until the next change. On a fast clock
+    /// time would otherwise run away from a machine that stood still itself.
+    pub longest: i64,
 }
 
 impl Line {
@@ -74,6 +79,7 @@ impl Line {
     #[must_use]
     pub const fn at(self, real: i64) -> i64 {
         let passed = real.saturating_sub(self.anchor);
+        let passed = if passed > self.longest { self.longest } else { passed };
         let passed = if passed < 0 { 0 } else { passed };
         // Whole and broken thousands apart, or 25 hours at 100x would overflow.
         let scaled = (passed / PER_MILLE)
@@ -82,10 +88,16 @@ impl Line {
         self.anchor.saturating_add(self.offset).saturating_add(scaled)
     }
 
-    /// The line that goes on from this one, without a step, at another rate.
+    /// Whether lesson time stands still when the real monotonic clock shows `real`.
+    #[must_use]
+    pub const fn stands_still(self, real: i64) -> bool {
+        self.rate <= 0 || real.saturating_sub(self.anchor) >= self.longest
+    }
+
+    /// The line that goes on from this one, without a step, at another rate and without end.
     #[must_use]
     pub const fn turned(self, real: i64, rate: i64) -> Self {
-        Self { anchor: real, offset: self.at(real).saturating_sub(real), rate }
+        Self { anchor: real, offset: self.at(real).saturating_sub(real), rate, longest: i64::MAX }
     }
 
     /// How long, in real time, until `left` of lesson time has passed, rounded up so that one who waits for it

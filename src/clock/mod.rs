@@ -157,7 +157,7 @@ impl LessonClock {
         }
         let page = dir.join("lesson_clock.page");
         let now = real_now();
-        let line = Line { anchor: now, offset: 0, rate: Rate::NORMAL.per_mille() };
+        let line = Line { anchor: now, offset: 0, rate: Rate::NORMAL.per_mille(), longest: i64::MAX };
         let epoch = real_epoch();
         // The page comes first: it fails where another clock already is, before that one's library is touched.
         let file = PageFile::create(page.clone(), line, epoch)
@@ -180,7 +180,7 @@ impl LessonClock {
     /// The wall clock, starting at [`LessonTime::ZERO`] now.
     pub fn wall() -> Self {
         let now = real_now();
-        let line = Line { anchor: now, offset: 0, rate: Rate::NORMAL.per_mille() };
+        let line = Line { anchor: now, offset: 0, rate: Rate::NORMAL.per_mille(), longest: i64::MAX };
         Self::new(now, line, real_epoch(), None)
     }
 
@@ -222,6 +222,17 @@ impl LessonClock {
     /// real time (10 ms if it was running); one that reads the clock, at once.
     pub fn set_rate(&self, rate: Rate) -> Result<LessonTime, ClockError> {
         self.change(&mut self.state(), |line, real| line.turned(real, rate.per_mille()))
+    }
+
+    /// As [`LessonClock::set_rate`], but lesson time stands still again after so much real time, unless it is changed before.
+    pub fn set_rate_for(&self, rate: Rate, longest: Duration) -> Result<LessonTime, ClockError> {
+        let longest = time::nanos(longest);
+        self.change(&mut self.state(), |line, real| Line { longest, ..line.turned(real, rate.per_mille()) })
+    }
+
+    /// Lesson time goes on at the rate that it has, until it is changed.
+    pub fn run_on(&self) -> Result<LessonTime, ClockError> {
+        self.change(&mut self.state(), |line, real| line.turned(real, line.rate))
     }
 
     /// Moves lesson time on by `by`, whether it runs or is paused, and returns the new time.

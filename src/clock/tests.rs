@@ -20,11 +20,9 @@ fn controlled() -> (TempDir, LessonClock) {
 }
 
 fn lines() -> impl Strategy<Value = Line> {
-    (0..1_i64 << 50, -(1_i64 << 50)..1_i64 << 50, 0..=100_000_i64).prop_map(|(anchor, offset, rate)| Line {
-        anchor,
-        offset,
-        rate,
-    })
+    let longest = prop_oneof![Just(i64::MAX), 0..1_i64 << 40];
+    (0..1_i64 << 50, -(1_i64 << 50)..1_i64 << 50, 0..=100_000_i64, longest)
+        .prop_map(|(anchor, offset, rate, longest)| Line { anchor, offset, rate, longest })
 }
 
 proptest! {
@@ -35,8 +33,14 @@ proptest! {
 
     #[test]
     fn a_line_runs_at_its_rate(line in lines(), thousands in 0..1_i64 << 30) {
-        let passed = line.at(line.anchor + thousands * PER_MILLE) - line.at(line.anchor);
-        prop_assert_eq!(passed, thousands * line.rate);
+        let real = line.anchor + thousands * PER_MILLE;
+        let passed = line.at(real) - line.at(line.anchor);
+        if real - line.anchor <= line.longest {
+            prop_assert_eq!(passed, thousands * line.rate);
+        } else {
+            prop_assert_eq!(passed, line.at(line.anchor + line.longest) - line.at(line.anchor));
+            prop_assert!(line.stands_still(real));
+        }
     }
 
     #[test]
@@ -49,28 +53,40 @@ proptest! {
 
     #[test]
     fn a_wait_is_just_long_enough(rate in 1..=100_000_i64, left in 1..1_i64 << 45) {
-        let line = Line { anchor: 0, offset: 0, rate };
+        let line = Line { anchor: 0, offset: 0, rate, longest: i64::MAX };
         let real = line.real_for(left).expect("it runs");
         prop_assert!(line.at(real) >= left, "waking before the time would be spinning");
         prop_assert!(real == 0 || line.at(real - 1) < left, "and longer would be late");
     }
 
     #[test]
-    fn absurd_numbers_do_no_harm(anchor: i64, offset: i64, rate in 0..=100_000_i64, real: i64, left: i64) {
-        let line = Line { anchor, offset, rate };
-        let _ = (line.at(real), line.turned(real, rate), line.real_for(left));
+    fn absurd_numbers_do_no_harm(
+        numbers: [i64; 5], rate in 0..=100_000_i64,
+    ) {
+        let [anchor, offset, longest, real, left] = numbers;
+        let line = Line { anchor, offset, rate, longest };
+        let _ = (line.at(real), line.turned(real, rate), line.real_for(left), line.stands_still(real));
     }
 }
 
 #[test]
 fn a_moment_before_the_anchor_is_the_anchor() {
-    let line = Line { anchor: 1_000, offset: 10, rate: 100_000 };
+    let line = Line { anchor: 1_000, offset: 10, rate: 100_000, longest: i64::MAX };
     assert_eq!(line.at(0), 1_010);
 }
 
 #[test]
+fn time_does_not_run_away_where_nobody_looks() {
+    let line = Line { anchor: 0, offset: 0, rate: 8 * PER_MILLE, longest: 100 };
+    assert_eq!([99, 100, 700].map(|real| line.at(real)), [792, 800, 800]);
+    assert_eq!([99, 100].map(|real| line.stands_still(real)), [false, true]);
+    let next = line.turned(700, PER_MILLE);
+    assert_eq!([700, 701, 5_700].map(|real| next.at(real)), [800, 801, 5_800], "and goes on from there");
+}
+
+#[test]
 fn nothing_ends_while_time_stands_still() {
-    let line = Line { anchor: 0, offset: 0, rate: 0 };
+    let line = Line { anchor: 0, offset: 0, rate: 0, longest: i64::MAX };
     assert_eq!(line.real_for(1), None);
     assert_eq!(line.real_for(0), Some(0));
 }

@@ -3,7 +3,7 @@
 //! **Architecture Invariant:** the file gets its full size before anyone maps it and never shrinks: a process
 //! that touches a mapped page beyond the end of its file is killed by SIGBUS.
 
-use super::page::{ANCHOR, EPOCH, Line, OFFSET, PAGE_BYTES, RATE, SEQUENCE, skew_at};
+use super::page::{ANCHOR, EPOCH, LONGEST, Line, OFFSET, PAGE_BYTES, RATE, SEQUENCE, skew_at};
 use std::{
     fs::{File, OpenOptions},
     io,
@@ -67,7 +67,8 @@ impl PageFile {
     fn put_line(&self, line: Line) -> io::Result<()> {
         self.put(ANCHOR, line.anchor)?;
         self.put(OFFSET, line.offset)?;
-        self.put(RATE, line.rate)
+        self.put(RATE, line.rate)?;
+        self.put(LONGEST, line.longest)
     }
 
     /// Writes one field. Each write is a system call of its own under the file's lock, which also keeps other
@@ -92,17 +93,20 @@ mod tests {
     fn readers_are_kept_away_during_a_change_and_only_then() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("page");
-        let line = Line { anchor: 5, offset: 6, rate: 7 };
+        let line = Line { anchor: 5, offset: 6, rate: 7, longest: 8 };
         let mut page = PageFile::create(path.clone(), line, 9).expect("a page");
-        assert_eq!([SEQUENCE, ANCHOR, OFFSET, RATE, EPOCH].map(|at| field(&path, at)), [0, 5, 6, 7, 9]);
+        assert_eq!(
+            [SEQUENCE, ANCHOR, OFFSET, RATE, LONGEST, EPOCH].map(|at| field(&path, at)),
+            [0, 5, 6, 7, 8, 9]
+        );
 
-        let next = Line { anchor: 50, offset: 60, rate: 70 };
+        let next = Line { anchor: 50, offset: 60, rate: 70, longest: 80 };
         let seen = page.change_line(|| {
             assert_eq!([SEQUENCE, ANCHOR].map(|at| field(&path, at)), [1, 5], "odd, and nothing changed yet");
             next
         });
         assert_eq!(seen.expect("a change"), next);
-        assert_eq!([SEQUENCE, ANCHOR, OFFSET, RATE].map(|at| field(&path, at)), [2, 50, 60, 70]);
+        assert_eq!([SEQUENCE, ANCHOR, OFFSET, RATE, LONGEST].map(|at| field(&path, at)), [2, 50, 60, 70, 80]);
 
         page.change_skew(3, -12).expect("a change");
         assert_eq!([SEQUENCE, skew_at(2), skew_at(3), skew_at(4)].map(|at| field(&path, at)), [4, 0, -12, 0]);
@@ -112,7 +116,7 @@ mod tests {
     fn never_takes_over_a_page() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("page");
-        let line = Line { anchor: 0, offset: 0, rate: 0 };
+        let line = Line { anchor: 0, offset: 0, rate: 0, longest: 0 };
         let _first = PageFile::create(path.clone(), line, 0).expect("a page");
         let second = PageFile::create(path, line, 0).expect_err("the page is there");
         assert_eq!(second.kind(), io::ErrorKind::AlreadyExists);

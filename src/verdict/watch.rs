@@ -17,7 +17,7 @@ use crate::{
     lesson::{
         Scenario,
         expr::{Expr, within_allowance},
-        plan::NeverPlan,
+        plan::{NeverPlan, STATE_FUNCTIONS},
     },
     log::{Event, EventKind, Log, stands_for},
     world::Holding,
@@ -180,12 +180,8 @@ impl Watch {
     }
 }
 
-/// Functions of expressions that answer how things are, rather than what was done.
-const HOW_THINGS_ARE: &[&str] =
-    &["value", "pttl", "exists", "role", "owner", "children", "orphaned", "holders", "waited"];
-
 fn asks_how_things_are(expr: &Expr) -> bool {
-    expr.mentions().calls.iter().any(|call| HOW_THINGS_ARE.contains(&&*call.function))
+    expr.mentions().calls.iter().any(|call| STATE_FUNCTIONS.contains(&&*call.function))
 }
 
 /// Facts that can be changed: new ones of so many events, where values that were made of the old ones are still there.

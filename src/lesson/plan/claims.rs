@@ -66,6 +66,10 @@ pub const FUNCTIONS: [&str; 20] = [
     "herd",
 ];
 
+/// Those of them that answer how things are, rather than what was done.
+pub(crate) const STATE_FUNCTIONS: [&str; 9] =
+    ["role", "value", "pttl", "exists", "owner", "children", "waited", "holders", "orphaned"];
+
 /// The attributes that an actor's name has in claims besides the labels of its operations.
 pub const ACTOR_FUNCTIONS: [&str; 3] = ["notified", "finished", "crashed"];
 

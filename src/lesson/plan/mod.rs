@@ -34,6 +34,7 @@ mod unused;
 mod znodes;
 
 pub use call::PlannedCall;
+pub(crate) use claims::STATE_FUNCTIONS;
 pub use claims::{ACTOR_FUNCTIONS, Condition, FUNCTIONS, PlannedClaim};
 pub(crate) use clients::command_label;
 pub use clients::{ActorPlan, ClientPlan, Exec, Origin};

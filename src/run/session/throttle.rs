@@ -8,6 +8,8 @@ use std::time::Duration;
 
 /// The longest real time that passes between two looks at how busy the machine is.
 pub(crate) const SLICE: Duration = Duration::from_millis(25);
+/// For how long lesson time runs on where nobody looks: when the whole machine stood still, it has not run away.
+pub(crate) const LONGEST: Duration = Duration::from_millis(100);
 /// A server that waited so long for a processor, or a sleep that took so much longer than it should, tells of a starved
 /// machine.
 const STARVED: Duration = Duration::from_millis(30);

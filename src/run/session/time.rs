@@ -6,7 +6,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{RunError, director::Director, harness::ClientState, throttle::SLICE};
+use super::{
+    RunError,
+    director::Director,
+    harness::ClientState,
+    throttle::{LONGEST, SLICE},
+};
 use crate::{
     clock::{ClockKind, LessonTime, Rate},
     lesson::{LabKind, Path, plan::AwaitPlan},
@@ -228,6 +233,18 @@ impl Director {
         moving: Option<&[ActorId]>,
         path: &Path,
     ) -> Result<bool, RunError> {
+        let arrived = self.run_clock_in_slices(target, moving, path).await?;
+        // What is done now may need time to pass, and nobody looks meanwhile.
+        self.clock.run_on()?;
+        Ok(arrived)
+    }
+
+    async fn run_clock_in_slices(
+        &mut self,
+        target: LessonTime,
+        moving: Option<&[ActorId]>,
+        path: &Path,
+    ) -> Result<bool, RunError> {
         self.must_be_affordable(target, path)?;
         // While Redis brings something onto the disk it puts off the rest, and time would pass over that.
         self.harness.await_syncs().await?;
@@ -264,7 +281,7 @@ impl Director {
                 Tempo::Held => 0.0,
             };
             let rate = Rate::from_factor(speed).unwrap_or(Rate::NORMAL);
-            self.clock.set_rate(rate)?;
+            self.clock.set_rate_for(rate, LONGEST)?;
             self.recorder.publish();
             // Rounded up, so that the last round does not spin through a fraction of a millisecond.
             let real = left.as_secs_f64() / speed + 0.000_5;
