@@ -230,9 +230,11 @@ impl LessonClock {
         self.change(&mut self.state(), |line, real| Line { longest, ..line.turned(real, rate.per_mille()) })
     }
 
-    /// Lesson time goes on at the rate that it has, until it is changed.
+    /// Lesson time goes on at the rate that it has, but no faster than real time, until it is changed.
     pub fn run_on(&self) -> Result<LessonTime, ClockError> {
-        self.change(&mut self.state(), |line, real| line.turned(real, line.rate))
+        self.change(&mut self.state(), |line, real| {
+            line.turned(real, line.rate.min(Rate::NORMAL.per_mille()))
+        })
     }
 
     /// Moves lesson time on by `by`, whether it runs or is paused, and returns the new time.

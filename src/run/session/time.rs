@@ -234,7 +234,7 @@ impl Director {
         path: &Path,
     ) -> Result<bool, RunError> {
         let arrived = self.run_clock_in_slices(target, moving, path).await?;
-        // What is done now may need time to pass, and nobody looks meanwhile.
+        // What is done now takes its real time, and may need time to pass: nobody looks meanwhile.
         self.clock.run_on()?;
         Ok(arrived)
     }
