@@ -309,10 +309,16 @@ pub enum EventKind {
         why: Option<Text>,
         /// The events that prove it: indices into the log.
         evidence: Vec<usize>,
+        /// The event with which it was so first, where that is known: it is found at the end of its step, and a step may be long.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        since: Option<usize>,
     },
     /// What was broken is so no more. What was only done, such as deleting another's lock, is over in the step in which it was.
     BreachEnded {
         invariant: usize,
+        /// The event with which it was so no more, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        since: Option<usize>,
     },
     Finished {
         actor: ActorId,

@@ -6,9 +6,10 @@
 //!   after which it is. So it is before the first choice, where somebody chooses. A log without stops, such as that of a race, is asked at its end.
 //!
 //! Each invariant is reported once, at its first breach, and once more when that has ended. An expression that asks how
-//! things are lasts until a stop at which it is not so; one that asks what was done is over with its step.
+//! things are, or how much of something was done, lasts until a stop at which it is not so; one that asks what was done is
+//! over with its step.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use serde::Serialize;
 
@@ -16,7 +17,11 @@ use super::{facts::Facts, judge::counted, why};
 use crate::{
     lesson::{
         Scenario,
-        expr::{Expr, within_allowance},
+        expr::{
+            Expr, Mentions,
+            mentions::{joined, split_comparison},
+            within_allowance,
+        },
         plan::{NeverPlan, STATE_FUNCTIONS},
     },
     log::{Event, EventKind, Log, stands_for},
@@ -47,8 +52,18 @@ pub struct Watch {
     found: Vec<Breach>,
     /// The expressions that are so since their breach.
     lasting: Vec<usize>,
-    /// Those that are so no more: which invariant, and the last event before that was known.
-    ended: Vec<(usize, usize)>,
+    /// Those that are so no more.
+    ended: Vec<Ended>,
+}
+
+/// What was broken is so no more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ended {
+    pub(crate) invariant: usize,
+    /// The last event before that was known.
+    pub(crate) known: usize,
+    /// The event with which it ended, where it was not over with its step.
+    pub(crate) since: Option<usize>,
 }
 
 impl Watch {
@@ -66,8 +81,8 @@ impl Watch {
         }
     }
 
-    /// What has ended since this was asked last, as invariants and the last event before that was known.
-    pub(crate) fn take_ended(&mut self) -> Vec<(usize, usize)> {
+    /// What has ended since this was asked last.
+    pub(crate) fn take_ended(&mut self) -> Vec<Ended> {
         std::mem::take(&mut self.ended)
     }
 
@@ -141,6 +156,7 @@ impl Watch {
         known.only_lasting_waits = false;
         known.extend(&log.events()[before..end]);
         let mut result = Ok(());
+        let lasted = self.lasting.len();
         for (n, invariant) in scenario.invariants.iter().enumerate() {
             let NeverPlan::That(expr) = &invariant.never else { continue };
             if self.settled[n] {
@@ -150,7 +166,9 @@ impl Watch {
                 Ok(false) => {}
                 Ok(true) => {
                     self.settled[n] = true;
-                    let first = first(scenario, log, expr, (before, end));
+                    // In the middle of a step the expression may not be evaluable yet: that counts as false.
+                    let is_so = |facts: &Arc<Facts>| expr.is_so(facts.names(scenario)).unwrap_or(false);
+                    let first = first((before, end), |end| is_so(&Arc::new(untraced(scenario, log, end))));
                     let evidence = evidence(scenario, log, expr, first);
                     self.found.push(Breach { invariant: n, at: first - 1, evidence });
                     self.lasting.push(n);
@@ -161,27 +179,58 @@ impl Watch {
                 }
             }
         }
-        self.end(scenario, log, end);
+        self.end(scenario, log, (before, end), lasted);
         result
     }
 
-    /// Sees which of what was broken is so no more. What cannot be evaluated any more counts as lasting.
-    fn end(&mut self, scenario: &Scenario, log: &Log, end: usize) {
+    /// Sees which of what was broken is so no more. What cannot be evaluated any more counts as lasting. All but so many
+    /// came to be so in this very step.
+    fn end(&mut self, scenario: &Scenario, log: &Log, (before, end): (usize, usize), lasted: usize) {
         let Some(facts) = self.facts.as_mut().filter(|_| !self.lasting.is_empty()) else { return };
         own(facts, scenario, log, end).only_lasting_waits = true;
-        let lasts = |n: &usize| match &scenario.invariants[*n].never {
+        let lasting = |n: usize| match &scenario.invariants[n].never {
             NeverPlan::That(expr) => {
-                asks_how_things_are(expr) && expr.is_so(facts.names(scenario)) != Ok(false)
+                Some(expr).filter(|expr| asks_how_things_are(expr) || asks_how_much(scenario, expr))
             }
-            NeverPlan::Overlap(_) => false,
+            NeverPlan::Overlap(_) => None,
         };
-        let ended: Vec<usize> = self.lasting.extract_if(.., |n| !lasts(n)).collect();
-        self.ended.extend(ended.into_iter().map(|n| (n, end - 1)));
+        let is_over = |expr: &Expr, facts: &Arc<Facts>| expr.is_so(facts.names(scenario)) == Ok(false);
+        let ended_since = |n: usize, is_new: bool| match lasting(n) {
+            None => Some(None),
+            Some(expr) if !is_over(expr, facts) => None,
+            // It has all of its step.
+            Some(_) if is_new => Some(None),
+            Some(expr) => Some(Some(
+                first((before, end), |end| {
+                    let mut facts = untraced(scenario, log, end);
+                    facts.only_lasting_waits = true;
+                    is_over(expr, &Arc::new(facts))
+                }) - 1,
+            )),
+        };
+        let mut known = 0;
+        let ended = &mut self.ended;
+        self.lasting.retain(|invariant| {
+            known += 1;
+            let since = ended_since(*invariant, known > lasted);
+            ended.extend(since.map(|since| Ended { invariant: *invariant, known: end - 1, since }));
+            since.is_none()
+        });
     }
 }
 
 fn asks_how_things_are(expr: &Expr) -> bool {
     expr.mentions().calls.iter().any(|call| STATE_FUNCTIONS.contains(&&*call.function))
+}
+
+/// Whether an expression asks of a counter more than whether it counted anything, `refused > 0`: a bill that was paid twice
+/// is still so later.
+fn asks_how_much(scenario: &Scenario, expr: &Expr) -> bool {
+    let is_counter = |name: &str| scenario.actors.iter().any(|plan| plan.program.counters.contains(name));
+    let amounts = joined(expr.source()).into_iter().filter(|part| {
+        split_comparison(part).is_none_or(|(_, comparison, most)| (comparison, most) != (">", "0"))
+    });
+    amounts.flat_map(|part| Mentions::of(part).paths).any(|path| is_counter(&path[0]))
 }
 
 /// Facts that can be changed: new ones of so many events, where values that were made of the old ones are still there.
@@ -206,6 +255,7 @@ pub(crate) fn recorded(scenario: &Scenario, log: &Log, breach: Breach) -> EventK
         says: scenario.invariants[breach.invariant].says.clone(),
         why: why::explain(scenario, log, &breach).map(|why| why.text),
         evidence: breach.evidence,
+        since: Some(breach.at),
     }
 }
 
@@ -218,21 +268,27 @@ pub(crate) fn with_breaches(scenario: &Scenario, log: &Log) -> Option<Vec<Event>
     }
     let mut watch = Watch::new(scenario);
     let mut found = watch.look(scenario, log).ok().filter(|found| !found.is_empty())?;
+    let begun: HashMap<usize, usize> = found.iter().map(|breach| (breach.invariant, breach.at)).collect();
     if events().any(|kind| matches!(kind, EventKind::Breached { .. })) {
         found.clear();
     }
+    let undated = |kind: &EventKind| matches!(kind, EventKind::Breached { since: None, .. });
     let mut ended = watch.take_ended();
-    if found.is_empty() && ended.is_empty() {
+    if found.is_empty() && ended.is_empty() && !events().any(undated) {
         return None;
     }
     let mut events: Vec<Event> = Vec::with_capacity(log.len() + found.len() + ended.len());
     // Where each event has come to be: breaches stand before some.
     let mut places = Vec::with_capacity(log.len());
     let moved = |to: &[usize], mut kind: EventKind| {
-        if let EventKind::Breached { evidence, .. } = &mut kind {
-            for proof in evidence {
-                *proof = to.get(*proof).copied().unwrap_or(*proof);
+        let place = |event: usize| to.get(event).copied().unwrap_or(event);
+        match &mut kind {
+            EventKind::Breached { invariant, evidence, since, .. } => {
+                evidence.iter_mut().for_each(|proof| *proof = place(*proof));
+                *since = since.or_else(|| begun.get(invariant).copied()).map(place);
             }
+            EventKind::BreachEnded { since, .. } => *since = since.map(place),
+            _ => {}
         }
         kind
     };
@@ -245,11 +301,10 @@ pub(crate) fn with_breaches(scenario: &Scenario, log: &Log) -> Option<Vec<Event>
             found.remove(0);
         }
         if matches!(event.kind, EventKind::Stop { .. }) {
-            let ended = ended.extract_if(.., |(_, last)| *last <= n);
-            events.extend(
-                ended
-                    .map(|(invariant, _)| Event { at: event.at, kind: EventKind::BreachEnded { invariant } }),
-            );
+            for Ended { invariant, since, .. } in ended.extract_if(.., |ended| ended.known <= n) {
+                let kind = moved(&places, EventKind::BreachEnded { invariant, since });
+                events.push(Event { at: event.at, kind });
+            }
         }
         places.push(events.len());
         events.push(Event { at: event.at, kind: moved(&places, event.kind.clone()) });
@@ -264,14 +319,12 @@ fn untraced(scenario: &Scenario, log: &Log, end: usize) -> Facts {
     facts
 }
 
-/// The shortest prefix, longer than one of which an expression is not true and no longer than one of which it is,
-/// with which it becomes true. By halves: a step may have thousands of events.
-fn first(scenario: &Scenario, log: &Log, expr: &Expr, (mut not, mut so): (usize, usize)) -> usize {
+/// The shortest prefix, longer than one of which something is not so and no longer than one of which it is, with which it
+/// comes to be so. By halves: a step may have thousands of events.
+fn first((mut not, mut so): (usize, usize), is_so: impl Fn(usize) -> bool) -> usize {
     while so - not > 1 {
         let middle = usize::midpoint(not, so);
-        let facts = Arc::new(untraced(scenario, log, middle));
-        // In the middle of a step the expression may not be evaluable yet: that counts as false.
-        if expr.is_so(facts.names(scenario)).unwrap_or(false) {
+        if is_so(middle) {
             so = middle;
         } else {
             not = middle;

@@ -330,6 +330,7 @@ fn break_it(stand: &mut Stand) {
         says: text("A and B hold the lock.", "A 和 B 同时持有锁。"),
         why: Some(text("Nobody looked whose it was.", "没有人检查锁是谁的。")),
         evidence: vec![],
+        since: None,
     };
     let client = "A".to_owned();
     let kinds = [

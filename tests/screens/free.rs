@@ -227,6 +227,7 @@ fn a_breach_is_celebrated_with_its_evidence_and_kept() {
             zh: "B 的 SET 插在了 A 的 SET 和 DEL 之间。".into(),
         }),
         evidence: vec![holding.expect("somebody believes")],
+        since: None,
     };
     stand.press('1');
     step(&mut stand, moves(0), vec![breached]);

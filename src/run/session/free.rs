@@ -73,8 +73,9 @@ impl Director {
             let breached = verdict::recorded(&self.scenario, &self.recorder.log, breach);
             self.recorder.record(breached);
         }
-        for (invariant, _) in self.invariants.take_ended() {
-            self.recorder.record(EventKind::BreachEnded { invariant });
+        for ended in self.invariants.take_ended() {
+            let verdict::Ended { invariant, since, .. } = ended;
+            self.recorder.record(EventKind::BreachEnded { invariant, since });
         }
         Ok(())
     }

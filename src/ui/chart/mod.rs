@@ -276,7 +276,7 @@ impl Chart {
             EventKind::State(state) => {
                 if let Some(truth) = self.truths.iter_mut().find(|truth| truth.server == state.server) {
                     let known = truth.changes.len();
-                    truth.observe(log, index, &self.columns, &state.observed);
+                    truth.observe(log, index, (&self.columns, &self.state.sessions), &state.observed);
                     if truth.changes.len() > known {
                         self.wire.push(WireRow::new(index));
                     }
@@ -336,10 +336,15 @@ impl Chart {
                     band.stop();
                 }
             }
-            EventKind::Breached { invariant, evidence, .. } => {
-                self.breach(log, (*invariant, evidence), (x, index));
+            EventKind::Breached { invariant, evidence, since, .. } => {
+                // Found at the end of its step, it is red from where it began.
+                let begun = since.and_then(|since| self.columns.get(since)).copied().unwrap_or(x);
+                self.breach(log, (*invariant, evidence), (begun, index));
             }
-            EventKind::BreachEnded { invariant } => self.end_breach(*invariant, (x, index)),
+            EventKind::BreachEnded { invariant, since } => {
+                let over = since.and_then(|since| self.columns.get(since)).copied().unwrap_or(x);
+                self.end_breach(*invariant, (over, index));
+            }
             EventKind::Chose(_) => self.state.left_story = true,
             _ => {}
         }

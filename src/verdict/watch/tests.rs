@@ -2,20 +2,24 @@
 
 use serde_json::Value;
 
-use super::{Breach, Watch, breaches};
+use super::{Breach, Ended, Watch, breaches};
 use crate::{
     lesson::{Scenario, testing},
     log::{
         Belief,
-        testing::{LogBuilder, crash, holds, notified},
+        testing::{LogBuilder, counted, crash, holds, notified},
     },
 };
 
 /// The lesson to start from, with these expressions that must never be true, after its own two invariants; and the
 /// beginning of a log.
 fn run(expressions: &[&str]) -> (Scenario, LogBuilder) {
+    run_of(testing::NEW_LESSON, expressions)
+}
+
+fn run_of(lesson: &str, expressions: &[&str]) -> (Scenario, LogBuilder) {
     let text = "{ en: It is so., zh: 是。 }";
-    let mut lesson = testing::NEW_LESSON.to_owned();
+    let mut lesson = lesson.to_owned();
     for expression in expressions {
         let item = format!("  - {{ never: \"{expression}\", says: {text}, goal: {text} }}\n\nvariants:\n");
         lesson = lesson.replacen("\nvariants:\n", &item, 1);
@@ -205,9 +209,9 @@ fn what_was_done_ends_with_its_step_and_how_things_are_when_it_is_not_so_any_mor
         let stop = log.stop();
         let begun = watch.advance(&scenario, log).expect("it can be evaluated");
         let ended = watch.take_ended();
-        assert!(ended.iter().all(|(_, last)| *last == stop), "{ended:?}");
+        assert!(ended.iter().all(|ended| ended.known == stop), "{ended:?}");
         let begun: Vec<usize> = begun.iter().map(|breach| breach.invariant).collect();
-        let ended: Vec<usize> = ended.iter().map(|(invariant, _)| *invariant).collect();
+        let ended: Vec<usize> = ended.iter().map(|ended| ended.invariant).collect();
         (begun, ended)
     };
     releases(&mut log, 0, 0);
@@ -221,4 +225,39 @@ fn what_was_done_ends_with_its_step_and_how_things_are_when_it_is_not_so_any_mor
     assert_eq!(step(&mut log), (vec![], vec![orphaned]));
     log.add(holds("redis", Some(("A-1", None))));
     assert_eq!(step(&mut log), (vec![], vec![]), "each is told once");
+}
+
+#[test]
+fn that_something_was_counted_ends_with_its_step_and_too_many_last() {
+    let lesson = testing::NEW_LESSON.replace("    - drops: lock", "    - count: sold\n    - drops: lock");
+    let (scenario, mut log) = run_of(&lesson, &["sold > 0", "sold > 1"]);
+    let (any, too_many) = (OWN, OWN + 1);
+    let mut watch = Watch::new(&scenario);
+    let mut step = |log: &mut LogBuilder| {
+        log.stop();
+        let begun = watch.advance(&scenario, log).expect("it can be evaluated");
+        let begun: Vec<usize> = begun.iter().map(|breach| breach.invariant).collect();
+        let ended: Vec<usize> = watch.take_ended().iter().map(|ended| ended.invariant).collect();
+        (begun, ended)
+    };
+    log.add(counted(0));
+    assert_eq!(step(&mut log), (vec![any], vec![any]));
+    log.add(counted(1));
+    assert_eq!(step(&mut log), (vec![too_many], vec![]));
+    assert_eq!(step(&mut log), (vec![], vec![]));
+}
+
+#[test]
+fn what_is_over_in_the_middle_of_a_long_step_ends_there() {
+    let (scenario, mut log) = run(&["orphaned('lock') and pttl('lock') == -1"]);
+    log.sends(0, "acquire", "SETNX lock A-1");
+    log.add(holds("redis", Some(("A-1", None))));
+    log.add(crash("A"));
+    log.stop();
+    let over = log.add(holds("redis", None));
+    log.moves(1, "acquire", "SETNX lock B-1", 0);
+    let stop = log.stop();
+    let mut watch = Watch::new(&scenario);
+    watch.advance(&scenario, &log).expect("it can be evaluated");
+    assert_eq!(watch.take_ended(), [Ended { invariant: OWN, known: stop, since: Some(over) }]);
 }
