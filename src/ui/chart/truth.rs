@@ -1,12 +1,12 @@
 //! One server's lane: who really held a lock, as the server's own state tells.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::{
     clock::LessonTime,
     log::{
-        ActorId, Command, Condition, Entry, EventKind, Fault, KeyState, KeyValue, Keyspace, Log, Observed,
-        OpId, Reply, Role,
+        Access, ActorId, Command, Condition, Entry, EventKind, Fault, KeyState, KeyValue, Keyspace, Log,
+        Observed, OpId, Reply, Role,
     },
     ui::{theme::text, words::fault},
 };
@@ -215,7 +215,13 @@ impl Truth {
     }
 
     /// Takes what it is seen to hold. `columns` are those of all events up to this one.
-    pub(crate) fn observe(&mut self, log: &Log, event: usize, columns: &[u32], observed: &Observed) {
+    pub(crate) fn observe(
+        &mut self,
+        log: &Log,
+        event: usize,
+        (columns, sessions): (&[u32], &HashMap<i64, ActorId>),
+        observed: &Observed,
+    ) {
         let x = columns[event];
         let changes = self.standing.observe(observed);
         self.changes.extend(changes.into_iter().map(|change| (x, event, change)));
@@ -260,9 +266,12 @@ impl Truth {
                     let holder = self.holder(log, event, &lock, token);
                     holder.owner.is_some().then(|| (lock, vec![holder]))
                 });
-                let owned = other.owned().into_iter().map(|(lock, owner)| {
-                    let owner = Some(Owner::Session(owner));
-                    (lock, vec![Holder { owner, token: Token::default(), since: None }])
+                let owned = other.owned().into_iter().map(|(lock, session)| {
+                    let creator = sessions.get(&session);
+                    let since = creator.and_then(|creator| created(log, event, *creator, &lock));
+                    let since = since.filter(|reply| columns[*reply] >= self.observed);
+                    let owner = Some(Owner::Session(session));
+                    (lock, vec![Holder { owner, token: Token::default(), since }])
                 });
                 written.chain(owned).collect()
             }
@@ -368,6 +377,25 @@ impl Holder {
     }
 }
 
+/// The reply to the newest command with which an actor has created a lock's node or key, of late.
+fn created(log: &Log, event: usize, creator: ActorId, lock: &str) -> Option<usize> {
+    let mut replies: Vec<(OpId, usize)> = Vec::new();
+    let start = event.saturating_sub(LOOK_BACK);
+    log.events()[start..event].iter().enumerate().rev().find_map(|(n, event)| match &event.kind {
+        EventKind::Replied { op, actor, reply, .. } if *actor == creator => {
+            replies.extend(reply.is_value().then_some((*op, start + n)));
+            None
+        }
+        EventKind::Sent { op, actor, command, .. } if *actor == creator => {
+            let (name, access, _) = command.access()?;
+            let (_, reply) = replies.iter().find(|(of, _)| of == op)?;
+            let is_its = name.strip_prefix(lock).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+            (access == Access::Set && is_its).then_some(*reply)
+        }
+        _ => None,
+    })
+}
+
 /// Whether a key that ends is a count, as that of a semaphore's permits is: it names nobody.
 fn counts(name: &str, state: &KeyState) -> bool {
     matches!(&state.value, KeyValue::String(value) if value.parse::<i64>().is_ok()) && !is_lock_name(name)
@@ -439,6 +467,21 @@ mod tests {
             .expect("it was answered");
         assert_eq!(span.from.0, chart.column(reply));
         assert!(span.from.0 < chart.column(span.from.1), "it was looked later");
+    }
+
+    #[test]
+    fn who_has_created_a_node_has_it_from_the_reply_on() {
+        let (chart, log) = chart("zk-leader-failover", "works-on");
+        let created = log.events().iter().rposition(|event| match &event.kind {
+            EventKind::Replied { actor, label, .. } => *actor == ActorId(1) && label == "create",
+            _ => false,
+        });
+        let created = chart.column(created.expect("B has created it"));
+        for truth in &chart.truths {
+            let [first, second] = &truth.spans[..] else { panic!("{:?}", truth.spans) };
+            let changed = (first.to.map(|to| to.0), second.from.0);
+            assert_eq!(changed, (Some(created), created), "{}", truth.server);
+        }
     }
 
     #[test]
