@@ -23,6 +23,8 @@ pub const FONTS: &str = "'DejaVu Sans Mono','Cascadia Mono',Menlo,Consolas,'Libe
                      'Noto Sans CJK SC','PingFang SC','Microsoft YaHei','WenQuanYi Zen Hei',monospace";
 /// At this size a letter of the first font is as wide as a cell.
 const FONT_SIZE: f32 = 14.95;
+/// A Chinese character is as wide as it is high: at this size it nearly fills its two cells, as in running text.
+const WIDE_FONT_SIZE: f32 = 17.0;
 
 pub fn picture(buffer: &Buffer) -> String {
     titled(buffer, "")
@@ -201,6 +203,9 @@ fn words(svg: &mut String, cells: &[Drawn<'_>], row: u16) {
                 // In the middle of its cells, however wide the font has it.
                 let middle = first.x() + first.width() / 2.0;
                 let _ = write!(svg, "<text x=\"{middle}\" y=\"{y}\" text-anchor=\"middle\"");
+                if first.wide > 1 {
+                    let _ = write!(svg, " font-size=\"{WIDE_FONT_SIZE}\"");
+                }
                 letters(svg, first, first.symbol);
             }
             continue;
@@ -274,8 +279,9 @@ mod tests {
         assert!(svg.contains("<title>a &lt;title&gt;</title>"), "{svg}");
         // Eight cells wide, from the margin on.
         assert!(svg.contains("<text x=\"12\" y=\"25.5\" textLength=\"72\""), "{svg}");
-        // In the middle of columns 9 and 10.
-        assert!(svg.contains("<text x=\"102\" y=\"25.5\" text-anchor=\"middle\""), "{svg}");
+        // In the middle of columns 9 and 10, and filling them.
+        let wide = "<text x=\"102\" y=\"25.5\" text-anchor=\"middle\" font-size=\"17\"";
+        assert!(svg.contains(wide), "{svg}");
         assert!(svg.contains(&format!("<text x=\"{}\" y=\"25.5\" fill", 12 + 18 * 9)), "{svg}");
     }
 
