@@ -209,7 +209,7 @@ fn overselling_alarms_as_much_as_two_holders_do() {
         ("db-pessimistic", "autocommit", "SOLD ██ 2 / 1"),
         ("db-optimistic", "lost-update", "SOLD ██ 2 · stock 5 → 4"),
         ("db-optimistic", "unchecked", "SOLD ██ 2 · stock 5 → 4"),
-        ("db-aba", "by-value", "GRANTED █ 1 · points 5 → 15"),
+        ("db-aba", "by-value", "● A granted on an outdated coupon=unused points=5 version=0"),
     ] {
         let (red, rows) = red_of(lesson, variant);
         // The names of lanes take more or fewer columns.
@@ -724,6 +724,8 @@ fn red_lasts_as_long_as_it_is_wrong() {
         ("setnx-without-expire", "two-commands", &[4, 10, 14, 17][..], None),
         ("zk-leader-failover", "majority-lost", &[5, 8, 10], Some(12)),
         ("file-lock", "holder-stops", &[8, 9], Some(11)),
+        ("file-lock", "in-memory", &[10, 12], None),
+        ("multi-lock", "half-held", &[5], Some(7)),
     ] {
         for step in wrong {
             let stand = at_step(lesson, variant, *step, EN);
@@ -885,4 +887,56 @@ fn a_scripts_own_word_before_a_name_hides_no_owner() {
     let rows = stand.rows();
     let lane = rows.iter().position(|row| row.starts_with("│redis")).expect("a lane");
     assert!(rows[lane..lane + 2].concat().contains("● W"), "{rows:#?}");
+}
+
+/// The lanes of servers on a screen: each row from the first server on.
+fn server_lanes(stand: &Stand, first: &str) -> Vec<String> {
+    let rows = stand.rows();
+    let from = rows.iter().position(|row| row.starts_with(&format!("│{first} "))).expect("a lane");
+    let to = rows[from..].iter().position(|row| row.contains('↑')).expect("an axis");
+    rows[from..from + to].to_vec()
+}
+
+#[test]
+fn a_servers_row_names_its_key_once_and_apart_from_the_sign_of_a_role() {
+    let segments = at_step("segmented-lock", "probing", 8, (Lang::Zh, (80, 24)));
+    let lanes = server_lanes(&segments, "redis");
+    assert!(lanes.iter().all(|row| row.matches("lock:1").count() < 2), "{lanes:#?}");
+    let failover = at_step("failover", "replication-lag", 14, (Lang::Zh, (80, 24)));
+    let lanes = server_lanes(&failover, "node1");
+    assert!(lanes.iter().any(|row| row.contains("node2 ♛ lock 无人持有")), "{lanes:#?}");
+    assert!(lanes.iter().any(|row| row.contains("node2 的从节点")), "{lanes:#?}");
+    // Where there is room it stands below the server's name, and the row says only what the key held.
+    let fenced = at_step("fencing-token", "no-token", 14, EN);
+    let lanes = server_lanes(&fenced, "redis");
+    for (key, value) in [("lock", "● A"), ("fence", "33 ─"), ("good/1", "stock=4")] {
+        let label = format!("│{key} ");
+        assert_eq!(lanes.iter().filter(|row| row.starts_with(&label)).count(), 1, "{key}: {lanes:#?}");
+        let all = lanes.concat();
+        assert!(all.contains(value) && !all.contains(&format!("{key} {value}")), "{value}: {lanes:#?}");
+    }
+}
+
+#[test]
+fn which_row_it_is_is_known_before_what_it_held() {
+    let stand = at_step("db-pessimistic", "deadlock", 8, (Lang::En, (80, 24)));
+    let lanes = server_lanes(&stand, "mariadb");
+    assert!(lanes[0].contains(" good/1 sku=100…") && lanes[1].contains("│good/2 "), "{lanes:#?}");
+}
+
+#[test]
+fn what_was_granted_on_an_outdated_value_is_not_told_as_if_too_little_had_been_taken() {
+    let stand = at_step("db-aba", "by-value", 7, (Lang::Zh, (80, 24)));
+    assert!(stand.shows("● A 发放（凭旧值 coupon=unused"), "{:#?}", stand.rows());
+    let rows = judged(&log(&scenarios::carried("db-aba", "by-value")), (120, 40)).rows();
+    let told =
+        rows.iter().any(|row| row.contains("granted on an outdated coupon=unused points=5 version=0."));
+    assert!(told && !rows.concat().contains("went from"), "{rows:#?}");
+}
+
+#[test]
+fn a_question_behind_its_stop_says_no_keys() {
+    let asks =
+        |number| at_step("fair-lock", "slow-waiter", number, (Lang::Zh, (80, 24))).shows("按 1-3 作答");
+    assert!(asks(14) && !asks(15));
 }

@@ -113,6 +113,14 @@ pub fn on_frame(scene: &Scene<'_>, title: &str, (frame, taken): (Rect, u16), buf
             let who = names(scene, &scene.holders(lock));
             format!(" {loud} · {who} ")
         }
+        Some(Alarm::Oversold(oversold))
+            if oversold.grew()
+                && let Some((seller, bar)) = scene.chart.outdated_sale(scene.world.position) =>
+        {
+            let acted = words::IN_BAR_OVERSOLD;
+            let acted = acted.with(scene.lang, &[words::label(oversold.counter, scene.lang), &bar.value]);
+            format!(" {} {acted} ", names(scene, &[seller]))
+        }
         Some(Alarm::Oversold(oversold)) => {
             let Oversold { sold, of, before, now, .. } = oversold;
             let most = usize::from(frame.width / 3);
@@ -124,7 +132,13 @@ pub fn on_frame(scene: &Scene<'_>, title: &str, (frame, taken): (Rect, u16), buf
                 format!(" {counter} {bar} {sold} · {of} {before} → {now} ")
             }
         }
-        Some(Alarm::Broken(says, event)) => format!(" {} ", broken(scene, says, event)),
+        Some(Alarm::Broken(says, event)) => {
+            let words = broken(scene, says, event);
+            // What the lesson says of it says more than that something was broken.
+            let room = frame.width.saturating_sub(if taken == 0 { 2 } else { taken + 4 });
+            let is_cut = text::width(&words) > usize::from(room);
+            format!(" {} ", if is_cut { sentence_of(scene, says) } else { words })
+        }
         None => return false,
     };
     let row = Rect { height: 1, ..frame };
@@ -315,7 +329,9 @@ pub fn outdated(scene: &Scene<'_>, oversold: &Oversold<'_>, (seller, value): (Ac
     let (who, counter) = (names(scene, &[seller]), words::label(oversold.counter, scene.lang));
     let Oversold { of, before, now, .. } = oversold;
     let sold = oversold.sold.to_string();
-    if oversold.exceeds() {
+    if oversold.grew() {
+        words::ACTED_ON.with(scene.lang, &[&who, counter, value])
+    } else if oversold.exceeds() {
         words::SOLD_ON.with(scene.lang, &[&who, counter, value, &sold, counter, of, before])
     } else {
         words::COUNTED_ON.with(scene.lang, &[&who, counter, value, &sold, counter, of, before, now])

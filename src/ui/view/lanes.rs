@@ -314,14 +314,17 @@ pub fn bottom_of_actors(scene: &Scene<'_>, area: Rect) -> u16 {
 }
 
 pub fn names(scene: &Scene<'_>, area: Rect) -> usize {
-    let rows = divide(scene, area).rows.into_iter().map(|row| match row {
+    let Division { rows, truth, .. } = divide(scene, area);
+    let rows = rows.into_iter().map(|row| match row {
         Row::Actor(actor) => text::width(scene.name(actor)) + 2,
         Row::Band(n) => text::width(&scene.chart.bands[n].client),
     });
     // Of several servers one may lead: its sign stands apart from its name.
     let sign = usize::from(scene.chart.truths.len() > 1);
-    let servers = truth::rows(scene).into_iter().map(|row| text::width(row.label()) + sign);
-    rows.chain(servers).max().unwrap_or(0).clamp(NAMES.0, NAMES.1)
+    let servers = truth::rows(scene);
+    let labels = servers.iter().map(|row| text::width(row.label()) + sign);
+    let locks = servers.iter().filter_map(|row| row.lock_below((NAMES.1, truth))).map(text::width);
+    rows.chain(labels).chain(locks).max().unwrap_or(0).clamp(NAMES.0, NAMES.1)
 }
 
 pub fn right_of(names: usize, area: Rect) -> Rect {
@@ -410,12 +413,13 @@ pub fn draw_without_axis(
             false => chrome,
         };
         buf.set_stringn(area.x, y, text::fit(row.label(), names), names, style);
-        if let Some(lock) = row.lock_below().filter(|_| height > 1) {
-            buf.set_stringn(area.x, y + 1, text::fit(lock, names), names, chrome);
+        let beside = (names, height);
+        if let Some(lock) = row.lock_below(beside) {
+            buf.set_stringn(area.x, y + 1, lock, names, chrome);
         }
         // Bars of several rows have air between them.
         let height = height - u16::from(height > AIRY);
-        row.draw(scene, plot, (y, height), buf);
+        row.beside(beside).draw(scene, plot, (y, height), buf);
         if places.servers.last().is_none_or(|(name, _)| *name != row.name()) {
             places.servers.push((row.name(), y));
             if is_master(scene, row.name()) {

@@ -313,6 +313,7 @@ impl<'a> LessonView<'a> {
         let asked = self.verdict().is_none() && self.predictions.shown(&self.scene).is_some();
         let words = match action {
             _ if self.place() != KeyScope::Lesson || asked => return None,
+            "step" if self.scene.world.clock == ClockKind::Recorded => words::TIP_STEP_RECORDED,
             "step" => words::TIP_STEP,
             "compare" if comparing::sides(self.entry, None).is_some() => words::TIP_COMPARE,
             "free" => words::TIP_FREE,

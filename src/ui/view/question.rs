@@ -2,6 +2,7 @@
 
 use super::{paragraph, prelude::*, voting};
 use crate::{
+    log::Stop,
     ui::state::predicting::{Answer, Predictions},
     world::Question,
 };
@@ -115,6 +116,11 @@ impl Predictions {
             (Some(Answer::Skipped), _) => (words::SKIPPED, vec![&step], Role::Chrome),
             (Some(Answer::Chosen(_) | Answer::Class), _) => (words::ANSWERED, vec![&step], Role::Chrome),
         };
+        // Behind its stop a question that waits for later steps cannot be answered any more.
+        let last = scene.world.position.checked_sub(1).and_then(|last| scene.event(last));
+        if !matches!(last, Some(EventKind::Stop { stop: Stop::Question, .. })) {
+            return None;
+        }
         let values: Vec<&str> = values.into_iter().map(String::as_str).collect();
         let words = words.with(scene.lang, &values);
         Some(Line::styled(format!(" {words} "), scene.style(role)))

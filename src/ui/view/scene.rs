@@ -91,6 +91,11 @@ impl<'a> Oversold<'a> {
         self.before.parse().is_ok_and(|before: i64| self.sold > before)
     }
 
+    /// Whether what was done was to take nothing away: a bonus that is granted.
+    pub fn grew(&self) -> bool {
+        self.change().is_some_and(|change| change > 0)
+    }
+
     /// By how much what is left has changed.
     pub fn change(&self) -> Option<i64> {
         self.now.parse::<i64>().ok()?.checked_sub(self.before.parse().ok()?)

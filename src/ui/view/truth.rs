@@ -28,6 +28,8 @@ pub struct Row<'a> {
     first: bool,
     /// Whether the server has more rows.
     several: bool,
+    /// Whether the lock's name stands at the row's left, and need not be said in it.
+    named: bool,
 }
 
 pub fn rows<'a>(scene: &Scene<'a>) -> Vec<Row<'a>> {
@@ -52,9 +54,10 @@ pub fn rows<'a>(scene: &Scene<'a>) -> Vec<Row<'a>> {
             lock: Some(lock.as_str()),
             first: n == 0,
             several,
+            named: false,
         }));
         if rows.len() == before {
-            rows.push(Row { truth, lock: None, first: true, several: false });
+            rows.push(Row { truth, lock: None, first: true, several: false, named: false });
         }
     }
     rows
@@ -74,9 +77,18 @@ impl<'a> Row<'a> {
         self.lock.filter(|_| !self.first).unwrap_or(&self.truth.server)
     }
 
-    /// What the first of several rows is about: it stands below the server's name, if there is room.
-    pub fn lock_below(&self) -> Option<&'a str> {
-        self.lock.filter(|_| self.first && self.several)
+    /// What a server's first row is about: it stands below the server's name, where there is room for all of it.
+    pub fn lock_below(&self, (names, height): (usize, u16)) -> Option<&'a str> {
+        self.lock.filter(|lock| self.first && height > 1 && text::width(lock) <= names)
+    }
+
+    /// The row beside so many columns of names, so many rows high.
+    pub fn beside(self, (names, height): (usize, u16)) -> Self {
+        let named = match self.first {
+            true => self.lock_below((names, height)).is_some(),
+            false => text::width(self.label()) <= names,
+        };
+        Self { named, ..self }
     }
 
     pub fn is_dead(&self, position: usize) -> bool {
@@ -96,14 +108,14 @@ impl<'a> Row<'a> {
         for dead in self.truth.dead.iter().filter_map(|(from, to)| plot.stretch(*from, *to)) {
             plot.fill(dead, middle, glyphs::DEAD, scene.style(Role::Chrome), buf);
         }
-        self.draw_nobody(scene, plot, middle, buf);
+        self.draw_nobody(scene, plot, (middle, middle == rows.0), buf);
         if self.first {
             self.draw_events(scene, plot, rows.0, buf);
         }
     }
 
     /// Says that nobody has what somebody believes to hold.
-    fn draw_nobody(&self, scene: &Scene<'_>, plot: &Plot, y: u16, buf: &mut Buffer) {
+    fn draw_nobody(&self, scene: &Scene<'_>, plot: &Plot, (y, is_top): (u16, bool), buf: &mut Buffer) {
         let shown = |span: &&Span| self.lock == Some(span.lock.as_str());
         let spans = || self.truth.spans.iter().rev().filter(shown).take(SPANS);
         let about_locks =
@@ -121,6 +133,10 @@ impl<'a> Row<'a> {
                 spans().filter_map(|span| plot.stretch(span.from, span.to)).collect();
             let still = self.truth.dead.iter().chain(&self.truth.frozen);
             taken.extend(still.filter_map(|(from, to)| plot.stretch(*from, *to)));
+            if is_top {
+                taken.extend(self.name_columns(scene, plot));
+                taken.extend(self.marked(scene, plot));
+            }
             taken.push((to, to));
             taken.sort_unstable();
             let mut free = from;
@@ -168,15 +184,43 @@ impl<'a> Row<'a> {
         visible
     }
 
+    /// The columns of its upper row that say what happened to the server.
+    fn marked(&self, scene: &Scene<'_>, plot: &Plot) -> Vec<(u16, u16)> {
+        let marks = if self.first { self.marks(scene, plot) } else { Vec::new() };
+        let width = |words: &str| u16::try_from(text::width(words)).unwrap_or(u16::MAX);
+        marks.into_iter().map(|(x, words, _)| (x, x.saturating_add(width(&words)))).collect()
+    }
+
+    /// The columns in which the lock's name is said, where it does not stand at the row's left: those in which nobody has
+    /// the lock yet and nothing has happened to the server, if there is room.
+    fn name_columns(&self, scene: &Scene<'_>, plot: &Plot) -> Option<(u16, u16)> {
+        let lock = self.lock.filter(|_| !self.named)?;
+        let mut spans = self.spans(plot).iter().filter(|span| span.lock == lock).peekable();
+        if spans.peek()?.about != About::Lock {
+            return None;
+        }
+        // Of several servers one may have the sign of its role right beside.
+        let from = plot.area.x + u16::from(scene.chart.truths.len() > 1);
+        let held = spans.find_map(|span| Some(plot.stretch(span.from, span.to)?.0));
+        let marked = self.marked(scene, plot).first().map(|(x, _)| *x);
+        let free = held.into_iter().chain(marked).min().unwrap_or(plot.area.right());
+        let to = from.saturating_add(u16::try_from(text::width(lock)).unwrap_or(u16::MAX));
+        (to < free).then_some((from, to))
+    }
+
+    /// What is looked at of what was seen on the server.
+    fn spans(&self, plot: &Plot) -> &'a [Span] {
+        let end = self.truth.spans.partition_point(|span| span.from.0 < plot.right());
+        &self.truth.spans[end.saturating_sub(SPANS)..end]
+    }
+
     /// What of some columns is neither covered by what happened to the server nor by its being dead, from the first such
     /// column on.
     fn uncovered(&self, scene: &Scene<'_>, plot: &Plot, (from, to): (u16, u16), is_top: bool) -> (u16, u16) {
         let dead = self.truth.dead.iter().filter_map(|(from, to)| plot.stretch(*from, *to));
         let mut covered: Vec<(u16, u16)> = dead.collect();
-        if self.first && is_top {
-            let width = |words: &str| u16::try_from(text::width(words)).unwrap_or(u16::MAX);
-            let marks = self.marks(scene, plot).into_iter();
-            covered.extend(marks.map(|(x, words, _)| (x, x.saturating_add(width(&words)))));
+        if is_top {
+            covered.extend(self.marked(scene, plot));
         }
         covered.sort_unstable();
         let mut free = from;
@@ -198,20 +242,12 @@ impl<'a> Row<'a> {
     }
 
     fn draw_lock(&self, scene: &Scene<'_>, plot: &Plot, (lock, rows): (&str, (u16, u16)), buf: &mut Buffer) {
-        let end = self.truth.spans.partition_point(|span| span.from.0 < plot.right());
-        let start = end.saturating_sub(SPANS);
-        let spans = || self.truth.spans[start..end].iter().filter(|span| span.lock == lock);
-        // The lock's name stands where nobody has it yet, if there is room.
-        let held = spans().find_map(|span| Some(plot.stretch(span.from, span.to)?.0));
-        let marked = self.marks(scene, plot).first().map(|(x, ..)| *x).filter(|_| self.first);
-        let free = held.into_iter().chain(marked).min().unwrap_or(plot.area.right());
-        let free = free.saturating_sub(plot.area.x);
-        let is_lock = spans().next().is_some_and(|span| span.about == About::Lock);
-        if is_lock && usize::from(free) > text::width(lock) {
-            plot.write((plot.area.x, rows.0), lock, plot.area.right(), scene.style(Role::Chrome), buf);
+        if let Some((from, to)) = self.name_columns(scene, plot) {
+            plot.write((from, rows.0), lock, to, scene.style(Role::Chrome), buf);
         }
-        let visible = spans().filter(|span| plot.stretch(span.from, span.to).is_some());
-        let mut printed = PrintedKey::default();
+        let own = self.spans(plot).iter().filter(|span| span.lock == lock);
+        let visible = own.filter(|span| plot.stretch(span.from, span.to).is_some());
+        let mut printed = PrintedKey { name: self.named, value: None };
         for span in visible {
             match span.about {
                 About::Lock => self.draw_holder(scene, plot, span, rows, buf),
@@ -251,14 +287,14 @@ impl<'a> Row<'a> {
                 Some(owner) => {
                     format!("{} {}{times} ", scene.glyph(owner), holder_name(scene, owner, &token.holder))
                 }
-                None if token.holder.is_empty() || self.lock_below().is_some() => {
+                None if token.holder.is_empty() || self.named || self.several => {
                     format!("{} ", token.holder)
                 }
                 None => format!("{} {} ", span.lock, token.holder),
             }
         });
         let words: String = named.collect();
-        let words = match self.lock_below().filter(|_| rows == 1) {
+        let words = match self.lock.filter(|_| self.several && !self.named) {
             Some(lock) => format!("{words}· {lock} "),
             None => words,
         };
@@ -290,16 +326,17 @@ impl<'a> Row<'a> {
         let end = if span.to.is_some() && to < plot.area.right() { to.saturating_sub(1) } else { to };
         let room = usize::from(end.saturating_sub(from));
         let is_newest = span.to.is_none() && to == columns.1;
-        // A value that is over says more without its name than a name that is cut; where it is cut itself, it says nothing, and
-        // is said again with what comes next.
-        let (words, has_name) = match printed.name {
-            false if is_newest || room >= text::width(&with_name) => (&*with_name, true),
-            _ if is_newest || room >= text::width(&value) => (&*value, false),
+        // What it is has to be known before what it held. A value that is cut says nothing, and is said again with what comes next.
+        let (words, whole) = match printed.name {
+            false if is_newest || room >= text::width(&with_name) => (Cow::from(with_name), true),
+            false if room > text::width(&span.lock) + 2 => (text::fit(&with_name, room), false),
+            true if is_newest || room >= text::width(&value) => (value, true),
             _ => return,
         };
-        let gap = if room > text::width(words) { " " } else { "" };
+        let gap = if room > text::width(&words) { " " } else { "" };
         plot.write((from, y), &format!("{words}{gap}"), end.max(from + 1), scene.style(Role::Code), buf);
-        *printed = PrintedKey { name: printed.name || has_name, value: Some(&span.token.holder) };
+        *printed =
+            PrintedKey { name: true, value: if whole { Some(&span.token.holder) } else { printed.value } };
     }
 
     /// How many eighths of so many rows are left of the lease at a column, where the key has one.

@@ -140,6 +140,8 @@ pub const COUNTED_ON: Words = Words::new(
     "{} {} on an outdated {}: {} {}, but {} went from {} to {}.",
     "{} {}时依据的是旧值 {}：共 {} 次{}，{} 却只从 {} 变为 {}。",
 );
+/// The same where nothing was to be taken of anything.
+pub const ACTED_ON: Words = Words::new("{} {} on an outdated {}.", "{} {}时依据的是旧值 {}。");
 pub const PROOF: Words = Words::new("{}: what proves it", "{}：查看证据");
 pub const NO_PROOF: Words = Words::new("{}: without the proofs", "{}：收起证据");
 
@@ -206,6 +208,11 @@ pub const TRY_LESSON: Words = Words::new("{}: next lesson – {}", "{}：下一�
 pub const TIP_STEP: Words = Words::new(
     "{} takes the next step: a real command to a real server.",
     "按 {} 走下一步：一条真实的命令，发给真实的服务器。",
+);
+/// The same where no server runs.
+pub const TIP_STEP_RECORDED: Words = Words::new(
+    "{} takes the next step of a real run that was recorded.",
+    "按 {} 走下一步：看的是一次真实运行的录像。",
 );
 pub const TIP_COMPARE: Words =
     Words::new("{} puts the failure beside its fix, step by step.", "按 {} 把故障和修复并排，逐步对比。");

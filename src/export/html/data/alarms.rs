@@ -60,7 +60,7 @@ pub(crate) fn banners(source: &Source<'_>) -> Vec<(usize, Option<Text>)> {
         let mut says = holders(source, &holding);
         if says.is_none() && sold.is_some_and(|since| since <= n) {
             world.seek(source.log, n + 1);
-            says = Oversold::of(source.chart, &world).map(|oversold| sold_words(&oversold));
+            says = Oversold::of(source.chart, &world).map(|oversold| sold_words(source, &oversold, n + 1));
             begun = sold;
         }
         // What was broken last is told rather than what was wrong before it.
@@ -86,8 +86,16 @@ fn holders(source: &Source<'_>, holding: &Holding) -> Option<Text> {
     }))
 }
 
-fn sold_words(oversold: &Oversold<'_>) -> Text {
+fn sold_words(source: &Source<'_>, oversold: &Oversold<'_>, position: usize) -> Text {
     let Oversold { counter, sold, of, before, now } = oversold;
+    if oversold.grew()
+        && let Some((who, bar)) = source.chart.outdated_sale(position)
+    {
+        return Text::from_fn(|lang| {
+            let acted = words::IN_BAR_OVERSOLD.with(lang, &[words::label(counter, lang), &bar.value]);
+            format!("{} {acted}", names(source, &[who], lang))
+        });
+    }
     let bar = glyphs::FULL.repeat(usize::try_from((*sold).clamp(0, SOLD)).unwrap_or(0));
     Text::from_fn(|lang| {
         let counter = words::label(counter, lang).to_uppercase();

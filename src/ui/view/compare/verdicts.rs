@@ -22,9 +22,8 @@ fn lines(view: &CompareView<'_>, side: usize, width: usize) -> Vec<Line<'static>
             lines.extend(plain(&words::COMPARE_AGAIN.with(view.context.lang, &keys), Role::Chrome));
             lines
         }
-        ComparePhase::Judged(_) if !view.is_at_end() => {
-            plain(words::AT_THE_END.get(view.context.lang), Role::Chrome)
-        }
+        // The pane's title says when.
+        ComparePhase::Judged(_) if !view.is_at_end() => Vec::new(),
         ComparePhase::Judged(judged) => {
             let Some(scene) = view.scene(side) else { return Vec::new() };
             let mut lines: Vec<Line<'static>> = Vec::new();

@@ -203,7 +203,9 @@ impl<'a> FreePane<'_, 'a> {
             Some(Blocked::Waits { until }) if label.is_empty() => {
                 words::SLEEPS_UNTIL.with(lang, &[&time::moment(until)])
             }
-            Some(Blocked::Waits { until }) => words::WAITS_UNTIL.with(lang, &[label, &time::moment(until)]),
+            Some(Blocked::Waits { until }) => {
+                words::WAITS_UNTIL.with(lang, &[words::label(label, lang), &time::moment(until)])
+            }
             Some(Blocked::Unanswered) => words::UNANSWERED.with(lang, &[wire]),
             Some(Blocked::Busy) => words::BUSY.get(lang).to_owned(),
             Some(Blocked::Unnotified) => words::UNNOTIFIED.with(lang, &[wire]),
