@@ -940,3 +940,10 @@ fn a_question_behind_its_stop_says_no_keys() {
         |number| at_step("fair-lock", "slow-waiter", number, (Lang::Zh, (80, 24))).shows("按 1-3 作答");
     assert!(asks(14) && !asks(15));
 }
+
+#[test]
+fn what_a_key_held_is_said_without_its_name_where_that_has_no_room_at_all() {
+    let stand = at_step("countdown-latch", "counted-twice", 16, (Lang::Zh, (80, 24)));
+    let lanes = server_lanes(&stand, "redis");
+    assert!(lanes[0].contains("─1"), "{lanes:#?}");
+}

@@ -319,12 +319,16 @@ pub fn names(scene: &Scene<'_>, area: Rect) -> usize {
         Row::Actor(actor) => text::width(scene.name(actor)) + 2,
         Row::Band(n) => text::width(&scene.chart.bands[n].client),
     });
-    // Of several servers one may lead: its sign stands apart from its name.
-    let sign = usize::from(scene.chart.truths.len() > 1);
+    let sign = sign_columns(scene);
     let servers = truth::rows(scene);
     let labels = servers.iter().map(|row| text::width(row.label()) + sign);
     let locks = servers.iter().filter_map(|row| row.lock_below((NAMES.1, truth))).map(text::width);
     rows.chain(labels).chain(locks).max().unwrap_or(0).clamp(NAMES.0, NAMES.1)
+}
+
+/// Of several servers one may lead: its sign stands between its name and its lane, and apart from both.
+fn sign_columns(scene: &Scene<'_>) -> usize {
+    if scene.chart.truths.len() > 1 { 2 } else { 0 }
 }
 
 pub fn right_of(names: usize, area: Rect) -> Rect {
@@ -375,7 +379,7 @@ pub fn draw_without_axis(
     plot.playhead(scene, above, buf);
     let mut places = in_flight::Places {
         left: area.x,
-        role: plot.area.x.saturating_sub(1),
+        role: plot.area.x.saturating_sub(2),
         rows: (area.y, division.below.bottom().saturating_sub(1)),
         ..in_flight::Places::default()
     };
@@ -412,7 +416,8 @@ pub fn draw_without_axis(
             true => accent,
             false => chrome,
         };
-        buf.set_stringn(area.x, y, text::fit(row.label(), names), names, style);
+        let room = if row.is_first() { names.saturating_sub(sign_columns(scene)) } else { names };
+        buf.set_stringn(area.x, y, text::fit(row.label(), room), room, style);
         let beside = (names, height);
         if let Some(lock) = row.lock_below(beside) {
             buf.set_stringn(area.x, y + 1, lock, names, chrome);

@@ -1,6 +1,6 @@
 //! The servers' lanes: who really held each lock and what each key really held, below what the clients believed.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
 use super::{plot::Plot, prelude::*};
 use crate::{
@@ -199,8 +199,7 @@ impl<'a> Row<'a> {
         if spans.peek()?.about != About::Lock {
             return None;
         }
-        // Of several servers one may have the sign of its role right beside.
-        let from = plot.area.x + u16::from(scene.chart.truths.len() > 1);
+        let from = plot.area.x;
         let held = spans.find_map(|span| Some(plot.stretch(span.from, span.to)?.0));
         let marked = self.marked(scene, plot).first().map(|(x, _)| *x);
         let free = held.into_iter().chain(marked).min().unwrap_or(plot.area.right());
@@ -246,8 +245,15 @@ impl<'a> Row<'a> {
             plot.write((from, rows.0), lock, to, scene.style(Role::Chrome), buf);
         }
         let own = self.spans(plot).iter().filter(|span| span.lock == lock);
-        let visible = own.filter(|span| plot.stretch(span.from, span.to).is_some());
-        let mut printed = PrintedKey { name: self.named, value: None };
+        let visible: Vec<&Span> = own.filter(|span| plot.stretch(span.from, span.to).is_some()).collect();
+        // What it is has to be known before what it held, unless there is no room for that anywhere.
+        let has_room = |span: &&Span| {
+            let place = self.value_columns(scene, plot, span, rows.1);
+            place.is_some_and(|(columns, is_newest)| is_newest || columns.len() > text::width(lock) + 2)
+        };
+        let mut values = visible.iter().filter(|span| span.about == About::Value);
+        let name = self.named || !values.any(has_room);
+        let mut printed = PrintedKey { name, value: None };
         for span in visible {
             match span.about {
                 About::Lock => self.draw_holder(scene, plot, span, rows, buf),
@@ -321,12 +327,9 @@ impl<'a> Row<'a> {
         let value =
             printed.value.map_or(Cow::from(&span.token.holder), |before| changed(before, &span.token.holder));
         let with_name = format!("{} {value}", span.lock);
-        let (from, to) = self.uncovered(scene, plot, columns, y == top);
-        // What comes next does not touch it.
-        let end = if span.to.is_some() && to < plot.area.right() { to.saturating_sub(1) } else { to };
-        let room = usize::from(end.saturating_sub(from));
-        let is_newest = span.to.is_none() && to == columns.1;
-        // What it is has to be known before what it held. A value that is cut says nothing, and is said again with what comes next.
+        let Some((place, is_newest)) = self.value_columns(scene, plot, span, rows) else { return };
+        let (from, end, room) = (place.start, place.end, place.len());
+        // A value that is cut says nothing, and is said again with what comes next.
         let (words, whole) = match printed.name {
             false if is_newest || room >= text::width(&with_name) => (Cow::from(with_name), true),
             false if room > text::width(&span.lock) + 2 => (text::fit(&with_name, room), false),
@@ -337,6 +340,21 @@ impl<'a> Row<'a> {
         plot.write((from, y), &format!("{words}{gap}"), end.max(from + 1), scene.style(Role::Code), buf);
         *printed =
             PrintedKey { name: true, value: if whole { Some(&span.token.holder) } else { printed.value } };
+    }
+
+    /// The columns in which it may be said what a key held, and whether that is what it holds now.
+    fn value_columns(
+        &self,
+        scene: &Scene<'_>,
+        plot: &Plot,
+        span: &Span,
+        rows: u16,
+    ) -> Option<(Range<u16>, bool)> {
+        let columns = plot.stretch(span.from, span.to)?;
+        let (from, to) = self.uncovered(scene, plot, columns, rows / 2 == 0);
+        // What comes next does not touch it.
+        let end = if span.to.is_some() && to < plot.area.right() { to.saturating_sub(1) } else { to };
+        Some((from..end.max(from), span.to.is_none() && to == columns.1))
     }
 
     /// How many eighths of so many rows are left of the lease at a column, where the key has one.
