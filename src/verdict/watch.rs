@@ -284,7 +284,9 @@ pub(crate) fn with_breaches(scenario: &Scenario, log: &Log) -> Option<Vec<Event>
         let place = |event: usize| to.get(event).copied().unwrap_or(event);
         match &mut kind {
             EventKind::Breached { invariant, evidence, since, .. } => {
-                evidence.iter_mut().for_each(|proof| *proof = place(*proof));
+                for proof in evidence {
+                    *proof = place(*proof);
+                }
                 *since = since.or_else(|| begun.get(invariant).copied()).map(place);
             }
             EventKind::BreachEnded { since, .. } => *since = since.map(place),

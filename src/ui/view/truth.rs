@@ -83,10 +83,11 @@ impl<'a> Row<'a> {
     }
 
     /// The row beside so many columns of names, so many rows high.
-    pub fn beside(self, (names, height): (usize, u16)) -> Self {
-        let named = match self.first {
-            true => self.lock_below((names, height)).is_some(),
-            false => text::width(self.label()) <= names,
+    pub fn beside(self, (columns, height): (usize, u16)) -> Self {
+        let named = if self.first {
+            self.lock_below((columns, height)).is_some()
+        } else {
+            text::width(self.label()) <= columns
         };
         Self { named, ..self }
     }
