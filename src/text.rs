@@ -98,8 +98,9 @@ impl<'de> Deserialize<'de> for Text {
                 let (mut en, mut zh) = (None, None);
                 while let Some(key) = map.next_key::<String>()? {
                     match key.as_str() {
-                        "en" => en = Some(map.next_value::<String>()?),
-                        "zh" => zh = Some(map.next_value::<String>()?),
+                        // Nothing behind the colon is a text that was forgotten.
+                        "en" => en = Some(map.next_value::<Option<String>>()?.unwrap_or_default()),
+                        "zh" => zh = Some(map.next_value::<Option<String>>()?.unwrap_or_default()),
                         other => return Err(A::Error::unknown_field(other, &["en", "zh"])),
                     }
                 }

@@ -126,6 +126,18 @@ impl Mistake {
         known.retain(|name| seen.insert(*name));
         let what = what.into();
         let mistake = Self::new(path, both!("unknown {what} `{name}`", "没有名为 `{name}` 的{what}", what));
+        if let Some((full, ascii)) = FULL_WIDTH.iter().find(|(full, _)| name.contains(*full)) {
+            return mistake.help(both!(
+                "write ASCII punctuation: `{ascii}` for `{full}`",
+                "请用半角标点：`{full}` 改成 `{ascii}`"
+            ));
+        }
+        // Of `redis1` to `redis5` none is more likely than another.
+        let stem = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
+        if known.len() < MOST && known.iter().filter(|known| stem(known) == stem(name)).count() > 1 {
+            let known = shorten(&known);
+            return mistake.help(both!("known here: {known}", "这里可用的有：{known}"));
+        }
         match (nearest(name, known.iter().copied(), ALIKE), shorten(&known)) {
             (Some(near), _) => mistake.help(did_you_mean(near)),
             (None, _) if known.is_empty() => {
@@ -159,9 +171,14 @@ pub(crate) fn did_you_mean(near: &str) -> Text {
 /// How much alike a name is to the one that was meant in a lesson.
 pub(crate) const ALIKE: f64 = 0.8;
 
-/// A list of names that stays readable.
+/// Punctuation as Chinese is written with, and what stands for it in a lesson.
+const FULL_WIDTH: [(char, char); 8] =
+    [('，', ','), ('、', ','), ('：', ':'), ('；', ';'), ('【', '['), ('】', ']'), ('（', '('), ('）', ')')];
+
+/// The most names of a list that stays readable.
+const MOST: usize = 12;
+
 fn shorten(names: &[&str]) -> String {
-    const MOST: usize = 12;
     let mut text = names.iter().take(MOST).copied().collect::<Vec<_>>().join(", ");
     if names.len() > MOST {
         text.push_str(", …");

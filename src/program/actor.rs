@@ -479,6 +479,7 @@ fn given(command: Command) -> PlannedOperation {
         every: None,
         allow: Vec::new(),
         releases: Vec::new(),
+        queued: false,
         path: None,
     }
 }

@@ -335,6 +335,43 @@ const IN_REDIS: &[Change] = &[
     ("moves('A.acquire') == 1", "true or sold == 1", "true or sold", "leave `true` out", "请去掉 `true`"),
     ("moves('A.acquire') == 1", "at('A.acquire') > 3s", "> 3s", "3 s are `3000`", "3 秒写 `3000`"),
     ("moves('A.acquire') == 1", "B.release == 1", "B.release == 1", "write `- move: B.release` into the story", "请在剧情里写 `- move: B.release`"),
+    // Commands of lists, sorted sets, streams and transactions.
+    ("{ redis: GET stock }", "{ redis: XADD log item book 1 }", "XADD log", "wants an id here", "要写 ID"),
+    ("{ redis: GET stock }", "{ redis: XADD log MAXLEN ~ * item book }", "XADD log", "wants a whole number", "要整数"),
+    ("{ redis: GET stock }", "{ redis: XREADGROUP GROUP shop A COUNT 1 log > }", "XREADGROUP", "wants `STREAMS`", "要写 `STREAMS`"),
+    ("{ redis: GET stock }", "{ redis: XREAD STREAMS log sales 0 }", "XREAD", "an id for each stream", "给每个键写一个 ID"),
+    ("{ redis: GET stock }", "{ redis: LMOVE jobs busy HEAD TAIL }", "LMOVE", "one of LEFT, RIGHT", "LEFT, RIGHT 之一"),
+    ("{ redis: GET stock }", "{ redis: \"ZADD waiting ${self} 1\" }", "ZADD waiting", "`${self}` is no number", "`${self}` 不是数字"),
+    ("{ redis: GET stock }", "{ redis: \"ZADD waiting ${began} A NX\" }", "ZADD waiting", "before the scores", "分数前面"),
+    ("{ redis: GET stock }", "{ redis: EXEC }", "EXEC", "no `MULTI` comes before", "之前没有 `MULTI`"),
+    ("{ redis: GET stock }", "{ redis: WATCH stok }", "WATCH stok", "which no command ever writes", "从没有任何命令写过"),
+    ("    - read: { redis: GET stock }\n", "    - multi: { redis: MULTI }\n    - read: { redis: WATCH stock }\n", "WATCH stock", "too late after `MULTI`", "`MULTI` 之后不能再"),
+    ("    - read: { redis: GET stock }\n    - if: reply|int > 0\n", "    - multi: { redis: MULTI }\n    - read: { redis: GET stock }\n    - if: read|int > 0\n", "if: read|int", "answers 'QUEUED'", "回复是 'QUEUED'"),
+    ("    - read: { redis: GET stock }\n    - if: reply|int > 0\n", "    - read: { redis: EXISTS stock }\n    - if: read is none\n", "if: read is none", "always answers a number", "总是回复数字"),
+    ("    - read: { redis: GET stock }\n", "    - both: { redis: MGET stock lock }\n    - read: { redis: \"SET seen ${both}\" }\n", "- read:", "answers a list", "的回复是列表"),
+    ("    - read: { redis: GET stock }\n    - if: reply|int > 0\n", "    - read: { redis: MGET stock lock }\n    - if: read[0] > 0\n", "if: read[0]", "never the number 0", "不会是数字 0"),
+    ("moves('A.acquire') == 1", "value('buyers') == 'A'", "value('buyers')", "holds a set", "里是集合"),
+    ("moves('A.acquire') == 1", "value('buyers')|length == 1", "value('buyers')", "write `value('buyers').set`", "请写 `value('buyers').set`"),
+    ("moves('A.acquire') == 1", "\"'A' in value('buyers')\"", "value('buyers')", "write `value('buyers').set`", "请写 `value('buyers').set`"),
+    ("moves('A.acquire') == 1", "value('buyers').zset == 1", "value('buyers')", "did you mean `sorted_set`", "是不是 `sorted_set`"),
+    ("moves('A.acquire') == 1", "exists('orders')", "exists('orders')", "no command ever names the key `orders`", "没有任何命令用到键 `orders`"),
+    ("moves('A.acquire') == 1", "herd == 0", "herd == 0", "write `herd()`", "请写 `herd()`"),
+    ("moves('A.acquire') == 1", "finished(B) == 1", "finished(B)", "write `finished('B')`", "请写 `finished('B')`"),
+    // Errors and lost replies.
+    ("{ redis: GET stock }", "{ redis: GET stock, allow: [Timeout] }", "[Timeout]", "unknown error code `Timeout`", "没有名为 `Timeout` 的错误码"),
+    ("    - if: reply|int > 0\n", "    - if: error == 'READONLY'\n", "READONLY", "no operation of this program allows it", "没有操作允许它"),
+    ("    - if: reply|int > 0\n", "    - if: read == 'Lost'\n", "read == 'Lost'", "in `format: 1`", "在 `format: 1` 里"),
+    ("  - hold: { link: A->redis, way: replies }\n  - release: A->redis\n", "  - cut: A->redis\n  - move: A.look\n", "move: A.look", "does not cope with a lost reply", "没有处理回复丢失"),
+    ("  - freeze: B\n  - thaw: B", "  - kill: redis\n  - move: B.read", "move: B.read", "`redis` is dead here", "`redis` 此时已死"),
+    // Figures, names and punctuation.
+    ("  - never: { overlap: lock }", "  - never: sold < 1", "sold < 1", "so from the beginning", "一开始就成立"),
+    ("    - work: 5s", "    - work: ${rounds}", "work: ${rounds}", "is 2 ms here", "只有 2 毫秒"),
+    ("    - if: reply|int > 0\n", "    - if: now - began > 10\n", "now - began", "counts in milliseconds", "以毫秒计"),
+    ("owner == ARGV[1] then", "redis.call('EXISTS', KEYS[1]) == true then", "== true", "never gives `true`", "不会返回 `true`"),
+    ("move: [B.acquire, A.read]", "move: [B.acquire， A.read]", "B.acquire，", "ASCII punctuation", "半角标点"),
+    ("A: { runs: worker }", "A: { runs: acquire_safely }", "acquire_safely }", "is a recipe", "是配方"),
+    ("    - drops: lock\n", "    - drops: counter\n", "drops: counter", "holds `lock` and drops `counter`", "放弃的却是 `counter`"),
+    ("a: { en: Because., zh: 因为如此。 }", "a: { en: Because., zh: }", "a: { en: Because", "an empty text", "空的文字"),
 ];
 
 #[rustfmt::skip]
@@ -384,6 +421,9 @@ const IN_ZOOKEEPER: &[Change] = &[
     ("that: A.create is not none", "that: A.take.what == 'NodeRemoved'", "NodeRemoved", "ZooKeeper tells NodeCreated", "ZooKeeper 的通知有 NodeCreated"),
     ("that: A.create is not none", "that: A.set.version == '1'", "version == '1'", "without quotes", "去掉引号"),
     ("set /locks data 0", "\"set /locks data ${watch}\"", "${watch}", "write `${watch.version}`", "请写 `${watch.version}`"),
+    ("    - list: { zk: ls /locks }\n", "    - list: { zk: create -e /locks/x }\n    - under: { zk: create /locks/x/y }\n", "/locks/x/y", "such a znode has no children", "不能有子节点"),
+    ("create -e -s /locks/n- ${self}\" }\n", "create -e /locks/n-${self}\" }\n    - let: { order: \"[create]|by_suffix\" }\n", "by_suffix", "create -e -s", "顺序节点才有序号"),
+    ("    - take: { take: any }\n", "    - if: error == 'NodeExists'\n      then: [stop]\n    - take: { take: any }\n", "error == 'NodeExists'", "allow: [NodeExists]", "allow: [NodeExists]"),
 ];
 
 #[rustfmt::skip]
@@ -453,6 +493,12 @@ const IN_MARIADB: &[Change] = &[
     ("moves('A.begin') == 1", "value('stocks/1').n == 9", "value('stocks/1')", "did you mean `stock`", "是不是 `stock`"),
     ("moves('A.begin') == 1", "value('stock/1').m == 9", "value('stock/1').m", "`stock` has no column `m`", "`stock` 没有列 `m`"),
     ("moves('A.begin') == 1", "value('stock/1').n == '9'", "value('stock/1').n", "without quotes", "去掉引号"),
+    ("moves('A.begin') == 1", "value('stock/2').n == 9", "value('stock/2')", "no statement inserts the row `stock/2`", "没有语句插入过行 `stock/2`"),
+    ("id INT PRIMARY KEY, n INT)", "id INT PRIMARY KEY, n INT, order INT)", "order INT", "`order` is a word of SQL", "`order` 是 SQL 的保留字"),
+    ("n INT)", "n INT, key VARCHAR(20))", "key VARCHAR", "`key` is a word of SQL", "`key` 是 SQL 的保留字"),
+    ("sql: COMMIT }", "sql: \"SELECT RELEASE_LOCK('a')\" }", "RELEASE_LOCK", "never locks `a`", "从没锁过 `a`"),
+    ("sql: COMMIT }", "sql: \"SELECT GET_LOCK(nightly, 5)\" }", "GET_LOCK", "in quotes: 'nightly'", "引号里：'nightly'"),
+    ("sql: BEGIN }", "sql: SELECT id, n FROM stock }", "SELECT id, n", "{ sql: \"SELECT a, b", "{ sql: \"SELECT a, b"),
 ];
 
 #[rustfmt::skip]
@@ -474,7 +520,8 @@ const IN_ETCD: &[Change] = &[
     ("revoke ${grant}\" }", "revoke ${enter.revision}\" }", "enter.revision", "it has create_revision", "它有 create_revision"),
     ("${self} ${grant}\" }", "${self} ${grant}\", until: reply == 'OK' }", "until: reply", "answers an object", "的回复是一个对象"),
     ("moves('A.grant') == 1", "value('lock/A').value == 'A'", ".value ==", "it is a text", "它是文字"),
-    ("${grant}\" }\nstory", "${enter}\" }\nstory", "revoke ${enter}", "LEASE is a number", "LEASE 是数字"),
+    ("${grant}\" }\nstory", "${enter}\" }\nstory", "revoke ${enter}", "what `grant` answered", "`grant` 的回复"),
+    ("create lock/${self} ${self} ${grant}", "create lock/${self} ${self} lease=${grant}", "lease=", "LEASE is a whole number", "LEASE 是整数"),
 ];
 
 #[rustfmt::skip]
@@ -483,13 +530,15 @@ const IN_CLUSTER: &[Change] = &[
     ("keys: [\"{x}a\", \"{x}b\"]", "keys: [\"{x}a\", \"{y}b\"]", "{y}b", "different slots", "不同槽"),
     ("MSET {x}a 1 {x}b 2", "SELECT 1", "SELECT 1", "only the database 0", "只有 0 号数据库"),
     ("acquire == 'OK'", "acquire == 'MOVED'", "'MOVED'", "write `error == 'MOVED'`", "请写 `error == 'MOVED'`"),
+    ("clients:\n", "setup:\n  - redis: MSET {x}a 1 {y}b 2\nclients:\n", "{y}b", "different slots", "不同槽"),
 ];
 
 #[rustfmt::skip]
 const IN_FILES: &[Change] = &[
-    ("-u m1/stock.lock", "-u m2/stock.lock", "-u m2", "never locks the file `m2/stock.lock`", "从没锁过文件 `m2/stock.lock`"),
+    ("-u m1/stock.lock", "-u m2/stock.lock", "-u m2", "never locks `m2/stock.lock`", "从没锁过 `m2/stock.lock`"),
     ("    - holds: lock\n", "    - guard: { local: lock shop }\n    - free: { local: unlock shp }\n    - holds: lock\n", "unlock shp", "did you mean `shop`", "是不是 `shop`"),
     ("-u m1/stock.lock", "-x m1/stock.lock", "-x m1", "`-u FILE`", "`-u 文件`"),
+    ("  - send: B.lock", "  - move: B.lock", "move: B.lock", "waits here for what A holds", "要等 A 释放"),
 ];
 
 #[test]
@@ -559,6 +608,16 @@ const STILL_RIGHT: &[(&str, &[(&str, &str)])] = &[
     (ZOOKEEPER, &[("{ take: any }", "{ take: { from: [/other, /locks] } }")]),
     (ZOOKEEPER, &[("delete ${create}", "delete /locks/${create|replace('/locks/', '')}")]),
     (CLUSTER, &[("many: { redis: \"MSET {x}a 1 {x}b 2\" }", "many: { redis: \"GET {acquire}\" }")]),
+    // A discarded transaction, a watch in another program's order, a key that a script puts together.
+    (REDIS, &[("    - read: { redis: GET stock }\n    - if: reply|int > 0\n", "    - multi: { redis: MULTI }\n    - read: { redis: GET stock }\n    - if: acquire is none\n      then:\n        - discard: { redis: DISCARD }\n        - stop\n    - exec: { redis: EXEC }\n    - if: exec is not none\n"), ("value('stock')|int == 9", "sold == 1"), ("move: [B.acquire, A.read]", "move: B.acquire")]),
+    (REDIS, &[("redis.call('GET', KEYS[1])", "redis.call('GET', 'old:' .. KEYS[1])"), ("value('stock')|int == 9", "not exists('old:lock')")]),
+    (REDIS, &[("{ redis: GET stock }", "{ redis: XADD log NOMKSTREAM MAXLEN ~ 100 LIMIT 5 1-1 item book size 2 }"), ("reply|int > 0", "reply is none"), ("value('stock')|int == 9", "sold == 1")]),
+    (REDIS, &[("{ redis: GET stock }", "{ redis: XREAD COUNT 1 STREAMS a b 0 0 }"), ("reply|int > 0", "reply is none"), ("value('stock')|int == 9", "sold == 1")]),
+    (MARIADB, &[("moves('A.begin') == 1", "exists('stock/1')")]),
+    (MARIADB, &[("n INT)", "n INT, `order` INT)"), ("(1, 10)", "(1, 10, 0)")]),
+    (MARIADB, &[("stock VALUES (1, 10)", "stock SELECT 2, 10"), ("moves('A.begin') == 1", "exists('stock/2')")]),
+    (FILES, &[("move: A.lock", "move: [A.lock, A.unlock, B.lock]"), ("  - send: B.lock\n", "")]),
+    (FILES, &[("  - move: A.lock\n  - send: B.lock\n", "  - move: A.lock\n  - crash: A\n  - move: B.lock\n"), ("  - finish: A\n", "")]),
 ];
 
 #[test]
@@ -683,6 +742,9 @@ const BAD_SQL: &[&str] = &[
     "CREATE TABLE t (id INT PRIMARY KEY, n INT",
     "CREATE TABLE t (id INT PRIMARY KEY, n STRING)",
     "CREATE TABLE t id INT",
+    "CREATE TABLE t (id INT PRIMARY KEY, order INT)",
+    "CREATE TABLE t (key VARCHAR(20) PRIMARY KEY)",
+    "CREATE TABLE groups (id INT PRIMARY KEY, rows INT)",
 ];
 
 #[tokio::test]

@@ -360,9 +360,14 @@ impl<'s> Shape<'s> {
             ));
         }
         if value.is_null() {
+            let example = if part.ends_with("Operation") {
+                "{ sql: \"SELECT a, b FROM t\" }"
+            } else {
+                "{ en: \"One, two\", zh: … }"
+            };
             return mistake.help(both!(
-                "a text with a comma needs quotes: {{ en: \"One, two\", zh: … }}",
-                "含有逗号的文字要加引号：{{ en: \"One, two\", zh: … }}"
+                "a text with a comma needs quotes: {example}",
+                "含有逗号的文字要加引号：{example}"
             ));
         }
         if let Some(help) = synonyms::meant(part, key) {

@@ -28,6 +28,16 @@ impl Scenario {
 /// What cards say that a variant shows is in its story.
 pub(crate) fn check(lesson: &Lesson, scenarios: &[Scenario]) -> Result<(), Mistake> {
     for (n, card) in lesson.interview.iter().enumerate() {
+        let path = Path::root().key("interview").index(n);
+        for (name, text) in [("q", &card.q), ("a", &card.a)] {
+            for (lang, words) in [("en", &text.en), ("zh", &text.zh)] {
+                if words.trim().is_empty() {
+                    let message = both!("an empty text", "空的文字");
+                    return Err(Mistake::new(&path.key(name).key(lang), message)
+                        .help(both!("every text is written in both languages", "每段文字都要写两种语言")));
+                }
+            }
+        }
         let Some(shown) = &card.shown else { continue };
         let path = Path::root().key("interview").index(n).key("shown");
         let Some(scenario) = scenarios.iter().find(|scenario| scenario.variant == shown.variant) else {

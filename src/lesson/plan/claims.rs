@@ -145,7 +145,28 @@ impl Vocabulary<'_> {
     /// Whether functions are asked about what there is: a name that nobody has would be told only after the run.
     fn check_calls(&self, source: &str, path: &Path) -> Result<(), Mistake> {
         self.moves_in_quotes(source, path)?;
-        for call in Mentions::of(source).calls {
+        let mentions = Mentions::of(source);
+        let is_other = |name: &str| {
+            self.roster.params.contains_key(name)
+                || self.roster.counters().contains(name)
+                || self.roster.actors.iter().any(|plan| plan.actor.name.split('.').next() == Some(name))
+        };
+        let is_bare = |name: &&str| {
+            let named = mentions.paths.iter().filter(|path| path[0] == **name).count();
+            named > mentions.calls_of(name).count() && !is_other(name)
+        };
+        if let Some(name) = FUNCTIONS.iter().copied().find(|name| is_bare(&name)) {
+            let message =
+                both!("`{name}` is a function, and here without brackets", "`{name}` 是函数，这里却没有括号");
+            let kinds =
+                ARGUMENTS.iter().find(|(known, ..)| *known == name).map_or(&[][..], |(.., kinds)| kinds);
+            let kind =
+                kinds.first().map_or_else(String::new, |kind| format!("'{}'", kind.to_ascii_uppercase()));
+            return Err(
+                Mistake::new(path, message).help(both!("write `{name}({kind})`", "请写 `{name}({kind})`"))
+            );
+        }
+        for call in mentions.calls {
             let Some((name, least, kinds)) = ARGUMENTS.iter().find(|(name, ..)| *name == call.function)
             else {
                 continue;
@@ -171,7 +192,21 @@ impl Vocabulary<'_> {
             }
             self.can_answer(name, call.arguments.first().and_then(Option::as_deref), path)?;
             for (argument, kind) in call.arguments.iter().zip(*kinds) {
-                let Some(argument) = argument else { continue };
+                let Some(argument) = argument else {
+                    let written = |who: &&super::ActorPlan| {
+                        let who = &who.actor.name;
+                        [format!("{name}({who})"), format!("{name}({who},")]
+                            .iter()
+                            .any(|form| source.contains(form))
+                    };
+                    if let Some(who) = self.roster.actors.iter().find(written) {
+                        let who = &who.actor.name;
+                        let message = both!("`{name}` wants a name in quotes", "`{name}` 要加引号的名字");
+                        let help = both!("write `{name}('{who}')`", "请写 `{name}('{who}')`");
+                        return Err(Mistake::new(path, message).help(help));
+                    }
+                    continue;
+                };
                 match *kind {
                     "server" => drop(self.roster.server(argument, path)?),
                     "who" => drop(self.roster.who(argument, path)?),
@@ -267,10 +302,19 @@ impl Vocabulary<'_> {
                 else {
                     return Ok(());
                 };
+                let about = about.unwrap_or_default();
+                if lab.sentinels().contains(&about) {
+                    return wrong(
+                        both!("`{about}` is a Sentinel and has no role", "`{about}` 是 Sentinel，没有角色"),
+                        both!(
+                            "ask for that of a server: `role('node1')`",
+                            "请查服务器的角色：`role('node1')`"
+                        ),
+                    );
+                }
                 if part.product() == Product::Redis || part.is_ensemble() {
                     return Ok(());
                 }
-                let about = about.unwrap_or_default();
                 wrong(
                     both!("`{about}` is alone and has no role", "`{about}` 只有一台，没有角色"),
                     both!(

@@ -12,6 +12,8 @@ use std::{
 
 use indexmap::IndexMap;
 
+pub(crate) use checks::slots_doubt;
+
 use super::{
     super::{
         LabKind, PRIMARY,
@@ -79,6 +81,12 @@ struct Draft<'a> {
     listens_to: Vec<Option<String>>,
     /// The znodes on which it leaves a watch.
     watches: Vec<String>,
+    /// Whether the steps so far have opened a transaction of Redis.
+    in_multi: bool,
+    /// Where the number of a sequential znode is asked for.
+    asks_suffix: Option<Path>,
+    /// The errors that its conditions ask for, and where.
+    asked_errors: Vec<(String, Path)>,
     /// Where a lock is named, its name as far as it is known, and the parameters that it comes from.
     locks: Vec<(usize, String, BTreeSet<String>)>,
 }
@@ -93,12 +101,15 @@ impl Compiler<'_> {
     ) -> Result<Program, Mistake> {
         self.used.borrow_mut().insert(name.to_owned());
         let steps = self.programs.get(name).ok_or_else(|| {
-            Mistake::unknown(
-                named_at,
-                both!("program", "程序"),
-                name,
-                self.programs.keys().map(String::as_str),
-            )
+            let known = self.programs.keys().map(String::as_str);
+            let mistake = Mistake::unknown(named_at, both!("program", "程序"), name, known);
+            if !self.recipes.programs.contains_key(name) {
+                return mistake;
+            }
+            mistake.help(both!(
+                "`{name}` is a recipe: write a program with the step `- use: {name}`",
+                "`{name}` 是配方：请写一个程序，在里面用 `- use: {name}`"
+            ))
         })?;
         let mut known: BTreeSet<String> = BUILTINS.into_iter().map(str::to_owned).collect();
         known.extend(self.params.keys().cloned());
@@ -112,8 +123,9 @@ impl Compiler<'_> {
         draft.name_locks();
         draft.program.instructions.push(Instruction::Stop);
         draft.check_endless();
-        draft.check_files();
-        draft.check_mutexes();
+        draft.check_unlocks();
+        draft.check_asked_errors();
+        draft.check_numbered();
         releases::mark(&mut draft.program.instructions, self.counted);
         Ok(draft.program)
     }
@@ -138,6 +150,9 @@ impl Compiler<'_> {
             endless: Vec::new(),
             listens_to: Vec::new(),
             watches: Vec::new(),
+            in_multi: false,
+            asks_suffix: None,
+            asked_errors: Vec::new(),
             locks: Vec::new(),
         }
     }
@@ -183,6 +198,11 @@ impl Draft<'_> {
         let expr = Expr::parse(source).map_err(|error| Mistake::new(path, error))?;
         Mistake::unless_known(path, both!("name", "名字"), &expr.names(), self.known.iter())?;
         self.asks_for_fields(source, path);
+        if ["|before(", "|by_suffix", "|suffix"].iter().any(|filter| source.contains(filter))
+            && !self.in_recipe
+        {
+            self.asks_suffix.get_or_insert_with(|| path.clone());
+        }
         Ok(expr)
     }
 
@@ -215,12 +235,14 @@ impl Draft<'_> {
         let doubt = doubts::doubt(source, |name| match (name, own) {
             ("reply", Some(verb)) => Answer::of(verb),
             ("reply", None) => match self.program.instructions.last() {
-                Some(Instruction::Operate(operation)) => Answer::of(&operation.verb),
+                Some(Instruction::Operate(operation)) => operation.answer(),
                 _ => None,
             },
             (label, _) => self.program.answer_of(label).filter(|_| !self.is_set(label)),
         });
         let doubt = doubt.or_else(|| doubts::name_doubt(source));
+        let doubt = doubt.or_else(|| self.nil_doubt(source)).or_else(|| self.lost_doubt(source));
+        self.asked_errors.extend(doubts::errors_asked(source).map(|code| (code.to_owned(), path.clone())));
         let is_reply = |name: &str| name == "reply" || self.program.answer_of(name).is_some();
         let doubt =
             doubt.or_else(|| doubts::error_doubt(source, is_reply, self.compiler.lab.has(Product::Mariadb)));
@@ -246,6 +268,20 @@ impl Draft<'_> {
             parse_written(source).map_err(|error| Mistake::new(path, error))?;
         }
         doubled_unit(source, self.compiler.params, path)?;
+        let name = source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
+        // Of a number without a unit nobody means next to no time.
+        if let Some(super::super::model::Param::Number(few @ 1..=30)) = self.compiler.params.get(name.trim())
+            && !self.in_recipe
+        {
+            self.doubt(
+                path,
+                both!("`{source}` is {few} ms here", "`{source}` 在这里只有 {few} 毫秒"),
+                both!(
+                    "give the parameter a unit: `{name}: {few}s`, or `{name}: {few}ms`",
+                    "请给参数带上单位：`{name}: {few}s` 或 `{name}: {few}ms`"
+                ),
+            );
+        }
         Ok(template)
     }
 
@@ -338,7 +374,9 @@ impl Draft<'_> {
                 self.push(Instruction::Stop);
                 // Only one of both happens, so they may share labels.
                 let before = self.labelled.clone();
+                let open = self.in_multi;
                 self.steps(then, &path.key("then"))?;
+                let open_then = std::mem::replace(&mut self.in_multi, open);
                 let after = std::mem::replace(&mut self.labelled, before);
                 let skip = self.here();
                 if !otherwise.is_empty() {
@@ -352,6 +390,7 @@ impl Draft<'_> {
                     self.program.instructions[skip] = Instruction::Jump { to };
                 }
                 self.labelled.extend(after);
+                self.in_multi |= open_then;
                 Ok(())
             }
             Step::Repeat { steps, times, condition, at_most, number } => {
@@ -548,6 +587,8 @@ impl Draft<'_> {
             return Err(Mistake::new(&path.key("every"), message).help(help));
         }
         self.doubt_slots(&verb, &allow, &path);
+        self.doubt_list(&verb, &path);
+        let queued = self.queues(&verb, &path);
         self.program.labels.insert(label.to_owned());
         let operation = PlannedOperation {
             label: label.to_owned(),
@@ -557,6 +598,7 @@ impl Draft<'_> {
             every,
             allow,
             releases: Vec::new(),
+            queued,
             path: (!self.in_recipe).then_some(path),
         };
         self.push(Instruction::Operate(Arc::new(operation)));
@@ -679,11 +721,26 @@ fn check_codes(codes: &[String], verb: &PlannedVerb, path: &Path) -> Result<(), 
             let message = both!("unknown error code `{code}`", "没有名为 `{code}` 的错误码");
             return Err(Mistake::new(&path.index(n), message).help(did_you_mean(known)));
         }
-        if !known().any(|known| known == code)
-            && let Some(near) = nearest(code, known(), 0.9)
-        {
+        if known().any(|known| known == code) || is_number {
+            continue;
+        }
+        let near = nearest(code, known(), 0.9);
+        // A script may answer with a code of its own.
+        let own = match verb {
+            PlannedVerb::Redis(_) => Some("Lost, WRONGTYPE, READONLY, NOREPLICAS, BUSYGROUP, MOVED"),
+            PlannedVerb::Flock { .. } => Some("EWOULDBLOCK"),
+            _ => None,
+        };
+        if near.is_some() || own.is_some() {
             let message = both!("unknown error code `{code}`", "没有名为 `{code}` 的错误码");
-            return Err(Mistake::new(&path.index(n), message).help(did_you_mean(near)));
+            let help = near.map_or_else(
+                || {
+                    let own = own.unwrap_or_default();
+                    both!("such as {own}", "例如 {own}")
+                },
+                did_you_mean,
+            );
+            return Err(Mistake::new(&path.index(n), message).help(help));
         }
     }
     Ok(())

@@ -87,9 +87,8 @@ fn pairs<K: serde::Serialize, V: serde::Serialize>(map: impl IntoIterator<Item =
 fn instruction(instruction: &Instruction) -> Value {
     match instruction {
         Instruction::Operate(operation) => {
-            // Where it stands moves with every line above it; what it releases follows from the instructions.
-            let PlannedOperation { label, verb: sends, on, until, every, allow, releases: _, path: _ } =
-                &**operation;
+            // Where it stands moves with every line above it; the rest follows from the instructions.
+            let PlannedOperation { label, verb: sends, on, until, every, allow, .. } = &**operation;
             json!(["operate", label, verb(sends), on, until, every, allow])
         }
         Instruction::Believe { lock, belief } => json!(["believe", lock.to_string(), belief]),

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{super::error::Mistake, Act, Scenario};
+use super::{super::error::Mistake, Act, PlannedMove, PlannedVerb, Scenario, program::Instruction};
 use crate::{
-    log::{ActorId, Fault, LinkId},
+    log::{ActorId, Fault, LinkId, Product},
     text::{Text, both},
 };
 
@@ -16,6 +16,10 @@ struct State {
     crashed: BTreeSet<String>,
     /// Links that are cut, or that keep or delay what is sent.
     disturbed: BTreeSet<LinkId>,
+    /// Those of them that are cut.
+    severed: BTreeSet<LinkId>,
+    /// Moves whose reply a link keeps, and that cannot do without it.
+    kept: Vec<(LinkId, String)>,
 }
 
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
@@ -50,6 +54,12 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
                 ),
             ))
         });
+        let moves = match &line.act {
+            Act::Each(moves) | Act::Together(moves) => moves.as_slice(),
+            Act::Send(one) => std::slice::from_ref(one),
+            _ => &[],
+        };
+        wrong = wrong.or_else(|| moves.iter().find_map(|one| state.lost(scenario, one)));
         if let Act::Faults(faults) = &line.act {
             wrong = wrong.or_else(|| faults.iter().find_map(|fault| state.after(fault)));
         }
@@ -118,14 +128,25 @@ impl State {
                     both!("write `- kill: {server}` somewhere before it", "请在它前面写 `- kill: {server}`"),
                 )
             }),
-            Fault::Cut { link }
-            | Fault::Drop { link }
-            | Fault::Hold { link, .. }
-            | Fault::Delay { link, .. } => {
+            Fault::Cut { link } | Fault::Drop { link } => {
+                self.disturbed.insert(link.clone());
+                self.severed.insert(link.clone());
+                let (_, name) = self.kept.iter().find(|(kept, _)| kept == link)?;
+                Some(needs_reply(
+                    name,
+                    &both!("the reply to `{name}` is lost here", "`{name}` 的回复在这里丢失"),
+                ))
+            }
+            Fault::Hold { link, .. } | Fault::Delay { link, .. } => {
                 self.disturbed.insert(link.clone());
                 None
             }
-            Fault::Release { link } => (!self.disturbed.remove(link)).then(|| {
+            Fault::Release { link } if self.disturbed.remove(link) => {
+                self.severed.remove(link);
+                self.kept.retain(|(kept, _)| kept != link);
+                None
+            }
+            Fault::Release { link } => Some({
                 (
                     both!("nothing is wrong with the link `{link}` here", "这里链路 `{link}` 一切正常"),
                     both!(
@@ -137,4 +158,59 @@ impl State {
             _ => None,
         }
     }
+
+    /// Notes a move whose reply a link keeps, and gives what is wrong with one that can have none.
+    fn lost(&mut self, scenario: &Scenario, one: &PlannedMove) -> Option<(Text, Text)> {
+        let actor = &scenario.actors[one.actor.0 as usize];
+        let mut operations = actor.program.instructions.iter().filter_map(|instruction| match instruction {
+            Instruction::Operate(operation) if operation.label == one.label => Some(operation),
+            _ => None,
+        });
+        let operation = operations.next().filter(|operation| {
+            let of_redis = matches!(operation.verb, PlannedVerb::Redis(_) | PlannedVerb::Script { .. });
+            of_redis && !operation.allow.iter().any(|code| code == "Lost")
+        })?;
+        let lab = scenario.lab();
+        let server = match &operation.on {
+            Some(on) => lab.server_named(on)?,
+            // In a cluster it asks another node.
+            None => lab.first_of(Product::Redis).filter(|_| !lab.is_cluster())?,
+        };
+        let link = LinkId::new(&actor.actor.client, server);
+        if operations.next().is_some() || actor.program.outside {
+            return None;
+        }
+        let name = format!("{}.{}", actor.actor.name, one.label);
+        if self.killed.contains(server) {
+            return Some(needs_reply(
+                &name,
+                &both!("`{server}` is dead here and does not reply", "`{server}` 此时已死，不会回复"),
+            ));
+        }
+        if self.severed.contains(&link) {
+            return Some(needs_reply(
+                &name,
+                &both!("the link `{link}` is cut here", "链路 `{link}` 此时是断开的"),
+            ));
+        }
+        if self.disturbed.contains(&link) {
+            self.kept.push((link, name));
+        }
+        None
+    }
+}
+
+/// A reply that is lost ends the run where its operation does not cope with that.
+fn needs_reply(name: &str, why: &Text) -> (Text, Text) {
+    (
+        both!(
+            "{why}, and `{name}` does not cope with a lost reply",
+            "{why}，而 `{name}` 没有处理回复丢失的情况",
+            why
+        ),
+        both!(
+            "let the operation `allow: [Lost]`, or mend the link or the server before it",
+            "请在该操作里写 `allow: [Lost]`，或者先恢复链路或服务器"
+        ),
+    )
 }

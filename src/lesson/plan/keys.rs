@@ -47,6 +47,7 @@ pub(crate) fn check(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
     for key in asked {
         // ZooKeeper numbers a sequential znode: `job-` becomes `job-0000000002`.
         let numbered = key.trim_end_matches(|c: char| c.is_ascii_digit());
+        let numbered = if key.len() == numbered.len() + 10 { numbered } else { key.as_str() };
         let is_word = |word: &String| {
             word.split_whitespace().any(|word| [key.as_str(), numbered].contains(&word))
                 || (word.contains(ANY) && stands_for(word, &key))
@@ -56,10 +57,20 @@ pub(crate) fn check(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
         if words.iter().any(is_word) || scripts.iter().any(|script| script.contains(&key)) {
             continue;
         }
+        let message = both!("no command ever names the key `{key}`", "没有任何命令用到键 `{key}`");
         if let Some(near) = nearest(&key, words.iter().map(String::as_str), ALIKE) {
-            let message = both!("no command ever names the key `{key}`", "没有任何命令用到键 `{key}`");
             return Err(Mistake::new(at, message).help(did_you_mean(near)));
         }
+        // A script may put names together, and a database names its rows otherwise.
+        if parts.has(Product::Mariadb) || scripts.iter().any(|script| script.contains("..")) {
+            continue;
+        }
+        let like = words.iter().find(|word| word.contains(&key) || key.contains(word.as_str()));
+        let help = like.map_or_else(
+            || both!("name it as the command does that writes it", "请写命令里实际用到的键名"),
+            |like| did_you_mean(&like.replace(ANY, "…")),
+        );
+        return Err(Mistake::new(at, message).help(help));
     }
     Ok(())
 }
@@ -111,13 +122,21 @@ fn sent(scenario: &Scenario) -> Option<(BTreeSet<String>, BTreeSet<&str>)> {
             }
             // The calls of a `multi` are one operand each.
             PlannedVerb::Call(call) => {
-                let keys = ["PATH", "KEY", "PREFIX", "CALL"].into_iter().flat_map(|kind| call.operands(kind));
+                let keys = ["PATH", "KEY", "PREFIX", "OTHER", "CALL"]
+                    .into_iter()
+                    .flat_map(|kind| call.operands(kind));
                 (keys.collect(), call.operands("DATA").chain(call.operands("VALUE")).collect())
             }
             PlannedVerb::Flock { path, .. } => (vec![path], Vec::new()),
             _ => continue,
         };
-        for key in keys.into_iter().filter(|key| !is_given(key)) {
+        // A parameter that is a number names no key.
+        let is_figure = |word: &Template| {
+            let names = word.names();
+            let mut values = names.iter().map(|name| scenario.scope.get(name));
+            !names.is_empty() && values.all(|value| value.is_some_and(|value| value.is_number()))
+        };
+        for key in keys.into_iter().filter(|key| !is_given(key) && !is_figure(key)) {
             words.insert(key.pattern());
         }
         if words.contains(&any) {

@@ -203,9 +203,11 @@ pub(crate) fn check_names(scenario: &Scenario) -> Result<(), Mistake> {
             if contains(&own, &name) {
                 continue;
             }
-            let mut never_dropped = own.iter().filter(|lock| !contains(&dropped, lock)).map(String::as_str);
+            let never_dropped = || own.iter().filter(|lock| !contains(&dropped, lock)).map(String::as_str);
+            // What nobody ever holds nobody can drop.
+            let other = || never_dropped().next().filter(|_| !contains(&held, &name));
             if *belief == Belief::Nothing
-                && let Some(near) = nearest(&name, &mut never_dropped, ALMOST_THE_SAME)
+                && let Some(near) = nearest(&name, never_dropped(), ALMOST_THE_SAME).or_else(other)
             {
                 let message = both!(
                     "this program holds `{near}` and drops `{lock}`",

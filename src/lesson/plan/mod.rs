@@ -1,6 +1,7 @@
 //! A lesson and one of its variants, resolved to what a run needs: who takes part, what they do, what
 //! happens, what must be observed. Names are checked here. It must not know how any of it is carried out.
 
+mod blocked;
 pub(crate) mod call;
 pub(crate) mod cards;
 pub(crate) mod claims;
@@ -199,6 +200,7 @@ impl Loaded {
                 .and_then(|()| scenarios.iter().try_for_each(doubts::check))
                 .and_then(|()| scenarios.iter().try_for_each(idle::check))
                 .and_then(|()| scenarios.iter().try_for_each(order::check))
+                .and_then(|()| scenarios.iter().try_for_each(blocked::check))
                 .and_then(|()| scenarios.iter().try_for_each(order::check_claims))
                 .and_then(|()| scenarios.iter().try_for_each(order::check_questions))
                 .and_then(|()| scenarios.iter().try_for_each(znodes::check))

@@ -73,6 +73,8 @@ pub struct PlannedOperation {
     pub allow: Vec<String>,
     /// The locks whose release it asks for: whoever sends it holds them no longer.
     pub releases: Vec<Template>,
+    /// Whether a transaction of Redis is open when it is sent, as far as the order of the program tells.
+    pub queued: bool,
     /// Where it stands in the lesson, `None` in a recipe.
     pub path: Option<Path>,
 }
@@ -135,6 +137,12 @@ pub struct Program {
     pub reads_lost: bool,
 }
 
+impl PlannedOperation {
+    pub(crate) fn answer(&self) -> Option<Answer> {
+        if self.queued { Some(Answer::Queued) } else { Answer::of(&self.verb) }
+    }
+}
+
 impl Program {
     fn operations(&self) -> impl Iterator<Item = &Arc<PlannedOperation>> {
         self.instructions.iter().filter_map(|instruction| match instruction {
@@ -148,7 +156,7 @@ impl Program {
         let mut answers = self
             .operations()
             .filter(|operation| operation.label == label)
-            .map(|operation| Answer::of(&operation.verb));
+            .map(|operation| operation.answer());
         let first = answers.next()??;
         answers.all(|other| other == Some(first)).then_some(first)
     }

@@ -43,6 +43,8 @@ struct Column {
 
 struct Table {
     columns: Vec<Column>,
+    /// The column that is the primary key by itself.
+    primary: Option<usize>,
     /// The columns of each key that no two rows may share, by their places.
     unique: Vec<Vec<usize>>,
 }
@@ -61,25 +63,7 @@ enum Given {
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     let sent = tables::sent(scenario);
     check_definitions(&sent)?;
-    let mut known: HashMap<String, Option<Table>> = HashMap::new();
-    for statement in &sent {
-        match read(&statement.text) {
-            Ok(Some(Statement::CreateTable(created))) => {
-                let name = last_of(&created.name);
-                // Of two definitions nobody knows which one holds.
-                let table = (!known.contains_key(&name)).then(|| Table::of(&created)).flatten();
-                known.insert(name, table);
-            }
-            _ if tables::words(&statement.text)
-                .next()
-                .is_some_and(|word| word.eq_ignore_ascii_case("ALTER")) =>
-            {
-                let name = tables::words(&statement.text).nth(2).unwrap_or_default();
-                known.insert(name.trim_matches('`').to_ascii_lowercase(), None);
-            }
-            _ => {}
-        }
-    }
+    let known = defined(&sent);
     for statement in &sent {
         if let Ok(Some(read)) = read(&statement.text)
             && let Some((message, help)) = of_comparison(&read, &known)
@@ -109,6 +93,88 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         }
     }
     Ok(())
+}
+
+/// The tables of a lesson; `None` for one whose definition is not known.
+fn defined(sent: &[Sent]) -> HashMap<String, Option<Table>> {
+    let mut known: HashMap<String, Option<Table>> = HashMap::new();
+    for statement in sent {
+        match read(&statement.text) {
+            Ok(Some(Statement::CreateTable(created))) => {
+                let name = last_of(&created.name);
+                // Of two definitions nobody knows which one holds.
+                let table = (!known.contains_key(&name)).then(|| Table::of(&created)).flatten();
+                known.insert(name, table);
+            }
+            _ if tables::words(&statement.text)
+                .next()
+                .is_some_and(|word| word.eq_ignore_ascii_case("ALTER")) =>
+            {
+                let name = tables::words(&statement.text).nth(2).unwrap_or_default();
+                known.insert(name.trim_matches('`').to_ascii_lowercase(), None);
+            }
+            _ => {}
+        }
+    }
+    known
+}
+
+/// The rows that statements make in a table, by their primary keys, and whether they may make rows of any number. `None`
+/// where that is known only when they are sent.
+fn made(sent: &[Sent], name: &str, table: &Table) -> Option<(BTreeSet<String>, bool)> {
+    let primary = table.primary?;
+    let (mut keys, mut numbered) = (BTreeSet::new(), false);
+    for statement in sent {
+        match read(&statement.text) {
+            Ok(Some(Statement::Insert(insert))) => {
+                let TableObject::TableName(of) = &insert.table else { return None };
+                if last_of(of) != name {
+                    continue;
+                }
+                let rows = rows(&insert, table).ok().filter(|rows| !rows.is_empty())?;
+                for (columns, row) in rows {
+                    match columns.iter().position(|column| *column == primary).map(|at| &row[at]) {
+                        Some(Given::Number(key) | Given::Text(key)) => drop(keys.insert(key.to_lowercase())),
+                        None | Some(Given::Null | Given::Default) => numbered = true,
+                        Some(Given::Unknown) => return None,
+                    }
+                }
+            }
+            Ok(Some(Statement::Update(update))) => {
+                let mut set = update.assignments.iter().flat_map(|one| targets(&one.target));
+                if set.any(|column| column == table.columns[primary].name) {
+                    return None;
+                }
+            }
+            Ok(Some(_)) => {}
+            _ if tables::words(&statement.text).any(|word| word.trim_matches('`') == name) => return None,
+            _ => {}
+        }
+    }
+    Some((keys, numbered))
+}
+
+/// A row that is asked for, by its table and primary key, and that no statement inserts.
+pub(crate) fn row_doubt(key: &str, scenario: &Scenario) -> Option<Wrong> {
+    let (name, row) = key.split_once('/')?;
+    let sent = tables::sent(scenario);
+    let table = defined(&sent).remove(&name.to_ascii_lowercase())??;
+    let (keys, numbered) = made(&sent, &name.to_ascii_lowercase(), &table)?;
+    if keys.contains(&row.to_lowercase()) || (numbered && row.parse::<u32>().is_ok_and(|row| row > 0)) {
+        return None;
+    }
+    let there = keys.iter().map(|key| format!("`{name}/{key}`")).take(6).collect::<Vec<_>>().join(", ");
+    let help = if numbered {
+        both!(
+            "the server numbers the rows from 1 on: `{name}/1`",
+            "行号由服务器从 1 开始自动分配：`{name}/1`"
+        )
+    } else if there.is_empty() {
+        both!("insert it: `INSERT INTO {name} VALUES (…)`", "请先插入：`INSERT INTO {name} VALUES (…)`")
+    } else {
+        both!("rows that are inserted: {there}", "插入过的行：{there}")
+    };
+    Some((both!("no statement inserts the row `{key}`", "没有语句插入过行 `{key}`"), help))
 }
 
 fn check_definitions(sent: &[Sent]) -> Result<(), Mistake> {
@@ -309,12 +375,14 @@ impl Table {
             })
             .collect();
         let place = |name: &String| columns.iter().position(|column| column.name == *name);
+        let mut alone = (0..columns.len()).filter(|n| is_primary(&columns[*n].name));
+        let primary = alone.next().filter(|_| alone.next().is_none());
         let unique = keys
             .iter()
             .filter(|(unique, _)| *unique)
             .filter_map(|(_, key)| key.iter().map(place).collect::<Option<Vec<_>>>())
             .collect();
-        Some(Self { columns, unique })
+        Some(Self { columns, primary, unique })
     }
 }
 

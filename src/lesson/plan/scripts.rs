@@ -109,7 +109,27 @@ fn check_arguments(
         "the script `{name}` reads `{read}`, and `args` has {given}",
         "脚本 `{name}` 要读 `{read}`，而 `args` 只有 {given} 个"
     );
-    Err(Mistake::new(path, message).help("args: [\"${token}\"]"))
+    Err(Mistake::new(path, message).help(both!(
+        "give as many as it reads, in their order: `args: [\"${{token}}\", …]`; the first is `ARGV[1]`",
+        "请按顺序给够：`args: [\"${{token}}\", …]`；第一个是 `ARGV[1]`"
+    )))
+}
+
+/// Whether a script hands an argument to a command as seconds.
+pub(crate) fn reads_seconds(source: &str, n: usize) -> bool {
+    let read = format!("ARGV[{n}]");
+    source.match_indices(&read).any(|(at, _)| {
+        let Some(call) = source[..at].rfind("call(").map(|call| &source[call + "call(".len()..at]) else {
+            return false;
+        };
+        let words: Vec<String> =
+            call.split(',').map(|word| word.trim().trim_matches(['\'', '"']).to_ascii_uppercase()).collect();
+        match &words[..] {
+            [name, _, last] if last.is_empty() => ["EXPIRE", "SETEX"].contains(&name.as_str()),
+            [.., option, last] => last.is_empty() && option == "EX",
+            _ => false,
+        }
+    })
 }
 
 /// Keys or arguments that a script is given and never reads.
@@ -153,6 +173,20 @@ pub(crate) fn mistypes(source: &str, path: &Path) -> Option<Mistake> {
             ),
             both!("write `redis.call(…)`, with a dot", "请写 `redis.call(…)`，用点号"),
         ));
+    }
+    // `true` is no reply of Redis: a number is one, and 1 is not equal to it in Lua.
+    for (at, asked) in source.match_indices("== true") {
+        let line = source[..at].rsplit('\n').next().unwrap_or_default().trim_end();
+        if line.ends_with(')') && line.contains("redis.call(") {
+            return Some(place(
+                at,
+                both!(
+                    "`redis.call` never gives `true` in Lua: {asked}",
+                    "`redis.call` 在 Lua 里不会返回 `true`：{asked}"
+                ),
+                both!("compare it with a number: `== 1`", "请和数字比较：`== 1`"),
+            ));
+        }
     }
     for (at, call) in source.match_indices("= redis.call(") {
         let command = source[at + call.len()..].trim_start_matches(['\'', '"', ' ']);

@@ -9,6 +9,7 @@ use super::{
         step::Setup,
     },
     PlannedCall, PlannedVerb,
+    compile::slots_doubt,
     constants::{Constants, values},
     template,
 };
@@ -36,7 +37,11 @@ pub(crate) fn plan(
     let on = on.transpose()?;
     let (product, text) = setup.command().map_err(|error| Mistake::new(path, error))?;
     let on = server_of(product, on, lab, path)?;
-    Ok(PlannedSetup { verb: verb(product, text, params, path)?, on })
+    let verb = verb(product, text, params, path)?;
+    match slots_doubt(&verb).filter(|_| lab.is_cluster()) {
+        Some((message, help)) => Err(Mistake::new(&path.key("redis"), message).help(help)),
+        None => Ok(PlannedSetup { verb, on }),
+    }
 }
 
 /// The server that a command of a product goes to; `None`: the lab's first.

@@ -27,7 +27,7 @@ use super::{
     },
     Act, PlannedOperation, PlannedVerb, Scenario,
     program::Instruction,
-    tables,
+    rows, tables,
 };
 use crate::{
     log::{ANY, Product},
@@ -75,6 +75,15 @@ const TYPES: &str = "
     GEOMETRYCOLLECTION FIXED LONG INT1 INT2 INT3 INT4 INT8 MIDDLEINT FLOAT4 FLOAT8 NATIONAL NCHAR NVARCHAR XMLTYPE
 ";
 
+/// Words of the grammar that one might call a table or a column, and that MariaDB takes for names only in back quotes.
+const RESERVED: &str = "
+    CALL CASE CHANGE CHARACTER CHECK COLUMN CONDITION CURSOR DEC DESC DOUBLE EACH EXIT FETCH FLOAT FOR FORCE FROM FULLTEXT
+    GRANT GROUP IN INDEX INT INTEGER INTERVAL INTO KEY KEYS KILL LEAVE LEFT LIKE LIMIT LINES LOAD LOCK LONG LOOP MATCH MOD
+    NATURAL NUMERIC OFFSET ON OR ORDER OUT OUTER OVER PARTITION PORTION PRECISION PRIMARY PROCEDURE PURGE RANGE READ READS
+    REAL RELEASE RENAME REPEAT REPLACE RETURN RIGHT ROWS ROW_NUMBER SEPARATOR SET SHOW SIGNAL SQL TABLE TO TRIGGER UNION
+    UNIQUE UNLOCK UPDATE USAGE USE USING VALUES WHEN WHERE WITH WRITE
+";
+
 /// Units of time, which functions such as `TIMESTAMPDIFF` take as names.
 const UNITS: &str = "MICROSECOND SECOND MINUTE HOUR DAY WEEK MONTH QUARTER YEAR";
 
@@ -86,6 +95,23 @@ pub(crate) fn check_grammar(scenario: &Scenario) -> Result<(), Mistake> {
     })
 }
 
+/// A word of the grammar that `CREATE TABLE` gives the table or a column as its name.
+fn reserved(text: &str) -> Option<&str> {
+    let table = tables::created(text)?;
+    let is_type = |word: &str| {
+        has_word(
+            "INT BIGINT SMALLINT TINYINT VARCHAR CHAR TEXT DATETIME TIMESTAMP DATE TIME DECIMAL BOOLEAN",
+            word,
+        )
+    };
+    let columns = text.split(['(', ',']).filter_map(|part| {
+        let mut words = tables::words(part);
+        let name = words.next()?;
+        words.next().is_some_and(|word| is_type(&word.to_ascii_uppercase())).then_some(name)
+    });
+    columns.chain([table]).find(|name| has_word(RESERVED, &name.to_ascii_uppercase()))
+}
+
 /// What is wrong with a statement, and what would be right.
 fn doubt(text: &str) -> Option<(Text, Text)> {
     let words: Vec<String> = tables::words(text).map(str::to_ascii_uppercase).collect();
@@ -95,6 +121,15 @@ fn doubt(text: &str) -> Option<(Text, Text)> {
     if bare(text).contains("==") {
         let message = both!("SQL does not know `==`", "SQL 里没有 `==`");
         return Some((message, both!("it compares with `=`", "SQL 用 `=` 比较")));
+    }
+    if let Some(name) = reserved(text) {
+        let message =
+            both!("`{name}` is a word of SQL and no name", "`{name}` 是 SQL 的保留字，不能直接用作名字");
+        let help = both!(
+            "give it another name, or write it in back quotes everywhere",
+            "请换个名字，或者处处用反引号括起来"
+        );
+        return Some((message, help));
     }
     let rest = words.get(1..).unwrap_or_default();
     let only = |known: &str| rest.iter().all(|word| has_word(known, word));
@@ -352,10 +387,15 @@ fn of_columns(statement: &Statement, known: &HashMap<String, Option<Vec<String>>
         if tables.is_empty() {
             let message =
                 both!("`{name}` is a column, and no table is named", "`{name}` 是列名，可是没有写表");
-            return Some((
-                message,
-                both!("write `SELECT {name} FROM table …`", "请写 `SELECT {name} FROM 表名 …`"),
-            ));
+            let text = statement.to_string();
+            // What stands in the brackets of a function is rather a text.
+            let in_brackets = text.split(['(', ',', ')']).any(|part| part.trim().eq_ignore_ascii_case(name));
+            let help = if in_brackets && text.contains('(') {
+                both!("a text stands in quotes: '{name}'", "文字要写在引号里：'{name}'")
+            } else {
+                both!("write `SELECT {name} FROM table …`", "请写 `SELECT {name} FROM 表名 …`")
+            };
+            return Some((message, help));
         }
         let tables = tables.join("`, `");
         let message = both!("`{tables}` has no column `{name}`", "`{tables}` 没有列 `{name}`");
@@ -485,7 +525,11 @@ pub(crate) fn row_doubt(source: &str, scenario: &Scenario) -> Option<(Text, Text
             return Some((message, help));
         }
     }
-    joined(source).into_iter().find_map(|part| of_type(part, &statements))
+    // Of a row that is not there nobody can be the owner, and that may be meant.
+    let rows = ["value", "exists"].into_iter().flat_map(|function| mentions.keys_of(function));
+    rows.into_iter()
+        .find_map(|(key, _)| rows::row_doubt(&key, scenario))
+        .or_else(|| joined(source).into_iter().find_map(|part| of_type(part, &statements)))
 }
 
 /// A column of figures that is compared with a text, or the other way round: `value('good/1').stock == '1'`.

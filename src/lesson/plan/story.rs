@@ -8,7 +8,7 @@ use super::{
     super::{
         LabKind,
         duration::{check_unit, parse_written},
-        error::{Mistake, Path},
+        error::{Mistake, Path, did_you_mean},
         expr::{Expr, Scope, Template},
         fault::{Delay, Hold, Kill, Skew},
         model::{Param, Params, Variant},
@@ -119,7 +119,15 @@ impl Roster<'_> {
         let mut meant =
             self.clients.iter().filter(|client| client.name == name || client.group == name).peekable();
         if meant.peek().is_none() {
-            let known = self.clients.iter().map(|client| client.name.as_str());
+            let (process, threads) = (name.split('.').next().unwrap_or_default(), format!("{name}."));
+            let known = self.actors.iter().map(|plan| plan.actor.name.as_str());
+            // `A.heart` of a client with other threads.
+            let of_it =
+                known.filter(|known| known.split('.').next() == Some(process) || known.starts_with(&threads));
+            let mut known: Vec<&str> = of_it.collect();
+            if known.is_empty() {
+                known.extend(self.clients.iter().map(|client| client.name.as_str()));
+            }
             return Err(Mistake::unknown(path, both!("client", "客户端"), name, known));
         }
         Ok(meant.flat_map(|client| client.actors.clone()).map(id).collect())
@@ -147,12 +155,17 @@ impl Roster<'_> {
                 let plan = &self.actors[actor.0 as usize];
                 if !plan.program.labels.contains(label) {
                     let (name, known) = (&plan.actor.name, plan.program.labels.iter().map(String::as_str));
-                    return Err(Mistake::unknown(
-                        path,
-                        both!("move of {name}", " {name} 的操作"),
-                        label,
-                        known,
-                    ));
+                    let mistake =
+                        Mistake::unknown(path, both!("move of {name}", " {name} 的操作"), label, known);
+                    // `A.acquire` of a client whose threads have names.
+                    let has_it = |other: &&ActorPlan| {
+                        other.actor.client == plan.actor.client && other.program.labels.contains(label)
+                    };
+                    let other = self.actors.iter().find(has_it).filter(|_| who != name);
+                    return Err(match other {
+                        Some(other) => mistake.help(did_you_mean(&format!("{}.{label}", other.actor.name))),
+                        None => mistake,
+                    });
                 }
                 if plan.program.only_waits(label) {
                     let (name, message) = (

@@ -43,15 +43,16 @@ const TYPES: [(&str, &str, &str, &str, &str); 6] = [
         "ZADD ZINCRBY",
         "ZREM ZCARD ZSCORE ZRANK ZREVRANK ZRANGE ZREVRANGE ZRANGEBYSCORE ZCOUNT ZPOPMIN ZPOPMAX ZREMRANGEBYSCORE",
     ),
-    ("stream", "a stream", "流", "XADD", "XLEN XRANGE XREVRANGE XDEL XTRIM XACK"),
+    ("stream", "a stream", "流", "XADD", "XLEN XRANGE XREVRANGE XDEL XTRIM XACK XPENDING XCLAIM XAUTOCLAIM"),
 ];
 
 /// Commands of one key of any type, which do not write it.
 const OF_ANY: &str = "DEL UNLINK TTL PTTL EXISTS PERSIST EXPIRE PEXPIRE EXPIREAT PEXPIREAT TYPE";
 
-/// Commands after which a key may hold anything, or is gone by itself.
-const UNSETTLE: &str =
-    "DEL UNLINK EXPIRE PEXPIRE EXPIREAT PEXPIREAT GETDEL RENAME RENAMENX COPY RESTORE FLUSHALL FLUSHDB";
+/// Commands after which a key is gone, at once or by itself, and may become another.
+const ENDS: &str = "DEL UNLINK EXPIRE PEXPIRE EXPIREAT PEXPIREAT GETDEL FLUSHALL FLUSHDB";
+/// Commands after which a key may hold anything.
+const UNSETTLE: &str = "RENAME RENAMENX COPY RESTORE";
 
 /// What is done to one key.
 struct Use {
@@ -111,7 +112,10 @@ fn uses(scenario: &Scenario) -> Option<BTreeMap<String, Vec<Use>>> {
                 let path = path.map(|path| path.key("redis"));
                 let of_one_key = of_type(&command).is_some()
                     || has_word("TTL PTTL PERSIST EXPIRE PEXPIRE EXPIREAT PEXPIREAT TYPE", &command);
-                for key in words[1..].iter().take(if of_one_key { 1 } else { words.len() }) {
+                // Before the word `STREAMS` there are no keys.
+                let first = words.iter().position(|word| word.pattern().eq_ignore_ascii_case("STREAMS"));
+                let first = first.filter(|_| has_word("XREAD XREADGROUP", &command)).map_or(1, |at| at + 1);
+                for key in words[first..].iter().take(if of_one_key { 1 } else { words.len() }) {
                     note(key, command.clone(), path.clone());
                 }
                 // A key that ends by itself may become another.
@@ -152,6 +156,7 @@ fn given(scenario: &Scenario) -> BTreeMap<String, Vec<String>> {
 /// The commands that a script sends with one of its keys first; one without a name where it does anything else with it.
 fn in_script(source: &str, n: usize) -> Vec<String> {
     let key = format!("KEYS[{n}]");
+    let source: String = source.lines().map(|line| line.split("--").next().unwrap_or_default()).collect();
     let sent = source.match_indices(&key).map(|(at, _)| {
         let before = source[..at].trim_end().strip_suffix(',')?.trim_end();
         let before = before.strip_suffix(['\'', '"'])?;
@@ -175,7 +180,9 @@ fn settled(uses: &[Use]) -> Option<usize> {
         return None;
     }
     let mut made = uses.iter().filter_map(|known| known.of_type.filter(|(_, makes)| *makes)).map(|(n, _)| n);
-    made.next()
+    let first = made.next()?;
+    let ends = uses.iter().any(|known| has_word(ENDS, &known.command));
+    (!ends || made.all(|other| other == first)).then_some(first)
 }
 
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
@@ -203,8 +210,57 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         }
         check_name(key, uses, &found)?;
     }
+    check_awaited(scenario, &found)?;
     check_fields(scenario, &found)?;
     check_etcd(scenario)
+}
+
+/// Commands that watch keys, or wait for what comes into them; those of the second list end with a time.
+const AWAIT: (&str, &str) = ("WATCH", "BLPOP BRPOP BZPOPMIN BZPOPMAX");
+
+/// A key that is watched or waited for, and that nobody ever writes.
+fn check_awaited(scenario: &Scenario, found: &BTreeMap<String, Vec<Use>>) -> Result<(), Mistake> {
+    let awaits = |command: &str| has_word(AWAIT.0, command) || has_word(AWAIT.1, command);
+    let is_written = |key: &str| {
+        let writes = |used: &Use| match used.of_type {
+            Some((_, makes)) => makes,
+            None => !awaits(&used.command) && !has_word(OF_ANY, &used.command),
+        };
+        let is_it = |known: &str| stands_for(known, key) || known == ANY.to_string();
+        found.iter().any(|(known, uses)| is_it(known) && uses.iter().any(writes))
+    };
+    let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
+    for operation in instructions.filter_map(|instruction| match instruction {
+        Instruction::Operate(operation) => Some(operation),
+        _ => None,
+    }) {
+        let (PlannedVerb::Redis(words), Some(path)) = (&operation.verb, &operation.path) else { continue };
+        let command = words[0].pattern().to_ascii_uppercase();
+        let reads = of_type(&command).is_some_and(|(_, makes)| !makes);
+        let end = match () {
+            () if has_word(AWAIT.0, &command) => words.len(),
+            () if has_word(AWAIT.1, &command) => words.len() - 1,
+            // It is asked again until it is there.
+            () if reads && operation.until.is_some() => 2,
+            () => continue,
+        };
+        let keys = words[1..end].iter().filter(|key| key.is_literal()).map(Template::pattern);
+        if let Some(key) = keys.into_iter().find(|key| !is_written(key)) {
+            let message = both!(
+                "`{command}` of the key `{key}`, which no command ever writes",
+                "`{command}` 的键 `{key}` 从没有任何命令写过"
+            );
+            let written = found.keys().filter(|known| !known.contains(ANY) && is_written(known));
+            let near =
+                super::super::error::nearest(&key, written.map(String::as_str), super::super::error::ALIKE);
+            let help = near.map_or_else(
+                || both!("name the key that others write", "请写别的命令会写的键"),
+                did_you_mean,
+            );
+            return Err(Mistake::new(&path.key("redis"), message).help(help));
+        }
+    }
+    Ok(())
 }
 
 /// All that the setup and the programs send, and where that stands: nowhere for the setup, and in a recipe.
@@ -319,13 +375,22 @@ fn check_etcd(scenario: &Scenario) -> Result<(), Mistake> {
 /// What an expression asks of a key that holds another type: `value('members').list`.
 pub(crate) fn doubt(source: &str, scenario: &Scenario) -> Option<(Text, Text)> {
     let asked = Mentions::of(source).keys_of("value");
-    if asked.is_empty() || !source.contains(").") {
+    if asked.is_empty() {
         return None;
     }
     let found = uses(scenario)?;
     asked.into_iter().find_map(|(key, _)| {
         let known = settled(found.get(&key)?)?;
         let (name, en, zh, ..) = TYPES[known];
+        if known != 0 && is_whole(source, &key) {
+            return Some((
+                both!(
+                    "`{key}` holds {en}: `value('{key}')` is an object with the field `.{name}`",
+                    "`{key}` 里是{zh}：`value('{key}')` 是对象，内容在字段 `.{name}` 里"
+                ),
+                both!("write `value('{key}').{name}`", "请写 `value('{key}').{name}`"),
+            ));
+        }
         let field = source.match_indices(&key).find_map(|(at, key)| {
             let rest = source[at + key.len()..].strip_prefix(['\'', '"'])?.strip_prefix(").")?;
             let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
@@ -338,6 +403,20 @@ pub(crate) fn doubt(source: &str, scenario: &Scenario) -> Option<(Text, Text)> {
                 both!("`{key}` holds {en}, which has no `.{field}`", "`{key}` 里是{zh}，没有 `.{field}`"),
                 both!("write `{right}`", "请写 `{right}`"),
             )
+        })
+    })
+}
+
+/// Whether all that `value()` gives of a key is compared, counted or searched: only whether there is any can be asked so.
+fn is_whole(source: &str, key: &str) -> bool {
+    ['\'', '"'].into_iter().any(|quote| {
+        let call = format!("value({quote}{key}{quote})");
+        source.match_indices(&call).any(|(at, _)| {
+            let (before, after) = (source[..at].trim_end(), source[at + call.len()..].trim_start());
+            let is_compared = ["==", "!=", "<", ">", "|"].iter().any(|sign| after.starts_with(sign));
+            let asks_for_any =
+                ["== none", "!= none", "|default"].iter().any(|asked| after.starts_with(asked));
+            (is_compared && !asks_for_any) || before.ends_with(" in")
         })
     })
 }

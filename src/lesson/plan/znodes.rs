@@ -29,6 +29,17 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         |path: &str| path.starts_with("/zookeeper") || created.iter().any(|known| stands_for(known, path));
     for (call, allow, at) in setup.iter().chain(&made) {
         let Some(path) = path_of(call) else { continue };
+        let mut as_parent = setup.iter().chain(&made).map(|(call, ..)| call).filter(|known| {
+            known.name() == "create" && path_of(known).is_some_and(|known| known == parent(&path))
+        });
+        let is_ephemeral = as_parent.next().is_some_and(|first| first.has_flag("-e"))
+            && as_parent.all(|other| other.has_flag("-e"));
+        if call.name() == "create"
+            && is_ephemeral
+            && !allow.iter().any(|code| code == "NoChildrenForEphemerals")
+        {
+            return Err(child_of_ephemeral(parent(&path), at));
+        }
         let needed = match call.name() {
             "create" => parent(&path).to_owned(),
             "get" | "set" | "ls" | "delete" => path,
@@ -54,6 +65,14 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         return Err(Mistake::new(at, message).help(help));
     }
     Ok(())
+}
+
+fn child_of_ephemeral(parent: &str, at: &Path) -> Mistake {
+    let message = both!(
+        "`{parent}` is ephemeral, and such a znode has no children",
+        "`{parent}` 是临时节点，临时节点不能有子节点"
+    );
+    Mistake::new(at, message).help(both!("create `{parent}` without `-e`", "创建 `{parent}` 时不要写 `-e`"))
 }
 
 fn on_zookeeper(verb: &PlannedVerb) -> Option<&PlannedCall> {
@@ -103,12 +122,7 @@ fn check_setup(setup: &[Made<'_>]) -> Result<(), Mistake> {
                     )));
                 }
                 if known == Some(true) {
-                    let message = both!(
-                        "`{parent}` is ephemeral, and such a znode has no children",
-                        "`{parent}` 是临时节点，临时节点不能有子节点"
-                    );
-                    return Err(Mistake::new(at, message)
-                        .help(both!("create `{parent}` without `-e`", "创建 `{parent}` 时不要写 `-e`")));
+                    return Err(child_of_ephemeral(&parent, at));
                 }
                 if call.has_flag("-s") {
                     continue;

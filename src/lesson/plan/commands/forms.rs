@@ -45,15 +45,25 @@ const FORMS: &str = "
     LREM key count value
     BLPOP key [key …] seconds
     BRPOP key [key …] seconds
+    LMOVE from to LEFT|RIGHT LEFT|RIGHT
+    BLMOVE from to LEFT|RIGHT LEFT|RIGHT seconds
+    BRPOPLPUSH from to seconds
     SADD key member [member …]
     SREM key member [member …]
     SISMEMBER key member
-    ZADD key [NX | XX] score member [score member …]
+    ZADD key [NX | XX] [GT | LT] [CH] [INCR] score member [score member …]
     ZREM key member [member …]
     ZRANGE key start stop
     ZSCORE key member
     ZRANK key member
-    XADD key id field value [field value …]
+    XADD key [NOMKSTREAM] [MAXLEN | MINID [= | ~] threshold [LIMIT count]] * | id field value [field value …]
+    XREAD [COUNT count] [BLOCK milliseconds] STREAMS key [key …] id [id …]
+    XREADGROUP GROUP group consumer [COUNT count] [BLOCK milliseconds] [NOACK] STREAMS key [key …] > | id
+    XGROUP CREATE key group $ | id [MKSTREAM]
+    XACK key group id [id …]
+    XPENDING key group [[IDLE milliseconds] start end count [consumer]]
+    XCLAIM key group consumer milliseconds id [id …]
+    XAUTOCLAIM key group consumer milliseconds start [COUNT count]
     PUBLISH channel message
     SUBSCRIBE channel [channel …]
     EVAL script numkeys [key …] [argument …]
@@ -77,8 +87,17 @@ const OPTIONS: &[(&str, usize, &str)] = &[
 /// Which words of commands are whole numbers.
 const NUMBERS: &str = "
     SETEX:2 PSETEX:2 EXPIRE:2 PEXPIRE:2 EXPIREAT:2 PEXPIREAT:2 INCRBY:2 DECRBY:2 HINCRBY:3 LRANGE:2 LRANGE:3
-    LREM:2 LTRIM:2 LTRIM:3 WAIT:1 WAIT:2 SELECT:1
+    LREM:2 LTRIM:2 LTRIM:3 WAIT:1 WAIT:2 SELECT:1 XCLAIM:4 XAUTOCLAIM:4
 ";
+
+/// Which words of commands are one of a few.
+const CHOICES: &[(&str, &[usize], &[&str])] = &[
+    ("LMOVE", &[3, 4], &["LEFT", "RIGHT"]),
+    ("BLMOVE", &[3, 4], &["LEFT", "RIGHT"]),
+    ("LINSERT", &[2], &["BEFORE", "AFTER"]),
+    ("XGROUP", &[1], &["CREATE", "CREATECONSUMER", "DELCONSUMER", "DESTROY", "SETID", "HELP"]),
+    ("XREADGROUP", &[1], &["GROUP"]),
+];
 
 /// Which word of a command says how many keys follow it.
 const NUMKEYS: &str = "
@@ -135,6 +154,17 @@ pub(crate) fn check_form(words: &[Option<String>], path: &Path) -> Result<(), Mi
             return wrong(not_a_number(&name, word));
         }
     }
+    for (_, places, known) in CHOICES.iter().filter(|(command, ..)| *command == name) {
+        let mut given = places.iter().filter_map(|at| words.get(*at)?.as_deref());
+        if let Some(word) = given.find(|word| !known.iter().any(|known| known.eq_ignore_ascii_case(word))) {
+            let known = known.join(", ");
+            return wrong(both!(
+                "`{name}` wants one of {known} here, and `{word}` is none",
+                "`{name}` 在这里要写 {known} 之一，`{word}` 不是"
+            ));
+        }
+    }
+    check_streams(&name, words).or_else(wrong)?;
     for at in of(NUMKEYS) {
         let Some(Some(word)) = words.get(at) else { continue };
         let follow = words.len() - at - 1;
@@ -186,6 +216,62 @@ pub(crate) fn check_form(words: &[Option<String>], path: &Path) -> Result<(), Mi
     check_options(&name, words).or_else(wrong)
 }
 
+/// Where a command of streams has its streams, their ids and their fields.
+fn check_streams(name: &str, words: &[Option<String>]) -> Result<(), Text> {
+    let is = |word: &Option<String>, known: &[&str]| {
+        word.as_ref().is_some_and(|word| known.iter().any(|known| known.eq_ignore_ascii_case(word)))
+    };
+    match name {
+        "XREAD" | "XREADGROUP" => {
+            let Some(at) = words.iter().position(|word| is(word, &["STREAMS"])) else {
+                return Err(both!(
+                    "`{name}` wants `STREAMS` before its keys",
+                    "`{name}` 的键前面要写 `STREAMS`"
+                ));
+            };
+            if (words.len() - at) % 2 == 0 {
+                return Err(both!(
+                    "`{name}` wants an id for each stream after `STREAMS`: first the keys, then as many ids",
+                    "`{name}` 的 `STREAMS` 后面先写键，再给每个键写一个 ID"
+                ));
+            }
+        }
+        "XADD" => {
+            let mut at = 2;
+            while let Some(word) = words.get(at) {
+                if is(word, &["MAXLEN", "MINID", "LIMIT"]) {
+                    at += 1;
+                    at += usize::from(words.get(at).is_some_and(|word| is(word, &["=", "~"])));
+                    let threshold = words.get(at).cloned().flatten().unwrap_or_else(|| "0".to_owned());
+                    if !threshold.starts_with(|c: char| c.is_ascii_digit()) {
+                        return Err(not_a_number("MAXLEN", &threshold));
+                    }
+                } else if !is(word, &["NOMKSTREAM", "KEEPREF", "DELREF", "ACKED"]) {
+                    break;
+                }
+                at += 1;
+            }
+            if let Some(Some(id)) = words.get(at)
+                && !id.starts_with(|c: char| c.is_ascii_digit() || c == '*')
+            {
+                return Err(both!(
+                    "`XADD` wants an id here, `*` for the next one, and `{id}` is none",
+                    "`XADD` 在这里要写 ID，自动生成写 `*`，`{id}` 不是 ID"
+                ));
+            }
+            let fields = words.len().saturating_sub(at + 1);
+            if fields == 0 || fields % 2 == 1 {
+                return Err(both!(
+                    "`XADD` takes pairs of field and value after the id, and here are {fields} words",
+                    "`XADD` 的 ID 后面是成对的字段和值，这里有 {fields} 个词"
+                ));
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
 /// Each member of a `ZADD` comes after its score.
 fn check_scores(words: &[Option<String>]) -> Result<(), Text> {
     let is_option = |word: &&Option<String>| {
@@ -193,6 +279,14 @@ fn check_scores(words: &[Option<String>]) -> Result<(), Text> {
         word.as_ref().is_some_and(|word| known.contains(&word.to_ascii_uppercase().as_str()))
     };
     let rest: Vec<&Option<String>> = words.iter().skip(2).skip_while(is_option).collect();
+    if rest.len() % 2 == 1
+        && let Some(Some(option)) = rest.last().filter(|last| is_option(last))
+    {
+        return Err(both!(
+            "the option `{option}` of `ZADD` stands before the scores",
+            "`ZADD` 的选项 `{option}` 要写在分数前面"
+        ));
+    }
     // What is known only when it is sent may be an option.
     if rest.first().is_some_and(|first| first.is_none()) && rest.len() % 2 == 1 {
         return Ok(());

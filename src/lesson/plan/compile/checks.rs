@@ -6,7 +6,10 @@ use super::{
         super::{
             duration::parse_written,
             error::{ALIKE, Mistake, Path, did_you_mean, nearest},
-            expr::{Expr, Template},
+            expr::{
+                Expr, Template,
+                mentions::{joined, split_comparison},
+            },
             model::Param,
         },
         call::PlannedCall,
@@ -199,51 +202,12 @@ impl Draft<'_> {
 
     /// A command whose keys are on different nodes of a cluster is refused by it.
     pub(super) fn doubt_slots(&mut self, verb: &PlannedVerb, allow: &[String], path: &Path) {
-        if !self.compiler.lab.is_cluster() || self.in_recipe || allow.iter().any(|code| code == "CROSSSLOT") {
-            return;
-        }
-        let keys: Vec<String> = match verb {
-            PlannedVerb::Script { keys, .. } => keys.iter().map(Template::pattern).collect(),
-            PlannedVerb::Redis(words) => {
-                let name = words[0].pattern().to_ascii_uppercase();
-                let every = match name.as_str() {
-                    "MSET" | "MSETNX" => 2,
-                    "DEL" | "UNLINK" | "EXISTS" | "MGET" | "TOUCH" | "RENAME" | "SINTER" | "SUNION"
-                    | "SDIFF" | "RPOPLPUSH" => 1,
-                    "SELECT" if words.get(1).is_some_and(|n| n.pattern() != "0") => {
-                        return self.doubt(
-                            &path.key("redis"),
-                            both!("a cluster has only the database 0", "集群只有 0 号数据库"),
-                            both!("leave `SELECT` out", "请去掉 `SELECT`"),
-                        );
-                    }
-                    _ => return,
-                };
-                words[1..].iter().step_by(every).map(Template::pattern).collect()
-            }
-            _ => return,
-        };
-        // Where a value is filled in only a hash tag before it tells the slot.
-        let known = |key: &&String| match key.split_once(ANY) {
-            None => true,
-            Some((before, _)) => {
-                before.split_once('{').is_some_and(|(_, tag)| tag.find('}').is_some_and(|end| end > 0))
-            }
-        };
-        let mut known = keys.iter().filter(known);
-        let Some(first) = known.next() else { return };
-        if let Some(other) = known.find(|other| slot(other) != slot(first)) {
-            self.doubt(
-                path,
-                both!(
-                    "`{first}` and `{other}` are in different slots of the cluster: it answers CROSSSLOT",
-                    "`{first}` 和 `{other}` 在集群的不同槽里，会回复 CROSSSLOT"
-                ),
-                both!(
-                    "give them one hash tag: `{{lock}}:{first}` and `{{lock}}:{other}`",
-                    "请用同一个哈希标签：`{{lock}}:{first}` 和 `{{lock}}:{other}`"
-                ),
-            );
+        if self.compiler.lab.is_cluster()
+            && !self.in_recipe
+            && !allow.iter().any(|code| code == "CROSSSLOT")
+            && let Some((message, help)) = slots_doubt(verb)
+        {
+            self.doubt(path, message, help);
         }
     }
 
@@ -268,10 +232,10 @@ impl Draft<'_> {
         let name =
             source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default().trim();
         let Some(Param::Word(written)) = self.compiler.params.get(name) else { return };
-        let (Ok(millis), Some((known, _))) = (parse_written(written), self.constants.text(seconds)) else {
-            return;
-        };
-        if known != millis.to_string() || written.parse::<i64>().is_ok() {
+        let known = self.constants.text(seconds).filter(|(_, from)| self.constants.stay(from));
+        // A client's `with` may give another one.
+        let Some(millis @ 1000..) = known.and_then(|(known, _)| known.parse::<i64>().ok()) else { return };
+        if parse_written(written).is_err() || written.parse::<i64>().is_ok() {
             return;
         }
         let message = both!(
@@ -333,7 +297,12 @@ impl Draft<'_> {
         for kind in ["SECONDS", "REVISION", "LEASE", "VERSION"] {
             for operand in call.operands(kind).filter(|operand| !operand.is_literal()) {
                 let known = self.constants.text(operand).filter(|(_, from)| self.constants.stay(from));
-                if let Some((text, _)) = known.filter(|(text, _)| text.parse::<i64>().is_err()) {
+                let known = known.map(|(text, _)| text).or_else(|| {
+                    // Letters beside what is filled in make no number of it.
+                    let written = operand.pattern();
+                    written.contains(char::is_alphabetic).then(|| written.replace(ANY, "…"))
+                });
+                if let Some(text) = known.filter(|text| text.parse::<i64>().is_err()) {
                     let written = operand.to_string();
                     return self.doubt(
                         path,
@@ -354,16 +323,14 @@ impl Draft<'_> {
                     .trim();
                 let answer = self.program.answer_of(name).filter(|_| !self.is_set(name));
                 if let Some(Answer::Object(fields)) = answer {
-                    let field = fields
-                        .iter()
-                        .find(|field| field.to_ascii_uppercase().contains(kind))
-                        .unwrap_or(&fields[0]);
-                    let (message, help) = (
-                        both!(
-                            "{kind} is a number, and `{name}` answers an object",
-                            "{kind} 是数字，而 `{name}` 的回复是一个对象"
-                        ),
-                        both!("write `${{{name}.{field}}}`", "请写 `${{{name}.{field}}}`"),
+                    let field = fields.iter().find(|field| field.to_ascii_uppercase().contains(kind));
+                    let help = field.map_or_else(
+                        || both!("write what `grant` answered", "请写 `grant` 的回复"),
+                        |field| both!("write `${{{name}.{field}}}`", "请写 `${{{name}.{field}}}`"),
+                    );
+                    let message = both!(
+                        "{kind} is a number, and `{name}` answers an object",
+                        "{kind} 是数字，而 `{name}` 的回复是一个对象"
                     );
                     return self.doubt(path, message, help);
                 }
@@ -410,69 +377,220 @@ impl Draft<'_> {
         }
     }
 
-    /// A mutex that is unlocked and never locked.
-    pub(super) fn check_mutexes(&mut self) {
-        let mutexes: Vec<_> = self
-            .program
-            .instructions
-            .iter()
-            .filter_map(|instruction| match instruction {
-                Instruction::Operate(operation) => match &operation.verb {
-                    PlannedVerb::Local { lock, name } => {
-                        Some((*lock, name.pattern(), operation.path.clone()))
-                    }
-                    _ => None,
-                },
-                _ => None,
-            })
-            .collect();
-        let locked: Vec<&str> =
-            mutexes.iter().filter(|(locks, ..)| *locks).map(|(_, name, _)| name.as_str()).collect();
-        let never = |(locks, name, _): &&(bool, String, Option<Path>)| {
-            !locks
-                && !name.contains(ANY)
-                && !locked.iter().any(|locked| locked.contains(ANY) || locked == name)
+    /// What is unlocked and never locked: a mutex, a file, a lock of MariaDB's.
+    pub(super) fn check_unlocks(&mut self) {
+        let operations = self.program.instructions.iter().filter_map(|instruction| match instruction {
+            Instruction::Operate(operation) => Some(operation),
+            _ => None,
+        });
+        // What is locked, by its kind, and whether it is unlocked here.
+        let found = operations.filter_map(|operation| {
+            let (kind, unlocks, name) = match &operation.verb {
+                PlannedVerb::Local { lock, name } => ("local", !*lock, name.pattern()),
+                PlannedVerb::Flock { call, path } => ("flock", *call == Flock::Unlock, path.pattern()),
+                PlannedVerb::Call(call) => {
+                    let text: String = call.operands("TEXT").map(Template::pattern).collect();
+                    let (unlocks, name) = named_lock(&text)?;
+                    ("sql", unlocks, name.to_owned())
+                }
+                _ => return None,
+            };
+            Some((kind, unlocks, name, operation.path.clone()))
+        });
+        let found: Vec<_> = found.collect();
+        let locked = |kind: &str| {
+            let all = found.iter().filter(move |(of, unlocks, ..)| *of == kind && !unlocks);
+            all.map(|(_, _, name, _)| name.as_str()).collect::<Vec<_>>()
         };
-        if let Some((_, name, Some(path))) = mutexes.iter().find(never) {
-            let message = both!("this program never locks `{name}`", "这个程序从没锁过 `{name}`");
-            let help = locked.first().map_or_else(
-                || both!("lock it before: `local: lock {name}`", "请先加锁：`local: lock {name}`"),
-                |locked| did_you_mean(locked),
-            );
-            let path = path.key("local");
-            self.doubt(&path, message, help);
-        }
+        let never = found.iter().find(|(kind, unlocks, name, _)| {
+            let is_it = |locked: &&str| stands_for(locked, name) || stands_for(name, locked);
+            *unlocks && !locked(kind).iter().any(is_it)
+        });
+        let Some((kind, _, name, Some(path))) = never else { return };
+        let message = both!("this program never locks `{name}`", "这个程序从没锁过 `{name}`");
+        let help = locked(kind).first().map_or_else(
+            || {
+                let lock = match *kind {
+                    "local" => format!("local: lock {name}"),
+                    "flock" => format!("flock: {name}"),
+                    _ => format!("sql: SELECT GET_LOCK('{name}', 5)"),
+                };
+                both!("lock it before: `{lock}`", "请先加锁：`{lock}`")
+            },
+            |locked| did_you_mean(locked),
+        );
+        self.doubt(&path.key(kind), message, help);
     }
 
-    /// A file that is unlocked and never locked.
-    pub(super) fn check_files(&mut self) {
-        let files = self.program.instructions.iter().filter_map(|instruction| match instruction {
+    /// An error that a condition asks for and that no operation lets pass: the run ends with it.
+    pub(super) fn check_asked_errors(&mut self) {
+        let operations = self.program.instructions.iter().filter_map(|instruction| match instruction {
+            Instruction::Operate(operation) => Some(operation),
+            _ => None,
+        });
+        let allowed: Vec<&str> =
+            operations.flat_map(|operation| operation.allow.iter().map(String::as_str)).collect();
+        let mut asked = self.asked_errors.iter();
+        let Some((code, path)) = asked.find(|(code, _)| !allowed.contains(&code.as_str())) else { return };
+        let message = both!(
+            "`error` is never '{code}': no operation of this program allows it",
+            "`error` 不会是 '{code}'：这个程序里没有操作允许它"
+        );
+        let help = nearest(code, allowed.iter().copied(), ALIKE)
+            .or_else(|| allowed.iter().copied().find(|known| known.eq_ignore_ascii_case(code)))
+            .map_or_else(
+                || {
+                    both!(
+                        "let the operation that may answer it `allow: [{code}]`",
+                        "请在可能出这个错的操作里写 `allow: [{code}]`"
+                    )
+                },
+                did_you_mean,
+            );
+        let path = path.clone();
+        self.doubt(&path, message, help);
+    }
+
+    /// The number of a znode, where the program creates only such as have none.
+    pub(super) fn check_numbered(&mut self) {
+        let Some(path) = self.asks_suffix.take() else { return };
+        let calls = self.program.instructions.iter().filter_map(|instruction| match instruction {
             Instruction::Operate(operation) => match &operation.verb {
-                PlannedVerb::Flock { call, path } => {
-                    Some((*call == Flock::Unlock, path.pattern(), operation.path.clone()))
-                }
+                PlannedVerb::Call(call) if call.name() == "create" => Some(call),
                 _ => None,
             },
             _ => None,
         });
-        let files: Vec<_> = files.collect();
-        let locked: Vec<&str> =
-            files.iter().filter(|(unlocks, ..)| !unlocks).map(|(_, file, _)| file.as_str()).collect();
-        let never = |(unlocks, file, _): &&(bool, String, Option<Path>)| {
-            *unlocks
-                && !file.contains(ANY)
-                && !locked.iter().any(|locked| locked.contains(ANY) || locked == file)
-        };
-        if let Some((_, file, Some(path))) = files.iter().find(never) {
-            let message =
-                both!("this program never locks the file `{file}`", "这个程序从没锁过文件 `{file}`");
-            let help = locked.first().map_or_else(
-                || both!("lock it before: `flock: {file}`", "请先加锁：`flock: {file}`"),
-                |locked| did_you_mean(locked),
+        let created: Vec<_> = calls.filter(|call| call.product() == Product::Zookeeper).collect();
+        if !created.is_empty() && !created.iter().any(|call| call.has_flag("-s")) {
+            self.doubt(
+                &path,
+                both!(
+                    "this asks for the number of a znode, and the program creates none that has one",
+                    "这里要用 znode 的序号，而程序创建的节点都没有序号"
+                ),
+                both!(
+                    "ZooKeeper numbers a sequential one: `create -e -s /locks/n-`",
+                    "顺序节点才有序号：`create -e -s /locks/n-`"
+                ),
             );
-            let path = path.key("flock");
-            self.doubt(&path, message, help);
         }
+    }
+
+    /// A command of which each reply is a number, asked whether there is one.
+    pub(super) fn nil_doubt(&self, source: &str) -> Option<(Text, Text)> {
+        joined(source).into_iter().find_map(|part| {
+            let part = part.trim();
+            let asked = [" is none", " is not none", " == none", " != none"];
+            let label = asked.iter().find_map(|asked| part.strip_suffix(asked))?.trim();
+            let mut named =
+                self.program.instructions.iter().rev().filter_map(|instruction| match instruction {
+                    Instruction::Operate(operation) if label == "reply" || operation.label == label => {
+                        Some(operation)
+                    }
+                    _ => None,
+                });
+            let operation = named.next().filter(|known| known.allow.is_empty() && known.until.is_none())?;
+            let alone = label == "reply" || named.next().is_none();
+            let command = Answer::never_nil(&operation.verb).filter(|_| alone && !self.is_set(label))?;
+            Some((
+                both!(
+                    "`{command}` always answers a number: `{label}` is never `none`",
+                    "`{command}` 总是回复数字：`{label}` 不会是 `none`"
+                ),
+                both!("such as `{label} == 0`", "例如 `{label} == 0`"),
+            ))
+        })
+    }
+
+    /// In `format: 1` a reply that was lost is `none` in programs.
+    pub(super) fn lost_doubt(&self, source: &str) -> Option<(Text, Text)> {
+        if self.compiler.reads_lost {
+            return None;
+        }
+        joined(source).into_iter().find_map(|part| {
+            let (left, operator, right) = split_comparison(part)?;
+            let is_lost = ["'Lost'", "\"Lost\""].contains(&right);
+            (is_lost && (left == "reply" || self.program.labels.contains(left)) && !self.is_set(left)).then(
+                || {
+                    (
+                        both!(
+                            "in `format: 1` a reply that was lost is `none` in programs, never 'Lost'",
+                            "在 `format: 1` 里，丢失的回复在程序中是 `none`，不会是 'Lost'"
+                        ),
+                        both!(
+                            "write `error {operator} 'Lost'`, or `format: 2` at the head of the lesson",
+                            "请写 `error {operator} 'Lost'`，或者在课程开头写 `format: 2`"
+                        ),
+                    )
+                },
+            )
+        })
+    }
+
+    /// A list as one word of a command.
+    pub(super) fn doubt_list(&mut self, verb: &PlannedVerb, path: &Path) {
+        let words: Vec<&Template> = match verb {
+            PlannedVerb::Redis(words) => words.iter().collect(),
+            PlannedVerb::Script { keys, args, .. } => keys.iter().chain(args).collect(),
+            _ => return,
+        };
+        let list = words.iter().find_map(|word| {
+            let written = word.to_string();
+            let label = written.strip_prefix("${")?.strip_suffix('}')?.trim().to_owned();
+            let answer = self.program.answer_of(&label);
+            let is_list = matches!(answer, Some(Answer::Several | Answer::Texts)) && !self.is_set(&label);
+            is_list.then_some(label)
+        });
+        if let Some(label) = list.filter(|_| !self.in_recipe) {
+            self.doubt(
+                path,
+                both!(
+                    "`{label}` answers a list, which is no word of a command",
+                    "`{label}` 的回复是列表，不能当作命令里的一个词"
+                ),
+                both!("fill in one of its items: `${{{label}[0]}}`", "请填入其中一项：`${{{label}[0]}}`"),
+            );
+        }
+    }
+
+    /// Whether a command is only queued, and whether there is a transaction that it ends.
+    pub(super) fn queues(&mut self, verb: &PlannedVerb, path: &Path) -> bool {
+        let name = match verb {
+            PlannedVerb::Redis(words) => words[0].pattern().to_ascii_uppercase(),
+            PlannedVerb::Script { .. } => String::new(),
+            _ => return false,
+        };
+        let open = self.in_multi;
+        match name.as_str() {
+            "MULTI" => self.in_multi = true,
+            "EXEC" | "DISCARD" => {
+                self.in_multi = false;
+                if !open && !self.in_recipe {
+                    self.doubt(
+                        &path.key("redis"),
+                        both!(
+                            "no `MULTI` comes before this `{name}`: Redis answers ERR",
+                            "`{name}` 之前没有 `MULTI`，Redis 会回复 ERR"
+                        ),
+                        both!(
+                            "write `- multi: {{ redis: MULTI }}` before the commands that belong together",
+                            "请在要一起执行的命令前面写 `- multi: {{ redis: MULTI }}`"
+                        ),
+                    );
+                }
+            }
+            "WATCH" if open => self.doubt(
+                &path.key("redis"),
+                both!(
+                    "`WATCH` comes too late after `MULTI`: Redis answers ERR",
+                    "`MULTI` 之后不能再 `WATCH`，Redis 会回复 ERR"
+                ),
+                both!("write it before `MULTI`", "请写在 `MULTI` 前面"),
+            ),
+            _ => return open,
+        }
+        false
     }
 
     fn doubt_no_watch(&mut self, about: &str, path: &Path) {
@@ -485,4 +603,61 @@ impl Draft<'_> {
             both!("leave one with `-w`: `exists -w {about}`", "请用 `-w` 设 watch：`exists -w {about}`"),
         );
     }
+}
+
+/// The lock of `GET_LOCK('name', 5)` or `RELEASE_LOCK('name')`, and whether it is unlocked.
+fn named_lock(statement: &str) -> Option<(bool, &str)> {
+    let upper = statement.to_ascii_uppercase();
+    let (unlocks, at) = match (upper.find("RELEASE_LOCK("), upper.find("GET_LOCK(")) {
+        (Some(at), None) => (true, at + "RELEASE_LOCK(".len()),
+        (None, Some(at)) => (false, at + "GET_LOCK(".len()),
+        _ => return None,
+    };
+    let rest = statement.get(at..)?.trim_start();
+    let quote = rest.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+    Some((unlocks, rest[1..].split(quote).next()?))
+}
+
+/// Keys of a command that are on different nodes of a cluster.
+pub(crate) fn slots_doubt(verb: &PlannedVerb) -> Option<(Text, Text)> {
+    let keys: Vec<String> = match verb {
+        PlannedVerb::Script { keys, .. } => keys.iter().map(Template::pattern).collect(),
+        PlannedVerb::Redis(words) => {
+            let name = words[0].pattern().to_ascii_uppercase();
+            let every = match name.as_str() {
+                "MSET" | "MSETNX" => 2,
+                "DEL" | "UNLINK" | "EXISTS" | "MGET" | "TOUCH" | "RENAME" | "SINTER" | "SUNION" | "SDIFF"
+                | "RPOPLPUSH" => 1,
+                "SELECT" if words.get(1).is_some_and(|n| n.pattern() != "0") => {
+                    return Some((
+                        both!("a cluster has only the database 0", "集群只有 0 号数据库"),
+                        both!("leave `SELECT` out", "请去掉 `SELECT`"),
+                    ));
+                }
+                _ => return None,
+            };
+            words[1..].iter().step_by(every).map(Template::pattern).collect()
+        }
+        _ => return None,
+    };
+    // Where a value is filled in only a hash tag before it tells the slot.
+    let known = |key: &&String| match key.split_once(ANY) {
+        None => true,
+        Some((before, _)) => {
+            before.split_once('{').is_some_and(|(_, tag)| tag.find('}').is_some_and(|end| end > 0))
+        }
+    };
+    let mut known = keys.iter().filter(known);
+    let first = known.next()?;
+    let other = known.find(|other| slot(other) != slot(first))?;
+    Some((
+        both!(
+            "`{first}` and `{other}` are in different slots of the cluster: it answers CROSSSLOT",
+            "`{first}` 和 `{other}` 在集群的不同槽里，会回复 CROSSSLOT"
+        ),
+        both!(
+            "give both one hash tag, as `{{lock}}:a` and `{{lock}}:b` have",
+            "请给两者同一个哈希标签，如 `{{lock}}:a` 和 `{{lock}}:b`"
+        ),
+    ))
 }

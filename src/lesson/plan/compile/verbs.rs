@@ -115,6 +115,10 @@ impl Draft<'_> {
         }
         for (n, arg) in args.iter().enumerate() {
             self.doubt_plain(arg, &path.key("args").index(n));
+            if scripts::reads_seconds(source, n + 1) {
+                let seconds = self.template(arg, &path.key("args").index(n))?;
+                self.is_no_duration(&seconds, &path.key("args").index(n));
+            }
         }
         if let Some(doubt) = scripts::asks_for_nil(source, &Path::root().key("scripts").key(name))
             && compiler.scripts.contains_key(name)

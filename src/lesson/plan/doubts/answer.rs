@@ -25,8 +25,12 @@ pub(crate) enum Answer {
     /// `OK`, or nothing.
     Ok,
     Several,
+    /// A list of texts.
+    Texts,
     /// `DELETE`, where it is told of one.
     Deleted,
+    /// `QUEUED`, in a transaction of Redis: the replies come with `EXEC`.
+    Queued,
     /// An object with these fields.
     Object(&'static [&'static str]),
 }
@@ -44,10 +48,16 @@ const NOTIFICATION: &[&str] = &["about", "what"];
 const NUMBERS: &str = "
     DEL UNLINK EXISTS INCR DECR INCRBY DECRBY STRLEN APPEND EXPIRE PEXPIRE EXPIREAT PEXPIREAT PERSIST TTL PTTL SETNX HSET
     HSETNX HDEL HEXISTS HLEN HINCRBY LPUSH RPUSH LLEN LREM SADD SREM SCARD SISMEMBER ZREM ZCARD PUBLISH COPY RENAMENX
-    DBSIZE WAIT TOUCH MSETNX
+    DBSIZE WAIT TOUCH MSETNX ZRANK ZREVRANK ZCOUNT XLEN XACK XDEL PFCOUNT
+";
+/// Those of them that answer a number whatever there is.
+const NEVER_NIL: &str = "
+    DEL UNLINK EXISTS INCR DECR INCRBY DECRBY STRLEN APPEND EXPIRE PEXPIRE PERSIST TTL PTTL SETNX HSET HSETNX HDEL HEXISTS HLEN
+    HINCRBY LPUSH RPUSH LLEN LREM SADD SREM SCARD SISMEMBER ZREM ZCARD ZCOUNT PUBLISH XLEN XACK
 ";
 const TEXTS: &str = "GET GETSET GETDEL HGET LPOP RPOP LINDEX TYPE";
-const SEVERAL: &str = "MGET HGETALL HKEYS HVALS LRANGE SMEMBERS ZRANGE KEYS HMGET BLPOP BRPOP";
+const SEVERAL: &str = "HGETALL ZRANGE EXEC";
+const LISTS: &str = "MGET HKEYS HVALS LRANGE SMEMBERS KEYS HMGET BLPOP BRPOP";
 
 impl Answer {
     pub(crate) fn of(verb: &PlannedVerb) -> Option<Self> {
@@ -62,6 +72,7 @@ impl Answer {
                     () if is_in(NUMBERS) => Some(Self::Number),
                     () if is_in(TEXTS) && alone() => Some(Self::Text),
                     () if is_in(SEVERAL) => Some(Self::Several),
+                    () if is_in(LISTS) => Some(Self::Texts),
                     () if name == "SET" => {
                         // The old value is the answer with `GET`, which a parameter may be, too.
                         let is_time =
@@ -107,6 +118,12 @@ impl Answer {
         }
     }
 
+    /// The command of an operation that never answers nil.
+    pub(crate) fn never_nil(verb: &PlannedVerb) -> Option<String> {
+        let PlannedVerb::Redis(words) = verb else { return None };
+        Some(words[0].to_string()).filter(|name| has_word(NEVER_NIL, &name.to_ascii_uppercase()))
+    }
+
     /// What a script returns, where that is a figure in each place.
     fn of_script(source: &str) -> Option<Self> {
         let is_number = |returned: &str| {
@@ -135,7 +152,7 @@ fn of_fields(name: &str, field: &str, answer: Answer) -> Option<Doubt> {
                 .map_or_else(|| both!("it has {known}", "它有 {known}"), did_you_mean);
             Some((message, help))
         }
-        Answer::Several if !is_index => Some((
+        Answer::Several | Answer::Texts if !is_index => Some((
             both!(
                 "`{name}` answers a list, which has no `.{field}`",
                 "`{name}` 的回复是列表，没有 `.{field}`"
@@ -232,6 +249,13 @@ pub(super) fn of_answer(
                 "`{left}|int` 是它的数值；或者写 '{number}'"
             ),
         )),
+        (Answer::Queued, value) if !matches!(value, Literal::Text("QUEUED" | "Lost")) => Some((
+            both!(
+                "between `MULTI` and `EXEC` `{left}` answers 'QUEUED', never {right}",
+                "在 `MULTI` 和 `EXEC` 之间，`{left}` 的回复是 'QUEUED'，不会是 {right}"
+            ),
+            both!("ask for an item of what `EXEC` answers: `exec[0]`", "请取 `EXEC` 回复里的一项：`exec[0]`"),
+        )),
         (Answer::Deleted, value)
             if !matches!(value, Literal::Text("DELETE" | "Lost" | "Unavailable" | "ConnectionLoss")) =>
         {
@@ -267,9 +291,10 @@ pub(super) fn of_answer(
         }
         // A claim's reply may be the code of an error.
         (Answer::Object(fields), Literal::Text(text)) if fields != NOTIFICATION && is_code(text) => None,
-        (Answer::Several, Literal::Text(text)) if is_code(text) => None,
+        (Answer::Several | Answer::Texts, Literal::Text(text)) if is_code(text) => None,
         (Answer::Object(fields), _) => {
-            let field = if fields.contains(&"version") { "version" } else { fields[fields.len() - 1] };
+            let told = ["version", "value"].into_iter().find(|field| fields.contains(field));
+            let field = told.unwrap_or(fields[fields.len() - 1]);
             Some((
                 both!(
                     "`{left}` answers an object, never {right}",
@@ -281,7 +306,7 @@ pub(super) fn of_answer(
                 ),
             ))
         }
-        (Answer::Several, _) => Some((
+        (Answer::Several | Answer::Texts, _) => Some((
             both!("`{left}` answers a list, never {right}", "`{left}` 的回复是列表，不会是 {right}"),
             both!(
                 "such as `{left}|length == 1`, or `{left}[0]`",

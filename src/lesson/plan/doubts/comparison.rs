@@ -61,6 +61,17 @@ const ERRORS: &str = "
     NoNode NotEmpty BadVersion EWOULDBLOCK KeyExists LeaseNotFound Unavailable SessionExpired ConnectionLoss
 ";
 
+/// The codes that an expression compares `error` with.
+pub(crate) fn errors_asked(source: &str) -> impl Iterator<Item = &str> {
+    joined(source).into_iter().filter_map(|part| match split_comparison(part)? {
+        ("error", "==" | "!=", right) => match literal(right)? {
+            Literal::Text(code) => Some(code),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
 /// A reply in a program that is compared with the code of an error.
 pub(crate) fn error_doubt(source: &str, known: impl Fn(&str) -> bool, in_sql: bool) -> Option<Doubt> {
     joined(source).into_iter().find_map(|part| {
@@ -146,6 +157,15 @@ fn of_form(source: &str) -> Option<Doubt> {
             both!("without the key it is -2: `pttl('lock') == -2`", "键不存在时是 -2：`pttl('lock') == -2`"),
         ));
     }
+    if let Some((left, right)) = source.split_once(" in ")
+        && left.starts_with("value(")
+        && let Some(Literal::Text(_)) = literal(right.trim())
+    {
+        return Some((
+            both!("`in` has it the other way round", "`in` 的两边写反了"),
+            both!("write `{right} in {left}`", "请写 `{right} in {left}`"),
+        ));
+    }
     if let Some((number, _)) = source.split_once(" in value(").filter(|(word, _)| word.parse::<i64>().is_ok())
     {
         return Some((
@@ -214,6 +234,32 @@ fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Dou
     }
     if let Some(kind) = answer(left) {
         return of_answer(left, kind, equal, &value, right);
+    }
+    if let Some((whole, index)) = left.split_once('[')
+        && index.ends_with(']')
+        && answer(whole) == Some(Answer::Texts)
+        && matches!(value, Literal::Number(_))
+    {
+        return of_answer(left, Answer::Text, equal, &value, right);
+    }
+    if let Some((whole, _)) = left.split_once('|')
+        && answer(whole) == Some(Answer::Queued)
+    {
+        return of_answer(whole, Answer::Queued, equal, &value, right);
+    }
+    // Who asks for less than some milliseconds may mean that no time has passed.
+    if let Literal::Number(number @ 1..100) = value
+        && Mentions::of(left).names("now")
+        && left.contains('-')
+        && matches!(operator, "<" | "<=" | ">" | ">=")
+    {
+        return Some((
+            both!(
+                "`now` counts in milliseconds: {number} are hardly meant",
+                "`now` 以毫秒计，{number} 毫秒多半不是本意"
+            ),
+            both!("write `{left} {operator} {number}000`", "请写 `{left} {operator} {number}000`"),
+        ));
     }
     if let Some((whole, part)) = left.rsplit_once('.')
         && matches!(answer(whole), Some(Answer::Number | Answer::Text | Answer::Path | Answer::Ok))
@@ -309,7 +355,8 @@ fn of_attribute(left: &str, operator: &str, value: &Literal<'_>, right: &str) ->
         ));
     }
     let of_hash = left.starts_with("value(") && !left.contains('|');
-    let field = left.split_once(").hash").map(|(_, field)| field).filter(|_| of_hash)?;
+    let parts = [").hash", ").list", ").set", ").sorted_set"];
+    let field = parts.iter().find_map(|part| Some(left.split_once(part)?.1)).filter(|_| of_hash)?;
     match value {
         Literal::Number(number) if field.starts_with(['.', '[']) => Some((
             both!(

@@ -8,12 +8,12 @@ mod scenario;
 use self::scenario::{of_actor, of_counter, of_event, of_holders, of_owner, of_role, of_value};
 pub(crate) use self::{
     answer::{Answer, field_doubt},
-    comparison::{arithmetic_doubt, doubt, error_doubt, name_doubt},
+    comparison::{arithmetic_doubt, doubt, error_doubt, errors_asked, name_doubt},
 };
 use super::{
     super::{
         error::{Mistake, Path},
-        expr::{Mentions, mentions::joined},
+        expr::{Expr, Mentions, mentions::joined},
         invariant::{Invariant, Never},
         model::Claim,
     },
@@ -70,9 +70,31 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         }
         if let Never::That(source) = &invariant.never {
             check_observed(scenario, source, &at)?;
+            check_beginning(scenario, source, &at)?;
         }
     }
     Ok(())
+}
+
+/// What must never be so and is, before anybody has counted anything.
+fn check_beginning(scenario: &Scenario, source: &str, at: &Path) -> Result<(), Mistake> {
+    let mut scope = scenario.scope.clone();
+    for counter in scenario.actors.iter().flat_map(|plan| &plan.program.counters) {
+        scope.set(counter, 0.into());
+    }
+    let Ok(expr) = Expr::parse(source) else { return Ok(()) };
+    let known = expr.names().iter().all(|name| scope.get(name).is_some());
+    if !known || !expr.eval(scope.value()).is_ok_and(|value| value.is_true()) {
+        return Ok(());
+    }
+    let message = both!(
+        "`{source}` is so from the beginning, before anything has happened",
+        "`{source}` 一开始就成立，那时还什么都没发生"
+    );
+    Err(Mistake::new(at, message).help(both!(
+        "an invariant says what must never be so, such as `sold > stock`",
+        "不变式写的是绝不能出现的情况，例如 `sold > stock`"
+    )))
 }
 
 /// What is said again.

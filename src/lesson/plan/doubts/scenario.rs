@@ -53,7 +53,8 @@ pub(super) fn of_value(source: &str, lab: LabKind) -> Option<Doubt> {
         let Some(field) = asked.filter(|field| !(of_redis && kinds.contains(field))) else { continue };
         let message = both!("`value('{key}')` has no `.{field}`", "`value('{key}')` 没有 `.{field}`");
         let help = if of_redis {
-            nearest(field, kinds, ALIKE).map_or_else(
+            let meant = (field == "zset").then_some("sorted_set");
+            meant.or_else(|| nearest(field, kinds, ALIKE)).map_or_else(
                 || {
                     both!(
                         "of a hash it is `value('{key}').hash.{field}`",

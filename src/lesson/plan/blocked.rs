@@ -1,0 +1,169 @@
+//! Moves that wait inside a server without end: for what another client holds, or for what nobody has put there. A move ends
+//! with its reply, so that nobody could do that meanwhile: the story has to `send` it.
+
+use std::collections::BTreeMap;
+
+use super::{
+    super::{
+        error::{Mistake, Path},
+        expr::Template,
+        has_word,
+    },
+    Act, PlannedMove, PlannedOperation, PlannedVerb, Scenario,
+    program::Instruction,
+    tables,
+};
+use crate::{
+    log::{ANY, Fault, Flock, Product, stands_for},
+    text::both,
+};
+
+/// What an operation does to what only one client may have.
+enum Does {
+    /// Takes it, and waits for it where the flag says so.
+    Takes(String, bool),
+    Gives(String),
+    Begins,
+    /// Gives back all rows of a transaction.
+    Ends,
+    /// Takes out of lists, and waits for somebody who puts something in.
+    Pops(Vec<String>),
+    /// Sends these words.
+    Sends(Vec<String>),
+}
+
+fn does(verb: &PlannedVerb) -> Does {
+    let words = |words: &[Template]| words.iter().map(Template::pattern).collect::<Vec<_>>();
+    match verb {
+        PlannedVerb::Flock { call: Flock::Unlock, path } => Does::Gives(path.pattern()),
+        PlannedVerb::Flock { call, path } => Does::Takes(path.pattern(), *call == Flock::Lock),
+        PlannedVerb::Script { keys, .. } => Does::Sends(words(keys)),
+        PlannedVerb::Redis(sent) => match &words(sent)[..] {
+            [name, keys @ .., end] if has_word("BLPOP BRPOP", &name.to_ascii_uppercase()) && end == "0" => {
+                Does::Pops(keys.to_vec())
+            }
+            sent => Does::Sends(sent.to_vec()),
+        },
+        PlannedVerb::Call(call) if call.product() == Product::Mariadb => {
+            let text: String = call.operands("TEXT").map(Template::pattern).collect();
+            let upper = text.to_ascii_uppercase();
+            match tables::words(&upper).next() {
+                Some("BEGIN" | "START") => Does::Begins,
+                Some("COMMIT" | "ROLLBACK") => Does::Ends,
+                Some("SELECT") if upper.trim_end().ends_with("FOR UPDATE") => {
+                    let from = upper.find(" FROM ").unwrap_or_default();
+                    Does::Takes(upper[from..].to_owned(), true)
+                }
+                _ => Does::Sends(Vec::new()),
+            }
+        }
+        _ => Does::Sends(Vec::new()),
+    }
+}
+
+/// The one operation that a move makes.
+fn operation<'s>(scenario: &'s Scenario, one: &PlannedMove) -> Option<&'s PlannedOperation> {
+    let program = &scenario.actors[one.actor.0 as usize].program;
+    let mut found = program.instructions.iter().filter_map(|instruction| match instruction {
+        Instruction::Operate(operation) if operation.label == one.label => Some(&**operation),
+        _ => None,
+    });
+    found.next().filter(|_| found.next().is_none())
+}
+
+/// What is held, and by which actor; who is in a transaction; the words that have been sent.
+#[derive(Default)]
+struct State {
+    held: BTreeMap<String, u32>,
+    begun: Vec<u32>,
+    sent: Vec<String>,
+}
+
+pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
+    let mut state = State::default();
+    for line in &scenario.setup {
+        if let Does::Sends(words) = does(&line.verb) {
+            state.sent.extend(words);
+        }
+    }
+    for line in &scenario.story {
+        match &line.act {
+            Act::Each(moves) => {
+                for one in moves {
+                    let Some(operation) = operation(scenario, one) else { return Ok(()) };
+                    if let Some(whose) = state.after(one.actor.0, operation) {
+                        return Err(blocked(scenario, one, &line.path, whose));
+                    }
+                }
+            }
+            Act::Faults(faults) => {
+                for fault in faults {
+                    match fault {
+                        Fault::Crash { client } => state
+                            .held
+                            .retain(|_, actor| scenario.actors[*actor as usize].actor.client != *client),
+                        Fault::Freeze { .. } | Fault::Thaw { .. } => {}
+                        // What becomes of connections is the server's business.
+                        _ => return Ok(()),
+                    }
+                }
+            }
+            Act::Say(_) | Act::Ask(_) => {}
+            Act::Pass(pass) if pass.moving.is_empty() => {}
+            // From here on somebody waits already, or moves by themselves.
+            _ => return Ok(()),
+        }
+    }
+    Ok(())
+}
+
+impl State {
+    /// Notes a move, and gives for whom it waits without end: an actor, or anybody.
+    fn after(&mut self, actor: u32, operation: &PlannedOperation) -> Option<Option<u32>> {
+        match does(&operation.verb) {
+            Does::Takes(what, waits) if !what.contains(ANY) => match self.held.get(&what) {
+                Some(other) if *other != actor && waits && operation.allow.is_empty() => {
+                    return Some(Some(*other));
+                }
+                Some(_) => {}
+                // A row is free again at once where no transaction has begun.
+                None if what.starts_with(" FROM ") && !self.begun.contains(&actor) => {}
+                None => drop(self.held.insert(what, actor)),
+            },
+            Does::Takes(..) => {}
+            Does::Gives(what) => drop(self.held.remove(&what)),
+            Does::Begins => self.begun.push(actor),
+            Does::Ends => {
+                self.begun.retain(|other| *other != actor);
+                self.held.retain(|_, other| *other != actor);
+            }
+            Does::Pops(keys) => {
+                let is_put = |key: &String| self.sent.iter().any(|word| stands_for(word, key));
+                if !keys.iter().any(is_put) {
+                    return Some(None);
+                }
+            }
+            Does::Sends(words) => self.sent.extend(words),
+        }
+        None
+    }
+}
+
+fn blocked(scenario: &Scenario, one: &PlannedMove, path: &Path, whose: Option<u32>) -> Mistake {
+    let name = |actor: u32| &scenario.actors[actor as usize].actor.name;
+    let moved = format!("{}.{}", name(one.actor.0), one.label);
+    let message = match whose.map(name) {
+        Some(whose) => both!(
+            "`{moved}` waits here for what {whose} holds, and a move ends with its reply",
+            "`{moved}` 在这里要等 {whose} 释放，而 `move` 要收到回复才算结束"
+        ),
+        None => both!(
+            "`{moved}` waits here until somebody else writes its key, and a move ends with its reply",
+            "`{moved}` 在这里要等别人写入它的键，而 `move` 要收到回复才算结束"
+        ),
+    };
+    Mistake::new(path, message).help(both!(
+        "`- send: {moved}` lets others go on before it is answered",
+        "写成 `- send: {moved}`，它收到回复之前别人可以继续"
+    ))
+}
