@@ -367,6 +367,7 @@ const IN_REDIS: &[Change] = &[
     ("  - never: { overlap: lock }", "  - never: sold < 1", "sold < 1", "so from the beginning", "一开始就成立"),
     ("    - work: 5s", "    - work: ${rounds}", "work: ${rounds}", "is 2 ms here", "只有 2 毫秒"),
     ("    - if: reply|int > 0\n", "    - if: now - began > 10\n", "now - began", "counts in milliseconds", "以毫秒计"),
+    ("    return 0\n", "    // nobody's\n    return 0\n", "// nobody's", "Lua writes `--`", "Lua 里写 `--`"),
     ("owner == ARGV[1] then", "redis.call('EXISTS', KEYS[1]) == true then", "== true", "never gives `true`", "不会返回 `true`"),
     ("move: [B.acquire, A.read]", "move: [B.acquire， A.read]", "B.acquire，", "ASCII punctuation", "半角标点"),
     ("A: { runs: worker }", "A: { runs: acquire_safely }", "acquire_safely }", "is a recipe", "是配方"),
@@ -496,7 +497,7 @@ const IN_MARIADB: &[Change] = &[
     ("moves('A.begin') == 1", "value('stock/2').n == 9", "value('stock/2')", "no statement inserts the row `stock/2`", "没有语句插入过行 `stock/2`"),
     ("id INT PRIMARY KEY, n INT)", "id INT PRIMARY KEY, n INT, order INT)", "order INT", "`order` is a word of SQL", "`order` 是 SQL 的保留字"),
     ("n INT)", "n INT, key VARCHAR(20))", "key VARCHAR", "`key` is a word of SQL", "`key` 是 SQL 的保留字"),
-    ("sql: COMMIT }", "sql: \"SELECT RELEASE_LOCK('a')\" }", "RELEASE_LOCK", "never locks `a`", "从没锁过 `a`"),
+    ("sql: COMMIT }", "sql: \"SELECT GET_LOCK('nightly', 5)\" }\n    - free: { sql: \"SELECT RELEASE_LOCK('nightlies')\" }", "RELEASE_LOCK", "never locks `nightlies`", "是不是 `nightly`"),
     ("sql: COMMIT }", "sql: \"SELECT GET_LOCK(nightly, 5)\" }", "GET_LOCK", "in quotes: 'nightly'", "引号里：'nightly'"),
     ("sql: BEGIN }", "sql: SELECT id, n FROM stock }", "SELECT id, n", "{ sql: \"SELECT a, b", "{ sql: \"SELECT a, b"),
 ];

@@ -70,27 +70,26 @@ impl<'s> Reader<'s> {
             (self.rest, self.token) = (end, Token::Text(text));
         } else {
             const SIGNS: &str = "... .. == ~= <= >= + - * / % ^ # < > = ( ) { } [ ] ; : , .";
-            let Some(sign) = SIGNS.split(' ').find(|sign| self.source[at..].starts_with(*sign)) else {
-                let found = self.source[at..].chars().next().unwrap_or_default();
-                let message = both!("unexpected `{found}`", "意外的 `{found}`");
+            // What other languages write.
+            const OTHERS: [(&str, &str); 7] = [
+                ("!=", "~="),
+                ("&&", "and"),
+                ("||", "or"),
+                ("!", "not"),
+                ("//", "--"),
+                ("+=", "n = n + 1"),
+                ("-=", "n = n - 1"),
+            ];
+            if let Some((other, own)) = OTHERS.iter().find(|(other, _)| self.source[at..].starts_with(other))
+            {
                 return Self::fail(
                     at,
-                    match &self.source[at..] {
-                        rest if rest.starts_with("!=") => {
-                            both!("unexpected `!=`: Lua writes `~=`", "意外的 `!=`：Lua 里写 `~=`")
-                        }
-                        rest if rest.starts_with("&&") => {
-                            both!("unexpected `&&`: Lua writes `and`", "意外的 `&&`：Lua 里写 `and`")
-                        }
-                        rest if rest.starts_with("||") => {
-                            both!("unexpected `||`: Lua writes `or`", "意外的 `||`：Lua 里写 `or`")
-                        }
-                        rest if rest.starts_with('!') => {
-                            both!("unexpected `!`: Lua writes `not`", "意外的 `!`：Lua 里写 `not`")
-                        }
-                        _ => message,
-                    },
+                    both!("unexpected `{other}`: Lua writes `{own}`", "意外的 `{other}`：Lua 里写 `{own}`"),
                 );
+            }
+            let Some(sign) = SIGNS.split(' ').find(|sign| self.source[at..].starts_with(*sign)) else {
+                let found = self.source[at..].chars().next().unwrap_or_default();
+                return Self::fail(at, both!("unexpected `{found}`", "意外的 `{found}`"));
             };
             (self.rest, self.token) = (at + sign.len(), Token::Sign(sign));
         }

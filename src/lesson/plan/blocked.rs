@@ -61,6 +61,12 @@ fn does(verb: &PlannedVerb) -> Does {
     }
 }
 
+/// Whom a move waits for.
+enum Waits {
+    For(u32),
+    ForAnybody,
+}
+
 /// The one operation that a move makes.
 fn operation<'s>(scenario: &'s Scenario, one: &PlannedMove) -> Option<&'s PlannedOperation> {
     let program = &scenario.actors[one.actor.0 as usize].program;
@@ -92,7 +98,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
                 for one in moves {
                     let Some(operation) = operation(scenario, one) else { return Ok(()) };
                     if let Some(whose) = state.after(one.actor.0, operation) {
-                        return Err(blocked(scenario, one, &line.path, whose));
+                        return Err(blocked(scenario, one, &line.path, &whose));
                     }
                 }
             }
@@ -118,12 +124,12 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
 }
 
 impl State {
-    /// Notes a move, and gives for whom it waits without end: an actor, or anybody.
-    fn after(&mut self, actor: u32, operation: &PlannedOperation) -> Option<Option<u32>> {
+    /// Notes a move, and gives for whom it waits without end.
+    fn after(&mut self, actor: u32, operation: &PlannedOperation) -> Option<Waits> {
         match does(&operation.verb) {
             Does::Takes(what, waits) if !what.contains(ANY) => match self.held.get(&what) {
                 Some(other) if *other != actor && waits && operation.allow.is_empty() => {
-                    return Some(Some(*other));
+                    return Some(Waits::For(*other));
                 }
                 Some(_) => {}
                 // A row is free again at once where no transaction has begun.
@@ -140,7 +146,7 @@ impl State {
             Does::Pops(keys) => {
                 let is_put = |key: &String| self.sent.iter().any(|word| stands_for(word, key));
                 if !keys.iter().any(is_put) {
-                    return Some(None);
+                    return Some(Waits::ForAnybody);
                 }
             }
             Does::Sends(words) => self.sent.extend(words),
@@ -149,15 +155,18 @@ impl State {
     }
 }
 
-fn blocked(scenario: &Scenario, one: &PlannedMove, path: &Path, whose: Option<u32>) -> Mistake {
+fn blocked(scenario: &Scenario, one: &PlannedMove, path: &Path, whose: &Waits) -> Mistake {
     let name = |actor: u32| &scenario.actors[actor as usize].actor.name;
     let moved = format!("{}.{}", name(one.actor.0), one.label);
-    let message = match whose.map(name) {
-        Some(whose) => both!(
-            "`{moved}` waits here for what {whose} holds, and a move ends with its reply",
-            "`{moved}` 在这里要等 {whose} 释放，而 `move` 要收到回复才算结束"
-        ),
-        None => both!(
+    let message = match whose {
+        Waits::For(whose) => {
+            let whose = name(*whose);
+            both!(
+                "`{moved}` waits here for what {whose} holds, and a move ends with its reply",
+                "`{moved}` 在这里要等 {whose} 释放，而 `move` 要收到回复才算结束"
+            )
+        }
+        Waits::ForAnybody => both!(
             "`{moved}` waits here until somebody else writes its key, and a move ends with its reply",
             "`{moved}` 在这里要等别人写入它的键，而 `move` 要收到回复才算结束"
         ),

@@ -155,7 +155,7 @@ impl Vocabulary<'_> {
             let named = mentions.paths.iter().filter(|path| path[0] == **name).count();
             named > mentions.calls_of(name).count() && !is_other(name)
         };
-        if let Some(name) = FUNCTIONS.iter().copied().find(|name| is_bare(&name)) {
+        if let Some(name) = FUNCTIONS.iter().copied().find(|name| is_bare(name)) {
             let message =
                 both!("`{name}` is a function, and here without brackets", "`{name}` 是函数，这里却没有括号");
             let kinds =

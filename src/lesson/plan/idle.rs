@@ -25,11 +25,14 @@ struct State {
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     let mut state = State::default();
     for line in &scenario.story {
+        let turns = match &line.act {
+            Act::Each(turns) | Act::Together(turns) => turns.as_slice(),
+            Act::Send(one) => std::slice::from_ref(one),
+            _ => &[],
+        };
         let moved: Vec<ActorId> = match &line.act {
-            Act::Each(moves) | Act::Together(moves) => moves.iter().map(|one| one.actor).collect(),
-            Act::Send(one) => vec![one.actor],
             Act::Finish(actors) => actors.clone(),
-            _ => Vec::new(),
+            _ => turns.iter().map(|one| one.actor).collect(),
         };
         let client = |actor: &ActorId| &scenario.actors[actor.0 as usize].actor.client;
         let dead = moved.iter().map(client).find(|client| state.crashed.contains(*client));
@@ -54,12 +57,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
                 ),
             ))
         });
-        let moves = match &line.act {
-            Act::Each(moves) | Act::Together(moves) => moves.as_slice(),
-            Act::Send(one) => std::slice::from_ref(one),
-            _ => &[],
-        };
-        wrong = wrong.or_else(|| moves.iter().find_map(|one| state.lost(scenario, one)));
+        wrong = wrong.or_else(|| turns.iter().find_map(|one| state.lost(scenario, one)));
         if let Act::Faults(faults) = &line.act {
             wrong = wrong.or_else(|| faults.iter().find_map(|fault| state.after(fault)));
         }
@@ -76,6 +74,7 @@ impl State {
         match fault {
             Fault::Crash { client } => {
                 self.frozen.remove(client);
+                self.kept.retain(|(link, _)| link.from != *client);
                 (!self.crashed.insert(client.clone())).then(|| {
                     (
                         both!("`{client}` has crashed already", "`{client}` 已经崩溃了"),

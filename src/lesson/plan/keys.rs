@@ -134,7 +134,7 @@ fn sent(scenario: &Scenario) -> Option<(BTreeSet<String>, BTreeSet<&str>)> {
         let is_figure = |word: &Template| {
             let names = word.names();
             let mut values = names.iter().map(|name| scenario.scope.get(name));
-            !names.is_empty() && values.all(|value| value.is_some_and(|value| value.is_number()))
+            !names.is_empty() && values.all(|value| value.is_some_and(minijinja::Value::is_number))
         };
         for key in keys.into_iter().filter(|key| !is_given(key) && !is_figure(key)) {
             words.insert(key.pattern());

@@ -57,7 +57,7 @@ use indexmap::IndexMap;
 use super::{
     Expect, Explore, Failing, LabKind, Lesson, LessonError, Libraries, MOST_FAULTS, MOST_MOVES, Param,
     Params, Recipes, Settings, Source, Variant,
-    error::{Mistake, Path, did_you_mean},
+    error::{Mistake, MistakeSpan, Path, did_you_mean},
     expr::{Scope, Template, within_allowance},
     invariant::{Invariant, Never},
 };
@@ -268,11 +268,10 @@ fn check_lesson(lesson: &Lesson) -> Result<(), Mistake> {
         ));
     }
     if let Some(name) = lesson.variants.keys().find(|name| !is_well_formed(name)) {
-        return Err(Mistake::new(
-            &root.key("variants").key(name),
-            both!("`{name}` cannot name a variant", "`{name}` 不能用作方案名"),
-        )
-        .help(both!("use lower-case letters, digits and hyphens", "请用小写字母、数字和连字符")));
+        let message = both!("`{name}` cannot name a variant", "`{name}` 不能用作方案名");
+        let mistake = Mistake::new(&root.key("variants").key(name), message);
+        return Err(Mistake { span: MistakeSpan::Key, ..mistake }
+            .help(both!("use lower-case letters, digits and hyphens", "请用小写字母、数字和连字符")));
     }
     lesson.settings.check(lesson.lab, &root.key("settings"))?;
     check_libraries(&lesson.libraries, &root.key("libraries"))?;

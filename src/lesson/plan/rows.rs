@@ -141,8 +141,8 @@ fn made(sent: &[Sent], name: &str, table: &Table) -> Option<(BTreeSet<String>, b
                 }
             }
             Ok(Some(Statement::Update(update))) => {
-                let mut set = update.assignments.iter().flat_map(|one| targets(&one.target));
-                if set.any(|column| column == table.columns[primary].name) {
+                let mut assigned = update.assignments.iter().flat_map(|one| targets(&one.target));
+                if assigned.any(|column| column == table.columns[primary].name) {
                     return None;
                 }
             }

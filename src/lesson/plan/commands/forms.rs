@@ -166,23 +166,7 @@ pub(crate) fn check_form(words: &[Option<String>], path: &Path) -> Result<(), Mi
     }
     check_streams(&name, words).or_else(wrong)?;
     for at in of(NUMKEYS) {
-        let Some(Some(word)) = words.get(at) else { continue };
-        let follow = words.len() - at - 1;
-        match word.parse::<usize>() {
-            Err(_) => {
-                return wrong(both!(
-                    "`{name}` wants the number of keys here, and `{word}` is none",
-                    "`{name}` 在这里要写键的个数，`{word}` 不是数字"
-                ));
-            }
-            Ok(keys) if keys > follow => {
-                return wrong(both!(
-                    "`{name}` says that {keys} keys follow, and there are {follow} words",
-                    "`{name}` 声明后面有 {keys} 个键，实际只有 {follow} 个词"
-                ));
-            }
-            Ok(_) => {}
-        }
+        check_numkeys(&name, at, words).or_else(wrong)?;
     }
     for from in of(PAIRS) {
         if (words.len() - from) % 2 == 1 {
@@ -216,6 +200,23 @@ pub(crate) fn check_form(words: &[Option<String>], path: &Path) -> Result<(), Mi
     check_options(&name, words).or_else(wrong)
 }
 
+/// How many keys follow, as the command says.
+fn check_numkeys(name: &str, at: usize, words: &[Option<String>]) -> Result<(), Text> {
+    let Some(Some(word)) = words.get(at) else { return Ok(()) };
+    let follow = words.len() - at - 1;
+    match word.parse::<usize>() {
+        Err(_) => Err(both!(
+            "`{name}` wants the number of keys here, and `{word}` is none",
+            "`{name}` 在这里要写键的个数，`{word}` 不是数字"
+        )),
+        Ok(keys) if keys > follow => Err(both!(
+            "`{name}` says that {keys} keys follow, and there are {follow} words",
+            "`{name}` 声明后面有 {keys} 个键，实际只有 {follow} 个词"
+        )),
+        Ok(_) => Ok(()),
+    }
+}
+
 /// Where a command of streams has its streams, their ids and their fields.
 fn check_streams(name: &str, words: &[Option<String>]) -> Result<(), Text> {
     let is = |word: &Option<String>, known: &[&str]| {
@@ -229,7 +230,7 @@ fn check_streams(name: &str, words: &[Option<String>]) -> Result<(), Text> {
                     "`{name}` 的键前面要写 `STREAMS`"
                 ));
             };
-            if (words.len() - at) % 2 == 0 {
+            if (words.len() - at).is_multiple_of(2) {
                 return Err(both!(
                     "`{name}` wants an id for each stream after `STREAMS`: first the keys, then as many ids",
                     "`{name}` 的 `STREAMS` 后面先写键，再给每个键写一个 ID"

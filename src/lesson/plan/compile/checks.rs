@@ -404,18 +404,16 @@ impl Draft<'_> {
         };
         let never = found.iter().find(|(kind, unlocks, name, _)| {
             let is_it = |locked: &&str| stands_for(locked, name) || stands_for(name, locked);
-            *unlocks && !locked(kind).iter().any(is_it)
+            // What `RELEASE_LOCK` says to somebody who has no lock may be what is shown.
+            let may_be_meant = *kind == "sql" && locked(kind).is_empty();
+            *unlocks && !may_be_meant && !locked(kind).iter().any(is_it)
         });
         let Some((kind, _, name, Some(path))) = never else { return };
         let message = both!("this program never locks `{name}`", "这个程序从没锁过 `{name}`");
         let help = locked(kind).first().map_or_else(
             || {
-                let lock = match *kind {
-                    "local" => format!("local: lock {name}"),
-                    "flock" => format!("flock: {name}"),
-                    _ => format!("sql: SELECT GET_LOCK('{name}', 5)"),
-                };
-                both!("lock it before: `{lock}`", "请先加锁：`{lock}`")
+                let word = if *kind == "local" { "lock " } else { "" };
+                both!("lock it before: `{kind}: {word}{name}`", "请先加锁：`{kind}: {word}{name}`")
             },
             |locked| did_you_mean(locked),
         );

@@ -209,6 +209,16 @@ fn is_code(text: &str) -> bool {
     is_number || (text.len() > 2 && text.starts_with(|c: char| c.is_ascii_uppercase()))
 }
 
+fn of_queued(left: &str, right: &str) -> Doubt {
+    (
+        both!(
+            "between `MULTI` and `EXEC` `{left}` answers 'QUEUED', never {right}",
+            "在 `MULTI` 和 `EXEC` 之间，`{left}` 的回复是 'QUEUED'，不会是 {right}"
+        ),
+        both!("ask for an item of what `EXEC` answers: `exec[0]`", "请取 `EXEC` 回复里的一项：`exec[0]`"),
+    )
+}
+
 pub(super) fn of_answer(
     left: &str,
     kind: Answer,
@@ -249,13 +259,9 @@ pub(super) fn of_answer(
                 "`{left}|int` 是它的数值；或者写 '{number}'"
             ),
         )),
-        (Answer::Queued, value) if !matches!(value, Literal::Text("QUEUED" | "Lost")) => Some((
-            both!(
-                "between `MULTI` and `EXEC` `{left}` answers 'QUEUED', never {right}",
-                "在 `MULTI` 和 `EXEC` 之间，`{left}` 的回复是 'QUEUED'，不会是 {right}"
-            ),
-            both!("ask for an item of what `EXEC` answers: `exec[0]`", "请取 `EXEC` 回复里的一项：`exec[0]`"),
-        )),
+        (Answer::Queued, value) if !matches!(value, Literal::Text("QUEUED" | "Lost")) => {
+            Some(of_queued(left, right))
+        }
         (Answer::Deleted, value)
             if !matches!(value, Literal::Text("DELETE" | "Lost" | "Unavailable" | "ConnectionLoss")) =>
         {

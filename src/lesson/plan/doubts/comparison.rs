@@ -211,6 +211,43 @@ fn of_quoted(
     None
 }
 
+/// An item of a list of texts, what a filter makes of a reply that is only queued, or a time that has passed.
+fn of_item(
+    left: &str,
+    operator: &str,
+    (value, right): (&Literal<'_>, &str),
+    answer: &impl Fn(&str) -> Option<Answer>,
+) -> Option<Doubt> {
+    let equal = matches!(operator, "==" | "!=");
+    if let Some((whole, index)) = left.split_once('[')
+        && index.ends_with(']')
+        && answer(whole) == Some(Answer::Texts)
+        && matches!(value, Literal::Number(_))
+    {
+        return of_answer(left, Answer::Text, equal, value, right);
+    }
+    if let Some((whole, _)) = left.split_once('|')
+        && answer(whole) == Some(Answer::Queued)
+    {
+        return of_answer(whole, Answer::Queued, equal, value, right);
+    }
+    // Who asks for less than some milliseconds may mean that no time has passed.
+    if let Literal::Number(number @ 1..100) = value
+        && Mentions::of(left).names("now")
+        && left.contains('-')
+        && matches!(operator, "<" | "<=" | ">" | ">=")
+    {
+        return Some((
+            both!(
+                "`now` counts in milliseconds: {number} are hardly meant",
+                "`now` 以毫秒计，{number} 毫秒多半不是本意"
+            ),
+            both!("write `{left} {operator} {number}000`", "请写 `{left} {operator} {number}000`"),
+        ));
+    }
+    None
+}
+
 fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Doubt> {
     if let Some(doubt) = of_form(source) {
         return Some(doubt);
@@ -235,31 +272,8 @@ fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Dou
     if let Some(kind) = answer(left) {
         return of_answer(left, kind, equal, &value, right);
     }
-    if let Some((whole, index)) = left.split_once('[')
-        && index.ends_with(']')
-        && answer(whole) == Some(Answer::Texts)
-        && matches!(value, Literal::Number(_))
-    {
-        return of_answer(left, Answer::Text, equal, &value, right);
-    }
-    if let Some((whole, _)) = left.split_once('|')
-        && answer(whole) == Some(Answer::Queued)
-    {
-        return of_answer(whole, Answer::Queued, equal, &value, right);
-    }
-    // Who asks for less than some milliseconds may mean that no time has passed.
-    if let Literal::Number(number @ 1..100) = value
-        && Mentions::of(left).names("now")
-        && left.contains('-')
-        && matches!(operator, "<" | "<=" | ">" | ">=")
-    {
-        return Some((
-            both!(
-                "`now` counts in milliseconds: {number} are hardly meant",
-                "`now` 以毫秒计，{number} 毫秒多半不是本意"
-            ),
-            both!("write `{left} {operator} {number}000`", "请写 `{left} {operator} {number}000`"),
-        ));
+    if let Some(doubt) = of_item(left, operator, (&value, right), answer) {
+        return Some(doubt);
     }
     if let Some((whole, part)) = left.rsplit_once('.')
         && matches!(answer(whole), Some(Answer::Number | Answer::Text | Answer::Path | Answer::Ok))
