@@ -5,14 +5,6 @@ use crate::text::{Text, Words};
 /// The part of the grammar, the words, and what is written there instead.
 const SYNONYMS: &[(&str, &[&str], Words)] = &[
     (
-        "Recipes",
-        &["id", "title", "lab", "variants", "clients"],
-        Words::new(
-            "`recipes.yaml` holds recipes for the lessons beside it: give a lesson another file name",
-            "`recipes.yaml` 里放的是旁边课程用的配方：课程请换个文件名",
-        ),
-    ),
-    (
         "StoryItem",
         &["moving", "for"],
         Words::new(
