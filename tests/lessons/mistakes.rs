@@ -613,6 +613,8 @@ const STILL_RIGHT: &[(&str, &[(&str, &str)])] = &[
     (REDIS, &[("    - read: { redis: GET stock }\n    - if: reply|int > 0\n", "    - multi: { redis: MULTI }\n    - read: { redis: GET stock }\n    - if: acquire is none\n      then:\n        - discard: { redis: DISCARD }\n        - stop\n    - exec: { redis: EXEC }\n    - if: exec is not none\n"), ("value('stock')|int == 9", "sold == 1"), ("move: [B.acquire, A.read]", "move: B.acquire")]),
     (REDIS, &[("redis.call('GET', KEYS[1])", "redis.call('GET', 'old:' .. KEYS[1])"), ("value('stock')|int == 9", "not exists('old:lock')")]),
     (REDIS, &[("{ redis: GET stock }", "{ redis: XADD log NOMKSTREAM MAXLEN ~ 100 LIMIT 5 1-1 item book size 2 }"), ("reply|int > 0", "reply is none"), ("value('stock')|int == 9", "sold == 1")]),
+    (REDIS, &[("{ redis: GET stock }", "{ redis: SADD got 7 }"), ("reply|int > 0", "reply == 1"), ("value('stock')|int == 9", "sold == 1 and '7' in value('got').set")]),
+    (REDIS, &[("{ redis: GET stock }", "{ redis: 'EVAL \"return redis.error_reply([[NOTOWNER it]])\" 0', allow: [NOTOWNER] }"), ("reply|int > 0", "error == 'NOTOWNER'"), ("value('stock')|int == 9", "sold == 1")]),
     (REDIS, &[("{ redis: GET stock }", "{ redis: XREAD COUNT 1 STREAMS a b 0 0 }"), ("reply|int > 0", "reply is none"), ("value('stock')|int == 9", "sold == 1")]),
     (MARIADB, &[("moves('A.begin') == 1", "exists('stock/1')")]),
     (MARIADB, &[("n INT)", "n INT, `order` INT)"), ("(1, 10)", "(1, 10, 0)")]),

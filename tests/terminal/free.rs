@@ -82,7 +82,7 @@ fn in_chinese_on_a_small_screen_a_lease_is_outlived_by_a_fault_from_the_palette(
         begun.has("○ 挑战：让两个客户端同时持有锁。") && begun.has("○ 挑战：让一个客户端删掉别人的锁。"),
         "{begun}"
     );
-    moves(&mut terminal, "1", "1 ● A  acquire  SET lock", "1 ● A  等待中（work）");
+    moves(&mut terminal, "1", "1 ● A  acquire  SET lock", "1 ● A  等待中（干活）");
     // A stands still longer than its lease lasts.
     terminal.press("x");
     terminal.wait_for("制造故障");
@@ -96,7 +96,7 @@ fn in_chinese_on_a_small_screen_a_lease_is_outlived_by_a_fault_from_the_palette(
     terminal.press("5s");
     terminal.press(ENTER);
     terminal.wait_until("five seconds later", |screen| screen.has("  5.0"));
-    moves(&mut terminal, "2", "2 ■ B  acquire  SET lock", "2 ■ B  等待中（work）");
+    moves(&mut terminal, "2", "2 ■ B  acquire  SET lock", "2 ■ B  等待中（干活）");
     let broken = terminal.wait_for("你攻破了它");
     assert!(
         broken.has("两个客户端同时持有锁。") && broken.has("○ 挑战：让一个客户端删掉别人的锁。"),

@@ -416,7 +416,7 @@ fn is_whole(source: &str, key: &str) -> bool {
             let is_compared = ["==", "!=", "<", ">", "|"].iter().any(|sign| after.starts_with(sign));
             let asks_for_any =
                 ["== none", "!= none", "|default"].iter().any(|asked| after.starts_with(asked));
-            (is_compared && !asks_for_any) || before.ends_with(" in")
+            (is_compared && !asks_for_any) || (before.ends_with(" in") && !after.starts_with('.'))
         })
     })
 }
