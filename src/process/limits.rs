@@ -74,7 +74,7 @@ impl fmt::Display for Limit {
 const FEWEST_FILES: u64 = 64;
 
 /// Threads that a small lab needs at once: the runtime's, one for each process, one that starts them.
-const THREADS: usize = 8;
+const THREADS: usize = 12;
 
 /// Memory that a lab needs beside its first threads, in bytes. The standard library aborts where a thread that has begun gets
 /// none.
