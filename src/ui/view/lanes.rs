@@ -418,13 +418,13 @@ pub fn draw_without_axis(
         };
         let room = if row.is_first() { names.saturating_sub(sign_columns(scene)) } else { names };
         buf.set_stringn(area.x, y, text::fit(row.label(), room), room, style);
-        let beside = (names, height);
-        if let Some(lock) = row.lock_below(beside) {
+        let label_area = (names, height);
+        if let Some(lock) = row.lock_below(label_area) {
             buf.set_stringn(area.x, y + 1, lock, names, chrome);
         }
         // Bars of several rows have air between them.
         let height = height - u16::from(height > AIRY);
-        row.beside(beside).draw(scene, plot, (y, height), buf);
+        row.labelled(label_area).draw(scene, plot, (y, height), buf);
         if places.servers.last().is_none_or(|(name, _)| *name != row.name()) {
             places.servers.push((row.name(), y));
             if is_master(scene, row.name()) {

@@ -83,7 +83,7 @@ impl<'a> Row<'a> {
     }
 
     /// The row beside so many columns of names, so many rows high.
-    pub fn beside(self, (columns, height): (usize, u16)) -> Self {
+    pub fn labelled(self, (columns, height): (usize, u16)) -> Self {
         let named = if self.first {
             self.lock_below((columns, height)).is_some()
         } else {
