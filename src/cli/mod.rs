@@ -468,8 +468,8 @@ fn is_path(name: &str) -> bool {
 /// Does a command's work, and waits until no lab of it is left, however the work ends.
 fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     room_for_threads()?;
-    // A thread that starts a process or writes a file waits for the system meanwhile: with two of them, what other labs sent
-    // over their links waited as well, and a Sentinel took that for a server's silence.
+    // More than there may be processors: a thread that starts a process or writes a file waits for the system, and what
+    // other labs send over their links should not wait with it.
     let runtime = Builder::new_multi_thread().worker_threads(6).enable_all().build().map_err(|source| {
         limits::named(LabError::Spawn {
             program: "the part of Lockstep that waits for servers".to_owned(),
