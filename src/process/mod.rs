@@ -17,6 +17,7 @@ pub(crate) mod live_directories;
 pub mod programs;
 pub(crate) mod rest;
 pub(crate) mod spawner;
+pub(crate) mod starvation;
 pub(crate) mod sweep;
 pub(crate) mod usage;
 pub(crate) mod version;

@@ -23,16 +23,6 @@ impl Meters {
             .zip(self.0.iter().map(|pid| memory(*pid)).sum())
             .map(|(cpu, memory)| Usage { cpu, memory })
     }
-
-    /// How long the first thread of each process has waited for a processor by now, which is where Redis does its work: the
-    /// second field of `schedstat`, 0 where the system does not tell.
-    pub(crate) fn waits(&self) -> Vec<Duration> {
-        let wait = |pid: &u32| {
-            let text = fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()?;
-            text.split(' ').nth(1)?.parse().ok().map(Duration::from_nanos)
-        };
-        self.0.iter().map(|pid| wait(pid).unwrap_or_default()).collect()
-    }
 }
 
 /// The first field of `schedstat` is the time on a processor in nanoseconds; `stat` would have it in hundredths of a
@@ -60,8 +50,6 @@ mod tests {
         let meters = Meters(vec![std::process::id()]);
         if let Some(usage) = meters.read() {
             assert!(usage.cpu > Duration::ZERO && usage.memory > 1 << 20, "{usage:?}");
-            let waits = meters.waits();
-            assert!(matches!(&waits[..], [wait] if *wait > Duration::ZERO), "{waits:?}");
         }
         assert!(Meters(vec![0]).read().is_none());
     }

@@ -23,6 +23,7 @@ use crate::{
         plan::{Act, TextPlan},
     },
     log::{ActorId, Condition, Direction, EventKind, Fault, LinkId, Log, ServerState, Stop, Target},
+    process::starvation::Starvation,
     program::Actors,
     text::Text,
     verdict::Watch,
@@ -41,8 +42,7 @@ pub(crate) struct Director {
     pub(crate) leap: Duration,
     /// Holds time back on a busy machine.
     pub(crate) throttle: Throttle,
-    /// How long each server had waited for a processor when that was looked at last.
-    pub(crate) waits: Vec<Duration>,
+    pub(crate) starvation: Starvation,
     line: usize,
     /// Whether somebody chooses what happens next, rather than the story.
     pub(crate) left_story: bool,
@@ -87,7 +87,7 @@ impl Director {
             limits,
             leap: Duration::ZERO,
             throttle: Throttle::default(),
-            waits: Vec::new(),
+            starvation: Starvation::default(),
             line: 0,
             // Programs that users bring have no story.
             left_story: attached,

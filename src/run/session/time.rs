@@ -1,10 +1,7 @@
 //! Letting lesson time pass: as a jump where nobody watches, at a chosen speed where somebody does, and
 //! never faster than the servers of the lab can follow.
 
-use std::{
-    mem,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use super::{
     RunError,
@@ -306,16 +303,12 @@ impl Director {
         }
     }
 
-    /// How long a server that was ready to run has waited for a processor since the last call, at most.
+    /// The longest that a server which could run has waited for a processor since the last call.
     fn longest_wait(&mut self) -> Duration {
         // Where time jumps, no pause of a server is a long one.
-        let waits = if self.limits.jump { Vec::new() } else { self.harness.lab.meters().waits() };
-        let before = mem::replace(&mut self.waits, waits);
-        self.waits
-            .iter()
-            .zip(before)
-            .map(|(now, before)| now.saturating_sub(before))
-            .max()
-            .unwrap_or_default()
+        if self.limits.jump {
+            return Duration::ZERO;
+        }
+        self.starvation.longest(&self.harness.lab.meters())
     }
 }
