@@ -10,7 +10,7 @@ mod staged;
 #[path = "../tests/screens/stand.rs"]
 mod stand;
 
-use std::{hint::black_box, time::Instant};
+use std::{cell::Cell, hint::black_box, io, rc::Rc, time::Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use lockstep::{
@@ -18,7 +18,7 @@ use lockstep::{
     ui::chart::{Chart, sequence::Sequence},
     world::World,
 };
-use ratatui::buffer::Buffer;
+use ratatui::{Terminal, TerminalOptions, Viewport, backend::CrosstermBackend, buffer::Buffer};
 use staged::Script;
 use stand::Stand;
 
@@ -71,6 +71,21 @@ fn percentile(stand: &Stand, buffer: &mut Buffer) {
     println!("99th percentile of {FRAMES} frames: {:?}", took[FRAMES * 99 / 100]);
 }
 
+/// Counts the bytes that a terminal would get, which is what a slow connection has to carry.
+#[derive(Clone, Default)]
+struct Written(Rc<Cell<usize>>);
+
+impl io::Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.set(self.0.get() + bytes.len());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Every frame of a step, forward and backward, as it would be drawn 30 times a second; the time taken includes
 /// letting the world come up to it.
 fn flight(name: &str, script: &Script, unfolded: bool) {
@@ -79,6 +94,7 @@ fn flight(name: &str, script: &Script, unfolded: bool) {
     });
     let stops: Vec<usize> = stops.collect();
     let (mut took, mut setting_out) = (Vec::new(), Vec::new());
+    let written = Written::default();
     for _ in 0..20 {
         let last = stops.len() - 2;
         let mut stand = Stand::moving(&script.events[..stops[last]], Lang::En, (160, 48));
@@ -86,6 +102,13 @@ fn flight(name: &str, script: &Script, unfolded: bool) {
             stand.press('e');
         }
         let mut buffer = Buffer::empty(stand.area);
+        let options = TerminalOptions { viewport: Viewport::Fixed(stand.area) };
+        let mut terminal =
+            Terminal::with_options(CrosstermBackend::new(written.clone()), options).expect("it is memory");
+        // What the first frame fills is no part of a step.
+        let before = written.0.get();
+        terminal.draw(|frame| stand.app.draw(frame.area(), frame.buffer_mut())).expect("it is memory");
+        written.0.set(before);
         let began = Instant::now();
         stand.events(script.events[stops[last]..stops[last + 1]].to_vec());
         setting_out.push(began.elapsed());
@@ -97,6 +120,9 @@ fn flight(name: &str, script: &Script, unfolded: bool) {
                 stand.app.draw(stand.area, &mut buffer);
                 black_box(&buffer);
                 took.push(began.elapsed());
+                terminal
+                    .draw(|frame| stand.app.draw(frame.area(), frame.buffer_mut()))
+                    .expect("it is memory");
             }
             if turn == 0 {
                 stand.key(crossterm::event::KeyCode::Left);
@@ -106,8 +132,9 @@ fn flight(name: &str, script: &Script, unfolded: bool) {
     took.sort();
     setting_out.sort();
     println!(
-        "{name}: {} frames in flight, 99th percentile {:?}, longest {:?}; setting out {:?}",
+        "{name}: {} frames in flight of {} bytes, 99th percentile {:?}, longest {:?}; setting out {:?}",
         took.len(),
+        written.0.get() / took.len(),
         took[took.len() * 99 / 100],
         took[took.len() - 1],
         setting_out[setting_out.len() / 2],
