@@ -34,11 +34,21 @@ pub(crate) struct Act {
     pub lease_ms: Option<i64>,
     /// Whether the reply gives the name: `create -s`.
     pub named_by_reply: bool,
+    /// Where what was there before is answered, and not whether it was done: what must have been there.
+    pub before: Option<Before>,
+}
+
+/// What must be there for a command to do something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Before {
+    Anything,
+    Nothing,
+    Something,
 }
 
 impl Act {
     fn new(key: &str, access: Access) -> Self {
-        Self { key: key.to_owned(), access, value: None, lease_ms: None, named_by_reply: false }
+        Self { key: key.to_owned(), access, value: None, lease_ms: None, named_by_reply: false, before: None }
     }
 
     /// Whether the reply says that it was done.
@@ -47,6 +57,12 @@ impl Act {
     /// it is read so, except where a script counts down: 0 may well be what is left after a `DECR`.
     pub(crate) fn done(&self, verb: Verb, reply: &Reply) -> bool {
         let Reply::Value(value) = reply else { return false };
+        match self.before {
+            None => {}
+            Some(Before::Anything) => return true,
+            Some(Before::Nothing) => return value.is_null(),
+            Some(Before::Something) => return !value.is_null(),
+        }
         let number = value.as_i64();
         match (verb, self.access) {
             (_, Access::Read) | (Verb::Plain, Access::Changed) => true,
@@ -105,7 +121,11 @@ fn redis(name: &str, args: &[String]) -> Vec<Act> {
     let access = if name == "GETEX" && args.len() == 1 { Access::Read } else { access };
     let mut act = Act::new(first, access);
     match name {
-        "SET" | "SETNX" => (act.value, act.lease_ms) = (args.get(1).cloned(), lease(args)),
+        "SET" | "SETNX" => {
+            (act.value, act.lease_ms) = (args.get(1).cloned(), lease(args));
+            act.before = before(args);
+        }
+        "GETSET" => (act.value, act.before) = (args.get(1).cloned(), Some(Before::Anything)),
         "SETEX" | "PSETEX" => {
             let unit = if name == "SETEX" { 1000 } else { 1 };
             let lease = args.get(1).and_then(|lease| lease.parse::<i64>().ok()?.checked_mul(unit));
@@ -118,6 +138,16 @@ fn redis(name: &str, args: &[String]) -> Vec<Act> {
         return Vec::new();
     }
     vec![act]
+}
+
+/// What must be there for a `SET` that answers the old value, by its options.
+fn before(args: &[String]) -> Option<Before> {
+    let has = |option: &str| args.iter().skip(2).any(|word| word.eq_ignore_ascii_case(option));
+    has("GET").then(|| match () {
+        () if has("NX") => Before::Nothing,
+        () if has("XX") => Before::Something,
+        () => Before::Anything,
+    })
 }
 
 /// Whether a command changes nothing.

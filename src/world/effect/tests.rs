@@ -44,7 +44,7 @@ fn answered(value: Value) -> Reply {
 
 #[test]
 fn a_reply_says_whether_it_was_done() {
-    let cases: [(&str, Value, Option<Access>); 18] = [
+    let cases: [(&str, Value, Option<Access>); 24] = [
         ("GET lock", Value::Null, Some(Access::Read)),
         ("SET lock A NX PX 3000", json!("OK"), Some(Access::Set)),
         ("SET lock A NX PX 3000", Value::Null, None),
@@ -57,6 +57,12 @@ fn a_reply_says_whether_it_was_done() {
         ("GETEX lock PX 3000", json!(null), None),
         ("GETEX lock", json!("A-1"), Some(Access::Read)),
         ("GETDEL lock", json!(null), None),
+        ("SET lock A NX GET PX 3000", json!("B-1"), None),
+        ("SET lock A nx get", Value::Null, Some(Access::Set)),
+        ("SET lock A XX GET", Value::Null, None),
+        ("SET lock A XX GET", json!("B-1"), Some(Access::Set)),
+        ("SET lock A GET", Value::Null, Some(Access::Set)),
+        ("GETSET lock A", json!("0"), Some(Access::Set)),
         ("DEL lock", json!(1), Some(Access::Deleted)),
         ("DEL lock", json!(0), None),
         ("DEL lock other", json!(1), None),
