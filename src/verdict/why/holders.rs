@@ -40,17 +40,24 @@ struct Pair<'c, 'a> {
 
 impl Pair<'_, '_> {
     fn explain(&self) -> Option<Why> {
-        self.mutex().or_else(|| self.lost()).or_else(|| self.looked_too_early())
+        let swapped = Pair { first: self.second, second: self.first, ..*self };
+        self.mutex()
+            .or_else(|| self.lost(false))
+            // Of a majority each server was asked at another time: who had one first may have come to believe last.
+            .or_else(|| swapped.lost(true))
+            .or_else(|| self.looked_too_early())
     }
 
-    /// The first one had lost it before the second one got it.
-    fn lost(&self) -> Option<Why> {
+    /// The first one had lost it before the second one got it; with `only_same`, only on a server on which both have set the same
+    /// key.
+    fn lost(&self, only_same: bool) -> Option<Why> {
         let mine = self.settings(self.first);
         let theirs = self.settings(self.second);
         let same =
-            |mine: &&Effect| theirs.iter().any(|other| other.key == mine.key && other.server == mine.server);
+            |mine: &&&Effect| theirs.iter().any(|other| other.key == mine.key && other.server == mine.server);
         // Where both have set the same key of the same server, that is where the first one lost it.
-        let in_order = mine.iter().filter(|mine| same(mine)).chain(mine.iter().filter(|mine| !same(mine)));
+        let others = mine.iter().filter(|mine| !only_same && !same(mine));
+        let in_order = mine.iter().filter(|mine| same(mine)).chain(others);
         for set in in_order {
             let mut others = theirs.iter().rev();
             let there = others.find(|other| other.key == set.key && other.server == set.server);

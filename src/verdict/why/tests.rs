@@ -275,6 +275,18 @@ fn a_server_that_came_back_empty_has_lost_the_lock() {
 }
 
 #[test]
+fn who_was_granted_it_first_may_come_to_believe_last() {
+    let mut run = Run::new(OVERLAP);
+    let first = run.moves(0, "SET lock A-1 NX PX 30000", "OK");
+    let server = || "redis".to_owned();
+    run.fault(Fault::KillServer { server: server() });
+    let back = run.fault(Fault::RestartServer { server: server() });
+    let second = run.takes(1, "SET lock B-2 NX PX 30000");
+    run.log.believes(0, Belief::Holding);
+    assert_eq!(run.places(), Some((Kind::Restarted, first, back, second)));
+}
+
+#[test]
 fn a_session_that_ended_took_its_node_along() {
     let tree = |path: Option<&str>| {
         let node = Znode { owner: Some(7), ..Znode::default() };
