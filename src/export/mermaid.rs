@@ -3,7 +3,7 @@
 
 pub(crate) mod text;
 
-use std::fmt::Write as _;
+use std::{collections::HashSet, fmt::Write as _};
 
 use super::{Finished, crowd::Crowds, moment::Found};
 use crate::{
@@ -45,6 +45,8 @@ struct Diagram<'a> {
     servers: Vec<String>,
     /// Who holds which lock: their lifelines are drawn broad.
     holders: Vec<(ActorId, String)>,
+    /// Who has sent anything.
+    asked: HashSet<ActorId>,
     /// Whether a ground of overlap is begun.
     alarmed: bool,
 }
@@ -86,6 +88,7 @@ impl<'a> Diagram<'a> {
             ends: (ids.first().cloned().unwrap_or_default(), ids.last().cloned().unwrap_or_default()),
             servers,
             holders: Vec::new(),
+            asked: HashSet::new(),
             alarmed: false,
         }
     }
@@ -125,6 +128,9 @@ impl<'a> Diagram<'a> {
         if self.alarmed && lasting.is_none() {
             self.line("end");
             self.alarmed = false;
+        }
+        if let EventKind::Sent { actor, .. } = &event.kind {
+            self.asked.insert(*actor);
         }
         self.tell(index, event.at, &event.kind);
         self.activate(&event.kind);
@@ -179,6 +185,10 @@ impl<'a> Diagram<'a> {
                 self.note_over_all(&wrapped(&words));
             }
             EventKind::Decided { item, right, .. } => self.tell_decision(*item, right),
+            // Too many holders have their own ground, and say so there.
+            EventKind::Breached { says, .. } if !self.alarmed => {
+                self.note_over_all(&wrapped(&format!("✗ {}", says.get(lang))));
+            }
             EventKind::Fault(fault) => self.tell_fault(fault),
             EventKind::ServerDied { server, why } => {
                 let over = self.server(server).unwrap_or_else(|| self.ends.1.clone());
@@ -222,6 +232,8 @@ impl<'a> Diagram<'a> {
                 let over = self.crowds.participant(*actor);
                 self.note(&over, &format!("{}{times}", escape(&words)));
             }
+            // Whoever has not asked for anything yet does not wait.
+            EventKind::Believes { actor, belief: Belief::Waiting, .. } if !self.asked.contains(actor) => {}
             EventKind::Believes { actor, lock, belief } => {
                 let over = self.crowds.participant(*actor);
                 let lock = self.log.lock_title(lock, lang);
@@ -286,7 +298,10 @@ impl<'a> Diagram<'a> {
             let mut words = words::outcome(verdict.outcome).get(self.lang).to_owned();
             for claim in &verdict.claims {
                 let mark = if claim.holds { "✓" } else { "✗" };
-                let _ = write!(words, "\n{mark} {}: {}", claim.claim, claim.observed.get(self.lang));
+                let _ = match &claim.says {
+                    Some(says) => write!(words, "\n{mark} {}", says.get(self.lang)),
+                    None => write!(words, "\n{mark} {}: {}", claim.claim, claim.observed.get(self.lang)),
+                };
             }
             let words: Vec<String> = words.lines().map(wrapped).collect();
             self.note_over_all(&words.join("<br/>"));
