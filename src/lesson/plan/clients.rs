@@ -2,8 +2,9 @@
 
 use std::{
     collections::{BTreeSet, HashSet},
+    fs,
     ops::RangeInclusive,
-    path::PathBuf,
+    path::{Component, Path as FilePath, PathBuf},
     sync::Arc,
 };
 
@@ -14,6 +15,7 @@ use super::{
         error::{ALIKE, Mistake, Path, did_you_mean, nearest},
         expr::{Scope, Template},
         lab_kind::LabKind,
+        library::carried_programs,
         model::{Client, Count, Libraries, Params},
     },
     Loaded, commands,
@@ -49,6 +51,29 @@ pub struct Exec {
     pub passes: Option<Vec<String>>,
     /// The libraries that it needs.
     pub libraries: Libraries,
+}
+
+impl Exec {
+    /// The text of the first file that the command names, where it is one to be read. Of a lesson only what stands beside it.
+    pub fn source(&self) -> Option<String> {
+        /// The longest that is worth reading.
+        const LONGEST: u64 = 64 << 10;
+        let of_file = |path: PathBuf| {
+            let known = fs::metadata(&path).ok()?;
+            (known.is_file() && known.len() <= LONGEST).then(|| fs::read_to_string(path).ok())?
+        };
+        let is_beside =
+            |word: &str| FilePath::new(word).components().all(|part| matches!(part, Component::Normal(_)));
+        // The first word is what runs it.
+        self.words.iter().skip(1).find_map(|word| match &self.origin {
+            Origin::User => of_file(word.into()),
+            Origin::Lesson(directory) => is_beside(word).then(|| of_file(directory.join(word)))?,
+            Origin::Carried => {
+                let (_, text) = carried_programs().find(|(name, _)| *name == FilePath::new(word))?;
+                String::from_utf8(text.to_vec()).ok()
+            }
+        })
+    }
 }
 
 /// Who named a program, and so where its files are.

@@ -39,7 +39,7 @@ pub struct ListingLine {
     pub words: Vec<(Tone, String)>,
     /// The operation that stands here: an index into the instructions.
     pub operation: Option<usize>,
-    /// The text of the script that the operation runs.
+    /// The text of the script that the operation runs, or of a program from outside.
     pub script: Option<Arc<str>>,
 }
 
@@ -97,11 +97,12 @@ pub fn listings(scenario: &Scenario) -> Vec<Listing> {
     listings
 }
 
-/// The command line of a program that a user brought: its text is not known.
+/// The command line of a program from outside, and its text.
 fn command(scenario: &Scenario, plan: &ActorPlan) -> Option<ListingLine> {
     let client = scenario.clients.iter().find(|client| client.name == plan.actor.client)?;
-    let words = vec![(Tone::Command, client.exec.as_ref()?.words.join(" "))];
-    Some(ListingLine { depth: 0, words, operation: None, script: None })
+    let exec = client.exec.as_ref()?;
+    let words = vec![(Tone::Command, exec.words.join(" "))];
+    Some(ListingLine { depth: 0, words, operation: None, script: exec.source().map(Arc::from) })
 }
 
 impl Listing {

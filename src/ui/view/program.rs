@@ -81,8 +81,12 @@ pub(crate) fn lines(view: &LessonView<'_>, width: u16) -> Written {
                     words
                 }));
             }
-            if let Some(script) = line.script.as_ref().filter(|_| just_done || comes_next) {
-                lines.extend(script_lines(scene, script, line.depth, width));
+            match &line.script {
+                Some(source) if line.operation.is_none() => lines.extend(source_lines(scene, source, width)),
+                Some(script) if just_done || comes_next => {
+                    lines.extend(script_lines(scene, script, line.depth, width));
+                }
+                _ => {}
             }
         }
     }
@@ -263,6 +267,21 @@ fn script_lines(scene: &Scene<'_>, script: &str, depth: usize, width: u16) -> Ve
         lines.push(Line::styled(format!("{bar}…"), scene.style(Role::Chrome)));
     }
     lines
+}
+
+/// The text of a program from outside, whose language is not known.
+fn source_lines(scene: &Scene<'_>, source: &str, width: u16) -> Vec<Line<'static>> {
+    let indent = " ".repeat(MARGIN);
+    let room = usize::from(width).saturating_sub(MARGIN);
+    let style = scene.style(Role::Text);
+    let rows = source.trim_end().lines().flat_map(|row| {
+        let row = text::clean(row);
+        let begins = row.len() - row.trim_start().len();
+        let parts = text::wrap(row.trim_start(), room.saturating_sub(begins));
+        let begins = format!("{indent}{}", " ".repeat(begins));
+        parts.into_iter().map(move |part| Line::styled(format!("{begins}{part}"), style)).collect::<Vec<_>>()
+    });
+    rows.collect()
 }
 
 /// A line of Lua in colours.
