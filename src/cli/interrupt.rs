@@ -23,8 +23,8 @@ use crate::{lab, signals::Signals, text::Lang};
 /// How long a command may take to end by itself after a signal, in real time.
 const IN_GOOD_ORDER: Duration = Duration::from_millis(600);
 
-/// How much longer it may take where it has heard the signal and ends: on a busy machine, what was found is worth that.
-const ONCE_HEARD: Duration = Duration::from_secs(5);
+/// How much longer it may take where it has heard the signal and ends: to add up what a large search has found takes a while.
+const ONCE_HEARD: Duration = Duration::from_secs(60);
 
 static HEARD: AtomicBool = AtomicBool::new(false);
 
@@ -51,6 +51,7 @@ pub(crate) fn listen(lang: Lang) {
         runtime.block_on(async {
             let again = tokio::time::timeout(IN_GOOD_ORDER, signals.next()).await;
             if again.is_err() && HEARD.load(Ordering::Acquire) {
+                print::complain(words::ENDING.get(lang));
                 let _ = tokio::time::timeout(ONCE_HEARD, signals.next()).await;
             }
         });

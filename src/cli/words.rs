@@ -52,12 +52,12 @@ pub const NO_FAULTS_RACED: Words = Words::new(
 /// Orders of moves: lesson, variant, tried, real time, rate, left out, violations, cut.
 pub const EXPLORED: Words = Words::new(
     "{} · {}: {} orders tried in {} s ({} a second), {} more are sure to come to the same; of all {} of them {} \
-     violate and {} were cut at the bound",
+     went wrong and {} were cut at the bound",
     "{} · {}：试了 {} 种顺序，用时 {} 秒（每秒 {} 种），另有 {} 种结果必然相同、不必再试；总共 {} 种顺序，其中 {} 种出错，{} 种到步数上限为止",
 );
 pub const EXPLORED_STATES: Words = Words::new(
     "{} · {}: {} orders through {} states and {} steps between them, {} bytes a state, in {} s ({} steps a second); of these \
-     orders {} violate and {} were cut at the bound",
+     orders {} went wrong and {} were cut at the bound",
     "{} · {}：共 {} 种顺序，经过 {} 个状态、{} 条转移，每个状态 {} 字节，用时 {} 秒（每秒 {} 条转移）；其中 {} 种出错，{} 种到步数上限为止",
 );
 pub const EXPLORING_STATES: Words = Words::new("{} states, {} a second", "{} 个状态，每秒 {} 个");
@@ -171,11 +171,11 @@ pub const FULL: Words = Words::new(
     "没有试完：状态占用的内存已达上限。从近到远展开了 {} 个状态，已知的共有 {} 个，其余状态之后的顺序没有统计。减少客户端或 --moves 可以试完",
 );
 pub const FIRST: Words = Words::new("the first of them: {}", "其中第一种：{}");
-pub const BROKEN: Words = Words::new("{} break: {}", "{} 种违反：{}");
+pub const BROKEN: Words = Words::new("{} broke this: {} ({})", "{} 种：{}（{}）");
 pub const STARTS: Words = Words::new("starting servers", "正在启动服务器");
 /// While it goes on: tried, left out, rate, time left, violations.
 pub const EXPLORING: Words = Words::new(
-    "{} tried, {} left out, {} a second, {} left, {} violate",
+    "{} tried, {} left out, {} a second, {} left, {} went wrong",
     "已试 {}，跳过 {}，每秒 {}，还需 {}，出错 {}",
 );
 pub const SHORTEST: Words = Words::new("the shortest: {}", "最短的一种：{}");
@@ -193,6 +193,10 @@ pub const NO_LESSON_BUT: Words =
 pub const NO_LESSON: Words = Words::new(
     "there is no lesson `{}`; `lockstep list` names them all",
     "没有名为 `{}` 的课程；`lockstep list` 列出所有课程",
+);
+pub const ENDING: Words = Words::new(
+    "adding up what was found; another Ctrl-C ends it at once",
+    "正在汇总已找到的结果；再按一次 Ctrl-C 立即结束",
 );
 pub const ENDED_BY: Words = Words::new("ended by {}", "被 {} 终止");
 pub const ATTACH_WHAT: Words = Words::new(
