@@ -23,6 +23,7 @@ use crate::{
     run::explore::{
         self, Bounds, ExploreError, Explored, MOST_FAULTS, MOST_MOVES, MOVES, MayFail, Progress, Stuck,
     },
+    run::race,
     text::{Lang, Text, both},
     ui::view::outcomes::histogram::words_of,
     verdict::why,
@@ -116,7 +117,7 @@ pub(crate) fn explore(global: &Global, args: &ExploreArgs) -> Result<u8, Failure
             bar.finish_and_clear();
             let found = found.map_err(|error| failure(scenario, error))?;
             let unknown = args.moves.is_none() && found.cut > 0 && found.violations == 0;
-            let waits = |stuck| matches!(stuck, Stuck::LostWakeup | Stuck::Deadlock);
+            let waits = |stuck| matches!(stuck, Stuck::SessionLasts | Stuck::LostWakeup | Stuck::Deadlock);
             // With --moves, orders that are still going on at that bound are accepted.
             let stuck = args.moves.is_none() && found.stuck.iter().any(|kind| waits(kind.stuck));
             if args.expect_none && (found.violations > 0 || unknown || stuck || !found.complete)
@@ -301,15 +302,18 @@ fn summary(scenario: &Scenario, found: &Explored, lang: Lang) -> String {
     } else if found.orders() == 1 {
         lines.push(format!("    {}", words::ONE_ORDER.get(lang)));
     }
+    let invariants = race::invariants(scenario);
     for seen in &found.outcomes {
-        lines.push(format!("    {:>8}  {}", seen.orders, words_of(&seen.outcome, &[], lang)));
+        lines.push(format!("    {:>8}  {}", seen.orders, words_of(&seen.outcome, &invariants, lang)));
     }
     // Each has its own shortest order; of one alone it stands at the margin.
     let indent = if found.broken.len() > 1 { "      " } else { "    " };
     for (invariant, orders) in &found.broken {
         // Of a search that was stopped these are those of which the end is known.
         let orders = if found.complete { orders.to_string() } else { format!("≥ {orders}") };
-        lines.push(format!("    {}", words::BROKEN.with(lang, &[&orders, invariant])));
+        let says = invariants.iter().find(|known| known.name == *invariant);
+        let says = says.map_or("", |known| known.says.get(lang)).trim_end_matches(['.', '。']);
+        lines.push(format!("    {}", words::BROKEN.with(lang, &[&orders, says, invariant])));
         let Some(known) = found.each.iter().find(|known| known.name == *invariant) else { continue };
         let Some(shortest) = &known.shortest else { continue };
         let order = if shortest.moves.is_empty() {

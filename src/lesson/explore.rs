@@ -1,6 +1,8 @@
 //! What trying every order of a variant's moves must find, as its author wrote it, and which faults orders may have.
 //! Grammar only.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -22,6 +24,9 @@ pub struct Explore {
     /// `restart:redis3`; `skew:redis3=30s`, a server whose clock is set ahead.
     #[serde(default)]
     pub faults: Vec<MayFail>,
+    /// Faults that are too much for what this variant shows: with each of them alone, some order breaks an invariant.
+    #[serde(default)]
+    pub broken_by: Vec<MayFail>,
     /// How many faults an order has at most, 1 to 4; 1 where it is left out.
     #[serde(default)]
     pub most_faults: Option<usize>,
@@ -107,6 +112,27 @@ impl Failing {
     }
 }
 
+impl fmt::Display for MayFail {
+    /// As an author writes it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let how = match self.how {
+            Failing::Crash => "crash",
+            Failing::Freeze => "freeze",
+            Failing::LostReply => "lost-reply",
+            Failing::Cut => "cut",
+            Failing::Restart => "restart",
+            Failing::Skew(_) => "skew",
+        };
+        f.write_str(how)?;
+        match (&self.client, &self.server) {
+            (Some(client), Some(server)) => write!(f, ":{client}->{server}")?,
+            (Some(name), None) | (None, Some(name)) => write!(f, ":{name}")?,
+            (None, None) => {}
+        }
+        if let Failing::Skew(ahead) = self.how { write!(f, "={ahead}ms") } else { Ok(()) }
+    }
+}
+
 impl TryFrom<String> for MayFail {
     type Error = String;
 
@@ -168,7 +194,8 @@ mod tests {
             ("restart:redis2", own(Failing::Restart, None, Some("redis2"))),
             ("skew:redis3=-30s", own(Failing::Skew(-30_000), None, Some("redis3"))),
         ] {
-            assert_eq!(read(word), Ok(meant), "{word}");
+            assert_eq!(read(word), Ok(meant.clone()), "{word}");
+            assert_eq!(read(&meant.to_string()), Ok(meant), "{word}");
         }
         for wrong in ["freez", "skew", "skew:redis3", "skew:redis3=soon"] {
             assert!(read(wrong).is_err(), "{wrong}");

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{
     lab::LabOptions,
-    lesson::{Explore, ExploreExpect, MOVES, Mistake, Path, Scenario},
-    text::Text,
+    lesson::{Explore, ExploreExpect, MOVES, MayFail, Mistake, Path, Scenario},
+    text::{Text, both},
     verdict::{ClaimResult, Outcome},
 };
 
@@ -33,12 +33,20 @@ pub async fn prove(
         return Ok(());
     }
     let began = std::time::Instant::now();
-    let found = explored(scenario, options, expected).await?;
-    let claim = result(expected, &found, expected.moves.unwrap_or(MOVES));
-    if !claim.holds {
-        report.verdict.outcome = Outcome::NotShown;
+    let too_much = expected.broken_by.iter().map(|fault| Explore {
+        expect: ExploreExpect::Violated,
+        faults: vec![fault.clone()],
+        broken_by: Vec::new(),
+        ..expected.clone()
+    });
+    for expected in [expected.clone()].into_iter().chain(too_much) {
+        let found = explored(scenario, options, &expected).await?;
+        let claim = result(&expected, &found, expected.moves.unwrap_or(MOVES));
+        if !claim.holds {
+            report.verdict.outcome = Outcome::NotShown;
+        }
+        report.verdict.claims.push(claim);
     }
-    report.verdict.claims.push(claim);
     report.wall += began.elapsed();
     Ok(())
 }
@@ -118,10 +126,12 @@ fn result(expected: &Explore, found: &Explored, moves: usize) -> ClaimResult {
         );
         observed = Text::join(&[observed, more], ", ", "，");
     }
+    let faults: Vec<String> = expected.faults.iter().map(MayFail::to_string).collect();
+    let faults = faults.join(", ");
     let (claim, says, wanted, holds) = match expected.expect {
         ExploreExpect::None => (
             "explore: none",
-            Text::new("No order of the moves breaks an invariant.", "无论按什么顺序执行，都不会出错。"),
+            none_breaks(cut > 0, moves, &faults),
             if conclusive {
                 Text::new("0 violate", "0 种出错")
             } else {
@@ -131,7 +141,14 @@ fn result(expected: &Explore, found: &Explored, moves: usize) -> ClaimResult {
         ),
         ExploreExpect::Violated => (
             "explore: violated",
-            Text::new("Some order of the moves breaks an invariant.", "有的执行顺序会出错。"),
+            if faults.is_empty() {
+                Text::new("Some order of the moves breaks an invariant.", "有的执行顺序会出错。")
+            } else {
+                both!(
+                    "With `{faults}` some order breaks an invariant.",
+                    "出现 `{faults}` 时，有的执行顺序会出错。"
+                )
+            },
             Text::new("at least 1 violates", "至少 1 种出错"),
             violations > 0,
         ),
@@ -144,4 +161,21 @@ fn result(expected: &Explore, found: &Explored, moves: usize) -> ClaimResult {
         holds,
         evidence: Vec::new(),
     }
+}
+
+/// That no order breaks an invariant, as far as that is known.
+fn none_breaks(cut: bool, moves: usize, faults: &str) -> Text {
+    let within =
+        if cut { both!(" within {moves} moves", "走满 {moves} 步之内，") } else { Text::default() };
+    let with = if faults.is_empty() {
+        Text::default()
+    } else {
+        both!(", with `{faults}` at any point", "任意时刻可出现 `{faults}`，")
+    };
+    both!(
+        "No order breaks an invariant{within}{with}.",
+        "{within}{with}无论按什么顺序执行，都不会出错。",
+        within,
+        with
+    )
 }

@@ -251,7 +251,7 @@ fn where_nothing_goes_wrong_it_says_so_within_its_bounds() {
     stand.batch_update(found(false, true));
     // Without a fault that proves nothing: no tick, and what to try.
     for words in [
-        "Without a fault none goes wrong. f adds a crash, then a freeze.",
+        "Without a fault none goes wrong. f adds one: a crash first, then others.",
         "No order that goes wrong was found.",
         "all tried",
     ] {

@@ -55,8 +55,8 @@ use std::{cell::RefCell, collections::BTreeSet, ops::RangeInclusive, sync::Arc};
 use indexmap::IndexMap;
 
 use super::{
-    Expect, Explore, Failing, LabKind, Lesson, LessonError, Libraries, MOST_FAULTS, MOST_MOVES, Param,
-    Params, Recipes, Settings, Source, Variant,
+    Expect, Explore, ExploreExpect, Failing, LabKind, Lesson, LessonError, Libraries, MOST_FAULTS,
+    MOST_MOVES, Param, Params, Recipes, Settings, Source, Variant,
     error::{Mistake, MistakeSpan, Path, did_you_mean},
     expr::{Scope, Template, within_allowance},
     invariant::{Invariant, Never},
@@ -503,8 +503,16 @@ fn check_explore(
         return Err(Mistake::new(&path.key("most_faults"), message)
             .help(both!("name the faults: `faults: [crash]`", "请写明故障：`faults: [crash]`")));
     }
-    for (n, fault) in explore.faults.iter().enumerate() {
-        let at = path.key("faults").index(n);
+    if explore.expect == ExploreExpect::Violated && !explore.broken_by.is_empty() {
+        let message = both!("some order breaks an invariant anyway", "本来就有顺序会出错");
+        return Err(Mistake::new(&path.key("broken_by"), message)
+            .help(both!("`broken_by` is for `expect: none`", "`broken_by` 用于 `expect: none`")));
+    }
+    let named = [("faults", &explore.faults), ("broken_by", &explore.broken_by)];
+    let named = named.into_iter().flat_map(|(key, faults)| {
+        faults.iter().enumerate().map(move |(n, fault)| (path.key(key).index(n), fault))
+    });
+    for (at, fault) in named {
         let known = clients.iter().map(|client| client.name.as_str());
         if let Some(name) = fault.client.as_ref().filter(|name| known.clone().all(|known| known != *name)) {
             return Err(Mistake::unknown(&at, both!("client", "客户端"), name, known));

@@ -1,7 +1,7 @@
 //! What the search needs of whoever carries orders out: nodes, the steps that can be taken from them, what a step touched,
 //! and how an order ended.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use serde::Serialize;
 
@@ -147,12 +147,21 @@ pub struct Broken {
     pub ways: Vec<Vec<usize>>,
 }
 
+impl Broken {
+    /// As the lesson has them.
+    pub(crate) fn names(broken: &[Self], scenario: &Scenario) -> BTreeSet<String> {
+        broken.iter().map(|broken| scenario.invariants[broken.invariant].never.to_string()).collect()
+    }
+}
+
 /// Why an order does not end with everybody at the end of their program, other than those whom a fault killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stuck {
     /// A program met a reply that it does not handle, or a loop reached its bound.
     GaveUp,
+    /// Somebody waits, and the session of a client that crashed has not ended: the search does not go on to its end.
+    SessionLasts,
     /// Somebody waits for a notification that nobody is left to bring about.
     LostWakeup,
     /// Somebody waits for what no continuation ever brings about.

@@ -56,6 +56,11 @@ impl Explored {
     pub fn orders(&self) -> u128 {
         self.pruned.saturating_add(u128::from(self.tried))
     }
+
+    /// Whether in some orders somebody waits for ever, or for what was not looked at.
+    pub fn never_ends(&self) -> bool {
+        self.stuck.iter().any(|kind| kind.stuck != Stuck::GaveUp)
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -140,6 +145,11 @@ impl Stuck {
             Self::GaveUp => both!(
                 "{orders} end early: a program ended with an error or met a reply that it does not handle, or a loop reached its bound (`at_most`)",
                 "{orders} 种提前结束：程序出错退出，或遇到了它没有处理的回复，或者循环达到了上限（`at_most`）"
+            ),
+            Self::SessionLasts => both!(
+                "{orders} end where somebody waits and the session of a client that crashed has not ended yet; what its end \
+                 brings about is not looked at",
+                "{orders} 种停在有人等待、而崩溃客户端的会话尚未过期的地方；会话过期之后的事没有继续探索"
             ),
             Self::LostWakeup => both!(
                 "{orders} never end: somebody waits for a notification that nobody will bring about (lost wake-up)",

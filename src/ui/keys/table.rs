@@ -216,7 +216,7 @@ pub const TABLE: &[Row] = &[
         .hints(&[pair(Exploration, 2, "what else is broken", "其他被破坏的约束")]),
     act("previous-broken", Action::Broken(false), &["left", "h"], &[Exploration], ("back to what is broken before that", "上一条被破坏的约束")),
     act("next-fault", Action::NextFault, &["f"], &[Exploration],
-        ("the next fault that an order may have: none, a crash, a freeze", "切换每种顺序允许的故障：无、崩溃、冻结"))
+        ("the next fault that an order may have: none, a crash, a freeze, a lost reply, a restart, slowness", "切换每种顺序允许的故障：无、崩溃、冻结、回复丢失、重启、动作慢"))
         .hints(&[hint(Exploration, 3, "fault", "故障")]),
     act("more-moves", Action::Moves(true), &["+", "="], &[Exploration], ("longer orders: one move more", "步数上限加一"))
         .fold(1, "longer or shorter orders: one move more or fewer", "步数上限加一、减一")

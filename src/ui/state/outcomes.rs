@@ -25,6 +25,8 @@ pub struct ExplorationOptions {
     /// An order is cut after so many moves.
     pub moves: usize,
     pub fault: Option<Failing>,
+    /// Whether time may pass once although somebody could move: a client is slow.
+    pub slow: bool,
     /// Whether orders that are sure to come to the same as another are left out.
     pub prune: bool,
 }
@@ -32,7 +34,7 @@ pub struct ExplorationOptions {
 impl Default for ExplorationOptions {
     fn default() -> Self {
         let bounds = Bounds::default();
-        Self { moves: bounds.moves, fault: None, prune: bounds.prune }
+        Self { moves: bounds.moves, fault: None, slow: false, prune: bounds.prune }
     }
 }
 
@@ -42,6 +44,7 @@ impl ExplorationOptions {
         Bounds {
             moves: self.moves,
             faults: fault.into_iter().collect(),
+            slow: usize::from(self.slow),
             prune: self.prune,
             graph: true,
             ..Bounds::default()
@@ -53,15 +56,17 @@ impl ExplorationOptions {
         Self { moves, ..self }
     }
 
+    /// A crash, a freeze, a lost reply, a restart, somebody who is slow, and none again.
     pub fn with_next_fault(self) -> Self {
         let fault = match self.fault {
+            None if self.slow => None,
             None => Some(Failing::Crash),
             Some(Failing::Crash) => Some(Failing::Freeze),
             Some(Failing::Freeze) => Some(Failing::LostReply),
             Some(Failing::LostReply) => Some(Failing::Restart),
-            Some(_) => None,
+            Some(_) => return Self { fault: None, slow: true, ..self },
         };
-        Self { fault, ..self }
+        Self { fault, slow: false, ..self }
     }
 }
 
@@ -386,6 +391,15 @@ impl Outcomes {
                 seen.collect()
             }
         }
+    }
+
+    /// Whether anything was broken, or anybody did not get to the end of their program.
+    pub fn went_wrong(&self) -> bool {
+        let found = match &self.source {
+            Source::Races(_) => None,
+            Source::Exploration(exploration) => exploration.found.as_ref(),
+        };
+        found.is_some_and(|found| found.explored.never_ends()) || self.seen().iter().any(|seen| seen.violates)
     }
 
     pub fn chosen(&self) -> Option<&Outcome> {

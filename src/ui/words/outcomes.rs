@@ -54,8 +54,7 @@ pub const NO_STORY: Words = Words::new(
     "这里没有剧情：谁收到回复，谁就立即继续。服务器上的数据只在最后读取了一次。",
 );
 pub const NOT_READ: Words = Words::new("not read yet", "尚未读取");
-pub const GO_TO_VIOLATION: Words =
-    Words::new("{} goes to the moment with too many holders.", "按 {} 跳到持有者过多的时刻。");
+pub const GO_TO_VIOLATION: Words = Words::new("{} goes to where it goes wrong.", "按 {} 跳到出错的地方。");
 pub const LATE_REPLY: Words = Words::new(
     "Too many holders for a moment are none here: the release was with the server already, and only its reply came late.",
     "图上短暂出现的多余持有者不算违例：释放命令已经到达服务器，只是回复来得晚。",
@@ -98,12 +97,17 @@ pub const ORDERS_BY_STATES: Words = Words::new("{} orders through {} states", "{
 /// How many will be tried, how fast, how long still.
 pub const OF_ABOUT: Words = Words::new("of about {}, {}/s, {} left", "约 {} 种要试，每秒 {} 种，还需 {}");
 pub const GO_WRONG: Words = Words::new("{} orders go wrong", "{} 种顺序出错");
+pub const ONE_GOES_WRONG: Words = Words::new("1 order goes wrong", "1 种顺序出错");
 pub const NONE_GOES_WRONG: Words =
     Words::new("no order within these bounds goes wrong", "在此范围内，没有一种顺序出错");
+pub const NOT_ALL_END: Words = Words::new(
+    "no order breaks an invariant, but in some not everybody gets to the end",
+    "没有一种顺序违反不变式，但有些顺序里并非人人都能走到结尾",
+);
 /// Not many lessons fail without a fault: the key that adds one.
 pub const NONE_WITHOUT_FAULT: Words = Words::new(
-    "Without a fault none goes wrong. {} adds a crash, then a freeze.",
-    "不加故障时，没有一种顺序出错。按 {} 加入一次崩溃，再按加入一次冻结。",
+    "Without a fault none goes wrong. {} adds one: a crash first, then others.",
+    "不加故障时，没有一种顺序出错。按 {} 加入一次故障：先是崩溃，再按换一种。",
 );
 /// The variant fails, but not by this fault: the key for another.
 pub const NONE_WITH_FAULT: Words = Words::new(
@@ -121,6 +125,7 @@ pub const NO_FAULT: Words = Words::new("without a fault", "不加故障");
 pub const ONE_CRASH: Words = Words::new("at most one crash", "至多崩溃一次");
 pub const ONE_FREEZE: Words = Words::new("at most one freeze", "至多冻结一次");
 pub const ONE_LOST_REPLY: Words = Words::new("at most one lost reply", "至多丢失一次回复");
+pub const ONE_SLOW: Words = Words::new("somebody slow at most once", "至多有一次某人动作慢");
 pub const ONE_RESTART: Words = Words::new("at most one server restart", "服务器至多重启一次");
 pub const PRUNED: Words = Words::new("equivalent orders left out", "等价的顺序只试一种");
 pub const NOT_PRUNED: Words = Words::new("each of them is tried", "逐一试遍");

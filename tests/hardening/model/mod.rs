@@ -88,8 +88,13 @@ fn by_lockstep(found: &Explored) -> String {
                 };
                 (lock.clone(), told.to_owned())
             });
-            let told =
-                (locks.collect(), outcome.counters.clone(), outcome.values.clone(), outcome.unfinished);
+            let told = Outcome {
+                locks: locks.collect(),
+                counters: outcome.counters.clone(),
+                values: outcome.values.clone(),
+                unfinished: outcome.unfinished,
+                broken: outcome.broken.clone(),
+            };
             (told, seen.orders)
         })
         .collect();
@@ -105,11 +110,7 @@ fn by_lockstep(found: &Explored) -> String {
 }
 
 fn by_model(case: &Case, sum: &Sum) -> String {
-    let name = |text: String| {
-        let lock = text.strip_prefix("{ overlap: ").and_then(|rest| rest.strip_suffix(" }"));
-        lock.map_or(text.clone(), |lock| format!("overlap: {lock}"))
-    };
-    let named = case.never.iter().map(|never| name(never.to_string()));
+    let named = case.never.iter().map(Never::name);
     let mut broken: Vec<(String, u128)> =
         named.zip(sum.by_never.iter().copied()).filter(|(_, orders)| *orders > 0).collect();
     broken.sort();

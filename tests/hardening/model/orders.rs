@@ -60,8 +60,17 @@ enum Pick {
     Fault(May, usize),
 }
 
-/// What an order comes to: locks, counters, values, who did not come to the end.
-pub type Outcome = (BTreeMap<String, String>, BTreeMap<String, i64>, BTreeMap<String, Option<String>>, usize);
+/// What an order comes to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Outcome {
+    pub locks: BTreeMap<String, String>,
+    pub counters: BTreeMap<String, i64>,
+    pub values: BTreeMap<String, Option<String>>,
+    /// Who did not come to the end.
+    pub unfinished: usize,
+    /// The invariants that were broken.
+    pub broken: BTreeSet<String>,
+}
 
 /// What all orders from a state come to.
 #[derive(Debug, Clone, Default)]
@@ -172,7 +181,14 @@ impl<'c> Model<'c> {
             (key.to_owned(), value.map(str::to_owned))
         });
         let unfinished = state.clients.iter().filter(|client| client.life != Life::Over).count();
-        let outcome = (locks.collect(), counters.collect(), values.into(), unfinished);
+        let broken = self.case.never.iter().zip(&state.broken).filter(|(_, broken)| **broken);
+        let outcome = Outcome {
+            locks: locks.collect(),
+            counters: counters.collect(),
+            values: values.into(),
+            unfinished,
+            broken: broken.map(|(never, _)| never.name()).collect(),
+        };
         sum.outcomes.insert(outcome, 1);
     }
 

@@ -344,6 +344,15 @@ impl Case {
     }
 }
 
+impl Never {
+    /// As Lockstep tells it.
+    pub fn name(&self) -> String {
+        let text = self.to_string();
+        let lock = text.strip_prefix("{ overlap: ").and_then(|rest| rest.strip_suffix(" }"));
+        lock.map_or(text.clone(), |lock| format!("overlap: {lock}"))
+    }
+}
+
 impl std::fmt::Display for Never {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

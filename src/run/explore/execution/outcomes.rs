@@ -154,9 +154,14 @@ impl InProcess {
     /// What the order that ends here came to.
     pub(crate) fn ending_of(&mut self, node: &Node) -> Result<Ending, ExploreError> {
         let asks = !self.cache.asked.values.is_empty();
+        let mut broken: Vec<Broken> = node.tracked.broken(&self.scenario).collect();
+        broken.extend(node.broken.iter().cloned());
         let count = |counter: &str| node.tracked.counters.get(counter).copied();
         let unfinished = node.actors.unfinished();
-        let outcome = self.cache.asked.without_values(&node.tracked.holding, count, unfinished);
+        let outcome = Outcome {
+            broken: Broken::names(&broken, &self.scenario),
+            ..self.cache.asked.without_values(&node.tracked.holding, count, unfinished)
+        };
         let key = (outcome, self.entries(node, &self.cache.asked.values));
         let outcome = if let Some(known) = self.cache.outcomes.get(&key) {
             Arc::clone(known)
@@ -167,8 +172,6 @@ impl InProcess {
             self.cache.outcomes.insert(key, Arc::clone(&outcome));
             outcome
         };
-        let mut broken: Vec<Broken> = node.tracked.broken(&self.scenario).collect();
-        broken.extend(node.broken.iter().cloned());
         let cut = self.situation(node).is_cut(&self.rules);
         Ok(Ending {
             outcome,

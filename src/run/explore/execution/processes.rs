@@ -359,7 +359,6 @@ impl Explorer for Processes {
     fn ending(&mut self, node: &Node) -> Result<Ending, ExploreError> {
         self.go_to(node)?;
         let log = self.racer.director.log();
-        let outcome = Arc::new(Outcome::of(&self.scenario, log));
         let breaches = verdict::breaches(&self.scenario, log).map_err(ExploreError::Invariant)?;
         let expressions = breaches.into_iter().filter_map(|Breach { invariant, at, .. }| {
             let NeverPlan::That(_) = self.scenario.invariants[invariant].never else { return None };
@@ -368,7 +367,9 @@ impl Explorer for Processes {
             let ways = vec![chosen.count().checked_sub(1).into_iter().collect()];
             Some(Broken { invariant, ways })
         });
-        let broken = self.tracked.broken(&self.scenario).chain(expressions).collect();
+        let broken: Vec<Broken> = self.tracked.broken(&self.scenario).chain(expressions).collect();
+        let names = Broken::names(&broken, &self.scenario);
+        let outcome = Arc::new(Outcome { broken: names, ..Outcome::of(&self.scenario, log) });
         Ok(Ending { outcome, cut: node.cut, stuck: node.stuck, broken })
     }
 }

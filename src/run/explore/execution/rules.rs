@@ -5,7 +5,7 @@ use crate::{
         Scenario,
         plan::{Instruction, PlannedOperation, PlannedVerb},
     },
-    log::ActorId,
+    log::{ActorId, Product},
     program::{Actors, State, actor_id},
     run::explore::{Pick, Stuck},
 };
@@ -134,9 +134,13 @@ impl Tally {
     /// Why somebody has not got to the end whom no fault has killed, where nothing more can happen.
     pub(crate) fn stuck(&self, scenario: &Scenario, actors: &Actors) -> Option<Stuck> {
         let left = actors.ids().filter(|actor| !self.of(scenario, *actor).crashed);
+        // What the end of such a session brings about is not known.
+        let lasts =
+            scenario.lab().has(Product::Zookeeper) && self.clients.iter().any(|client| client.crashed);
         let why = left.filter_map(|actor| match actors[actor].state() {
             State::Finished => None,
             State::Dead => Some(Stuck::GaveUp),
+            _ if lasts => Some(Stuck::SessionLasts),
             State::Taking { .. } => Some(Stuck::LostWakeup),
             _ => Some(Stuck::Deadlock),
         });

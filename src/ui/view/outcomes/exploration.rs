@@ -27,8 +27,14 @@ pub(super) fn summarize(exploration: &Exploration, summary: &mut Summary<'_>) {
         let violations = explored.map_or(exploration.progress.violations, |found| found.violations);
         match explored {
             _ if violations > 0 => {
-                let words = words::GO_WRONG.with(lang, &[&grouped(violations)]);
+                let words = match violations {
+                    1 => words::ONE_GOES_WRONG.get(lang).to_owned(),
+                    _ => words::GO_WRONG.with(lang, &[&grouped(violations)]),
+                };
                 summary.say(&format!("{} {words}", glyphs::CUT), Role::Danger);
+            }
+            Some(explored) if explored.complete && explored.never_ends() => {
+                summary.say(&format!("{} {}", glyphs::CUT, words::NOT_ALL_END.get(lang)), Role::Danger);
             }
             Some(explored) if explored.complete => none_goes_wrong(exploration, explored.cut, summary),
             // Orders are counted when all states are known.
@@ -47,13 +53,14 @@ pub(super) fn summarize(exploration: &Exploration, summary: &mut Summary<'_>) {
     for kind in explored.map_or(&[][..], |explored| &explored.stuck) {
         summary.say(&format!("  {}", kind.says.get(lang)), Role::Warning);
     }
-    let ExplorationOptions { moves, fault, prune } = exploration.options;
+    let ExplorationOptions { moves, fault, slow, prune } = exploration.options;
     let moves = moves.to_string();
     if let Some(cut) = explored.map(|explored| explored.cut).filter(|cut| *cut > 0) {
         let words = words::CUT_ORDERS.with(lang, &[&grouped(cut), &moves, &keys.label("more-moves")]);
         summary.say(&words, Role::Warning);
     }
     let fault = match fault {
+        None if slow => words::ONE_SLOW,
         None => words::NO_FAULT,
         Some(Failing::Crash) => words::ONE_CRASH,
         Some(Failing::Freeze) => words::ONE_FREEZE,
@@ -72,9 +79,11 @@ fn none_goes_wrong(exploration: &Exploration, cut: u128, summary: &mut Summary<'
     let fails = variant.is_some_and(|variant| variant.expect == Expect::Shown);
     let key = keys.label("next-fault");
     match exploration.options.fault {
-        None => summary.say(&words::NONE_WITHOUT_FAULT.with(lang, &[&key]), Role::Warning),
-        Some(_) if fails => summary.say(&words::NONE_WITH_FAULT.with(lang, &[&key]), Role::Warning),
-        Some(_) => {
+        None if !exploration.options.slow => {
+            summary.say(&words::NONE_WITHOUT_FAULT.with(lang, &[&key]), Role::Warning)
+        }
+        _ if fails => summary.say(&words::NONE_WITH_FAULT.with(lang, &[&key]), Role::Warning),
+        _ => {
             let role = if cut == 0 { Role::Good } else { Role::Warning };
             summary.say(&format!("{} {}", glyphs::DONE, words::NONE_GOES_WRONG.get(lang)), role);
         }

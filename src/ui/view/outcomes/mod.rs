@@ -140,6 +140,7 @@ impl OutcomesView<'_> {
             Phase::Booting => ("   ", Role::Warning),
             Phase::Running => (" ▶ ", Role::Good),
             Phase::Paused | Phase::Stopping | Phase::Stopped => (" ▮▮", Role::Warning),
+            Phase::Complete if self.outcomes.went_wrong() => (" ✗ ", Role::Danger),
             Phase::Complete => (" ✓ ", Role::Good),
             Phase::Failed(_) => (" ✗ ", Role::Danger),
         };
