@@ -49,7 +49,7 @@ pub struct InterviewArgs {
     /// Only the questions of this lesson
     #[arg(value_name = "LESSON")]
     lesson: Option<String>,
-    /// Only those of a part of the catalogue: basics, redis, redisson, zookeeper, database or choosing
+    /// Only those of a part of the catalogue: basics, redis, redisson, zookeeper, database, libraries or choosing
     #[arg(long, value_name = "NAME", value_parser = parse_track)]
     track: Option<Track>,
     /// Only those that are asked in an article, by its short name: S0 to S4, or what your own lessons have in `from:`
@@ -92,7 +92,7 @@ enum CardFormat {
 }
 
 fn parse_track(name: &str) -> Result<Track, String> {
-    let known = "write basics, redis, redisson, zookeeper, database or choosing";
+    let known = "write basics, redis, redisson, zookeeper, database, libraries or choosing";
     serde_json::from_value(name.into()).map_err(|_| known.to_owned())
 }
 

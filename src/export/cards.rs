@@ -1,5 +1,7 @@
 //! Interview cards as files: for Anki, and as Markdown for printing.
 
+use std::collections::BTreeSet;
+
 use crate::{
     lesson::Card,
     printable,
@@ -71,6 +73,14 @@ pub fn markdown(cards: &[LessonCard<'_>], lang: Lang) -> String {
     let line = |words: &str| printable::line(&words.replace('\n', " ")).into_owned();
     let mut out = format!("{MARKDOWN}# {}\n", TITLE.get(lang));
     let mut write = |words: String| out.push_str(&words);
+    let asked: BTreeSet<&str> = cards.iter().flat_map(|(_, card)| &card.from).map(String::as_str).collect();
+    for name in asked {
+        let title = words::article(name, lang);
+        if title != name {
+            write(format!("\n- {}{}{title}", line(name), lang.colon()));
+        }
+    }
+    write("\n".to_owned());
     let (mut track, mut lesson) = (None, None);
     for (entry, card) in cards {
         if track != Some(entry.track) {
@@ -110,7 +120,7 @@ mod tests {
             q: Text::new("Is `a < b`\tsafe?\n\"No\"", "`a < b` 安全吗？"),
             a: "Never.".into(),
             follow_up: Some(FollowUp { q: "Why?".into(), a: "Races.".into() }),
-            from: vec!["S 3".into()],
+            from: vec!["S 3".into(), "S4".into()],
             shown: None,
         };
         let file = anki(&[(&entry, &card)]);
@@ -123,10 +133,15 @@ mod tests {
              <div lang=zh-CN><code>a &lt; b</code> 安全吗？</div>"
         );
         assert!(fields[2].contains("Why?") && fields[2].contains("Races."), "{}", fields[2]);
-        assert_eq!(fields[3], "lockstep::basics lockstep::oversell lockstep::S-3 lockstep::starred");
+        assert_eq!(
+            fields[3],
+            "lockstep::basics lockstep::oversell lockstep::S-3 lockstep::S4 lockstep::starred"
+        );
         let page = markdown(&[(&entry, &card)], Lang::Zh);
         assert!(
-            page.contains("## 基础\n") && page.contains("**`a < b` 安全吗？** (S 3)\n\nNever.\n"),
+            page.contains("## 基础\n")
+                && page.contains("**`a < b` 安全吗？** (S 3, S4)\n\nNever.\n")
+                && page.contains("\n- S4：分布式锁总览（从数据库到 Redlock）\n"),
             "{page}"
         );
     }

@@ -178,6 +178,20 @@ impl Holding {
         &self.overlaps
     }
 
+    /// One stretch of each group that held a lock together: the one that lasts, or else the first.
+    pub fn overlaps_by_group(&self) -> Vec<&Overlap> {
+        let mut told: Vec<&Overlap> = Vec::new();
+        for overlap in &self.overlaps {
+            let same = |known: &&mut &Overlap| known.lock == overlap.lock && known.holders == overlap.holders;
+            match told.iter_mut().find(same) {
+                Some(known) if overlap.end.is_none() => *known = overlap,
+                Some(_) => {}
+                None => told.push(overlap),
+            }
+        }
+        told
+    }
+
     /// Those of a lock, or of all that the name stands for.
     pub fn overlaps_of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Overlap> {
         self.overlaps.iter().filter(move |overlap| stands_for(name, &overlap.lock))

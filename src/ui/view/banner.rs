@@ -317,11 +317,7 @@ pub fn letters(words: &str, wide: u16, (left, top): (u16, u16), buf: &mut Buffer
 pub fn together(scene: &Scene<'_>, overlap: &Overlap) -> String {
     let who = names(scene, &overlap.holders);
     let lock = &*scene.log.lock_in_words(&overlap.lock, scene.lang);
-    let from = time::moment(overlap.from);
-    match overlap.apart {
-        Some(to) => words::HELD_TOGETHER.with(scene.lang, &[&who, lock, &from, &time::moment(to)]),
-        None => words::HOLD_TOGETHER.with(scene.lang, &[&who, lock, &from]),
-    }
+    words::held_together(&who, lock, (overlap.from, overlap.apart), scene.lang)
 }
 
 /// Who has sold what on which value, and what that has come to.

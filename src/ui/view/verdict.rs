@@ -4,13 +4,17 @@ use super::{LessonView, banner, paragraph, prelude::*, scene::Alarm};
 use crate::verdict::{ClaimResult, Outcome, Verdict, evidence};
 
 const EVIDENCE_LINES: usize = 3;
+/// Of so many groups that held a lock together it is told.
+const GROUPS: usize = 3;
 
 impl LessonView<'_> {
     pub(crate) fn verdict_lines(&self, verdict: &Verdict, width: usize) -> Vec<Line<'static>> {
         let scene = &self.scene;
         let mut lines = Vec::new();
-        for words in self.failure(verdict) {
-            lines.extend(paragraph::prose(&words, width, scene.style(Role::Danger), scene.theme));
+        let prevented = verdict.outcome == Outcome::Prevented;
+        let style = scene.style(if prevented { Role::Warning } else { Role::Danger });
+        for words in if prevented { self.harmless() } else { self.failure(verdict) } {
+            lines.extend(paragraph::prose(&words, width, style, scene.theme));
         }
         lines.extend(heading(scene, verdict, width));
         let mut rest = Vec::new();
@@ -58,15 +62,27 @@ impl LessonView<'_> {
             }
             Alarm::Holders(..) => None,
         });
-        let overlaps = scene.world.holding.overlaps();
-        let lasting = overlaps.iter().rfind(|overlap| overlap.end.is_none());
-        let together = lasting.or(overlaps.first()).map(|overlap| banner::together(scene, overlap));
-        let told: Vec<String> = consequences.chain(together).collect();
+        let told: Vec<String> = consequences.chain(self.together()).collect();
         if !told.is_empty() {
             return told;
         }
         let says = verdict.claims.iter().find_map(|claim| claim.says.as_ref());
         says.map(|says| text::clean(says.get(scene.lang)).into_owned()).into_iter().collect()
+    }
+
+    /// Who held a lock together where what the variant promises held all the same.
+    fn harmless(&self) -> Vec<String> {
+        let mut told: Vec<String> = self.together().collect();
+        if !told.is_empty() {
+            told.push(words::HARMLESS.get(self.scene.lang).to_owned());
+        }
+        told
+    }
+
+    /// Who held a lock together, in sentences.
+    fn together(&self) -> impl Iterator<Item = String> {
+        let groups = self.scene.world.holding.overlaps_by_group();
+        groups.into_iter().take(GROUPS).map(|overlap| banner::together(&self.scene, overlap))
     }
 
     fn next_steps(&self, width: usize) -> Vec<Line<'static>> {

@@ -1,8 +1,10 @@
 //! Words of the lesson screen.
 
 use crate::{
+    clock::LessonTime,
     log::{Belief, Excess, Limit, Role},
     text::{Lang, Words},
+    ui::theme::time,
     verdict::Outcome,
 };
 
@@ -120,13 +122,37 @@ pub const IN_BAR_STILL_FROZEN: Words = Words::new("still mine, frozen", "仍以�
 pub const IN_BAR_WAITS: Words = Words::new("waits", "等待");
 pub const LAST_LISTED: Words = Words::new(" and ", " 和 ");
 pub const LISTED: Words = Words::new(", ", "、");
-/// Who held which lock together, from when to when; or since when.
-pub const HELD_TOGETHER: Words = Words::new(
+const HELD_TOGETHER: Words = Words::new(
     "{} thought at the same time that they held {}, from {} to {}.",
     "{} 同时以为自己持有{}：从 {} 到 {}。",
 );
-pub const HOLD_TOGETHER: Words =
+const HELD_FOR_A_MOMENT: Words = Words::new(
+    "{} thought at the same time that they held {}, for a moment at {}.",
+    "{} 一度同时以为自己持有{}：在 {}。",
+);
+const HOLD_TOGETHER: Words =
     Words::new("{} think at the same time that they hold {}, since {}.", "{} 同时以为自己持有{}：从 {} 起。");
+/// It was so, and nothing came of it.
+pub const HARMLESS: Words = Words::new(
+    "The lock did not keep them apart. What this variant promises held all the same.",
+    "锁没能把它们分开，但本方案要保证的结论仍然成立。",
+);
+
+/// Who held which lock together, from when to when; or since when.
+pub fn held_together(
+    who: &str,
+    lock: &str,
+    (from, to): (LessonTime, Option<LessonTime>),
+    lang: Lang,
+) -> String {
+    let from = time::moment(from);
+    match to.map(time::moment) {
+        Some(to) if to == from => HELD_FOR_A_MOMENT.with(lang, &[who, lock, &from]),
+        Some(to) => HELD_TOGETHER.with(lang, &[who, lock, &from, &to]),
+        None => HOLD_TOGETHER.with(lang, &[who, lock, &from]),
+    }
+}
+
 /// Who has got which lock, and who has not let go of it.
 pub const TAKEN_TOO: Words =
     Words::new("{} has got {} before {} let go of it.", "{} 拿到了{}，而 {} 还没有放手。");

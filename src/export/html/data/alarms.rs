@@ -16,6 +16,8 @@ use crate::{
     world::{Holding, Overlap, World},
 };
 
+/// Of so many groups that held a lock together it is told.
+const GROUPS: usize = 3;
 /// So many are named one by one.
 const NAMED: usize = 4;
 /// The longest bar of what was sold, in signs.
@@ -170,19 +172,24 @@ fn about(source: &Source<'_>, overlap: &Overlap) -> Vec<(&'static str, Text)> {
 
 /// The failure of a run in sentences: what was broken, and who held a lock together.
 pub(crate) fn failure(source: &Source<'_>, verdict: &Verdict, invariant: Option<&Text>) -> Option<Text> {
+    let together = source.world.holding.overlaps_by_group().into_iter().take(GROUPS).map(|overlap| {
+        Text::from_fn(|lang| {
+            let who = names(source, &overlap.holders, lang);
+            let lock = &*source.log.lock_in_words(&overlap.lock, lang);
+            words::held_together(&who, lock, (overlap.from, overlap.apart), lang)
+        })
+    });
+    if verdict.outcome == Outcome::Prevented {
+        let mut told: Vec<Text> = together.collect();
+        let harmless = Text::from_fn(|lang| words::HARMLESS.get(lang).to_owned());
+        return (!told.is_empty()).then(|| {
+            told.push(harmless);
+            Text::join(&told, " ", "")
+        });
+    }
     if verdict.outcome != Outcome::Shown {
         return None;
     }
-    let together = source.world.holding.overlaps().first().map(|overlap| {
-        Text::from_fn(|lang| {
-            let who = names(source, &overlap.holders, lang);
-            let (lock, from) = (&*source.log.lock_in_words(&overlap.lock, lang), time::moment(overlap.from));
-            match overlap.apart {
-                Some(to) => words::HELD_TOGETHER.with(lang, &[&who, lock, &from, &time::moment(to)]),
-                None => words::HOLD_TOGETHER.with(lang, &[&who, lock, &from]),
-            }
-        })
-    });
     let says = |broken: &Broken| match source.log.events().get(broken.event()).map(|event| &event.kind) {
         Some(EventKind::Breached { says, .. }) => Some(says.clone()),
         _ => None,

@@ -46,6 +46,7 @@ impl<R: Runs> App<R> {
             self.notice = Some(Notice::OneVariant);
             return;
         };
+        self.has_tried("compare");
         let back = self.set_aside();
         // What has been seen to its end need not be run again.
         let known = back.as_ref().and_then(|lesson| {

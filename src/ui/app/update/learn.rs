@@ -93,10 +93,7 @@ impl<R: Runs> App<R> {
                 if lesson.single.is_some() => {}
             Action::Race => self.race(entry, variant),
             Action::Explore => self.explore(entry, variant, ExplorationOptions::default()),
-            Action::Compare => {
-                self.has_tried("compare");
-                self.compare(entry, None);
-            }
+            Action::Compare => self.compare(entry, None),
             Action::Free
             | Action::MoveActor(_)
             | Action::Timer
