@@ -39,6 +39,7 @@ pub use crate::process::{
     live_directories::{end_all, end_now},
     programs,
     spawner::own_binary,
+    starvation::Starvation,
     sweep::{Swept, sweep},
     usage::{Meters, Usage},
     version::Version,

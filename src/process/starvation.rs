@@ -11,7 +11,7 @@ use crate::process::usage::Meters;
 /// Looks again and again at how long processes wait. Only the first thread of each is looked at, which is where Redis does its
 /// work. Where the system does not tell, nobody waits.
 #[derive(Debug, Default)]
-pub(crate) struct Starvation(HashMap<u32, Look>);
+pub struct Starvation(HashMap<u32, Look>);
 
 #[derive(Debug, Clone, Copy)]
 struct Look {

@@ -72,7 +72,7 @@ impl Exam {
         // Variants that make up a table are much alike.
         scenarios.retain(|scenario| {
             let (lab, actors) = (scenario.lab(), scenario.actors.len());
-            [LabKind::Redis, LabKind::Masters].contains(&lab)
+            [LabKind::Redis, LabKind::Masters, LabKind::Mariadb].contains(&lab)
                 && (2..=3).contains(&actors)
                 && scenario.loaded.lesson.table.is_none()
         });

@@ -390,6 +390,7 @@ fn what_is_searched_can_be_changed() {
         (Some(Failing::Freeze), "at most one freeze"),
         (Some(Failing::LostReply), "at most one lost reply"),
         (Some(Failing::Restart), "at most one server restart"),
+        (None, "somebody slow at most once"),
         (None, "without a fault"),
     ] {
         stand.press('f');

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     client::protocol::Response,
     clock::{LessonClock, Rate},
-    lab::LabOptions,
+    lab::{LabOptions, Starvation},
     lesson::{
         Mistake, Path, Scenario,
         expr::Template,
@@ -23,7 +23,6 @@ use crate::{
         plan::{Act, TextPlan},
     },
     log::{ActorId, Condition, Direction, EventKind, Fault, LinkId, Log, ServerState, Stop, Target},
-    process::starvation::Starvation,
     program::Actors,
     text::Text,
     verdict::Watch,

@@ -5,7 +5,7 @@ use super::{
     prelude::*,
     scene::{Alarm, Oversold},
 };
-use crate::{text::Text, world::Overlap};
+use crate::{log::Log, text::Text, ui::chart::Chart, world::Overlap};
 
 /// Panes of so many rows have room for letters of five rows, and of three.
 const ROOM: (u16, u16) = (36, 24);
@@ -58,20 +58,22 @@ fn loud(scene: &Scene<'_>) -> Option<String> {
             };
             Some(words.to_uppercase())
         }
-        Alarm::Broken(_, event) => Some(loud_breach(scene, event)),
+        Alarm::Broken(_, event) => Some(loud_breach((scene.log, scene.chart), event, scene.lang)),
     }
 }
 
-fn loud_breach(scene: &Scene<'_>, event: usize) -> String {
-    match woken(scene, event) {
-        Some(woken) => words::WOKEN.with(scene.lang, &[&woken.to_string()]),
-        None => words::INVARIANT_BROKEN.get(scene.lang).to_owned(),
+/// What was broken by an event, in the fewest words.
+pub fn loud_breach(run: (&Log, &Chart), event: usize, lang: Lang) -> String {
+    match woken(run, event) {
+        Some(woken) => words::WOKEN.with(lang, &[&woken.to_string()]),
+        None => words::INVARIANT_BROKEN.get(lang).to_owned(),
     }
 }
 
 /// What else is so that must never be, from the event that says it on.
 pub fn broken(scene: &Scene<'_>, says: &Text, event: usize) -> String {
-    format!("{} · {}", loud_breach(scene, event), sentence_of(scene, says))
+    let loud = loud_breach((scene.log, scene.chart), event, scene.lang);
+    format!("{loud} · {}", sentence_of(scene, says))
 }
 
 /// What a lesson says, without the full stop.
@@ -80,14 +82,15 @@ fn sentence_of(scene: &Scene<'_>, says: &Text) -> String {
 }
 
 /// How many were told the same at once, where it is that what breaks an invariant.
-fn woken(scene: &Scene<'_>, breach: usize) -> Option<usize> {
-    let EventKind::Breached { evidence, .. } = scene.event(breach)? else { return None };
-    let told = |event: usize| match scene.event(event) {
+fn woken((log, chart): (&Log, &Chart), breach: usize) -> Option<usize> {
+    let kind = |event: usize| log.events().get(event).map(|event| &event.kind);
+    let EventKind::Breached { evidence, .. } = kind(breach)? else { return None };
+    let told = |event: usize| match kind(event) {
         Some(EventKind::Notified { about, what, .. }) => Some((about, what)),
         _ => None,
     };
     let what = told(*evidence.first()?)?;
-    let step = scene.chart.step_begun(breach)..breach;
+    let step = chart.step_begun(breach)..breach;
     let woken = step.filter(|event| told(*event) == Some(what)).count();
     (woken > 1 && evidence.iter().all(|event| told(*event).is_some())).then_some(woken)
 }
@@ -208,7 +211,7 @@ fn large_letters(scene: &Scene<'_>) -> Vec<Large> {
     let line = |words: &str, wide: u16| Large { lines: vec![words.to_owned()], wide };
     let mut choice = Vec::new();
     if let Some(Alarm::Broken(says, event)) = scene.alarm()
-        && woken(scene, event).is_none()
+        && woken((scene.log, scene.chart), event).is_none()
     {
         let says = sentence_of(scene, says).to_uppercase();
         choice.extend([line(&says, 2), line(&says, 1)]);
@@ -317,7 +320,8 @@ pub fn letters(words: &str, wide: u16, (left, top): (u16, u16), buf: &mut Buffer
 pub fn together(scene: &Scene<'_>, overlap: &Overlap) -> String {
     let who = names(scene, &overlap.holders);
     let lock = &*scene.log.lock_in_words(&overlap.lock, scene.lang);
-    words::held_together(&who, lock, (overlap.from, overlap.apart), scene.lang)
+    let (from, to) = (time::moment(overlap.from), overlap.apart.map(time::moment));
+    words::held_together(&who, lock, (&from, to.as_deref()), scene.lang)
 }
 
 /// Who has sold what on which value, and what that has come to.

@@ -1,10 +1,8 @@
 //! Words of the lesson screen.
 
 use crate::{
-    clock::LessonTime,
     log::{Belief, Excess, Limit, Role},
     text::{Lang, Words},
-    ui::theme::time,
     verdict::Outcome,
 };
 
@@ -139,17 +137,11 @@ pub const HARMLESS: Words = Words::new(
 );
 
 /// Who held which lock together, from when to when; or since when.
-pub fn held_together(
-    who: &str,
-    lock: &str,
-    (from, to): (LessonTime, Option<LessonTime>),
-    lang: Lang,
-) -> String {
-    let from = time::moment(from);
-    match to.map(time::moment) {
-        Some(to) if to == from => HELD_FOR_A_MOMENT.with(lang, &[who, lock, &from]),
-        Some(to) => HELD_TOGETHER.with(lang, &[who, lock, &from, &to]),
-        None => HOLD_TOGETHER.with(lang, &[who, lock, &from]),
+pub fn held_together(who: &str, lock: &str, (from, to): (&str, Option<&str>), lang: Lang) -> String {
+    match to {
+        Some(to) if to == from => HELD_FOR_A_MOMENT.with(lang, &[who, lock, from]),
+        Some(to) => HELD_TOGETHER.with(lang, &[who, lock, from, to]),
+        None => HOLD_TOGETHER.with(lang, &[who, lock, from]),
     }
 }
 

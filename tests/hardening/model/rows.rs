@@ -489,7 +489,7 @@ fn expecting_none_is_content_with_a_proof_only() {
     // It is proved.
     let answer = run(&asked, &["explore", "--expect-none"]);
     assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
-    assert!(answer.out.contains("of these orders 0 violate"), "{}", answer.out);
+    assert!(answer.out.contains("of these orders 0 went wrong"), "{}", answer.out);
     // It is not, because an order that asks again and again is cut; who says where, knows.
     let again = "- a: { redis: GET k, until: reply == '7', every: 1s }";
     let cut = lesson(&[again], &["value('k') == '4'"]);

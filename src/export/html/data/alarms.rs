@@ -9,7 +9,7 @@ use crate::{
     ui::{
         chart::{Broken, OverlapSpan},
         theme::{glyphs, text, time},
-        view::scene::Oversold,
+        view::{banner, scene::Oversold},
         words,
     },
     verdict::{Outcome, Verdict},
@@ -113,7 +113,7 @@ fn broken_words(source: &Source<'_>, event: usize) -> Option<Text> {
     let EventKind::Breached { says, .. } = &source.log.events().get(event)?.kind else { return None };
     Some(Text::from_fn(|lang| {
         let says = says.get(lang).replace('`', "");
-        let loud = words::INVARIANT_BROKEN.get(lang);
+        let loud = banner::loud_breach((source.log, source.chart), event, lang);
         format!("{loud} · {}", says.trim_end_matches(['.', '。']))
     }))
 }
@@ -176,7 +176,8 @@ pub(crate) fn failure(source: &Source<'_>, verdict: &Verdict, invariant: Option<
         Text::from_fn(|lang| {
             let who = names(source, &overlap.holders, lang);
             let lock = &*source.log.lock_in_words(&overlap.lock, lang);
-            words::held_together(&who, lock, (overlap.from, overlap.apart), lang)
+            let (from, to) = (time::moment(overlap.from), overlap.apart.map(time::moment));
+            words::held_together(&who, lock, (&from, to.as_deref()), lang)
         })
     });
     if verdict.outcome == Outcome::Prevented {
