@@ -75,14 +75,7 @@ pub(super) async fn tried(
     expected: &Explore,
     patience: Option<Duration>,
 ) -> Result<Explored, ExploreError> {
-    let bounds = Bounds {
-        moves: expected.moves.unwrap_or(MOVES),
-        faults: expected.faults.clone(),
-        most_faults: expected.most_faults.unwrap_or(1),
-        slow: expected.slow.unwrap_or(0),
-        longest: LONGEST,
-        ..Bounds::default()
-    };
+    let bounds = Bounds { longest: LONGEST, ..Bounds::from(expected) };
     let broken = OnceLock::new();
     let watch = |progress: &Progress| {
         let since = (progress.violations > 0).then(|| *broken.get_or_init(|| progress.wall));

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::{
     explore::{CarriedOut, ExploreError, Explored, OutcomeSeen, carry_out},
     explore_claim,
+    moves::how_many,
     session::RunError,
 };
 use crate::{
@@ -32,10 +33,25 @@ pub struct Round {
     pub scenario: Scenario,
     /// How many orders there were.
     pub orders: u128,
+    /// After how many moves orders were cut, where any was.
+    pub cut: Option<usize>,
     /// What is wrong with the answer, where something is.
     pub failure: Option<Failure>,
     /// Real time.
     pub wall: Duration,
+}
+
+impl Round {
+    /// How many orders there were, and how far they went.
+    pub fn extent(&self) -> Text {
+        let orders = how_many(self.orders);
+        match self.cut {
+            Some(moves) => {
+                both!("{orders}, followed for {moves} moves", "{orders}，只看到第 {moves} 步", orders)
+            }
+            None => orders,
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -103,8 +119,9 @@ pub async fn judge(
         let found = explore_claim::tried(&scenario, options, &expected, patience).await;
         let found = found.map_err(|error| not_judged(answered, error))?;
         let orders = found.orders();
+        let cut = (found.cut > 0).then(|| expected.moves.unwrap_or(MOVES));
         let failure = failure(&scenario, options, &expected, found).await?;
-        rounds.push(Round { scenario, orders, failure, wall: began.elapsed() });
+        rounds.push(Round { scenario, orders, cut, failure, wall: began.elapsed() });
         if let Some(round) = rounds.last() {
             tell(round);
             if round.failure.is_some() {

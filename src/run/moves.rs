@@ -47,7 +47,7 @@ pub fn how_many(orders: u128) -> Text {
         }
         match large.iter().find(|(unit, _)| orders >= *unit) {
             Some((unit, name)) => {
-                let tenths = orders * 10 / unit;
+                let tenths = (orders * 10 + unit / 2) / unit;
                 format!("{}.{}{name}", tenths / 10, tenths % 10)
             }
             None if orders < 1000 => orders.to_string(),

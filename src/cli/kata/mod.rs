@@ -372,7 +372,7 @@ fn row(round: &Round, lang: Lang) -> String {
     let title = round.scenario.fill(&round.scenario.variant().title);
     let title = title.get(lang);
     let Some(failure) = &round.failure else {
-        let (orders, wall) = (moves::how_many(round.orders), millis(round.wall).to_string());
+        let (orders, wall) = (round.extent(), millis(round.wall).to_string());
         let held = words::KATA_HELD.with(lang, &[orders.get(lang), &wall]);
         return format!("✓ {}  {held}", text::pad(title, 40));
     };

@@ -21,7 +21,6 @@ use crate::{
     run::{
         LessonChoice,
         kata::{self, Round, Which},
-        moves,
         open::ChosenRuns,
     },
     ui::{
@@ -354,7 +353,7 @@ impl Screen<'_> {
 fn show(board: &mut ExerciseBoard, round: &Round) {
     let title = round.scenario.fill(&round.scenario.variant().title);
     let state = match &round.failure {
-        None => RoundState::Held(moves::how_many(round.orders), millis(round.wall)),
+        None => RoundState::Held(round.extent(), millis(round.wall)),
         Some(_) => RoundState::Failed,
     };
     if let Some(row) = board.rounds.iter_mut().find(|row| row.title == title) {

@@ -39,7 +39,7 @@ pub use crate::lesson::{Failing, MOST_FAULTS, MOST_MOVES, MOVES, MayFail};
 
 use crate::{
     lab::LabOptions,
-    lesson::{Scenario, expr::Expr, plan::so},
+    lesson::{Explore, Scenario, expr::Expr, plan::so},
     run::session::RunError,
     text::{Text, both},
 };
@@ -75,6 +75,19 @@ pub struct Bounds {
     pub confirmed_within: Option<Duration>,
     /// The longest that the whole may take.
     pub longest: Duration,
+}
+
+impl From<&Explore> for Bounds {
+    /// As a lesson has them.
+    fn from(explore: &Explore) -> Self {
+        Self {
+            moves: explore.moves.unwrap_or(MOVES),
+            faults: explore.faults.clone(),
+            most_faults: explore.most_faults.unwrap_or(1),
+            slow: explore.slow.unwrap_or(0),
+            ..Self::default()
+        }
+    }
 }
 
 impl Default for Bounds {
