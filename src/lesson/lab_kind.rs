@@ -431,6 +431,28 @@ impl LabKind {
         self.cluster().is_some()
     }
 
+    /// The master of which a server begins as a replica.
+    pub fn first_master_of(self, server: &str) -> Option<&'static str> {
+        let topology = self.part_of(server).topology();
+        let place = topology.servers.iter().position(|known| *known == server)?;
+        if topology.sentinels.is_empty() {
+            return topology
+                .servers
+                .get(topology.master_of(place).filter(|_| topology.is_cluster())?)
+                .copied();
+        }
+        topology.servers.first().copied().filter(|master| *master != server)
+    }
+
+    /// How many replicas a server has at most.
+    pub fn most_replicas(self) -> usize {
+        let of = |master: &&&str| {
+            let servers = self.servers().iter();
+            servers.filter(|server| self.first_master_of(server) == Some(**master)).count()
+        };
+        self.servers().iter().map(|master| of(&master)).max().unwrap_or(0)
+    }
+
     /// Whether it lays a link from one server to another.
     pub fn has_link(self, from: &str, to: &str) -> bool {
         self.parts().iter().any(|part| part.topology().has_link(from, to))

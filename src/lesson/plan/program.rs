@@ -172,6 +172,28 @@ impl Program {
         answers.all(|other| other.as_ref() == Some(&first)).then_some(first)
     }
 
+    /// How often it counts something at most; `None` where that is in a repetition.
+    pub(crate) fn counts(&self, counter: &str) -> Option<usize> {
+        let counted = self.instructions.iter().enumerate().filter(
+            |(_, instruction)| matches!(instruction, Instruction::Count { counter: other } if other == counter),
+        );
+        let repeats = |at: usize| {
+            let mut later = self.instructions.iter().skip(at);
+            later.any(|instruction| matches!(instruction, Instruction::Jump { to } if *to <= at))
+        };
+        counted.map(|(at, _)| (!repeats(at)).then_some(1)).sum()
+    }
+
+    /// Whether all that is sent under a label is this command of Redis.
+    pub(crate) fn only_sends(&self, label: &str, command: &str) -> bool {
+        let mut named = self.operations().filter(|operation| operation.label == label).peekable();
+        let is_it = |verb: &PlannedVerb| match verb {
+            PlannedVerb::Redis(words) => words[0].pattern().eq_ignore_ascii_case(command),
+            _ => false,
+        };
+        named.peek().is_some() && named.all(|operation| is_it(&operation.verb))
+    }
+
     /// Whether nothing is sent under a label, and time passes.
     pub(crate) fn only_waits(&self, label: &str) -> bool {
         let mut named = self.operations().filter(|operation| operation.label == label).peekable();

@@ -140,6 +140,11 @@ impl Answer {
     }
 }
 
+fn capital(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
+}
+
 /// What is asked of a reply that it does not have: a field of an object, or of a list what its items have. `path`: names
 /// with dots between, of which the first is that of the reply.
 fn of_fields(name: &str, field: &str, answer: Answer) -> Option<Doubt> {
@@ -148,7 +153,10 @@ fn of_fields(name: &str, field: &str, answer: Answer) -> Option<Doubt> {
         Answer::Object(fields) if !fields.contains(&field) && !is_index => {
             let message = both!("what `{name}` answers has no `.{field}`", "`{name}` 的回复没有 `.{field}`");
             let known = fields.join(", ");
-            let help = nearest(field, fields.iter().copied(), ALIKE)
+            // ZooKeeper's own word for `version` is `dataVersion`.
+            let whole = fields.iter().copied().find(|known| field == format!("data{}", capital(known)));
+            let help = whole
+                .or_else(|| nearest(field, fields.iter().copied(), ALIKE))
                 .map_or_else(|| both!("it has {known}", "它有 {known}"), did_you_mean);
             Some((message, help))
         }
@@ -286,6 +294,10 @@ pub(super) fn of_answer(
                 "空回复是 `none`，不会是文字 {right}"
             ),
             both!("write `{left} is none`", "请写 `{left} is none`"),
+        )),
+        (Answer::Ok, Literal::Text(text)) if *text != "Lost" && text.eq_ignore_ascii_case("lost") => Some((
+            both!("a reply that was lost is 'Lost', never {right}", "丢失的回复是 'Lost'，不会是 {right}"),
+            both!("write `{left} == 'Lost'`", "请写 `{left} == 'Lost'`"),
         )),
         (Answer::Ok, Literal::Text(text))
             if *text != "OK" && (text.eq_ignore_ascii_case("ok") || !is_code(text)) =>

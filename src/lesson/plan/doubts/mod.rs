@@ -3,9 +3,15 @@
 
 mod answer;
 mod comparison;
+mod reach;
 mod scenario;
 
-use self::scenario::{of_actor, of_counter, of_event, of_holders, of_owner, of_role, of_value};
+use self::{
+    answer::of_answer,
+    comparison::{Literal, literal},
+    reach::figure,
+    scenario::{of_actor, of_counter, of_event, of_owner, of_role, of_value},
+};
 pub(crate) use self::{
     answer::{Answer, field_doubt},
     comparison::{arithmetic_doubt, doubt, error_doubt, errors_asked, name_doubt},
@@ -13,7 +19,10 @@ pub(crate) use self::{
 use super::{
     super::{
         error::{Mistake, Path},
-        expr::{Expr, Mentions, mentions::joined},
+        expr::{
+            Expr, Mentions,
+            mentions::{joined, split_comparison},
+        },
         invariant::{Invariant, Never},
         model::Claim,
     },
@@ -33,6 +42,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         return Err(doubt.clone());
     }
     check_story(scenario)?;
+    reach::check(scenario)?;
     let root = Path::root();
     let variant = scenario.variant();
     let at = root.key("variants").key(&scenario.variant);
@@ -48,8 +58,8 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             return Err(twice(&at, before + 1));
         }
         match claim {
-            Claim::Bare(source) => check_observed(scenario, source, &at)?,
-            Claim::That { that, .. } => check_observed(scenario, that, &at.key("that"))?,
+            Claim::Bare(source) => check_expression(scenario, source, &at)?,
+            Claim::That { that, .. } => check_expression(scenario, that, &at.key("that"))?,
             Claim::Overlap { .. } | Claim::Exclusive { .. } => check_lock(scenario, n, &at)?,
         }
     }
@@ -69,7 +79,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             return Err(twice(&at, before + 1));
         }
         if let Never::That(source) = &invariant.never {
-            check_observed(scenario, source, &at)?;
+            check_expression(scenario, source, &at)?;
             check_beginning(scenario, source, &at)?;
         }
     }
@@ -153,7 +163,7 @@ fn check_story(scenario: &Scenario) -> Result<(), Mistake> {
     for line in &scenario.story {
         match &line.act {
             Act::Await(until) => {
-                check_observed(scenario, until.that.source(), &line.path.key("await").key("that"))?;
+                check_expression(scenario, until.that.source(), &line.path.key("await").key("that"))?;
             }
             Act::Ask(ask) => {
                 for (n, choice) in ask.choices.iter().enumerate() {
@@ -167,16 +177,6 @@ fn check_story(scenario: &Scenario) -> Result<(), Mistake> {
         }
     }
     Ok(())
-}
-
-/// What has to come true at some time.
-fn check_observed(scenario: &Scenario, source: &str, at: &Path) -> Result<(), Mistake> {
-    check_expression(scenario, source, at)?;
-    let outside = scenario.actors.iter().any(|plan| plan.program.outside);
-    match of_holders(source, scenario.actors.len()).filter(|_| !outside) {
-        Some((message, help)) => Err(Mistake::new(at, message).help(help)),
-        None => Ok(()),
-    }
 }
 
 fn check_expression(scenario: &Scenario, source: &str, at: &Path) -> Result<(), Mistake> {
@@ -237,7 +237,16 @@ fn check_comparison(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
         .or_else(|| sql::row_doubt(source, scenario))
         .or_else(|| joined(source).into_iter().find_map(|part| of_role(part, scenario.lab())))
         .or_else(|| joined(source).into_iter().find_map(|part| of_event(part, scenario.lab())))
-        .or_else(|| joined(source).into_iter().find_map(|part| of_owner(part, scenario)));
+        .or_else(|| joined(source).into_iter().find_map(|part| of_owner(part, scenario)))
+        .or_else(|| {
+            // A figure that the lesson gives a name.
+            joined(source).into_iter().find_map(|part| {
+                let (left, operator, right) = split_comparison(part)?;
+                let number = figure(right, scenario).filter(|_| literal(right).is_none())?;
+                let equal = matches!(operator, "==" | "!=");
+                of_answer(left, answer(left)?, equal, &Literal::Number(number), right)
+            })
+        });
     match found {
         Some((message, help)) => Err(Mistake::new(at, message).help(help)),
         None => Ok(()),

@@ -15,28 +15,6 @@ use super::{
 };
 use crate::{log::Product, text::both};
 
-/// A count of holders that no run can have: there are only so many actors.
-pub(super) fn of_holders(source: &str, actors: usize) -> Option<Doubt> {
-    let (left, operator, right) = split_comparison(source)?;
-    let is_count = left.starts_with("holders(") && left.ends_with(')') && left.matches('(').count() == 1;
-    let Literal::Number(number) = literal(right)? else { return None };
-    let most = i64::try_from(actors).ok()?;
-    let never = match operator {
-        "==" | ">=" => number > most,
-        ">" => number >= most,
-        _ => false,
-    };
-    (is_count && never).then(|| {
-        (
-            both!(
-                "`{left}` is {most} at most: so many actors are there",
-                "`{left}` 最多是 {most}：一共只有这么多参与者"
-            ),
-            both!("such as `{left} == 1`", "例如 `{left} == 1`"),
-        )
-    })
-}
-
 /// What is asked of a key that holds no such thing: a znode and a key of etcd hold a text.
 pub(super) fn of_value(source: &str, lab: LabKind) -> Option<Doubt> {
     if lab.has(Product::Mariadb) {

@@ -1,0 +1,215 @@
+//! What no run of a story comes to: a count beyond all that its programs do, a role that a server does not take, a crash that
+//! nobody causes.
+
+use std::collections::BTreeSet;
+
+use super::{
+    super::{
+        super::{
+            error::{Mistake, Path},
+            expr::{
+                Expr, Mentions,
+                mentions::{joined, split_comparison},
+            },
+            model::Claim,
+        },
+        Act, Scenario,
+    },
+    Doubt,
+    comparison::{Literal, literal},
+};
+use crate::{
+    log::Fault,
+    text::{Text, both},
+};
+
+/// The claims of a variant, and what its story waits for.
+pub(super) fn check(scenario: &Scenario) -> Result<(), Mistake> {
+    // What others do is not known of programs from outside, nor of those that a learner writes.
+    let is_open = scenario.actors.iter().any(|plan| plan.program.outside);
+    if is_open || scenario.loaded.lesson.kata.is_some() {
+        return Ok(());
+    }
+    let mut servers = Servers::default();
+    for line in &scenario.story {
+        match &line.act {
+            Act::Faults(faults) => faults.iter().for_each(|fault| servers.take(fault)),
+            Act::Await(until) => {
+                let at = line.path.key("await").key("that");
+                check_one(scenario, until.that.source(), &servers, &at)?;
+            }
+            _ => {}
+        }
+    }
+    let at = Path::root().key("variants").key(&scenario.variant).key("claims");
+    scenario.variant().claims.iter().enumerate().try_for_each(|(n, claim)| match claim {
+        Claim::Bare(source) => check_one(scenario, source, &servers, &at.index(n)),
+        Claim::That { that, .. } => check_one(scenario, that, &servers, &at.index(n).key("that")),
+        Claim::Overlap { .. } | Claim::Exclusive { .. } => Ok(()),
+    })
+}
+
+/// What the story has done to servers so far.
+#[derive(Default)]
+struct Servers<'s> {
+    dead: BTreeSet<&'s str>,
+    /// Those that a fault has hit, themselves or a link of theirs.
+    hit: BTreeSet<&'s str>,
+}
+
+impl<'s> Servers<'s> {
+    fn take(&mut self, fault: &'s Fault) {
+        match fault {
+            Fault::KillServer { server } | Fault::LosePower { server } => {
+                self.dead.insert(server);
+                self.hit.insert(server);
+            }
+            Fault::RestartServer { server } => {
+                self.dead.remove(server.as_str());
+            }
+            Fault::FreezeServer { server } | Fault::Skew { server, .. } => {
+                self.hit.insert(server);
+            }
+            Fault::Cut { link }
+            | Fault::Hold { link, .. }
+            | Fault::Delay { link, .. }
+            | Fault::Drop { link } => {
+                self.hit.extend([link.from.as_str(), link.to.as_str()]);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn check_one(scenario: &Scenario, source: &str, servers: &Servers<'_>, at: &Path) -> Result<(), Mistake> {
+    let doubt = |part: &str| {
+        of_most(part, scenario)
+            .or_else(|| of_role(part, scenario, servers))
+            .or_else(|| of_crash(part, scenario))
+    };
+    let found: Vec<Option<Doubt>> = joined(source).into_iter().map(doubt).collect();
+    // Of what `or` joins each part has to be so.
+    if source.contains(" or ") && found.iter().any(Option::is_none) {
+        return Ok(());
+    }
+    match found.into_iter().flatten().next() {
+        Some((message, help)) => Err(Mistake::new(at, message).help(help)),
+        None => Ok(()),
+    }
+}
+
+/// What an expression over the parameters comes to, where it is a whole number.
+pub(super) fn figure(source: &str, scenario: &Scenario) -> Option<i64> {
+    if let Some(Literal::Number(number)) = literal(source) {
+        return Some(number);
+    }
+    let expr = Expr::parse(source).ok()?;
+    let known = expr.names().iter().all(|name| scenario.scope.get(name).is_some());
+    let value = expr.eval(scenario.scope.value()).ok().filter(|value| known && value.is_number())?;
+    i64::try_from(value).ok()
+}
+
+/// A count that no run can have.
+pub(super) fn of_most(source: &str, scenario: &Scenario) -> Option<Doubt> {
+    let (left, operator, right) = split_comparison(source)?;
+    let number = figure(right, scenario)?;
+    let (most, why) = most(left, scenario)?;
+    let never = match operator {
+        "==" | ">=" => number > most,
+        ">" => number >= most,
+        _ => false,
+    };
+    never.then(|| {
+        (
+            both!("`{left}` is {most} at most: {why}", "`{left}` 最多是 {most}：{why}", why),
+            both!("such as `{left} == 1`", "例如 `{left} == 1`"),
+        )
+    })
+}
+
+/// The most that a count comes to, and why.
+fn most(left: &str, scenario: &Scenario) -> Option<(i64, Text)> {
+    let actors = || both!("so many actors are there", "一共只有这么多参与者");
+    let number = |count: usize| i64::try_from(count).ok();
+    if scenario.actors.iter().any(|plan| plan.program.counters.contains(left)) {
+        let mut counted = scenario.actors.iter().map(|plan| plan.program.counts(left));
+        let most = counted.try_fold(0, |sum, count| Some(sum + count?))?;
+        let why = both!("its programs count it no oftener", "这些程序最多只计这么多次");
+        return Some((number(most)?, why));
+    }
+    let plan_of = |who: &str| scenario.actors.iter().find(|plan| plan.actor.name == who);
+    if let Some((who, label)) = left.rsplit_once('.')
+        && plan_of(who).is_some_and(|plan| plan.program.only_sends(label, "WAIT"))
+    {
+        let why = both!("no server here has more replicas", "这里没有服务器有更多从节点");
+        return Some((number(scenario.lab().most_replicas())?, why));
+    }
+    let mentions = Mentions::of(left);
+    let [call] = &mentions.calls[..] else { return None };
+    let is_alone = left.starts_with(&call.function) && left.ends_with(')') && left.matches('(').count() == 1;
+    match call.function.as_str() {
+        _ if !is_alone => None,
+        "holders" | "herd" => Some((number(scenario.actors.len())?, actors())),
+        "finished" => {
+            let who = call.arguments.first()?.as_deref()?;
+            let named = scenario.actors.iter().filter(|plan| plan.actor.name.starts_with(who)).count();
+            Some((number(named)?, actors()))
+        }
+        _ => None,
+    }
+}
+
+/// A server that is dead has no role, and a replica whose master is well stays one.
+fn of_role(source: &str, scenario: &Scenario, servers: &Servers<'_>) -> Option<Doubt> {
+    let (left, operator, right) = split_comparison(source)?;
+    let mentions = Mentions::of(left);
+    let server = mentions.calls_of("role").next()?.arguments.first()?.as_deref()?;
+    let server = scenario.lab().server_named(server)?;
+    let is_asked = left.starts_with("role(") && left.ends_with(')') && operator == "==";
+    let Literal::Text(role) = literal(right).filter(|_| is_asked)? else { return None };
+    if servers.dead.contains(server) {
+        return Some((
+            both!(
+                "`{server}` is dead here: `{left}` is `none`, never {right}",
+                "`{server}` 此时已死：`{left}` 是 `none`，不会是 {right}"
+            ),
+            both!(
+                "write `- restart: {server}` before it, or `{left} is none`",
+                "请先写 `- restart: {server}`，或者写 `{left} is none`"
+            ),
+        ));
+    }
+    let master = scenario.lab().first_master_of(server).filter(|_| role == "master")?;
+    let is_near = |hit: &&str| *hit == server || *hit == master || scenario.lab().has_link(server, hit);
+    (!servers.hit.iter().any(is_near)).then(|| {
+        (
+            both!(
+                "`{server}` is a replica of `{master}`, to which nothing has happened here: it stays one",
+                "`{server}` 是 `{master}` 的从节点，而 `{master}` 此时一切正常：它不会变成主节点"
+            ),
+            both!(
+                "ask for a replica of the master that is hit, or write `- kill: {master}` before it",
+                "请查出故障的主节点的从节点，或者先写 `- kill: {master}`"
+            ),
+        )
+    })
+}
+
+/// Whoever nobody kills is alive: a program that gives up ends the story.
+fn of_crash(source: &str, scenario: &Scenario) -> Option<Doubt> {
+    let name = source.strip_suffix(".crashed")?;
+    let plan = scenario.actors.iter().find(|plan| plan.actor.name == name)?;
+    let client = &plan.actor.client;
+    let crashes = scenario.story.iter().any(|line| match &line.act {
+        Act::Faults(faults) => {
+            faults.iter().any(|fault| matches!(fault, Fault::Crash { client: of } if of == client))
+        }
+        _ => false,
+    });
+    (!crashes).then(|| {
+        (
+            both!("nothing in this story crashes {client}", "剧情里 {client} 从没有崩溃"),
+            both!("write `- crash: {client}` into the story", "请在剧情里写 `- crash: {client}`"),
+        )
+    })
+}
