@@ -580,6 +580,10 @@ impl<'s> Reader<'s> {
             return Ok(());
         }
         let message = both!("unknown name `{name}`", "没有名为 `{name}` 的变量");
+        if ["null", "NULL", "None", "undefined"].contains(&name) {
+            let help = both!("Lua writes `nil`", "Lua 里写 `nil`");
+            return Self::fail(at, Text::join(&[message, help], "; ", "；"));
+        }
         let known = GLOBALS.into_iter().chain(self.locals.iter().copied());
         let help = nearest(name, known, ALIKE)
             .map_or_else(|| both!("declare it with `local`", "请先用 `local` 声明"), did_you_mean);

@@ -8,7 +8,12 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use super::{Loaded, library::carried_file};
+use super::{
+    Loaded,
+    error::{ALIKE, Mistake, Path, did_you_mean, nearest},
+    library::carried_file,
+};
+use crate::text::both;
 
 impl Loaded {
     /// The directory of its file.
@@ -38,6 +43,51 @@ impl Loaded {
         files.sort();
         files.dedup();
         files
+    }
+
+    /// Whether the scripts that its clients are stand beside it.
+    pub(crate) fn check_programs(&self) -> Result<(), Mistake> {
+        if self.carried || !FilePath::new(&self.source.file).is_file() {
+            return Ok(());
+        }
+        let root = Path::root();
+        let own = self.lesson.variants.iter().filter_map(|(name, variant)| {
+            Some((variant.clients.as_ref()?, root.key("variants").key(name).key("clients")))
+        });
+        let directory = self.directory();
+        for (clients, path) in std::iter::once((&self.lesson.clients, root.key("clients"))).chain(own) {
+            for (name, client) in clients {
+                let is_script = |word: &str| {
+                    let extension = FilePath::new(word).extension().and_then(|extension| extension.to_str());
+                    let known = ["py", "js", "mjs", "cjs", "rb", "sh", "java"];
+                    extension.is_some_and(|extension| known.contains(&extension))
+                        && !word.contains("${")
+                        && !word.contains(char::is_whitespace)
+                };
+                let missing = |word: &String| is_script(word) && !directory.join(word).exists();
+                let Some(n) = client.exec.iter().position(missing) else { continue };
+                let word = &client.exec[n];
+                let message = both!("there is no file `{word}`", "没有文件 `{word}`");
+                let files = directory.join(FilePath::new(word).parent().unwrap_or(FilePath::new("")));
+                let names: Vec<String> = fs::read_dir(files)
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+                    .collect();
+                let own = FilePath::new(word).file_name().and_then(|name| name.to_str()).unwrap_or_default();
+                let help = nearest(own, names.iter().map(String::as_str), ALIKE).map_or_else(
+                    || {
+                        both!(
+                            "it is looked for in the lesson's directory: `exec: [python3, worker.py]`",
+                            "它在课程所在的目录里查找：`exec: [python3, worker.py]`"
+                        )
+                    },
+                    did_you_mean,
+                );
+                return Err(Mistake::new(&path.key(name).key("exec").index(n), message).help(help));
+            }
+        }
+        Ok(())
     }
 
     fn words(&self) -> impl Iterator<Item = &String> {

@@ -373,6 +373,28 @@ const IN_REDIS: &[Change] = &[
     ("A: { runs: worker }", "A: { runs: acquire_safely }", "acquire_safely }", "is a recipe", "是配方"),
     ("    - drops: lock\n", "    - drops: counter\n", "drops: counter", "holds `lock` and drops `counter`", "放弃的却是 `counter`"),
     ("a: { en: Because., zh: 因为如此。 }", "a: { en: Because., zh: }", "a: { en: Because", "an empty text", "空的文字"),
+    // What no run comes to.
+    ("- moves('A.acquire') == 1", "- sold == 5", "sold == 5", "`sold` is 2 at most", "`sold` 最多是 2"),
+    ("- moves('A.acquire') == 1", "- finished('A') == 2", "finished('A')", "is 1 at most", "最多是 1"),
+    ("- moves('A.acquire') == 1", "- A.crashed", "- A.crashed", "nothing in this story crashes A", "剧情里 A 从没有崩溃"),
+    ("      - value('stock')|int == 9\n", "      - that: A.read == rounds\n", "A.read == rounds", "`A.read|int` is its number", "`A.read|int` 是它的数值"),
+    // Names, places and numbers of commands.
+    ("redis: SET stock 10", "redis: SET stock $rounds", "$rounds", "filled in with `${rounds}`", "填入值要写 `${rounds}`"),
+    ("redis: SADD buyers A", "redis: XGROUP CREATE jobs team MKSTREAM", "XGROUP", "wants an id here", "在这里要写 ID"),
+    ("redis: SADD buyers A", "redis: XGROUP CREATE jobs team $", "XGROUP", "let the command make it", "让这条命令顺便创建它"),
+    ("  - redis: SADD buyers A\n", "  - redis: XADD jobs * item book\n  - redis: XGROUP CREATE team jobs $ MKSTREAM\n", "XGROUP", "`XGROUP CREATE jobs team $`", "`XGROUP CREATE jobs team $`"),
+    ("{ redis: GET stock }", "{ redis: \"SISMEMBER ${self} buyers\" }", "SISMEMBER", "takes the key first", "先写键"),
+    ("keys: [lock], args: [\"${token}\"]", "keys: [\"${token}\"], args: [lock]", "args: [lock]", "takes the key first", "先写键"),
+    ("{ redis: PTTL lock }", "{ redis: WAIT 500 1 }", "WAIT 500 1", "WAIT replicas milliseconds", "WAIT 从节点数 毫秒"),
+    ("{ redis: PTTL lock }", "{ redis: BLPOP jobs 10s }", "BLPOP", "`10s` is no number", "`10s` 不是数字"),
+    ("        - look: { redis: PTTL lock }\n", "        - look: { redis: TTL lock }\n        - wait: ${look}\n", "wait: ${look}", "`TTL` answers seconds", "`TTL` 的回复以秒计"),
+    ("redis.call('GET', KEYS[1])", "redis.call('GET', 'KEYS[1]')", "'KEYS[1]'", "in quotes is plain text", "只是普通文字"),
+    ("if owner == ARGV[1] then", "if redis.call('EXISTS', KEYS[1]) == nil then", "== nil", "never `nil`", "不会是 `nil`"),
+    ("return 0\n", "return null\n", "return null", "Lua writes `nil`", "Lua 里写 `nil`"),
+    ("with: { lease: 2s }", "with: { lease: 2s, weight: 2 }", "weight", "nothing in this lesson asks for `weight`", "没有地方用到 `weight`"),
+    ("interview:\n", "libraries: { javascript: { ioredis: 5.11.1 } }\ninterview:\n", "javascript", "unknown language", "语言"),
+    ("    a: { en: Because., zh: 因为如此。 }", "    a: { en: Because., zh: 因为如此。 }\n    from: S3", "from: S3", "`from: [S3]`", "`from: [S3]`"),
+    ("every: 500ms }\n    - wait", "every: often }\n    - wait", "acquire_safely", "which is no duration", "不是时长"),
 ];
 
 #[rustfmt::skip]
@@ -425,6 +447,7 @@ const IN_ZOOKEEPER: &[Change] = &[
     ("    - list: { zk: ls /locks }\n", "    - list: { zk: create -e /locks/x }\n    - under: { zk: create /locks/x/y }\n", "/locks/x/y", "such a znode has no children", "不能有子节点"),
     ("create -e -s /locks/n- ${self}\" }\n", "create -e /locks/n-${self}\" }\n    - let: { order: \"[create]|by_suffix\" }\n", "by_suffix", "create -e -s", "顺序节点才有序号"),
     ("    - take: { take: any }\n", "    - if: error == 'NodeExists'\n      then: [stop]\n    - take: { take: any }\n", "error == 'NodeExists'", "allow: [NodeExists]", "allow: [NodeExists]"),
+    ("allow: [NoNode]", "allow: [Missing]", "allow: [Missing]", "NodeExists, NoNode", "NodeExists, NoNode"),
 ];
 
 #[rustfmt::skip]
@@ -500,6 +523,13 @@ const IN_MARIADB: &[Change] = &[
     ("sql: COMMIT }", "sql: \"SELECT GET_LOCK('nightly', 5)\" }\n    - free: { sql: \"SELECT RELEASE_LOCK('nightlies')\" }", "RELEASE_LOCK", "never locks `nightlies`", "是不是 `nightly`"),
     ("sql: COMMIT }", "sql: \"SELECT GET_LOCK(nightly, 5)\" }", "GET_LOCK", "in quotes: 'nightly'", "引号里：'nightly'"),
     ("sql: BEGIN }", "sql: SELECT id, n FROM stock }", "SELECT id, n", "{ sql: \"SELECT a, b", "{ sql: \"SELECT a, b"),
+    ("- moves('A.begin') == 1", "- A.read[0].n == '10'", "A.read[0].n", "without quotes: `A.read[0].n == 10`", "去掉引号：`A.read[0].n == 10`"),
+    ("${read[0].n - 1}", "${read[1].n - 1}", "read[1]", "the first is `read[0].n`", "第一行是 `read[0].n`"),
+    ("    - commit: { sql: COMMIT }\n", "    - if: read[0].n == '9'\n      then: [stop]\n    - commit: { sql: COMMIT }\n", "if: read[0]", "is a number, and never '9'", "是数字，不会是 '9'"),
+    ("- moves('A.begin') == 1", "- A.write == 1213", "A.write == 1213", "in quotes: `A.write == '1213'`", "加上引号：`A.write == '1213'`"),
+    ("SELECT n FROM stock WHERE id = 1 FOR UPDATE", "SELECT TOP 1 n FROM stock", "TOP 1", "does not know `TOP`", "没有 `TOP`"),
+
+    ("  only:\n", "  only:\n    clients: { A: { runs: worker }, B: { runs: other } }\n    programs: { other: [write: { sql: UPDATE stock SET n = 0 WHERE id = 1 }] }\n    story:\n      - move: [A.begin, A.read]\n      - move: B.write\n", "- move: B.write", "waits here for what A holds", "要等 A 释放"),
 ];
 
 #[rustfmt::skip]
@@ -523,6 +553,9 @@ const IN_ETCD: &[Change] = &[
     ("moves('A.grant') == 1", "value('lock/A').value == 'A'", ".value ==", "it is a text", "它是文字"),
     ("${grant}\" }\nstory", "${enter}\" }\nstory", "revoke ${enter}", "what `grant` answered", "`grant` 的回复"),
     ("create lock/${self} ${self} ${grant}", "create lock/${self} ${self} lease=${grant}", "lease=", "LEASE is a whole number", "LEASE 是整数"),
+    ("revoke ${grant}\" }", "revoke ${grant}\", allow: [NotFound] }", "allow: [NotFound]", "unknown error code `NotFound`", "没有名为 `NotFound` 的错误码"),
+
+    ("etcd: grant 5 }", "etcd: grant 5 7 }\n    - keep: { etcd: keepalive 8 }", "keepalive 8", "no request grants the lease `8`", "没有请求申请过租约 `8`"),
 ];
 
 #[rustfmt::skip]
@@ -532,6 +565,8 @@ const IN_CLUSTER: &[Change] = &[
     ("MSET {x}a 1 {x}b 2", "SELECT 1", "SELECT 1", "only the database 0", "只有 0 号数据库"),
     ("acquire == 'OK'", "acquire == 'MOVED'", "'MOVED'", "write `error == 'MOVED'`", "请写 `error == 'MOVED'`"),
     ("clients:\n", "setup:\n  - redis: MSET {x}a 1 {y}b 2\nclients:\n", "{y}b", "different slots", "不同槽"),
+    ("role('node5') == 'master'", "role('node4') == 'master'", "role('node4')", "to which nothing has happened", "一切正常"),
+    ("- holders('lock') >= 1", "- role('node2') == 'replica'", "role('node2')", "`node2` is dead here", "`node2` 此时已死"),
 ];
 
 #[rustfmt::skip]
@@ -540,6 +575,8 @@ const IN_FILES: &[Change] = &[
     ("    - holds: lock\n", "    - guard: { local: lock shop }\n    - free: { local: unlock shp }\n    - holds: lock\n", "unlock shp", "did you mean `shop`", "是不是 `shop`"),
     ("-u m1/stock.lock", "-x m1/stock.lock", "-x m1", "`-u FILE`", "`-u 文件`"),
     ("  - send: B.lock", "  - move: B.lock", "move: B.lock", "waits here for what A holds", "要等 A 释放"),
+    ("  - send: B.lock\n", "  - move: B.lock\n", "move: B.lock", "waits here for what A holds", "要等 A 释放"),
+    ("    lesson: { en: One after", "    explore: { expect: none, faults: [lost-reply] }\n    lesson: { en: One after", "lost-reply", "only `crash` and `freeze`", "只能是 `crash` 和 `freeze`"),
 ];
 
 #[test]
@@ -621,6 +658,20 @@ const STILL_RIGHT: &[(&str, &[(&str, &str)])] = &[
     (MARIADB, &[("stock VALUES (1, 10)", "stock SELECT 2, 10"), ("moves('A.begin') == 1", "exists('stock/2')")]),
     (FILES, &[("move: A.lock", "move: [A.lock, A.unlock, B.lock]"), ("  - send: B.lock\n", "")]),
     (FILES, &[("  - move: A.lock\n  - send: B.lock\n", "  - move: A.lock\n  - crash: A\n  - move: B.lock\n"), ("  - finish: A\n", "")]),
+    // What somebody may count, hold or become after all.
+    (REDIS, &[("- moves('A.acquire') == 1", "- sold == 2 or moves('A.acquire') == 1")]),
+    (REDIS, &[("  - never: { overlap: lock }\n", "  - never: sold > 5 or holders('lock') > 5\n")]),
+    (REDIS, &[("redis: SADD buyers A", "redis: XGROUP CREATE jobs jobs $ MKSTREAM"), ("{ redis: PTTL lock }", "{ redis: XREADGROUP GROUP other A STREAMS jobs >, allow: [NOGROUP] }")]),
+    (REDIS, &[("{ redis: GET stock }", "{ redis: \"SISMEMBER of:${self} lock\" }"), ("redis: SADD buyers A", "redis: SADD of:A lock"), ("reply|int > 0", "reply == 1"), ("value('stock')|int == 9", "sold == 1")]),
+    (REDIS, &[("        - look: { redis: PTTL lock }\n", "        - look: { redis: TTL lock }\n        - wait: ${look * 1000}\n")]),
+    (REDIS, &[("A: { runs: worker }", "A: { runs: worker, with: { weight: 1 } }"), ("with: { lease: 2s }", "with: { lease: 2s, weight: 2 }"), ("SET lock ${token} NX", "SET lock ${token}-${weight} NX")]),
+    (REDIS, &[("return 0\n", "return 'KEYS'\n")]),
+    (MARIADB, &[("WHERE id = 1 FOR UPDATE", "WHERE n > 1 FOR UPDATE"), ("${read[0].n - 1}", "${read[1].n - 1}")]),
+    (MARIADB, &[("  only:\n", "  only:\n    clients: { A: { runs: worker }, B: { runs: other } }\n    programs: { other: [write: { sql: UPDATE stock SET n = 0 WHERE id = 2 }] }\n    story:\n      - move: [A.begin, A.read]\n      - move: B.write\n")]),
+    (ETCD, &[("etcd: grant 5 }", "etcd: grant 5 7 }\n    - drop: { etcd: revoke 8, allow: [LeaseNotFound] }")]),
+    (CLUSTER, &[("kill: node2", "hold: node5->node2"), ("role('node5') == 'master'", "role('node5') == 'master' or role('node4') == 'master'")]),
+    (CLUSTER, &[("- holders('lock') >= 1", "- role('node2') == 'replica' or role('node5') == 'master'")]),
+    (FILES, &[("  B: { runs: worker }\n", "  B: { runs: worker, with: { machine: m2 } }\nparams: { machine: m1 }\n"), ("flock: \"m1/", "flock: \"${machine}/"), ("-u m1/", "-u ${machine}/"), ("send: B.lock", "move: B.lock")]),
 ];
 
 #[test]
@@ -728,6 +779,15 @@ const BAD_SQL: &[&str] = &[
     "SELECT g.stok FROM good g JOIN ord o ON o.good = g.id",
     "SELECT GET_LOCK('a')",
     "SELECT RELEASE_LOCK()",
+    "INSERT INTO good (id) VALUES (1) ON CONFLICT DO NOTHING",
+    "INSERT OR REPLACE INTO good (id) VALUES (1)",
+    "UPDATE good SET stock = 1 WHERE id = 1 RETURNING stock",
+    "UPDATE good SET stock = 1 FROM ord WHERE ord.good = good.id",
+    "SELECT TOP 1 stock FROM good",
+    "SELECT stock FROM good WHERE name ILIKE 'b%'",
+    "SELECT stock::text FROM good",
+    "SELECT stock FROM good WHERE id = 1 FOR UPDATE OF good",
+    "SELECT pg_advisory_lock(1)",
     "INSERT INTO good VALUES (1, 'ball')",
     "INSERT INTO good (id, nam) VALUES (1, 'ball')",
     "INSERT INTO good (id, name) VALUES (1, ball)",

@@ -289,7 +289,13 @@ impl<'s> Shape<'s> {
                 )
                 .help(both!("put it in quotes: \"{shown}\"", "请加引号：\"{shown}\"")));
             };
+            let of_libraries = matches!(path.segments(), [Segment::Key(only)] if only == "libraries");
             let path = path.key(key);
+            let languages = ["python", "node", "java"];
+            if of_libraries && !languages.contains(&key) {
+                let mistake = Mistake::unknown(&path, both!("language", "语言"), key, languages);
+                return Err(Mistake { span: MistakeSpan::Key, ..mistake });
+            }
             match (of(key), others) {
                 (Some(schema), _) => self.look(value, schema, &path)?,
                 (None, Some(schema)) => {
@@ -500,7 +506,18 @@ fn wrong_kind(value: &Value, forms: &[Form<'_>], path: &Path) -> Mistake {
         "Client" => mistake.help(format!("{key}: {{ runs: worker }}")),
         "Operation" | "RawOperation" => mistake.help(format!("{key}: {{ redis: GET lock }}")),
         _ if is_text => mistake.help(format!("{key}: {{ en: …, zh: … }}")),
-        _ => example(mistake, &key),
+        // The example of `from` is that of a `take`.
+        _ => match (forms, value) {
+            ([Form { kind: Kind::List, .. }, ..], Value::String(word))
+                if example_of(&key).is_none_or(|example| !example.contains(": [")) =>
+            {
+                mistake.help(both!(
+                    "a list stands in brackets: `{key}: [{word}]`",
+                    "列表要写在方括号里：`{key}: [{word}]`"
+                ))
+            }
+            _ => example(mistake, &key),
+        },
     }
 }
 

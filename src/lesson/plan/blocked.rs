@@ -9,9 +9,9 @@ use super::{
         expr::Template,
         has_word,
     },
-    Act, PlannedMove, PlannedOperation, PlannedVerb, Scenario,
+    Act, ActorPlan, PlannedMove, PlannedOperation, PlannedVerb, Scenario,
     program::Instruction,
-    tables,
+    rows, sql, tables,
 };
 use crate::{
     log::{ANY, Fault, Flock, Product, stands_for},
@@ -32,11 +32,12 @@ enum Does {
     Sends(Vec<String>),
 }
 
-fn does(verb: &PlannedVerb) -> Does {
+fn does(verb: &PlannedVerb, plan: Option<&ActorPlan>) -> Does {
     let words = |words: &[Template]| words.iter().map(Template::pattern).collect::<Vec<_>>();
+    let filled = |template: &Template| plan.map_or_else(|| template.pattern(), |plan| plan.filled(template));
     match verb {
-        PlannedVerb::Flock { call: Flock::Unlock, path } => Does::Gives(path.pattern()),
-        PlannedVerb::Flock { call, path } => Does::Takes(path.pattern(), *call == Flock::Lock),
+        PlannedVerb::Flock { call: Flock::Unlock, path } => Does::Gives(filled(path)),
+        PlannedVerb::Flock { call, path } => Does::Takes(filled(path), *call == Flock::Lock),
         PlannedVerb::Script { keys, .. } => Does::Sends(words(keys)),
         PlannedVerb::Redis(sent) => match &words(sent)[..] {
             [name, keys @ .., end] if has_word("BLPOP BRPOP", &name.to_ascii_uppercase()) && end == "0" => {
@@ -45,7 +46,10 @@ fn does(verb: &PlannedVerb) -> Does {
             sent => Does::Sends(sent.to_vec()),
         },
         PlannedVerb::Call(call) if call.product() == Product::Mariadb => {
-            let text: String = call.operands("TEXT").map(Template::pattern).collect();
+            let text: String = call.operands("TEXT").map(|text| filled(text)).collect();
+            if let Some((row, waits)) = sql::locked_row(&text) {
+                return Does::Takes(format!(" FROM {row}"), waits);
+            }
             let upper = text.to_ascii_uppercase();
             match tables::words(&upper).next() {
                 Some("BEGIN" | "START") => Does::Begins,
@@ -88,7 +92,7 @@ struct State {
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     let mut state = State::default();
     for line in &scenario.setup {
-        if let Does::Sends(words) = does(&line.verb) {
+        if let Does::Sends(words) = does(&line.verb, None) {
             state.sent.extend(words);
         }
     }
@@ -97,7 +101,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             Act::Each(moves) => {
                 for one in moves {
                     let Some(operation) = operation(scenario, one) else { return Ok(()) };
-                    if let Some(whose) = state.after(one.actor.0, operation) {
+                    if let Some(whose) = state.after(scenario, one.actor.0, operation) {
                         return Err(blocked(scenario, one, &line.path, &whose));
                     }
                 }
@@ -125,10 +129,21 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
 
 impl State {
     /// Notes a move, and gives for whom it waits without end.
-    fn after(&mut self, actor: u32, operation: &PlannedOperation) -> Option<Waits> {
-        match does(&operation.verb) {
+    fn after(&mut self, scenario: &Scenario, actor: u32, operation: &PlannedOperation) -> Option<Waits> {
+        // Time stands still in a move, so that no wait for a row ends with an error; but that may be set otherwise.
+        let ends_itself = |code: &String| code == "1205" && scenario.settings().lock_wait_timeout.is_some();
+        let waits_on = |what: &str| match what.strip_prefix(" FROM ") {
+            Some(row) => {
+                let copes =
+                    operation.allow.iter().any(|code| code != "1213" && code != "1205" || ends_itself(code));
+                let key = row.split(' ').next().unwrap_or(row);
+                !copes && rows::row_doubt(key, scenario).is_none()
+            }
+            None => operation.allow.is_empty(),
+        };
+        match does(&operation.verb, scenario.actors.get(actor as usize)) {
             Does::Takes(what, waits) if !what.contains(ANY) => match self.held.get(&what) {
-                Some(other) if *other != actor && waits && operation.allow.is_empty() => {
+                Some(other) if *other != actor && waits && waits_on(&what) => {
                     return Some(Waits::For(*other));
                 }
                 Some(_) => {}

@@ -193,18 +193,7 @@ impl Vocabulary<'_> {
             self.can_answer(name, call.arguments.first().and_then(Option::as_deref), path)?;
             for (argument, kind) in call.arguments.iter().zip(*kinds) {
                 let Some(argument) = argument else {
-                    let written = |who: &&super::ActorPlan| {
-                        let who = &who.actor.name;
-                        [format!("{name}({who})"), format!("{name}({who},")]
-                            .iter()
-                            .any(|form| source.contains(form))
-                    };
-                    if let Some(who) = self.roster.actors.iter().find(written) {
-                        let who = &who.actor.name;
-                        let message = both!("`{name}` wants a name in quotes", "`{name}` 要加引号的名字");
-                        let help = both!("write `{name}('{who}')`", "请写 `{name}('{who}')`");
-                        return Err(Mistake::new(path, message).help(help));
-                    }
+                    self.names_in_quotes(source, name, path)?;
                     continue;
                 };
                 match *kind {
@@ -221,6 +210,30 @@ impl Vocabulary<'_> {
 }
 
 impl Vocabulary<'_> {
+    /// What the cells of a table tell, in a variant that may have nothing to tell.
+    pub(crate) fn check_figure(&self, source: &str, path: &Path) -> Result<(), Mistake> {
+        self.moves_in_quotes(source, path)?;
+        Mentions::of(source)
+            .calls
+            .iter()
+            .try_for_each(|call| self.names_in_quotes(source, &call.function, path))
+    }
+
+    /// A function asks about a client by its name: `waited('B')`.
+    fn names_in_quotes(&self, source: &str, function: &str, path: &Path) -> Result<(), Mistake> {
+        let written = |who: &&super::ActorPlan| {
+            let who = &who.actor.name;
+            [format!("{function}({who})"), format!("{function}({who},")]
+                .iter()
+                .any(|form| source.contains(form))
+        };
+        let Some(who) = self.roster.actors.iter().find(written) else { return Ok(()) };
+        let who = &who.actor.name;
+        let message = both!("`{function}` wants a name in quotes", "`{function}` 要加引号的名字");
+        let help = both!("write `{function}('{who}')`", "请写 `{function}('{who}')`");
+        Err(Mistake::new(path, message).help(help))
+    }
+
     /// A function asks about a move by its name, and not about its reply: `at('B.acquire')`.
     fn moves_in_quotes(&self, source: &str, path: &Path) -> Result<(), Mistake> {
         for function in ["at", "before", "moves", "replies", "woken_by"] {

@@ -21,8 +21,8 @@ use super::{
     Loaded, commands,
     compile::Compiler,
     constants::values,
-    number,
-    program::Program,
+    foreign, number,
+    program::{Instruction, Program},
 };
 use crate::{
     log::{Actor, Product},
@@ -109,6 +109,24 @@ const CROWD: RangeInclusive<u32> = 0..=2000;
 /// The most processes and actors of a lesson, all its clients together.
 const ALL_PROCESSES: usize = 128;
 const ALL_ACTORS: usize = 5000;
+
+impl ActorPlan {
+    /// The pattern of a template with what the actor is given filled in, where its program gives none of that another value.
+    pub(crate) fn filled(&self, template: &Template) -> String {
+        let stays = |name: &String| {
+            let changes = |instruction: &Instruction| match instruction {
+                Instruction::Set { name: other, .. } => other == name,
+                Instruction::Enter { with, .. } => with.iter().any(|(other, _)| other == name),
+                _ => false,
+            };
+            self.scope.get(name).is_some()
+                && !self.program.labels.contains(name)
+                && !self.program.instructions.iter().any(changes)
+        };
+        let known = template.names().iter().all(stays).then(|| template.render(&self.scope.value()).ok());
+        known.flatten().unwrap_or_else(|| template.pattern())
+    }
+}
 
 pub(crate) fn plan(
     clients: &IndexMap<String, Client>,
@@ -262,6 +280,10 @@ fn outside(
     }
     let names = Scope::new(values(params)).value();
     let word = |(n, word): (usize, &String)| {
+        // What has blanks is rather a program of a shell, whose own variables these are.
+        if !word.contains(char::is_whitespace) {
+            foreign(word, &path.index(n), &params.keys(), false)?;
+        }
         let filled = Template::parse(word).and_then(|template| Ok(template.render(&names)?));
         filled.map_err(|error| Mistake::new(&path.index(n), error))
     };

@@ -260,6 +260,10 @@ pub(crate) fn check(
                     "a lesson may not set the server's parameter `{parameter}`",
                     "课程不能设置服务器参数 `{parameter}`"
                 );
+                let known = PARAMETERS.split_ascii_whitespace();
+                if let Some(near) = nearest(&parameter, known, 0.95) {
+                    return Err(Mistake::new(path, message).help(did_you_mean(near)));
+                }
                 return Err(Mistake::new(path, message).help(both!(
                     "it may set how the server stores, evicts, persists and replicates: `maxmemory`, `appendonly`, \
                      `min-replicas-to-write`, …; docs/safety.md lists them",
@@ -299,7 +303,9 @@ pub(crate) fn seconds(words: &[Template]) -> Vec<usize> {
         () if is(0, &["SETEX", "EXPIRE"]) => vec![2],
         () if is(0, &["SET"]) => option(4),
         () if is(0, &["GETEX"]) => option(3),
-        () if is(0, &["BLPOP", "BRPOP"]) => vec![words.len() - 1],
+        () if is(0, &["BLPOP", "BRPOP", "BLMOVE", "BRPOPLPUSH", "BZPOPMIN", "BZPOPMAX"]) => {
+            vec![words.len() - 1]
+        }
         () => Vec::new(),
     };
     found.retain(|at| *at < words.len());

@@ -75,8 +75,9 @@ struct Draft<'a> {
     labelled: BTreeSet<String>,
     /// What its operations take from, and where.
     takes: Vec<(Vec<Template>, Path)>,
-    /// Repetitions whose condition nothing in them changes: where they end, and where that is asked.
-    endless: Vec<(usize, Path)>,
+    /// Repetitions whose condition nothing in them changes: where they end, where that is asked, and whether the program has
+    /// set what it asks for.
+    endless: Vec<(usize, Path, bool)>,
     /// What it asks to be told of: channels, or `None` where that may be anything.
     listens_to: Vec<Option<String>>,
     /// The znodes on which it leaves a watch.
@@ -215,6 +216,9 @@ impl Draft<'_> {
 
     /// Notes where a reply is asked for what it does not have.
     fn asks_for_fields(&mut self, source: &str, path: &Path) {
+        if source.contains("].") && !self.in_recipe {
+            self.program.asked_rows.push((source.to_owned(), path.clone()));
+        }
         let doubt = doubts::field_doubt(
             source,
             |label| self.program.answer_of(label).filter(|_| !self.is_set(label)),
@@ -268,6 +272,7 @@ impl Draft<'_> {
             parse_written(source).map_err(|error| Mistake::new(path, error))?;
         }
         doubled_unit(source, self.compiler.params, path)?;
+        self.doubt_duration(&template, path);
         let name = source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
         // Of a number without a unit nobody means next to no time.
         if let Some(super::super::model::Param::Number(few @ 1..=30)) = self.compiler.params.get(name.trim())
@@ -445,7 +450,8 @@ impl Draft<'_> {
         }
         let names: BTreeSet<String> = with.keys().cloned().collect();
         let outside = self.constants.enter(&values, !compiler.programs.contains_key(program));
-        self.push(Instruction::Enter { program: program.to_owned(), with: values });
+        let at = (!self.in_recipe).then(|| path.clone());
+        self.push(Instruction::Enter { program: program.to_owned(), with: values, path: at });
         self.depth += 1;
         self.using.push(program.to_owned());
         let before = (self.known.clone(), self.name.clone(), self.in_recipe);
@@ -667,6 +673,7 @@ const CODES: &str = "
     CLUSTERDOWN BUSY BUSYKEY BUSYGROUP NOGROUP MISCONF NOAUTH NOPERM WRONGPASS NOPROTO NOTBUSY UNKILLABLE UNBLOCKED
     NOMASTERLINK INPROG NOGOODSLAVE NOQUORUM IOERR DENIED NodeExists NoNode NotEmpty BadVersion
     EWOULDBLOCK KeyExists LeaseNotFound LeaseExists Unavailable NoChildrenForEphemerals SessionExpired ConnectionLoss QuotaExceeded
+    Unimplemented OperationTimeout BadArguments NoAuth InvalidAcl AuthFailed SessionMoved
 ";
 
 /// Errors that only one product answers with.
@@ -742,6 +749,13 @@ fn check_codes(codes: &[String], verb: &PlannedVerb, path: &Path) -> Result<(), 
                 Some("Lost, WRONGTYPE, READONLY, NOREPLICAS, BUSYGROUP, MOVED")
             }
             PlannedVerb::Flock { .. } => Some("EWOULDBLOCK"),
+            PlannedVerb::Call(call) => match call.product() {
+                Product::Zookeeper if !code.starts_with("Error") => {
+                    Some("NodeExists, NoNode, BadVersion, NotEmpty")
+                }
+                Product::Etcd => Some("KeyExists, LeaseNotFound, LeaseExists, Unavailable"),
+                _ => None,
+            },
             _ => None,
         };
         if near.is_some() || own.is_some() {

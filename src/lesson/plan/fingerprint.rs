@@ -98,7 +98,7 @@ fn instruction(instruction: &Instruction) -> Value {
         Instruction::Jump { to } => json!(["jump", to]),
         Instruction::RepeatBegin { bound } => json!(["repeat", bound]),
         Instruction::RepeatNext { condition, exit } => json!(["again", condition, exit]),
-        Instruction::Enter { program: _, with } => json!(["enter", with]),
+        Instruction::Enter { program: _, with, path: _ } => json!(["enter", with]),
         Instruction::Leave => json!(["leave"]),
         Instruction::Stop => json!(["stop"]),
     }

@@ -58,6 +58,11 @@ pub(crate) fn check(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
             continue;
         }
         let message = both!("no command ever names the key `{key}`", "没有任何命令用到键 `{key}`");
+        // A file without the directory that it is in.
+        let inside = format!("/{key}");
+        if let Some(whole) = words.iter().find(|word| word.ends_with(&inside) && !word.contains(ANY)) {
+            return Err(Mistake::new(at, message).help(did_you_mean(whole)));
+        }
         if let Some(near) = nearest(&key, words.iter().map(String::as_str), ALIKE) {
             return Err(Mistake::new(at, message).help(did_you_mean(near)));
         }

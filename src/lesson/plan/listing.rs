@@ -310,7 +310,7 @@ impl<'a> Writer<'a> {
                 return *to;
             }
             Instruction::RepeatBegin { .. } => return self.repetition(at, None, depth),
-            Instruction::Enter { program, with } => {
+            Instruction::Enter { program, with, .. } => {
                 let given: Vec<(String, String)> =
                     with.iter().map(|(name, template)| (name.clone(), self.fill(template))).collect();
                 let mut words = vec![(Tone::Keyword, "use".to_owned()), (Tone::Label, program.clone())];

@@ -10,6 +10,7 @@ pub(crate) mod commands;
 pub(crate) mod compile;
 pub(crate) mod constants;
 pub(crate) mod doubts;
+mod explored;
 pub(crate) mod fingerprint;
 pub(crate) mod idle;
 pub(crate) mod invariants;
@@ -192,6 +193,8 @@ impl Loaded {
                 .and_then(|()| cards::check(&self.lesson, &scenarios))
                 .and_then(|()| super::table::check(&self.lesson, &scenarios))
                 .and_then(|()| unused::check(self))
+                .and_then(|()| unused::check_given(self))
+                .and_then(|()| self.check_programs())
                 .and_then(|()| scenarios.iter().try_for_each(sql::check_grammar))
                 .and_then(|()| scenarios.iter().try_for_each(tables::check))
                 .and_then(|()| scenarios.iter().try_for_each(rows::check))
@@ -206,6 +209,7 @@ impl Loaded {
                 .and_then(|()| scenarios.iter().try_for_each(znodes::check))
                 .and_then(|()| scenarios.iter().try_for_each(sql::check_transactions))
                 .and_then(|()| scenarios.iter().try_for_each(locks::check_names))
+                .and_then(|()| scenarios.iter().try_for_each(explored::check))
                 .map_err(|mistake| self.source.place(&mistake))?;
             self.check_kata()?;
             Ok(scenarios)
@@ -425,6 +429,9 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
     let vocabulary = claims::Vocabulary::new(&roster, lesson, &locks);
     let claims = claims::plan(&variant.claims, &at.key("claims"), &vocabulary)?;
     let invariants = invariants::plan(lesson, (name, variant), &roster, &vocabulary)?;
+    if let Some(table) = &lesson.table {
+        vocabulary.check_figure(&table.figure, &root.key("table").key("figure"))?;
+    }
     if let Some(explore) = &variant.explore {
         check_explore(explore, &at.key("explore"), (lab, &clients), invariants.is_empty())?;
     }

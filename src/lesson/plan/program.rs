@@ -54,6 +54,8 @@ pub enum Instruction {
     Enter {
         program: String,
         with: Vec<(String, Template)>,
+        /// Where it stands in the lesson, `None` in a recipe.
+        path: Option<Path>,
     },
     Leave,
     Stop,
@@ -131,6 +133,8 @@ pub struct Program {
     pub locks_files: bool,
     /// Whether its operations come from a program that a user brought: it has no instructions of its own.
     pub outside: bool,
+    /// What its expressions ask of rows, and where.
+    pub asked_rows: Vec<(String, Path)>,
     /// What `check` refuses although a run lets it pass.
     pub doubts: Vec<Mistake>,
     /// Whether it reads `'Lost'` as a reply that was lost, as claims do. In `format: 1` it reads `none`.
@@ -182,6 +186,26 @@ impl Program {
             later.any(|instruction| matches!(instruction, Instruction::Jump { to } if *to <= at))
         };
         counted.map(|(at, _)| (!repeats(at)).then_some(1)).sum()
+    }
+
+    /// The SQL statement of a label, where there is one.
+    pub(crate) fn statement_of(&self, label: &str) -> Option<String> {
+        let mut texts = self.operations().filter(|operation| operation.label == label).map(|operation| {
+            let PlannedVerb::Call(call) = &operation.verb else { return None };
+            Some(call.operands("TEXT").map(Template::pattern).collect::<String>())
+        });
+        let first = texts.next()??;
+        let is_set = self
+            .instructions
+            .iter()
+            .any(|instruction| matches!(instruction, Instruction::Set { name, .. } if name == label));
+        (!is_set && texts.all(|other| other.as_ref() == Some(&first))).then_some(first)
+    }
+
+    /// Whether an operation copes with an error.
+    pub(crate) fn allows(&self, label: &str, code: &str) -> bool {
+        self.operations()
+            .any(|operation| operation.label == label && operation.allow.iter().any(|known| known == code))
     }
 
     /// Whether all that is sent under a label is this command of Redis.

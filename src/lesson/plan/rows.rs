@@ -7,14 +7,17 @@ use std::{
 };
 
 use sqlparser::ast::{
-    CharacterLength, ColumnDef, ColumnOption, CreateTable, DataType, Expr, Insert, SetExpr, Statement,
-    TableConstraint, TableObject, UnaryOperator, Value, visit_expressions,
+    CharacterLength, ColumnDef, ColumnOption, CreateTable, DataType, Expr, Insert, Select, SelectItem,
+    SetExpr, Statement, TableConstraint, TableFactor, TableObject, UnaryOperator, Value, visit_expressions,
 };
 
 use super::{
-    super::error::Mistake,
+    super::{
+        error::Mistake,
+        expr::mentions::{joined, split_comparison},
+    },
     Scenario,
-    sql::{FILLED, last_of, read, targets},
+    sql::{FILLED, equals, last_of, read, targets},
     tables::{self, Sent},
 };
 use crate::text::{Text, both};
@@ -24,7 +27,7 @@ type Wrong = (Text, Text);
 
 /// What a column takes.
 #[derive(Clone, Copy)]
-enum Kind {
+pub(super) enum Kind {
     /// Whole numbers from the first to the second.
     Figure(i128, i128),
     /// Texts of so many characters at most.
@@ -152,6 +155,98 @@ fn made(sent: &[Sent], name: &str, table: &Table) -> Option<(BTreeSet<String>, b
         }
     }
     Some((keys, numbered))
+}
+
+/// What an expression asks of the rows that a statement answers: a second row where there is one at most, a number of a text.
+/// `statement`: that of a name such as `read` or `A.read`.
+pub(crate) fn reply_doubt(
+    source: &str,
+    statement: impl Fn(&str) -> Option<String>,
+    scenario: &Scenario,
+) -> Option<Wrong> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
+    let mut tables = None;
+    source.match_indices('[').find_map(|(at, _)| {
+        let begin = source[..at].rfind(|c| !is_part(c)).map_or(0, |before| before + 1);
+        let (name, rest) = (&source[begin..at], &source[at + 1..]);
+        let (index, rest) = rest.split_once("].")?;
+        let index: usize = index.parse().ok()?;
+        let column = &rest[..rest.find(|c| !is_part(c) || c == '.').unwrap_or(rest.len())];
+        let Ok(Some(Statement::Query(query))) = read(&statement(name)?) else { return None };
+        let SetExpr::Select(select) = *query.body else { return None };
+        let tables = tables.get_or_insert_with(|| defined(&tables::sent(scenario)));
+        let table = match &select.from[..] {
+            [from] if from.joins.is_empty() => match &from.relation {
+                TableFactor::Table { name, .. } => tables.get(&last_of(name)).and_then(Option::as_ref),
+                _ => None,
+            },
+            _ => None,
+        };
+        if index > 0 && table.is_some_and(|table| one_row(&select, table)) {
+            let message = both!(
+                "`{name}` has one row at most, as its primary key says",
+                "`{name}` 最多只有一行：它是按主键查的"
+            );
+            return Some((
+                message,
+                both!("the first is `{name}[0].{column}`", "第一行是 `{name}[0].{column}`"),
+            ));
+        }
+        let whole = format!("{name}[{index}].{column}");
+        let compared = joined(source).into_iter().filter_map(split_comparison);
+        let (_, operator, right) = compared.into_iter().find(|(left, ..)| *left == whole)?;
+        of_compared((&whole, operator, right), kind_of(&select, column, table)?)
+    })
+}
+
+/// What a column of a table holds.
+pub(super) fn column_kind(table: &str, column: &str, scenario: &Scenario) -> Option<Kind> {
+    let table = defined(&tables::sent(scenario)).remove(&table.to_ascii_lowercase())??;
+    table.columns.iter().find(|known| known.name.eq_ignore_ascii_case(column)).map(|known| known.kind)
+}
+
+/// Whether a `SELECT` asks for one value of the primary key.
+fn one_row(select: &Select, table: &Table) -> bool {
+    let Some((primary, condition)) = table.primary.zip(select.selection.as_ref()) else { return false };
+    equals(condition).iter().any(|(column, _)| *column == table.columns[primary].name)
+}
+
+/// What a column of the answer holds.
+fn kind_of(select: &Select, column: &str, table: Option<&Table>) -> Option<Kind> {
+    let is_it = |name: &str| name.eq_ignore_ascii_case(column);
+    let expr = select.projection.iter().find_map(|item| match item {
+        SelectItem::ExprWithAlias { expr, alias } if is_it(&alias.value) => Some(expr),
+        SelectItem::UnnamedExpr(expr @ Expr::Identifier(name)) if is_it(&name.value) => Some(expr),
+        _ => None,
+    })?;
+    match expr {
+        Expr::Identifier(name) => {
+            let mut columns = table?.columns.iter();
+            columns.find(|known| known.name.eq_ignore_ascii_case(&name.value)).map(|known| known.kind)
+        }
+        Expr::Function(function) => {
+            let known = ["GET_LOCK", "RELEASE_LOCK", "IS_FREE_LOCK", "COUNT", "ROW_COUNT", "CONNECTION_ID"];
+            let name = function.name.to_string();
+            known.iter().any(|known| name.eq_ignore_ascii_case(known)).then_some(Kind::Figure(0, i128::MAX))
+        }
+        _ => None,
+    }
+}
+
+/// A figure that is compared with a text, or the other way round.
+pub(super) fn of_compared((left, operator, right): (&str, &str, &str), kind: Kind) -> Option<Wrong> {
+    let quoted = right.strip_prefix(['\'', '"']).and_then(|rest| rest.strip_suffix(['\'', '"']));
+    match (kind, quoted) {
+        (Kind::Figure(..), Some(text)) => Some((
+            both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}"),
+            both!("without quotes: `{left} {operator} {text}`", "去掉引号：`{left} {operator} {text}`"),
+        )),
+        (Kind::Text(_), None) if right.parse::<i64>().is_ok() => Some((
+            both!("`{left}` is a text, and never the number {right}", "`{left}` 是文字，不会是数字 {right}"),
+            both!("in quotes: `{left} {operator} '{right}'`", "加上引号：`{left} {operator} '{right}'`"),
+        )),
+        _ => None,
+    }
 }
 
 /// A row that is asked for, by its table and primary key, and that no statement inserts.
@@ -332,6 +427,7 @@ fn kind(data_type: &DataType) -> Kind {
             Some(CharacterLength::IntegerLength { length, .. }) => Some(*length),
             _ => None,
         }),
+        DataType::Text => Kind::Text(None),
         _ => Kind::Other,
     }
 }

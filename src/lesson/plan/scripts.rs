@@ -115,20 +115,36 @@ fn check_arguments(
     )))
 }
 
+/// What stands before an argument, alone in its place, in the calls of a script to which it is handed: `SET`, `KEYS[1]`, `PX`.
+fn handed(source: &str, n: usize) -> impl Iterator<Item = Vec<String>> {
+    let read = format!("ARGV[{n}]");
+    let places: Vec<usize> = source.match_indices(&read).map(|(at, _)| at).collect();
+    places.into_iter().filter_map(|at| {
+        let call = source[..at].rfind("call(").map(|call| &source[call + "call(".len()..at])?;
+        let mut words: Vec<String> =
+            call.split(',').map(|word| word.trim().trim_matches(['\'', '"']).to_ascii_uppercase()).collect();
+        words.pop().is_some_and(|last| last.is_empty()).then_some(words)
+    })
+}
+
 /// Whether a script hands an argument to a command as seconds.
 pub(crate) fn reads_seconds(source: &str, n: usize) -> bool {
-    let read = format!("ARGV[{n}]");
-    source.match_indices(&read).any(|(at, _)| {
-        let Some(call) = source[..at].rfind("call(").map(|call| &source[call + "call(".len()..at]) else {
-            return false;
-        };
-        let words: Vec<String> =
-            call.split(',').map(|word| word.trim().trim_matches(['\'', '"']).to_ascii_uppercase()).collect();
-        match &words[..] {
-            [name, _, last] if last.is_empty() => ["EXPIRE", "SETEX"].contains(&name.as_str()),
-            [.., option, last] => last.is_empty() && option == "EX",
-            _ => false,
-        }
+    handed(source, n).any(|words| match &words[..] {
+        [name, _] => ["EXPIRE", "SETEX"].contains(&name.as_str()),
+        [.., option] => option == "EX",
+        _ => false,
+    })
+}
+
+/// The command to which a script hands an argument as a number.
+pub(crate) fn reads_number(source: &str, n: usize) -> Option<String> {
+    handed(source, n).find_map(|words| match &words[..] {
+        [name, _] => ["EXPIRE", "PEXPIRE", "SETEX", "PSETEX", "INCRBY", "DECRBY"]
+            .contains(&name.as_str())
+            .then(|| name.clone()),
+        [name, _, _] if name == "HINCRBY" => Some(name.clone()),
+        [name, .., option] if name == "SET" => ["EX", "PX"].contains(&option.as_str()).then(|| name.clone()),
+        _ => None,
     })
 }
 
@@ -173,6 +189,35 @@ pub(crate) fn mistypes(source: &str, path: &Path) -> Option<Mistake> {
             ),
             both!("write `redis.call(…)`, with a dot", "请写 `redis.call(…)`，用点号"),
         ));
+    }
+    for quoted in ["'KEYS[", "\"KEYS[", "'ARGV[", "\"ARGV["] {
+        if let Some(at) = source.find(quoted) {
+            let name = &quoted[1..5];
+            return Some(place(
+                at,
+                both!("`{name}[…]` in quotes is plain text", "加了引号的 `{name}[…]` 只是普通文字"),
+                both!("write `{name}[1]` without quotes", "请去掉引号：`{name}[1]`"),
+            ));
+        }
+    }
+    for (asked, instead) in [("== nil", "not redis.call(…)"), ("~= nil", "redis.call(…)")] {
+        let compares = |(at, _): &(usize, &str)| {
+            let line = source[..*at].rsplit('\n').next().unwrap_or_default().trim_end();
+            let call = line.rfind("redis.call(").map(|call| &line[call..]);
+            call.is_some_and(|call| {
+                call.ends_with(')') && call.matches('(').count() == call.matches(')').count()
+            })
+        };
+        if let Some((at, _)) = source.match_indices(asked).find(compares) {
+            return Some(place(
+                at,
+                both!(
+                    "`redis.call` gives `false` in Lua where there is nothing, never `nil`",
+                    "没有内容时，`redis.call` 在 Lua 里返回 `false`，不会是 `nil`"
+                ),
+                both!("write `{instead}`", "请写 `{instead}`"),
+            ));
+        }
     }
     // `true` is no reply of Redis: a number is one, and 1 is not equal to it in Lua.
     for (at, asked) in source.match_indices("== true") {

@@ -11,7 +11,7 @@ use super::{
     PlannedCall, PlannedVerb,
     compile::slots_doubt,
     constants::{Constants, values},
-    template,
+    {foreign, template},
 };
 use crate::{log::Product, text::both};
 
@@ -37,7 +37,7 @@ pub(crate) fn plan(
     let on = on.transpose()?;
     let (product, text) = setup.command().map_err(|error| Mistake::new(path, error))?;
     let on = server_of(product, on, lab, path)?;
-    let verb = verb(product, text, params, path)?;
+    let verb = verb(product, text, (params, lab), path)?;
     match slots_doubt(&verb).filter(|_| lab.is_cluster()) {
         Some((message, help)) => Err(Mistake::new(&path.key("redis"), message).help(help)),
         None => Ok(PlannedSetup { verb, on }),
@@ -73,8 +73,18 @@ pub(crate) fn server_of(
     }
 }
 
-fn verb(product: Product, text: &str, params: &Params, path: &Path) -> Result<PlannedVerb, Mistake> {
-    let template = |source: &str| template(source, path, both!("parameter", "参数"), params.keys());
+fn verb(
+    product: Product,
+    text: &str,
+    (params, lab): (&Params, LabKind),
+    path: &Path,
+) -> Result<PlannedVerb, Mistake> {
+    let template = |source: &str| {
+        // In a cluster `{lock}` is a hash tag.
+        let is_whole = source.starts_with('{') && source.ends_with('}') && !lab.is_cluster();
+        foreign(source, path, &params.keys(), is_whole)?;
+        template(source, path, both!("parameter", "参数"), params.keys())
+    };
     if product != Product::Redis {
         return PlannedCall::parse(product, text, template, path).map(PlannedVerb::Call);
     }

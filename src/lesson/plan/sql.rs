@@ -8,9 +8,9 @@ use std::{
 
 use sqlparser::{
     ast::{
-        AssignmentTarget, BinaryOperator, DataType, Expr, Function, FunctionArguments, Insert, LockType,
-        ObjectName, Query, Select, SelectItem, SetExpr, Statement, TableFactor, TableObject, Value, Visit,
-        Visitor,
+        AssignmentTarget, BinaryOperator, CastKind, DataType, Expr, Function, FunctionArguments, Insert,
+        LockType, ObjectName, OnInsert, Query, Select, SelectItem, SetExpr, Statement, TableFactor,
+        TableObject, Update, Value, Visit, Visitor,
     },
     dialect::MySqlDialect,
     parser::{Parser, ParserError},
@@ -24,8 +24,9 @@ use super::{
             mentions::{joined, split_comparison},
         },
         has_word,
+        model::Claim,
     },
-    Act, PlannedOperation, PlannedVerb, Scenario,
+    Act, ActorPlan, PlannedOperation, PlannedVerb, Scenario,
     program::Instruction,
     rows, tables,
 };
@@ -226,6 +227,10 @@ fn of_meaning(statement: &Statement) -> Option<(Text, Text)> {
     }
     let mut named = Named::default();
     let _ = statement.visit(&mut named);
+    if let Some((written, instead)) = named.foreign.or_else(|| of_other_products(statement)) {
+        let message = both!("MariaDB does not know `{written}`", "MariaDB 没有 `{written}`");
+        return Some((message, both!("write `{instead}`", "请写 `{instead}`")));
+    }
     if let Some(written) = named.placeholder {
         let message = both!("`{written}` stands for nothing here", "`{written}` 在这里没有对应的值");
         return Some((
@@ -260,6 +265,32 @@ fn of_meaning(statement: &Statement) -> Option<(Text, Text)> {
     }
     None
 }
+
+/// What other databases know and the grammar takes, and what MariaDB has instead.
+fn of_other_products(statement: &Statement) -> Option<(&'static str, &'static str)> {
+    match statement {
+        Statement::Insert(Insert { on: Some(OnInsert::OnConflict(_)), .. }) => {
+            Some(("ON CONFLICT", "ON DUPLICATE KEY UPDATE column = value"))
+        }
+        Statement::Insert(Insert { or: Some(_), .. }) => Some(("INSERT OR", "REPLACE INTO table …")),
+        Statement::Update(Update { returning: Some(_), .. }) => {
+            Some(("UPDATE … RETURNING", "SELECT column FROM table WHERE condition"))
+        }
+        Statement::Update(Update { from: Some(_), .. }) => {
+            Some(("UPDATE … FROM", "UPDATE table JOIN other ON condition SET column = value"))
+        }
+        _ => None,
+    }
+}
+
+/// Functions of other databases, and what MariaDB has instead.
+const FOREIGN_FUNCTIONS: [(&str, &str); 5] = [
+    ("PG_ADVISORY_LOCK", "GET_LOCK('name', seconds)"),
+    ("PG_TRY_ADVISORY_LOCK", "GET_LOCK('name', 0)"),
+    ("PG_ADVISORY_UNLOCK", "RELEASE_LOCK('name')"),
+    ("PG_SLEEP", "SLEEP(seconds)"),
+    ("GEN_RANDOM_UUID", "UUID()"),
+];
 
 /// Functions that locks are made of: how many arguments they take, and how they are written.
 const FUNCTIONS: [(&str, usize, &str); 6] = [
@@ -473,7 +504,9 @@ pub(crate) fn check_transactions(scenario: &Scenario) -> Result<(), Mistake> {
         let ends = statements
             .iter()
             .any(|(word, _)| has_word("COMMIT ROLLBACK LOCK CREATE ALTER DROP TRUNCATE", word));
-        let copes = statements.iter().any(|(_, operation)| !operation.allow.is_empty());
+        // Whoever copes with errors may leave the end to the server, but for what is to be read afterwards.
+        let copes = statements.iter().any(|(_, operation)| !operation.allow.is_empty())
+            && !claims_written(scenario, plan);
         let begins = statements.iter().find(|(word, _)| has_word("BEGIN START", word));
         if let (false, false, Some((_, operation))) = (ends, copes, begins)
             && let Some(path) = &operation.path
@@ -486,6 +519,40 @@ pub(crate) fn check_transactions(scenario: &Scenario) -> Result<(), Mistake> {
         }
     }
     Ok(())
+}
+
+/// Whether a claim asks for a row of a table to which a program writes.
+fn claims_written(scenario: &Scenario, plan: &ActorPlan) -> bool {
+    let written: Vec<String> = plan
+        .program
+        .instructions
+        .iter()
+        .filter_map(|instruction| match instruction {
+            Instruction::Operate(operation) => match &operation.verb {
+                PlannedVerb::Call(call) if call.product() == Product::Mariadb => {
+                    let text: String = call.all_operands().map(Template::pattern).collect();
+                    let mut named = Named::default();
+                    let statement = read(&text).ok()??;
+                    let writes = matches!(
+                        statement,
+                        Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)
+                    );
+                    let _ = statement.visit(&mut named);
+                    writes.then(|| named.tables.into_iter().next()).flatten()
+                }
+                _ => None,
+            },
+            _ => None,
+        })
+        .collect();
+    let claims = scenario.variant().claims.iter().filter_map(|claim| match claim {
+        Claim::Bare(source) | Claim::That { that: source, .. } => Some(source),
+        _ => None,
+    });
+    let mut asked = claims.flat_map(|source| Mentions::of(source).keys_of("value"));
+    asked.any(|(key, _)| {
+        key.split_once('/').is_some_and(|(table, _)| written.contains(&table.to_ascii_lowercase()))
+    })
 }
 
 /// What a claim asks of rows that no table has: `value('good/1').stock`.
@@ -529,42 +596,15 @@ pub(crate) fn row_doubt(source: &str, scenario: &Scenario) -> Option<(Text, Text
     let rows = ["value", "exists"].into_iter().flat_map(|function| mentions.keys_of(function));
     rows.into_iter()
         .find_map(|(key, _)| rows::row_doubt(&key, scenario))
-        .or_else(|| joined(source).into_iter().find_map(|part| of_type(part, &statements)))
+        .or_else(|| joined(source).into_iter().find_map(|part| of_type(part, scenario)))
 }
 
 /// A column of figures that is compared with a text, or the other way round: `value('good/1').stock == '1'`.
-fn of_type(source: &str, statements: &[(String, Path)]) -> Option<(Text, Text)> {
+fn of_type(source: &str, scenario: &Scenario) -> Option<(Text, Text)> {
     let (left, operator, right) = split_comparison(source)?;
     let (row, column) = left.strip_prefix("value(")?.split_once(").")?;
     let table = row.trim_matches(['\'', '"']).split_once('/')?.0;
-    let created = statements.iter().find_map(|(text, _)| match read(text) {
-        Ok(Some(Statement::CreateTable(created))) if last_of(&created.name).eq_ignore_ascii_case(table) => {
-            Some(created)
-        }
-        _ => None,
-    })?;
-    let column = created.columns.iter().find(|known| known.name.value.eq_ignore_ascii_case(column))?;
-    let is_figure = matches!(
-        column.data_type,
-        DataType::Int(_)
-            | DataType::Integer(_)
-            | DataType::BigInt(_)
-            | DataType::SmallInt(_)
-            | DataType::TinyInt(_)
-    );
-    let is_text = matches!(column.data_type, DataType::Varchar(_) | DataType::Char(_) | DataType::Text);
-    let quoted = right.strip_prefix(['\'', '"']).and_then(|rest| rest.strip_suffix(['\'', '"']));
-    match quoted {
-        Some(text) if is_figure => Some((
-            both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}"),
-            both!("without quotes: `{left} {operator} {text}`", "去掉引号：`{left} {operator} {text}`"),
-        )),
-        None if is_text && right.parse::<i64>().is_ok() => Some((
-            both!("`{left}` is a text, and never the number {right}", "`{left}` 是文字，不会是数字 {right}"),
-            both!("in quotes: `{left} {operator} '{right}'`", "加上引号：`{left} {operator} '{right}'`"),
-        )),
-        _ => None,
-    }
+    rows::of_compared((left, operator, right), rows::column_kind(table, column, scenario)?)
 }
 
 /// What a `SELECT` calls the columns of its rows; `None` where that is not known.
@@ -580,6 +620,46 @@ pub(crate) fn selected(text: &str) -> Option<Vec<String>> {
     };
     let names: Option<Vec<String>> = select.projection.iter().map(name).collect();
     names.filter(|names| !names.iter().any(|name| name.contains(FILLED)))
+}
+
+/// The row that a statement locks, as `table/value` with the column that finds it, and whether it waits for whoever has
+/// locked it. Nothing where it is not found by one value.
+pub(super) fn locked_row(text: &str) -> Option<(String, bool)> {
+    let statement = read(text).ok()??;
+    let upper = text.to_ascii_uppercase();
+    let waits =
+        !["NOWAIT", "LOCKED", "WAIT"].iter().any(|word| tables::words(&upper).any(|other| other == *word));
+    let (table, condition) = match statement {
+        Statement::Update(Update { table, selection, .. }) => (table.relation, selection?),
+        Statement::Query(query) if query.locks.iter().any(|lock| lock.lock_type == LockType::Update) => {
+            let SetExpr::Select(select) = *query.body else { return None };
+            let Select { from, selection, .. } = *select;
+            let [table] = <[_; 1]>::try_from(from).ok()?;
+            (table.joins.is_empty().then_some(table.relation)?, selection?)
+        }
+        _ => return None,
+    };
+    let TableFactor::Table { name, .. } = table else { return None };
+    let (column, value) = equals(&condition).into_iter().next()?;
+    (!value.contains(FILLED)).then(|| (format!("{}/{value} {column}", last_of(&name)), waits))
+}
+
+/// The columns that a condition wants to be equal to a value, and these values.
+pub(super) fn equals(condition: &Expr) -> Vec<(String, String)> {
+    match condition {
+        Expr::Nested(inner) => equals(inner),
+        Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
+            equals(left).into_iter().chain(equals(right)).collect()
+        }
+        Expr::BinaryOp { left, op: BinaryOperator::Eq, right } => match (&**left, &**right) {
+            (Expr::Identifier(column), Expr::Value(value)) => {
+                let value = value.to_string();
+                vec![(column.value.to_ascii_lowercase(), value.trim_matches('\'').to_owned())]
+            }
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
 }
 
 /// A statement of the kinds whose grammar is known; what was not expected where it is wrong, `None` for its end.
@@ -707,6 +787,8 @@ struct Named {
     bare_condition: Option<String>,
     /// Whether it says `FOR SHARE`.
     shares: bool,
+    /// What other databases know, and what MariaDB has instead.
+    foreign: Option<(&'static str, &'static str)>,
     calls: Vec<Function>,
 }
 
@@ -716,12 +798,18 @@ impl Visitor for Named {
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
         self.beyond |= query.with.is_some();
         self.shares |= query.locks.iter().any(|lock| lock.lock_type == LockType::Share);
+        if query.locks.iter().any(|lock| lock.of.is_some()) {
+            self.foreign = Some(("FOR UPDATE OF", "FOR UPDATE"));
+        }
         ControlFlow::Continue(())
     }
 
     fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
         if let Some(condition @ Expr::Identifier(_)) = &select.selection {
             self.bare_condition = Some(condition.to_string());
+        }
+        if select.top.is_some() {
+            self.foreign = Some(("TOP", "SELECT column FROM table LIMIT 1"));
         }
         for item in &select.projection {
             if let SelectItem::ExprWithAlias { alias, .. } = item {
@@ -766,7 +854,14 @@ impl Visitor for Named {
                     self.placeholder = Some(written.clone());
                 }
             }
+            Expr::ILike { .. } => self.foreign = Some(("ILIKE", "LIKE")),
+            Expr::Cast { kind: CastKind::DoubleColon, .. } => {
+                self.foreign = Some(("::", "CAST(column AS CHAR)"));
+            }
             Expr::Function(function) => {
+                let name = function.name.to_string();
+                let is_it = |(known, _): &&(&str, &str)| name.eq_ignore_ascii_case(known);
+                self.foreign = self.foreign.or(FOREIGN_FUNCTIONS.iter().find(is_it).copied());
                 self.calls.push(function.clone());
                 // Sequences are named where columns are.
                 self.beyond |=

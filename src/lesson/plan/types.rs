@@ -60,6 +60,8 @@ struct Use {
     of_type: Option<(usize, bool)>,
     /// Where that stands; `None` in a recipe.
     path: Option<Path>,
+    /// Where a program or recipe is given the key.
+    given_at: Option<Path>,
     command: String,
     copes: bool,
     scripted: bool,
@@ -82,29 +84,36 @@ fn uses(scenario: &Scenario) -> Option<BTreeMap<String, Vec<Use>>> {
     let own = scenario.variant().setup.is_some();
     let at = if own { root.key("variants").key(&scenario.variant).key("setup") } else { root.key("setup") };
     let setup = scenario.setup.iter().enumerate();
-    let setup = setup.map(|(n, line)| (&line.verb, Some(at.index(n)), &[][..]));
-    let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
-    let operations = instructions.filter_map(|instruction| match instruction {
-        Instruction::Operate(operation) => {
-            Some((&operation.verb, operation.path.clone(), operation.allow.as_slice()))
+    let setup = setup.map(|(n, line)| (&line.verb, Some(at.index(n)), &[][..], Frames::new()));
+    let mut operations = Vec::new();
+    for plan in &scenario.actors {
+        let mut frames = Frames::new();
+        for instruction in &plan.program.instructions {
+            match instruction {
+                Instruction::Enter { with, path, .. } => frames.push((with, path.as_ref())),
+                Instruction::Leave => drop(frames.pop()),
+                Instruction::Operate(operation) => {
+                    let (path, allow) = (operation.path.clone(), operation.allow.as_slice());
+                    operations.push((&operation.verb, path, allow, frames.clone()));
+                }
+                _ => {}
+            }
         }
-        _ => None,
-    });
-    let given = given(scenario);
+    }
     let mut found: BTreeMap<String, Vec<Use>> = BTreeMap::new();
-    for (verb, path, allow) in setup.chain(operations) {
+    for (verb, path, allow, frames) in setup.chain(operations) {
         let copes = allow.iter().any(|code| code == "WRONGTYPE" || code == "ERR");
         let scripted = matches!(verb, PlannedVerb::Script { .. });
         let mut note = |key: &Template, command: String, path: Option<Path>| {
             let of_type = of_type(&command);
             let names = key.names();
-            // What a recipe calls its key is one of those that it is given.
-            let alone = names.iter().next().filter(|name| key.to_string() == format!("${{{name}}}"));
-            let keys = alone.and_then(|name| given.get(name)).cloned();
-            for key in keys.unwrap_or_else(|| vec![key.pattern()]) {
-                let (path, command) = (path.clone(), command.clone());
-                found.entry(key).or_default().push(Use { of_type, path, command, copes, scripted });
+            // A parameter that is a number names no key.
+            let is_number = |name: &String| scenario.scope.get(name).is_some_and(minijinja::Value::is_number);
+            if !names.is_empty() && names.iter().all(is_number) && key.to_string().starts_with("${") {
+                return;
             }
+            let (key, given_at) = given(key, &frames);
+            found.entry(key).or_default().push(Use { of_type, path, given_at, command, copes, scripted });
         };
         match verb {
             PlannedVerb::Redis(words) => {
@@ -139,18 +148,23 @@ fn uses(scenario: &Scenario) -> Option<BTreeMap<String, Vec<Use>>> {
     Some(found)
 }
 
-/// What programs and recipes are given, by its names.
-fn given(scenario: &Scenario) -> BTreeMap<String, Vec<String>> {
-    let mut given: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for plan in &scenario.actors {
-        for instruction in &plan.program.instructions {
-            let Instruction::Enter { with, .. } = instruction else { continue };
-            for (name, value) in with {
-                given.entry(name.clone()).or_default().push(value.pattern());
-            }
+/// What the programs and recipes around an operation are given, and where that stands.
+type Frames<'s> = Vec<(&'s [(String, Template)], Option<&'s Path>)>;
+
+/// A key, and where it is given: what a recipe calls its key is what the recipe is given.
+fn given(key: &Template, frames: &[(&[(String, Template)], Option<&Path>)]) -> (String, Option<Path>) {
+    let names = key.names();
+    let alone = names.iter().next().filter(|name| key.to_string() == format!("${{{name}}}"));
+    let (Some(((with, path), outer)), Some(name)) = (frames.split_last(), alone) else {
+        return (key.pattern(), None);
+    };
+    match with.iter().find(|(known, _)| known == name) {
+        Some((_, value)) => {
+            let (key, at) = given(value, outer);
+            (key, at.or_else(|| path.map(|path| path.key("with").key(name))))
         }
+        None => given(key, outer),
     }
-    given
 }
 
 /// The commands that a script sends with one of its keys first; one without a name where it does anything else with it.
@@ -212,7 +226,127 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     }
     check_awaited(scenario, &found)?;
     check_fields(scenario, &found)?;
+    check_swapped(scenario, &found)?;
+    check_groups(scenario)?;
     check_etcd(scenario)
+}
+
+/// A key that nobody writes, beside one that is written and stands where a value should: `XACK group stream`.
+fn check_swapped(scenario: &Scenario, found: &BTreeMap<String, Vec<Use>>) -> Result<(), Mistake> {
+    let any = ANY.to_string();
+    let makes = |used: &Use| used.of_type.is_some_and(|(_, makes)| makes) || used.command.is_empty();
+    let written: Vec<&str> = found
+        .iter()
+        .filter(|(key, uses)| **key != any && uses.iter().any(makes))
+        .map(|(key, _)| key.as_str())
+        .collect();
+    for (verb, path) in sent(scenario) {
+        let Some(path) = path else { continue };
+        let (key, values, command) = match verb {
+            PlannedVerb::Redis(words) => {
+                let command = words[0].pattern().to_ascii_uppercase();
+                let at = if command == "XGROUP" { 2 } else { 1 };
+                let reads = of_type(&command).is_some_and(|(_, makes)| !makes) || command == "XGROUP";
+                let (Some(key), Some(values)) = (words.get(at), words.get(at + 1..)) else { continue };
+                (key, if reads { values } else { &[] }, command)
+            }
+            PlannedVerb::Script { name, source, keys, args } => {
+                let writes =
+                    |command: String| command.is_empty() || of_type(&command).is_some_and(|(_, makes)| makes);
+                let [key] = &keys[..] else { continue };
+                let only_reads = !in_script(source, 1).into_iter().any(writes);
+                (key, if only_reads { &args[..] } else { &[] }, name.clone())
+            }
+            _ => continue,
+        };
+        let pattern = key.pattern();
+        let is_name = matches!(key.to_string().as_str(), "${self}" | "${client}" | "${token}");
+        let is_written = written.iter().any(|known| stands_for(known, &pattern));
+        let is_made = found.get(&pattern).is_some_and(|uses| uses.iter().any(makes));
+        if !(is_name && !is_made || key.is_literal() && !is_written) {
+            continue;
+        }
+        let mut values = values.iter().filter(|value| value.is_literal()).map(Template::pattern);
+        if let Some(other) = values.find(|value| written.contains(&value.as_str())) {
+            let message = both!(
+                "`{key}` stands here as the key, which no command writes, and the key `{other}` as a value",
+                "这里把 `{key}` 当作键，而没有命令写过它；键 `{other}` 却写在了值的位置上"
+            );
+            return Err(Mistake::new(path, message).help(both!(
+                "`{command}` takes the key first: write `{other}` in its place",
+                "`{command}` 先写键：请把 `{other}` 写在前面"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// A group of consumers that no command creates, or on a stream that is not there.
+fn check_groups(scenario: &Scenario) -> Result<(), Mistake> {
+    let root = Path::root();
+    let own = scenario.variant().setup.is_some();
+    let setup =
+        if own { root.key("variants").key(&scenario.variant).key("setup") } else { root.key("setup") };
+    let lines = scenario.setup.iter().enumerate();
+    let lines = lines.map(|(n, line)| (&line.verb, Some(setup.index(n)), true));
+    let operations = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
+    let operations = operations.filter_map(|instruction| match instruction {
+        Instruction::Operate(operation) => {
+            let copes = operation.allow.iter().any(|code| code == "NOGROUP" || code == "ERR");
+            Some((&operation.verb, operation.path.clone().filter(|_| !copes), false))
+        }
+        _ => None,
+    });
+    let (mut created, mut named, mut streams) = (Vec::new(), Vec::new(), BTreeSet::new());
+    for (verb, path, in_setup) in lines.chain(operations) {
+        let words: Vec<String> = match verb {
+            PlannedVerb::Redis(words) => words.iter().map(Template::pattern).collect(),
+            // A script may create groups, too.
+            PlannedVerb::Script { source, .. } if source.contains("XGROUP") => return Ok(()),
+            _ => continue,
+        };
+        let command = words[0].to_ascii_uppercase();
+        match (command.as_str(), &words[1..]) {
+            ("XADD", [stream, ..]) => drop(streams.insert(stream.clone())),
+            ("XGROUP", [create, stream, group, _, rest @ ..]) if create.eq_ignore_ascii_case("CREATE") => {
+                let makes = rest.iter().any(|word| word.eq_ignore_ascii_case("MKSTREAM"));
+                if let (true, false, false, Some(path)) = (in_setup, makes, streams.contains(stream), &path) {
+                    let message = both!(
+                        "there is no stream `{stream}` yet: Redis answers ERR",
+                        "流 `{stream}` 还不存在，Redis 会回复 ERR"
+                    );
+                    return Err(Mistake::new(&path.key("redis"), message).help(both!(
+                        "let the command make it: `XGROUP CREATE {stream} {group} $ MKSTREAM`",
+                        "让这条命令顺便创建它：`XGROUP CREATE {stream} {group} $ MKSTREAM`"
+                    )));
+                }
+                created.push((stream.clone(), group.clone(), path));
+            }
+            ("XREADGROUP", [_, group, ..])
+            | ("XACK" | "XPENDING" | "XCLAIM" | "XAUTOCLAIM", [_, group, ..]) => {
+                named.push((group.clone(), path));
+            }
+            _ => {}
+        }
+    }
+    let swapped =
+        created.iter().find(|(stream, group, _)| streams.contains(group) && !streams.contains(stream));
+    if let Some((stream, group, Some(path))) = swapped {
+        let message = both!("`{group}` is a stream here, and no group", "`{group}` 在这里是流，不是消费组");
+        return Err(Mistake::new(&path.key("redis"), message).help(both!(
+            "the stream comes first: `XGROUP CREATE {group} {stream} $`",
+            "先写流，再写组：`XGROUP CREATE {group} {stream} $`"
+        )));
+    }
+    let is_created = |group: &str| created.iter().any(|(_, known, _)| stands_for(known, group));
+    for (group, path) in named.iter().filter(|(group, _)| !group.contains(ANY) && !is_created(group)) {
+        let Some(path) = path.as_ref().filter(|_| !created.is_empty()) else { continue };
+        let message = both!("no command creates the group `{group}`", "没有命令创建过消费组 `{group}`");
+        let known = created.iter().map(|(_, known, _)| known.as_str()).collect::<Vec<_>>().join("`, `");
+        return Err(Mistake::new(&path.key("redis"), message)
+            .help(both!("created here: `{known}`", "这里创建的有：`{known}`")));
+    }
+    Ok(())
 }
 
 /// Commands that watch keys, or wait for what comes into them; those of the second list end with a time.
@@ -318,11 +452,12 @@ fn check_name(key: &str, uses: &[Use], found: &BTreeMap<String, Vec<Use>>) -> Re
         None => !has_word(OF_ANY, &used.command),
     };
     let only_asks = uses.iter().all(|used| !makes(used) && !used.copes);
-    let Some(path) = uses.iter().find_map(|used| used.path.as_ref()).filter(|_| only_asks) else {
+    let place = |used: &Use| used.path.clone().or_else(|| used.given_at.clone());
+    let Some(path) = uses.iter().find_map(place).filter(|_| only_asks) else {
         return Ok(());
     };
     let written = found.iter().filter(|(_, uses)| uses.iter().any(makes)).map(|(known, _)| known.as_str());
-    misspelt(key, written, path)
+    misspelt(key, written, &path)
 }
 
 /// A key that nobody writes and that is one letter away from one that somebody does. `lock:1` and `lock:2`, or `lockA` and
@@ -347,8 +482,44 @@ fn nearly<'k>(key: &str, mut written: impl Iterator<Item = &'k str>) -> Option<&
     written.find(is_near)
 }
 
+/// A lease that no request grants, by its number.
+fn check_leases(scenario: &Scenario) -> Result<(), Mistake> {
+    let (mut granted, mut named) = (BTreeSet::new(), Vec::new());
+    for plan in &scenario.actors {
+        for instruction in &plan.program.instructions {
+            let Instruction::Operate(operation) = instruction else { continue };
+            let PlannedVerb::Call(call) = &operation.verb else { continue };
+            let Some(lease) = call.operands("LEASE").next() else {
+                // Its number is the server's choice.
+                if call.product() == Product::Etcd && call.name() == "grant" {
+                    return Ok(());
+                }
+                continue;
+            };
+            let lease = plan.filled(lease);
+            if call.name() == "grant" {
+                granted.insert(lease);
+            } else if operation.allow.is_empty() {
+                named.push((lease, operation.path.as_ref()));
+            }
+        }
+    }
+    let is_open =
+        granted.iter().any(|lease| lease.contains(ANY)) || !scenario.setup.is_empty() && granted.is_empty();
+    let wrong = named.iter().find(|(lease, _)| !lease.contains(ANY) && !granted.contains(lease));
+    let Some((lease, Some(path))) = wrong.filter(|_| !is_open) else { return Ok(()) };
+    let message = both!("no request grants the lease `{lease}`", "没有请求申请过租约 `{lease}`");
+    let known = granted.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    Err(Mistake::new(&path.key("etcd"), message).help(if known.is_empty() {
+        both!("write `grant SECONDS {lease}` before it", "请先写 `grant SECONDS {lease}`")
+    } else {
+        both!("granted here: {known}", "这里申请的有：{known}")
+    }))
+}
+
 /// The same of etcd's keys.
 fn check_etcd(scenario: &Scenario) -> Result<(), Mistake> {
+    check_leases(scenario)?;
     let (mut written, mut asked) = (BTreeSet::new(), Vec::new());
     for (verb, path) in sent(scenario) {
         let PlannedVerb::Call(call) = verb else { continue };

@@ -15,6 +15,7 @@ use super::{
     compile::Compiler,
     scripts,
 };
+use crate::text::both;
 
 /// What steps that nobody runs are compiled with: no parameters, and no servers of their own.
 struct EmptyContext {
@@ -110,6 +111,46 @@ pub(crate) fn check(loaded: &Loaded) -> Result<(), Mistake> {
         }
     }
     Ok(())
+}
+
+/// A parameter that a client is given and that nothing in the lesson asks for.
+pub(crate) fn check_given(loaded: &Loaded) -> Result<(), Mistake> {
+    let lesson = &loaded.lesson;
+    let root = Path::root();
+    let own = lesson.variants.iter().filter_map(|(name, variant)| {
+        Some((variant.clients.as_ref()?, root.key("variants").key(name).key("clients")))
+    });
+    for (clients, path) in std::iter::once((&lesson.clients, root.key("clients"))).chain(own) {
+        for (group, client) in clients {
+            let is_known = |name: &String| {
+                lesson.params.contains_key(name)
+                    || lesson.variants.values().any(|variant| variant.params.contains_key(name))
+                    || asks_for(loaded.source.text(), name)
+            };
+            let Some(name) = client.with.keys().find(|name| !is_known(name)) else { continue };
+            let message = both!("nothing in this lesson asks for `{name}`", "这节课里没有地方用到 `{name}`");
+            let known = lesson.params.keys().map(String::as_str).collect::<Vec<_>>().join("`, `");
+            let help = if known.is_empty() {
+                both!("a program asks for it with `${{{name}}}`", "程序里用 `${{{name}}}` 来取它")
+            } else {
+                both!(
+                    "a program asks for it with `${{{name}}}`; parameters here: `{known}`",
+                    "程序里用 `${{{name}}}` 来取它；这里的参数有：`{known}`"
+                )
+            };
+            return Err(Mistake::new(&path.key(group).key("with").key(name), message).help(help));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a text has a name in it other than as that of a field.
+fn asks_for(text: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(name).any(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + name.len()..]);
+        !before.ends_with(is_part) && !after.starts_with(is_part) && !after.trim_start().starts_with(':')
+    })
 }
 
 /// The programs and recipes that steps use.

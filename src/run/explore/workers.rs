@@ -18,12 +18,9 @@ use super::{
 };
 use crate::{
     lab::{LabOptions, ProblemTracker},
-    lesson::{
-        Scenario,
-        plan::{Instruction, PlannedVerb},
-    },
+    lesson::{Scenario, plan::PlannedVerb},
     run::{
-        explore::execution::{InProcess, OnServers, Processes, Rules, rules::sends},
+        explore::execution::{InProcess, OnServers, Processes, Rules},
         session::{RunError, supervision::or_death},
     },
     text::both,
@@ -66,7 +63,7 @@ pub(crate) async fn run(
 ) -> Result<Searched, ExploreError> {
     let options = &LabOptions { controlled_only: true, ..options.clone() };
     let rules = rules(scenario, bounds)?;
-    if needs_processes(scenario) || !bounds.in_process {
+    if scenario.needs_processes() || !bounds.in_process {
         if rules.need_restorable_servers() {
             return Err(ExploreError::Fault(both!(
                 "an order may have no fault but `crash` and `freeze` where it is carried out with client processes: on other \
@@ -98,42 +95,6 @@ pub(crate) async fn run(
 fn by_states(bounds: &Bounds) -> bool {
     bounds.prune && bounds.share
 }
-
-/// Whether what the clients do cannot be put back, but only be gone through again.
-fn needs_processes(scenario: &Scenario) -> bool {
-    let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
-    let kept = |instruction: &Instruction| match instruction {
-        Instruction::Operate(operation) => matches!(
-            operation.verb,
-            PlannedVerb::Local { .. } | PlannedVerb::Flock { .. } | PlannedVerb::Take(_)
-        ),
-        _ => false,
-    };
-    let listens = scenario.actors.iter().any(|plan| plan.program.listens);
-    // Whoever waits inside the server cannot be put back there.
-    let waits = || sends(scenario, |name| WAITING.contains(&name));
-    scenario.is_attached()
-        || listens
-        || !scenario.lab().can_be_restored()
-        || instructions.into_iter().any(kept)
-        || waits()
-}
-
-/// Redis' commands that may wait inside the server before they are answered.
-const WAITING: [&str; 12] = [
-    "WAIT",
-    "WAITAOF",
-    "BLPOP",
-    "BRPOP",
-    "BLMOVE",
-    "BLMPOP",
-    "BRPOPLPUSH",
-    "BZPOPMIN",
-    "BZPOPMAX",
-    "BZMPOP",
-    "XREAD",
-    "XREADGROUP",
-];
 
 /// Searches everything with these explorers, and ends their labs.
 async fn run_on<G: OnServers>(

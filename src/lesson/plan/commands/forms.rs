@@ -154,6 +154,17 @@ pub(crate) fn check_form(words: &[Option<String>], path: &Path) -> Result<(), Mi
             return wrong(not_a_number(&name, word));
         }
     }
+    let is_blocking =
+        ["BLPOP", "BRPOP", "BLMOVE", "BRPOPLPUSH", "BZPOPMIN", "BZPOPMAX"].contains(&name.as_str());
+    if let Some(Some(word)) = words.last()
+        && is_blocking
+        && word.parse::<f64>().is_err()
+    {
+        return wrong(both!(
+            "`{name}` waits for some seconds at most, and `{word}` is no number",
+            "`{name}` 最后要写最多等几秒，`{word}` 不是数字"
+        ));
+    }
     for (_, places, known) in CHOICES.iter().filter(|(command, ..)| *command == name) {
         let mut given = places.iter().filter_map(|at| words.get(*at)?.as_deref());
         if let Some(word) = given.find(|word| !known.iter().any(|known| known.eq_ignore_ascii_case(word))) {
@@ -265,6 +276,16 @@ fn check_streams(name: &str, words: &[Option<String>]) -> Result<(), Text> {
                 return Err(both!(
                     "`XADD` takes pairs of field and value after the id, and here are {fields} words",
                     "`XADD` 的 ID 后面是成对的字段和值，这里有 {fields} 个词"
+                ));
+            }
+        }
+        "XGROUP" if words.get(1).is_some_and(|word| is(word, &["CREATE", "SETID"])) => {
+            if let Some(Some(id)) = words.get(4)
+                && !id.starts_with(|c: char| c.is_ascii_digit() || c == '$')
+            {
+                return Err(both!(
+                    "`XGROUP` wants an id here, `$` for what comes from now on, and `{id}` is none",
+                    "`XGROUP` 在这里要写 ID，只要以后的消息就写 `$`，`{id}` 不是 ID"
                 ));
             }
         }

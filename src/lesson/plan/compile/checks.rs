@@ -4,7 +4,7 @@
 use super::{
     super::{
         super::{
-            duration::parse_written,
+            duration::{parse_millis, parse_written},
             error::{ALIKE, Mistake, Path, did_you_mean, nearest},
             expr::{
                 Expr, Template,
@@ -193,6 +193,53 @@ impl Draft<'_> {
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// `WAIT` takes replicas first, and milliseconds after them.
+    pub(super) fn doubt_wait(&mut self, replicas: &Template, path: &Path) {
+        let servers = self.compiler.lab.servers().len();
+        let Ok(replicas) = replicas.pattern().parse::<usize>() else { return };
+        if replicas > servers && !self.compiler.unused {
+            self.doubt(
+                path,
+                both!(
+                    "no server of this lab has {replicas} replicas",
+                    "这个 lab 里没有服务器有 {replicas} 个从节点"
+                ),
+                both!("write `WAIT replicas milliseconds`", "请写 `WAIT 从节点数 毫秒`"),
+            );
+        }
+    }
+
+    /// A duration that a name stands for: a text that is none, or what `TTL` answers, which counts in seconds.
+    pub(super) fn doubt_duration(&mut self, duration: &Template, path: &Path) {
+        let source = duration.to_string();
+        let known = self.constants.text(duration).filter(|(_, from)| self.constants.stay(from));
+        if let Some((text, _)) = known.filter(|_| !duration.is_literal())
+            && parse_millis(&text).is_err()
+            && text.parse::<f64>().is_err()
+        {
+            return self.doubt(
+                path,
+                both!("`{source}` is `{text}`, which is no duration", "`{source}` 是 `{text}`，不是时长"),
+                both!("write it like 3s or 200ms", "请写成 3s 或 200ms 这样"),
+            );
+        }
+        let label =
+            source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default().trim();
+        if self.program.only_sends(label, "TTL") && !self.is_set(label) {
+            self.doubt(
+                path,
+                both!(
+                    "`TTL` answers seconds, and a duration counts in milliseconds",
+                    "`TTL` 的回复以秒计，而时长以毫秒计"
+                ),
+                both!(
+                    "ask with `PTTL`, or write `${{{label} * 1000}}`",
+                    "请改用 `PTTL`，或者写 `${{{label} * 1000}}`"
+                ),
+            );
         }
     }
 

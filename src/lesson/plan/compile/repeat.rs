@@ -34,6 +34,11 @@ impl Draft<'_> {
         };
         let bound = self.template(&bound, &path.key("times"))?;
         self.doubt_count(times, &bound, path);
+        if times.is_none() && at_most == 0 {
+            let message = both!("these steps are made 0 times", "这些步骤执行 0 次");
+            let help = both!("such as `at_most: 100`", "例如 `at_most: 100`");
+            self.doubt(&path.key("at_most"), message, help);
+        }
         if let Some(source) = condition {
             self.has_value_before(source, steps, &path.key("while"))?;
         }
@@ -67,7 +72,9 @@ impl Draft<'_> {
             && !self.in_recipe
             && !self.changes_in(next + 1..exit, &asked)
         {
-            self.endless.push((exit, path.key("while")));
+            // What the program itself has set, and never sets again, is not meant to last for ever.
+            let is_set = asked.iter().any(|name| self.is_set(name) || self.program.labels.contains(name));
+            self.endless.push((exit, path.key("while"), is_set));
         }
         Ok(())
     }
@@ -126,18 +133,25 @@ impl Draft<'_> {
         })
     }
 
-    /// What stands behind a repetition that never ends is never reached. As the last thing of a program it may be meant so.
+    /// What stands behind a repetition that never ends is never reached. As the last thing of a program it may be meant so,
+    /// where it asks for no more than parameters.
     pub(super) fn check_endless(&mut self) {
-        for (exit, path) in std::mem::take(&mut self.endless) {
-            if order::operations_from(&self.program, [exit]).is_empty() {
+        for (exit, path, is_set) in std::mem::take(&mut self.endless) {
+            let is_last = order::operations_from(&self.program, [exit]).is_empty();
+            if is_last && !is_set {
                 continue;
             }
-            self.doubt(
-                &path,
+            let message = if is_last {
+                both!("nothing in this repetition changes its condition", "循环里没有什么会改变这个条件")
+            } else {
                 both!(
                     "nothing in this repetition changes its condition, so what follows it is never reached",
                     "循环里没有什么会改变这个条件，后面的步骤永远走不到"
-                ),
+                )
+            };
+            self.doubt(
+                &path,
+                message,
                 both!(
                     "set what it asks for inside: `- let: {{ done: reply == 'OK' }}` with `while: not done`",
                     "请在循环里给条件赋值：`- let: {{ done: reply == 'OK' }}`，条件写 `while: not done`"

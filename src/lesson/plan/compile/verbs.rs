@@ -115,6 +115,21 @@ impl Draft<'_> {
         }
         for (n, arg) in args.iter().enumerate() {
             self.doubt_plain(arg, &path.key("args").index(n));
+            if ["${self}", "${client}", "${token}"].contains(&arg.as_str())
+                && let Some(command) = scripts::reads_number(source, n + 1)
+            {
+                self.doubt(
+                    &path.key("args").index(n),
+                    both!(
+                        "the script `{name}` hands this to `{command}` as a number, and `{arg}` is a name",
+                        "脚本 `{name}` 把它当作数字交给 `{command}`，而 `{arg}` 是名字"
+                    ),
+                    both!(
+                        "give the arguments in the order in which the script reads them: the first is `ARGV[1]`",
+                        "请按脚本读取的顺序写参数：第一个是 `ARGV[1]`"
+                    ),
+                );
+            }
             if scripts::reads_seconds(source, n + 1) {
                 let seconds = self.template(arg, &path.key("args").index(n))?;
                 self.is_no_duration(&seconds, &path.key("args").index(n));
@@ -187,6 +202,9 @@ impl Draft<'_> {
         }
         for at in commands::seconds(&words) {
             self.is_no_duration(&words[at], path);
+        }
+        if name == "WAIT" && words.len() > 1 {
+            self.doubt_wait(&words[1], path);
         }
         Ok(PlannedVerb::Redis(words))
     }

@@ -371,7 +371,19 @@ fn of_attribute(left: &str, operator: &str, value: &Literal<'_>, right: &str) ->
     let of_hash = left.starts_with("value(") && !left.contains('|');
     let parts = [").hash", ").list", ").set", ").sorted_set"];
     let field = parts.iter().find_map(|part| Some(left.split_once(part)?.1)).filter(|_| of_hash)?;
+    // Of a sorted set each item is a member with its score.
+    let of_pairs = left.contains(").sorted_set[") && field.matches('[').count() == 1 && field.ends_with(']');
     match value {
+        Literal::Text(_) | Literal::Number(_) if of_pairs => Some((
+            both!(
+                "`{left}` is a member with its score, never {right}",
+                "`{left}` 是成员和分数的一对，不会是 {right}"
+            ),
+            both!(
+                "the member is `{left}[0]`, the score `{left}[1]`",
+                "成员是 `{left}[0]`，分数是 `{left}[1]`"
+            ),
+        )),
         Literal::Number(number) if field.starts_with(['.', '[']) => Some((
             both!(
                 "`{left}` is a text or `none`, never the number {number}",

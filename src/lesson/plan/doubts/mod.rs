@@ -26,7 +26,7 @@ use super::{
         invariant::{Invariant, Never},
         model::Claim,
     },
-    Act, Condition, RightPlan, Scenario, keys, sql, types,
+    Act, Condition, RightPlan, Scenario, keys, rows, sql, types,
 };
 use crate::{
     log::{Limit, stands_for},
@@ -40,6 +40,15 @@ type Doubt = (Text, Text);
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     if let Some(doubt) = scenario.actors.iter().find_map(|plan| plan.program.doubts.first()) {
         return Err(doubt.clone());
+    }
+    for plan in &scenario.actors {
+        let statement = |label: &str| plan.program.statement_of(label);
+        let mut asked = plan.program.asked_rows.iter();
+        if let Some((at, (message, help))) =
+            asked.find_map(|(source, path)| Some((path, rows::reply_doubt(source, statement, scenario)?)))
+        {
+            return Err(Mistake::new(at, message).help(help));
+        }
     }
     check_story(scenario)?;
     reach::check(scenario)?;
@@ -230,11 +239,29 @@ fn check_comparison(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
     };
     let answer = |name: &str| plan_of(name).and_then(|(plan, label)| plan.program.answer_of(&label));
     let columns = |name: &str| plan_of(name).and_then(|(plan, label)| plan.program.columns_of(&label));
+    // An error of MariaDB's is a text.
+    let number = |part: &&str| {
+        let (left, _, right) = split_comparison(part)?;
+        let (plan, label) = plan_of(left)?;
+        let copes = plan.program.allows(&label, right) && right.parse::<u16>().is_ok();
+        copes.then(|| {
+            (
+                both!("`{left}` is a text where it was an error", "出错时 `{left}` 是文字"),
+                both!("in quotes: `{left} == '{right}'`", "加上引号：`{left} == '{right}'`"),
+            )
+        })
+    };
     let found = doubt(source, answer)
+        .or_else(|| parts.iter().find_map(|part| number(part)))
         .or_else(|| field_doubt(source, answer, columns))
         .or_else(|| of_value(source, scenario.lab()))
         .or_else(|| types::doubt(source, scenario))
         .or_else(|| sql::row_doubt(source, scenario))
+        .or_else(|| {
+            let statement =
+                |name: &str| plan_of(name).and_then(|(plan, label)| plan.program.statement_of(&label));
+            rows::reply_doubt(source, statement, scenario)
+        })
         .or_else(|| joined(source).into_iter().find_map(|part| of_role(part, scenario.lab())))
         .or_else(|| joined(source).into_iter().find_map(|part| of_event(part, scenario.lab())))
         .or_else(|| joined(source).into_iter().find_map(|part| of_owner(part, scenario)))

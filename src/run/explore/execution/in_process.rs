@@ -12,7 +12,7 @@ use super::{
     commands::{Footprint, Transaction, cell, cells},
     keyspace::Keyspace,
     outcomes::OutcomeCache,
-    rules::{Rules, Situation, Tally, operation_name, sends, server_of},
+    rules::{Rules, Situation, Tally, operation_name, server_of},
     servers::{self, Pending, Servers, Transactions, is_there},
     state_space::CollapsedStates,
     tracked::Tracked,
@@ -94,7 +94,7 @@ impl InProcess {
         Ok(Self {
             cache: OutcomeCache::new(scenario),
             past: PastKeys::of(&watches, scenario, rules),
-            watches_keys: sends(scenario, |name| name == "WATCH"),
+            watches_keys: scenario.sends(|name| name == "WATCH"),
             watches,
             scenario: with_shared_programs(scenario),
             rules: rules.clone(),

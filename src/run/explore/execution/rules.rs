@@ -1,10 +1,7 @@
 //! What may be chosen next in an order.
 
 use crate::{
-    lesson::{
-        Scenario,
-        plan::{Instruction, PlannedOperation, PlannedVerb},
-    },
+    lesson::{Scenario, plan::PlannedOperation},
     log::{ActorId, Product},
     program::{Actors, State, actor_id},
     run::explore::{Pick, Stuck},
@@ -40,22 +37,6 @@ impl Rules {
             && self.restart.is_empty()
             && self.skew.is_empty())
     }
-}
-
-/// Whether any program may send a Redis command whose name, in capitals, is such a one.
-pub(crate) fn sends(scenario: &Scenario, such: impl Fn(&str) -> bool) -> bool {
-    let mut instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
-    instructions.any(|instruction| match instruction {
-        Instruction::Operate(operation) => match &operation.verb {
-            PlannedVerb::Redis(words) => {
-                // Which command it is, is known before anything is sent.
-                let name = words.first().and_then(|word| word.render(&minijinja::Value::UNDEFINED).ok());
-                name.is_none_or(|name| such(&name.to_ascii_uppercase()))
-            }
-            _ => false,
-        },
-        _ => false,
-    })
 }
 
 /// `A.acquire`.

@@ -1,0 +1,83 @@
+//! What of a variant decides how its orders can be tried.
+
+use super::{
+    super::{
+        Failing,
+        error::{Mistake, Path},
+    },
+    Scenario,
+    program::{Instruction, PlannedVerb},
+};
+use crate::text::both;
+
+/// Redis' commands that may wait inside the server before they are answered.
+const WAITING: [&str; 12] = [
+    "WAIT",
+    "WAITAOF",
+    "BLPOP",
+    "BRPOP",
+    "BLMOVE",
+    "BLMPOP",
+    "BRPOPLPUSH",
+    "BZPOPMIN",
+    "BZPOPMAX",
+    "BZMPOP",
+    "XREAD",
+    "XREADGROUP",
+];
+
+impl Scenario {
+    /// Whether what the clients do cannot be put back, but only be gone through again.
+    pub fn needs_processes(&self) -> bool {
+        let instructions = self.actors.iter().flat_map(|plan| &plan.program.instructions);
+        let kept = |instruction: &Instruction| match instruction {
+            Instruction::Operate(operation) => matches!(
+                operation.verb,
+                PlannedVerb::Local { .. } | PlannedVerb::Flock { .. } | PlannedVerb::Take(_)
+            ),
+            _ => false,
+        };
+        let listens = self.actors.iter().any(|plan| plan.program.listens);
+        // Whoever waits inside the server cannot be put back there.
+        let waits = || self.sends(|name| WAITING.contains(&name));
+        self.is_attached()
+            || listens
+            || !self.lab().can_be_restored()
+            || instructions.into_iter().any(kept)
+            || waits()
+    }
+
+    /// Whether any program may send a Redis command whose name, in capitals, is such a one.
+    pub fn sends(&self, such: impl Fn(&str) -> bool) -> bool {
+        let mut instructions = self.actors.iter().flat_map(|plan| &plan.program.instructions);
+        instructions.any(|instruction| match instruction {
+            Instruction::Operate(operation) => match &operation.verb {
+                PlannedVerb::Redis(words) => {
+                    // Which command it is, is known before anything is sent.
+                    let name = words.first().and_then(|word| word.render(&minijinja::Value::UNDEFINED).ok());
+                    name.is_none_or(|name| such(&name.to_ascii_uppercase()))
+                }
+                _ => false,
+            },
+            _ => false,
+        })
+    }
+}
+
+/// Faults that only programs can have which Lockstep hosts itself.
+pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
+    let Some(explore) = scenario.variant().explore.as_ref().filter(|_| scenario.needs_processes()) else {
+        return Ok(());
+    };
+    let is_hosted = |fault: &Failing| !matches!(fault, Failing::Crash | Failing::Freeze);
+    let Some(n) = explore.faults.iter().position(|fault| is_hosted(&fault.how)) else { return Ok(()) };
+    let at = Path::root().key("variants").key(&scenario.variant).key("explore").key("faults").index(n);
+    let message = both!(
+        "no order may have this fault here: only `crash` and `freeze`",
+        "这里的顺序不能有这个故障，只能是 `crash` 和 `freeze`"
+    );
+    Err(Mistake::new(&at, message).help(both!(
+        "the others are for programs of Redis commands that wait neither in their server nor for a notification, a file or a mutex",
+        "其他故障只能用于只发 Redis 命令的程序，而且不能在服务器里等待，也不等通知、文件锁或互斥量"
+    )))
+}
