@@ -46,7 +46,7 @@ fn does(verb: &PlannedVerb, plan: Option<&ActorPlan>) -> Does {
             sent => Does::Sends(sent.to_vec()),
         },
         PlannedVerb::Call(call) if call.product() == Product::Mariadb => {
-            let text: String = call.operands("TEXT").map(|text| filled(text)).collect();
+            let text: String = call.operands("TEXT").map(filled).collect();
             if let Some((row, waits)) = sql::locked_row(&text) {
                 return Does::Takes(format!(" FROM {row}"), waits);
             }

@@ -12,6 +12,7 @@ pub(crate) mod constants;
 pub(crate) mod doubts;
 mod explored;
 pub(crate) mod fingerprint;
+mod groups;
 pub(crate) mod idle;
 pub(crate) mod invariants;
 pub(crate) mod keys;
@@ -200,6 +201,7 @@ impl Loaded {
                 .and_then(|()| scenarios.iter().try_for_each(rows::check))
                 .and_then(|()| scenarios.iter().try_for_each(sql::check_columns))
                 .and_then(|()| scenarios.iter().try_for_each(types::check))
+                .and_then(|()| scenarios.iter().try_for_each(groups::check))
                 .and_then(|()| scenarios.iter().try_for_each(doubts::check))
                 .and_then(|()| scenarios.iter().try_for_each(idle::check))
                 .and_then(|()| scenarios.iter().try_for_each(order::check))

@@ -178,14 +178,14 @@ impl Program {
 
     /// How often it counts something at most; `None` where that is in a repetition.
     pub(crate) fn counts(&self, counter: &str) -> Option<usize> {
-        let counted = self.instructions.iter().enumerate().filter(
+        let places = self.instructions.iter().enumerate().filter(
             |(_, instruction)| matches!(instruction, Instruction::Count { counter: other } if other == counter),
         );
         let repeats = |at: usize| {
             let mut later = self.instructions.iter().skip(at);
             later.any(|instruction| matches!(instruction, Instruction::Jump { to } if *to <= at))
         };
-        counted.map(|(at, _)| (!repeats(at)).then_some(1)).sum()
+        places.map(|(at, _)| (!repeats(at)).then_some(1)).sum()
     }
 
     /// The SQL statement of a label, where there is one.

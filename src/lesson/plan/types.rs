@@ -84,10 +84,10 @@ fn uses(scenario: &Scenario) -> Option<BTreeMap<String, Vec<Use>>> {
     let own = scenario.variant().setup.is_some();
     let at = if own { root.key("variants").key(&scenario.variant).key("setup") } else { root.key("setup") };
     let setup = scenario.setup.iter().enumerate();
-    let setup = setup.map(|(n, line)| (&line.verb, Some(at.index(n)), &[][..], Frames::new()));
+    let setup = setup.map(|(n, line)| (&line.verb, Some(at.index(n)), &[][..], Vec::<Frame<'_>>::new()));
     let mut operations = Vec::new();
     for plan in &scenario.actors {
-        let mut frames = Frames::new();
+        let mut frames = Vec::<Frame<'_>>::new();
         for instruction in &plan.program.instructions {
             match instruction {
                 Instruction::Enter { with, path, .. } => frames.push((with, path.as_ref())),
@@ -148,11 +148,11 @@ fn uses(scenario: &Scenario) -> Option<BTreeMap<String, Vec<Use>>> {
     Some(found)
 }
 
-/// What the programs and recipes around an operation are given, and where that stands.
-type Frames<'s> = Vec<(&'s [(String, Template)], Option<&'s Path>)>;
+/// What a program or recipe is given, and where that stands.
+type Frame<'s> = (&'s [(String, Template)], Option<&'s Path>);
 
 /// A key, and where it is given: what a recipe calls its key is what the recipe is given.
-fn given(key: &Template, frames: &[(&[(String, Template)], Option<&Path>)]) -> (String, Option<Path>) {
+fn given(key: &Template, frames: &[Frame<'_>]) -> (String, Option<Path>) {
     let names = key.names();
     let alone = names.iter().next().filter(|name| key.to_string() == format!("${{{name}}}"));
     let (Some(((with, path), outer)), Some(name)) = (frames.split_last(), alone) else {
@@ -227,7 +227,6 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     check_awaited(scenario, &found)?;
     check_fields(scenario, &found)?;
     check_swapped(scenario, &found)?;
-    check_groups(scenario)?;
     check_etcd(scenario)
 }
 
@@ -263,7 +262,7 @@ fn check_swapped(scenario: &Scenario, found: &BTreeMap<String, Vec<Use>>) -> Res
         let is_name = matches!(key.to_string().as_str(), "${self}" | "${client}" | "${token}");
         let is_written = written.iter().any(|known| stands_for(known, &pattern));
         let is_made = found.get(&pattern).is_some_and(|uses| uses.iter().any(makes));
-        if !(is_name && !is_made || key.is_literal() && !is_written) {
+        if (is_made || !is_name) && (is_written || !key.is_literal()) {
             continue;
         }
         let mut values = values.iter().filter(|value| value.is_literal()).map(Template::pattern);
@@ -277,74 +276,6 @@ fn check_swapped(scenario: &Scenario, found: &BTreeMap<String, Vec<Use>>) -> Res
                 "`{command}` 先写键：请把 `{other}` 写在前面"
             )));
         }
-    }
-    Ok(())
-}
-
-/// A group of consumers that no command creates, or on a stream that is not there.
-fn check_groups(scenario: &Scenario) -> Result<(), Mistake> {
-    let root = Path::root();
-    let own = scenario.variant().setup.is_some();
-    let setup =
-        if own { root.key("variants").key(&scenario.variant).key("setup") } else { root.key("setup") };
-    let lines = scenario.setup.iter().enumerate();
-    let lines = lines.map(|(n, line)| (&line.verb, Some(setup.index(n)), true));
-    let operations = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
-    let operations = operations.filter_map(|instruction| match instruction {
-        Instruction::Operate(operation) => {
-            let copes = operation.allow.iter().any(|code| code == "NOGROUP" || code == "ERR");
-            Some((&operation.verb, operation.path.clone().filter(|_| !copes), false))
-        }
-        _ => None,
-    });
-    let (mut created, mut named, mut streams) = (Vec::new(), Vec::new(), BTreeSet::new());
-    for (verb, path, in_setup) in lines.chain(operations) {
-        let words: Vec<String> = match verb {
-            PlannedVerb::Redis(words) => words.iter().map(Template::pattern).collect(),
-            // A script may create groups, too.
-            PlannedVerb::Script { source, .. } if source.contains("XGROUP") => return Ok(()),
-            _ => continue,
-        };
-        let command = words[0].to_ascii_uppercase();
-        match (command.as_str(), &words[1..]) {
-            ("XADD", [stream, ..]) => drop(streams.insert(stream.clone())),
-            ("XGROUP", [create, stream, group, _, rest @ ..]) if create.eq_ignore_ascii_case("CREATE") => {
-                let makes = rest.iter().any(|word| word.eq_ignore_ascii_case("MKSTREAM"));
-                if let (true, false, false, Some(path)) = (in_setup, makes, streams.contains(stream), &path) {
-                    let message = both!(
-                        "there is no stream `{stream}` yet: Redis answers ERR",
-                        "流 `{stream}` 还不存在，Redis 会回复 ERR"
-                    );
-                    return Err(Mistake::new(&path.key("redis"), message).help(both!(
-                        "let the command make it: `XGROUP CREATE {stream} {group} $ MKSTREAM`",
-                        "让这条命令顺便创建它：`XGROUP CREATE {stream} {group} $ MKSTREAM`"
-                    )));
-                }
-                created.push((stream.clone(), group.clone(), path));
-            }
-            ("XREADGROUP", [_, group, ..])
-            | ("XACK" | "XPENDING" | "XCLAIM" | "XAUTOCLAIM", [_, group, ..]) => {
-                named.push((group.clone(), path));
-            }
-            _ => {}
-        }
-    }
-    let swapped =
-        created.iter().find(|(stream, group, _)| streams.contains(group) && !streams.contains(stream));
-    if let Some((stream, group, Some(path))) = swapped {
-        let message = both!("`{group}` is a stream here, and no group", "`{group}` 在这里是流，不是消费组");
-        return Err(Mistake::new(&path.key("redis"), message).help(both!(
-            "the stream comes first: `XGROUP CREATE {group} {stream} $`",
-            "先写流，再写组：`XGROUP CREATE {group} {stream} $`"
-        )));
-    }
-    let is_created = |group: &str| created.iter().any(|(_, known, _)| stands_for(known, group));
-    for (group, path) in named.iter().filter(|(group, _)| !group.contains(ANY) && !is_created(group)) {
-        let Some(path) = path.as_ref().filter(|_| !created.is_empty()) else { continue };
-        let message = both!("no command creates the group `{group}`", "没有命令创建过消费组 `{group}`");
-        let known = created.iter().map(|(_, known, _)| known.as_str()).collect::<Vec<_>>().join("`, `");
-        return Err(Mistake::new(&path.key("redis"), message)
-            .help(both!("created here: `{known}`", "这里创建的有：`{known}`")));
     }
     Ok(())
 }

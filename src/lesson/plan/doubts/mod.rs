@@ -252,7 +252,7 @@ fn check_comparison(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
         })
     };
     let found = doubt(source, answer)
-        .or_else(|| parts.iter().find_map(|part| number(part)))
+        .or_else(|| parts.iter().find_map(number))
         .or_else(|| field_doubt(source, answer, columns))
         .or_else(|| of_value(source, scenario.lab()))
         .or_else(|| types::doubt(source, scenario))
