@@ -1,6 +1,10 @@
 //! `lockstep trust`: allows a lesson to start programs of its own.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
@@ -8,10 +12,14 @@ use serde_json::json;
 
 use super::{Failure, Global, OK, print, words};
 use crate::{
-    lesson::library::load_file,
+    lesson::{Covered, library::load_file},
     printable,
-    ui::state::user_file::{Content, Kept, Trouble},
+    text::{Lang, Text},
+    ui::state::user_file::{self, Content, Kept, Trouble},
 };
+
+/// How many commands and files are listed.
+const MOST_LISTED: usize = 20;
 
 /// Which lesson.
 #[derive(Debug, Args)]
@@ -27,7 +35,7 @@ pub struct TrustArgs {
 /// The lessons that a user has allowed to start programs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Trusted {
-    /// The digests of lessons with the files that their commands name, by the lessons' paths.
+    /// The digests of what was allowed, by the one path of each lesson's file.
     pub(crate) lessons: BTreeMap<String, String>,
 }
 
@@ -37,37 +45,61 @@ impl Content for Trusted {
 }
 
 pub(crate) fn trust(global: &Global, args: &TrustArgs) -> Result<u8, Failure> {
-    let loaded = load_file(&args.file)?;
-    let path = args.file.canonicalize()?.display().to_string();
     let (mut kept, trouble) = Kept::<Trusted>::open();
     let failed = |trouble: Trouble| Failure::usage(words::TRUST_NOT_KEPT.text(&[&format!("{trouble:?}")]));
     if let Some(trouble @ (Trouble::Newer(_) | Trouble::Unkept(_))) = trouble {
         return Err(failed(trouble));
     }
     let lang = global.lang();
-    let commands: Vec<String> =
-        loaded.commands().iter().map(|words| printable::line(&words.join(" ")).into_owned()).collect();
-    if args.revoke || commands.is_empty() {
+    let named = args.file.display().to_string();
+    // Also of a lesson that is gone, or can no longer be read.
+    let loaded = load_file(&args.file);
+    let commands = loaded.iter().flat_map(|loaded| loaded.commands());
+    let commands: Vec<String> = commands.map(|words| words.join(" ")).collect();
+    if args.revoke || (loaded.is_ok() && commands.is_empty()) {
+        let path = one_path(&args.file)?;
         kept.change(|trusted| drop(trusted.lessons.remove(&path))).map_err(failed)?;
         let words = if args.revoke { words::REVOKED } else { words::STARTS_NOTHING };
         if global.json {
             print::json(&json!({ "file": path, "commands": commands, "trusted": false }))?;
         } else {
-            print::line(&words.with(lang, &[&args.file.display().to_string()]))?;
+            print::line(&words.with(lang, &[&named]))?;
         }
         return Ok(OK);
     }
-    let digest = loaded.digest()?;
-    kept.change(|trusted| drop(trusted.lessons.insert(path.clone(), digest.clone()))).map_err(failed)?;
-    let files: Vec<String> = std::iter::once(args.file.clone())
-        .chain(loaded.files_of_commands())
-        .map(|file| file.display().to_string())
-        .collect();
+    let refused = |why: Text| {
+        Failure::usage(Text::from_fn(|lang| words::CANNOT_BE_ALLOWED.with(lang, &[&named, why.get(lang)])))
+    };
+    let covered = loaded?.covered().map_err(refused)?;
+    if user_file::path(Trusted::FILE).is_some_and(|own| own.starts_with(&covered.directory)) {
+        return Err(refused(words::OWN_FILES_BESIDE.text(&[])));
+    }
+    let Covered { file, directory, files, elsewhere, digest } = covered;
+    kept.change(|trusted| drop(trusted.lessons.insert(file.clone(), digest.clone()))).map_err(failed)?;
+    let files: Vec<String> =
+        files.iter().map(|file| directory.join(file)).chain(elsewhere).map(|file| file.display().to_string()).collect();
     if global.json {
-        print::json(&json!({ "file": path, "commands": commands, "files": files, "trusted": true }))?;
+        print::json(&json!({ "file": file, "commands": commands, "files": files, "trusted": true }))?;
     } else {
-        let commands = format!("\n  {}", commands.join("\n  "));
-        print::line(&words::TRUSTED.with(lang, &[&commands, &files.join(", ")]))?;
+        print::line(&words::TRUSTED.with(lang, &[&list(&commands, lang), &directory.display().to_string(), &list(&files, lang)]))?;
     }
     Ok(OK)
+}
+
+/// Lines of their own for some of these; the others are counted.
+fn list(all: &[String], lang: Lang) -> String {
+    let mut text = String::new();
+    for one in all.iter().take(MOST_LISTED) {
+        text += &format!("\n  {}", printable::line(one));
+    }
+    if let Some(more) = all.len().checked_sub(MOST_LISTED).filter(|more| *more > 0) {
+        text += &format!("\n  {}", words::AND_MORE.with(lang, &[&more.to_string()]));
+    }
+    text
+}
+
+/// The one path of a file that may be gone.
+fn one_path(file: &Path) -> io::Result<String> {
+    let file = file.canonicalize().or_else(|_| std::path::absolute(file))?;
+    Ok(file.display().to_string())
 }

@@ -288,9 +288,19 @@ pub const TITLED: Words = Words::new("{}: {}", "{}：{}");
 pub const VARIANT: Words = Words::new("    · {}: {}", "    · {}：{}");
 pub const TRUSTED: Words = Words::new(
     "Allowed. This lesson starts these programs on this machine, as you and with all your rights:{}\n\
-     What was allowed is the content of {}. When one of them changes, it has to be allowed again.",
+     Covered is everything in {}, as it is now and at this place:{}\n\
+     When one of these files changes or goes, or another comes, it has to be allowed again. What the programs load from \
+     elsewhere is not covered.",
     "已允许。这节课会在这台机器上以你的身份和全部权限运行这些程序：{}\n\
-     允许的是 {} 现在的内容；其中任何一个改动之后，都需要重新允许。",
+     允许的是 {} 里现在的全部内容，并且只在这个位置有效：{}\n\
+     其中任何文件改动、消失，或者多出别的文件，都需要重新允许。程序从别处加载的内容不在其中。",
+);
+pub const AND_MORE: Words = Words::new("and {} more", "以及另外 {} 个");
+pub const CANNOT_BE_ALLOWED: Words = Words::new("{} cannot be allowed: {}", "无法允许 {}：{}");
+pub const OWN_FILES_BESIDE: Words = Words::new(
+    "Lockstep's own files about you are below its directory, and change all the time; put the lesson and its programs into a \
+     directory of their own",
+    "Lockstep 自己的用户文件就在它的目录里，而这些文件随时在变；请把课程和它的程序单独放进一个目录",
 );
 pub const REVOKED: Words =
     Words::new("{} may no longer start programs of its own", "{} 不再允许运行自己的程序");

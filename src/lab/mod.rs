@@ -15,7 +15,7 @@ pub mod libraries;
 pub mod report_zh;
 pub(crate) mod timekeeping;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::io;
 use std::net::SocketAddr;
@@ -57,7 +57,7 @@ use self::programs::Search;
 use self::timekeeping::Timekeeping;
 use crate::clock::{LessonClock, LessonTime, STATUS_VARIABLE, Slot, status::StatusFile};
 use crate::lesson::{
-    Appendonly, LabKind, Scenario, Settings,
+    Appendonly, LabKind, Params, Scenario, Settings,
     library::carried_programs,
     plan::{Exec, Origin},
 };
@@ -95,8 +95,10 @@ pub struct LabOptions {
     pub binary: PathBuf,
     /// Where the servers' programs are looked for.
     pub search: Search,
-    /// The digests of lessons that may start programs of their own.
-    pub trusted: BTreeSet<String>,
+    /// The lessons that may start programs of their own: the digests of what is allowed, by their files.
+    pub trusted: BTreeMap<String, String>,
+    /// The parameters that the user has set.
+    pub set: Params,
     /// The libraries that such programs find.
     pub installed: Installed,
 }
@@ -110,8 +112,8 @@ impl LabOptions {
     /// As [`LabOptions::new`], for a program that is not Lockstep itself: a test, a benchmark.
     pub fn with_binary(binary: PathBuf) -> Self {
         let search = Search::from_environment();
-        let (trusted, installed) = (BTreeSet::new(), Installed::of_user());
-        Self { wall_clock: false, controlled_only: false, binary, search, trusted, installed }
+        let (trusted, set, installed) = (BTreeMap::new(), Params::new(), Installed::of_user());
+        Self { wall_clock: false, controlled_only: false, binary, search, trusted, set, installed }
     }
 }
 
@@ -471,7 +473,10 @@ impl Lab {
         }
         match &exec.origin {
             Origin::User => {}
-            Origin::Lesson(directory) => drop(command.current_dir(directory)),
+            Origin::Lesson(directory) => {
+                // Files that Python writes beside the lesson would be none of those that were allowed.
+                command.current_dir(directory).env("PYTHONDONTWRITEBYTECODE", "1");
+            }
             Origin::Carried => drop(command.current_dir(self.unpack_programs().map_err(failed)?)),
         }
         self.installed.offer(&exec.libraries, &mut command);

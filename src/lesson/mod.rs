@@ -46,6 +46,7 @@ pub use settings::{Appendonly, Isolation, Millis, Settings};
 pub use step::{DEFAULT_AT_MOST, KEYWORDS, Operation, Setup, Step, Verb};
 pub use story::{Action, MoveRef, Pass, StoryItem};
 pub use table::Table;
+pub use trust::Covered;
 
 /// Whether a word is one of those in a list that is separated by white space.
 pub(crate) fn has_word(list: &str, word: &str) -> bool {

@@ -13,13 +13,46 @@ use super::{
     error::{ALIKE, Mistake, Path, did_you_mean, nearest},
     library::carried_file,
 };
-use crate::text::both;
+use crate::{
+    files,
+    text::{Text, both},
+};
+
+/// The most files and directories that a lesson with programs may have beside it.
+const MOST_ENTRIES: usize = 4096;
+/// The most bytes of all those files together. They are read before each run.
+const MOST_BYTES: u64 = 32 << 20;
+/// What comes next in a digest; no name of a file beside a lesson begins with a slash.
+const FILE: &[u8] = b"/file";
+const LINK: &[u8] = b"/link";
+/// What is not looked at: its content changes with each commit, and no program loads from it by itself.
+const HISTORY: &str = ".git";
+
+/// What a user allows who allows a lesson to start programs: its place, and all that its programs are made of.
+#[derive(Debug, Clone)]
+pub struct Covered {
+    /// The lesson's file, by its one name: without links, without `..`.
+    pub file: String,
+    /// Its directory, with all that stands in it.
+    pub directory: PathBuf,
+    /// The files in it, by their names from there.
+    pub files: Vec<PathBuf>,
+    /// The files that its commands name and that stand elsewhere.
+    pub elsewhere: Vec<PathBuf>,
+    /// A digest (SHA-256) of all of these, and of the lesson as it was read.
+    pub digest: String,
+}
 
 impl Loaded {
     /// The directory of its file.
     pub fn directory(&self) -> PathBuf {
-        let parent = FilePath::new(&self.source.file).parent();
-        parent.filter(|parent| *parent != FilePath::new("")).unwrap_or(FilePath::new(".")).to_owned()
+        directory_of(FilePath::new(&self.source.file))
+    }
+
+    /// The directory in which its programs are started: that of the file itself, where its path is a link to it.
+    pub(super) fn home(&self) -> PathBuf {
+        let file = fs::canonicalize(&self.source.file);
+        file.map_or_else(|_| self.directory(), |file| directory_of(&file))
     }
 
     /// The commands that its clients are, those of all variants.
@@ -33,16 +66,6 @@ impl Loaded {
             }
         }
         commands
-    }
-
-    /// The files beside it that those commands name.
-    pub fn files_of_commands(&self) -> Vec<PathBuf> {
-        let directory = self.directory();
-        let mut files: Vec<PathBuf> =
-            self.words().map(|word| directory.join(word)).filter(|path| path.is_file()).collect();
-        files.sort();
-        files.dedup();
-        files
     }
 
     /// Whether the scripts that its clients are stand beside it.
@@ -94,31 +117,157 @@ impl Loaded {
         self.commands().into_iter().flatten()
     }
 
-    /// What those files contain, in the order in which its commands name them. What cannot be read is told when it is started.
+    /// What the files that its commands name contain, in the order in which they name them. What cannot be read is told when
+    /// it is started.
     pub(super) fn programs(&self) -> Vec<Vec<u8>> {
         if self.carried {
             return self.words().filter_map(|word| carried_file(word)).map(<[u8]>::to_vec).collect();
         }
-        let directory = self.directory();
+        let directory = self.home();
         let files = self.words().map(|word| directory.join(word)).filter(|path| path.is_file());
         files.map(|file| fs::read(file).unwrap_or_default()).collect()
     }
 
-    /// A digest (SHA-256) of the lesson and of the files that its commands name. Whoever allows a lesson allows this.
-    pub fn digest(&self) -> io::Result<String> {
-        let mut hash = Sha256::new();
-        let mut add = |bytes: &[u8]| {
-            hash.update((bytes.len() as u64).to_le_bytes());
-            hash.update(bytes);
+    /// What whoever allows it allows. `Err`: why nobody can.
+    pub fn covered(&self) -> Result<Covered, Text> {
+        let named = FilePath::new(&self.source.file);
+        let file = fs::canonicalize(named).map_err(|error| unreadable(named, &error))?;
+        let directory = directory_of(&file);
+        let Some(file) = file.to_str().map(str::to_owned) else {
+            return Err(both!("its path is no UTF-8", "它的路径不是 UTF-8"));
         };
-        add(self.source.text().as_bytes());
-        for file in self.files_of_commands() {
-            add(file.as_os_str().as_encoded_bytes());
-            add(&fs::read(&file)?);
+        let mut tree = Tree::of(&directory)?;
+        tree.hash.add(self.source.text().as_bytes());
+        let mut elsewhere = self.files_elsewhere(&directory, &tree.files);
+        elsewhere.sort();
+        elsewhere.dedup();
+        for path in &elsewhere {
+            tree.add(path, path)?;
         }
-        Ok(hash.finalize().iter().fold(String::new(), |mut text, byte| {
+        Ok(Covered { file, directory, files: tree.files, elsewhere, digest: tree.hash.text() })
+    }
+
+    /// The files that its commands name and that are none of these. An interpreter is the machine's.
+    fn files_elsewhere(&self, directory: &FilePath, files: &[PathBuf]) -> Vec<PathBuf> {
+        let named = self.commands().into_iter().flat_map(|words| words.iter().enumerate());
+        named
+            .filter(|(n, word)| *n > 0 || !FilePath::new(word).is_absolute())
+            .map(|(_, word)| directory.join(word))
+            .filter(|path| path.is_file())
+            .filter(|path| !path.strip_prefix(directory).is_ok_and(|path| files.iter().any(|file| file == path)))
+            .collect()
+    }
+}
+
+fn directory_of(file: &FilePath) -> PathBuf {
+    let parent = file.parent().filter(|parent| *parent != FilePath::new(""));
+    parent.unwrap_or(FilePath::new(".")).to_owned()
+}
+
+fn unreadable(path: &FilePath, error: &io::Error) -> Text {
+    let path = path.display();
+    both!("{path} cannot be read: {error}", "{path} 无法读取：{error}")
+}
+
+/// The digest of a list of texts, each with its length, so that no two lists have the same.
+#[derive(Default)]
+struct Hash(Sha256);
+
+impl Hash {
+    fn add(&mut self, bytes: &[u8]) {
+        self.0.update((bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+    }
+
+    fn text(self) -> String {
+        self.0.finalize().iter().fold(String::new(), |mut text, byte| {
             let _ = write!(text, "{byte:02x}");
             text
-        }))
+        })
     }
+}
+
+/// Files that are read into a digest: their names and what they contain.
+#[derive(Default)]
+struct Tree {
+    hash: Hash,
+    files: Vec<PathBuf>,
+    bytes: u64,
+}
+
+impl Tree {
+    /// All that stands in a directory and below it.
+    fn of(directory: &FilePath) -> Result<Self, Text> {
+        let mut tree = Self::default();
+        for path in entries(directory)? {
+            let name = path.strip_prefix(directory).unwrap_or(&path).to_owned();
+            tree.hash.add(name.as_os_str().as_encoded_bytes());
+            let kind = fs::symlink_metadata(&path).map_err(|error| unreadable(&path, &error))?.file_type();
+            if kind.is_symlink() {
+                tree.follow(&path, directory)?;
+            }
+            // Nothing can be said of what a pipe or a socket will give, so it counts by its name.
+            if path.is_file() {
+                tree.add(&path, &name)?;
+                tree.files.push(name);
+            }
+        }
+        Ok(tree)
+    }
+
+    /// Of a link, where it leads. What is in a directory elsewhere would not be looked at.
+    fn follow(&mut self, link: &FilePath, directory: &FilePath) -> Result<(), Text> {
+        let target = fs::read_link(link).map_err(|error| unreadable(link, &error))?;
+        self.hash.add(LINK);
+        self.hash.add(target.as_os_str().as_encoded_bytes());
+        if link.is_dir() && !link.canonicalize().is_ok_and(|target| target.starts_with(directory)) {
+            let (link, target) = (link.display(), target.display());
+            return Err(both!(
+                "{link} is a link to the directory {target}: put that beside the lesson itself",
+                "{link} 是指向目录 {target} 的链接：请把这个目录本身放到课程旁边"
+            ));
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, path: &FilePath, name: &FilePath) -> Result<(), Text> {
+        let content = files::read(path, MOST_BYTES - self.bytes).map_err(|error| {
+            if error.kind() == io::ErrorKind::FileTooLarge { too_much() } else { unreadable(path, &error) }
+        })?;
+        self.bytes += content.len() as u64;
+        self.hash.add(FILE);
+        self.hash.add(name.as_os_str().as_encoded_bytes());
+        self.hash.add(&content);
+        Ok(())
+    }
+}
+
+/// What stands in a directory and below it, directories left out, in the order of their paths.
+fn entries(directory: &FilePath) -> Result<Vec<PathBuf>, Text> {
+    let (mut found, mut seen, mut open) = (Vec::new(), 0, vec![directory.to_owned()]);
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(&directory).map_err(|error| unreadable(&directory, &error))? {
+            let entry = entry.map_err(|error| unreadable(&directory, &error))?;
+            if entry.file_name() == HISTORY {
+                continue;
+            }
+            seen += 1;
+            if seen > MOST_ENTRIES {
+                return Err(too_much());
+            }
+            let kind = entry.file_type().map_err(|error| unreadable(&entry.path(), &error))?;
+            if kind.is_dir() { &mut open } else { &mut found }.push(entry.path());
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn too_much() -> Text {
+    let mebibytes = MOST_BYTES >> 20;
+    both!(
+        "beside it are more than {MOST_ENTRIES} files or {mebibytes} MiB, and all of them would be covered: put the lesson and its \
+         programs into a directory of their own",
+        "它旁边的文件超过 {MOST_ENTRIES} 个或 {mebibytes} MiB，而这些文件全都要纳入校验：请把课程和它的程序单独放进一个目录"
+    )
 }

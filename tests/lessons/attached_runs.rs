@@ -60,9 +60,9 @@ clients:
       - finish: A
 {more}"
     );
-    place.write("tried.yaml", lesson);
-    place.write("worker.py", format!("{ASK}{program}"));
-    let trusted = place.run(&["trust", "tried.yaml"]);
+    place.write("tried/lesson.yaml", lesson);
+    place.write("tried/worker.py", format!("{ASK}{program}"));
+    let trusted = place.run(&["trust", "tried/lesson.yaml"]);
     assert_eq!(trusted.code, Some(0), "{}", trusted.err);
     place
 }
@@ -75,7 +75,7 @@ fn report(answer: &Answer) -> Value {
 /// Every order, with and without leaving out what is sure to come to the same: both count the same.
 fn explored(place: &Place, args: &[&str]) -> Value {
     let explore = |more: &[&str]| {
-        let answer = place.run(&[&["explore", "tried.yaml", "--json"], args, more].concat());
+        let answer = place.run(&[&["explore", "tried/lesson.yaml", "--json"], args, more].concat());
         place.assert_nothing_left();
         report(&answer)
     };
@@ -93,7 +93,7 @@ fn programs_race_on_real_servers_and_what_they_print_is_told_in_order() {
         [(CHECK_THEN_SET, "16", &["held", "violated"][..]), (OWN_LOCK, "8", &["held"])]
     {
         let place = place(program, "");
-        let raced = report(&place.run(&["race", "tried.yaml", "-n", runs, "--json"]));
+        let raced = report(&place.run(&["race", "tried/lesson.yaml", "-n", runs, "--json"]));
         place.assert_nothing_left();
         assert_eq!((raced["runs"].to_string().as_str(), &raced["complete"]), (runs, &true.into()), "{raced}");
         let outcomes = raced["outcomes"].as_array().expect("outcomes");
@@ -139,12 +139,12 @@ fn programs_that_do_something_else_each_time_are_said_to() {
     let chooses = "ask('GET', str(random.random()))\n";
     for (program, instead) in [(random, "waited until"), (chooses, "was about to send `GET 0.")] {
         let place = place(program, "");
-        let refused = place.run(&["explore", "tried.yaml"]);
+        let refused = place.run(&["explore", "tried/lesson.yaml"]);
         assert_eq!(refused.code, Some(2), "{}{}", refused.out, refused.err);
         assert_eq!(refused.out, "", "nothing is counted");
         let parts = ["does not do the same each time", instead, "Random delays", "threads", "lockstep race"];
         assert!(parts.iter().all(|part| refused.err.contains(part)), "{}", refused.err);
-        let chinese = place.run(&["explore", "tried.yaml", "--lang", "zh"]);
+        let chinese = place.run(&["explore", "tried/lesson.yaml", "--lang", "zh"]);
         assert!(chinese.err.contains("随机的延迟"), "{}", chinese.err);
         place.assert_nothing_left();
     }
@@ -153,13 +153,13 @@ fn programs_that_do_something_else_each_time_are_said_to() {
 #[test]
 fn a_lesson_with_programs_may_say_what_exploring_must_find() {
     let place = place(CHECK_THEN_SET, "    explore: { expect: violated }\n");
-    assert_eq!(place.run(&["check", "tried.yaml"]).code, Some(0));
-    let shown = place.run(&["run", "tried.yaml"]);
+    assert_eq!(place.run(&["check", "tried/lesson.yaml"]).code, Some(0));
+    let shown = place.run(&["run", "tried/lesson.yaml"]);
     assert_eq!(shown.code, Some(0), "{}{}", shown.out, shown.err);
     assert!(shown.out.contains("12 of 16 orders violate"), "{}", shown.out);
-    let lesson = std::fs::read_to_string(place.path().join("tried.yaml")).expect("the lesson");
-    place.write("tried.yaml", lesson.replace("expect: violated", "expect: violated, faults: [lost-reply]"));
-    let refused = place.run(&["check", "tried.yaml"]);
+    let lesson = std::fs::read_to_string(place.path().join("tried/lesson.yaml")).expect("the lesson");
+    place.write("tried/lesson.yaml", lesson.replace("expect: violated", "expect: violated, faults: [lost-reply]"));
+    let refused = place.run(&["check", "tried/lesson.yaml"]);
     assert_eq!(refused.code, Some(2), "{}", refused.out);
     assert!(refused.err.contains("only `crash` and `freeze`"), "{}", refused.err);
 }

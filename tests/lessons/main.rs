@@ -44,5 +44,6 @@ mod send;
 mod sentinel;
 mod story_faults;
 mod time_functions;
+mod trust;
 mod why;
 mod zookeeper;

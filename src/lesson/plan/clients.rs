@@ -88,7 +88,7 @@ pub enum Origin {
 
 impl Origin {
     pub(super) fn of(loaded: &Loaded) -> Self {
-        if loaded.carried { Self::Carried } else { Self::Lesson(loaded.directory()) }
+        if loaded.carried { Self::Carried } else { Self::Lesson(loaded.home()) }
     }
 }
 

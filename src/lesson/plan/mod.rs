@@ -130,6 +130,11 @@ impl Scenario {
         self.clients.iter().any(|client| client.exec.is_some())
     }
 
+    /// The commands that start such programs, one of each client that is one.
+    pub fn commands(&self) -> impl Iterator<Item = &Vec<String>> {
+        self.clients.iter().filter_map(|client| client.exec.as_ref()).map(|exec| &exec.words)
+    }
+
     /// Whether the lesson, and not the user, names such programs.
     pub fn brings_programs(&self) -> bool {
         self.clients.iter().filter_map(|client| client.exec.as_ref()).any(|exec| exec.origin != Origin::User)

@@ -4,7 +4,7 @@ use crate::{
     clock::ClockError,
     lab::{LabError, libraries::MissingLibraries},
     lesson::LessonError,
-    text::{Lang, Text},
+    text::{Lang, Text, both},
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -37,13 +37,47 @@ pub enum RunError {
     ClientNotReady { client: String, why: String },
     /// The lesson starts programs, and the user has not allowed it, or not as it is now.
     #[error(
-        "the lesson {file} starts programs on this machine, with all your rights: {commands}\n\
-         Read it and them. If you want that: lockstep trust {file}"
+        "the lesson {file} starts programs on this machine, with all your rights: {commands}\n{}", why.advice(file).en
     )]
-    NotTrusted { file: String, commands: String },
+    NotTrusted { file: String, commands: String, why: NotTrusted },
+    /// The parameters of a recording, and not those of the lesson or the user, make up what would be started.
+    #[error(
+        "the recording chooses what would be started on this machine, with all your rights: {command}\n\
+         A recording can be shown, and its lesson started with parameters of its own or yours: give those that you want with \
+         `--set NAME=VALUE`"
+    )]
+    WordsOfRecording { command: String },
     /// Programs of the lesson need libraries that are not installed.
     #[error("the lesson {lesson} runs {}", missing.en())]
     MissingLibraries { lesson: String, missing: MissingLibraries },
+}
+
+/// Why programs of a lesson are not started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotTrusted {
+    NotAllowed,
+    /// What was allowed is not what is there.
+    Changed,
+    /// It cannot be allowed: why.
+    NotCovered(Text),
+}
+
+impl NotTrusted {
+    fn advice(&self, file: &str) -> Text {
+        match self {
+            Self::NotAllowed => both!(
+                "Read it, and what stands beside it. If you want that: lockstep trust {file}",
+                "请先读一读它和它旁边的文件。如果确定要运行：lockstep trust {file}"
+            ),
+            Self::Changed => both!(
+                "You have allowed it, but not as it is now: it or a file beside it has changed, has come or is gone (or an older \
+                 Lockstep has written down what you allowed). Read what is there. If you want that: lockstep trust {file}",
+                "你允许过它，但不是现在这个样子：它或它旁边的某个文件改动了、新增了或者不见了（也可能那次允许是旧版 Lockstep \
+                 记下的）。请先读一读现在的内容。如果确定要运行：lockstep trust {file}"
+            ),
+            Self::NotCovered(why) => both!("It cannot be allowed as it is: {why}", "按现在的样子无法允许它：{why}", why),
+        }
+    }
 }
 
 impl RunError {
@@ -67,9 +101,13 @@ impl RunError {
             Self::ClientNotReady { client, why } => {
                 format!("客户端进程 `{client}` 无法启动：{why}")
             }
-            Self::NotTrusted { file, commands } => format!(
-                "课程 {file} 会在这台机器上以你的全部权限运行程序：{commands}\n\
-                 请先读一读它们。如果确定要运行：lockstep trust {file}"
+            Self::NotTrusted { file, commands, why } => format!(
+                "课程 {file} 会在这台机器上以你的全部权限运行程序：{commands}\n{}",
+                why.advice(file).zh
+            ),
+            Self::WordsOfRecording { command } => format!(
+                "将要在这台机器上以你的全部权限运行的命令来自录像里的参数：{command}\n\
+                 录像本身可以播放，课程也可以用它自己的或者你给的参数来运行：请用 `--set 名字=值` 给出你要的参数"
             ),
             Self::MissingLibraries { lesson, missing } => format!("课程 {lesson} 要运行 {}", missing.zh()),
         };
@@ -88,7 +126,7 @@ impl RunError {
     /// start may help.
     pub fn is_server(&self) -> bool {
         match self {
-            Self::Lesson(_) | Self::NotTrusted { .. } => false,
+            Self::Lesson(_) | Self::NotTrusted { .. } | Self::WordsOfRecording { .. } => false,
             Self::Lab(error) => error.is_server(),
             _ => true,
         }

@@ -13,7 +13,7 @@ use tokio::{
 };
 
 use super::{
-    RunError,
+    NotTrusted, RunError,
     supervision::{or_death, supervised},
 };
 use crate::{
@@ -24,7 +24,7 @@ use crate::{
     clock::{LessonClock, Slot},
     lab::{Lab, LabError, LabOptions, Link, LinkAddress, LinkState, Process, ProcessProblem, StartedProgram},
     lesson::{
-        Millis, Scenario,
+        Millis, Params, Scenario,
         plan::{Exec, Origin},
     },
     log::{ActorId, FILES, LinkId, Product, ServerInfo, ServerState},
@@ -497,15 +497,39 @@ impl Harness {
     }
 }
 
-/// Programs that a lesson brings are started only where the user has allowed that lesson, as it is.
+/// Programs that a lesson brings are started only where the user has allowed that lesson, where it is and as it is.
 fn check_trusted(scenario: &Scenario, options: &LabOptions) -> Result<(), RunError> {
     let loaded = &scenario.loaded;
-    let is_trusted = || loaded.digest().is_ok_and(|digest| options.trusted.contains(&digest));
-    if !scenario.brings_programs() || loaded.carried || is_trusted() {
+    if !scenario.brings_programs() || loaded.carried {
         return Ok(());
     }
+    let why = match loaded.covered() {
+        Ok(covered) => match options.trusted.get(&covered.file) {
+            Some(digest) if *digest == covered.digest => return check_words(scenario, &options.set),
+            Some(_) => NotTrusted::Changed,
+            None => NotTrusted::NotAllowed,
+        },
+        Err(why) => NotTrusted::NotCovered(why),
+    };
     let commands: Vec<String> = loaded.commands().iter().map(|words| words.join(" ")).collect();
-    Err(RunError::NotTrusted { file: loaded.source.file.clone(), commands: commands.join("; ") })
+    Err(RunError::NotTrusted { file: loaded.source.file.clone(), commands: commands.join("; "), why })
+}
+
+/// What is started is what the lesson says, with parameters of its own or the user's: those of a recording, which may be a
+/// stranger's, choose no word of it.
+fn check_words(scenario: &Scenario, set: &Params) -> Result<(), RunError> {
+    let Scenario { loaded, variant, overrides, .. } = scenario;
+    let mut own = set.clone();
+    own.retain(|name, _| overrides.contains_key(name));
+    if own == *overrides {
+        return Ok(());
+    }
+    let allowed = Scenario::plan(loaded, variant, &own)?;
+    let is_allowed = |words: &Vec<String>| allowed.commands().any(|command| command == words);
+    match scenario.commands().find(|words| !is_allowed(words)) {
+        Some(words) => Err(RunError::WordsOfRecording { command: words.join(" ") }),
+        None => Ok(()),
+    }
 }
 
 fn check_libraries(scenario: &Scenario, options: &LabOptions) -> Result<(), RunError> {

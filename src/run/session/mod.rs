@@ -24,7 +24,7 @@ pub(crate) mod supervision;
 pub(crate) mod throttle;
 pub(crate) mod time;
 
-pub use error::RunError;
+pub use error::{NotTrusted, RunError};
 pub use handle::{Command, Session, Update};
 pub use live::{branch, open};
 pub use replay::replay;
