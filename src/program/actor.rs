@@ -1,6 +1,10 @@
 //! An actor during a run: its place in its program, and what it is in the middle of.
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
 
 use super::{
     interpreter::{After, Interpreter, Next, without_help},
@@ -26,6 +30,8 @@ pub(crate) struct Actor {
     notifications: VecDeque<Notification>,
     /// When the first wait of a program outside ends, as far as is known.
     timer: Option<LessonTime>,
+    /// The locks of which a program outside has said something else than that it has nothing to do with them.
+    concerned: BTreeSet<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -120,7 +126,8 @@ pub(crate) enum Cause {
 impl Actor {
     pub(crate) fn new(id: ActorId, plan: &ActorPlan, seed: u64) -> Self {
         let interpreter = Interpreter::new(plan, seed);
-        Self { id, interpreter, state: State::Finished, notifications: VecDeque::new(), timer: None }
+        let (notifications, concerned) = (VecDeque::new(), BTreeSet::new());
+        Self { id, interpreter, state: State::Finished, notifications, timer: None, concerned }
     }
 
     pub(crate) fn state(&self) -> &State {
@@ -307,10 +314,16 @@ impl Actor {
     /// Its program, one from outside, has printed a line. Beliefs are told on standard output only.
     pub(crate) fn said(&mut self, text: String, stderr: bool, output: &mut Output) {
         let actor = self.id;
-        output.events.push(match Belief::printed(&text).filter(|_| !stderr) {
-            Some((belief, lock)) => EventKind::Believes { actor, lock: lock.to_owned(), belief },
-            None => EventKind::Said { actor, text, stderr, zh: None },
-        });
+        let Some((belief, lock)) = Belief::printed(&text).filter(|_| !stderr) else {
+            return output.events.push(EventKind::Said { actor, text, stderr, zh: None });
+        };
+        let lock = lock.to_owned();
+        if belief == Belief::Nothing {
+            self.concerned.remove(&lock);
+        } else {
+            self.concerned.insert(lock.clone());
+        }
+        output.events.push(EventKind::Believes { actor, lock, belief });
     }
 
     /// Something is to be said of its program.
@@ -340,7 +353,12 @@ impl Actor {
         if let Some(last) = ended {
             if last == Text::default() {
                 self.state = State::Finished;
-                output.events.push(EventKind::Finished { actor: self.id });
+                let actor = self.id;
+                // Nobody is left who could hold them.
+                for lock in std::mem::take(&mut self.concerned) {
+                    output.events.push(EventKind::Believes { actor, lock, belief: Belief::Nothing });
+                }
+                output.events.push(EventKind::Finished { actor });
             } else {
                 self.give_up(last, output);
             }

@@ -89,8 +89,10 @@ fn explored(place: &Place, args: &[&str]) -> Value {
 
 #[test]
 fn programs_race_on_real_servers_and_what_they_print_is_told_in_order() {
+    // Who has ended holds nothing, so it works on for a while.
+    let works = format!("{CHECK_THEN_SET}time.sleep(1)\n");
     for (program, runs, expected) in
-        [(CHECK_THEN_SET, "16", &["held", "violated"][..]), (OWN_LOCK, "8", &["held"])]
+        [(works.as_str(), "16", &["held", "violated"][..]), (OWN_LOCK, "8", &["held"])]
     {
         let place = place(program, "");
         let raced = report(&place.run(&["race", "tried/lesson.yaml", "-n", runs, "--json"]));
@@ -108,11 +110,12 @@ fn programs_race_on_real_servers_and_what_they_print_is_told_in_order() {
 
 #[test]
 fn every_order_of_programs_is_carried_out_with_fresh_processes() {
-    // Both look before either takes the lock in 12 of the 20 orders of three moves each. In the other 8, whoever looks too late
-    // is at its end, and 4 different ones are left.
+    // Both look before either takes the lock in 12 of the 20 orders of three moves each; in 4 of those, one is at its end, and
+    // holds nothing, before the other takes it. In the other 8, whoever looks too late is at its end, and 4 different ones are
+    // left.
     let found = explored(&place(CHECK_THEN_SET, ""), &[]);
     let counts = ["orders", "interleavings", "violations", "cut"].map(|key| found[key].as_u64());
-    assert_eq!(counts, [16, 16, 12, 0].map(Some), "{found}");
+    assert_eq!(counts, [16, 16, 8, 0].map(Some), "{found}");
     assert_eq!(found["shortest"], serde_json::json!(["A.GET", "B.GET", "A.SET", "B.SET"]), "{found}");
 }
 
@@ -156,9 +159,12 @@ fn a_lesson_with_programs_may_say_what_exploring_must_find() {
     assert_eq!(place.run(&["check", "tried/lesson.yaml"]).code, Some(0));
     let shown = place.run(&["run", "tried/lesson.yaml"]);
     assert_eq!(shown.code, Some(0), "{}{}", shown.out, shown.err);
-    assert!(shown.out.contains("12 of 16 orders violate"), "{}", shown.out);
+    assert!(shown.out.contains("8 of 16 orders violate"), "{}", shown.out);
     let lesson = std::fs::read_to_string(place.path().join("tried/lesson.yaml")).expect("the lesson");
-    place.write("tried/lesson.yaml", lesson.replace("expect: violated", "expect: violated, faults: [lost-reply]"));
+    place.write(
+        "tried/lesson.yaml",
+        lesson.replace("expect: violated", "expect: violated, faults: [lost-reply]"),
+    );
     let refused = place.run(&["check", "tried/lesson.yaml"]);
     assert_eq!(refused.code, Some(2), "{}", refused.out);
     assert!(refused.err.contains("only `crash` and `freeze`"), "{}", refused.err);
