@@ -48,11 +48,12 @@ use crate::{
 const PIPE: usize = 64 << 10;
 /// The longest line of what a program prints, in bytes; of a longer one the rest is left out.
 const LONGEST_LINE: usize = 1 << 10;
-/// How many lines are told from one rest to the next; of more, the newest belief about each lock is told, and the rest
-/// are counted.
+/// How many lines are told from one rest to the next; of more, beliefs are told, and the rest are counted.
 const MOST_LINES: usize = 50;
-/// Of how many locks beliefs are told beyond those lines.
-const MOST_LOCKS: usize = 50;
+/// How many beliefs are told beyond those lines; of more, the newest about each lock.
+const MOST_BELIEFS: usize = 500;
+/// Of how many locks beliefs are told beyond that.
+const MOST_LOCKS: usize = 200;
 
 const NEARLY_A_BELIEF: Words = Words::new(
     "Lockstep: that is no belief. A line of one ends with `HOLDS name`, `SHARES name`, `WAITS name` or `DROPS name`.",
@@ -61,6 +62,14 @@ const NEARLY_A_BELIEF: Words = Words::new(
 const CLOSED: Words = Words::new(
     "Lockstep closed a connection of this program: {}.",
     "Lockstep 关闭了这个程序的一个连接：{}。",
+);
+const MORE_BELIEFS: Words = Words::new(
+    "Lockstep: {} lines about locks were too many at once; of these the newest about each lock counts.",
+    "Lockstep：一次说到锁的行太多，后面的 {} 行里，每把锁只算最新的一行。",
+);
+const MORE_LOCKS: Words = Words::new(
+    "Lockstep: {} lines about still more locks were left out: what it believes of those is not known.",
+    "Lockstep：还有 {} 行说到更多的锁，被略去了：这些锁它持有与否无从得知。",
 );
 const MORE_LINES: Words = Words::new("({} more lines)", "（还有 {} 行）");
 
@@ -127,8 +136,9 @@ impl Gate {
             output: Arc::new(output),
             line: Vec::new(),
             lines: 0,
-            beliefs: IndexMap::new(),
+            beliefs: MoreBeliefs::default(),
             hinted: false,
+            crowded: false,
             said: true,
             link_open: true,
         };
@@ -207,14 +217,48 @@ struct Inner {
     line: Vec<u8>,
     /// How many lines were told since the last rest.
     lines: usize,
-    /// What was printed last about each lock when there were too many lines.
-    beliefs: IndexMap<String, String>,
+    /// The beliefs beyond those lines.
+    beliefs: MoreBeliefs,
     /// Whether the program has been told how a belief is printed.
     hinted: bool,
+    /// Whether the program has been told how many connections it may have.
+    crowded: bool,
     /// Whether the program may still print something.
     said: bool,
     /// Whether what is sent over the link is answered.
     link_open: bool,
+}
+
+/// What a program believes of locks, of which it has said more since the last rest than lines are told.
+#[derive(Default)]
+struct MoreBeliefs {
+    /// How many were told.
+    told: usize,
+    /// How many lines came then.
+    more: usize,
+    /// Of those, what was printed last about each lock.
+    newest: IndexMap<String, String>,
+    /// How many of those lines were about still other locks.
+    left_out: usize,
+}
+
+impl MoreBeliefs {
+    /// A line that is told at once; none where it is kept, or left out.
+    fn add(&mut self, lock: &str, line: String) -> Option<String> {
+        if self.told < MOST_BELIEFS {
+            self.told += 1;
+            return Some(line);
+        }
+        self.more += 1;
+        // Its place is that of the newest.
+        self.newest.shift_remove(lock);
+        if self.newest.len() < MOST_LOCKS {
+            self.newest.insert(lock.to_owned(), line);
+        } else {
+            self.left_out += 1;
+        }
+        None
+    }
 }
 
 impl Inner {
@@ -337,11 +381,8 @@ impl Inner {
         let line = String::from_utf8_lossy(&std::mem::take(&mut self.line)).trim_end().to_owned();
         match Belief::printed(&line) {
             Some((_, lock)) if self.lines >= MOST_LINES => {
-                let lock = lock.to_owned();
-                // Its place is that of the newest.
-                self.beliefs.shift_remove(&lock);
-                if self.beliefs.len() < MOST_LOCKS {
-                    self.beliefs.insert(lock, line);
+                if let Some(line) = self.beliefs.add(lock, line.clone()) {
+                    self.say(line);
                 }
             }
             belief => {
@@ -359,8 +400,14 @@ impl Inner {
 
     /// Tells what became too much since the last rest.
     fn sum_up(&mut self) {
-        for (_, line) in std::mem::take(&mut self.beliefs) {
+        let MoreBeliefs { more, newest, left_out, .. } = std::mem::take(&mut self.beliefs);
+        for line in newest.into_values() {
             self.say(line);
+        }
+        for (words, lines) in [(MORE_BELIEFS, more), (MORE_LOCKS, left_out)] {
+            if lines > 0 {
+                self.say_of(words.text(&[&lines.to_string()]));
+            }
         }
         if self.lines > MOST_LINES {
             self.say_of(MORE_LINES.text(&[&(self.lines - MOST_LINES).to_string()]));

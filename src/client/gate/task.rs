@@ -170,7 +170,9 @@ impl GateTask {
     pub(super) fn let_in(&self, id: u64, program: TcpStream, connections: &mut JoinSet<()>) {
         let mut inner = self.shared.lock();
         if inner.connections.len() + inner.connecting >= MOST_CONNECTIONS {
-            inner.remark(MANY_CONNECTIONS.text(&[&MOST_CONNECTIONS.to_string()]));
+            if !std::mem::replace(&mut inner.crowded, true) {
+                inner.remark(MANY_CONNECTIONS.text(&[&MOST_CONNECTIONS.to_string()]));
+            }
             return;
         }
         inner.connecting += 1;
