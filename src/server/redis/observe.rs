@@ -151,11 +151,12 @@ impl Observer for RedisObserver {
         async move {
             let mut look = redis::cmd("EVAL_RO");
             look.arg(LOOK).arg(0).arg(KEYS).arg(ELEMENTS).arg(BYTES);
-            let seen: Vec<(String, String, i64, Value)> = self.ask(&look).await?;
+            // Names are bytes: Java's serialised ones are no UTF-8.
+            let seen: Vec<(Value, String, i64, Value)> = self.ask(&look).await?;
             let keys = seen.into_iter().map(|(name, kind, expires, value)| {
                 // -1 is "never"; -2, "no such key", cannot be inside one script.
                 let expires_at = (expires >= 0).then(|| clock.from_unix_millis(expires, slot));
-                (name, KeyState { value: key_value(kind, &value), expires_at })
+                (text(&name), KeyState { value: key_value(kind, &value), expires_at })
             });
             let keys = keys.collect();
             let (role, cluster) = (self.role().await?, self.cluster().await?);
