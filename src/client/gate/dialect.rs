@@ -18,10 +18,23 @@ pub(super) const LONGEST_REQUEST: usize = 1 << 20;
 const _: () = assert!(LONGEST_REQUEST == frames::LONGEST_REQUEST && LONGEST_REQUEST == jute::LONGEST_REQUEST);
 
 /// What passes by itself of Redis' commands: connections are made and looked after with it.
-const HOUSEKEEPING: [&str; 12] = [
+const HOUSEKEEPING: [&str; 24] = [
     "HELLO",
     "AUTH",
-    "CLIENT",
+    // Those that act on other connections are moves.
+    "CLIENT CACHING",
+    "CLIENT GETNAME",
+    "CLIENT GETREDIR",
+    "CLIENT HELP",
+    "CLIENT ID",
+    "CLIENT INFO",
+    "CLIENT LIST",
+    "CLIENT NO-EVICT",
+    "CLIENT NO-TOUCH",
+    "CLIENT SETINFO",
+    "CLIENT SETNAME",
+    "CLIENT TRACKING",
+    "CLIENT TRACKINGINFO",
     "PING",
     "SELECT",
     "COMMAND",
@@ -55,14 +68,39 @@ pub(super) enum Dialect {
         passes: Arc<[String]>,
         request: Scan,
         reply: Scan,
-        /// Whether it has subscribed to anything.
-        listens: bool,
+        /// To how much it has subscribed.
+        listens: Subscriptions,
     },
     Zookeeper {
         passes: Arc<[String]>,
         /// Whether the program has asked for a session, and whether that was answered.
         greeted: (bool, bool),
     },
+}
+
+/// To how much a connection has subscribed, as its server says with each confirmation: to channels and patterns, and to
+/// channels of shards, which are counted by themselves.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Subscriptions {
+    channels: u64,
+    of_shards: u64,
+}
+
+impl Subscriptions {
+    fn any(self) -> bool {
+        self.channels + self.of_shards > 0
+    }
+
+    fn confirmed(&mut self, confirmation: &Reply) {
+        let Reply::Value(parts) = confirmation else { return };
+        let (Some(kind), Some(number)) = (parts[0].as_str(), parts[2].as_u64()) else { return };
+        let counted = if matches!(kind, "ssubscribe" | "sunsubscribe") {
+            &mut self.of_shards
+        } else {
+            &mut self.channels
+        };
+        *counted = number;
+    }
 }
 
 /// What a server sent.
@@ -89,7 +127,7 @@ impl Dialect {
                 passes,
                 request: Scan::new(LONGEST_REQUEST),
                 reply: Scan::new(LONGEST_ANSWER),
-                listens: false,
+                listens: Subscriptions::default(),
             },
         }
     }
@@ -97,14 +135,12 @@ impl Dialect {
     /// The length of the request that `bytes` begins with, and what it asks for, once it is there.
     pub(super) fn request(&mut self, bytes: &[u8]) -> Result<Option<(usize, Option<Asked>)>, Text> {
         match self {
-            Self::Redis { passes, request, listens, .. } => {
+            Self::Redis { passes, request, .. } => {
                 let Some((end, words)) = frames::request(request, bytes)? else {
                     return Ok(None);
                 };
                 *request = Scan::new(LONGEST_REQUEST);
-                let asked = redis(words, passes)?;
-                *listens |= asked.as_ref().is_some_and(|asked| asked.confirmations > 0);
-                Ok(Some((end, asked)))
+                Ok(Some((end, redis(words, passes)?)))
             }
             Self::Zookeeper { passes, greeted: (asked, _) } => {
                 let Some(end) = jute::end(bytes, LONGEST_REQUEST)? else { return Ok(None) };
@@ -131,13 +167,22 @@ impl Dialect {
             Self::Redis { reply, listens, .. } => {
                 let Some(end) = reply.end(bytes)? else { return Ok(None) };
                 *reply = Scan::new(LONGEST_ANSWER);
-                let sent = match frames::sent(&bytes[..end], *listens) {
+                let confirms = unanswered.front().is_some_and(|first| first.asked.confirmations > 0);
+                let sent = match frames::sent(&bytes[..end], confirms || listens.any()) {
                     frames::Sent::Message(mut parts) => match (parts.pop(), parts.pop()) {
                         (Some(what), Some(about)) => Sent::Message { about, what },
                         _ => Sent::Nothing,
                     },
-                    frames::Sent::Confirmation(reply) => Sent::Confirmation(reply),
-                    frames::Sent::Reply(reply) => Sent::Reply(0, reply),
+                    frames::Sent::Confirmation(reply) => {
+                        listens.confirmed(&reply);
+                        Sent::Confirmation(reply)
+                    }
+                    frames::Sent::Reply(reply) => {
+                        if reply == Reply::Value("RESET".into()) {
+                            *listens = Subscriptions::default();
+                        }
+                        Sent::Reply(0, reply)
+                    }
                 };
                 Ok(Some((end, sent)))
             }
@@ -191,6 +236,9 @@ fn redis(words: Vec<String>, passes: &[String]) -> Result<Option<Asked>, Unreada
     if is("CLIENT", "REPLY") {
         return Err(Unreadable::NoReplies);
     }
+    if is("CLIENT", "PAUSE") && !words.get(3).is_some_and(|mode| mode.eq_ignore_ascii_case("WRITE")) {
+        return Err(Unreadable::Pause);
+    }
     let passes = is_one_of(passes, words.iter().map(String::as_str));
     let confirmations = if name.ends_with("SUBSCRIBE") { (words.len() - 1).max(1) } else { 0 };
     let calls = SCRIPTS.contains(&name.as_str());
@@ -220,6 +268,17 @@ fn shorten(word: &mut String) {
     }
 }
 
+/// A Lua script without the comments that it begins with; with them where there is nothing else.
+fn first_statement(text: &str) -> &str {
+    let text = text.trim_start();
+    let mut rest = text;
+    while rest.starts_with("--") || rest.starts_with("#!") {
+        let end = if rest.starts_with("--[[") { "]]" } else { "\n" };
+        rest = rest.split_once(end).map_or("", |(_, after)| after.trim_start());
+    }
+    if rest.is_empty() { text } else { rest }
+}
+
 /// A request as it is shown: scripts by the beginning of their hash or text, long words shortened.
 fn shown(mut words: Vec<String>) -> Command {
     words.iter_mut().for_each(shorten);
@@ -231,11 +290,56 @@ fn shown(mut words: Vec<String>) -> Command {
         let mut rest = words.split_off(3);
         let args = rest.split_off(keys);
         let text = words.swap_remove(1);
-        let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+        let first = first_statement(&text).lines().next().unwrap_or_default().trim_end();
         let is_hash = text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         let name =
             if is_hash { format!("{}…", &text[..8]) } else { first.chars().take(LONGEST_SCRIPT).collect() };
         return Command::Script { name, keys: rest, args };
     }
     Command::Redis(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_is_named_by_its_first_statement() {
+        for text in [
+            "\n  return 1",
+            "-- Returns 1.\n-- Always.\nreturn 1\n",
+            "--[[ Returns\n1 ]]\n\treturn 1",
+            "#!lua flags=\nreturn 1",
+        ] {
+            assert_eq!(first_statement(text).trim_end(), "return 1", "{text}");
+        }
+        assert_eq!(first_statement(" -- nothing"), "-- nothing");
+    }
+
+    #[test]
+    fn whoever_has_unsubscribed_is_answered_as_before() {
+        let passes = housekeeping(Product::Redis);
+        let mut dialect = Dialect::of(Product::Redis, &passes);
+        let mut unanswered = VecDeque::new();
+        let mut exchange = |request: &[u8], answer: &[u8]| {
+            let (_, asked) = dialect.request(request).expect("a request").expect("a whole one");
+            unanswered.push_back(Unanswered { op: None, asked: asked.expect("it asks for something") });
+            let (_, sent) = dialect.sent(answer, &unanswered).expect("an answer").expect("a whole one");
+            unanswered.clear();
+            sent
+        };
+        let message = b"*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nm\r\n";
+        let list = |sent| matches!(sent, Sent::Reply(0, Reply::Value(_)));
+        assert!(list(exchange(b"LRANGE l 0 -1\r\n", message)));
+        let subscribed = exchange(b"SUBSCRIBE c\r\n", b"*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n");
+        assert!(matches!(subscribed, Sent::Confirmation(_)));
+        assert!(matches!(exchange(b"PING\r\n", message), Sent::Message { .. }));
+        let over = exchange(b"UNSUBSCRIBE\r\n", b"*3\r\n$11\r\nunsubscribe\r\n$1\r\nc\r\n:0\r\n");
+        assert!(matches!(over, Sent::Confirmation(_)));
+        assert!(list(exchange(b"LRANGE l 0 -1\r\n", message)), "it listens no longer");
+        exchange(b"SSUBSCRIBE c\r\n", b"*3\r\n$10\r\nssubscribe\r\n$1\r\nc\r\n:1\r\n");
+        assert!(matches!(exchange(b"PING\r\n", message), Sent::Message { .. }));
+        exchange(b"RESET\r\n", b"+RESET\r\n");
+        assert!(list(exchange(b"LRANGE l 0 -1\r\n", message)), "nor after a reset");
+    }
 }

@@ -71,18 +71,55 @@ impl ErrorLog {
         Ok((from, bytes))
     }
 
-    /// Why it ended, in one line: the last that it wrote, and its exit code.
+    /// Why it ended, in one line: the last that it wrote and that says something, and its exit code.
     pub(super) fn last_words(&self, exit: Exit) -> Text {
         let end = Self::new(self.path.clone()).new_bytes().map(|(_, bytes)| bytes).unwrap_or_default();
         let end = String::from_utf8_lossy(&end);
-        let last = end.lines().rev().map(str::trim).find(|line| !line.is_empty());
+        let last = telling(&end);
         let how = exit.text();
         let Some(last) = last.map(shortened) else { return how };
         Text { en: format!("{last} ({})", how.en), zh: format!("{last}（{}）", how.zh) }
     }
 }
 
+/// The last line that says what went wrong. Below it stand the calls that led there in Java and in Node, which also tells an
+/// error's fields, indented, and its own version.
+fn telling(text: &str) -> Option<&str> {
+    let is_version = |line: &str| line.starts_with("Node.js v");
+    let in_node = text.lines().any(is_version);
+    let is_call = |line: &str| {
+        let rest = line.trim_start();
+        rest.starts_with("at ") || rest.starts_with("... ") && rest.ends_with(" more")
+    };
+    let is_field = |line: &str| in_node && line.starts_with([' ', '\t', '}']);
+    let mut lines = text.lines().rev().filter(|line| !line.trim().is_empty());
+    let says = lines.find(|line| !is_version(line) && !is_call(line) && !is_field(line));
+    says.or_else(|| text.lines().rev().find(|line| !line.trim().is_empty())).map(str::trim)
+}
+
 /// A line without what is too much of it.
 fn shortened(line: &str) -> String {
     line.chars().take(LONGEST_LINE).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::telling;
+
+    #[test]
+    fn the_reason_of_an_end_is_the_line_that_says_it() {
+        let node = "/w/x.js:3\nthrow new Error('no lock');\n^\n\nReplyError: no lock\n    at f (/w/x.js:3:7) {\n  code: 'E'\n}\n\nNode.js v20.20.2\n";
+        let java = "Exception in thread \"main\" java.lang.IllegalStateException: no lock\n\tat X.main(X.java:5)\nCaused by: \
+                    java.io.IOException: gone\n\tat X.f(X.java:9)\n\t... 3 more\n";
+        let python = "Traceback (most recent call last):\n  File \"w.py\", line 1\nredis.exceptions.LockError: no lock\n\n";
+        for (text, reason) in [
+            (node, Some("ReplyError: no lock")),
+            (java, Some("Caused by: java.io.IOException: gone")),
+            (python, Some("redis.exceptions.LockError: no lock")),
+            ("at least this\n", Some("at least this")),
+            ("\n \n", None),
+        ] {
+            assert_eq!(telling(text), reason);
+        }
+    }
 }

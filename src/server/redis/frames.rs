@@ -28,6 +28,8 @@ pub(crate) enum Unreadable {
     NotRedis,
     /// It asks for no replies.
     NoReplies,
+    /// It asks the server to answer nobody for a time.
+    Pause,
     TooLong(usize),
 }
 
@@ -45,6 +47,11 @@ impl From<Unreadable> for Text {
             Unreadable::NoReplies => Self::new(
                 "it sent CLIENT REPLY, and without replies nobody can tell when a request is done",
                 "它发了 CLIENT REPLY，没有回复就无法知道请求何时完成",
+            ),
+            Unreadable::Pause => Self::new(
+                "it sent CLIENT PAUSE, and a server that answers nobody cannot be looked at: send CLIENT PAUSE … WRITE, or freeze \
+                 the server",
+                "它发了 CLIENT PAUSE，服务器谁都不应答，也就无法查看它的内容：请改用 CLIENT PAUSE … WRITE，或者冻结服务器",
             ),
             Unreadable::TooLong(most) => {
                 let most = most >> 20;
