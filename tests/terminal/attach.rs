@@ -43,6 +43,9 @@ fn two_programs_come_to_hold_a_lock_and_nothing_of_them_is_left() {
     // What was done is nowhere else: whoever leaves is asked, and can keep it.
     terminal.press("q");
     terminal.wait_for("q again throws it away, S saves it first");
+    terminal.press("\x1b");
+    let stays = terminal.wait_until("no question", |screen| !screen.has("again throws it away"));
+    assert!(stays.has("YOU BROKE IT"), "{stays}");
     terminal.press("r");
     terminal.wait_for("r again throws it away");
     terminal.press("c");

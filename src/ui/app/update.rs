@@ -11,7 +11,7 @@ pub(crate) mod show;
 
 use std::time::{Duration, Instant};
 
-use crossterm::event::{Event, KeyEventKind};
+use crossterm::event::{Event, KeyCode, KeyEventKind};
 use ratatui::layout::Rect;
 
 use super::{
@@ -474,6 +474,11 @@ impl<R: Runs> App<R> {
                 matches!(self.overlay, Overlay::Measured(_))
             }
             Message::Input(Event::Key(key)) if key.kind != KeyEventKind::Release => {
+                if key.code == KeyCode::Esc && matches!(self.notice, Some(Notice::RunIsLost(_))) {
+                    // As anywhere, it takes a question back.
+                    self.notice = None;
+                    return true;
+                }
                 let (places, chord) = (self.places(), Chord::pressed(key));
                 if let Some(typed) = chord.typed().filter(|_| places.contains(&KeyScope::Field)) {
                     self.notice = None;

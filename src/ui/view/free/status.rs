@@ -131,6 +131,7 @@ impl<'a> FreePane<'_, 'a> {
         let fresh = self.fresh().map(|breached| breached.invariant);
         // What has been broken just now stands above, with what proves it.
         let others = variant.plan.invariants.iter().enumerate().filter(|(n, _)| Some(*n) != fresh);
+        let others = others.filter(|(_, invariant)| !invariant.goal.en.is_empty());
         for (n, invariant) in others {
             let broken = scene.world.breaches.iter().any(|breached| breached.invariant == n);
             let row = if broken {
