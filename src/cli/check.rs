@@ -8,12 +8,12 @@ use std::{
 
 use serde_json::json;
 
-use super::{Failure, Global, OK, USAGE, is_path, print, words};
+use super::{Failure, Global, OK, USAGE, is_path, print, read_lesson, words};
 use crate::{
     lab::doctor::redis_version,
     lesson::{
         LessonError, Loaded, Mistake, Path as At, Source,
-        library::{Library, RECIPES, carried, id_is_taken, load_file},
+        library::{Library, RECIPES, carried, id_is_taken},
         plan::check_recipes,
     },
     text::both,
@@ -30,7 +30,7 @@ pub(crate) fn check(global: &Global, files: &[PathBuf], strict: bool) -> Result<
     } else {
         let load = |file: &&PathBuf| {
             let name = file.to_string_lossy();
-            if is_path(&name) { Ok(load_file(file)) } else { global.lesson(&name).map(Ok) }
+            if is_path(&name) { Ok(read_lesson(file)) } else { global.lesson(&name).map(Ok) }
         };
         files.iter().map(load).collect::<Result<_, Failure>>()?
     };

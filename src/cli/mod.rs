@@ -52,9 +52,9 @@ use crate::{
         plan::param_from_word,
         schema,
     },
-    recording::{RecordingError, carried::NotCarried},
+    recording::{self, RecordingError, carried::NotCarried},
     run::session::RunError,
-    text::{Lang, Text, Words},
+    text::{Lang, Text, Words, both},
     ui::{state::user_file::Kept, theme::ThemeName},
 };
 
@@ -405,7 +405,7 @@ impl Global {
         }
         // No id has a dot or a slash.
         if name.contains(['.', '/']) && is_path(name) {
-            return Ok(load_file(Path::new(name))?);
+            return Ok(read_lesson(Path::new(name))?);
         }
         let library = self.library()?;
         if let Some(lesson) = library.find(name) {
@@ -416,7 +416,7 @@ impl Global {
             };
         }
         if is_path(name) {
-            return Ok(load_file(Path::new(name))?);
+            return Ok(read_lesson(Path::new(name))?);
         }
         // A file that cannot be read has no id, and may be the one that is meant.
         let is_meant =
@@ -458,6 +458,16 @@ impl Global {
         options.set = self.overrides();
         Ok(options)
     }
+}
+
+/// A lesson by its file.
+fn read_lesson(path: &Path) -> Result<Arc<Loaded>, LessonError> {
+    if !recording::looks_like_one(path) {
+        return load_file(path);
+    }
+    let file = path.display().to_string();
+    let help = both!("to see it: lockstep play {file}", "要看它：lockstep play {file}");
+    Err(LessonError::of_file(&file, both!("is a recording, not a lesson", "是录像，不是课程"), Some(help)))
 }
 
 /// Whether what names a lesson is the path of a file.

@@ -10,9 +10,9 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Failure, Global, OK, print, words};
+use super::{Failure, Global, OK, print, read_lesson, words};
 use crate::{
-    lesson::{Covered, library::load_file},
+    lesson::Covered,
     printable,
     text::{Lang, Text},
     ui::state::user_file::{self, Content, Kept, Trouble},
@@ -53,7 +53,7 @@ pub(crate) fn trust(global: &Global, args: &TrustArgs) -> Result<u8, Failure> {
     let lang = global.lang();
     let named = args.file.display().to_string();
     // Also of a lesson that is gone, or can no longer be read.
-    let loaded = load_file(&args.file);
+    let loaded = read_lesson(&args.file);
     let commands = loaded.iter().flat_map(|loaded| loaded.commands());
     let commands: Vec<String> = commands.map(|words| words.join(" ")).collect();
     if args.revoke || (loaded.is_ok() && commands.is_empty()) {
@@ -76,12 +76,19 @@ pub(crate) fn trust(global: &Global, args: &TrustArgs) -> Result<u8, Failure> {
     }
     let Covered { file, directory, files, elsewhere, digest } = covered;
     kept.change(|trusted| drop(trusted.lessons.insert(file.clone(), digest.clone()))).map_err(failed)?;
-    let files: Vec<String> =
-        files.iter().map(|file| directory.join(file)).chain(elsewhere).map(|file| file.display().to_string()).collect();
+    let files: Vec<String> = files
+        .iter()
+        .map(|file| directory.join(file))
+        .chain(elsewhere)
+        .map(|file| file.display().to_string())
+        .collect();
     if global.json {
         print::json(&json!({ "file": file, "commands": commands, "files": files, "trusted": true }))?;
     } else {
-        print::line(&words::TRUSTED.with(lang, &[&list(&commands, lang), &directory.display().to_string(), &list(&files, lang)]))?;
+        print::line(
+            &words::TRUSTED
+                .with(lang, &[&list(&commands, lang), &directory.display().to_string(), &list(&files, lang)]),
+        )?;
     }
     Ok(OK)
 }

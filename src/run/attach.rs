@@ -23,7 +23,7 @@ use crate::{
         library::from_text,
         plan::{Exec, NeverPlan, Origin, Program},
     },
-    log::{Log, lock::ANY},
+    log::{ANY, Limit, LockInfo, Log},
     recording::{self, AttachedPrograms, MOST_ATTACHED},
     text::{Text, Words},
     verdict::why,
@@ -82,7 +82,15 @@ pub fn scenario(programs: &AttachedPrograms) -> Result<Scenario, LessonError> {
     }
     // Whoever plays may break the lock or not: nothing was promised.
     scenario.claims.clear();
-    if lock.is_none() {
+    // One alone cannot break a lock: there is no such challenge.
+    if commands.len() <= *holders {
+        scenario.invariants.iter_mut().for_each(|invariant| invariant.goal = Text::default());
+    }
+    if let Some(lock) = lock {
+        let limit = |name: String, holders| LockInfo { name, title: None, limit: Limit::Holders(holders) };
+        // Of other locks nothing is said, however many hold them.
+        scenario.locks = vec![limit(lock.clone(), *holders), limit(ANY.to_string(), MOST_ATTACHED)];
+    } else {
         for invariant in &mut scenario.invariants {
             invariant.never = NeverPlan::Overlap(ANY.to_string());
         }

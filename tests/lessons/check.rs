@@ -395,6 +395,7 @@ fn a_question_that_cannot_be_answered_is_a_mistake() {
 fn files_that_are_no_lessons_are_refused() {
     assert!(checked("").contains("the file is empty"), "{}", checked(""));
     assert!(checked(b"\xff\xfe").contains("not UTF-8"));
+    assert!(checked(b"{\"lockstep_recording\":2,").contains("lockstep play"), "it is to be played");
     let large = format!("# {}\n{NEW_LESSON}", "x".repeat(10 << 20));
     assert!(checked(large).contains("a lesson may have at most"));
     // Each program repeats the one before it ten times: 10^11 steps out of 2 KB.
