@@ -154,7 +154,9 @@ impl Loaded {
             .filter(|(n, word)| *n > 0 || !FilePath::new(word).is_absolute())
             .map(|(_, word)| directory.join(word))
             .filter(|path| path.is_file())
-            .filter(|path| !path.strip_prefix(directory).is_ok_and(|path| files.iter().any(|file| file == path)))
+            .filter(|path| {
+                !path.strip_prefix(directory).is_ok_and(|path| files.iter().any(|file| file == path))
+            })
             .collect()
     }
 }

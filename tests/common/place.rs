@@ -35,7 +35,8 @@ impl Place {
     /// Writes a file here, or in a directory here.
     pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path().join(name);
-        std::fs::create_dir_all(path.parent().expect("it stands in a directory")).expect("the directory is made");
+        std::fs::create_dir_all(path.parent().expect("it stands in a directory"))
+            .expect("the directory is made");
         std::fs::write(&path, text).expect("a file is written");
         path
     }

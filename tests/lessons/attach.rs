@@ -3,7 +3,7 @@
 
 use lockstep::{
     lesson::Speaks,
-    log::{Belief, Choice, EventKind, Fault, LinkId, Reply, outlook::Blocked},
+    log::{Belief, Choice, EventKind, Fault, LinkId, Observed, Reply, outlook::Blocked},
     recording::{self, AttachedPrograms},
     run::{attach, race::Outcome, session},
     text::Text,
@@ -80,6 +80,85 @@ echo "nobody HOLDS the lock"
     });
     let hint = chinese.filter(|line| line.contains("`HOLDS 锁名`"));
     assert_eq!(hint.count(), 1, "and in Chinese, too");
+}
+
+#[tokio::test]
+async fn with_a_name_nothing_is_said_of_any_other_lock() {
+    let script = "ask GET other\necho HOLDS other\nask GET lock\necho HOLDS lock\nsleep 9\n";
+    let mut free = attached(&[script, script]).await;
+    free.moves([0, 1]).await;
+    assert_eq!((breaches(&free.log).len(), free.world().holding.worst()), (0, None));
+    free.moves([0, 1]).await;
+    assert_eq!(breaches(&free.log).len(), 1);
+    assert_eq!(free.world().holding.worst().map(|excess| excess.holders), Some(2));
+}
+
+#[test]
+fn who_is_alone_is_not_challenged_to_break_a_lock() {
+    for (clients, lock, is_challenged) in
+        [(1, None, false), (1, Some("lock"), false), (2, None, true), (2, Some("lock"), true)]
+    {
+        let programs = vec![vec!["true".to_owned()]; clients];
+        let scenario = attach::scenario(&of(&programs, lock, Speaks::Redis)).expect("a scenario");
+        assert_eq!(!scenario.invariants[0].goal.en.is_empty(), is_challenged, "{clients} {lock:?}");
+    }
+}
+
+#[tokio::test]
+async fn of_many_beliefs_each_counts_and_of_too_many_that_is_said() {
+    let script = r#"
+ask INCR n
+seq 60
+for n in $(seq 120); do echo HOLDS lock$n; done
+for n in $(seq 120); do echo DROPS lock$n; done
+ask INCR n
+seq 60
+for n in $(seq 900); do echo HOLDS many$n; done
+ask INCR n
+"#;
+    let mut free = attached(&[script]).await;
+    free.moves([0]).await;
+    let told = |free: &Free, name: &str| {
+        let of =
+            |kind: &EventKind| matches!(kind, EventKind::Believes { lock, .. } if lock.starts_with(name));
+        free.log.events().iter().filter(|event| of(&event.kind)).count()
+    };
+    // Between the two, somebody else may have come to hold it.
+    assert_eq!(told(&free, "lock"), 240);
+    assert!(!said(&free).iter().any(|line| line.contains("Lockstep")), "{:?}", said(&free));
+    free.moves([0]).await;
+    assert_eq!(told(&free, "many"), 700);
+    let said = said(&free);
+    assert!(said.iter().any(|line| line.contains("400 lines about locks were too many")), "{said:?}");
+    assert!(said.iter().any(|line| line.contains("200 lines about still more locks")), "{said:?}");
+}
+
+#[tokio::test]
+async fn who_has_ended_holds_nothing_whatever_it_said() {
+    let ends = "ask SET lock A\necho HOLDS lock\nsleep 1\n";
+    let takes = "ask GET lock\necho HOLDS lock\nsleep 9\n";
+    let mut free = attached(&[ends, takes]).await;
+    free.moves([0]).await;
+    assert_eq!(believes(&free, 0), Some(Belief::Holding));
+    free.choose(pass(1_000)).await;
+    assert_eq!(free.outlook.actors[0].blocked, Some(Blocked::Finished));
+    assert_eq!(believes(&free, 0), None);
+    free.moves([1]).await;
+    assert_eq!((believes(&free, 1), breaches(&free.log)), (Some(Belief::Holding), vec![]));
+}
+
+#[tokio::test]
+async fn a_key_whose_name_is_no_text_is_looked_at_like_any_other() {
+    let script = r#"
+printf '*3\r\n$3\r\nSET\r\n$6\r\n\xac\xedlock\r\n$1\r\n1\r\n' >&3
+IFS= read -r reply <&3
+ask GET other
+"#;
+    let mut free = attached(&[script]).await;
+    free.moves([0, 0]).await;
+    let world = free.world();
+    let Some(Observed::Redis(seen)) = &world.servers[0].observed else { panic!("it was looked at") };
+    assert_eq!(seen.keys.keys().collect::<Vec<_>>(), ["\u{fffd}\u{fffd}lock"]);
 }
 
 #[tokio::test]
@@ -287,15 +366,44 @@ async fn what_is_no_request_closes_its_connection_and_hurts_nobody_else() {
     let garbage = r"printf '\001\002\n' >&3; read -r reply <&3";
     let silent = r"printf 'CLIENT REPLY OFF\r\n' >&3; read -r reply <&3";
     let huge = r"printf '*2\r\n$3\r\nGET\r\n$104857600\r\nxx' >&3; read -r reply <&3";
-    let mut free = attached(&[tls, garbage, huge, silent, WORKER]).await;
+    let pauses = r"printf 'CLIENT PAUSE 5000\r\n' >&3; read -r reply <&3";
+    let mut free = attached(&[tls, garbage, huge, silent, pauses, WORKER]).await;
     let said = said(&free);
-    for why in ["it speaks TLS", "no request of Redis' protocol", "more than 1 MiB", "CLIENT REPLY"] {
+    for why in [
+        "it speaks TLS",
+        "no request of Redis' protocol",
+        "more than 1 MiB",
+        "CLIENT REPLY",
+        "CLIENT PAUSE … WRITE",
+    ] {
         assert_eq!(said.iter().filter(|line| line.contains(why)).count(), 1, "{why}: {said:?}");
     }
     assert!(said.iter().any(|line| line == "got -ERR"), "the program is told, too: {said:?}");
-    assert_eq!(free.outlook.actors[..4].iter().filter(|actor| actor.blocked.is_none()).count(), 0);
-    free.moves([4]).await;
+    assert_eq!(free.outlook.actors[..5].iter().filter(|actor| actor.blocked.is_none()).count(), 0);
+    free.moves([5]).await;
     assert_eq!(free.replies(), [Reply::Value("OK".into())]);
+}
+
+#[tokio::test]
+async fn what_acts_on_the_connections_of_others_is_a_move() {
+    let script = r"
+ask CLIENT SETNAME me
+ask CLIENT PAUSE 5000 WRITE
+ask CLIENT UNPAUSE
+ask CLIENT KILL TYPE pubsub
+ask SET lock me
+";
+    let mut free = attached(&[script]).await;
+    let mut wires = Vec::new();
+    for _ in 0..4 {
+        wires.push(free.wire(0).to_owned());
+        free.moves([0]).await;
+    }
+    assert_eq!(
+        wires,
+        ["CLIENT PAUSE 5000 WRITE", "CLIENT UNPAUSE", "CLIENT KILL TYPE pubsub", "SET lock me"]
+    );
+    assert_eq!(free.replies().last(), Some(&Reply::Value("OK".into())));
 }
 
 #[tokio::test]
@@ -523,31 +631,31 @@ variants:
 #[test]
 fn a_lesson_starts_programs_only_as_the_user_has_allowed_it() {
     let place = Place::new();
-    place.write("mine.yaml", LESSON);
+    place.write("mine/lesson.yaml", LESSON);
     let worker = format!("{ASK}{}", WORKER.replace("3000", "$1"));
-    place.write("worker.sh", &worker);
-    assert_eq!(place.run(&["check", "mine.yaml"]).code, Some(0), "nothing is started");
-    let refused = place.run(&["run", "mine.yaml"]);
+    place.write("mine/worker.sh", &worker);
+    assert_eq!(place.run(&["check", "mine/lesson.yaml"]).code, Some(0), "nothing is started");
+    let refused = place.run(&["run", "mine/lesson.yaml"]);
     assert_eq!(refused.code, Some(2), "{}", refused.err);
-    for part in ["bash worker.sh ${lease}", "lockstep trust mine.yaml"] {
+    for part in ["bash worker.sh ${lease}", "lockstep trust mine/lesson.yaml"] {
         assert!(refused.err.contains(part), "{}", refused.err);
     }
 
-    let allowed = place.run(&["trust", "mine.yaml"]);
+    let allowed = place.run(&["trust", "mine/lesson.yaml"]);
     assert_eq!(allowed.code, Some(0), "{}", allowed.err);
     assert!(
         allowed.out.contains("bash worker.sh ${lease}") && allowed.out.contains("worker.sh"),
         "{}",
         allowed.out
     );
-    let shown = place.run(&["run", "mine.yaml"]);
+    let shown = place.run(&["run", "mine/lesson.yaml"]);
     assert_eq!(shown.code, Some(0), "{}{}", shown.out, shown.err);
-    place.write("worker.sh", worker + "echo changed");
-    let changed = place.run(&["run", "mine.yaml"]);
+    place.write("mine/worker.sh", worker + "echo changed");
+    let changed = place.run(&["run", "mine/lesson.yaml"]);
     assert_eq!(changed.code, Some(2), "its program is another one now: {}", changed.out);
-    assert_eq!(place.run(&["trust", "mine.yaml"]).code, Some(0));
-    assert_eq!(place.run(&["trust", "--revoke", "mine.yaml"]).code, Some(0));
-    assert_eq!(place.run(&["run", "mine.yaml"]).code, Some(2));
+    assert_eq!(place.run(&["trust", "mine/lesson.yaml"]).code, Some(0));
+    assert_eq!(place.run(&["trust", "--revoke", "mine/lesson.yaml"]).code, Some(0));
+    assert_eq!(place.run(&["run", "mine/lesson.yaml"]).code, Some(2));
     place.assert_nothing_left();
 }
 
@@ -560,15 +668,15 @@ fn a_lesson_says_which_commands_of_a_program_pass_by_themselves() {
         .replace("- move: A.SET", "- move: A.PING\n      - move: A.SET")
         .replace("- move: B.SET", "- move: B.PING\n      - move: B.SET")
         .replace("that: A.DEL == 1, that: B.DEL == 0", "that: A.PING == 'PONG', that: not exists('lock')");
-    place.write("mine.yaml", &lesson);
-    place.write("worker.sh", format!("{ASK}{}", WORKER.replace("3000", "$1")));
-    assert_eq!(place.run(&["trust", "mine.yaml"]).code, Some(0));
-    let shown = place.run(&["run", "mine.yaml"]);
+    place.write("mine/lesson.yaml", &lesson);
+    place.write("mine/worker.sh", format!("{ASK}{}", WORKER.replace("3000", "$1")));
+    assert_eq!(place.run(&["trust", "mine/lesson.yaml"]).code, Some(0));
+    let shown = place.run(&["run", "mine/lesson.yaml"]);
     assert_eq!(shown.code, Some(0), "{}{}", shown.out, shown.err);
     for (passes, help) in [("[DELL]", "did you mean `DEL`"), ("[SCRIPT LOADS]", "did you mean `SCRIPT LOAD`")]
     {
-        place.write("mine.yaml", lesson.replacen("[del]", passes, 1));
-        let refused = place.run(&["check", "mine.yaml"]);
+        place.write("mine/lesson.yaml", lesson.replacen("[del]", passes, 1));
+        let refused = place.run(&["check", "mine/lesson.yaml"]);
         assert_eq!(refused.code, Some(2), "{}", refused.out);
         assert!(refused.err.contains(help), "{}", refused.err);
     }

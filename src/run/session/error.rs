@@ -75,7 +75,9 @@ impl NotTrusted {
                 "你允许过它，但不是现在这个样子：它或它旁边的某个文件改动了、新增了或者不见了（也可能那次允许是旧版 Lockstep \
                  记下的）。请先读一读现在的内容。如果确定要运行：lockstep trust {file}"
             ),
-            Self::NotCovered(why) => both!("It cannot be allowed as it is: {why}", "按现在的样子无法允许它：{why}", why),
+            Self::NotCovered(why) => {
+                both!("It cannot be allowed as it is: {why}", "按现在的样子无法允许它：{why}", why)
+            }
         }
     }
 }
