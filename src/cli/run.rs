@@ -13,7 +13,7 @@ use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 
 use super::{
-    Failure, Global, NOT_SHOWN, OK, USAGE,
+    Failure, Global, NOT_SHOWN, OK, SERVER, USAGE,
     interrupt::{self, interrupted},
     millis, output, print, words,
 };
@@ -106,12 +106,15 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
             })
             .buffered(jobs);
         let several = scenarios.len() > 1 || times > 1;
-        let (mut held, mut failed) = (0, None);
+        let (mut held, mut failed, mut serves) = (0, None, false);
         while let Some((scenario, file, n, report)) = reports.next().await {
             let report = match report {
-                Ok(report) => Some(report),
-                // A story that could not go on says nothing about the others.
-                Err(failure) if several && failure.code == USAGE => {
+                Ok(report) => {
+                    serves = true;
+                    Some(report)
+                }
+                // A story that could not go on says nothing about the others, nor does one server that failed among many.
+                Err(failure) if several && (failure.code == USAGE || serves && failure.code == SERVER) => {
                     print::complain(failure.message.get(lang));
                     failed = Some(failure);
                     None

@@ -59,23 +59,23 @@ fn the_catalogue_speaks_both_languages_explains_its_keys_and_gives_the_terminal_
     let place = Place::new();
     let mut terminal = Terminal::start(&place, &[]);
     let screen = terminal.wait_for("Overselling the last item");
-    assert!(screen.has("The lock that never dies"), "{screen}");
+    assert!(screen.has("A lock and its expiry"), "{screen}");
     assert!(screen.has("Enter open") && screen.has("q quit"), "{screen}");
     assert!(!terminal.is_cooked(), "keys arrive one by one");
 
     terminal.press("L");
     let chinese = terminal.wait_for("超卖：最后一件商品");
-    assert!(chinese.has("永不过期的锁") && chinese.has_wide() && !chinese.has("Overselling"), "{chinese}");
+    assert!(chinese.has("加锁与过期时间") && chinese.has_wide() && !chinese.has("Overselling"), "{chinese}");
     // What is read from recordings comes little by little, and the failure is played to its end.
     let read = |row: &String| row.contains(['▁', '▄', '▓']);
     let is_lesson = |row: &&String| row.split_once("││").is_some_and(|(left, _)| left.ends_with("分钟 "));
     terminal.wait_until("every recording was read", |screen| {
         screen.has("故障回放") && screen.has("✓ C8") && screen.rows().iter().filter(is_lesson).all(read)
     });
-    assert_drawn_well(&mut terminal, "永不过期的锁");
+    assert_drawn_well(&mut terminal, "加锁与过期时间");
     terminal.press("L");
     terminal
-        .wait_until("English again", |again| again.has("The lock that never dies") && again.has("q quit"));
+        .wait_until("English again", |again| again.has("A lock and its expiry") && again.has("q quit"));
 
     terminal.press("?");
     let help = terminal.wait_for("On every screen");
