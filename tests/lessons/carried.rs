@@ -121,6 +121,10 @@ fn without_spaces(text: &str) -> String {
 /// Whether a text may have been made of these pieces.
 fn is_made_of(text: &str, pieces: &[String]) -> bool {
     let [first, rest @ ..] = pieces else { return false };
+    // What is a value and nothing else may be any text.
+    if pieces.iter().all(|piece| piece.is_empty()) {
+        return false;
+    }
     let Some(mut text) = text.strip_prefix(first.as_str()) else { return false };
     for (n, piece) in rest.iter().enumerate() {
         let last = n + 1 == rest.len();

@@ -74,8 +74,7 @@ fn the_catalogue_speaks_both_languages_explains_its_keys_and_gives_the_terminal_
     });
     assert_drawn_well(&mut terminal, "加锁与过期时间");
     terminal.press("L");
-    terminal
-        .wait_until("English again", |again| again.has("A lock and its expiry") && again.has("q quit"));
+    terminal.wait_until("English again", |again| again.has("A lock and its expiry") && again.has("q quit"));
 
     terminal.press("?");
     let help = terminal.wait_for("On every screen");
