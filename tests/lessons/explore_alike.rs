@@ -8,7 +8,7 @@ use lockstep::{
     lab::LabOptions,
     lesson::{ExploreExpect, Scenario},
     log::Product,
-    run::explore::{Bounds, Explored, Failing, explore},
+    run::explore::{self, Bounds, Explored, Failing, Progress},
 };
 use proptest::{
     prelude::*,
@@ -92,7 +92,7 @@ fn scenario(programs: &[Vec<String>], ends: bool) -> Scenario {
 async fn explored(scenario: &Scenario, bounds: &Bounds) -> Explored {
     let options = LabOptions::with_binary(LOCKSTEP.into());
     let watch = |_: &_| ControlFlow::Continue(());
-    explore(scenario, &options, bounds, &watch).await.unwrap_or_else(|error| panic!("{error}"))
+    explore::explore(scenario, &options, bounds, &watch).await.unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Everything that must be the same, in words.
@@ -167,17 +167,24 @@ async fn what_proves_a_fix_finds_what_it_mends() {
     let mut blind = Vec::new();
     for fix in all_carried() {
         let (variant, lesson) = (fix.variant(), &fix.loaded.lesson.id);
-        let Some((explore, mended)) = variant.explore.as_ref().zip(variant.fixes.as_ref()) else { continue };
+        let Some((expected, mended)) = variant.explore.as_ref().zip(variant.fixes.as_ref()) else { continue };
         let named = format!("{lesson} {}", fix.variant);
-        if explore.expect != ExploreExpect::None
+        if expected.expect != ExploreExpect::None
             || fix.lab().has(Product::Zookeeper)
             || NOT_SEARCHED.contains(&named.as_str())
         {
             continue;
         }
         let failing = carried(lesson, mended);
-        let found = explored(&failing, &Bounds::from(explore)).await;
-        if found.violations == 0 && (explore.ends.is_none() || !found.never_ends()) {
+        // One order is enough.
+        let watch = |progress: &Progress| {
+            if progress.violations > 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let options = LabOptions::with_binary(LOCKSTEP.into());
+        let bounds = Bounds { confirmed_within: Some(Duration::ZERO), ..Bounds::from(expected) };
+        let found = explore::explore(&failing, &options, &bounds, &watch).await;
+        let found = found.unwrap_or_else(|error| panic!("{named}: {error}"));
+        if found.violations == 0 && (expected.ends.is_none() || !found.never_ends()) {
             blind.push(format!("{named}: {mended} has {} orders, {} of them cut", found.orders(), found.cut));
         }
     }
@@ -185,4 +192,13 @@ async fn what_proves_a_fix_finds_what_it_mends() {
 }
 
 /// Fixes whose failure no search finds in a moment; beside their `explore:` stands why.
-const NOT_SEARCHED: [&str; 0] = [];
+const NOT_SEARCHED: [&str; 8] = [
+    "redlock own-delay",
+    "redlock-restarted-node later",
+    "redlock-clock-jump all-five",
+    "fair-lock queue",
+    "fair-lock short-patience",
+    "permit-expirable-semaphore own-deadlines",
+    "countdown-latch names",
+    "spin-lock told",
+];
