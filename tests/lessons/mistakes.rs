@@ -395,6 +395,15 @@ const IN_REDIS: &[Change] = &[
     ("interview:\n", "libraries: { javascript: { ioredis: 5.11.1 } }\ninterview:\n", "javascript", "unknown language", "语言"),
     ("    a: { en: Because., zh: 因为如此。 }", "    a: { en: Because., zh: 因为如此。 }\n    from: S3", "from: S3", "`from: [S3]`", "`from: [S3]`"),
     ("every: 500ms }\n    - wait", "every: often }\n    - wait", "acquire_safely", "which is no duration", "不是时长"),
+    ("zh: A 加锁。", "zh: A 加锁 $｛lease｝。", "$｛lease｝", "is full-width", "全角字符"),
+    ("- moves('A.acquire') == 1", "- replies('A.acquire').length == 1", ".length", "`replies('A.acquire')|length`", "`replies('A.acquire')|length`"),
+    ("- moves('A.acquire') == 1", "- exists(5)", "- exists(5)", "wants a key in quotes", "要加引号"),
+    ("- moves('A.acquire') == 1", "- A.release is none", "- A.release is none", "always answers a number", "总是回复数字"),
+    ("- moves('A.acquire') == 1", "- A.acquire == 'READONLY'", "'READONLY'", "allows the error 'READONLY'", "允许错误 'READONLY'"),
+    ("reply|int > 0", "read|replace('a') == '1'", "replace('a')", "takes two texts", "两段文字"),
+    ("- let: { began: now }\n", "- let: { began: \"'acquire'|lower\" }\n", "began:", "in quotes is plain text", "只是普通文字"),
+    ("{ redis: PTTL lock }", "{ redis: XREADGROUP GROUP g A STREAMS s $ }", "XREADGROUP", "no id of a group", "消费组不能用"),
+    ("      worker.release: { redis: DEL lock }\n", "      worker.acquire: { redis: SET lock a NX }\n    params: { lease: few }\n    clients: { A: { runs: worker } }\n    programs: { worker: [acquire: { redis: SET lock b NX }, holds: lock, look: { redis: GET lock }, { if: look|length < lease, then: [stop] }, release: { redis: DEL lock }, drops: lock] }\n    story: [move: [A.acquire, A.look]]\n", "look|length < lease", "is the text `few`", "是文字 `few`"),
 ];
 
 #[rustfmt::skip]
@@ -424,7 +433,7 @@ const IN_ZOOKEEPER: &[Change] = &[
     ("zk: create /locks", "zk: creat /locks", "creat /locks", "did you mean `create`", "是不是 `create`"),
     ("zk: create /locks\n", "zk: create /a/locks\n", "create /a/locks", "write `- zk: create /a` before it", "请在前面写 `- zk: create /a`"),
     ("zk: create /locks\n", "zk: create /locks\n  - zk: create /locks # again\n", "# again", "is there already", "已经存在"),
-    ("zk: create /locks\n", "zk: create -e /locks\n  - zk: create /locks/a\n", "create /locks/a", "such a znode has no children", "不能有子节点"),
+    ("zk: create /locks\n", "zk: create -e /locks\n  - zk: create /locks/a\n", "zk: create -e /locks", "goes with the session", "随创建它的会话消失"),
     ("zk: set /locks data 0", "zk: set /lock data 0", "set /lock data", "did you mean `/locks`", "是不是 `/locks`"),
     ("zk: set /locks data 0 }", "zk: set /locks data 0, until: reply == 'OK' }", "until: reply", "answers an object, never 'OK'", "的回复是一个对象"),
     ("zk: \"delete ${create}\"", "zk: \"delete ${create} ${set.versoin}\"", "versoin", "did you mean `version`", "是不是 `version`"),
@@ -577,6 +586,7 @@ const IN_FILES: &[Change] = &[
     ("  - send: B.lock", "  - move: B.lock", "move: B.lock", "waits here for what A holds", "要等 A 释放"),
     ("  - send: B.lock\n", "  - move: B.lock\n", "move: B.lock", "waits here for what A holds", "要等 A 释放"),
     ("    lesson: { en: One after", "    explore: { expect: none, faults: [lost-reply] }\n    lesson: { en: One after", "lost-reply", "only `crash` and `freeze`", "只能是 `crash` 和 `freeze`"),
+    ("flock: \"m1/stock.lock\" }", "flock: \"-n m1/stock.lock\", until: reply == 'OK', every: 1s }", "-n m1", "allow: [EWOULDBLOCK]", "allow: [EWOULDBLOCK]"),
 ];
 
 #[test]
@@ -672,6 +682,8 @@ const STILL_RIGHT: &[(&str, &[(&str, &str)])] = &[
     (CLUSTER, &[("kill: node2", "hold: node5->node2"), ("role('node5') == 'master'", "role('node5') == 'master' or role('node4') == 'master'")]),
     (CLUSTER, &[("- holders('lock') >= 1", "- role('node2') == 'replica' or role('node5') == 'master'")]),
     (FILES, &[("  B: { runs: worker }\n", "  B: { runs: worker, with: { machine: m2 } }\nparams: { machine: m1 }\n"), ("flock: \"m1/", "flock: \"${machine}/"), ("-u m1/", "-u ${machine}/"), ("send: B.lock", "move: B.lock")]),
+    (REDIS, &[("right: A.acquire == 'OK'", "right: A.acquire == 'READONLY' or A.acquire == 'OK'")]),
+    (REDIS, &[("- moves('A.acquire') == 1", "- A.read == 'READONLY' or sold == 1")]),
 ];
 
 #[test]

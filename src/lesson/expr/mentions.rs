@@ -18,6 +18,8 @@ pub struct Call {
     pub function: String,
     /// The arguments; `None` where one is more than a quoted text.
     pub arguments: Vec<Option<String>>,
+    /// Whether one of them is a number.
+    pub numbers: bool,
 }
 
 impl Mentions {
@@ -31,8 +33,13 @@ impl Mentions {
                 Kind::Name if !matches!(before, "." | "|" | "is") => {
                     mentions.paths.push(path(&tokens[at..]));
                     if is_sign(tokens.get(at + 1), "(") {
-                        let arguments = arguments(&tokens[at + 2..]);
-                        mentions.calls.push(Call { function: (*word).to_owned(), arguments });
+                        let inside = &tokens[at + 2..];
+                        let numbers =
+                            inside.windows(2).take_while(|pair| pair[0] != (Kind::Sign, ")")).any(|pair| {
+                                pair[0].0 == Kind::Number && matches!(pair[1], (Kind::Sign, "," | ")"))
+                            });
+                        let arguments = arguments(inside);
+                        mentions.calls.push(Call { function: (*word).to_owned(), arguments, numbers });
                     }
                 }
                 Kind::Text => mentions.texts.extend(text(word)),

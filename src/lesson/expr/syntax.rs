@@ -310,6 +310,7 @@ impl<'s> Reader<'s> {
                 }
                 let name = self.dotted_name()?;
                 check_filter(&name)?;
+                self.check_replaced(&name)?;
                 if name == "before" && self.peek() != Some("(") {
                     return Err(no_node().into());
                 }
@@ -361,6 +362,19 @@ impl<'s> Reader<'s> {
             }
             name.push('.');
         }
+    }
+
+    /// `replace` takes what is replaced and what with.
+    fn check_replaced(&self, filter: &str) -> Result<(), Text> {
+        let rest = self.tokens.get(self.at..).unwrap_or_default();
+        let alone = matches!(rest, [(Kind::Sign, "("), (Kind::Text, _), (Kind::Sign, ")"), ..]);
+        if filter == "replace" && (alone || !matches!(rest.first(), Some((Kind::Sign, "(")))) {
+            return Err(both!(
+                "`replace` takes two texts: `x|replace('a', '')`",
+                "`replace` 要两段文字：`x|replace('a', '')`"
+            ));
+        }
+        Ok(())
     }
 
     /// `map('name')` and `select('name')` take a filter or a test by its name.

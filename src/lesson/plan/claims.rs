@@ -166,6 +166,7 @@ impl Vocabulary<'_> {
                 Mistake::new(path, message).help(both!("write `{name}({kind})`", "请写 `{name}({kind})`"))
             );
         }
+        of_list(source, path)?;
         for call in mentions.calls {
             let Some((name, least, kinds)) = ARGUMENTS.iter().find(|(name, ..)| *name == call.function)
             else {
@@ -194,6 +195,11 @@ impl Vocabulary<'_> {
             for (argument, kind) in call.arguments.iter().zip(*kinds) {
                 let Some(argument) = argument else {
                     self.names_in_quotes(source, name, path)?;
+                    if call.numbers && matches!(*kind, "key" | "server") {
+                        let message = both!("`{name}` wants a {kind} in quotes", "`{name}` 的参数要加引号");
+                        return Err(Mistake::new(path, message)
+                            .help(both!("such as `{name}('lock')`", "例如 `{name}('lock')`")));
+                    }
                     continue;
                 };
                 match *kind {
@@ -207,6 +213,27 @@ impl Vocabulary<'_> {
         }
         Ok(())
     }
+}
+
+/// A field of what is a list, a number, or yes or no: `replies('A.read').length`.
+fn of_list(source: &str, path: &Path) -> Result<(), Mistake> {
+    for function in FUNCTIONS.into_iter().filter(|function| *function != "value") {
+        let Some(at) = source.find(&format!("{function}(")) else { continue };
+        let Some((call, rest)) = source[at..].split_once(").") else { continue };
+        let is_alone = call.matches('(').count() == 1
+            && !source[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        let field: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+        if !is_alone || call.contains(')') {
+            continue;
+        }
+        let message = both!("`{call})` has no `.{field}`", "`{call})` 没有 `.{field}`");
+        let filter = if matches!(field.as_str(), "size" | "count" | "len") { "length" } else { &field };
+        return Err(Mistake::new(path, message).help(both!(
+            "a filter stands behind `|`: `{call})|{filter}`",
+            "过滤器写在 `|` 后面：`{call})|{filter}`"
+        )));
+    }
+    Ok(())
 }
 
 impl Vocabulary<'_> {

@@ -31,7 +31,10 @@ use super::{
     setup::server_of,
     {doubled_unit, foreign, template},
 };
-use crate::{log::Product, text::both};
+use crate::{
+    log::{Flock, Product},
+    text::both,
+};
 
 /// How deep `use` may nest.
 const DEEPEST: usize = 8;
@@ -245,6 +248,7 @@ impl Draft<'_> {
             (label, _) => self.program.answer_of(label).filter(|_| !self.is_set(label)),
         });
         let doubt = doubt.or_else(|| doubts::name_doubt(source));
+        let doubt = doubt.or_else(|| doubts::size_doubt(source, self.compiler.params));
         let doubt = doubt.or_else(|| self.nil_doubt(source)).or_else(|| self.lost_doubt(source));
         self.asked_errors.extend(doubts::errors_asked(source).map(|code| (code.to_owned(), path.clone())));
         let is_reply = |name: &str| name == "reply" || self.program.answer_of(name).is_some();
@@ -355,6 +359,7 @@ impl Draft<'_> {
             }
             Step::Let { values } => {
                 for (name, source) in values {
+                    self.doubt_quoted(source, &path.key("let").key(name));
                     let value = self.expr(source, &path.key("let").key(name))?;
                     self.known.insert(name.clone());
                     self.constants.changes(name);
@@ -582,6 +587,17 @@ impl Draft<'_> {
         if let Some(source) = &operation.until {
             self.compares(source, Some(&verb), &path.key("until"));
             self.may_come_true(label, until.as_ref(), &path.key("until"));
+            let fails = matches!(&verb, PlannedVerb::Flock { call: Flock::Try, .. });
+            if fails && !allow.iter().any(|code| code == "EWOULDBLOCK") {
+                self.doubt(
+                    &path.key("flock"),
+                    both!(
+                        "`flock -n` fails where somebody has locked the file, and the run ends before `until` is asked",
+                        "文件被锁时 `flock -n` 会失败，还没判断 `until` 运行就结束了"
+                    ),
+                    both!("let it `allow: [EWOULDBLOCK]`", "请写上 `allow: [EWOULDBLOCK]`"),
+                );
+            }
         }
         let every = operation.every.as_ref().map(|s| self.duration(s, &path.key("every"))).transpose()?;
         if operation.every.as_ref().is_some_and(|every| parse_written(every) == Ok(0)) {

@@ -719,6 +719,14 @@ fn foreign<'a>(
     known: &(impl Iterator<Item = &'a String> + Clone),
     braces: bool,
 ) -> Result<(), Mistake> {
+    if let Some(written) = ["＄{", "$｛", "＄｛"].into_iter().find(|written| source.contains(written)) {
+        let message = both!(
+            "`{written}` is full-width, and plain text here",
+            "`{written}` 是全角字符，在这里只是普通文字"
+        );
+        return Err(Mistake::new(path, message)
+            .help(both!("a value is filled in with `${{name}}`", "填入值要用半角：`${{name}}`")));
+    }
     let forms =
         [("$", ""), ("{{", "}}"), ("$(", ")"), ("#{", "}"), ("%{", "}"), ("%(", ")"), ("<", ">"), ("{", "}")];
     for (begin, end) in forms.into_iter().filter(|(begin, _)| braces || *begin != "{") {

@@ -202,6 +202,13 @@ impl Program {
         (!is_set && texts.all(|other| other.as_ref() == Some(&first))).then_some(first)
     }
 
+    /// The command of a label, where it never answers nil.
+    pub(crate) fn never_nil(&self, label: &str) -> Option<String> {
+        let mut named = self.operations().filter(|operation| operation.label == label);
+        let operation = named.next().filter(|operation| operation.allow.is_empty())?;
+        Answer::never_nil(&operation.verb).filter(|_| named.next().is_none())
+    }
+
     /// Whether an operation copes with an error.
     pub(crate) fn allows(&self, label: &str, code: &str) -> bool {
         self.operations()

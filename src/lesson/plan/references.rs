@@ -40,7 +40,7 @@ pub(crate) fn check(
 
 /// Functions of time and order ask about moves that somebody can make, and about whoever waits for a lock.
 fn check_order(
-    Call { function, arguments }: &Call,
+    Call { function, arguments, .. }: &Call,
     (clients, actors): (&[ClientPlan], &[ActorPlan]),
     path: &Path,
 ) -> Result<(), Mistake> {

@@ -38,6 +38,17 @@ pub(crate) fn plan(
     let (product, text) = setup.command().map_err(|error| Mistake::new(path, error))?;
     let on = server_of(product, on, lab, path)?;
     let verb = verb(product, text, (params, lab), path)?;
+    if let PlannedVerb::Call(call) = &verb
+        && call.product() == Product::Zookeeper
+        && call.has_flag("-e")
+    {
+        let message = both!(
+            "an ephemeral znode goes with the session that creates it, which ends before the clients start",
+            "临时节点随创建它的会话消失，而准备阶段的会话在客户端启动前就结束了"
+        );
+        return Err(Mistake::new(&path.key("zk"), message)
+            .help(both!("leave `-e` out, or let a client create it", "请去掉 `-e`，或者由客户端来创建")));
+    }
     match slots_doubt(&verb).filter(|_| lab.is_cluster()) {
         Some((message, help)) => Err(Mistake::new(&path.key("redis"), message).help(help)),
         None => Ok(PlannedSetup { verb, on }),

@@ -241,6 +241,12 @@ fn check_streams(name: &str, words: &[Option<String>]) -> Result<(), Text> {
                     "`{name}` 的键前面要写 `STREAMS`"
                 ));
             };
+            if name == "XREADGROUP" && words.last().is_some_and(|id| is(id, &["$"])) {
+                return Err(both!(
+                    "`$` is no id of a group: `>` are the entries that nobody has read yet",
+                    "消费组不能用 `$`：还没人读过的消息写 `>`"
+                ));
+            }
             if (words.len() - at).is_multiple_of(2) {
                 return Err(both!(
                     "`{name}` wants an id for each stream after `STREAMS`: first the keys, then as many ids",

@@ -156,6 +156,20 @@ impl Draft<'_> {
         }
     }
 
+    /// The name of a reply in quotes, of which a filter is to make something: `'enter'|replace('/locks/', '')`.
+    pub(super) fn doubt_quoted(&mut self, source: &str, path: &Path) {
+        let Some((quoted, filters)) = source.split_once('|') else { return };
+        let quoted = quoted.trim();
+        let name = quoted.trim_matches(['\'', '"']);
+        if quoted.len() == name.len() + 2 && self.program.labels.contains(name) && !self.in_recipe {
+            self.doubt(
+                path,
+                both!("{quoted} in quotes is plain text", "加了引号的 {quoted} 只是普通文字"),
+                both!("without quotes: `{name}|{filters}`", "去掉引号：`{name}|{filters}`"),
+            );
+        }
+    }
+
     /// A text that is filled into a statement stands in quotes.
     pub(super) fn doubt_quotes(&mut self, call: &PlannedCall, path: &Path) {
         let Some(statement) = call.operands("TEXT").next() else { return };

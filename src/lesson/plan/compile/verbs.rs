@@ -225,8 +225,9 @@ impl Draft<'_> {
             }
         };
         let file = self.template(file, path)?;
-        if file.is_literal() {
-            files::check(&file.to_string()).map_err(|why| Mistake::new(path, why))?;
+        let known = self.constants.text(&file).filter(|(_, from)| self.constants.stay(from));
+        if let Some((name, _)) = known {
+            files::check(&name).map_err(|why| Mistake::new(path, why))?;
         }
         self.program.locks_files = true;
         Ok(PlannedVerb::Flock { call, path: file })

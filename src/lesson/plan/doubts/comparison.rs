@@ -2,17 +2,19 @@
 
 use super::{
     super::super::{
+        duration::parse_millis,
         expr::{
             Mentions,
             mentions::{joined, split_comparison},
             tokens::{Kind, tokens},
         },
         has_word,
+        model::{Param, Params},
     },
     Doubt,
     answer::{Answer, STAT, of_answer},
 };
-use crate::text::both;
+use crate::{lesson::plan::Program, text::both};
 
 /// What stands on the right of a comparison, where it is written out.
 pub(super) enum Literal<'s> {
@@ -142,6 +144,37 @@ pub(crate) fn arithmetic_doubt(source: &str, is_text: impl Fn(&str) -> bool) -> 
                 ),
             )
         })
+    })
+}
+
+/// An error that a claim asks for, and that no operation of this label allows: the run would have ended with it.
+pub(super) fn unallowed(program: &Program, label: &str, code: &str) -> Option<Doubt> {
+    let is_code = has_word(ERRORS, code);
+    // What a key holds, and what a script says, may be any text.
+    let is_plain = matches!(program.answer_of(label)?, Answer::Ok | Answer::Number | Answer::Object(_));
+    (is_code && is_plain && !program.allows(label, code)).then(|| {
+        (
+            both!("no operation `{label}` allows the error '{code}'", "没有 `{label}` 操作允许错误 '{code}'"),
+            both!("let the operation `allow: [{code}]`", "请在操作里写 `allow: [{code}]`"),
+        )
+    })
+}
+
+/// A parameter that is a text, and is compared by its size: `votes >= quorum`.
+pub(crate) fn size_doubt(source: &str, params: &Params) -> Option<Doubt> {
+    joined(source).into_iter().find_map(|part| {
+        let (left, operator, right) = split_comparison(part)?;
+        let is_size = matches!(operator, "<" | "<=" | ">" | ">=");
+        let word = |name: &str| match params.get(name) {
+            Some(Param::Word(word)) if parse_millis(word).is_err() => Some(word.clone()),
+            _ => None,
+        };
+        let (name, word) =
+            [left, right].into_iter().find_map(|name| Some((name, word(name)?))).filter(|_| is_size)?;
+        Some((
+            both!("`{name}` is the text `{word}`, and no number", "`{name}` 是文字 `{word}`，不是数字"),
+            both!("give the parameter a number: `{name}: 3`", "请给这个参数一个数字：`{name}: 3`"),
+        ))
     })
 }
 

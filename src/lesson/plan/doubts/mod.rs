@@ -14,7 +14,7 @@ use self::{
 };
 pub(crate) use self::{
     answer::{Answer, field_doubt},
-    comparison::{arithmetic_doubt, doubt, error_doubt, errors_asked, name_doubt},
+    comparison::{arithmetic_doubt, doubt, error_doubt, errors_asked, name_doubt, size_doubt},
 };
 use super::{
     super::{

@@ -16,7 +16,7 @@ use super::{
         Act, Scenario,
     },
     Doubt,
-    comparison::{Literal, literal},
+    comparison::{Literal, literal, unallowed},
 };
 use crate::{
     log::Fault,
@@ -86,6 +86,7 @@ fn check_one(scenario: &Scenario, source: &str, servers: &Servers<'_>, at: &Path
         of_most(part, scenario)
             .or_else(|| of_role(part, scenario, servers))
             .or_else(|| of_crash(part, scenario))
+            .or_else(|| of_reply(part, scenario))
     };
     let found: Vec<Option<Doubt>> = joined(source).into_iter().map(doubt).collect();
     // Of what `or` joins each part has to be so.
@@ -193,6 +194,30 @@ fn of_role(source: &str, scenario: &Scenario, servers: &Servers<'_>) -> Option<D
             ),
         )
     })
+}
+
+/// A reply that an operation never has: nil of a command that answers a number, an error that ends the run.
+fn of_reply(source: &str, scenario: &Scenario) -> Option<Doubt> {
+    let program = |name: &str| {
+        let (who, label) = name.trim().rsplit_once('.')?;
+        let plan = scenario.actors.iter().find(|plan| plan.actor.name == who)?;
+        Some((&plan.program, label.to_owned()))
+    };
+    if let Some(name) = source.strip_suffix(" is none") {
+        let (program, label) = program(name)?;
+        let command = program.never_nil(&label)?;
+        return Some((
+            both!(
+                "`{command}` always answers a number: `{name}` is never `none`",
+                "`{command}` 总是回复数字：`{name}` 不会是 `none`"
+            ),
+            both!("such as `{name} == 0`", "例如 `{name} == 0`"),
+        ));
+    }
+    let (left, "==", right) = split_comparison(source)? else { return None };
+    let Literal::Text(code) = literal(right)? else { return None };
+    let (program, label) = program(left)?;
+    unallowed(program, &label, code)
 }
 
 /// Whoever nobody kills is alive: a program that gives up ends the story.
