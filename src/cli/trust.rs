@@ -95,14 +95,10 @@ pub(crate) fn trust(global: &Global, args: &TrustArgs) -> Result<u8, Failure> {
 
 /// Lines of their own for some of these; the others are counted.
 fn list(all: &[String], lang: Lang) -> String {
-    let mut text = String::new();
-    for one in all.iter().take(MOST_LISTED) {
-        text += &format!("\n  {}", printable::line(one));
-    }
-    if let Some(more) = all.len().checked_sub(MOST_LISTED).filter(|more| *more > 0) {
-        text += &format!("\n  {}", words::AND_MORE.with(lang, &[&more.to_string()]));
-    }
-    text
+    let more = all.len().saturating_sub(MOST_LISTED);
+    let more = (more > 0).then(|| words::AND_MORE.with(lang, &[&more.to_string()]));
+    let listed = all.iter().take(MOST_LISTED).map(|one| printable::line(one).into_owned());
+    listed.chain(more).flat_map(|line| ["\n  ".to_owned(), line]).collect()
 }
 
 /// The one path of a file that may be gone.

@@ -315,7 +315,7 @@ pub async fn verify(
     let mut wrong = Vec::new();
     for (text, expected) in exercise.known_answers() {
         let answered = exercise.with_answer(&text)?;
-        let rounds = judge(&answered, options, &|_| {}).await?;
+        let rounds = Box::pin(judge(&answered, options, &|_| {})).await?;
         tell(&text, &rounds);
         let last = rounds.last().filter(|round| round.failure.is_some());
         let failed = last.map(|round| round.scenario.variant.as_str());

@@ -137,8 +137,7 @@ impl Gate {
             line: Vec::new(),
             lines: 0,
             beliefs: MoreBeliefs::default(),
-            hinted: false,
-            crowded: false,
+            hinted: Hinted::default(),
             said: true,
             link_open: true,
         };
@@ -219,14 +218,20 @@ struct Inner {
     lines: usize,
     /// The beliefs beyond those lines.
     beliefs: MoreBeliefs,
-    /// Whether the program has been told how a belief is printed.
-    hinted: bool,
-    /// Whether the program has been told how many connections it may have.
-    crowded: bool,
+    hinted: Hinted,
     /// Whether the program may still print something.
     said: bool,
     /// Whether what is sent over the link is answered.
     link_open: bool,
+}
+
+/// What a program has been told, which is said once.
+#[derive(Default)]
+struct Hinted {
+    /// How a belief is printed.
+    beliefs: bool,
+    /// How many connections it may have.
+    connections: bool,
 }
 
 /// What a program believes of locks, of which it has said more since the last rest than lines are told.
@@ -386,12 +391,12 @@ impl Inner {
                 }
             }
             belief => {
-                let hint = belief.is_none() && !self.hinted && is_nearly_a_belief(&line);
+                let hint = belief.is_none() && !self.hinted.beliefs && is_nearly_a_belief(&line);
                 if self.has_room() {
                     self.say(line);
                 }
                 if hint {
-                    self.hinted = true;
+                    self.hinted.beliefs = true;
                     self.remark(NEARLY_A_BELIEF.text(&[]));
                 }
             }

@@ -170,7 +170,7 @@ impl GateTask {
     pub(super) fn let_in(&self, id: u64, program: TcpStream, connections: &mut JoinSet<()>) {
         let mut inner = self.shared.lock();
         if inner.connections.len() + inner.connecting >= MOST_CONNECTIONS {
-            if !std::mem::replace(&mut inner.crowded, true) {
+            if !std::mem::replace(&mut inner.hinted.connections, true) {
                 inner.remark(MANY_CONNECTIONS.text(&[&MOST_CONNECTIONS.to_string()]));
             }
             return;
