@@ -106,7 +106,7 @@ fn who_is_alone_is_not_challenged_to_break_a_lock() {
 
 #[tokio::test]
 async fn of_many_beliefs_each_counts_and_of_too_many_that_is_said() {
-    let script = r#"
+    let script = r"
 ask INCR n
 seq 60
 for n in $(seq 120); do echo HOLDS lock$n; done
@@ -115,7 +115,7 @@ ask INCR n
 seq 60
 for n in $(seq 900); do echo HOLDS many$n; done
 ask INCR n
-"#;
+";
     let mut free = attached(&[script]).await;
     free.moves([0]).await;
     let told = |free: &Free, name: &str| {
@@ -149,11 +149,11 @@ async fn who_has_ended_holds_nothing_whatever_it_said() {
 
 #[tokio::test]
 async fn a_key_whose_name_is_no_text_is_looked_at_like_any_other() {
-    let script = r#"
+    let script = r"
 printf '*3\r\n$3\r\nSET\r\n$6\r\n\xac\xedlock\r\n$1\r\n1\r\n' >&3
 IFS= read -r reply <&3
 ask GET other
-"#;
+";
     let mut free = attached(&[script]).await;
     free.moves([0, 0]).await;
     let world = free.world();
