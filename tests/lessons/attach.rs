@@ -388,6 +388,7 @@ async fn what_is_no_request_closes_its_connection_and_hurts_nobody_else() {
 async fn what_acts_on_the_connections_of_others_is_a_move() {
     let script = r"
 ask CLIENT SETNAME me
+ask CLIENT MAINT_NOTIFICATIONS ON
 ask CLIENT PAUSE 5000 WRITE
 ask CLIENT UNPAUSE
 ask CLIENT KILL TYPE pubsub

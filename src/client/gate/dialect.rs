@@ -18,23 +18,10 @@ pub(super) const LONGEST_REQUEST: usize = 1 << 20;
 const _: () = assert!(LONGEST_REQUEST == frames::LONGEST_REQUEST && LONGEST_REQUEST == jute::LONGEST_REQUEST);
 
 /// What passes by itself of Redis' commands: connections are made and looked after with it.
-const HOUSEKEEPING: [&str; 24] = [
+const HOUSEKEEPING: [&str; 12] = [
     "HELLO",
     "AUTH",
-    // Those that act on other connections are moves.
-    "CLIENT CACHING",
-    "CLIENT GETNAME",
-    "CLIENT GETREDIR",
-    "CLIENT HELP",
-    "CLIENT ID",
-    "CLIENT INFO",
-    "CLIENT LIST",
-    "CLIENT NO-EVICT",
-    "CLIENT NO-TOUCH",
-    "CLIENT SETINFO",
-    "CLIENT SETNAME",
-    "CLIENT TRACKING",
-    "CLIENT TRACKINGINFO",
+    "CLIENT",
     "PING",
     "SELECT",
     "COMMAND",
@@ -45,6 +32,9 @@ const HOUSEKEEPING: [&str; 24] = [
     "RESET",
     "SCRIPT LOAD",
 ];
+/// What acts on the connections of others, and so is a move unless it is named whole.
+const ACTS_ON_OTHERS: [(&str, &str); 4] =
+    [("CLIENT", "PAUSE"), ("CLIENT", "UNPAUSE"), ("CLIENT", "KILL"), ("CLIENT", "UNBLOCK")];
 /// What calls a script.
 const SCRIPTS: [&str; 4] = ["EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO"];
 /// The most characters of a script that are shown.
@@ -249,9 +239,12 @@ fn redis(words: Vec<String>, passes: &[String]) -> Result<Option<Asked>, Unreada
 /// Whether a command is among these, by its first word or its first two.
 fn is_one_of<'a>(known: &[String], mut words: impl Iterator<Item = &'a str>) -> bool {
     let (name, part) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let is = |command: &str, of: &str| name.eq_ignore_ascii_case(command) && part.eq_ignore_ascii_case(of);
     known.iter().any(|known| match known.split_once(' ') {
-        Some((command, of)) => name.eq_ignore_ascii_case(command) && part.eq_ignore_ascii_case(of),
-        None => name.eq_ignore_ascii_case(known),
+        Some((command, of)) => is(command, of),
+        None => {
+            name.eq_ignore_ascii_case(known) && !ACTS_ON_OTHERS.iter().any(|(command, of)| is(command, of))
+        }
     })
 }
 
