@@ -127,10 +127,7 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
                 }
                 let holds = report.verdict.outcome != Outcome::NotShown;
                 held += u32::from(holds);
-                if let Some(why) = report.wall_clock.as_ref().filter(|why| why.is_news()) {
-                    let why = Text { en: why.to_string(), zh: why.chinese() };
-                    print::complain(&words::ON_WALL_CLOCK.with(lang, &[why.get(lang)]));
-                }
+                warn_of_wall_clock(&report, lang);
                 if global.json {
                     let mut line = json_line(scenario, &report, args.events);
                     if args.repeat.is_some() {
@@ -170,6 +167,13 @@ pub(crate) fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
         }
         failed.map_or(Ok(if as_promised == ran { OK } else { NOT_SHOWN }), Err)
     })
+}
+
+fn warn_of_wall_clock(report: &RunReport, lang: Lang) {
+    if let Some(why) = report.wall_clock.as_ref().filter(|why| why.is_news()) {
+        let why = Text { en: why.to_string(), zh: why.chinese() };
+        print::complain(&words::ON_WALL_CLOCK.with(lang, &[why.get(lang)]));
+    }
 }
 
 /// Lessons of libraries that are not installed here say nothing about the others.

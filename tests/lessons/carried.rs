@@ -122,7 +122,7 @@ fn without_spaces(text: &str) -> String {
 fn is_made_of(text: &str, pieces: &[String]) -> bool {
     let [first, rest @ ..] = pieces else { return false };
     // What is a value and nothing else may be any text.
-    if pieces.iter().all(|piece| piece.is_empty()) {
+    if pieces.iter().all(String::is_empty) {
         return false;
     }
     let Some(mut text) = text.strip_prefix(first.as_str()) else { return false };

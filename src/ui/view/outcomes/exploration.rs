@@ -78,15 +78,13 @@ fn none_goes_wrong(exploration: &Exploration, cut: u128, summary: &mut Summary<'
     let variant = summary.view.entry.variants.get(summary.view.variant);
     let fails = variant.is_some_and(|variant| variant.expect == Expect::Shown);
     let key = keys.label("next-fault");
-    match exploration.options.fault {
-        None if !exploration.options.slow => {
-            summary.say(&words::NONE_WITHOUT_FAULT.with(lang, &[&key]), Role::Warning)
-        }
-        _ if fails => summary.say(&words::NONE_WITH_FAULT.with(lang, &[&key]), Role::Warning),
-        _ => {
-            let role = if cut == 0 { Role::Good } else { Role::Warning };
-            summary.say(&format!("{} {}", glyphs::DONE, words::NONE_GOES_WRONG.get(lang)), role);
-        }
+    if exploration.options.fault.is_none() && !exploration.options.slow {
+        summary.say(&words::NONE_WITHOUT_FAULT.with(lang, &[&key]), Role::Warning);
+    } else if fails {
+        summary.say(&words::NONE_WITH_FAULT.with(lang, &[&key]), Role::Warning);
+    } else {
+        let role = if cut == 0 { Role::Good } else { Role::Warning };
+        summary.say(&format!("{} {}", glyphs::DONE, words::NONE_GOES_WRONG.get(lang)), role);
     }
 }
 
