@@ -57,7 +57,7 @@ pub(crate) fn trust(global: &Global, args: &TrustArgs) -> Result<u8, Failure> {
     let commands = loaded.iter().flat_map(|loaded| loaded.commands());
     let commands: Vec<String> = commands.map(|words| words.join(" ")).collect();
     if args.revoke || (loaded.is_ok() && commands.is_empty()) {
-        let path = one_path(&args.file)?;
+        let path = canonical_path(&args.file)?;
         kept.change(|trusted| drop(trusted.lessons.remove(&path))).map_err(failed)?;
         let words = if args.revoke { words::REVOKED } else { words::STARTS_NOTHING };
         if global.json {
@@ -101,8 +101,8 @@ fn list(all: &[String], lang: Lang) -> String {
     listed.chain(more).flat_map(|line| ["\n  ".to_owned(), line]).collect()
 }
 
-/// The one path of a file that may be gone.
-fn one_path(file: &Path) -> io::Result<String> {
+/// The canonical path of a file, which may be gone.
+fn canonical_path(file: &Path) -> io::Result<String> {
     let file = file.canonicalize().or_else(|_| std::path::absolute(file))?;
     Ok(file.display().to_string())
 }

@@ -8,13 +8,13 @@ use std::{
 
 use crate::process::usage::Meters;
 
-/// Looks again and again at how long processes wait. Only the first thread of each is looked at, which is where Redis does its
+/// Samples how long processes wait. Only the first thread of each is sampled, which is where Redis does its
 /// work. Where the system does not tell, nobody waits.
 #[derive(Debug, Default)]
-pub struct Starvation(HashMap<u32, Look>);
+pub struct Starvation(HashMap<u32, Sample>);
 
 #[derive(Debug, Clone, Copy)]
-struct Look {
+struct Sample {
     /// The processor time it has had, and how long it has waited for it: the kernel counts a wait when it is over.
     ran: Duration,
     waited: Duration,
@@ -28,28 +28,28 @@ impl Starvation {
         let before = std::mem::take(&mut self.0);
         let mut longest = Duration::ZERO;
         for pid in &processes.0 {
-            let Some(mut look) = look(*pid) else { continue };
+            let Some(mut now) = sample(*pid) else { continue };
             if let Some(before) = before.get(pid) {
-                if before.ran == look.ran && look.stuck.is_some() {
-                    look.stuck = before.stuck.or(look.stuck);
+                if before.ran == now.ran && now.stuck.is_some() {
+                    now.stuck = before.stuck.or(now.stuck);
                 }
-                let lasts = look.stuck.map(|since| since.elapsed()).unwrap_or_default();
-                longest = longest.max(look.waited.saturating_sub(before.waited)).max(lasts);
+                let lasts = now.stuck.map(|since| since.elapsed()).unwrap_or_default();
+                longest = longest.max(now.waited.saturating_sub(before.waited)).max(lasts);
             }
-            self.0.insert(*pid, look);
+            self.0.insert(*pid, now);
         }
         longest
     }
 }
 
 /// See proc(5): `schedstat` has nanoseconds, `stat` the state behind the program's name in brackets.
-fn look(pid: u32) -> Option<Look> {
+fn sample(pid: u32) -> Option<Sample> {
     let times = fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()?;
     let mut times = times.split(' ').map_while(|time| time.parse().ok().map(Duration::from_nanos));
     let (ran, waited) = times.next().zip(times.next())?;
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(") ")?;
-    Some(Look { ran, waited, stuck: fields.starts_with(['R', 'D']).then(Instant::now) })
+    Some(Sample { ran, waited, stuck: fields.starts_with(['R', 'D']).then(Instant::now) })
 }
 
 #[cfg(test)]
@@ -58,12 +58,16 @@ mod tests {
 
     use super::*;
 
-    /// Runs for ever on the first processor.
+    /// Runs for ever, on the first processor that these tests may use.
     struct Busy(Child);
 
     impl Busy {
         fn start(nice: &str) -> Self {
-            let command = ["taskset", "-c", "0", "nice", "-n", nice, "sh", "-c", "while :; do :; done"];
+            let status = fs::read_to_string("/proc/self/status").expect("its own status");
+            let allowed =
+                status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("a list");
+            let first = allowed.trim().split([',', '-']).next().expect("a number");
+            let command = ["taskset", "-c", first, "nice", "-n", nice, "sh", "-c", "while :; do :; done"];
             Self(Command::new(command[0]).args(&command[1..]).spawn().expect("util-linux and coreutils"))
         }
     }
@@ -83,7 +87,7 @@ mod tests {
         let began = Instant::now();
         while began.elapsed() < Duration::from_secs(30) {
             let longest = starvation.longest(&Meters(vec![pid]));
-            let waited = look(pid).expect("it runs").waited;
+            let waited = sample(pid).expect("it runs").waited;
             if longest >= Duration::from_millis(40) && waited == counted {
                 return;
             }

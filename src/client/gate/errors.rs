@@ -75,7 +75,7 @@ impl ErrorLog {
     pub(super) fn last_words(&self, exit: Exit) -> Text {
         let end = Self::new(self.path.clone()).new_bytes().map(|(_, bytes)| bytes).unwrap_or_default();
         let end = String::from_utf8_lossy(&end);
-        let last = telling(&end);
+        let last = telling_line(&end);
         let how = exit.text();
         let Some(last) = last.map(shortened) else { return how };
         Text { en: format!("{last} ({})", how.en), zh: format!("{last}（{}）", how.zh) }
@@ -84,7 +84,7 @@ impl ErrorLog {
 
 /// The last line that says what went wrong. Below it stand the calls that led there in Java and in Node, which also tells an
 /// error's fields, indented, and its own version.
-fn telling(text: &str) -> Option<&str> {
+fn telling_line(text: &str) -> Option<&str> {
     let is_version = |line: &str| line.starts_with("Node.js v");
     let in_node = text.lines().any(is_version);
     let is_call = |line: &str| {
@@ -104,7 +104,7 @@ fn shortened(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::telling;
+    use super::telling_line;
 
     #[test]
     fn the_reason_of_an_end_is_the_line_that_says_it() {
@@ -119,7 +119,7 @@ mod tests {
             ("at least this\n", Some("at least this")),
             ("\n \n", None),
         ] {
-            assert_eq!(telling(text), reason);
+            assert_eq!(telling_line(text), reason);
         }
     }
 }
