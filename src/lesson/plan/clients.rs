@@ -2,7 +2,6 @@
 
 use std::{
     collections::{BTreeSet, HashSet},
-    fs,
     ops::RangeInclusive,
     path::{Component, Path as FilePath, PathBuf},
     sync::Arc,
@@ -15,7 +14,7 @@ use super::{
         error::{ALIKE, Mistake, Path, did_you_mean, nearest},
         expr::{Scope, Template},
         lab_kind::LabKind,
-        library::carried_programs,
+        library::carried_file,
         model::{Client, Count, Libraries, Params},
     },
     Loaded, commands,
@@ -25,6 +24,7 @@ use super::{
     program::{Instruction, Program},
 };
 use crate::{
+    files,
     log::{Actor, Product},
     text::both,
 };
@@ -58,21 +58,16 @@ impl Exec {
     pub fn source(&self) -> Option<String> {
         /// The longest that is worth reading.
         const LONGEST: u64 = 64 << 10;
-        let of_file = |path: PathBuf| {
-            let known = fs::metadata(&path).ok()?;
-            (known.is_file() && known.len() <= LONGEST).then(|| fs::read_to_string(path).ok())?
-        };
+        let of_file = |path: PathBuf| path.is_file().then(|| files::read(&path, LONGEST).ok())?;
         let is_beside =
             |word: &str| FilePath::new(word).components().all(|part| matches!(part, Component::Normal(_)));
         // The first word is what runs it.
-        self.words.iter().skip(1).find_map(|word| match &self.origin {
+        let text = self.words.iter().skip(1).find_map(|word| match &self.origin {
             Origin::User => of_file(word.into()),
             Origin::Lesson(directory) => is_beside(word).then(|| of_file(directory.join(word)))?,
-            Origin::Carried => {
-                let (_, text) = carried_programs().find(|(name, _)| *name == FilePath::new(word))?;
-                String::from_utf8(text.to_vec()).ok()
-            }
-        })
+            Origin::Carried => carried_file(word).map(<[u8]>::to_vec),
+        });
+        String::from_utf8(text?).ok()
     }
 }
 

@@ -486,19 +486,9 @@ pub(crate) fn check_transactions(scenario: &Scenario) -> Result<(), Mistake> {
     // That somebody forgets to end it may be what is shown: others cope with it, or the client does not live on.
     let is_shown = scenario.story.iter().any(|line| matches!(line.act, Act::Faults(_)));
     for plan in scenario.actors.iter().filter(|_| !is_shown) {
-        let statements: Vec<(String, &PlannedOperation)> = plan
-            .program
-            .instructions
-            .iter()
-            .filter_map(|instruction| match instruction {
-                Instruction::Operate(operation) => match &operation.verb {
-                    PlannedVerb::Call(call) if call.product() == Product::Mariadb => {
-                        let text: String = call.all_operands().map(Template::pattern).collect();
-                        Some((tables::words(&text).next()?.to_ascii_uppercase(), &**operation))
-                    }
-                    _ => None,
-                },
-                _ => None,
+        let statements: Vec<(String, &PlannedOperation)> = statements_of(plan)
+            .filter_map(|(operation, text)| {
+                Some((tables::words(&text).next()?.to_ascii_uppercase(), operation))
             })
             .collect();
         let ends = statements
@@ -521,28 +511,29 @@ pub(crate) fn check_transactions(scenario: &Scenario) -> Result<(), Mistake> {
     Ok(())
 }
 
+/// The statements of a program, with their operations.
+fn statements_of(plan: &ActorPlan) -> impl Iterator<Item = (&PlannedOperation, String)> {
+    plan.program.instructions.iter().filter_map(|instruction| match instruction {
+        Instruction::Operate(operation) => match &operation.verb {
+            PlannedVerb::Call(call) if call.product() == Product::Mariadb => {
+                Some((&**operation, call.all_operands().map(Template::pattern).collect()))
+            }
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
 /// Whether a claim asks for a row of a table to which a program writes.
 fn claims_written(scenario: &Scenario, plan: &ActorPlan) -> bool {
-    let written: Vec<String> = plan
-        .program
-        .instructions
-        .iter()
-        .filter_map(|instruction| match instruction {
-            Instruction::Operate(operation) => match &operation.verb {
-                PlannedVerb::Call(call) if call.product() == Product::Mariadb => {
-                    let text: String = call.all_operands().map(Template::pattern).collect();
-                    let mut named = Named::default();
-                    let statement = read(&text).ok()??;
-                    let writes = matches!(
-                        statement,
-                        Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)
-                    );
-                    let _ = statement.visit(&mut named);
-                    writes.then(|| named.tables.into_iter().next()).flatten()
-                }
-                _ => None,
-            },
-            _ => None,
+    let written: Vec<String> = statements_of(plan)
+        .filter_map(|(_, text)| {
+            let mut named = Named::default();
+            let statement = read(&text).ok()??;
+            let writes =
+                matches!(statement, Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_));
+            let _ = statement.visit(&mut named);
+            writes.then(|| named.tables.into_iter().next()).flatten()
         })
         .collect();
     let claims = scenario.variant().claims.iter().filter_map(|claim| match claim {

@@ -11,6 +11,8 @@ use crate::{log::Log, text::Text, ui::chart::Chart, world::Overlap};
 const ROOM: (u16, u16) = (36, 24);
 /// The same for two lines of letters of three rows.
 const ROOM_FOR_TWO: u16 = 25;
+/// A verdict tells of so many groups that held a lock together.
+pub const GROUPS: usize = 3;
 /// So many are named one by one.
 const NAMED: usize = 4;
 

@@ -4,8 +4,6 @@ use super::{LessonView, banner, paragraph, prelude::*, scene::Alarm};
 use crate::verdict::{ClaimResult, Outcome, Verdict, evidence};
 
 const EVIDENCE_LINES: usize = 3;
-/// Of so many groups that held a lock together it is told.
-const GROUPS: usize = 3;
 
 impl LessonView<'_> {
     pub(crate) fn verdict_lines(&self, verdict: &Verdict, width: usize) -> Vec<Line<'static>> {
@@ -82,7 +80,7 @@ impl LessonView<'_> {
     /// Who held a lock together, in sentences.
     fn together(&self) -> impl Iterator<Item = String> {
         let groups = self.scene.world.holding.overlaps_by_group();
-        groups.into_iter().take(GROUPS).map(|overlap| banner::together(&self.scene, overlap))
+        groups.into_iter().take(banner::GROUPS).map(|overlap| banner::together(&self.scene, overlap))
     }
 
     fn next_steps(&self, width: usize) -> Vec<Line<'static>> {

@@ -16,8 +16,6 @@ use crate::{
     world::{Holding, Overlap, World},
 };
 
-/// Of so many groups that held a lock together it is told.
-const GROUPS: usize = 3;
 /// So many are named one by one.
 const NAMED: usize = 4;
 /// The longest bar of what was sold, in signs.
@@ -172,7 +170,7 @@ fn about(source: &Source<'_>, overlap: &Overlap) -> Vec<(&'static str, Text)> {
 
 /// The failure of a run in sentences: what was broken, and who held a lock together.
 pub(crate) fn failure(source: &Source<'_>, verdict: &Verdict, invariant: Option<&Text>) -> Option<Text> {
-    let together = source.world.holding.overlaps_by_group().into_iter().take(GROUPS).map(|overlap| {
+    let together = source.world.holding.overlaps_by_group().into_iter().take(banner::GROUPS).map(|overlap| {
         Text::from_fn(|lang| {
             let who = names(source, &overlap.holders, lang);
             let lock = &*source.log.lock_in_words(&overlap.lock, lang);
