@@ -16,21 +16,14 @@ use super::{
 };
 use crate::{
     export::cards::{self, LessonCard},
-    lesson::{Card, Lesson, Loaded, Params, Scenario, Track},
+    lesson::{Loaded, Track},
     run::exam::{Exam, ExamQuestion},
-    text::Text,
-    ui::{
-        state::{
-            catalogue::{Catalogue, CatalogueEntry},
-            interview::{Beginning, Filter},
-            reviews::{ReviewStore, due},
-        },
-        theme::text,
+    ui::state::{
+        catalogue::{Catalogue, CatalogueEntry},
+        interview::{Beginning, Filter},
+        reviews::{ReviewStore, due},
     },
 };
-
-/// Columns where nobody says how many there are.
-const WIDE: usize = 100;
 
 /// What to ask, and how.
 #[derive(Debug, Args)]
@@ -67,8 +60,7 @@ pub struct InterviewArgs {
     /// A mock interview of so many questions, on a clock [default: 10]
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10", value_parser = clap::value_parser!(u16).range(1..))]
     mock: Option<u16>,
-    /// An exam of so many orders of moves that no lesson shows: is this one safe? Asked here, without a screen; another
-    /// each day [default: 25]
+    /// An exam of so many orders of moves that no lesson shows: is this one safe? [default: 25]
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "25", value_parser = clap::value_parser!(u16).range(1..=100),
           conflicts_with_all = ["mock", "export", "article", "due", "brief"])]
     exam: Option<u16>,
@@ -108,10 +100,17 @@ pub(crate) fn interview(global: &Global, args: &InterviewArgs) -> Result<u8, Fai
         first: args.brief,
     };
     if let Some(count) = args.exam {
-        let wanted = |entry: &Lesson| filter.takes(&CatalogueEntry::from(entry), &Card::default());
-        let lessons: Vec<_> =
-            library.lessons.iter().filter(|loaded| wanted(&loaded.lesson)).cloned().collect();
-        return exam(global, &lessons, count);
+        if global.recorded || global.wall_clock {
+            let why = "an exam needs real servers whose clock stands still; leave `--recorded` and `--wall-clock` away";
+            return Err(Failure::usage(why));
+        }
+        if global.json {
+            let wanted = |loaded: &&Arc<Loaded>| filter.takes_lesson(&CatalogueEntry::from(&loaded.lesson));
+            let lessons: Vec<_> = library.lessons.iter().filter(wanted).cloned().collect();
+            return exam(global, &lessons, count);
+        }
+        let exam = Beginning::Exam(filter, count.into());
+        return play::play(global, args.lesson.as_deref(), None, Some(exam), || Ok(None));
     }
     library.lessons.extend(lesson.filter(|loaded| library.find(&loaded.lesson.id).is_none()));
     let entries = library.lessons.iter().map(|loaded| CatalogueEntry::from(&loaded.lesson));
@@ -166,70 +165,23 @@ pub(crate) fn interview(global: &Global, args: &InterviewArgs) -> Result<u8, Fai
     Ok(OK)
 }
 
-/// A text behind its beginning, in lines that fit the terminal.
-fn hanging(beginning: &str, words: &str) -> String {
-    let columns = crossterm::terminal::size().map_or(WIDE, |(columns, _)| usize::from(columns));
-    let indent = text::width(beginning);
-    let rows = text::wrap(words, columns.saturating_sub(indent + 1).max(20));
-    format!("{beginning}{}", rows.join(&format!("\n{}", " ".repeat(indent))))
-}
-
-/// Asks of so many orders whether they are safe.
+/// Prints so many orders, and whether they are safe.
 fn exam(global: &Global, lessons: &[Arc<Loaded>], count: u16) -> Result<u8, Failure> {
-    if global.recorded || global.wall_clock {
-        let why =
-            "an exam needs real servers whose clock stands still; leave `--recorded` and `--wall-clock` away";
-        return Err(Failure::usage(why));
-    }
-    let lang = global.lang();
-    let scenarios = lessons.iter().flat_map(|loaded| {
-        let names = loaded.lesson.variants.keys();
-        names.filter_map(|name| Scenario::plan(loaded, name, &Params::new()).ok())
-    });
     let day = u64::try_from(crate::ui::app::today() / 86_400).unwrap_or(0);
-    let exam = Exam::new(scenarios.collect(), global.lab_options()?, global.seed ^ (day << 16));
-    interrupt::listen(lang);
+    let exam = Exam::new(lessons, global.lab_options()?, global.seed ^ (day << 16));
+    interrupt::listen(global.lang());
     super::block_on(async {
-        let (mut asked, mut right) = (0, 0);
         let mut questions = exam.begin();
-        while asked < count {
+        for _ in 0..count {
             let question = tokio::select! {
                 question = questions.recv() => question.transpose()?,
                 signal = interrupted() => return Err(Failure::interrupted(signal)),
             };
-            let Some(ExamQuestion { scenario, order, safe, why }) = question else { break };
-            asked += 1;
-            let lesson = &scenario.loaded.lesson;
-            if global.json {
-                print::json(&json!({
-                    "lesson": lesson.id, "variant": scenario.variant, "order": order, "safe": safe, "why": why,
-                }))?;
-                continue;
-            }
-            let number = asked.to_string();
-            let title = scenario.fill(&scenario.variant().title);
-            let head =
-                [&number, &count.to_string(), lesson.title.get(lang), title.get(lang)].map(ToOwned::to_owned);
-            print::line(&hanging("", &words::EXAM_ORDER.with(lang, &head.each_ref().map(String::as_str))))?;
-            for (n, made) in order.iter().enumerate() {
-                print::line(&hanging(&format!("    {:>2}. ", n + 1), made))?;
-            }
-            let never: Vec<_> = scenario.invariants.iter().map(|plan| plan.says.clone()).collect();
-            if !never.is_empty() {
-                let never = Text::join(&never, " ", "");
-                print::line(&hanging("    ", &words::EXAM_NEVER.with(lang, &[never.get(lang)])))?;
-            }
-            let answer = print::ask(words::EXAM_SAFE.get(lang), false)?;
-            let answer = answer.ok_or_else(|| Failure::usage(words::EXAM_NEEDS_TERMINAL.text(&[])))?;
-            right += u16::from(answer == safe);
-            let said = if answer == safe { words::EXAM_RIGHT } else { words::EXAM_WRONG };
-            let was = if safe { words::EXAM_WAS_SAFE } else { words::EXAM_WAS_NOT };
-            let said = [Some(said.text(&[])), Some(was.text(&[])), why];
-            let said = Text::join(&said.into_iter().flatten().collect::<Vec<_>>(), " ", "");
-            print::line(&format!("{}\n", hanging("    ", said.get(lang))))?;
-        }
-        if !global.json {
-            print::line(&words::EXAM_OVER.with(lang, &[&right.to_string(), &asked.to_string()]))?;
+            let Some(ExamQuestion { scenario, order, safe, why, .. }) = question else { break };
+            print::json(&json!({
+                "lesson": scenario.loaded.lesson.id, "variant": scenario.variant, "order": order, "safe": safe,
+                "why": why,
+            }))?;
         }
         Ok(OK)
     })

@@ -405,23 +405,6 @@ pub const BENCH_NOT_THERE: Words = Words::new(
     "没有给出 {} 所需服务器的地址（Redlock 至少要写三次 --redis）；请去掉它，或写出 --redis、--zookeeper、--sql",
 );
 
-/// An exam's order of moves: which, of how many, lesson, variant.
-pub const EXAM_ORDER: Words = Words::new("{}/{}  {} · {}", "{}/{}  {} · {}");
-pub const EXAM_NEVER: Words = Words::new("What must never be: {}", "绝不能发生：{}");
-pub const EXAM_SAFE: Words = Words::new("    Is this order safe?", "    这个顺序安全吗？");
-pub const EXAM_RIGHT: Words = Words::new("✓ Right.", "✓ 答对了。");
-pub const EXAM_WRONG: Words = Words::new("✗ Wrong.", "✗ 答错了。");
-pub const EXAM_WAS_SAFE: Words = Words::new(
-    "It is safe: carried out just now, it broke nothing.",
-    "它是安全的：刚刚真实执行过，什么也没违反。",
-);
-pub const EXAM_WAS_NOT: Words = Words::new("It is not safe.", "它不安全。");
-pub const EXAM_OVER: Words = Words::new("{} of {} right.", "答对 {} 题，共 {} 题。");
-pub const EXAM_NEEDS_TERMINAL: Words = Words::new(
-    "an exam needs a terminal to answer at; with `--json` it prints questions and answers",
-    "考试需要终端来作答；加上 `--json` 则直接输出题目和答案",
-);
-
 /// Where phones join, and where the stage is.
 pub const TEACH_JOIN: Words = Words::new(
     "The class joins at {} (J on the screen shows it).\nA second projector can show {}.",

@@ -5,6 +5,7 @@ use std::{
     collections::VecDeque,
     hash::{DefaultHasher, Hash, Hasher},
     ops::ControlFlow,
+    sync::Arc,
     time::Duration,
 };
 
@@ -17,7 +18,7 @@ use super::{
 };
 use crate::{
     lab::LabOptions,
-    lesson::{Expect, Failing, LabKind, Scenario},
+    lesson::{Expect, Failing, LabKind, Loaded, Params, Scenario},
     log::{Choice, EventKind, Log},
     text::Text,
     verdict::{breaches, why},
@@ -49,7 +50,20 @@ pub struct ExamQuestion {
     pub safe: bool,
     /// What was broken, and how it came to that.
     pub why: Option<Text>,
+    /// What happened.
+    pub log: Log,
 }
+
+impl ExamQuestion {
+    /// What must never be, in the lesson's words.
+    pub fn never(&self) -> Text {
+        let says: Vec<Text> = self.scenario.invariants.iter().map(|plan| plan.says.clone()).collect();
+        Text::join(&says, " ", "")
+    }
+}
+
+/// Questions as they are found; the end of them, or of the search.
+pub type Questions = mpsc::Receiver<Result<ExamQuestion, RunError>>;
 
 /// Questions as they are asked for, mixed from many variants.
 pub struct Exam {
@@ -67,8 +81,17 @@ const AHEAD: usize = 2;
 const SET_ASIDE: usize = 8;
 
 impl Exam {
-    /// Of these variants, those that can be searched in a moment. The seed says in which order.
-    pub fn new(mut scenarios: Vec<Scenario>, options: LabOptions, seed: u64) -> Self {
+    /// Of these lessons' variants, those that can be searched in a moment. The seed says in which order.
+    pub fn new<'a>(
+        lessons: impl IntoIterator<Item = &'a Arc<Loaded>>,
+        options: LabOptions,
+        seed: u64,
+    ) -> Self {
+        let plans = |loaded: &'a Arc<Loaded>| {
+            let names = loaded.lesson.variants.keys();
+            names.filter_map(|name| Scenario::plan(loaded, name, &Params::new()).ok())
+        };
+        let mut scenarios: Vec<Scenario> = lessons.into_iter().flat_map(plans).collect();
         // Variants that make up a table are much alike.
         scenarios.retain(|scenario| {
             let (lab, actors) = (scenario.lab(), scenario.actors.len());
@@ -94,7 +117,7 @@ impl Exam {
     }
 
     /// Looks for the next question while somebody thinks about the last one. Must be called inside a `tokio` runtime.
-    pub fn begin(mut self) -> mpsc::Receiver<Result<ExamQuestion, RunError>> {
+    pub fn begin(mut self) -> Questions {
         let (ask, questions) = mpsc::channel(AHEAD);
         tokio::spawn(async move {
             while let Some(question) = Box::pin(self.next()).await.transpose() {
@@ -177,6 +200,7 @@ async fn questions(scenario: &Scenario, options: &LabOptions) -> Result<Vec<Exam
                 scenario: scenario.clone(),
                 safe: !violates,
                 why: why::first(scenario, &log).map(|why| why.text).or_else(says),
+                log,
             });
         }
     }

@@ -16,6 +16,7 @@ use crate::{
     },
     run::{
         batch::{self, Batch, Control},
+        exam::{Exam, Questions},
         explore::Bounds,
         session::{self, Session, Update},
     },
@@ -38,6 +39,12 @@ pub(super) const NOT_EXPLORED_HERE: Words = Words::new(
 const NOT_MEASURED_HERE: Words = Words::new(
     "measuring needs real servers, and `--recorded` asks for none; start Lockstep without it",
     "测量需要真实的服务器，而 `--recorded` 表示只用录像；请去掉它重新启动",
+);
+
+/// An exam is asked for where its orders cannot be carried out.
+const NO_EXAM_HERE: Words = Words::new(
+    "an exam needs real servers whose clock stands still; start Lockstep without `--recorded` and `--wall-clock`",
+    "考试需要真实的服务器和可以停住的时钟；请去掉 `--recorded` 和 `--wall-clock` 重新启动",
 );
 
 /// A run is to be kept that is none.
@@ -65,6 +72,12 @@ pub trait Runs {
     /// Measures every kind of lock, or says why that cannot be.
     fn measure(&self) -> Result<Measuring, Text> {
         Err(NOT_MEASURED_HERE.text(&[]))
+    }
+
+    /// Looks for orders of moves in these lessons, by name, that an exam can ask about: at once, whatever may still fail.
+    /// The seed says which come.
+    fn exam(&self, _lessons: &[String], _seed: u64) -> Result<Questions, Text> {
+        Err(NO_EXAM_HERE.text(&[]))
     }
 
     /// Whether there is no story to tell: runs begin in free play.
@@ -158,6 +171,14 @@ impl Runs for ChosenRuns {
             return Err(NOT_MEASURED_HERE.text(&[]));
         }
         Ok(Series::usual(self.options.clone()).start())
+    }
+
+    fn exam(&self, lessons: &[String], seed: u64) -> Result<Questions, Text> {
+        if self.recorded || self.options.wall_clock {
+            return Err(NO_EXAM_HERE.text(&[]));
+        }
+        let wanted = self.lessons.iter().filter(|loaded| lessons.contains(&loaded.lesson.id));
+        Ok(Exam::new(wanted, self.options.clone(), self.seed ^ seed).begin())
     }
 
     fn recorded(&self, choice: &LessonChoice) -> Option<Log> {

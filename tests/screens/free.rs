@@ -244,7 +244,7 @@ fn a_breach_is_celebrated_with_its_evidence_and_kept() {
     stand.press('1');
     step(&mut stand, moves(0), vec![]);
     assert!(!stand.shows("YOU BROKE IT"));
-    assert!(stand.shows("✓ broken: Two clients hold the lock at the same time."));
+    assert!(stand.shows("✓ you broke it: Two clients hold the lock at the same time."));
     assert_eq!(stand.app.run().expect("a run").solved(), 1);
 }
 

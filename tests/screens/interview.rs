@@ -1,17 +1,22 @@
 //! The interview: what it asks, in which order, what it shows of a card, and the way to the step that proves it.
 
+use std::sync::Arc;
+
 use crossterm::event::KeyCode;
 use lockstep::{
     clock::ClockKind,
     log::EventKind,
-    run::session::{Command, Update},
+    run::{
+        exam::ExamQuestion,
+        session::{Command, Update},
+    },
     text::Lang,
     ui::app::Mode,
 };
 
 use crate::{
-    staged,
-    stand::{LANGS, SIZES, Stand},
+    scenarios, staged,
+    stand::{LANGS, SIZES, Stand, text},
 };
 
 const QUESTION: &str = "Why is GET, compare, DEL not enough?";
@@ -172,5 +177,67 @@ fn grades_with_their_intervals_are_whole_on_the_smallest_screen() {
         let mut stand = in_lesson(lang, (60, 16));
         stand.keys("i ");
         assert!(grades.iter().all(|grade| stand.shows(grade)), "{:#?}", stand.rows());
+    }
+}
+
+/// An order in which A takes B's lock away.
+fn unsafe_order() -> ExamQuestion {
+    let order = [
+        "A.acquire  SET lock a NX PX 3000",
+        "pass 3s",
+        "B.acquire  SET lock b NX PX 3000",
+        "A.release  DEL lock",
+    ];
+    let mut scenario = scenarios::carried("unlock-someone-elses-lock", "blind-del");
+    // As it is called in the catalogue here.
+    Arc::make_mut(&mut scenario.loaded).lesson.id = "unlock".to_owned();
+    ExamQuestion {
+        scenario,
+        order: order.map(str::to_owned).to_vec(),
+        safe: false,
+        why: Some(text("A deleted a lock that was B's.", "A 删掉了 B 的锁。")),
+        log: staged::misdelete(ClockKind::Controlled).log(),
+    }
+}
+
+#[test]
+fn an_exam_asks_of_an_order_whether_it_is_safe_and_lets_it_be_watched() {
+    for (lang, size) in LANGS.into_iter().flat_map(|lang| SIZES.map(|size| (lang, size))) {
+        let mut stand = Stand::catalogue(lang, size);
+        stand.keys("ix");
+        stand.assert_whole();
+        let [looks, wrong, unsafe_, none] = match lang {
+            Lang::En => ["Looking for an order", "✗ Wrong.", "It is not safe.", "1 of 2 right"],
+            Lang::Zh => ["正在寻找", "✗ 答错了。", "它不安全。", "答对 1 题，共 2 题"],
+        };
+        assert!(stand.shows(looks), "{:#?}", stand.rows());
+        stand.examine(Some(unsafe_order()));
+        let question = stand.rows();
+        assert!(stand.shows("4. A.release  DEL lock") && !stand.shows(unsafe_), "{question:#?}");
+        stand.assert_whole();
+        stand.press('o');
+        stand.key(KeyCode::Enter);
+        assert_eq!(stand.rows(), question, "nothing is shown or left before it is judged");
+        stand.press('y');
+        stand.press('n');
+        assert!(stand.shows(wrong) && stand.shows(unsafe_), "the first word counts: {:#?}", stand.rows());
+        stand.assert_whole();
+        let told = stand.rows();
+        stand.press('o');
+        assert!(matches!(stand.app.mode(), Mode::Learning(_)) && stand.shows(unsafe_), "{:#?}", stand.rows());
+        stand.key(KeyCode::Right);
+        stand.assert_whole();
+        stand.press('q');
+        assert_eq!(stand.rows(), told, "back to the exam");
+        stand.key(KeyCode::Enter);
+        assert!(stand.shows(looks), "{:#?}", stand.rows());
+        stand.examine(Some(unsafe_order()));
+        stand.press('n');
+        stand.key(KeyCode::Enter);
+        stand.examine(None);
+        assert!(stand.shows(none), "{:#?}", stand.rows());
+        stand.assert_whole();
+        stand.keys("qq");
+        assert!(matches!(stand.app.mode(), Mode::Browsing));
     }
 }

@@ -28,6 +28,7 @@ fn home(places: &[KeyScope]) -> &'static str {
         KeyScope::Page => "pages",
         KeyScope::Decks => "the interview",
         KeyScope::Card => "a card",
+        KeyScope::Exam => "an exam",
         KeyScope::Notes => "the notes",
         KeyScope::Kata => "the exercises",
         KeyScope::Class => "a class",

@@ -947,3 +947,25 @@ fn what_a_key_held_is_said_without_its_name_where_that_has_no_room_at_all() {
     let lanes = server_lanes(&stand, "redis");
     assert!(lanes[0].contains("─1"), "{lanes:#?}");
 }
+
+/// A lock that is set with its expiry never looks like one without.
+#[test]
+fn a_lease_is_drawn_as_a_lease_from_its_first_column_on() {
+    let mut seen = 0;
+    for (scenario, log) in recorded() {
+        let lesson = scenario.loaded.lesson.id.as_str();
+        if !["redlock", "redlock-clock-jump", "failover", "unlock-someone-elses-lock"].contains(&lesson) {
+            continue;
+        }
+        for size in [(80, 24), (100, 30), (120, 40)] {
+            let stand = opened(log.events().to_vec(), Lang::En, size);
+            let rows = stand.rows();
+            assert!(!rows.concat().contains(glyphs::HELD), "{} at {size:?}: {rows:#?}", name(&scenario));
+            seen += rows
+                .concat()
+                .matches(&glyphs::LEASE.map(|eighths| eighths.chars().next().unwrap_or_default())[..])
+                .count();
+        }
+    }
+    assert!(seen > 0, "leases are seen");
+}

@@ -15,8 +15,9 @@ use lockstep::{
     run::{
         LessonChoice, Runs,
         batch::{Batch, BatchUpdate, Control},
+        exam::{ExamQuestion, Questions},
         explore::Bounds,
-        session::{Command, Session, Update},
+        session::{Command, RunError, Session, Update},
     },
     text::{Lang, Text},
     ui::{
@@ -168,7 +169,11 @@ pub struct FakeRuns {
     pub pasts: Rc<RefCell<Vec<Log>>>,
     pub raced: Rc<RefCell<Vec<(LessonChoice, Worker)>>>,
     pub explored: Rc<RefCell<Vec<(LessonChoice, Worker)>>>,
+    /// The lessons that an exam was asked for of, and what keeps it from ending.
+    pub examined: Rc<RefCell<Vec<(Vec<String>, QuestionSender)>>>,
 }
+
+type QuestionSender = mpsc::Sender<Result<ExamQuestion, RunError>>;
 
 impl Runs for FakeRuns {
     fn open(&self, lesson: &LessonChoice) -> Session {
@@ -194,6 +199,12 @@ impl Runs for FakeRuns {
         let (batch, worker) = batch(Control::default(), bounds.clone());
         self.explored.borrow_mut().push((lesson.clone(), worker));
         batch
+    }
+
+    fn exam(&self, lessons: &[String], _: u64) -> Result<Questions, Text> {
+        let (sender, questions) = mpsc::channel(1);
+        self.examined.borrow_mut().push((lessons.to_vec(), sender));
+        Ok(questions)
     }
 
     fn why(&self, _: &LessonChoice, _: &Log) -> Option<Text> {
@@ -356,6 +367,11 @@ impl Stand {
 
     pub fn update(&mut self, update: Update) {
         self.app.handle(Message::Run(Some(update)), self.now);
+    }
+
+    /// A question of an exam; the end of them.
+    pub fn examine(&mut self, question: Option<ExamQuestion>) {
+        self.app.handle(Message::Exam(question.map(Ok)), self.now);
     }
 
     pub fn batch_update(&mut self, update: BatchUpdate) {

@@ -217,7 +217,7 @@ fn draw<B: Backend, R: Runs>(terminal: &mut Terminal<B>, app: &mut App<R>) -> Re
 
 /// The next update of a live run or of many, or of a class; never, while there are none.
 async fn next_update<R: Runs>(app: &mut App<R>) -> Message {
-    let Listened { session, batch, measuring, room } = app.listened();
+    let Listened { session, batch, measuring, exam, room } = app.listened();
     let (tally, remote) = room.map(|room| (&mut room.tally, &mut room.remote)).unzip();
     let tally = tally.map(async |tally| match tally.changed().await {
         Ok(()) => Heard::Tally(tally.borrow().clone()),
@@ -232,6 +232,9 @@ async fn next_update<R: Runs>(app: &mut App<R>) -> Message {
         Some(update) = OptionFuture::from(batch.map(|batch| batch.updates.recv())) => Message::Batch(update),
         Some(update) = OptionFuture::from(measuring.map(|measuring| measuring.updates.recv())) => {
             Message::Measured(update)
+        }
+        Some(question) = OptionFuture::from(exam.map(mpsc::Receiver::recv)) => {
+            Message::Exam(question.map(|question| question.map_err(|error| error.text())))
         }
         else => std::future::pending().await,
     }

@@ -45,12 +45,14 @@ use outcomes::{OutcomesScreen, Single};
 use crate::{
     run::{
         batch::{Batch, BatchUpdate},
+        exam::{ExamQuestion, Questions},
         session::{Session, Update},
     },
-    text::Lang,
+    text::{Lang, Text},
     ui::{
         chart::Detail,
         keys::Pane,
+        state::exam::ExamRound,
         state::screen::{DiagramKind, Form, Overlay, Scrolls},
         theme::{Theme, ThemeName},
         view::{self, Notice, Screen},
@@ -75,6 +77,8 @@ pub enum Message {
     Batch(Option<BatchUpdate>),
     /// Locks that are being measured; `None` when that is over.
     Measured(Option<SeriesUpdate>),
+    /// An order that an exam asks about; `None` when there are no more.
+    Exam(Option<Result<ExamQuestion, Text>>),
     Class(Heard),
     Tick,
 }
@@ -84,6 +88,7 @@ pub struct Listened<'a> {
     pub session: Option<&'a mut Session>,
     pub batch: Option<&'a mut Batch>,
     pub measuring: Option<&'a mut Measuring>,
+    pub exam: Option<&'a mut Questions>,
     pub room: Option<&'a mut Classroom>,
 }
 
@@ -277,7 +282,9 @@ impl<R: Runs> App<R> {
     pub fn listened(&mut self) -> Listened<'_> {
         let room = self.class.as_mut().and_then(|class| class.room.as_mut());
         let measuring = self.measurement.as_mut().and_then(|measurement| measurement.running.as_mut());
-        let mut listened = Listened { measuring, room, ..Listened::default() };
+        let exam = self.interview.as_mut().and_then(|interview| interview.exam.as_mut());
+        let exam = exam.and_then(ExamRound::awaited);
+        let mut listened = Listened { measuring, exam, room, ..Listened::default() };
         match &mut self.mode {
             Mode::Learning(lesson) => {
                 listened.session = lesson.run.session.as_mut();
@@ -472,6 +479,13 @@ impl<R: Runs> App<R> {
                     measurement.receive(update);
                 }
                 matches!(self.overlay, Overlay::Measured(_))
+            }
+            Message::Exam(question) => {
+                let exam = self.interview.as_mut().and_then(|interview| interview.exam.as_mut());
+                if let Some(exam) = exam {
+                    exam.receive(question);
+                }
+                true
             }
             Message::Input(Event::Key(key)) if key.kind != KeyEventKind::Release => {
                 if key.code == KeyCode::Esc && matches!(self.notice, Some(Notice::RunIsLost(_))) {

@@ -27,6 +27,9 @@ pub enum Action {
     /// The step that shows what an answer says.
     Proof,
     Mock,
+    Exam,
+    /// Whether an order of moves is taken for safe.
+    Judge(bool),
     Open,
     /// Up or down by so many lines.
     Move(i32),
@@ -151,6 +154,8 @@ pub enum KeyScope {
     Decks,
     /// A question of the interview.
     Card,
+    /// An order of moves in an exam.
+    Exam,
     /// The teacher's notes, in a terminal of their own.
     Notes,
     /// The exercises.
@@ -164,7 +169,7 @@ pub enum KeyScope {
 
 impl KeyScope {
     /// All of them, in the order in which they are written about.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::Lesson,
         Self::Asked,
         Self::Free,
@@ -183,6 +188,7 @@ impl KeyScope {
         Self::Variants,
         Self::Decks,
         Self::Card,
+        Self::Exam,
         Self::Notes,
         Self::Kata,
         Self::Class,

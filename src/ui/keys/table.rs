@@ -3,9 +3,9 @@
 use super::{
     Action, Erase, Hint,
     KeyScope::{
-        self, Asked, Branches, Card, Catalogue, Class, Comparison, Decks, Everywhere, Exploration, Field,
-        Free, Kata, Lanes, Lesson, Notes, Page, Program, Races, Servers, Single, States, Story, Variants,
-        Wire,
+        self, Asked, Branches, Card, Catalogue, Class, Comparison, Decks, Everywhere, Exam, Exploration,
+        Field, Free, Kata, Lanes, Lesson, Notes, Page, Program, Races, Servers, Single, States, Story,
+        Variants, Wire,
     },
     Row,
 };
@@ -17,6 +17,7 @@ const SCROLLED: &[KeyScope] = &[
     Page,
     Decks,
     Card,
+    Exam,
     Branches,
     Comparison,
     Races,
@@ -247,12 +248,22 @@ pub const TABLE: &[Row] = &[
         .hints(&[hint(Card, 4, "good", "良好")]),
     act("grade-4", Action::Grade(3), &["4"], &[Card], ("I knew it without thinking", "不假思索"))
         .hints(&[hint(Card, 5, "easy", "简单")]),
-    act("proof", Action::Proof, &["o"], &[Card], ("open the step that shows it", "打开能证明它的那一步"))
-        .hints(&[hint(Card, 6, "see it happen", "看它发生")]),
+    act("proof", Action::Proof, &["o"], &[Card, Exam], ("open the step that shows it", "打开能证明它的那一步"))
+        .hints(&[hint(Card, 6, "see it happen", "看它发生"), hint(Exam, 4, "see it happen", "看它发生")]),
     act("ask", Action::Open, &["enter", "space"], &[Decks], ("ask me these: what is due, then what is new; once more", "开始提问：先问待复习的，再问新题；或再来一轮"))
         .hints(&[hint(Decks, 1, "ask me", "开始")]),
     act("mock", Action::Mock, &["m"], &[Decks], ("a mock interview: ten of these, on a clock", "模拟面试：从中随机问十题，计时"))
         .hints(&[hint(Decks, 2, "mock interview", "模拟面试")]),
+    act("exam", Action::Exam, &["x"], &[Decks],
+        ("an exam on these lessons: is this order of moves safe?", "考试：就这些课程判断某个执行顺序是否安全"))
+        .hints(&[hint(Decks, 4, "exam", "考试")]),
+    act("judge-safe", Action::Judge(true), &["y"], &[Exam], ("this order is safe", "这个顺序安全"))
+        .fold(1, "this order is safe, or it is not", "这个顺序安全，或不安全")
+        .hints(&[hint(Exam, 1, "safe", "安全")]),
+    act("judge-unsafe", Action::Judge(false), &["n"], &[Exam], ("this order is not safe", "这个顺序不安全"))
+        .hints(&[hint(Exam, 2, "not safe", "不安全")]),
+    act("next-order", Action::Open, &["space", "enter", "right"], &[Exam], ("the next order", "下一个顺序"))
+        .hints(&[hint(Exam, 3, "next", "下一题")]),
 
     // The exercises.
     act("open-failure", Action::Open, &["enter"], &[Kata], ("step through the order that broke your answer", "逐步查看让你的答案出错的顺序"))
@@ -272,7 +283,7 @@ pub const TABLE: &[Row] = &[
     act("up", Action::Move(-1), &["up", "k"], SCROLLED, ("up", "向上"))
         .fold(3, "choose a line, or scroll", "选择一行，或滚动")
         .hints(&[pair(Catalogue, 9, "choose", "选择"), pair(Variants, 2, "choose", "选择"),
-            pair(Page, 1, "scroll", "滚动"), pair(Decks, 3, "choose", "选择"), pair(Card, 8, "scroll", "滚动"), pair(Branches, 2, "choose", "选择"), pair(Comparison, 11, "lanes", "滚动时间线"), pair(Field, 2, "choose", "选择"), pair(Races, 2, "choose", "选择"), pair(Exploration, 6, "choose", "选择"), pair(States, 3, "choose", "选择")]),
+            pair(Page, 1, "scroll", "滚动"), pair(Decks, 3, "choose", "选择"), pair(Card, 8, "scroll", "滚动"), pair(Exam, 8, "scroll", "滚动"), pair(Branches, 2, "choose", "选择"), pair(Comparison, 11, "lanes", "滚动时间线"), pair(Field, 2, "choose", "选择"), pair(Races, 2, "choose", "选择"), pair(Exploration, 6, "choose", "选择"), pair(States, 3, "choose", "选择")]),
     act("down", Action::Move(1), &["down", "j"], SCROLLED, ("down", "向下")),
     act("page-up", Action::Page(-1), &["pageup"], SCROLLED, ("a page up", "上翻"))
         .hints(&[pair(Catalogue, 8, "read", "翻看"), pair(Comparison, 12, "verdicts", "滚动结论")]),

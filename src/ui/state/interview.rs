@@ -7,6 +7,7 @@ use std::{
 
 use super::{
     catalogue::{Catalogue, CatalogueEntry},
+    exam::ExamRound,
     reviews::{Grade, Reviews, due},
 };
 use crate::{
@@ -54,6 +55,11 @@ impl Filter {
                 .as_ref()
                 .is_none_or(|article| card.from.iter().any(|from| from.eq_ignore_ascii_case(article)))
             && (!self.starred || entry.starred)
+    }
+
+    /// Whether anything of a lesson is wanted, with cards or without.
+    pub fn takes_lesson(&self, entry: &CatalogueEntry) -> bool {
+        entry.interview.iter().chain([&Card::default()]).any(|card| self.takes(entry, card))
     }
 
     /// The cards, in the order of the catalogue. `now` is in seconds since 1970.
@@ -252,12 +258,14 @@ pub fn parts(card: &Card) -> usize {
 }
 
 /// The interview on the screen.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Interview {
     /// To choose from, where it was not opened for one lesson.
     pub decks: Vec<Deck>,
     pub chosen: usize,
     pub round: Option<Round>,
+    /// In place of a round.
+    pub exam: Option<ExamRound>,
     /// The learner watches what a card says, and comes back to it.
     pub away: bool,
     /// It was opened over a lesson, which is there still.
@@ -274,6 +282,8 @@ pub enum Beginning {
     Practice(Filter),
     /// A mock interview of so many questions.
     Mock(Filter, usize),
+    /// An exam of so many orders of moves.
+    Exam(Filter, usize),
 }
 
 #[cfg(test)]

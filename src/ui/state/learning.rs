@@ -37,6 +37,8 @@ enum Engine {
     Ready,
     /// It carries out a step that jumps over time.
     Stepping {
+        /// How much had happened before it.
+        from: usize,
         /// Whether the learner has already asked for the step after it: its picture may be on the screen a
         /// moment before the step is over, and no key must be lost in between.
         again: bool,
@@ -215,18 +217,22 @@ impl Learning {
             Engine::Booting { .. } | Engine::Ready => self.ask_for_step(false),
             Engine::Held => self.resume(now),
             Engine::Over { shown, .. } => *shown = true,
-            Engine::Stepping { again } => *again = self.free.is_none(),
+            // Whoever asks before that picture is there would pass over it.
+            Engine::Stepping { from, again } => {
+                *again = self.free.is_none() && self.playback.has_stopped_since(*from);
+            }
             Engine::Watching | Engine::Complete | Engine::Failed(_) => {}
         }
     }
 
+    fn stepping(&self) -> Engine {
+        Engine::Stepping { from: self.playback.log().len(), again: false }
+    }
+
     /// Asks for the next step, which is watched or jumps over time. While the servers are being started, once.
     fn ask_for_step(&mut self, watched: bool) {
-        let (command, engine) = if watched {
-            (Command::Watch, Engine::Watching)
-        } else {
-            (Command::Step, Engine::Stepping { again: false })
-        };
+        let (command, engine) =
+            if watched { (Command::Watch, Engine::Watching) } else { (Command::Step, self.stepping()) };
         match &mut self.engine {
             Engine::Booting { asked: Some(_) } => return,
             Engine::Booting { asked } => *asked = Some(command.clone()),
@@ -474,7 +480,7 @@ impl Learning {
                     self.engine = match asked {
                         None | Some(Command::LeaveStory) => Engine::Ready,
                         Some(Command::Watch) => Engine::Watching,
-                        Some(_) => Engine::Stepping { again: false },
+                        Some(_) => self.stepping(),
                     };
                     if self.pace == Pace::ByHand {
                         // Paused while the servers were being started: the watch is held from its beginning.
@@ -496,7 +502,7 @@ impl Learning {
             Some(Update::Stepped { .. } | Update::Verdict(_)) if self.branching.is_some() => {}
             Some(Update::Stepped { ended }) => {
                 self.playback.settle();
-                let again = matches!(self.engine, Engine::Stepping { again: true });
+                let again = matches!(self.engine, Engine::Stepping { again: true, .. });
                 // The verdict on a story that has ended may have come before this.
                 match (ended, &self.engine) {
                     (true, Engine::Over { .. }) => {}

@@ -6,6 +6,7 @@ pub(crate) mod browse;
 pub mod catalogue;
 pub mod classroom;
 pub mod comparing;
+pub mod exam;
 pub(crate) mod fingerprint;
 pub(crate) mod free;
 pub(crate) mod fuzzy;

@@ -9,7 +9,7 @@ use super::{animation::Animation, programs::Programs};
 use crate::{
     clock::LessonTime,
     lesson::plan::listing::Listing,
-    log::{Event, Log, Step, Steps, Stop},
+    log::{Event, EventKind, Log, Step, Steps, Stop},
     ui::{
         chart::{Chart, Detail, sequence::Sequence},
         flight::{Flight, InFlight, LONGEST, Tempo},
@@ -101,6 +101,11 @@ impl Playback {
     /// Whether the playhead stands behind everything that happened.
     pub fn at_frontier(&self) -> bool {
         self.world.position == self.log.len()
+    }
+
+    /// Whether a step has ended behind so many events.
+    pub fn has_stopped_since(&self, events: usize) -> bool {
+        self.log.events().iter().skip(events).any(|event| matches!(event.kind, EventKind::Stop { .. }))
     }
 
     /// Whether the playhead stands behind everything that happened, or is on its way there.

@@ -140,7 +140,7 @@ fn doing(view: &LessonView<'_>) -> (String, Role) {
 /// The number of the story's step that the playhead stands behind, from 1 on.
 fn step(view: &LessonView<'_>) -> Option<usize> {
     let events = view.scene.log.events().get(..view.scene.world.position)?;
-    if let Some(SingleRun::Answer(_) | SingleRun::Order(_)) = view.single {
+    if let Some(SingleRun::Answer(_) | SingleRun::Order(_) | SingleRun::Examined(_)) = view.single {
         return Some(choices(events)).filter(|made| *made > 0);
     }
     events.iter().rev().find_map(stop)

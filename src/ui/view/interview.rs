@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{header, key_hints, paragraph, prelude::*};
+use super::{exam, header, key_hints, paragraph, prelude::*};
 use crate::{
     lesson::Card,
     ui::{
@@ -43,11 +43,18 @@ impl<'a> InterviewView<'a> {
     }
 
     pub(crate) fn place(&self) -> KeyScope {
-        if self.card().is_some() { KeyScope::Card } else { KeyScope::Decks }
+        match &self.interview.exam {
+            Some(_) => KeyScope::Exam,
+            None if self.card().is_some() => KeyScope::Card,
+            None => KeyScope::Decks,
+        }
     }
 
     /// Keys that do nothing now.
     fn idle(&self) -> &'static [&'static str] {
+        if let Some(exam) = &self.interview.exam {
+            return exam::idle(exam);
+        }
         match self.card() {
             Some((round, _, _)) if round.open < 2 => &["grade-1", "grade-2", "grade-3", "grade-4", "proof"],
             Some((round, _, card)) if round.open >= parts(card) => &["reveal"],
@@ -55,7 +62,7 @@ impl<'a> InterviewView<'a> {
         }
     }
 
-    fn style(&self, role: Role) -> Style {
+    pub(super) fn style(&self, role: Role) -> Style {
         self.context.theme.style(role)
     }
 
@@ -68,19 +75,22 @@ impl<'a> InterviewView<'a> {
     }
 
     /// A box in the middle with so many lines in it, and so many rows left free below.
-    fn frame(area: Rect, lines: usize, below: u16) -> Rect {
+    pub(super) fn frame(area: Rect, lines: usize, below: u16) -> Rect {
         let room = area.height.saturating_sub(below);
         let height = u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(4).min(room);
         let area = Rect { height: room, ..area };
         area.centered(Self::columns(area).into(), height.into())
     }
 
-    fn text_width(area: Rect) -> usize {
+    pub(super) fn text_width(area: Rect) -> usize {
         Self::columns(area).saturating_sub(2 + 2 * MARGIN).into()
     }
 
     pub fn reach(&self, area: Rect) -> u16 {
         let [_, body, _] = Self::areas(area);
+        if let Some(exam) = &self.interview.exam {
+            return self.exam_reach(exam, body);
+        }
         let (lines, whole, below) = match (&self.interview.round, self.card()) {
             (_, Some((round, _, card))) => {
                 let lines = self.card_lines(card, round.open, Self::text_width(body));
@@ -99,7 +109,12 @@ impl<'a> InterviewView<'a> {
     pub(crate) fn draw(&self, area: Rect, buf: &mut Buffer) {
         let [head, body, foot] = Self::areas(area);
         self.draw_head(head, buf);
+        let exam = self.interview.exam.as_ref();
+        if let Some(exam) = exam {
+            self.draw_exam(exam, body, buf);
+        }
         match (&self.interview.round, self.card()) {
+            _ if exam.is_some() => {}
             (None, _) => self.draw_decks(body, buf),
             (Some(round), None) => {
                 let lines = self.result_lines(round, Self::text_width(body));
@@ -113,21 +128,26 @@ impl<'a> InterviewView<'a> {
 
     fn draw_head(&self, area: Rect, buf: &mut Buffer) {
         let lang = self.context.lang;
-        let round = self.interview.round.as_ref();
-        let name =
-            if round.is_some_and(|round| round.mock) { words::MOCK_INTERVIEW } else { words::INTERVIEW };
+        let (round, exam) = (self.interview.round.as_ref(), self.interview.exam.as_ref());
+        let name = match exam {
+            Some(_) => words::EXAM,
+            None if round.is_some_and(|round| round.mock) => words::MOCK_INTERVIEW,
+            None => words::INTERVIEW,
+        };
         let mut left = vec![Span::styled(format!(" {}", name.get(lang)), self.style(Role::Accent))];
         let mut right = Vec::new();
-        if let Some(round) = round {
-            let title = format!(" · {}", self.title(&round.filter));
+        let asked = exam.map(|exam| (&exam.filter, exam.progress(), !exam.is_over()));
+        let asked =
+            asked.or_else(|| round.map(|round| (&round.filter, round.progress(), round.card().is_some())));
+        if let Some((filter, (done, all), goes_on)) = asked {
+            let title = format!(" · {}", self.title(filter));
             left.push(Span::styled(title, self.style(Role::Chrome)));
-            let (done, all) = round.progress();
             let at = (done + 1).min(all);
-            if round.card().is_some() {
+            if goes_on {
                 let nth = words::NTH.with(lang, &[&at.to_string(), &all.to_string()]);
                 right.push(Span::styled(format!("{nth} "), self.style(Role::Text)));
             }
-            if round.mock {
+            if let Some(round) = round.filter(|round| round.mock && exam.is_none()) {
                 let (whole, this) = round.clock(self.moment.1);
                 if round.card().is_some() {
                     let this = words::THIS_QUESTION.with(lang, &[&words::stopwatch(this)]);
@@ -147,7 +167,7 @@ impl<'a> InterviewView<'a> {
         header::draw_ends(|_| Line::from(left), right, Rect { height: 1, ..area }, buf);
     }
 
-    fn title(&self, filter: &Filter) -> String {
+    pub(super) fn title(&self, filter: &Filter) -> String {
         let lang = self.context.lang;
         let mut parts = Vec::new();
         if let Some(id) = &filter.lesson {
@@ -199,7 +219,14 @@ impl<'a> InterviewView<'a> {
         words.collect::<Vec<_>>().join(" · ")
     }
 
-    fn draw_box(&self, title: &str, lines: &[Line<'_>], scroll: u16, frame: Rect, buf: &mut Buffer) {
+    pub(super) fn draw_box(
+        &self,
+        title: &str,
+        lines: &[Line<'_>],
+        scroll: u16,
+        frame: Rect,
+        buf: &mut Buffer,
+    ) {
         let mut block = self.context.theme.pane(false);
         if !title.is_empty() {
             block = block.title(Span::styled(format!(" {title} "), self.style(Role::Accent)));
@@ -207,7 +234,14 @@ impl<'a> InterviewView<'a> {
         self.fill(block, lines, scroll, frame, buf);
     }
 
-    fn fill(&self, block: Block<'_>, lines: &[Line<'_>], scroll: u16, frame: Rect, buf: &mut Buffer) {
+    pub(super) fn fill(
+        &self,
+        block: Block<'_>,
+        lines: &[Line<'_>],
+        scroll: u16,
+        frame: Rect,
+        buf: &mut Buffer,
+    ) {
         let inner = paragraph::frame(block, frame, buf);
         let room = Rect {
             x: inner.x + MARGIN,
@@ -288,7 +322,7 @@ impl<'a> InterviewView<'a> {
         }
     }
 
-    fn key(&self, id: &str) -> String {
+    pub(super) fn key(&self, id: &str) -> String {
         self.context.keys.label(id)
     }
 

@@ -97,7 +97,9 @@ impl<'a> LessonView<'a> {
     pub(crate) fn step_count(&self) -> usize {
         let planned = || Some(self.entry.variants.get(self.variant)?.plan.steps);
         let raced = self.single.map(|single| match single {
-            SingleRun::Answer(_) | SingleRun::Order(_) => choices(self.scene.log.events()),
+            SingleRun::Answer(_) | SingleRun::Order(_) | SingleRun::Examined(_) => {
+                choices(self.scene.log.events())
+            }
             _ => self.scene.chart.story_marks.last().map_or(0, |mark| mark.item + 1),
         });
         raced.or_else(planned).unwrap_or(0)

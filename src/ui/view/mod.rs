@@ -13,6 +13,7 @@ mod cells;
 pub(crate) mod compare;
 pub(crate) mod detail;
 mod diagram;
+mod exam;
 pub(crate) mod failure;
 pub(crate) mod free;
 pub(crate) mod header;

@@ -275,7 +275,9 @@ impl<'a> Row<'a> {
         let owner = span.owner.filter(|_| span.others.is_empty()).and_then(|owner| scene.owner(owner));
         let style = owner.map_or(scene.style(Role::Chrome), |owner| scene.actor_style(owner));
         for x in columns.0..columns.1 {
-            let left = self.left(scene, plot, plot.column(x).min(plot.head), rows);
+            // Where time is drawn short, a cell begins before what it shows the beginning of.
+            let column = plot.column(x).max(span.from.0).min(plot.head);
+            let left = self.left(scene, plot, column, rows);
             for row in 0..rows {
                 // Eighths of the row, counted from the lowest row on.
                 let below = (rows - 1 - row) * EIGHTHS;

@@ -22,7 +22,7 @@ pub const GOAL: Words = Words::new("Challenge: {}", "挑战：{}");
 /// The same in a variant that is said to prevent it.
 pub const GOAL_FIXED: Words = Words::new("Try to break this one: {}", "试着攻破它：{}");
 pub const BROKE_IT: Words = Words::new("YOU BROKE IT", "你攻破了它");
-pub const BROKEN_BEFORE: Words = Words::new("broken: {}", "已攻破：{}");
+pub const BROKEN_BEFORE: Words = Words::new("you broke it: {}", "已攻破：{}");
 
 /// What a client that can move would do.
 pub const WOULD_TAKE: Words = Words::new("take a notification about {}", "取出关于 {} 的通知");

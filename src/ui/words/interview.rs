@@ -54,6 +54,33 @@ pub const ASK_EARLY: Words = Words::new("{} asks them all the same.", "按 {} �
 pub const NEXT_DUE: Words = Words::new("The next card is due in {}.", "下一题将在 {}后复习。");
 pub const BACK_TO_CARD: Words = Words::new("`{}` goes back to the interview", "按 `{}` 回到面试");
 
+pub const EXAM: Words = Words::new("Exam", "考试");
+pub const EXAM_LOOKS: Words = Words::new(
+    "Looking for an order of moves that no lesson shows, and carrying it out on real servers …",
+    "正在寻找课程里没有出现过的执行顺序，并在真实服务器上执行一遍……",
+);
+pub const EXAM_NEVER: Words = Words::new("Must never be: {}", "绝不能发生：{}");
+pub const EXAM_SAFE: Words = Words::new(
+    "Is this order safe?  {} it is safe · {} it is not",
+    "这个顺序安全吗？按 {} 安全，按 {} 不安全",
+);
+pub const EXAM_RIGHT: Words = Words::new("✓ Right.", "✓ 答对了。");
+pub const EXAM_WRONG: Words = Words::new("✗ Wrong.", "✗ 答错了。");
+pub const EXAM_WAS_SAFE: Words = Words::new(
+    "It is safe: carried out just now, it broke nothing.",
+    "它是安全的：刚刚真实执行过，什么也没违反。",
+);
+pub const EXAM_WAS_NOT: Words = Words::new("It is not safe.", "它不安全。");
+pub const EXAM_NEXT: Words =
+    Words::new("{} goes on · {} lets you watch it happen", "按 {} 下一题，按 {} 看它真实发生");
+pub const EXAM_OVER: Words = Words::new("{} of {} right", "答对 {} 题，共 {} 题");
+pub const EXAM_NONE: Words = Words::new(
+    "None of these lessons can be examined: an exam is about lessons on Redis and MariaDB with two or three clients.",
+    "这些课程都不能出题：考试只考 Redis 和 MariaDB 上有两三个客户端的课程。",
+);
+pub const EXAM_SAID_SAFE: Words = Words::new("safe", "安全");
+pub const EXAM_SAID_UNSAFE: Words = Words::new("not safe", "不安全");
+
 pub const NOTHING_PLAYS: Words = Words::new(
     "No lesson is being played. Start one in another terminal: `lockstep play LESSON`. Its notes appear here.",
     "现在没有正在播放的课程。请在另一个终端运行 `lockstep play LESSON`，备注会显示在这里。",

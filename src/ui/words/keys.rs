@@ -35,6 +35,7 @@ pub const fn place(place: KeyScope) -> Words {
         KeyScope::Exploration => Words::new("Every order of moves", "所有执行顺序"),
         KeyScope::States => Words::new("The states of every order", "穷举的各个状态"),
         KeyScope::Decks => Words::new("The interview: decks and results", "面试：选题与结果"),
+        KeyScope::Exam => Words::new("An order of moves in an exam", "考试中的一个执行顺序"),
         KeyScope::Card => Words::new("A question of the interview", "面试中的一道题"),
         KeyScope::Notes => Words::new("The teacher's notes", "教师备注"),
         KeyScope::Kata => Words::new("The exercises", "练习"),

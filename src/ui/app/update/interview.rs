@@ -3,14 +3,16 @@
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use super::{App, Mode, lines, scrolled};
+use super::{App, Lesson, Mode, lines, outcomes::Single, scrolled};
 use crate::{
-    run::Runs,
+    run::{LessonChoice, Runs},
     ui::{
         keys::Action,
         state::{
             browse::moved,
+            exam::{ExamRound, QUESTIONS},
             interview::{Beginning, Filter, Interview, MOCK, Round, decks, parts},
+            learning::Learning,
             reviews::{Grade, Review},
         },
         view::{Notice, Screen},
@@ -21,6 +23,12 @@ use crate::{
 pub fn today() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_secs()).unwrap_or_default()
+}
+
+/// Another one each time.
+fn fresh_seed() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since.as_secs() ^ u64::from(since.subsec_nanos())
 }
 
 impl<R: Runs> App<R> {
@@ -38,6 +46,7 @@ impl<R: Runs> App<R> {
             Beginning::Decks => {}
             Beginning::Practice(filter) => self.practice(filter.clone(), false, now),
             Beginning::Mock(filter, questions) => self.mock(filter.clone(), *questions, now),
+            Beginning::Exam(filter, questions) => self.exam(filter.clone(), *questions),
         }
     }
 
@@ -47,8 +56,15 @@ impl<R: Runs> App<R> {
         } else {
             decks(&self.catalogue, lesson, self.reviews.get(), self.moment.0)
         };
-        self.interview =
-            Some(Interview { decks, chosen: 0, round: None, away: false, over_lesson, alone: false });
+        self.interview = Some(Interview {
+            decks,
+            chosen: 0,
+            round: None,
+            exam: None,
+            away: false,
+            over_lesson,
+            alone: false,
+        });
     }
 
     /// In the catalogue, the choice of a deck; elsewhere the lesson's cards; back to a card, from what it has shown.
@@ -84,13 +100,55 @@ impl<R: Runs> App<R> {
     }
 
     fn mock(&mut self, filter: Filter, questions: usize, now: Instant) {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let seed = since.as_secs() ^ u64::from(since.subsec_nanos());
         let cards = (&self.catalogue, self.reviews.get());
-        let round = Round::mock(filter, cards, questions, (self.moment.0, now), seed);
+        let round = Round::mock(filter, cards, questions, (self.moment.0, now), fresh_seed());
         if let Some(interview) = &mut self.interview {
             interview.round = Some(round);
         }
+    }
+
+    fn exam(&mut self, filter: Filter, questions: usize) {
+        let lessons = self.catalogue.entries.iter().filter(|entry| filter.takes_lesson(entry));
+        let lessons: Vec<String> = lessons.map(|entry| entry.id.clone()).collect();
+        let found = self.runs.exam(&lessons, fresh_seed());
+        if let Some(interview) = &mut self.interview {
+            interview.exam = Some(ExamRound::new(filter, questions, found));
+        }
+    }
+
+    fn act_in_exam(&mut self, action: Action) {
+        let Some(exam) = self.interview.as_mut().and_then(|interview| interview.exam.as_mut()) else {
+            return;
+        };
+        match action {
+            Action::Close => self.end_round(),
+            Action::Judge(safe) => {
+                exam.say(safe);
+                // What was right is in sight.
+                exam.scroll = u16::MAX;
+            }
+            Action::Open => exam.go_on(),
+            Action::Proof if exam.said.is_some() => self.watch_order(),
+            Action::Move(_) | Action::Page(_) => self.scroll_card(lines(action)),
+            _ => {}
+        }
+    }
+
+    /// Opens the order that was just judged, move by move.
+    fn watch_order(&mut self) {
+        let Some(interview) = &mut self.interview else { return };
+        let Some(question) = interview.exam.as_ref().and_then(|exam| exam.question.clone()) else { return };
+        let (id, variant) = (question.scenario.loaded.lesson.id.clone(), question.scenario.variant.clone());
+        let Some((entry, at)) = self.catalogue.find(&id, Some(&variant)) else { return };
+        interview.away = true;
+        let mut run = Learning::of_log(LessonChoice { id, variant }, &question.log, self.speed);
+        run.playback.reduced_motion = self.reduced_motion;
+        run.playback.follow_programs(self.listings(entry, at));
+        let mut lesson = Lesson::new(entry, at, run);
+        lesson.single = Some(Single::Examined(Box::new(question)));
+        self.mode = Mode::Learning(Box::new(lesson));
+        self.adapt();
+        self.notice = Some(Notice::BackToCard);
     }
 
     fn end_interview(&mut self) {
@@ -101,6 +159,9 @@ impl<R: Runs> App<R> {
 
     pub(crate) fn act_in_interview(&mut self, action: Action, now: Instant) {
         let Some(interview) = &mut self.interview else { return };
+        if interview.exam.is_some() {
+            return self.act_in_exam(action);
+        }
         let Some(round) = &mut interview.round else { return self.choose_deck(action, now) };
         let card = round.card().and_then(|place| Some((place, place.of(&self.catalogue)?.1)));
         let Some((place, card)) = card else { return self.after_round(action, now) };
@@ -138,6 +199,7 @@ impl<R: Runs> App<R> {
             }
             (Action::Open, Some(filter)) => self.practice(filter, false, now),
             (Action::Mock, Some(filter)) => self.mock(filter, MOCK, now),
+            (Action::Exam, Some(filter)) => self.exam(filter, QUESTIONS),
             _ => {}
         }
     }
@@ -161,7 +223,7 @@ impl<R: Runs> App<R> {
         if interview.over_lesson {
             return self.end_interview();
         }
-        interview.round = None;
+        (interview.round, interview.exam) = (None, None);
         let lesson = interview.decks.first().and_then(|deck| deck.filter.lesson.clone());
         interview.decks = decks(&self.catalogue, lesson.as_deref(), self.reviews.get(), self.moment.0);
         interview.chosen = interview.chosen.min(interview.decks.len().saturating_sub(1));
@@ -170,8 +232,10 @@ impl<R: Runs> App<R> {
     fn scroll_card(&mut self, by: i32) {
         let Some(Screen::Interview(view)) = self.screen() else { return };
         let reach = view.reach(self.size);
-        if let Some(round) = self.interview.as_mut().and_then(|interview| interview.round.as_mut()) {
-            round.scroll = scrolled(round.scroll, by, reach);
+        let Some(interview) = &mut self.interview else { return };
+        let exam = interview.exam.as_mut().map(|exam| &mut exam.scroll);
+        if let Some(scroll) = exam.or(interview.round.as_mut().map(|round| &mut round.scroll)) {
+            *scroll = scrolled(*scroll, by, reach);
         }
     }
 

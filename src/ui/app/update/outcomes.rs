@@ -8,6 +8,7 @@ use crate::{
     log::Log,
     run::{
         LessonChoice, Runs,
+        exam::ExamQuestion,
         race::{Outcome, RaceInfo},
     },
     text::Text,
@@ -43,6 +44,8 @@ pub(crate) enum Single {
     },
     /// What broke the answer to an exercise. There is nothing else to be seen here.
     Answer(FailureRow),
+    /// What an exam asked about.
+    Examined(Box<ExamQuestion>),
 }
 
 #[derive(Debug)]
@@ -64,6 +67,7 @@ impl Single {
         let (screen, race) = match self {
             Self::OfMany { screen, race } => (screen, race),
             Self::Answer(failure) => return Some(SingleRun::Answer(failure)),
+            Self::Examined(question) => return Some(SingleRun::Examined(question)),
         };
         match (&screen.outcomes.source, race) {
             (Source::Races(races), Some(OpenRace { number, outcome, why })) => {
@@ -88,7 +92,7 @@ impl Lesson {
         match &self.single {
             None => Some(self),
             Some(Single::OfMany { screen, .. }) => screen.back.as_deref(),
-            Some(Single::Answer(_)) => None,
+            Some(Single::Answer(_) | Single::Examined(_)) => None,
         }
     }
 }
@@ -304,6 +308,7 @@ impl<R: Runs> App<R> {
             self.mode = match single {
                 Single::OfMany { screen, .. } => Mode::Outcomes(screen),
                 Single::Answer(_) => Mode::Ending,
+                Single::Examined(_) => Mode::Browsing,
             };
         }
     }

@@ -31,7 +31,7 @@ impl Learning {
         self.branching = Some(Branching { steps: past.history(past.len()).len(), events: Vec::new(), then });
         self.playback.replace(past);
         self.session = Some(session);
-        self.engine = Engine::Stepping { again: false };
+        self.engine = self.stepping();
         self.free.get_or_insert_default().deal_anew();
         self.tell(Command::Speed(self.speed));
     }
@@ -79,7 +79,7 @@ impl Learning {
         self.tell(Command::LeaveStory);
         self.engine = match &self.engine {
             Engine::Booting { .. } => Engine::Booting { asked: Some(Command::LeaveStory) },
-            Engine::Stepping { .. } | Engine::Watching | Engine::Held => Engine::Stepping { again: false },
+            Engine::Stepping { .. } | Engine::Watching | Engine::Held => self.stepping(),
             _ => Engine::Ready,
         };
     }
@@ -114,7 +114,7 @@ impl Learning {
         self.pause();
         let free = self.free.get_or_insert_default();
         free.notice = FreeNotice::Nothing;
-        self.engine = Engine::Stepping { again: false };
+        self.engine = self.stepping();
         self.tell(Command::Choose(choice));
     }
 
@@ -135,7 +135,7 @@ impl Learning {
         // What was chosen was chosen of what was seen: where that has come out differently, nobody knows whether it is
         // wanted still.
         if let Some(choice) = then.filter(|_| agrees) {
-            self.engine = Engine::Stepping { again: false };
+            self.engine = self.stepping();
             self.tell(Command::Choose(choice));
         }
     }

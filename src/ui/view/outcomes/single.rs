@@ -6,6 +6,7 @@ use crate::{
     text::Text,
     ui::{
         state::{
+            exam::ExamQuestion,
             kata::FailureRow,
             outcomes::{BreakingOrder, Exploration},
         },
@@ -33,13 +34,15 @@ pub enum SingleRun<'a> {
     Order(&'a Exploration),
     /// What broke the answer to an exercise.
     Answer(&'a FailureRow),
+    /// What an exam asked about.
+    Examined(&'a ExamQuestion),
 }
 
 impl SingleRun<'_> {
     pub(crate) fn title(&self) -> words::Words {
         match self {
             Self::Race(_) => words::THIS_RACE,
-            Self::Order(_) | Self::Answer(_) => words::THIS_ORDER,
+            Self::Order(_) | Self::Answer(_) | Self::Examined(_) => words::THIS_ORDER,
         }
     }
 
@@ -48,6 +51,7 @@ impl SingleRun<'_> {
             Self::Race(race) => race.lines(scene, width),
             Self::Order(exploration) => order(exploration, scene, width),
             Self::Answer(failure) => answer(failure, scene, width),
+            Self::Examined(question) => examined(question, scene, width),
         }
     }
 }
@@ -67,6 +71,17 @@ fn answer(failure: &FailureRow, scene: &Scene<'_>, width: u16) -> Vec<Line<'stat
     }
     if let Some(order) = &failure.order {
         tell(order.get(lang), Role::Chrome);
+    }
+    lines
+}
+
+fn examined(question: &ExamQuestion, scene: &Scene<'_>, width: u16) -> Vec<Line<'static>> {
+    let (lang, columns) = (scene.lang, usize::from(width));
+    let (was, role) =
+        if question.safe { (words::EXAM_WAS_SAFE, Role::Good) } else { (words::EXAM_WAS_NOT, Role::Danger) };
+    let mut lines = paragraph::prose(was.get(lang), columns, scene.style(role), scene.theme);
+    if let Some(why) = &question.why {
+        lines.extend(paragraph::prose(why.get(lang), columns, scene.style(Role::Text), scene.theme));
     }
     lines
 }

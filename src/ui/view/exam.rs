@@ -1,0 +1,126 @@
+//! An exam: an order of moves in the middle of the screen, whether it is safe, what came of all of them.
+
+use super::{interview::InterviewView, paragraph, prelude::*};
+use crate::ui::state::exam::{ExamQuestion, ExamRound};
+
+/// Rows below an order, for what to do now.
+const BELOW: u16 = 3;
+/// Rows of the frame in which it is said whether an order is safe. A number, so that an empty frame tells nothing.
+const ANSWER: usize = 5;
+
+/// Keys that do nothing now.
+pub(super) fn idle(exam: &ExamRound) -> &'static [&'static str] {
+    match (&exam.question, exam.said) {
+        (None, _) => &["judge-safe", "judge-unsafe", "next-order", "proof"],
+        (Some(_), None) => &["next-order", "proof"],
+        (Some(_), Some(_)) => &["judge-safe", "judge-unsafe"],
+    }
+}
+
+impl InterviewView<'_> {
+    pub(super) fn exam_reach(&self, exam: &ExamRound, area: Rect) -> u16 {
+        let lines = self.exam_lines(exam, Self::text_width(area)).len();
+        let room = self.exam_frame(exam, area).height.saturating_sub(4);
+        u16::try_from(lines).unwrap_or(u16::MAX).saturating_sub(room)
+    }
+
+    fn exam_frame(&self, exam: &ExamRound, area: Rect) -> Rect {
+        let width = Self::text_width(area);
+        match &exam.question {
+            Some(question) => Self::frame(area, self.order_lines(question, width).len() + ANSWER, BELOW),
+            None => Self::frame(area, self.exam_lines(exam, width).len(), 0),
+        }
+    }
+
+    pub(super) fn draw_exam(&self, exam: &ExamRound, area: Rect, buf: &mut Buffer) {
+        let lang = self.context.lang;
+        let frame = self.exam_frame(exam, area);
+        let lines = self.exam_lines(exam, Self::text_width(area));
+        let scroll = exam.scroll.min(self.exam_reach(exam, area));
+        let Some(question) = &exam.question else {
+            return self.draw_box("", &lines, scroll, frame, buf);
+        };
+        let title = question.scenario.fill(&question.scenario.variant().title);
+        let title = format!("{} · {}", question.scenario.loaded.lesson.title.get(lang), title.get(lang));
+        let room = usize::from(frame.width.saturating_sub(6));
+        let title = Span::styled(format!(" {} ", text::fit(&title, room)), self.style(Role::Chrome));
+        self.fill(self.context.theme.pane(true).title(title), &lines, scroll, frame, buf);
+        let (words, keys) = match exam.said {
+            None => (words::EXAM_SAFE, ["judge-safe", "judge-unsafe"]),
+            Some(_) => (words::EXAM_NEXT, ["next-order", "proof"]),
+        };
+        let keys = keys.map(|id| self.key(id));
+        let line = Line::styled(words.with(lang, &[&keys[0], &keys[1]]), self.style(Role::Accent));
+        let row = Rect { y: frame.bottom() + 1, height: 1, ..area }.intersection(area);
+        let columns = u16::try_from(line.width()).unwrap_or(u16::MAX).min(row.width);
+        let row = row.centered_horizontally(columns.into());
+        buf.set_line(row.x, row.y, &line, row.width);
+    }
+
+    /// What must never be, and the moves.
+    fn order_lines(&self, question: &ExamQuestion, width: usize) -> Vec<Line<'static>> {
+        let Context { theme, lang, .. } = self.context;
+        let never = words::EXAM_NEVER.with(lang, &[question.never().get(lang)]);
+        let mut lines = paragraph::prose(&never, width, self.style(Role::Accent), theme);
+        lines.push(Line::default());
+        for (n, made) in question.order.iter().enumerate() {
+            let number = Span::styled(format!("{:>2}. ", n + 1), self.style(Role::Chrome));
+            let made = paragraph::plain(made, width.saturating_sub(number.width()), self.style(Role::Code));
+            lines.extend(paragraph::hang(number, made));
+        }
+        lines
+    }
+
+    fn exam_lines(&self, exam: &ExamRound, width: usize) -> Vec<Line<'static>> {
+        let Context { theme, lang, .. } = self.context;
+        let Some(question) = &exam.question else {
+            if let Some(why) = &exam.failed {
+                return paragraph::prose(why.get(lang), width, self.style(Role::Danger), theme);
+            }
+            if !exam.is_over() {
+                return paragraph::plain(words::EXAM_LOOKS.get(lang), width, self.style(Role::Chrome));
+            }
+            return self.exam_result(exam, width);
+        };
+        let mut lines = self.order_lines(question, width);
+        let Some(said) = exam.said else { return lines };
+        lines.extend([Line::default(), Line::styled("─".repeat(width), self.style(Role::Chrome))]);
+        let (right, role) = if said == question.safe {
+            (words::EXAM_RIGHT, Role::Good)
+        } else {
+            (words::EXAM_WRONG, Role::Danger)
+        };
+        let was = if question.safe { words::EXAM_WAS_SAFE } else { words::EXAM_WAS_NOT };
+        let verdict = format!("{} {}", right.get(lang), was.get(lang));
+        lines.extend(paragraph::prose(&verdict, width, self.style(role), theme));
+        if let Some(why) = &question.why {
+            lines.extend(paragraph::prose(why.get(lang), width, self.style(Role::Text), theme));
+        }
+        lines
+    }
+
+    /// What came of it: everything that was judged wrongly, by its lesson.
+    fn exam_result(&self, exam: &ExamRound, width: usize) -> Vec<Line<'static>> {
+        let Context { theme, lang, .. } = self.context;
+        if exam.judged.is_empty() {
+            return paragraph::plain(words::EXAM_NONE.get(lang), width, self.style(Role::Text));
+        }
+        let count = [exam.right(), exam.judged.len()].map(|count| count.to_string());
+        let heading = words::EXAM_OVER.with(lang, &[&count[0], &count[1]]);
+        let mut lines = vec![Line::styled(heading, self.style(Role::Accent)), Line::default()];
+        let wrong: Vec<_> = exam.judged.iter().filter(|judged| !judged.right).collect();
+        if wrong.is_empty() {
+            lines.push(Line::styled(words::ALL_KNOWN.get(lang), self.style(Role::Good)));
+        } else {
+            lines.push(Line::styled(words::LOOK_AGAIN.get(lang), self.style(Role::Accent)));
+        }
+        for judged in wrong {
+            let was = if judged.safe { words::EXAM_SAID_SAFE } else { words::EXAM_SAID_UNSAFE };
+            let mark = Span::styled(format!("✗ {}  ", text::pad(was.get(lang), 8)), self.style(Role::Danger));
+            let title = format!("{} · {}", judged.lesson.get(lang), judged.variant.get(lang));
+            let room = width.saturating_sub(mark.width());
+            lines.extend(paragraph::hang(mark, paragraph::prose(&title, room, Style::new(), theme)));
+        }
+        lines
+    }
+}
