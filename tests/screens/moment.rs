@@ -902,7 +902,7 @@ fn a_servers_row_names_its_key_once_and_apart_from_the_sign_of_a_role() {
     let segments = at_step("segmented-lock", "probing", 8, (Lang::Zh, (80, 24)));
     let lanes = server_lanes(&segments, "redis");
     assert!(lanes.iter().all(|row| row.matches("lock:1").count() < 2), "{lanes:#?}");
-    let failover = at_step("failover", "replication-lag", 14, (Lang::Zh, (80, 24)));
+    let failover = at_step("failover", "replication-lag", 13, (Lang::Zh, (80, 24)));
     let lanes = server_lanes(&failover, "node1");
     assert!(lanes.iter().any(|row| row.contains("node2 ♛ lock ")), "{lanes:#?}");
     assert!(lanes.iter().any(|row| row.contains("node2 的从节点")), "{lanes:#?}");

@@ -101,7 +101,7 @@ fn by_default_a_failure_stands_above_its_own_fix() {
         "curator-semaphore-mutex: by-thread, by-lease",
         "curator-read-write: is-anybody-writing, is-a-writer-before-me",
         "curator-multi-lock: without-time, with-time",
-        "zk-leader-failover: majority-lost, leader-dies",
+        "zk-leader-failover: works-on, stops-when-suspended",
         "db-pessimistic: autocommit, for-update",
         "db-optimistic: lost-update, version",
         "db-aba: by-value, by-version",
