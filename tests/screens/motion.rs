@@ -192,6 +192,19 @@ fn any_other_key_ends_it_and_no_step_is_lost() {
 }
 
 #[test]
+fn a_key_pressed_before_anything_of_a_step_is_seen_does_not_pass_over_it() {
+    let script = misdelete();
+    let stops = stops(&script.events);
+    let mut stand = Stand::moving(&script.events[..stops[0]], Lang::En, (120, 40));
+    stand.commands();
+    stand.key(KeyCode::Right);
+    stand.key(KeyCode::Right);
+    stand.events(script.events[stops[0]..stops[1]].to_vec());
+    stand.update(Update::Stepped { ended: false });
+    assert_eq!(stand.commands(), [Command::Step]);
+}
+
+#[test]
 fn the_answer_to_a_question_is_read_before_the_story_goes_on() {
     let script = staged::question();
     let stops = stops(&script.events);

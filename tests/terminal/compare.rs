@@ -52,6 +52,18 @@ fn what_is_played_is_compared_with_what_it_fixes_or_is_fixed_by() {
 }
 
 #[test]
+fn in_a_table_locks_are_compared_under_the_same_fault() {
+    let library = Library::carried();
+    let entry = CatalogueEntry::from(&library.find("which-lock").expect("it is carried").lesson);
+    let table = entry.table.as_ref().expect("it is a table");
+    for playing in 0..entry.variants.len() {
+        let sides = comparing::sides(&entry, Some(playing)).expect("several locks");
+        assert!(sides.contains(&playing), "{sides:?}");
+        assert_eq!(table.column(sides[0]), table.column(sides[1]));
+    }
+}
+
+#[test]
 fn by_default_a_failure_stands_above_its_own_fix() {
     let library = Library::carried();
     let pairs: Vec<String> = library

@@ -69,6 +69,13 @@ impl Grid {
             figures: Vec::new(),
         })
     }
+
+    /// All variants of the column that a variant stands in.
+    pub fn column(&self, variant: usize) -> Option<Vec<usize>> {
+        let place = |row: &Vec<Option<usize>>| row.iter().position(|cell| *cell == Some(variant));
+        let column = self.rows.iter().find_map(|(_, cells)| place(cells))?;
+        Some(self.rows.iter().filter_map(|(_, cells)| *cells.get(column)?).collect())
+    }
 }
 
 /// The step of a variant that shows what an answer says.

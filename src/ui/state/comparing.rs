@@ -71,14 +71,18 @@ pub(crate) struct ComparedRuns {
 
 /// The two variants that show most: the one that is being played, and what it fixes or is fixed by; else the first fix
 /// of another variant. Where nothing fixes a failure by name, the first that prevents it stands beside it.
-/// `None` where a lesson has only one variant.
+/// In a table, both stand in one column. `None` where a lesson has only one variant.
 pub fn sides(entry: &CatalogueEntry, playing: Option<usize>) -> Option<[usize; 2]> {
     let is = |n: usize, expect: Expect| entry.variants.get(n).is_some_and(|variant| variant.expect == expect);
     let fixes = |n: usize| entry.variants.get(n).and_then(|variant| variant.fixes);
-    let first = |wanted: &dyn Fn(usize) -> bool| (0..entry.variants.len()).find(|n| wanted(*n));
+    let all = 0..entry.variants.len();
+    let one = playing.or_else(|| all.clone().find(|n| is(*n, Expect::Shown))).unwrap_or(0);
+    let column = entry.table.as_ref().and_then(|table| table.column(one));
+    let comparable: Vec<usize> = all.filter(|n| column.as_ref().is_none_or(|column| column.contains(n))).collect();
+    let first = |wanted: &dyn Fn(usize) -> bool| comparable.iter().copied().find(|n| wanted(*n));
     let playing = playing.filter(|n| *n < entry.variants.len());
     let failing = playing.filter(|n| is(*n, Expect::Shown));
-    let before = failing.or_else(|| first(&|n| is(n, Expect::Shown))).unwrap_or(0);
+    let before = failing.or_else(|| first(&|n| is(n, Expect::Shown))).unwrap_or(one);
     let after = playing
         .filter(|n| is(*n, Expect::Prevented))
         .or_else(|| first(&|n| failing.is_some() && fixes(n) == failing))

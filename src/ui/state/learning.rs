@@ -25,6 +25,8 @@ use free_play::Branching;
 
 /// How long the first violation of a run is looked at before playing goes on.
 const VIOLATION: Duration = Duration::from_millis(1500);
+/// A step that takes longer is seen to take long.
+const LONG: Duration = Duration::from_secs(1);
 /// Recorded waits are shown again within these limits.
 const REPLAY: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(3));
 
@@ -37,8 +39,8 @@ enum Engine {
     Ready,
     /// It carries out a step that jumps over time.
     Stepping {
-        /// How much had happened before it.
-        from: usize,
+        /// How much had happened before it, and when it was asked for.
+        from: (usize, Instant),
         /// Whether the learner has already asked for the step after it: its picture may be on the screen a
         /// moment before the step is over, and no key must be lost in between.
         again: bool,
@@ -217,16 +219,18 @@ impl Learning {
             Engine::Booting { .. } | Engine::Ready => self.ask_for_step(false),
             Engine::Held => self.resume(now),
             Engine::Over { shown, .. } => *shown = true,
-            // Whoever asks before that picture is there would pass over it.
-            Engine::Stepping { from, again } => {
-                *again = self.free.is_none() && self.playback.has_stopped_since(*from);
+            // Whoever asks again because a step takes long would pass over what comes of it.
+            Engine::Stepping { from: (from, asked), again } => {
+                let seen = self.playback.has_stopped_since(*from)
+                    || (self.playback.log().len() > *from && now < *asked + LONG);
+                *again = self.free.is_none() && seen;
             }
             Engine::Watching | Engine::Complete | Engine::Failed(_) => {}
         }
     }
 
     fn stepping(&self) -> Engine {
-        Engine::Stepping { from: self.playback.log().len(), again: false }
+        Engine::Stepping { from: (self.playback.log().len(), Instant::now()), again: false }
     }
 
     /// Asks for the next step, which is watched or jumps over time. While the servers are being started, once.
