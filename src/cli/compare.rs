@@ -52,7 +52,7 @@ impl CompareArgs {
         let after = self.after.as_ref().map(place).transpose()?;
         let playing = recorded.first().map(|recording| place(&recording.header.variant)).transpose()?;
         let entry = CatalogueEntry::from(&loaded.lesson);
-        let usual = comparing::sides(&entry, after.or(playing)).ok_or_else(|| {
+        let usual = comparing::sides(&entry, after.or(before).or(playing)).ok_or_else(|| {
             Failure::usage(format!("the lesson `{id}` has only one variant: there is nothing to compare"))
         })?;
         two(names[before.unwrap_or(usual[0])], names[after.unwrap_or(usual[1])])

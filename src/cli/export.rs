@@ -86,8 +86,7 @@ fn parse_size(text: &str) -> Result<(u16, u16), String> {
 }
 
 pub(crate) fn export(global: &Global, args: &ExportArgs) -> Result<u8, Failure> {
-    let named = || Format::of_file(args.output.as_ref()?.file_name()?.to_str()?);
-    let format = args.format.or_else(named).unwrap_or(Format::Svg);
+    let format = args.format.map_or_else(|| named(args.output.as_deref()), Ok)?;
     // Every mistake that can be found without a server is found before the first server starts.
     let path = args.output.as_deref().filter(|path| !is_standard_output(path));
     let claim = |path| -> Result<_, Failure> {
@@ -128,6 +127,13 @@ pub(crate) fn export(global: &Global, args: &ExportArgs) -> Result<u8, Failure> 
         return Ok(NOT_SHOWN);
     }
     Ok(OK)
+}
+
+/// The format that a file is named after; a picture where it is named after none.
+fn named(output: Option<&Path>) -> Result<Format, Failure> {
+    let Some(ending) = output.and_then(Path::extension) else { return Ok(Format::Svg) };
+    let ending = ending.to_string_lossy();
+    Format::of_file(&format!(".{ending}")).ok_or_else(|| Failure::usage(words::NO_FORMAT.text(&[&ending])))
 }
 
 /// What to export: a scenario, and its log where it need not be run. Every kind of recording of the user's comes in

@@ -327,6 +327,13 @@ pub const OTHER_VARIANT: Words = Words::new(
      run {} --variant NAME --record FILE`",
     "{} 录的是方案 `{}`，不是 `{}`；请去掉 `--variant`，或用 `lockstep run {} --variant NAME --record FILE` 录制那个方案",
 );
+/// A picture's file has an ending that no format has.
+pub const NO_FORMAT: Words = Words::new(
+    "nothing is written as `.{}`; name the file `.svg`, `.html`, `.cast`, `.mmd` or `.json`, or say the format with \
+     `--format`. A browser or `rsvg-convert` turns svg into png",
+    "不能导出为 `.{}`；请把文件命名为 `.svg`、`.html`、`.cast`、`.mmd` 或 `.json`，或用 `--format` 指定格式。svg 可以用浏览器或 \
+     `rsvg-convert` 转成 png",
+);
 /// A recording's figures cannot be changed: file, lesson.
 pub const FIGURES_FIXED: Words = Words::new(
     "{} is a recording, and its figures are what they were; leave `--set` away, or record another run with `lockstep run \

@@ -51,7 +51,8 @@ fn a_live_run_and_its_recording_make_the_same_kind_of_picture() {
 fn mistakes_are_named_with_what_to_do() {
     let place = Place::new();
     place.run(&["run", "oversell", "--variant", "atomic-script", "--record", "run.jsonl"]);
-    let cases: [(Vec<&str>, &str); 12] = [
+    let cases: [(Vec<&str>, &str); 13] = [
+        (with(&["--output", "run.png"]), "nothing is written as `.png`"),
         (with(&["--format", "gif"]), "possible values: svg, html, cast, mermaid, json"),
         (with(&["--at", "99"]), "use `--at "),
         (with(&["--at", "tomorrow"]), "write a step such as 7"),

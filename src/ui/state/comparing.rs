@@ -78,7 +78,8 @@ pub fn sides(entry: &CatalogueEntry, playing: Option<usize>) -> Option<[usize; 2
     let all = 0..entry.variants.len();
     let one = playing.or_else(|| all.clone().find(|n| is(*n, Expect::Shown))).unwrap_or(0);
     let column = entry.table.as_ref().and_then(|table| table.column(one));
-    let comparable: Vec<usize> = all.filter(|n| column.as_ref().is_none_or(|column| column.contains(n))).collect();
+    let comparable: Vec<usize> =
+        all.filter(|n| column.as_ref().is_none_or(|column| column.contains(n))).collect();
     let first = |wanted: &dyn Fn(usize) -> bool| comparable.iter().copied().find(|n| wanted(*n));
     let playing = playing.filter(|n| *n < entry.variants.len());
     let failing = playing.filter(|n| is(*n, Expect::Shown));

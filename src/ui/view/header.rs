@@ -37,9 +37,9 @@ impl<'a> Title<'a> {
         let what = self.what.map_or_else(String::new, |what| format!(" · {what}"));
         let room = room.saturating_sub(5 + text::width(&what) + text::width(&count));
         let variant = variants.get(self.variant).map_or("", |variant| variant.title.get(lang));
-        // The title gives way first, down to half of the room: the variant is what the learner compares.
+        // The title gives way first, down to a quarter of the room: the variant is what the learner compares.
         let title = self.entry.title.get(lang);
-        let title = text::fit(title, room.saturating_sub(text::width(variant) + 3).max(room / 2));
+        let title = text::fit(title, room.saturating_sub(text::width(variant) + 3).max(room / 4));
         let variant = text::fit(variant, room.saturating_sub(text::width(&title) + 3));
         Line::from(vec![
             Span::styled(format!("{glyph} "), style(role)),

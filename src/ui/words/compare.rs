@@ -6,6 +6,10 @@ use crate::text::Words;
 pub const COMPARISON: Words = Words::new("before and after", "修复前后对比");
 pub const BEFORE: Words = Words::new("BEFORE", "修复前");
 pub const AFTER: Words = Words::new("AFTER", "修复后");
+/// The same of two variants of which none mends the other.
+pub const TWO_VARIANTS: Words = Words::new("two variants", "两个方案对比");
+pub const ONE: Words = Words::new("ABOVE", "上方");
+pub const OTHER: Words = Words::new("BELOW", "下方");
 pub const WAITING: Words = Words::new("waits for the other run", "等待另一次运行结束");
 pub const RUNNING: Words = Words::new("running, step {} of {}", "运行中，第 {}/{} 步");
 pub const RUN_FAILED: Words = Words::new("this run failed", "本次运行失败");
@@ -25,6 +29,8 @@ pub const OTHER_REPLY: Words = Words::new("the same command, another reply", "�
 pub const OTHER_OUTCOME: Words = Words::new("the same reply, another conclusion", "回复相同，结论不同");
 pub const ONLY_BEFORE: Words = Words::new("a move that is gone after the fix", "修复后少了这一步");
 pub const ONLY_AFTER: Words = Words::new("a move that the fix adds", "修复后多了这一步");
+pub const ONLY_ONE: Words = Words::new("a move that only the one above makes", "只有上方的方案有这一步");
+pub const ONLY_OTHER: Words = Words::new("a move that only the one below makes", "只有下方的方案有这一步");
 pub const AT: Words = Words::new("at {}, {}", "{} 时，{}");
 pub const SENDS: Words = Words::new("{} sends {} → {}", "{} 发出 {} → {}");
 /// A notification that was taken, or a command without a reply: who, what.

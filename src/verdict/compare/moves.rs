@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::drawn::Drawn;
 use crate::{
     clock::LessonTime,
-    log::{ActorId, Belief, EventKind, Log, OpId, Reply},
+    log::{ActorId, Belief, Command, EventKind, Log, OpId, Reply},
 };
 
 /// Two runs on one clock still differ by what a machine needs for a command. Times and TTLs (in milliseconds)
@@ -31,8 +31,8 @@ pub struct Move {
     pub event: usize,
     /// The command; for a notification, what it is about and what happened there.
     pub wire: String,
-    /// Whether it asks for a TTL, which is another a moment later.
-    drains: bool,
+    /// From how much on a number in its reply is a TTL, which is another a moment later.
+    drains: i64,
     pub reply: Option<Arc<Reply>>,
     /// Command and reply as texts, without what programs draw at random.
     without_chance: [String; 2],
@@ -65,7 +65,7 @@ impl Move {
     pub fn same_reply(&self, other: &Self) -> bool {
         match (self.reply.as_deref(), other.reply.as_deref()) {
             (Some(Reply::Value(mine)), Some(Reply::Value(its))) => match (mine.as_i64(), its.as_i64()) {
-                (Some(mine @ 1..), Some(its @ 1..)) if self.drains => {
+                (Some(mine), Some(its)) if mine.min(its) >= self.drains => {
                     // One that is asked for later has drained for longer.
                     let later = self.at.as_millis().abs_diff(other.at.as_millis());
                     mine.abs_diff(its) <= NEAR_MILLIS.unsigned_abs() + later
@@ -91,10 +91,16 @@ pub fn moves(log: &Log) -> Vec<Move> {
     for (event, at, kind) in log.events().iter().enumerate().map(|(n, e)| (n, e.at, &e.kind)) {
         match kind {
             EventKind::Sent { actor, label, .. } | EventKind::Took { actor, label, .. } => {
-                let (mut wire, mut drains) = (String::new(), false);
+                let (mut wire, mut drains) = (String::new(), i64::MAX);
                 if let EventKind::Sent { op, command, .. } = kind {
                     sent.insert(*op, moves.len());
-                    (wire, drains) = (command.to_string(), command.is_redis("PTTL"));
+                    wire = command.to_string();
+                    drains = match command {
+                        _ if command.is_redis("PTTL") => 1,
+                        // What a script counts stays below a second's milliseconds.
+                        Command::Script { .. } => 1000,
+                        _ => i64::MAX,
+                    };
                 } else if let EventKind::Took { about, what, .. } = kind {
                     wire = format!("{what} {about}");
                 }

@@ -99,8 +99,10 @@ pub fn draw(view: &CompareView<'_>, area: Rect, buf: &mut Buffer) {
             (What::Command, _) => words::OTHER_COMMAND,
             (What::Reply, _) => words::OTHER_REPLY,
             (What::Outcome, _) => words::OTHER_OUTCOME,
-            (What::Extra, [Some(_), _]) => words::ONLY_BEFORE,
-            (What::Extra, _) => words::ONLY_AFTER,
+            (What::Extra, [Some(_), _]) if view.is_fix() => words::ONLY_BEFORE,
+            (What::Extra, [Some(_), _]) => words::ONLY_ONE,
+            (What::Extra, _) if view.is_fix() => words::ONLY_AFTER,
+            (What::Extra, _) => words::ONLY_OTHER,
         };
         let first = words::FIRST_DIFFERENCE.get(view.context.lang);
         let about = words::ABOUT.with(view.context.lang, &[first, what.get(view.context.lang)]);

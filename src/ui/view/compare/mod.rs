@@ -8,6 +8,7 @@ pub(crate) mod verdicts;
 use super::{header, key_hints, lanes, plot, plot::Plot, prelude::*};
 use crate::{
     clock::LessonTime,
+    lesson::Expect,
     ui::{
         chart::{Pair, sequence::Sequence},
         keys::KeyScope,
@@ -241,7 +242,7 @@ impl<'a> CompareView<'a> {
             right.push(Span::styled(format!(" {step}  "), style(Role::Chrome)));
             right.push(Span::styled(format!("{} ", time::moment(self.now())), style(Role::Fresh)));
         }
-        let what = words::COMPARISON.get(self.context.lang);
+        let what = if self.is_fix() { words::COMPARISON } else { words::TWO_VARIANTS }.get(self.context.lang);
         let left = |room: usize| {
             let room = room.saturating_sub(8 + text::width(what));
             Line::from(vec![
@@ -267,9 +268,24 @@ impl<'a> CompareView<'a> {
     }
 
     fn called(&self, side: usize) -> (&'static str, Role) {
-        match side {
-            0 => (words::BEFORE.get(self.context.lang), Role::Danger),
-            _ => (words::AFTER.get(self.context.lang), Role::Good),
-        }
+        let (words, role) = match (side, self.is_fix()) {
+            (0, true) => (words::BEFORE, Role::Danger),
+            (_, true) => (words::AFTER, Role::Good),
+            (0, false) => (words::ONE, Role::Accent),
+            (_, false) => (words::OTHER, Role::Accent),
+        };
+        (words.get(self.context.lang), role)
+    }
+
+    /// Whether the second run is that of what mends the first: as the lesson says it, where it says so of any variant.
+    fn is_fix(&self) -> bool {
+        let [before, after] = self.sides.each_ref().map(|side| side.variant);
+        let variants = &self.entry.variants;
+        let expects = |n: usize, expect| variants.get(n).is_some_and(|variant| variant.expect == expect);
+        let fixes = variants.get(after).and_then(|variant| variant.fixes);
+        expects(before, Expect::Shown)
+            && expects(after, Expect::Prevented)
+            && self.entry.table.is_none()
+            && (fixes == Some(before) || variants.iter().all(|variant| variant.fixes.is_none()))
     }
 }
