@@ -12,7 +12,7 @@ use super::{Failure, Global, OK, USAGE, is_path, print, read_lesson, words};
 use crate::{
     lab::doctor::redis_version,
     lesson::{
-        LessonError, Loaded, Mistake, Path as At, Source,
+        LessonError, Loaded, Mistake, Path as At, Scenario, Source,
         library::{Library, RECIPES, carried, id_is_taken},
         plan::check_recipes,
     },
@@ -60,6 +60,12 @@ pub(crate) fn check(global: &Global, files: &[PathBuf], strict: bool) -> Result<
             let scenarios = loaded.check()?;
             loaded.check_redis(&scenarios, redis)?;
             check_ids(loaded, &all)?;
+            if !global.set.is_empty() {
+                let names = loaded.lesson.variants.keys();
+                names
+                    .map(|name| Scenario::plan(loaded, name, &global.overrides()))
+                    .collect::<Result<Vec<_>, _>>()?;
+            }
             if strict {
                 loaded.source.check_languages(false)?;
                 loaded.check_sentences()?;

@@ -3,6 +3,10 @@
 use serde_json::json;
 
 use super::{Failure, Global, OK, USAGE, print, words};
+use crate::{
+    lesson::{Loaded, Params, plan::fill},
+    text::Text,
+};
 
 pub(crate) fn list(global: &Global) -> Result<u8, Failure> {
     let library = global.library()?;
@@ -15,7 +19,7 @@ pub(crate) fn list(global: &Global) -> Result<u8, Failure> {
                 .iter()
                 .map(|(name, variant)| {
                     json!({
-                        "name": name, "title": variant.title, "expect": variant.expect,
+                        "name": name, "title": title(loaded, name), "expect": variant.expect,
                         "lab": lesson.lab_of(variant),
                     })
                 })
@@ -27,8 +31,8 @@ pub(crate) fn list(global: &Global) -> Result<u8, Failure> {
         } else {
             print::line(&words::TITLED.with(lang, &[&lesson.id, lesson.title.get(lang)]))?;
             print::line(&format!("    {}", lesson.summary.get(lang)))?;
-            for (name, variant) in &lesson.variants {
-                print::line(&words::VARIANT.with(lang, &[name, variant.title.get(lang)]))?;
+            for name in lesson.variants.keys() {
+                print::line(&words::VARIANT.with(lang, &[name, title(loaded, name).get(lang)]))?;
             }
         }
     }
@@ -36,4 +40,10 @@ pub(crate) fn list(global: &Global) -> Result<u8, Failure> {
         print::complain(&broken.to_string());
     }
     Ok(if library.broken.is_empty() { OK } else { USAGE })
+}
+
+/// A variant's title with its parameters in it.
+fn title(loaded: &Loaded, variant: &str) -> Text {
+    let scope = loaded.scope(variant, &Params::new()).unwrap_or_default();
+    fill(&loaded.lesson.variants[variant].title, &scope)
 }

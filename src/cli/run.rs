@@ -21,6 +21,7 @@ use crate::{
     lab::LabOptions,
     lesson::{Loaded, Scenario},
     log::Log,
+    printable,
     recording::{self, carried},
     run::{
         explore_claim,
@@ -296,12 +297,14 @@ const EVIDENCE: usize = 3;
 
 fn summary(scenario: &Scenario, report: &RunReport, lang: Lang) -> String {
     let outcome = words::outcome(report.verdict.outcome).get(lang);
-    let title = scenario.variant().title.get(lang);
+    let title = scenario.fill(&scenario.variant().title);
+    // It stands in one line, whatever its author wrote.
+    let title = printable::line(title.get(lang));
     let (lesson, wall) = (report.lesson.as_secs_f64(), report.wall.as_secs_f64());
     let (lesson, wall) = (format!("{lesson:.1}"), format!("{wall:.2}"));
     let mut lines = vec![words::RAN.with(
         lang,
-        &[&text::pad(outcome, 14), &scenario.loaded.lesson.id, &scenario.variant, title, &lesson, &wall],
+        &[&text::pad(outcome, 14), &scenario.loaded.lesson.id, &scenario.variant, &title, &lesson, &wall],
     )];
     for claim in &report.verdict.claims {
         let mark = if claim.holds { "✓" } else { "✗" };

@@ -27,6 +27,9 @@ use tokens::brief;
 
 use crate::text::{Text, both};
 
+/// The longest text, in bytes. What is nested in it is gone through by recursion.
+const LONGEST_TEXT: usize = 16 << 10;
+
 /// The most expressions in one text.
 const MOST_EXPRESSIONS: usize = 100;
 
@@ -168,9 +171,21 @@ enum Part {
     Expr(Expr),
 }
 
+fn check_length(text: &str) -> Result<(), Text> {
+    if text.len() <= LONGEST_TEXT {
+        return Ok(());
+    }
+    let bytes = text.len();
+    Err(both!(
+        "a text may have at most {LONGEST_TEXT} bytes, and this one has {bytes}",
+        "一段文字最多 {LONGEST_TEXT} 字节，这一段有 {bytes} 字节"
+    ))
+}
+
 impl Template {
     /// Compiles a template. `$${` stands for a literal `${`.
     pub fn parse(source: &str) -> Result<Self, Text> {
+        check_length(source)?;
         let mut parts = Vec::new();
         let mut text = String::new();
         let mut expressions = 0;
@@ -310,6 +325,7 @@ pub fn json_value(json: &serde_json::Value) -> Value {
 
 /// Splits a command into words as `redis-cli` does: at white space outside quotes. `${…}` is never split.
 pub fn split_words(text: &str) -> Result<Vec<String>, Text> {
+    check_length(text)?;
     let short = brief(text);
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -471,3 +471,55 @@ fn one_language_is_enough_unless_both_are_asked_for() {
     let answer = place.run(&["check", "--strict"]);
     assert_eq!(answer.code, Some(0), "{}", answer.err);
 }
+
+#[test]
+fn files_are_named_after_lessons_and_stay_where_they_are_wanted() {
+    let place = Place::new();
+    place.write("one.yaml", NEW_LESSON);
+    place.write("lessons/two.yaml", NEW_LESSON.replacen("id: ", "id: ../../", 1));
+    let answer = place.run(&["run", "one.yaml", "lessons/two.yaml", "--record", "kept"]);
+    assert_eq!(answer.code, Some(2), "{}{}", answer.out, answer.err);
+    assert!(answer.err.contains("cannot be the name of a lesson"), "{}", answer.err);
+    assert!(!place.path().join("kept").exists(), "nothing was run");
+}
+
+#[test]
+fn a_byte_order_mark_is_none_of_the_lesson() {
+    let place = Place::new();
+    place.write("lesson.yaml", format!("\u{feff}{NEW_LESSON}"));
+    let answer = place.run(&["check", "lesson.yaml"]);
+    assert_eq!(answer.code, Some(0), "{}", answer.err);
+}
+
+#[test]
+fn parameters_of_the_command_line_are_checked_too() {
+    let place = Place::new();
+    place.write("lesson.yaml", NEW_LESSON);
+    for (set, words) in [("lease=5s", ""), ("lease=soon", "soon"), ("lese=5s", "lese")] {
+        let answer = place.run(&["check", "lesson.yaml", "--set", set]);
+        assert_eq!(answer.code, Some(if words.is_empty() { 0 } else { 2 }), "{set}: {}", answer.err);
+        assert!(answer.err.contains(words), "{set}: {}", answer.err);
+    }
+}
+
+#[test]
+fn a_variants_title_names_its_parameters() {
+    let place = Place::new();
+    let title =
+        NEW_LESSON.lines().skip_while(|line| *line != "variants:").find(|line| line.contains("title:"));
+    let title = title.expect("a variant has a title");
+    place.write("lesson.yaml", NEW_LESSON.replacen(title, "    title: For ${lease}", 1));
+    for command in ["list", "run"] {
+        let answer = match command {
+            "list" => place.run(&["--lessons", ".", "list"]),
+            _ => place.run(&["run", "lesson.yaml"]),
+        };
+        assert!(answer.out.contains("For ") && !answer.out.contains("${"), "{command}: {}", answer.out);
+    }
+}
+
+#[test]
+fn a_text_is_bounded() {
+    let said = broken("DEL lock", &format!("DEL{}", " lock".repeat(50_000)));
+    assert!(said.contains("a text may have at most"), "{}", &said[..said.len().min(400)]);
+}

@@ -110,7 +110,8 @@ impl Source {
                 both!("save it as UTF-8 text", "请存成 UTF-8 文本"),
             )
         })?;
-        Ok(Self::new(file, text))
+        // Some editors begin a file with a byte order mark.
+        Ok(Self::new(file, text.strip_prefix('\u{feff}').unwrap_or(&text)))
     }
 
     /// Parses a lesson. Grammar only: names are checked when it is planned.

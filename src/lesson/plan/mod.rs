@@ -259,7 +259,8 @@ pub fn is_well_formed(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('-') && name.chars().all(allowed)
 }
 
-fn check_lesson(lesson: &Lesson) -> Result<(), Mistake> {
+/// Files are named after lessons and variants.
+fn check_names(lesson: &Lesson) -> Result<(), Mistake> {
     let root = Path::root();
     let id = &lesson.id;
     if !is_well_formed(id) {
@@ -272,17 +273,21 @@ fn check_lesson(lesson: &Lesson) -> Result<(), Mistake> {
             "请用小写字母、数字和连字符，例如 oversell-twice"
         )));
     }
+    let Some(name) = lesson.variants.keys().find(|name| !is_well_formed(name)) else { return Ok(()) };
+    let message = both!("`{name}` cannot name a variant", "`{name}` 不能用作方案名");
+    let mistake = Mistake::new(&root.key("variants").key(name), message);
+    Err(Mistake { span: MistakeSpan::Key, ..mistake }
+        .help(both!("use lower-case letters, digits and hyphens", "请用小写字母、数字和连字符")))
+}
+
+fn check_lesson(lesson: &Lesson) -> Result<(), Mistake> {
+    check_names(lesson)?;
+    let root = Path::root();
     if lesson.variants.is_empty() {
         return Err(Mistake::new(
             &root.key("variants"),
             both!("a lesson needs at least one variant", "一节课至少要有一个方案（variant）"),
         ));
-    }
-    if let Some(name) = lesson.variants.keys().find(|name| !is_well_formed(name)) {
-        let message = both!("`{name}` cannot name a variant", "`{name}` 不能用作方案名");
-        let mistake = Mistake::new(&root.key("variants").key(name), message);
-        return Err(Mistake { span: MistakeSpan::Key, ..mistake }
-            .help(both!("use lower-case letters, digits and hyphens", "请用小写字母、数字和连字符")));
     }
     lesson.settings.check(lesson.lab, &root.key("settings"))?;
     check_libraries(&lesson.libraries, &root.key("libraries"))?;
@@ -362,6 +367,7 @@ fn check_fixes(lesson: &Lesson) -> Result<(), Mistake> {
 fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scenario, Mistake> {
     let lesson = &loaded.lesson;
     let root = Path::root();
+    check_names(lesson)?;
     check_numbers(lesson)?;
     let Some(variant) = lesson.variants.get(name) else {
         let known = lesson.variants.keys().map(String::as_str);

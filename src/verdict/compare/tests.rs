@@ -105,7 +105,7 @@ fn a_changed_reply_is_a_difference_and_a_draining_ttl_is_none() {
     assert!(first_difference([&asks(2999), &asks(60_000)]).is_some());
     assert!(first_difference([&asks(50), &asks(-2)]).is_some());
     // A script that answers with what is left of somebody's lease.
-    let tries = |left: i64| log(&[(0, "take", "EVAL take lock A", json!(left), 0)]);
+    let tries = |left: i64| log(&[(0, "take", "EVAL take 1 lock A", json!(left), 0)]);
     assert_eq!(first_difference([&tries(29_999), &tries(29_970)]), None);
     assert!(first_difference([&tries(1), &tries(2)]).is_some());
     let stat = |owner: i64, version: i64| {

@@ -115,10 +115,21 @@ pub(crate) fn parse(
 }
 
 fn redis(name: &str, args: &[String]) -> Vec<Act> {
-    let Some(access) = access_of(name) else { return Vec::new() };
     let Some(first) = args.first() else { return Vec::new() };
-    // Without an option it only looks.
-    let access = if name == "GETEX" && args.len() == 1 { Access::Read } else { access };
+    if let ("RENAME" | "RENAMENX", Some(new)) = (name, args.get(1)) {
+        return vec![Act::new(first, Access::Deleted), Act::new(new, Access::Set)];
+    }
+    let number = || args.get(1).and_then(|word| word.parse::<i64>().ok());
+    let access = match access_of(name) {
+        None => return Vec::new(),
+        // Without an option it only looks.
+        Some(_) if name == "GETEX" && args.len() == 1 => Access::Read,
+        // An expiry that is over deletes at once.
+        Some(Access::Expiry) if name != "GETEX" && number().is_some_and(|number| number <= 0) => {
+            Access::Deleted
+        }
+        Some(access) => access,
+    };
     let mut act = Act::new(first, access);
     match name {
         "SET" | "SETNX" => {
@@ -134,7 +145,7 @@ fn redis(name: &str, args: &[String]) -> Vec<Act> {
         _ => {}
     }
     // One number answers for several keys: whose it is cannot be told.
-    if access == Access::Deleted && args.len() > 1 {
+    if access_of(name) == Some(Access::Deleted) && args.len() > 1 {
         return Vec::new();
     }
     vec![act]

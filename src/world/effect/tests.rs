@@ -44,7 +44,7 @@ fn answered(value: Value) -> Reply {
 
 #[test]
 fn a_reply_says_whether_it_was_done() {
-    let cases: [(&str, Value, Option<Access>); 24] = [
+    let cases: [(&str, Value, Option<Access>); 27] = [
         ("GET lock", Value::Null, Some(Access::Read)),
         ("SET lock A NX PX 3000", json!("OK"), Some(Access::Set)),
         ("SET lock A NX PX 3000", Value::Null, None),
@@ -66,6 +66,9 @@ fn a_reply_says_whether_it_was_done() {
         ("DEL lock", json!(1), Some(Access::Deleted)),
         ("DEL lock", json!(0), None),
         ("DEL lock other", json!(1), None),
+        ("PEXPIRE lock 0", json!(1), Some(Access::Deleted)),
+        ("EXPIRE lock -1", json!(0), None),
+        ("EXPIREAT lock 0", json!(1), Some(Access::Deleted)),
         ("PING", json!("PONG"), None),
         ("EVAL unknown 1 lock", json!(1), None),
         ("", Value::Null, None),
@@ -75,6 +78,9 @@ fn a_reply_says_whether_it_was_done() {
         let wanted: Vec<_> = access.into_iter().map(|access| ("lock".to_owned(), access)).collect();
         assert_eq!(known, wanted, "{wire} answered {reply}");
     }
+    let renames = |reply| accesses(&[("RENAMENX lock other", answered(reply))]);
+    let moved = [("lock".to_owned(), Access::Deleted), ("other".to_owned(), Access::Set)];
+    assert_eq!((renames(json!(1)), renames(json!(0))), (moved.to_vec(), vec![]));
     let lost = [("DEL lock", Reply::Lost("cut".to_owned()))];
     assert_eq!(accesses(&lost), [], "nobody knows");
 }
