@@ -190,6 +190,15 @@ impl<'a> Diagram<'a> {
                 self.note_over_all(&wrapped(&format!("✗ {}", says.get(lang))));
             }
             EventKind::Fault(fault) => self.tell_fault(fault),
+            EventKind::Sentinel { notice, .. } => {
+                let who = self.log.say_alike(index, self.log.len());
+                if !who.is_empty() {
+                    let words = escape(&shorten(&words::sentinels_say(&who, notice, lang)));
+                    let over = notice.server().and_then(|server| self.server(server));
+                    let last = self.servers.len().saturating_sub(1);
+                    self.note(&over.unwrap_or_else(|| format!("s0,s{last}")), &words);
+                }
+            }
             EventKind::ServerDied { server, why } => {
                 let over = self.server(server).unwrap_or_else(|| self.ends.1.clone());
                 let first = why.lines().next().unwrap_or_default();

@@ -62,7 +62,7 @@ use crate::lesson::{
     plan::{Exec, Origin},
 };
 
-use crate::log::{FILES, LinkId, Product, ServerInfo, ServerState};
+use crate::log::{FILES, LinkId, Product, SentinelNotice, ServerInfo, ServerState};
 use crate::process::{child::log_tail, rest::Threads, spawner, workspace::file_name};
 use crate::server::boot::{Boot, Server, Started, ready};
 use crate::server::connection::ServerAddress;
@@ -528,6 +528,17 @@ impl Lab {
         let files =
             self.files.as_ref().map(|files| files.observe().map_err(|error| unreadable_files(&error)));
         join_all(looks).await.into_iter().filter_map(Result::transpose).chain(files).collect()
+    }
+
+    /// What Sentinels have told since this was called last: when, who, and what, oldest first.
+    pub(crate) fn notices(&self) -> Vec<(LessonTime, String, SentinelNotice)> {
+        let told = self.helpers.iter().flat_map(|helper| {
+            let name = &helper.info.name;
+            helper.observer.notices().into_iter().map(|(at, notice)| (at, name.clone(), notice))
+        });
+        let mut told: Vec<_> = told.collect();
+        told.sort_by_key(|(at, ..)| *at);
+        told
     }
 
     /// A counter of a server's, by the name that the server gives it: a field of Redis' `INFO`, a line of

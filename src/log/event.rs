@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     fault::Fault,
     lock::LockInfo,
-    product::{Command, ServerState, with_text},
+    product::{Command, ServerState, sentinel::SentinelNotice, with_text},
     reply::Reply,
 };
 use crate::{
@@ -22,6 +22,16 @@ pub struct Event {
     pub at: LessonTime,
     #[serde(flatten)]
     pub kind: EventKind,
+}
+
+impl Event {
+    /// Which Sentinel says what.
+    pub(crate) fn of_sentinel(&self) -> Option<(&str, &SentinelNotice)> {
+        match &self.kind {
+            EventKind::Sentinel { sentinel, notice } => Some((sentinel, notice)),
+            _ => None,
+        }
+    }
 }
 
 /// An actor's place in the list that [`EventKind::LabReady`] spells out.
@@ -283,6 +293,12 @@ pub enum EventKind {
         /// The counter's name in the server's words.
         name: String,
         value: i64,
+    },
+    /// A Sentinel told those who listen to it what it noticed, voted or did.
+    Sentinel {
+        sentinel: String,
+        #[serde(flatten)]
+        notice: SentinelNotice,
     },
     Fault(Fault),
     /// A server ended by itself.

@@ -29,10 +29,14 @@ pub use product::{
     Access, Command, Entry, Observed, Product, ServerState,
     files::{FILES, Flock},
     redis::{ClusterNode, KeyState, KeyValue, Keyspace, Role, SLOTS, slot},
+    sentinel::SentinelNotice,
     zookeeper::{Member, Znode, ZnodeTree},
 };
 pub use reply::Reply;
 pub use steps::{Step, Steps};
+
+/// So many events of one step are looked at for what is like another.
+const STEP: usize = 200;
 
 /// An append-only list of events. Event `n` never changes once event `n + 1` is known.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -53,6 +57,28 @@ impl Log {
     /// Everything that happened, oldest first.
     pub fn events(&self) -> &[Event] {
         &self.events
+    }
+
+    /// Of something that Sentinels say: who says the same in this step, among the first `to` events. Nobody where another
+    /// has said it before.
+    pub fn say_alike(&self, event: usize, to: usize) -> Vec<&str> {
+        let Some(EventKind::Sentinel { sentinel, notice }) = self.events.get(event).map(|event| &event.kind)
+        else {
+            return Vec::new();
+        };
+        let in_step = |other: &&Event| !matches!(other.kind, EventKind::Stop { .. });
+        let is_like = |other: &SentinelNotice| notice.is_like(other);
+        let before = self.events[..event].iter().rev().take(STEP).take_while(in_step);
+        if before.filter_map(Event::of_sentinel).any(|(_, other)| is_like(other)) {
+            return Vec::new();
+        }
+        let after =
+            self.events[event + 1..to.clamp(event + 1, self.len())].iter().take(STEP).take_while(in_step);
+        let after = after.filter_map(Event::of_sentinel).filter(|(_, other)| is_like(other));
+        let mut all = vec![sentinel.as_str()];
+        all.extend(after.map(|(other, _)| other));
+        all.dedup();
+        all
     }
 
     /// Whether an event is the beginning of a pause before its actor tries the same operation again.

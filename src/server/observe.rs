@@ -10,8 +10,8 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use thiserror::Error;
 
-use crate::clock::{LessonClock, Slot};
-use crate::log::Observed;
+use crate::clock::{LessonClock, LessonTime, Slot};
+use crate::log::{Observed, SentinelNotice};
 
 /// How long a look may take, in real time. A frozen server does not answer, and nobody shall wait for it.
 const LOOK_WITHIN: Duration = Duration::from_secs(5);
@@ -45,6 +45,11 @@ pub(crate) trait Observer: Debug + Send + Sync {
     /// The server's own calendar time, in milliseconds since 1970; `None` where it cannot be asked for it.
     fn unix_millis(&self) -> Look<'_, Option<i64>> {
         Box::pin(async { Ok(None) })
+    }
+
+    /// What it has told those who listen to it since this was called last, and when.
+    fn notices(&self) -> Vec<(LessonTime, SentinelNotice)> {
+        Vec::new()
     }
 
     /// Where the names of the counters can be looked up.

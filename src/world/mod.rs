@@ -6,10 +6,12 @@
 pub(crate) mod actor;
 pub mod effect;
 pub(crate) mod holding;
+pub(crate) mod sentinels;
 pub(crate) mod server;
 
 pub use actor::{ActorWorld, Life};
 pub use holding::{Holding, HoldingChange, Overlap};
+pub use sentinels::Sentinels;
 pub use server::{Change, ServerWorld, changes};
 
 use std::collections::{BTreeMap, HashMap};
@@ -67,6 +69,7 @@ pub struct World {
     /// Who takes part, by [`ActorId`].
     pub actors: Vec<ActorWorld>,
     pub servers: Vec<ServerWorld>,
+    pub sentinels: Sentinels,
     /// Links that keep what is sent, be it for a while, and which way.
     pub holding_links: BTreeMap<LinkId, Direction>,
     pub counters: IndexMap<String, i64>,
@@ -139,6 +142,7 @@ impl World {
             for server in &mut self.servers {
                 server.changes.clear();
             }
+            self.sentinels.is_news = false;
         }
         match &event.kind {
             EventKind::LabReady { clock, servers, actors, .. } => {
@@ -202,6 +206,7 @@ impl World {
                     server.metrics.insert(name.clone(), *value);
                 }
             }
+            EventKind::Sentinel { sentinel, notice } => self.sentinels.hear(sentinel, notice),
             EventKind::ServerDied { server, why } => {
                 if let Some(server) = self.server_mut(server) {
                     server.died = Some(why.clone());

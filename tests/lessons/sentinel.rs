@@ -2,15 +2,18 @@
 
 #![allow(clippy::print_stdout, reason = "figures for whoever runs it")]
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use lockstep::clock::Rate;
 use lockstep::lab::{Lab, LinkAddress};
 use lockstep::lesson::LabKind;
-use lockstep::log::{Direction, Keyspace, LinkId, Observed, Role};
+use lockstep::log::{Direction, EventKind, Keyspace, LinkId, Observed, Role, SentinelNotice};
+use lockstep::recording;
 use redis::{ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo};
 
 use crate::lab::lab;
+use crate::place::Place;
 
 /// Longer than anything here takes; only so that a failure is a failure and not a hang.
 const SOON: Duration = Duration::from_secs(60);
@@ -129,4 +132,41 @@ async fn a_master_among_five_restarts_empty() {
     lab.restart_server("redis3").await.unwrap();
     assert_eq!(keyspace(&lab, "redis3").await, keyspace(&lab, "redis2").await);
     assert_eq!(run(&mut lab, "redis3", "PING").await, redis::Value::SimpleString("PONG".into()));
+}
+
+#[test]
+fn a_run_tells_who_missed_the_master_who_was_elected_and_whom_it_promoted() {
+    let place = Place::new();
+    let args = ["run", "failover", "--variant", "replicated", "--record", "run.jsonl"];
+    let answer = place.run(&args);
+    assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
+    let recording = recording::read(&place.path().join("run.jsonl")).unwrap();
+    let told: Vec<(&str, &SentinelNotice)> = recording
+        .log
+        .events()
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::Sentinel { sentinel, notice } => Some((sentinel.as_str(), notice)),
+            _ => None,
+        })
+        .collect();
+    let missed: BTreeSet<&str> = told
+        .iter()
+        .filter(|(_, notice)| matches!(notice, SentinelNotice::Misses { server } if server == "node1"))
+        .map(|(sentinel, _)| *sentinel)
+        .collect();
+    assert!(missed.len() >= 2, "{told:?}");
+    let (leader, _) =
+        told.iter().find(|(_, notice)| **notice == SentinelNotice::Elected).expect("an election");
+    let votes = told.iter().filter(
+        |(_, notice)| matches!(notice, SentinelNotice::Votes { leader: chosen, .. } if chosen == leader),
+    );
+    assert!(votes.count() >= 2, "{told:?}");
+    let selected = SentinelNotice::Selects { server: "node2".into() };
+    assert!(told.contains(&(leader, &selected)), "{told:?}");
+    let switched = SentinelNotice::Switches { server: "node2".into() };
+    assert!(told.iter().any(|(_, notice)| **notice == switched), "{told:?}");
+    // None of the start's greetings is among them, and their times are the lesson's.
+    let first = told[0].1;
+    assert_eq!(first.word(), "+sdown", "{told:?}");
 }

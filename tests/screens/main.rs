@@ -23,4 +23,5 @@ mod moment;
 mod motion;
 mod races;
 mod readable;
+mod sentinels;
 mod sequence;

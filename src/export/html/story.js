@@ -173,7 +173,8 @@ function wireRow(event, entry) {
   } else if (entry.kind === "role") {
     item.className = `role ${entry.tone}`;
     item.append(make("span", "who"), says);
-    retold.push(() => { says.textContent = `${entry.server}${lang === "zh" ? "：" : ": "}${text(entry.says)}`; });
+    const about = () => entry.server ? `${entry.server}${lang === "zh" ? "：" : ": "}` : "";
+    retold.push(() => { says.textContent = about() + text(entry.says); });
   } else {
     item.append(colour(make("span", "who", `${glyphOf(entry.client)} ${senderOf(entry)}`), entry.client), says);
     says.append(make("span", "", entry.says));

@@ -5,6 +5,7 @@ pub(crate) mod etcd;
 pub(crate) mod files;
 pub(crate) mod mariadb;
 pub(crate) mod redis;
+pub(crate) mod sentinel;
 pub(crate) mod text;
 pub(crate) mod zookeeper;
 

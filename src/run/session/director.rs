@@ -432,6 +432,7 @@ impl Director {
             return Ok(());
         }
         let states = self.harness.observe().await?;
+        self.hear_sentinels();
         for state in &states {
             if !self.seen.contains(state) {
                 self.recorder.record(EventKind::State(state.clone()));
@@ -453,6 +454,15 @@ impl Director {
             self.recorder.record(EventKind::Metric { server, name: name.clone(), value });
         }
         Ok(())
+    }
+
+    /// Records what Sentinels have told by now.
+    pub(crate) fn hear_sentinels(&mut self) {
+        if self.looks {
+            for (at, sentinel, notice) in self.harness.lab.notices() {
+                self.recorder.record_at(at, EventKind::Sentinel { sentinel, notice });
+            }
+        }
     }
 
     /// Between steps: handles what arrives late, such as a reply that a released link let through. Fails when a server or

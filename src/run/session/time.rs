@@ -251,6 +251,7 @@ impl Director {
             if self.harness.lab.let_through(self.clock.now()).await {
                 self.await_delayed(path).await?;
             }
+            self.hear_sentinels();
             let now = self.clock.now();
             if target <= now {
                 self.harness.await_syncs().await?;

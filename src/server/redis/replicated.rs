@@ -23,7 +23,7 @@ use crate::server::link::{Link, Visitor, listener};
 use crate::server::redis::access::KEEPER;
 use crate::server::redis::boot::start as start_member;
 use crate::server::redis::observe::{Asked, Known};
-use crate::server::redis::sentinel;
+use crate::server::redis::sentinel::{self, Group};
 
 /// How fast the lesson clock runs until the Sentinels have found each other: they greet every 2 s.
 const BOOT_RATE: f64 = 20.0;
@@ -116,14 +116,26 @@ async fn start_once(boot: &Boot<'_>, topology: &Topology) -> Result<Started, Lab
         }
     }
     run(boot, &all, false, &mut started).await?;
+    let mut known = HashMap::clone(&all[0].known);
+    let mut places = Vec::new();
+    for name in topology.sentinels {
+        let place = free_port().map_err(unlinked)?;
+        known.insert(place.port(), (*name).to_owned());
+        places.push((*name, place));
+    }
     let quorum = topology.sentinels.len() / 2 + 1;
+    let group = &Group { master, quorum, known: Arc::new(known) };
     boot.clock.set_rate(Rate::from_factor(BOOT_RATE).unwrap_or(Rate::NORMAL))?;
-    started.helpers = try_join_all(topology.sentinels.iter().map(|name| async move {
-        let port = free_port().map_err(unlinked)?;
-        sentinel::start(boot, name, (port, source(topology, name)), master, quorum).await
-    }))
-    .await?;
+    let starts = places.iter().map(|(name, place)| {
+        let addresses = (*place, source(topology, name));
+        sentinel::start(boot, name, addresses, group)
+    });
+    started.helpers = try_join_all(starts).await?;
     know_each_other(boot, &started).await?;
+    // How they found each other is no part of any lesson.
+    for helper in &started.helpers {
+        helper.observer.notices();
+    }
     Ok(started)
 }
 

@@ -1,16 +1,18 @@
 //! One Redis Sentinel: how it is started, and what it is asked.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::{Mutex, PoisonError};
 
-use futures::FutureExt;
+use futures::{FutureExt, StreamExt};
 use redis::{AsyncConnectionConfig, Client};
+use tokio::sync::mpsc::{Receiver, channel};
 
-use crate::clock::{LessonClock, Slot};
-use crate::log::{Keyspace, Observed};
+use crate::clock::{LessonClock, LessonTime, Slot};
+use crate::log::{Keyspace, Observed, SentinelNotice};
 use crate::process::error::LabError;
 use crate::server::boot::{Boot, Endpoint, Server, ready};
 use crate::server::observe::{Look, Observer, within};
-use crate::server::redis::{access::KEEPER, programs::SERVER};
+use crate::server::redis::{access::KEEPER, observe::Known, programs::SERVER};
 
 /// The name that the Sentinels know the master by.
 const GROUP: &str = "lockstep";
@@ -27,20 +29,30 @@ const FAILOVER_TIMEOUT_MS: u32 = 3000;
 /// nothing: never in place of 2 s, and no longer than one tick where it did so before it was told, in place of 30 s.
 const NO_TILT: [&str; 6] = ["SENTINEL", "DEBUG", "tilt-trigger", "1000000000", "tilt-period", "100"];
 
-/// Starts a Sentinel that watches the master at `master`.
+/// So many messages of a Sentinel are kept until somebody asks for them.
+const KEPT: usize = 1000;
+
+/// What every Sentinel of a lab is told: the master that it watches, and how many have to miss it.
+pub(crate) struct Group {
+    pub master: SocketAddr,
+    pub quorum: usize,
+    /// By port, the servers and the Sentinels.
+    pub known: Known,
+}
+
+/// Starts a Sentinel, and listens to it.
 pub(crate) async fn start(
     boot: &Boot<'_>,
     name: &str,
     (address, source): (SocketAddr, IpAddr),
-    master: SocketAddr,
-    quorum: usize,
+    Group { master, quorum, known }: &Group,
 ) -> Result<Server, LabError> {
     let data = boot.workspace.make_dir(&format!("{name}-data"))?;
     let (ip, port) = (master.ip(), master.port());
     let secret = boot.secret.secret();
     let config = format!(
         "requirepass {secret}\nsentinel sentinel-pass {secret}\nbind 127.0.0.1\nport {}\nbind-source-addr {source}\ndir \"{}\"\ndaemonize no\nlogfile \"\"\n\
-         sentinel announce-ip 127.0.0.1\nsentinel announce-port {}\n\
+         sentinel myid {}\nsentinel announce-ip 127.0.0.1\nsentinel announce-port {}\n\
          sentinel monitor {GROUP} {ip} {port} {quorum}\n\
          sentinel auth-user {GROUP} {KEEPER}\nsentinel auth-pass {GROUP} {secret}\n\
          sentinel down-after-milliseconds {GROUP} {DOWN_AFTER_AT_BOOT_MS}\n\
@@ -48,6 +60,7 @@ pub(crate) async fn start(
          sentinel parallel-syncs {GROUP} 2\n",
         address.port(),
         data.display(),
+        id(address.port()),
         address.port(),
     );
     let config = boot.workspace.write(&format!("{name}.conf"), &config)?;
@@ -58,8 +71,40 @@ pub(crate) async fn start(
     ready(&started.0, || async { (primary(address, secret).await?.port() == port).then_some(()) }).await?;
     // On the lesson clock a short real pause of a busy machine looks like a clock that jumped. Known since Redis 7.0.
     let _ = ask(address, secret, &NO_TILT).await;
-    let (endpoint, observer) = (Endpoint::Tcp(address), Box::new(SentinelObserver));
+    let heard = Mutex::new(ready(&started.0, || listen(address, boot, known)).await?);
+    let (endpoint, observer) = (Endpoint::Tcp(address), Box::new(SentinelObserver { heard }));
     Ok(Server::new(boot, "Redis Sentinel", String::new(), endpoint, started, observer))
+}
+
+/// What the Sentinel at a port calls itself in votes: its port, so that it is known by it.
+fn id(port: u16) -> String {
+    format!("{port:0>40}")
+}
+
+/// Listens to what a Sentinel publishes.
+async fn listen(
+    address: SocketAddr,
+    boot: &Boot<'_>,
+    known: &Known,
+) -> Option<Receiver<(LessonTime, SentinelNotice)>> {
+    let client = Client::open(format!("redis://:{}@{address}", boot.secret.secret())).ok()?;
+    let mut subscribed = client.get_async_pubsub().await.ok()?;
+    subscribed.psubscribe("*").await.ok()?;
+    let (tell, heard) = channel(KEPT);
+    let (clock, known) = (boot.clock.clone(), Known::clone(known));
+    // It ends with the Sentinel.
+    tokio::spawn(async move {
+        let name = |port: &str| known.get(&port.trim_start_matches('0').parse().ok()?).cloned();
+        let mut messages = subscribed.into_on_message();
+        while let Some(message) = messages.next().await {
+            let text = message.get_payload::<String>().unwrap_or_default();
+            if let Some(notice) = SentinelNotice::read(message.get_channel_name(), &text, name) {
+                // Where nobody looks on, what there is no room for is not missed.
+                let _ = tell.try_send((clock.now(), notice));
+            }
+        }
+    });
+    Some(heard)
 }
 
 /// How many replicas of the master and how many other Sentinels a Sentinel knows to be well.
@@ -109,9 +154,11 @@ async fn ask(address: SocketAddr, secret: &str, words: &[&str]) -> Option<redis:
     within(redis::cmd(name).arg(arguments).query_async::<redis::Value>(&mut connection)).await.ok()
 }
 
-/// A Sentinel holds no keys.
+/// A Sentinel holds no keys: what it tells is all that there is to see.
 #[derive(Debug)]
-struct SentinelObserver;
+struct SentinelObserver {
+    heard: Mutex<Receiver<(LessonTime, SentinelNotice)>>,
+}
 
 impl Observer for SentinelObserver {
     fn observe<'a>(&'a self, _: &'a LessonClock, _: Option<&'a Slot>) -> Look<'a, Observed> {
@@ -120,6 +167,11 @@ impl Observer for SentinelObserver {
 
     fn metric<'a>(&'a self, _: &'a str) -> Look<'a, Option<i64>> {
         async { Ok(None) }.boxed()
+    }
+
+    fn notices(&self) -> Vec<(LessonTime, SentinelNotice)> {
+        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        std::iter::from_fn(|| heard.try_recv().ok()).collect()
     }
 
     fn metric_names(&self) -> &'static str {

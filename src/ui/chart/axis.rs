@@ -136,7 +136,7 @@ impl Chart {
             EventKind::Sent { .. } => Burst::Sending,
             EventKind::Notified { .. } => Burst::Notifying,
             // A narrator's pause breaks no burst, and neither does what the servers are seen to hold.
-            EventKind::State(_) | EventKind::Metric { .. } => self.state.burst,
+            EventKind::State(_) | EventKind::Metric { .. } | EventKind::Sentinel { .. } => self.state.burst,
             _ => Burst::Broken,
         };
         let same = burst != Burst::Broken && burst == self.state.burst && passed < BURST;

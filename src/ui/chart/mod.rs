@@ -283,6 +283,14 @@ impl Chart {
                 }
                 self.compare((x, index));
             }
+            EventKind::Sentinel { sentinel, notice } => {
+                if !log.say_alike(index, index).is_empty() {
+                    self.wire.push(WireRow::new(index));
+                }
+                if let Some(truth) = notice.server().and_then(|server| self.truth(server)) {
+                    truth.hear((x, index), sentinel, notice);
+                }
+            }
             EventKind::Session { actor, session, .. } => {
                 self.state.sessions.insert(*session, *actor);
             }

@@ -6,7 +6,7 @@ use crate::{
     clock::LessonTime,
     log::{
         Access, ActorId, Command, Condition, Entry, EventKind, Fault, KeyState, KeyValue, Keyspace, Log,
-        Observed, OpId, Reply, Role,
+        Observed, OpId, Reply, Role, SentinelNotice,
     },
     ui::{theme::text, words::fault},
 };
@@ -87,6 +87,11 @@ pub enum RoleChange {
     Epoch(u64),
     /// Whether a node's cluster serves anybody.
     Serves(bool),
+    /// What a Sentinel says of it.
+    Sentinel {
+        sentinel: String,
+        notice: SentinelNotice,
+    },
 }
 
 #[derive(Debug, Clone, Default)]
@@ -189,6 +194,32 @@ impl Truth {
         // The glyph, and a space on each side of the words.
         let columns = text::width(&fault::mark(fault)) + 3;
         self.fault_room = here.0 + u32::try_from(columns).unwrap_or_default();
+    }
+
+    /// Takes what a Sentinel says of it: that it is missed, that they agree on that, that it is to be the master. Others who
+    /// say the same add nothing.
+    pub(crate) fn hear(&mut self, (x, event): (u32, usize), sentinel: &str, notice: &SentinelNotice) {
+        let said = |change: &RoleChange| match change {
+            RoleChange::Sentinel { notice, .. } => Some(std::mem::discriminant(notice)),
+            _ => None,
+        };
+        let kind = std::mem::discriminant(notice);
+        let before = self.changes.iter().rev().find_map(|(.., change)| said(change));
+        let agreed = self.changes.iter().rev().find_map(|(.., change)| match change {
+            RoleChange::Sentinel { notice: SentinelNotice::Agrees { .. }, .. } => Some(true),
+            RoleChange::Sentinel { notice: SentinelNotice::Hears { .. }, .. } => Some(false),
+            _ => None,
+        });
+        let is_news = match notice {
+            SentinelNotice::Misses { .. } => before != Some(kind) && agreed != Some(true),
+            SentinelNotice::Agrees { .. } => agreed != Some(true),
+            SentinelNotice::Hears { .. } | SentinelNotice::Selects { .. } => before != Some(kind),
+            _ => false,
+        };
+        if is_news {
+            let change = RoleChange::Sentinel { sentinel: sentinel.to_owned(), notice: notice.clone() };
+            self.changes.push((x, event, change));
+        }
     }
 
     fn thaw(&mut self, here: (u32, usize)) {

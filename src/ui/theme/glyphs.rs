@@ -3,7 +3,7 @@
 use crate::log::Belief;
 
 /// One glyph per client, in the order in which clients appear; so that no meaning hangs on colour alone.
-const CLIENTS: [&str; 8] = ["●", "■", "▲", "◆", "▼", "★", "◇", "○"];
+const CLIENTS: [&str; 8] = ["●", "■", "▲", "◆", "▼", "◐", "◇", "○"];
 
 /// From the ninth client on, its number or a letter, so that no sign stands for two.
 const NUMBERED: [&str; 38] = [
@@ -88,6 +88,10 @@ pub const BAR_LEFT: &str = "▱";
 pub const PATH: &str = "│";
 pub const MASTER: &str = "♛";
 pub const WATCH: &str = "◉";
+/// What interviewers like to ask about.
+pub const STARRED: &str = "★";
+/// A Sentinel says something.
+pub const SENTINEL: &str = "⚑";
 
 /// Where two runs part first, and the line up to it.
 pub const DIFFERENCE: &str = "≠";
@@ -123,7 +127,8 @@ pub fn ascii(symbol: &str) -> &'static str {
         "◉" => "@",
         "◆" => "*",
         "◇" => "%",
-        "★" => "&",
+        "◐" => "&",
+        STARRED => "S",
         "✓" => "Y",
         "✗" | "×" => "x",
         "✝" => "T",
@@ -135,6 +140,7 @@ pub fn ascii(symbol: &str) -> &'static str {
         "◷" => "K",
         "↻" => "R",
         "♛" => "M",
+        SENTINEL => "F",
         KNOB => "I",
         _ if symbol.starts_with(|c| ('\u{2800}'..='\u{28ff}').contains(&c)) => ";",
         _ => NUMBERED.iter().position(|known| *known == symbol).map_or("?", |n| &NUMBERED_ASCII[n..=n]),
@@ -145,7 +151,8 @@ pub fn ascii(symbol: &str) -> &'static str {
 mod tests {
     use super::{
         AGAIN, CLASHING, CLIENTS, CLOCK, CUT, DIFFERENCE, DONE, FROZEN, HELD, HOLDING, KILLED, KNOB, MASTER,
-        NOTIFIED, NUMBERED, RELEASED, SHARING, STOPPED, UNSURE, WAITING, WATCH, ascii, client,
+        NOTIFIED, NUMBERED, RELEASED, SENTINEL, SHARING, STARRED, STOPPED, UNSURE, WAITING, WATCH, ascii,
+        client,
     };
 
     #[test]
@@ -164,8 +171,10 @@ mod tests {
     #[test]
     fn what_fills_a_lane_or_marks_an_event_is_no_other_sign_in_ascii() {
         let fills = [HOLDING, SHARING, WAITING, UNSURE, FROZEN, CLASHING, HELD];
-        let marks =
-            [KILLED, STOPPED, RELEASED, CUT, CLOCK, AGAIN, NOTIFIED, DONE, MASTER, WATCH, DIFFERENCE, KNOB];
+        let marks = [
+            KILLED, STOPPED, RELEASED, CUT, CLOCK, AGAIN, NOTIFIED, DONE, MASTER, WATCH, DIFFERENCE, KNOB,
+            SENTINEL, STARRED,
+        ];
         let clients: Vec<&str> = (0..CLIENTS.len() + NUMBERED.len()).map(client).collect();
         let mut signs: Vec<&str> = [&fills[..], &marks, &clients].concat();
         let all = signs.len();

@@ -127,6 +127,10 @@ pub fn own_words(scene: &Scene<'_>, event: usize) -> (String, Style) {
             format!("✗ {server}{}{} {why}", scene.lang.colon(), words::SERVER_DIED.get(scene.lang)),
             Role::Danger,
         ),
+        EventKind::Sentinel { notice, .. } => {
+            let who = scene.log.say_alike(event, scene.world.position);
+            (words::sentinels_say(&who, notice, scene.lang), Role::Warning)
+        }
         EventKind::State(state) => (words::SEEN.with(scene.lang, &[&state.server]), Role::Text),
         _ => (String::new(), Role::Text),
     };

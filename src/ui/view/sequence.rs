@@ -12,9 +12,9 @@ use layout::{Layout, Placed};
 use marks::{draw_fault, draw_gap, draw_link, label_lifeline};
 use window::TIME;
 
-use super::{banner, cells, lane, prelude::*, truth, wire};
+use super::{banner, cells, detail, lane, prelude::*, truth, wire};
 use crate::ui::chart::{
-    OverlapSpan,
+    OverlapSpan, RoleChange,
     sequence::{Look, Row, RowKind, Who},
 };
 
@@ -162,6 +162,10 @@ fn draw_row(scene: &Scene<'_>, layout: &Layout, placed: &Placed, buf: &mut Buffe
         RowKind::Expired { column, key } => {
             let words = words::EXPIRED.with(scene.lang, &[key]);
             label_lifeline(layout, (*column, placed.y), &warning(words), buf);
+        }
+        RowKind::Role { column, change: RoleChange::Sentinel { .. } } => {
+            let words = detail::own_words(scene, row.event);
+            label_lifeline(layout, (*column, placed.y), &vec![words], buf);
         }
         RowKind::Role { column, change } => {
             let (words, role) = truth::role_change_words(change, scene.lang);

@@ -78,6 +78,39 @@ fn all_lines<'a>(scene: &Scene<'a>, width: usize, dense: bool) -> Vec<Line<'a>> 
         }
         lines.extend(pane.lines());
     }
+    lines.extend(sentinels(scene, width));
+    lines
+}
+
+/// How far Sentinels have come with a failover.
+fn sentinels<'a>(scene: &Scene<'a>, width: usize) -> Vec<Line<'a>> {
+    let Scene { lang, world, .. } = *scene;
+    let sentinels = &world.sentinels;
+    if sentinels.is_silent() {
+        return Vec::new();
+    }
+    let mut said: Vec<String> = Vec::new();
+    for (server, by) in &sentinels.missed {
+        let missed = words::MISSED_BY.with(lang, &[server, &by.len().to_string()]);
+        let needed = sentinels.quorum.map(|quorum| words::NEEDED.with(lang, &[&quorum.to_string()]));
+        said.push(missed + &needed.unwrap_or_default());
+    }
+    if !sentinels.votes.is_empty() {
+        let tally: Vec<String> =
+            sentinels.tally().iter().map(|(leader, votes)| format!("{leader} ×{votes}")).collect();
+        let tally = tally.join(words::LISTED.get(lang));
+        said.push(words::VOTES.with(lang, &[&sentinels.epoch.to_string(), &tally]));
+    }
+    if let Some(leader) = &sentinels.leader {
+        let chosen = sentinels.chosen.as_ref().map(|server| words::MAKES_MASTER.with(lang, &[server]));
+        said.push(words::ELECTED.with(lang, &[leader]) + &chosen.unwrap_or_default());
+    }
+    let heading = format!("{} {}", glyphs::SENTINEL, words::SENTINELS.get(lang));
+    let mut lines = vec![Line::styled(heading, scene.style(Role::Accent))];
+    let rows = said.iter().flat_map(|said| text::wrap(said, width.saturating_sub(2)));
+    let sign = if sentinels.is_news { "~ " } else { "  " };
+    let sign = Span::styled(sign, scene.style(Role::Good));
+    lines.extend(rows.map(|row| Line::from(vec![sign.clone(), Span::raw(row)])));
     lines
 }
 

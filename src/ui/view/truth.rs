@@ -4,7 +4,7 @@ use std::{borrow::Cow, ops::Range};
 
 use super::{plot::Plot, prelude::*};
 use crate::{
-    log::{Fault, Role as GroupRole},
+    log::{Fault, Role as GroupRole, SentinelNotice},
     ui::{
         chart::{About, RoleChange, Span, Truth},
         words::fault,
@@ -399,6 +399,11 @@ pub fn role_change_words(change: &RoleChange, lang: Lang) -> (String, Role) {
         RoleChange::Role(of @ GroupRole::Looking) => (words::role(of, lang), Role::Warning),
         RoleChange::Role(of) => (words::role(of, lang), Role::Chrome),
         RoleChange::Epoch(epoch) => (words::ELECTION.with(lang, &[&epoch.to_string()]), Role::Warning),
+        RoleChange::Sentinel { sentinel, notice } => {
+            let role =
+                if matches!(notice, SentinelNotice::Selects { .. }) { Role::Accent } else { Role::Warning };
+            (format!("{} {}", glyphs::SENTINEL, words::sentinel_mark(sentinel, notice, lang)), role)
+        }
         RoleChange::Serves(true) => said(words::CLUSTER_UP, Role::Good),
         RoleChange::Serves(false) => said(words::CLUSTER_DOWN, Role::Danger),
     }

@@ -125,6 +125,9 @@ fn rest(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Vec<String> {
 
 /// Who sends, and to which server, where there are several.
 fn who(scene: &Scene<'_>, row: &WireRow) -> String {
+    if let Some(EventKind::Sentinel { .. }) = scene.event(row.event) {
+        return words::sentinels(&scene.log.say_alike(row.event, scene.world.position), scene.lang);
+    }
     let Some(actor) = actor(scene, row) else { return String::new() };
     let member = scene.world.actor(actor).filter(|_| row.count > 1);
     let name = member.map_or(scene.name(actor), |member| &member.who.client);
@@ -159,6 +162,10 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
     if let Some(actor) = actor(scene, row) {
         let name = format!("{} {} ", scene.glyph(actor), text::pad(&who(scene, row), names));
         spans.push(Span::styled(name, scene.actor_style(actor)));
+    } else if let EventKind::Sentinel { .. } = event.kind {
+        let who = text::fit(&who(scene, row), names).into_owned();
+        let name = format!("{} {} ", glyphs::SENTINEL, text::pad(&who, names));
+        spans.push(Span::styled(name, chrome));
     } else {
         spans.push(Span::raw(" ".repeat(names + 3)));
     }
@@ -180,6 +187,9 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
         EventKind::Notified { about, what, .. } => {
             let many = if row.count > 1 { format!(" ×{}", row.count) } else { String::new() };
             (format!("↯ {}{many}", words::notice(what, about, scene.lang)), scene.style(Role::Warning))
+        }
+        EventKind::Sentinel { notice, .. } => {
+            (words::sentinel_notice(notice, scene.lang), scene.style(Role::Warning))
         }
         EventKind::Fault(_) | EventKind::GaveUp { .. } | EventKind::Said { .. } => {
             detail::own_words(scene, row.event)

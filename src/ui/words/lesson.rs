@@ -1,8 +1,9 @@
 //! Words of the lesson screen.
 
 use crate::{
-    log::{Belief, Excess, Limit, Role},
+    log::{Belief, Excess, Limit, Role, SentinelNotice},
     text::{Lang, Words},
+    ui::theme::glyphs,
     verdict::Outcome,
 };
 
@@ -214,6 +215,77 @@ pub fn role(role: &Role, lang: Lang) -> String {
         Role::Leader => LEADER.get(lang).to_owned(),
         Role::Follower => FOLLOWER.get(lang).to_owned(),
         Role::Looking => LOOKING.get(lang).to_owned(),
+    }
+}
+
+pub const SENTINELS: Words = Words::new("Sentinels", "哨兵");
+const SEVERAL_SENTINELS: Words = Words::new("{} Sentinels", "{} 个哨兵");
+/// Of a server, how many Sentinels miss it; and how many have to.
+pub const MISSED_BY: Words = Words::new("{} missed by {}", "{} 下线：{} 个联系不上");
+pub const NEEDED: Words = Words::new(", {} needed", "，需 {} 个");
+pub const VOTES: Words = Words::new("epoch {}, votes: {}", "纪元 {}，投票：{}");
+pub const ELECTED: Words = Words::new("elected: {}", "当选：{}");
+pub const MAKES_MASTER: Words = Words::new(", makes {} the master", "，提升 {}");
+
+/// Who says something: one Sentinel by its name, several by their number.
+pub fn sentinels(who: &[&str], lang: Lang) -> String {
+    match who {
+        [one] => (*one).to_owned(),
+        several => SEVERAL_SENTINELS.with(lang, &[&several.len().to_string()]),
+    }
+}
+
+/// Who says what.
+pub fn sentinels_say(who: &[&str], notice: &SentinelNotice, lang: Lang) -> String {
+    let words = sentinel_notice(notice, lang);
+    format!("{} {}{}{words}", glyphs::SENTINEL, sentinels(who, lang), lang.colon())
+}
+
+/// What a Sentinel says, by Sentinel's own word for it and in plain ones.
+pub fn sentinel_notice(notice: &SentinelNotice, lang: Lang) -> String {
+    let words = match notice {
+        SentinelNotice::Misses { .. } => Words::new("no answer, its own view", "主观下线，只是各自的判断"),
+        SentinelNotice::Hears { .. } => Words::new("answers again", "恢复应答"),
+        SentinelNotice::Agrees { votes, quorum, .. } => {
+            let numbers = [votes.to_string(), quorum.to_string()];
+            let words = Words::new("{} agree, {} needed", "客观下线，{} 个同意，需 {} 个");
+            return said(notice, &words.with(lang, &[&numbers[0], &numbers[1]]));
+        }
+        SentinelNotice::Votes { epoch, .. } => {
+            return said(notice, &Words::new("epoch {}", "纪元 {}").with(lang, &[&epoch.to_string()]));
+        }
+        SentinelNotice::Elected => Words::new("carries out the failover", "当选，由它执行切换"),
+        SentinelNotice::Aborts { why } => return said(notice, why),
+        SentinelNotice::Selects { .. } => Words::new("to be the master", "选中它来提升"),
+        SentinelNotice::Promotes { .. } => Words::new("is the master", "已成为主节点"),
+        SentinelNotice::Switches { .. } => Words::new("clients are sent there", "此后告诉客户端的主节点"),
+        SentinelNotice::Reconfigures { .. } => Words::new("told to follow it", "改跟新主节点"),
+        SentinelNotice::Demotes { .. } => Words::new("told that it is a replica", "降为从节点"),
+    };
+    said(notice, words.get(lang))
+}
+
+fn said(notice: &SentinelNotice, words: &str) -> String {
+    let about = match notice {
+        SentinelNotice::Votes { leader, .. } => Some(leader.as_str()),
+        notice => notice.server(),
+    };
+    let about = about.map_or(String::new(), |about| format!(" {about}"));
+    format!("{}{about} · {words}", notice.word())
+}
+
+/// The same in few words, where the server that it is about is known.
+pub fn sentinel_mark(sentinel: &str, notice: &SentinelNotice, lang: Lang) -> String {
+    match notice {
+        SentinelNotice::Misses { .. } => Words::new("missed", "主观下线").get(lang).to_owned(),
+        SentinelNotice::Agrees { votes, quorum, .. } => {
+            let numbers = [votes.to_string(), quorum.to_string()];
+            Words::new("down: {} agree, {} needed", "客观下线：{} 个同意，需 {} 个")
+                .with(lang, &[&numbers[0], &numbers[1]])
+        }
+        SentinelNotice::Hears { .. } => Words::new("answers", "恢复应答").get(lang).to_owned(),
+        SentinelNotice::Selects { .. } => Words::new("{}'s choice", "{} 选中").with(lang, &[sentinel]),
+        other => said(other, ""),
     }
 }
 

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::{Source, micros, shorten};
 use crate::{
     log::{ActorId, EventKind, OpId, Reply},
-    ui::theme::text::common,
+    text::Text,
+    ui::{theme::text::common, words},
 };
 
 pub(crate) fn rows(source: &Source<'_>) -> Vec<Value> {
@@ -44,6 +45,17 @@ pub(crate) fn rows(source: &Source<'_>) -> Vec<Value> {
                 let mut row = row(source, n, (*actor, server, &says), alike.len());
                 row["kind"] = "notified".into();
                 rows.push(row);
+                replies.push(Vec::new());
+            }
+            EventKind::Sentinel { notice, .. } => {
+                let who = source.log.say_alike(n, source.log.len());
+                if who.is_empty() {
+                    continue;
+                }
+                let says = Text::from_fn(|lang| words::sentinels_say(&who, notice, lang));
+                rows.push(
+                    json!({"e": n, "kind": "role", "tone": "nil", "at": micros(event.at), "says": says}),
+                );
                 replies.push(Vec::new());
             }
             EventKind::State(state) => {

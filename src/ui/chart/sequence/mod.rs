@@ -22,8 +22,8 @@ use std::{
 
 use crate::{
     clock::LessonTime,
-    log::{ActorId, Belief, Event, EventKind, LinkId, Log, Observed, OpId, ServerState},
-    ui::chart::{BURST, OverlapSpan, proves_overlap, truth::Standing},
+    log::{ActorId, Belief, Event, EventKind, LinkId, Log, Observed, OpId, SentinelNotice, ServerState},
+    ui::chart::{BURST, OverlapSpan, RoleChange, proves_overlap, truth::Standing},
     world::Holding,
 };
 
@@ -54,6 +54,8 @@ struct FoldState {
     holding: Holding,
     links: HashMap<LinkId, Delivery>,
     servers: HashMap<String, Server>,
+    /// The column of the server that a Sentinel missed last.
+    missed: Option<usize>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -150,6 +152,7 @@ impl Sequence {
             }
             EventKind::Believes { actor, lock, belief } => self.believe(*actor, lock, *belief),
             EventKind::State(state) => self.observe(state, event.at, index),
+            EventKind::Sentinel { sentinel, notice } => self.hear(log, sentinel, notice, index),
             EventKind::Fault(fault) => self.fault(log, fault, index),
             EventKind::GaveUp { actor, .. } => self.gave_up(log, *actor, index),
             EventKind::ServerDied { server, .. } => self.server_ends(server, index),
@@ -300,6 +303,20 @@ impl Sequence {
         match self.rows.last() {
             Some(row) if passed(row) => self.rows.len(),
             _ => self.rows.len().saturating_sub(1),
+        }
+    }
+
+    /// What Sentinels say stands beside the server that it is about; what they say of each other, beside the one that they
+    /// missed last. Who says what another has said adds nothing.
+    fn hear(&mut self, log: &Log, sentinel: &str, notice: &SentinelNotice, index: usize) {
+        let about = notice.server().and_then(|server| self.columns.server(server));
+        if matches!(notice, SentinelNotice::Misses { .. }) {
+            self.state.missed = about.or(self.state.missed);
+        }
+        let Some(column) = about.or(self.state.missed) else { return };
+        if !log.say_alike(index, index).is_empty() {
+            let change = RoleChange::Sentinel { sentinel: sentinel.to_owned(), notice: notice.clone() };
+            self.rows.push(Row::new(RowKind::Role { column, change }, index));
         }
     }
 

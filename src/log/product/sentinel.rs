@@ -1,0 +1,169 @@
+//! What Redis Sentinels tell those who listen to them: whom they miss, whether they agree, for whom they vote, whom the
+//! one that was elected makes the master.
+
+use serde::{Deserialize, Serialize};
+
+/// One message, named as Sentinel names it ("High availability with Redis Sentinel", Pub/Sub messages).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "notice")]
+pub enum SentinelNotice {
+    /// The server does not answer it. That is its own opinion, and nothing follows from it alone.
+    #[serde(rename = "+sdown")]
+    Misses { server: String },
+    #[serde(rename = "-sdown")]
+    Hears { server: String },
+    /// So many Sentinels miss the master, and so many have to.
+    #[serde(rename = "+odown")]
+    Agrees { server: String, votes: u32, quorum: u32 },
+    /// It has voted for who is to carry out the failover. It has one vote in an epoch.
+    #[serde(rename = "+vote-for-leader")]
+    Votes { leader: String, epoch: u64 },
+    /// It was elected, and carries out the failover.
+    #[serde(rename = "+elected-leader")]
+    Elected,
+    /// The failover came to nothing; in Sentinel's word why.
+    #[serde(rename = "-failover-abort")]
+    Aborts { why: String },
+    #[serde(rename = "+selected-slave")]
+    Selects { server: String },
+    /// The replica that it had told to be a master says that it is one.
+    #[serde(rename = "+promoted-slave")]
+    Promotes { server: String },
+    /// From here on it names this server to clients that ask for the master.
+    #[serde(rename = "+switch-master")]
+    Switches { server: String },
+    /// It has told the server to follow the new master.
+    #[serde(rename = "+slave-reconf-sent")]
+    Reconfigures { server: String },
+    /// The old master, or whoever else takes itself for one, is told that it is a replica.
+    #[serde(rename = "+convert-to-slave")]
+    Demotes { server: String },
+}
+
+/// How the words begin that say why a failover came to nothing.
+const ABORT: &str = "-failover-abort-";
+
+impl SentinelNotice {
+    /// Reads a message by its channel. `name` tells whom a port belongs to. Of what is not listed here nothing.
+    pub(crate) fn read(channel: &str, message: &str, name: impl Fn(&str) -> Option<String>) -> Option<Self> {
+        let words: Vec<&str> = message.split(' ').collect();
+        let word = |at: usize| words.get(at).copied();
+        // "slave 127.0.0.1:6380 127.0.0.1 6380 @ …": what it is, its name, its host, its port.
+        let server = || name(word(3)?);
+        Some(match channel {
+            "+sdown" => Self::Misses { server: server()? },
+            "-sdown" => Self::Hears { server: server()? },
+            "+odown" => {
+                let (votes, quorum) = words.last()?.split_once('/')?;
+                Self::Agrees { server: server()?, votes: votes.parse().ok()?, quorum: quorum.parse().ok()? }
+            }
+            "+vote-for-leader" => Self::Votes { leader: name(word(0)?)?, epoch: word(1)?.parse().ok()? },
+            "+elected-leader" => Self::Elected,
+            "+selected-slave" => Self::Selects { server: server()? },
+            "+promoted-slave" => Self::Promotes { server: server()? },
+            "+slave-reconf-sent" => Self::Reconfigures { server: server()? },
+            "+convert-to-slave" => Self::Demotes { server: server()? },
+            // "GROUP 127.0.0.1 6379 127.0.0.1 6380": from where to where.
+            "+switch-master" => Self::Switches { server: name(word(4)?)? },
+            other => Self::Aborts { why: other.strip_prefix(ABORT)?.to_owned() },
+        })
+    }
+
+    /// Whether a Sentinel that says the other one says the same.
+    pub fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            // How many there are depends on who was asked first.
+            (Self::Agrees { server, .. }, Self::Agrees { server: same, .. }) => server == same,
+            _ => self == other,
+        }
+    }
+
+    /// What Sentinel calls it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Misses { .. } => "+sdown",
+            Self::Hears { .. } => "-sdown",
+            Self::Agrees { .. } => "+odown",
+            Self::Votes { .. } => "+vote-for-leader",
+            Self::Elected => "+elected-leader",
+            Self::Aborts { .. } => "-failover-abort",
+            Self::Selects { .. } => "+selected-slave",
+            Self::Promotes { .. } => "+promoted-slave",
+            Self::Switches { .. } => "+switch-master",
+            Self::Reconfigures { .. } => "+slave-reconf-sent",
+            Self::Demotes { .. } => "+convert-to-slave",
+        }
+    }
+
+    /// The server that it is about; none where it is about Sentinels.
+    pub fn server(&self) -> Option<&str> {
+        match self {
+            Self::Misses { server }
+            | Self::Hears { server }
+            | Self::Agrees { server, .. }
+            | Self::Selects { server }
+            | Self::Promotes { server }
+            | Self::Switches { server }
+            | Self::Reconfigures { server }
+            | Self::Demotes { server } => Some(server),
+            Self::Votes { .. } | Self::Elected | Self::Aborts { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_read_as_sentinel_sends_them() {
+        let name = |port: &str| match port {
+            "6379" => Some("node1".to_owned()),
+            "6380" => Some("node2".to_owned()),
+            id if id.ends_with("26379") => Some("sentinel1".to_owned()),
+            _ => None,
+        };
+        let read = |channel: &str, message: &str| SentinelNotice::read(channel, message, name);
+        let (node1, node2) = ("node1".to_owned(), "node2".to_owned());
+        let missed = SentinelNotice::Misses { server: node1.clone() };
+        assert_eq!(read("+sdown", "master mymaster 127.0.0.1 6379"), Some(missed));
+        let agreed = SentinelNotice::Agrees { server: node1, votes: 3, quorum: 2 };
+        assert_eq!(read("+odown", "master mymaster 127.0.0.1 6379 #quorum 3/2"), Some(agreed));
+        let vote = SentinelNotice::Votes { leader: "sentinel1".to_owned(), epoch: 4 };
+        let id = format!("{:0>40}", 26379);
+        assert_eq!(read("+vote-for-leader", &format!("{id} 4")), Some(vote));
+        let replica = "slave 127.0.0.1:6380 127.0.0.1 6380 @ mymaster 127.0.0.1 6379";
+        assert_eq!(read("+selected-slave", replica), Some(SentinelNotice::Selects { server: node2.clone() }));
+        let switched = "mymaster 127.0.0.1 6379 127.0.0.1 6380";
+        assert_eq!(read("+switch-master", switched), Some(SentinelNotice::Switches { server: node2 }));
+        let aborted = SentinelNotice::Aborts { why: "not-elected".to_owned() };
+        assert_eq!(read("-failover-abort-not-elected", "master mymaster 127.0.0.1 6379"), Some(aborted));
+        // Neither what nobody needs, nor who is unknown, nor what is cut off.
+        assert_eq!(read("+failover-end", "master mymaster 127.0.0.1 6379"), None);
+        assert_eq!(read("+sdown", "master mymaster 127.0.0.1 7000"), None);
+        assert_eq!(read("+odown", "master mymaster"), None);
+    }
+
+    #[test]
+    fn a_notice_is_written_under_the_name_that_sentinel_gives_it() {
+        let server = || "node1".to_owned();
+        let all = [
+            SentinelNotice::Misses { server: server() },
+            SentinelNotice::Hears { server: server() },
+            SentinelNotice::Agrees { server: server(), votes: 2, quorum: 2 },
+            SentinelNotice::Votes { leader: "sentinel1".into(), epoch: 1 },
+            SentinelNotice::Elected,
+            SentinelNotice::Aborts { why: "not-elected".into() },
+            SentinelNotice::Selects { server: server() },
+            SentinelNotice::Promotes { server: server() },
+            SentinelNotice::Switches { server: server() },
+            SentinelNotice::Reconfigures { server: server() },
+            SentinelNotice::Demotes { server: server() },
+        ];
+        for notice in all {
+            let written = serde_json::to_value(&notice).unwrap();
+            assert_eq!(written["notice"], notice.word());
+            assert_eq!(serde_json::from_value::<SentinelNotice>(written).unwrap(), notice);
+        }
+    }
+}
