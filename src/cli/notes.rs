@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Failure, Global, OK, interrupt, print, words};
 use crate::{
-    lesson::Loaded,
+    lesson::{Loaded, Scenario},
     signals,
     ui::{
         app::{self, Ended, follow, terminal},
@@ -46,7 +46,8 @@ pub(crate) fn notes(global: &Global, args: &NotesArgs) -> Result<u8, Failure> {
 fn list(global: &Global, loaded: &std::sync::Arc<Loaded>) -> Result<u8, Failure> {
     let (lesson, lang) = (&loaded.lesson, global.lang());
     let mut any = false;
-    if let Some(notes) = &lesson.notes {
+    let scenarios = global.scenarios(loaded)?;
+    if let Some(notes) = scenarios.first().and_then(Scenario::notes) {
         any = true;
         if global.json {
             let notes =
@@ -56,7 +57,7 @@ fn list(global: &Global, loaded: &std::sync::Arc<Loaded>) -> Result<u8, Failure>
             print::line(&format!("{}\n    {}", lesson.title.get(lang), notes.get(lang).trim()))?;
         }
     }
-    for scenario in global.scenarios(loaded)? {
+    for scenario in scenarios {
         let title = scenario.fill(&scenario.variant().title);
         let mut headed = false;
         for (n, line) in scenario.script().into_iter().enumerate() {

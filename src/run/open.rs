@@ -191,9 +191,7 @@ impl Runs for ChosenRuns {
 
     fn script(&self, choice: &LessonChoice) -> (Option<Text>, Vec<ScriptLine>) {
         let scenario = self.scenario(choice).ok();
-        scenario.map_or_else(Default::default, |scenario| {
-            (scenario.loaded.lesson.notes.as_ref().map(|notes| scenario.fill(notes)), scenario.script())
-        })
+        scenario.map_or_else(Default::default, |scenario| (scenario.notes(), scenario.script()))
     }
 
     fn why(&self, choice: &LessonChoice, log: &Log) -> Option<Text> {

@@ -28,6 +28,19 @@ impl Scenario {
         within_allowance(|| self.story.iter().map(line).collect())
     }
 
+    /// What the lesson's author wrote to teachers about all of it. A variant that is named in backticks is told by its
+    /// title, as screens name it.
+    pub fn notes(&self) -> Option<Text> {
+        let lesson = &self.loaded.lesson;
+        let mut notes = self.fill(lesson.notes.as_ref()?);
+        for (name, variant) in &lesson.variants {
+            let (named, title) = (format!("`{name}`"), self.fill(&variant.title));
+            notes.en = notes.en.replace(&named, &format!("“{}”", title.en));
+            notes.zh = notes.zh.replace(&named, &format!("“{}”", title.zh));
+        }
+        Some(notes)
+    }
+
     fn written(&self, plan: &TextPlan) -> Text {
         let names = self.scope.value();
         // What only the run tells, such as a counter, is left open.
