@@ -280,6 +280,20 @@ fn an_article_and_a_phone_show_all_of_it() {
         assert_eq!(chrome.eval(CUT)[0], 0, "{lesson}");
         assert_eq!(chrome.troubles, Vec::<String>::new());
     }
+    // Ten clients are low lanes in an article, and can be read all the same.
+    let page = page(&place, &["oversell", "--variant", "lost-update", "--lang", "en"]);
+    let mut chrome = Chrome::start((680, 320), true);
+    for fragment in ["#embed&step=9", "#embed&step=end"] {
+        chrome.open(&page, fragment);
+        assert_eq!(chrome.eval(CUT), serde_json::json!([0, 0, 0]), "{fragment}");
+        let letters = "(() => { const c = document.querySelector('#chart'); \
+             return parseFloat(getComputedStyle(c).fontSize) * Number(c.style.zoom); })()";
+        let letters = chrome.eval(letters).as_f64().expect("a size");
+        assert!(letters > 8.0, "{fragment}: {letters}");
+        let names = "[...document.querySelectorAll('.row.lane .label')].filter((e) => e.getBoundingClientRect().bottom < 320).length";
+        assert_eq!(chrome.eval(names), 10, "{fragment}");
+    }
+    drop(chrome);
     // A channel's name is longer than a phone is wide.
     let page = page(&place, &["countdown-latch", "--variant", "names", "--lang", "en"]);
     let mut chrome = Chrome::start((390, 844), false);

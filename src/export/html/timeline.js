@@ -17,6 +17,8 @@ const NOW = 0.28, WRONG = 0.36, WAS_WRONG = 0.42, OVER = 0.1;
 const TIME = 64;
 /** On a phone what is wrong needs more of the little room. */
 const NARROW = 400, WRONG_NARROW = 0.48;
+/** An article's rows become smaller down to this; where that is not enough they are low and say no commands. */
+const LEGIBLE = 0.75;
 /** Where a column begins, in pixels. */
 const px = (n) => n * COLUMN + (wide ? Math.max(0, Math.min(n, wide.to) - wide.from) * wide.more : 0);
 const isOver = (end) => end !== null && end !== undefined && end < position;
@@ -315,9 +317,12 @@ const wrong = () => run.clashes.filter((clash) => clash.e < position && !isOver(
 const past = () => (wrong().length ? undefined : run.clashes.find((clash) => clash.past && clash.e >= begun() && isOver(clash.end)));
 /** In an article the chart is as high as the frame, and all of the run fits it. */
 function fit() {
-  const box = $("scroll"), style = $("chart").style;
-  style.zoom = 1;
-  if (EMBED) style.zoom = Math.max(0.45, Math.min(1, box.clientHeight / $("chart").offsetHeight));
+  const box = $("scroll"), chart = $("chart"), share = () => box.clientHeight / chart.offsetHeight;
+  chart.style.zoom = 1;
+  chart.classList.remove("dense");
+  if (!EMBED) return;
+  chart.classList.toggle("dense", share() < LEGIBLE);
+  chart.style.zoom = Math.min(1, share());
 }
 /** How many pixels a column gets. A run that nearly fits fits; what has just happened and what is wrong have their share. */
 function scale() {
