@@ -12,6 +12,7 @@ use crate::{
             browse::{CatalogueFocus, Search, erase_from, moved},
             outcomes::ExplorationOptions,
         },
+        view::Notice,
     },
 };
 
@@ -74,7 +75,7 @@ impl<R: Runs> App<R> {
                 self.catalogue_focus = CatalogueFocus::Variants(self.found_variant());
             }
             (Action::Open, CatalogueFocus::Variants(variant)) => self.open(self.selected, variant),
-            (Action::Open, _) => self.open(self.selected, self.resumed()),
+            (Action::Open, _) => self.resume(),
             (Action::Move(_) | Action::End(_), _) => self.choose(lines(action)),
             (Action::Page(_), _) => self.scroll_description(lines(action)),
             (Action::Compare, _) => self.compare(self.selected, None),
@@ -84,6 +85,18 @@ impl<R: Runs> App<R> {
                 self.explore(self.selected, self.chosen_variant(), ExplorationOptions::default());
             }
             _ => {}
+        }
+    }
+
+    /// Opens the chosen lesson where it was left: at its step, too, if that was in the middle of a story.
+    fn resume(&mut self) {
+        let (entry, variant) = (self.selected, self.resumed());
+        let choice = self.choice(entry, variant);
+        let left = choice.and_then(|choice| self.progress.progress().left_at(&choice.id, &choice.variant));
+        self.open(entry, variant);
+        if let (Some(item), Mode::Learning(lesson)) = (left, &mut self.mode) {
+            lesson.run.resume_at(item);
+            self.notice = Some(Notice::Resumed);
         }
     }
 

@@ -35,7 +35,7 @@ use crate::ui::{
         palette::Palette,
         playing::{Announcer, Playing, Script},
         preview::Preview,
-        progress::{Progress, Record, Store},
+        progress::{Left, Progress, Record, Store},
         reviews::ReviewStore,
     },
 };
@@ -336,6 +336,7 @@ impl<R: Runs> App<R> {
         let changed = self.take(message, now);
         self.run_ballot(now);
         self.note_progress();
+        self.note_place();
         self.look_ahead(now);
         self.tell_followers();
         self.tell_class(now);
@@ -374,6 +375,25 @@ impl<R: Runs> App<R> {
         };
         if let Err(trouble) = self.progress.note(id, variant, record) {
             self.notice = Some(Notice::Progress(trouble));
+        }
+    }
+
+    /// Notes where a story stands, so that it can be resumed there; nothing once it is over, and of a step that an
+    /// interview card has opened.
+    fn note_place(&mut self) {
+        let Mode::Learning(lesson) = &self.mode else { return };
+        let Some(item) = lesson.run.stands_behind().filter(|item| *item > 0) else { return };
+        if self.interview.as_ref().is_some_and(|interview| interview.away) {
+            return;
+        }
+        let LessonChoice { id, variant } = lesson.run.choice.clone();
+        let over = lesson.run.done().0.is_some();
+        let left = (!over).then_some(Left { variant, item });
+        if self.progress.progress().left.get(&id) != left.as_ref() {
+            self.keep(|progress| match &left {
+                Some(left) => drop(progress.left.insert(id.clone(), left.clone())),
+                None => drop(progress.left.remove(&id)),
+            });
         }
     }
 

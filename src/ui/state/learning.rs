@@ -351,6 +351,25 @@ impl Learning {
         self.go_on_heading();
     }
 
+    /// Goes on from where it was left: what comes before is not asked again.
+    pub fn resume_at(&mut self, item: usize) {
+        self.heading = Some(Heading::Step(item));
+        self.go_on_heading();
+    }
+
+    /// The step of the story behind which the playhead stands; `None` where it is nobody's story, or on its way to a step.
+    pub fn stands_behind(&self) -> Option<usize> {
+        if self.free.is_some() || self.branching.is_some() || self.heading.is_some() {
+            return None;
+        }
+        let events = self.playback.log().events().iter().take(self.playback.world().position);
+        let mut stops = events.rev().filter_map(|event| match event.kind {
+            EventKind::Stop { item, .. } => Some(item),
+            _ => None,
+        });
+        stops.next()
+    }
+
     fn go_on_heading(&mut self) {
         let Some(heading) = self.heading else { return };
         self.playback.complete();

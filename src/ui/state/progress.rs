@@ -31,11 +31,22 @@ pub struct Progress {
     /// The variant of each lesson that was opened last.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub last: BTreeMap<String, String>,
+    /// Where a lesson was left in the middle of a story; see [`Left`].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub left: BTreeMap<String, Left>,
     /// What the learner has done before, by the actions' names: nobody needs a tip about it any more.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub tried: BTreeSet<String>,
     #[serde(default)]
     pub screen: ScreenChoices,
+}
+
+/// The step at which a story was left: what comes before it is gone through at once when it is resumed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Left {
+    pub variant: String,
+    /// Its place in the story, as `EventKind::Stop` counts them.
+    pub item: usize,
 }
 
 /// How the learner has left the screen.
@@ -69,6 +80,11 @@ impl Progress {
 
     pub fn is_finished(&self, lesson: &str, variant: &str) -> bool {
         self.of(lesson, variant).is_some_and(|record| record.finished)
+    }
+
+    /// Where the story of a variant was left, if it was left in its middle.
+    pub fn left_at(&self, lesson: &str, variant: &str) -> Option<usize> {
+        self.left.get(lesson).filter(|left| left.variant == variant).map(|left| left.item)
     }
 
     /// What the learner might try next: the key of an action that has not been used yet.

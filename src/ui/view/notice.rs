@@ -26,6 +26,8 @@ pub enum Notice {
     NotSaved(Text),
     /// The recording is of an earlier text of its lesson.
     Outdated,
+    /// The story goes on at the step at which it was left.
+    Resumed,
     /// The step on the screen was opened from the interview.
     BackToCard,
     OneVariant,
@@ -64,6 +66,7 @@ impl Notice {
             Self::Questions(true) => words::QUESTIONS_ON.with(lang, &[&keys.label("questions")]),
             Self::Questions(false) => words::QUESTIONS_OFF.with(lang, &[&keys.label("questions")]),
             Self::Outdated => words::OUTDATED.get(lang).to_owned(),
+            Self::Resumed => words::RESUMED.with(lang, &[&keys.label("restart")]),
             Self::BackToCard => words::BACK_TO_CARD.with(lang, &[&keys.label("interview")]),
             Self::OneVariant => words::ONE_VARIANT.get(lang).to_owned(),
             Self::NoOrder => words::NO_ORDER.get(lang).to_owned(),

@@ -50,6 +50,8 @@ pub const OUTDATED: Words = Words::new(
     "The lesson has changed since this was recorded: the verdict is that of its claims now.",
     "课程在录制之后有改动：结论按现在的断言得出。",
 );
+pub const RESUMED: Words =
+    Words::new("Resumed where you left it. {} starts again.", "从上次离开的地方继续，按 {} 从头开始。");
 pub const UNKEPT: Words = Words::new("Progress is not kept: {}", "学习进度无法保存：{}");
 
 pub const THEME_CHANGED: Words =
