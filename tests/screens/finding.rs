@@ -4,6 +4,8 @@
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use lockstep::{
     clock::ClockKind,
+    log::EventKind,
+    run::session::{Command, Update},
     text::Lang,
     ui::{
         app::{App, AppOptions, Message, Mode},
@@ -448,12 +450,52 @@ fn what_cannot_run_here_says_how_it_could() {
 
 #[test]
 fn a_small_catalogue_shows_a_lesson_a_row_and_the_chosen_one_whole() {
-    let column = |row: &String| row.split('│').nth(1).unwrap_or_default().trim().to_owned();
+    let column = |row: &String| row.split('│').nth(1).unwrap_or_default().trim_matches([' ', '★']).to_owned();
     let rows: Vec<String> = Stand::catalogue(Lang::En, (60, 16)).rows().iter().map(column).collect();
     let chosen = rows.iter().position(|row| row.starts_with('▸')).expect("a choice");
     assert!(rows[chosen].contains("SETNX") && rows[chosen].contains("6 min"), "{rows:#?}");
     assert_eq!(rows[chosen + 1..chosen + 3], ["without", "EXPIRE"], "{rows:#?}");
     for row in ["Overselling", "Unlocking someone…", "Watchdog renewal"] {
         assert!(rows.iter().any(|shown| shown == row), "{row}: {rows:#?}");
+    }
+}
+
+#[test]
+fn a_lesson_is_resumed_at_the_step_at_which_it_was_left() {
+    let events = staged::misdelete(ClockKind::Controlled).events;
+    let ends = |n: &usize| matches!(events[*n].kind, EventKind::Stop { .. });
+    let stops: Vec<usize> = (0..events.len()).filter(ends).take(4).collect();
+    let steps = |stand: &mut Stand| {
+        let asked = stand.commands().into_iter();
+        asked.filter(|command| *command == Command::Step).count()
+    };
+    for (lang, resumed) in [(Lang::En, "Resumed where you left it"), (Lang::Zh, "从上次离开的地方继续")]
+    {
+        let mut stand = Stand::catalogue(lang, (100, 30));
+        stand.key(KeyCode::Enter);
+        stand.events(events[..=stops[2]].to_vec());
+        stand.update(Update::Stepped { ended: false });
+        stand.press('x');
+        stand.press('q');
+        stand.key(KeyCode::Enter);
+        assert!(stand.shows(resumed), "{:#?}", stand.rows());
+        // It takes the same steps again, one after another, up to the one at which it was left.
+        assert_eq!(steps(&mut stand), 1);
+        for (n, stop) in stops[..3].iter().enumerate() {
+            let from = n.checked_sub(1).map_or(0, |before| stops[before] + 1);
+            stand.events(events[from..=*stop].to_vec());
+            stand.update(Update::Stepped { ended: false });
+            assert_eq!(steps(&mut stand), usize::from(n < 2), "after step {}", n + 1);
+        }
+        // A variant that is chosen by name begins at its beginning, and so does one that was played to its end.
+        stand.press('q');
+        stand.press('l');
+        stand.key(KeyCode::Enter);
+        assert!(steps(&mut stand) == 0 && !stand.shows(resumed), "{:#?}", stand.rows());
+        stand.events(events.clone());
+        stand.ended();
+        stand.press('q');
+        stand.key(KeyCode::Enter);
+        assert!(steps(&mut stand) == 0 && !stand.shows(resumed), "{:#?}", stand.rows());
     }
 }

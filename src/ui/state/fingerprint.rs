@@ -24,6 +24,18 @@ pub enum Cell {
     Broken,
 }
 
+impl Cell {
+    /// Of several, what the heaviest says is told.
+    pub fn weight(self) -> u8 {
+        match self {
+            Self::Free => 0,
+            Self::Held(_) => 1,
+            Self::Broken => 2,
+            Self::Violated(_) => 3,
+        }
+    }
+}
+
 /// Those of the lessons, in the catalogue's order, as far as they have been made. A lesson without a recording has none.
 #[derive(Debug)]
 pub struct Fingerprints {

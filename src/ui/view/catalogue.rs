@@ -63,7 +63,7 @@ impl<'a> CatalogueView<'a> {
     pub(crate) fn areas(area: Rect) -> [Rect; 4] {
         let [head, body, foot] =
             Layout::vertical([Constraint::Length(2), Constraint::Min(1), Constraint::Length(1)]).areas(area);
-        let list = if area.width >= 100 { 44 } else { 40 };
+        let list = if area.width >= 100 { 44 } else { 46 };
         let [left, right] =
             Layout::horizontal([Constraint::Percentage(list), Constraint::Min(1)]).areas(body);
         [head, left, right, foot]
@@ -190,7 +190,9 @@ impl<'a> CatalogueView<'a> {
         lines.push(Line::styled(words::VARIANTS.get(self.context.lang), self.style(Role::Accent)));
         let mut end = 0;
         if let Some(table) = &entry.table {
-            lines.extend(table::lines(table, &entry.variants, self.variant(), columns, self.context));
+            let finished = |variant: &CatalogueVariant| self.progress.is_finished(&entry.id, &variant.name);
+            let variants = (entry.variants.as_slice(), &finished as &dyn Fn(&CatalogueVariant) -> bool);
+            lines.extend(table::lines(table, variants, self.variant(), columns, self.context));
             end = lines.len();
             let measure = words::MEASURE_HERE.with(lang, &[&self.context.keys.label("measure")]);
             lines.extend(plain(&measure, Role::Accent));

@@ -189,16 +189,16 @@ impl CatalogueView<'_> {
         Some(format!("{mark} {}/{} ", self.finished(entry), entry.variants.len()))
     }
 
-    /// The failure of the lesson at a place in a few cells, where there is room; as wide where it is not known.
+    /// The failure of the lesson at a place in a few cells, in half as many where there is little room; as wide where it is
+    /// not known.
     fn fingerprint(&self, place: usize, width: usize) -> Vec<Span<'static>> {
-        if width < ROOMY {
-            return Vec::new();
-        }
         let theme = self.context.theme;
+        let merged = if width < ROOMY { 2 } else { 1 };
         let Some(Some(cells)) = self.fingerprints.get(place) else {
-            return vec![Span::raw(" ".repeat(CELLS as usize + 1))];
+            return vec![Span::raw(" ".repeat(CELLS as usize / merged + 1))];
         };
-        let cells = cells.iter().map(|cell| match *cell {
+        let cells = cells.chunks(merged).filter_map(|cells| cells.iter().max_by_key(|cell| cell.weight()));
+        let cells = cells.map(|cell| match *cell {
             Cell::Free => Span::styled("▁", self.style(Role::Chrome)),
             Cell::Held(client) => Span::styled("▄", theme.client(client)),
             Cell::Violated(client) => {
@@ -223,7 +223,8 @@ impl CatalogueView<'_> {
     ) -> Vec<Line<'static>> {
         let fingerprint = self.fingerprint(place, width);
         // Where there is little room, only the chosen lesson says all that is known of it.
-        let brief = fingerprint.is_empty() && !selected && marks.is_empty();
+        let narrow = width < ROOMY;
+        let brief = narrow && !selected && marks.is_empty();
         let (right, role) = if entry.broken.is_some() {
             (format!("{} ", glyphs::CUT), Role::Danger)
         } else if let Some(done) = self.done(entry) {
@@ -235,8 +236,8 @@ impl CatalogueView<'_> {
             let minutes = words::MINUTES.with(self.context.lang, &[&entry.minutes.to_string()]);
             (format!("{minutes} "), Role::Chrome)
         };
-        // So that fingerprints stand below each other.
-        let right = if fingerprint.is_empty() {
+        // So that fingerprints stand below each other: at the right edge, where there is little room.
+        let right = if narrow {
             right
         } else {
             format!("{}{right}", " ".repeat(BESIDE.saturating_sub(text::width(&right))))
@@ -261,18 +262,68 @@ impl CatalogueView<'_> {
         }
         let marks = search_text::by_row(&title, &rows, marks);
         let line = |(n, (row, marks)): (usize, (String, Vec<usize>))| {
-            let sign = if n == 0 && selected { " ▸ " } else { "   " };
-            let mut spans = vec![Span::styled(sign, style)];
+            let star = if n == 0 && entry.starred { glyphs::STARRED } else { " " };
+            let sign = if n == 0 && selected { "▸ " } else { "  " };
+            let mut spans = vec![Span::styled(star, style), Span::styled(sign, style)];
             spans.extend(search_text::marked(&row, &marks, room, style, self.context.theme));
             let taken: usize = spans.iter().map(Span::width).sum();
             let gap = width.saturating_sub(taken + if n == 0 { beside } else { 0 });
             spans.push(Span::styled(" ".repeat(gap), style));
             if n == 0 {
-                spans.extend(fingerprint.iter().cloned());
-                spans.push(Span::styled(right.clone(), self.style(right_role)));
+                let known = Span::styled(right.clone(), self.style(right_role));
+                if narrow {
+                    spans.push(known);
+                    spans.extend(fingerprint.iter().cloned());
+                } else {
+                    spans.extend(fingerprint.iter().cloned());
+                    spans.push(known);
+                }
             }
             Line::from(spans)
         };
         rows.into_iter().zip(marks).enumerate().map(line).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::{
+        keys::KeyMap,
+        state::{catalogue::Catalogue, progress::Progress},
+    };
+
+    #[test]
+    fn a_row_has_its_lessons_star_and_fingerprint_however_narrow_the_list_is() {
+        let entry = |title: &str, starred| {
+            let mut entry = CatalogueEntry::broken(title, "");
+            (entry.title, entry.starred, entry.served, entry.broken) = (title.into(), starred, true, None);
+            entry
+        };
+        let catalogue =
+            Catalogue::new(vec![entry("Overselling", true), entry("A title of many words", false)]);
+        let cells = [Cell::Free, Cell::Held(0), Cell::Held(0), Cell::Violated(1), Cell::Free, Cell::Free];
+        let fingerprints = [Some(cells.to_vec()), None];
+        let (progress, keys, theme) = (Progress::default(), KeyMap::default(), Theme::default());
+        let view = CatalogueView {
+            catalogue: &catalogue,
+            progress: &progress,
+            selected: 1,
+            focus: CatalogueFocus::default(),
+            search: None,
+            scroll: 0,
+            preview: None,
+            fingerprints: &fingerprints,
+            context: Context { theme, lang: Lang::En, keys: &keys },
+        };
+        let clash = theme.clashing(theme.client(1)).0;
+        for (width, drawn) in [(34, format!("▄{clash}▁")), (60, format!("▁▄▄{clash}▁▁"))] {
+            let rows: Vec<String> = view.rows(width).iter().map(|(_, line)| line.to_string()).collect();
+            let row = rows.iter().find(|row| row.contains("Overselling")).expect("a lesson");
+            assert!(row.starts_with('★') && row.contains(&drawn), "{row:?}");
+            let other = rows.iter().find(|row| row.contains("A title")).expect("another");
+            assert!(other.contains("▸ A title") && !other.contains('★'), "{other:?}");
+            assert!([row, other].iter().all(|row| text::width(row) == width), "{rows:#?}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! A lesson's variants as a table: what came of each, and its figure.
+//! A lesson's variants as a table: what came of each, and its figure, for who has seen that.
 
 use std::time::Duration;
 
@@ -14,10 +14,11 @@ use crate::{
 /// Between two columns at least.
 const GAP: usize = 2;
 
-/// Head, rows, the title of the chosen cell, and what all of it means.
+/// Head, rows, the title of the chosen cell, and what all of it means. Of a variant that was not `finished` a cell says
+/// only that it is there.
 pub(crate) fn lines(
     grid: &Grid,
-    variants: &[CatalogueVariant],
+    (variants, finished): (&[CatalogueVariant], &dyn Fn(&CatalogueVariant) -> bool),
     chosen: Option<usize>,
     columns: usize,
     context: Context<'_>,
@@ -45,14 +46,17 @@ pub(crate) fn lines(
             let Some(n) = *cell else {
                 return Span::styled(right_aligned("—", *wide), theme.style(Role::Chrome));
             };
-            let figure = grid.figures.get(n).copied().flatten();
+            let is_finished = finished(&variants[n]);
+            let figure = grid.figures.get(n).copied().flatten().filter(|_| is_finished);
             let figure = figure.map_or_else(String::new, |ms| time::stretch(Duration::from_millis(ms)));
             let (glyph, role) = match variants[n].expect {
+                _ if !is_finished => ("·", Role::Chrome),
                 Expect::Shown => (glyphs::CUT, Role::Danger),
                 Expect::Prevented => (glyphs::DONE, Role::Good),
             };
             let role = if chosen == Some(n) { Role::Selected } else { role };
-            Span::styled(right_aligned(&format!("{glyph} {figure}"), *wide), theme.style(role))
+            let words = format!("{glyph} {figure}");
+            Span::styled(right_aligned(words.trim_end(), *wide), theme.style(role))
         }));
         lines.push(Line::from(row));
         lines.extend(titles);
@@ -103,7 +107,8 @@ mod tests {
         };
         let keys = KeyMap::default();
         let context = |lang| Context { theme: Theme::default(), lang, keys: &keys };
-        let seen = lines(&grid, &variants, Some(1), 40, context(Lang::En));
+        let all = |_: &CatalogueVariant| true;
+        let seen = lines(&grid, (&variants, &all), Some(1), 40, context(Lang::En));
         let words: Vec<String> = seen.iter().map(ToString::to_string).collect();
         let expected = [
             "            crash  failover",
@@ -121,9 +126,15 @@ mod tests {
         let lit = Theme::default().style(Role::Selected);
         assert!(seen[2].spans[1].style == lit && seen[1].spans[1].style != lit);
         for lang in [Lang::En, Lang::Zh] {
-            let rows = lines(&grid, &variants, None, 30, context(lang));
+            let rows = lines(&grid, (&variants, &all), None, 30, context(lang));
             let widths: Vec<usize> = rows[..3].iter().map(Line::width).collect();
             assert!(widths.iter().all(|width| *width == widths[0] && *width <= 30), "{widths:?}");
         }
+        // What came of a variant is seen by who has played it.
+        let one = |variant: &CatalogueVariant| variant.name == "b-crash";
+        let seen = lines(&grid, (&variants, &one), None, 40, context(Lang::En));
+        let (first, second) = (seen[1].to_string(), seen[2].to_string());
+        assert!(first.contains('·') && !first.contains('✓') && !first.contains("6.0s"), "{first}");
+        assert!(second.contains('✗'), "{second}");
     }
 }
