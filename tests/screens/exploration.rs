@@ -123,7 +123,7 @@ fn why_it_goes_wrong_is_read_without_scrolling_on_the_smallest_screen() {
         let mut stand = searching(lang, (80, 24));
         stand.batch_update(found_much());
         let rows = stand.rows();
-        let more = rows.iter().any(|row| row.contains('▼'));
+        let more = rows.iter().any(|row| row.contains("↓ more") || row.contains("↓ 更多"));
         assert!(!more && stand.shows(last), "{rows:#?}");
     }
 }
@@ -290,7 +290,7 @@ fn the_whole_shortest_order_is_in_sight_once_and_folded() {
                     stand.rows()
                 );
             }
-            for words in ["▼", "A.acquire →", "◷"] {
+            for words in ["↓ more", "↓ 更多", "A.acquire →", "◷"] {
                 assert!(!stand.shows(words), "{words} {size:?}: {:#?}", stand.rows());
             }
             stand.assert_whole();

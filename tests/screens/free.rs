@@ -273,8 +273,8 @@ fn a_choice_further_back_begins_a_branch_and_the_tree_is_walked() {
     step(&mut stand, moves(1), vec![]);
     assert!(stand.shows("answered as before"), "{:#?}", stand.rows());
     stand.press('B');
-    assert!(stand.shows(&format!("└─ ● 2  after step {history}: ")), "{:#?}", stand.rows());
-    assert!(stand.shows("○ 1  the first run: "));
+    assert!(stand.shows(&format!("└─ ╋ 2  after step {history}: ")), "{:#?}", stand.rows());
+    assert!(stand.shows("· 1  the first run: "));
     // Back to the first: done again, too.
     stand.key(KeyCode::Up);
     stand.key(KeyCode::Enter);
@@ -289,7 +289,7 @@ fn a_choice_further_back_begins_a_branch_and_the_tree_is_walked() {
     assert!(stand.shows("could be done again: A cannot move"), "{:#?}", stand.rows());
     assert_eq!(chosen(&mut stand), []);
     stand.press('B');
-    assert!(stand.shows("● 1  the first run") && stand.shows("○ 2  after step"));
+    assert!(stand.shows("╋ 1  the first run") && stand.shows("· 2  after step"));
     stand.press('q');
     assert!(!stand.shows("the first run"));
 }

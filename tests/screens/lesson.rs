@@ -806,11 +806,11 @@ async fn the_loop_ends_with_the_terminal() {
 fn the_catalogue_shows_the_end_of_a_long_description() {
     let mut stand = Stand::catalogue(Lang::En, (80, 16));
     let before = stand.rows();
-    assert!(stand.shows("▼ more"), "{before:#?}");
+    assert!(stand.shows("↓ more"), "{before:#?}");
     for _ in 0..20 {
         stand.key(KeyCode::PageDown);
     }
-    assert!(!stand.shows("▼ more"), "{:#?}", stand.rows());
+    assert!(!stand.shows("↓ more"), "{:#?}", stand.rows());
     for _ in 0..20 {
         stand.key(KeyCode::PageUp);
     }

@@ -336,7 +336,7 @@ fn what_the_newest_event_changed_is_never_cut() {
     let mut cut = Vec::new();
     let mut looked = 0;
     for (scenario, log) in recorded() {
-        for size in [(100, 30), (120, 40)] {
+        for size in [(80, 24), (100, 30), (120, 40)] {
             let mut stand = Stand::opened(Lang::En, size);
             let mut world = World::default();
             let mut fed = 0;
@@ -423,7 +423,7 @@ fn bright(buffer: &Buffer) -> usize {
     let lit = buffer.content.iter().filter(|cell| cell.style().fg == warning);
     lit.map(|cell| match cell.symbol().chars().next() {
         Some(dots @ '\u{2800}'..='\u{28ff}') => (u32::from(dots) - 0x2800).count_ones() as usize,
-        Some('●' | '■') => 1,
+        Some('●' | '■' | '▲') => 1,
         _ => 0,
     })
     .sum()

@@ -26,7 +26,7 @@ fn a_story_is_left_the_sale_is_broken_and_a_branch_breaks_it_otherwise() {
     terminal.press("f");
     let left = terminal.wait_for("Free play: you choose");
     assert!(
-        left.has("○ Challenge: Sell more than there is.") && left.has("free play") && !left.has("step 3/"),
+        left.has("· Challenge: Sell more than there is.") && left.has("free play") && !left.has("step 3/"),
         "{left}"
     );
     assert!(left.has(" x faults  . +1 s  ← back"), "{left}");
@@ -79,7 +79,7 @@ fn in_chinese_on_a_small_screen_a_lease_is_outlived_by_a_fault_from_the_palette(
     terminal.press("f");
     let begun = terminal.wait_for("自由模式：由你决定");
     assert!(
-        begun.has("○ 挑战：让两个客户端同时持有锁。") && begun.has("○ 挑战：让一个客户端删掉别人的锁。"),
+        begun.has("· 挑战：让两个客户端同时持有锁。") && begun.has("· 挑战：让一个客户端删掉别人的锁。"),
         "{begun}"
     );
     moves(&mut terminal, "1", "1 ● A  acquire  SET lock", "1 ● A  等待中（干活）");
@@ -99,7 +99,7 @@ fn in_chinese_on_a_small_screen_a_lease_is_outlived_by_a_fault_from_the_palette(
     moves(&mut terminal, "2", "2 ■ B  acquire  SET lock", "2 ■ B  等待中（干活）");
     let broken = terminal.wait_for("你攻破了它");
     assert!(
-        broken.has("两个客户端同时持有锁。") && broken.has("○ 挑战：让一个客户端删掉别人的锁。"),
+        broken.has("两个客户端同时持有锁。") && broken.has("· 挑战：让一个客户端删掉别人的锁。"),
         "{broken}"
     );
     terminal.press("q");

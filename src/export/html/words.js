@@ -1,6 +1,6 @@
 // Words in both languages, and what every page is made of: that of an exported run, and those of a class, which phones
 // of 2018 read, too (ES2017). Everything that a lesson or a server says is written as text, never as markup.
-const GLYPHS = ["●", "■", "▲", "◆", "▼", "★", "◇", "○"];
+const GLYPHS = ["●", "■", "▲", "◆", "▼", "◐", "◇", "○"];
 const SAYS = {
   story: ["Story", "讲解"], intro: ["Before you start", "课前须知"], question: ["Your prediction", "先猜一猜"],
   verdict: ["Verdict", "结论"], lanes: ["Who believes what", "各方眼中的锁"],

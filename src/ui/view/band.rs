@@ -114,7 +114,7 @@ fn draw_members(scene: &Scene<'_>, plot: &Plot, band: &Band, area: Rect, buf: &m
         let other = beside.get(n).filter(|_| each == 1);
         let symbol = match (each, any) {
             (1, _) if let Some(other) = other => scene.glyph(*other).to_owned(),
-            (1, true) => "●".to_owned(),
+            (1, true) => scene.glyph(*first).to_owned(),
             (1, false) => "·".to_owned(),
             _ => {
                 // Of a cell in which one is bright, only the bright ones are shown.
@@ -132,6 +132,7 @@ fn draw_members(scene: &Scene<'_>, plot: &Plot, band: &Band, area: Rect, buf: &m
 }
 
 fn draw_runs(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buffer) {
+    let member = band.members.first().map_or("", |first| scene.glyph(*first));
     let first = band.runs.partition_point(|run| run.x < plot.left);
     let visible: Vec<_> = band.runs[first..]
         .iter()
@@ -145,7 +146,7 @@ fn draw_runs(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buff
         let (tick, style) = match (run.notified, herd) {
             (_, true) => ("↯", scene.style(Role::Danger)),
             (true, false) => ("↯", scene.style(Role::Warning)),
-            _ => ("●", scene.style(Role::Text)),
+            _ => (member, scene.style(Role::Text)),
         };
         let after = plot.write((x, y), tick, limit, style, buf);
         let words = if run.count > 1 { format!("{} ×{}", run.what, run.count) } else { run.what.clone() };

@@ -37,7 +37,7 @@ fn line(view: &LessonView<'_>, row: &BranchRow<'_>, chosen: bool, width: usize) 
         0 => String::new(),
         depth => format!("{}└─ ", "   ".repeat(depth - 1)),
     };
-    let here = if row.current { "●" } else { "○" };
+    let here = if row.current { glyphs::KNOB } else { "·" };
     let from = match row.depth {
         0 => words::TRUNK.get(lang).to_owned(),
         _ => words::GOES_OFF.with(lang, &[&row.shared.to_string()]),

@@ -127,7 +127,7 @@ impl LessonView<'_> {
         let story = body.width * if body.width >= WIDE_VERDICT { STORY_SHARE } else { 100 } / 100;
         let verdict = self.story_height(Rect { width: story, ..body }).max(BELOW);
         // Of a large screen the run gets what the verdict leaves.
-        let lanes = self.lanes_height(body).min(body.height / 2);
+        let lanes = self.lanes_height(body).min(body.height.div_ceil(2));
         let lanes = lanes.max(self.most_lanes_height(body).min(body.height.saturating_sub(verdict)));
         let lanes = self.resized(lanes - self.unused(lanes), false, body);
         let [lanes, below] = Layout::vertical([Constraint::Length(lanes), Constraint::Min(1)]).areas(body);

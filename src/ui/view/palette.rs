@@ -61,7 +61,7 @@ impl PaletteView<'_> {
         }
         let below = self.listed.len().saturating_sub(start + usize::from(area.height));
         if below > 0 {
-            let sign = format!(" ▼ {below} ");
+            let sign = format!(" ↓ {below} ");
             let columns = text::width(&sign);
             buf.set_stringn(area.x + 1, area.bottom(), sign, columns, self.context.theme.style(Role::Accent));
         }

@@ -123,7 +123,7 @@ fn mark_cut(area: Rect, y: u16, buf: &mut Buffer) {
 /// Draws lines from the `scroll`-th on, with a sign where there are more below.
 pub fn draw_with_more(lines: &[Line<'_>], scroll: u16, context: Context<'_>, area: Rect, buf: &mut Buffer) {
     if draw(lines, scroll, area, buf) {
-        let sign = format!(" ▼ {} ", words::MORE.get(context.lang));
+        let sign = format!(" ↓ {} ", words::MORE.get(context.lang));
         let columns = u16::try_from(text::width(&sign)).unwrap_or_default().min(area.width);
         let (x, y) = (area.right() - columns, area.bottom());
         // On the frame below the text, where it covers no word.

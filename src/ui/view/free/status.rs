@@ -139,7 +139,7 @@ impl<'a> FreePane<'_, 'a> {
                 self.row("✓ ", Role::Good, &words, Role::Good)
             } else {
                 let words = goal.with(lang, &[invariant.goal.get(lang)]);
-                self.row("○ ", Role::Accent, &words, Role::Accent)
+                self.row("· ", Role::Accent, &words, Role::Accent)
             };
             lines.extend(row);
         }
