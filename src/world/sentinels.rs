@@ -67,12 +67,13 @@ impl Sentinels {
             SentinelNotice::Elected => self.leader = Some(sentinel.to_owned()),
             SentinelNotice::Aborts { .. } => (self.leader, self.chosen) = (None, None),
             SentinelNotice::Selects { server } => self.chosen = Some(server.clone()),
+            // Whoever is told something answers again.
+            SentinelNotice::Demotes { server } => self.missed.retain(|(known, _)| known != server),
             // A vote of an epoch that is over, and what is only carried out.
             SentinelNotice::Votes { .. }
             | SentinelNotice::Promotes { .. }
             | SentinelNotice::Switches { .. }
-            | SentinelNotice::Reconfigures { .. }
-            | SentinelNotice::Demotes { .. } => {}
+            | SentinelNotice::Reconfigures { .. } => {}
         }
     }
 
@@ -129,5 +130,8 @@ mod tests {
             hear(&mut sentinels, sentinel, &SentinelNotice::Hears { server: "node1".into() });
         }
         assert!(sentinels.missed.is_empty());
+        hear(&mut sentinels, 3, &missed);
+        hear(&mut sentinels, 1, &SentinelNotice::Demotes { server: "node1".into() });
+        assert!(sentinels.missed.is_empty(), "it was told that it is a replica");
     }
 }

@@ -370,10 +370,12 @@ fn what_the_newest_event_changed_is_never_cut() {
         }
     }
     assert!(looked > 500, "{looked}");
+    let all: Vec<&str> = cut.iter().filter_map(|cut| cut.lines().next()).collect();
     assert!(
         cut.is_empty(),
-        "{} of {looked} are cut; the first:\n{}",
+        "{} of {looked} are cut:\n{}\nthe first:\n{}",
         cut.len(),
+        all.join("\n"),
         cut[..cut.len().min(3)].join("\n\n")
     );
 }

@@ -68,7 +68,7 @@ fn who_decides_is_seen_where_it_is_decided() {
     let log = log();
     let leader = leader(&log);
     for (lang, elected, needed) in [
-        (Lang::En, format!("elected: {leader}, makes node2 the master"), ", 2 needed"),
+        (Lang::En, format!("elected: {leader}, promotes node2"), ", 2 needed"),
         (Lang::Zh, format!("当选：{leader}，提升 node2"), "，需 2 个"),
     ] {
         let mut stand = seen(promoted(&log), lang, (120, 40));

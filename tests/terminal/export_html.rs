@@ -281,10 +281,10 @@ fn an_article_and_a_phone_show_all_of_it() {
         assert_eq!(chrome.troubles, Vec::<String>::new());
     }
     // Ten clients are low lanes in an article, and can be read all the same.
-    let page = page(&place, &["oversell", "--variant", "lost-update", "--lang", "en"]);
+    let crowded = page(&place, &["oversell", "--variant", "lost-update", "--lang", "en"]);
     let mut chrome = Chrome::start((680, 320), true);
     for fragment in ["#embed&step=9", "#embed&step=end"] {
-        chrome.open(&page, fragment);
+        chrome.open(&crowded, fragment);
         assert_eq!(chrome.eval(CUT), serde_json::json!([0, 0, 0]), "{fragment}");
         let letters = "(() => { const c = document.querySelector('#chart'); \
              return parseFloat(getComputedStyle(c).fontSize) * Number(c.style.zoom); })()";

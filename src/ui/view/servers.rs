@@ -99,7 +99,7 @@ fn sentinels<'a>(scene: &Scene<'a>, width: usize) -> Vec<Line<'a>> {
         let tally: Vec<String> =
             sentinels.tally().iter().map(|(leader, votes)| format!("{leader} ×{votes}")).collect();
         let tally = tally.join(words::LISTED.get(lang));
-        said.push(words::VOTES.with(lang, &[&sentinels.epoch.to_string(), &tally]));
+        said.push(words::VOTES.with(lang, &[&tally, &sentinels.epoch.to_string()]));
     }
     if let Some(leader) = &sentinels.leader {
         let chosen = sentinels.chosen.as_ref().map(|server| words::MAKES_MASTER.with(lang, &[server]));

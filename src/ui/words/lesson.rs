@@ -223,9 +223,9 @@ const SEVERAL_SENTINELS: Words = Words::new("{} Sentinels", "{} 个哨兵");
 /// Of a server, how many Sentinels miss it; and how many have to.
 pub const MISSED_BY: Words = Words::new("{} missed by {}", "{} 下线：{} 个联系不上");
 pub const NEEDED: Words = Words::new(", {} needed", "，需 {} 个");
-pub const VOTES: Words = Words::new("epoch {}, votes: {}", "纪元 {}，投票：{}");
+pub const VOTES: Words = Words::new("votes: {} (epoch {})", "投票：{}（纪元 {}）");
 pub const ELECTED: Words = Words::new("elected: {}", "当选：{}");
-pub const MAKES_MASTER: Words = Words::new(", makes {} the master", "，提升 {}");
+pub const MAKES_MASTER: Words = Words::new(", promotes {}", "，提升 {}");
 
 /// Who says something: one Sentinel by its name, several by their number.
 pub fn sentinels(who: &[&str], lang: Lang) -> String {
