@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use super::{Failure, Global, OK, USAGE, output, play, print, words};
 use crate::{
     lab::LabOptions,
-    lesson::{Params, Scenario, Speaks},
+    lesson::{MOST_MASTERS, Params, Scenario, Speaks},
     log::Log,
     recording::{self, AttachedPrograms, Recording},
     run::{
@@ -29,7 +29,7 @@ use crate::{
 /// What the programs talk to.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum Server {
-    /// One Redis server; its address is in `REDIS_URL`, and in `REDIS_HOST` and `REDIS_PORT`
+    /// One Redis server, or several; its address is in `REDIS_URL`, and in `REDIS_HOST` and `REDIS_PORT`
     Redis,
     /// One ZooKeeper server; its address is in `ZOOKEEPER`, as host and port
     Zookeeper,
@@ -42,6 +42,7 @@ Examples:
   lockstep attach redis -- python3 my_worker.py
   lockstep attach redis --clients 2 -- python3 my_worker.py
   lockstep attach redis --client 'python3 one.py' --client 'node other.js'
+  lockstep attach redis --servers 5 --clients 2 -- python3 my_redlock.py
   lockstep attach zookeeper --clients 2 -- python3 my_kazoo_worker.py
   lockstep attach redis --clients 2 --record broken.jsonl.gz -- python3 my_worker.py
 
@@ -50,6 +51,10 @@ pub struct AttachArgs {
     /// The server that the programs find
     #[arg(value_enum, value_name = "SERVER")]
     server: Server,
+    /// How many Redis servers, which know nothing of each other; the addresses of all are in `REDIS_URLS`, separated by
+    /// commas, and in `REDIS_URL_1`, `REDIS_URL_2` and so on
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=MOST_MASTERS as i64))]
+    servers: u8,
     /// How many clients run the command; they are called A, B, and so on
     #[arg(long, value_name = "N", default_value_t = 1)]
     clients: usize,
@@ -95,8 +100,12 @@ pub(crate) fn attach(global: &Global, args: &AttachArgs) -> Result<u8, Failure> 
     if let Some(missing) = named.into_iter().find(|program| !options.search.finds(program)) {
         return Err(Failure::usage(words::ATTACH_NO_PROGRAM.text(&[missing])));
     }
-    let (lock, holders) = (args.lock.clone(), args.holders.into());
-    let scenario = attach::scenario(&AttachedPrograms { server, lock, holders, commands: programs })?;
+    if server != Speaks::Redis && args.servers > 1 {
+        return Err(Failure::usage(words::ATTACH_SEVERAL_SERVERS.text(&[])));
+    }
+    let (lock, holders, servers) = (args.lock.clone(), args.holders.into(), args.servers);
+    let scenario =
+        attach::scenario(&AttachedPrograms { server, servers, lock, holders, commands: programs })?;
     if !print::has_screen() {
         return Err(Failure::usage(words::ATTACH_NEEDS_TERMINAL.text(&[])));
     }

@@ -207,6 +207,10 @@ pub const ATTACH_NO_PROGRAM: Words = Words::new(
     "`{}` cannot be started: there is no such program, or it may not be executed. Name one that a shell finds, or its path",
     "`{}` 无法启动：没有这个程序，或者它不可执行。请写 shell 能找到的程序名，或者写出路径",
 );
+pub const ATTACH_SEVERAL_SERVERS: Words = Words::new(
+    "only Redis servers can be several: `lockstep attach redis --servers 5 -- PROGRAM`",
+    "只有 Redis 可以有多台服务器：`lockstep attach redis --servers 5 -- 程序`",
+);
 /// A run of attached programs was left, and is in this file.
 pub const RECORDED: Words = Words::new("recorded: {}", "已录制：{}");
 pub const NOTHING_RECORDED: Words =

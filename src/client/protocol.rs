@@ -101,7 +101,7 @@ pub enum Response {
     Rests {
         actor: ActorId,
         /// The request that it has sent and whose turn it is.
-        asks: Option<Command>,
+        asks: Option<Wire>,
         /// When the first wait of its threads ends.
         until: Option<LessonTime>,
         /// It has ended: well, or with these last words.

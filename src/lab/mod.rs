@@ -439,22 +439,23 @@ impl Lab {
     }
 
     /// Starts a program that a user brought as a client, on the lesson clock: its environment names the client, and the
-    /// address at which it finds its server.
+    /// addresses at which it finds its servers.
     pub(crate) fn spawn_program(
         &mut self,
         name: &str,
         exec: &Exec,
-        server: (Product, SocketAddr),
+        product: Product,
+        servers: &[SocketAddr],
     ) -> Result<StartedProgram, LabError> {
-        let started = self.start_program(name, exec, server).map_err(limits::named)?;
-        Ok(started)
+        self.start_program(name, exec, product, servers).map_err(limits::named)
     }
 
     fn start_program(
         &self,
         name: &str,
         exec: &Exec,
-        (product, server): (Product, SocketAddr),
+        product: Product,
+        servers: &[SocketAddr],
     ) -> Result<StartedProgram, LabError> {
         let words = exec.words.split_first();
         let (program, args) = words.map_or(("", &[][..]), |(program, args)| (program.as_str(), args));
@@ -465,12 +466,7 @@ impl Lab {
         let slot = self.clock.allocate_slot();
         command.args(args).envs(self.clock.env(slot.as_ref())).env(STATUS_VARIABLE, status.path());
         command.env("LOCKSTEP_CLIENT", name);
-        if product == Product::Zookeeper {
-            command.env("ZOOKEEPER", server.to_string());
-        } else {
-            command.env("REDIS_URL", format!("redis://{server}/0"));
-            command.env("REDIS_HOST", server.ip().to_string()).env("REDIS_PORT", server.port().to_string());
-        }
+        command.envs(addresses(product, servers));
         match &exec.origin {
             Origin::User => {}
             Origin::Lesson(directory) => {
@@ -716,6 +712,26 @@ impl Drop for Lab {
             let _ = server.process.kill();
         }
     }
+}
+
+/// What tells a program where it finds its servers. Of several of Redis' the variables of the first are those of a single one.
+fn addresses(product: Product, servers: &[SocketAddr]) -> Vec<(String, String)> {
+    if product == Product::Zookeeper {
+        let hosts: Vec<String> = servers.iter().map(ToString::to_string).collect();
+        return vec![("ZOOKEEPER".to_owned(), hosts.join(","))];
+    }
+    let url = |server: &SocketAddr| format!("redis://{server}/0");
+    let urls: Vec<String> = servers.iter().map(url).collect();
+    let mut variables = vec![("REDIS_URLS".to_owned(), urls.join(","))];
+    for (n, (server, url)) in servers.iter().zip(&urls).enumerate() {
+        let first = (n == 0).then(String::new);
+        for end in first.into_iter().chain([format!("_{}", n + 1)]) {
+            variables.push((format!("REDIS_URL{end}"), url.clone()));
+            variables.push((format!("REDIS_HOST{end}"), server.ip().to_string()));
+            variables.push((format!("REDIS_PORT{end}"), server.port().to_string()));
+        }
+    }
+    variables
 }
 
 /// Looks into a server, and again as long as it does not answer because somebody outside has stopped it: whoever waits

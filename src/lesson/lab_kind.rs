@@ -47,6 +47,9 @@ pub enum LabKind {
     Cluster,
     /// Five Redis masters that know nothing of each other: `redis1` to `redis5`.
     Masters,
+    /// So many of them, where a user's programs want another number.
+    #[serde(skip)]
+    SomeMasters(u8),
     #[serde(skip)]
     Several(Several),
 }
@@ -123,6 +126,7 @@ impl Serialize for LabKind {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Several(several) => several.0.parts.serialize(serializer),
+            Self::SomeMasters(number) => format!("masters-{number}").serialize(serializer),
             one => Self::serialize(one, serializer),
         }
     }
@@ -220,6 +224,23 @@ const MASTERS: Topology = Topology {
     title: Words::new("five independent Redis masters", "五台互相独立的 Redis 主节点"),
     ..REDIS
 };
+
+/// One independent master, two of them, and so on.
+static SOME_MASTERS: [Topology; MOST_MASTERS] = {
+    const NAMES: [&str; MOST_MASTERS] =
+        ["redis1", "redis2", "redis3", "redis4", "redis5", "redis6", "redis7", "redis8", "redis9"];
+    let mut all = [REDIS; MOST_MASTERS];
+    let mut n = 0;
+    while n < MOST_MASTERS {
+        all[n].servers = NAMES.split_at(n + 1).0;
+        all[n].title = Words::new("independent Redis masters", "互相独立的 Redis 主节点");
+        n += 1;
+    }
+    all
+};
+
+/// How many independent masters a lab has at most.
+pub const MOST_MASTERS: usize = 9;
 
 // Sentinel takes a jump of 2 s for a broken clock and stops acting (TILT), and a server that is silent for 5 s for a
 // dead one: a machine that is busy for half a second must not look like it.
@@ -353,6 +374,15 @@ impl LabKind {
         Several::of(&parts).map_or(Self::Redis, Self::Several)
     }
 
+    /// A lab of so many Redis masters that know nothing of each other.
+    pub(crate) fn masters(number: u8) -> Self {
+        match number {
+            0 | 1 => Self::Redis,
+            5 => Self::Masters,
+            _ => Self::SomeMasters(number.min(MOST_MASTERS as u8)),
+        }
+    }
+
     pub fn topology(self) -> &'static Topology {
         match self {
             Self::Redis => &REDIS,
@@ -364,6 +394,7 @@ impl LabKind {
             Self::Sentinel => &SENTINEL,
             Self::Cluster => &CLUSTER,
             Self::Masters => &MASTERS,
+            Self::SomeMasters(number) => &SOME_MASTERS[usize::from(number) - 1],
             Self::Several(several) => &several.0.topology,
         }
     }

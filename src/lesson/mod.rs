@@ -31,7 +31,7 @@ pub use error::{LessonError, Mistake, Path, Segment};
 pub use explore::{Ends, Explore, ExploreExpect, Failing, MOST_FAULTS, MOST_MOVES, MOVES, MayFail};
 pub use fault::{Delay, Hold, Kill, Loses, Skew};
 pub use invariant::{Invariant, Never};
-pub use lab_kind::{LabKind, PRIMARY, Topology};
+pub use lab_kind::{LabKind, MOST_MASTERS, PRIMARY, Topology};
 pub use library::Library;
 pub use load::{LARGEST, Source};
 pub use model::{

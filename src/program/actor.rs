@@ -28,6 +28,8 @@ pub(crate) struct Actor {
     state: State,
     /// Notifications that no operation has taken yet.
     notifications: VecDeque<Notification>,
+    /// What a program outside has sent and has no reply to. It has one on each of its connections, and may go on meanwhile.
+    unanswered: Vec<Arc<PlannedOperation>>,
     /// When the first wait of a program outside ends, as far as is known.
     timer: Option<LessonTime>,
     /// The locks of which a program outside has said something else than that it has nothing to do with them.
@@ -125,9 +127,15 @@ pub(crate) enum Cause {
 
 impl Actor {
     pub(crate) fn new(id: ActorId, plan: &ActorPlan, seed: u64) -> Self {
-        let interpreter = Interpreter::new(plan, seed);
-        let (notifications, concerned) = (VecDeque::new(), BTreeSet::new());
-        Self { id, interpreter, state: State::Finished, notifications, timer: None, concerned }
+        Self {
+            id,
+            interpreter: Interpreter::new(plan, seed),
+            state: State::Finished,
+            notifications: VecDeque::new(),
+            unanswered: Vec::new(),
+            timer: None,
+            concerned: BTreeSet::new(),
+        }
     }
 
     pub(crate) fn state(&self) -> &State {
@@ -218,6 +226,9 @@ impl Actor {
         let request = begun.and_then(|()| request(&self.interpreter, &operation, server));
         match request.map_err(|why| self.failure(Cause::Command, Some(&operation), why))? {
             Request::Command(wire) => {
+                if self.program().outside {
+                    self.unanswered.push(Arc::clone(&operation));
+                }
                 self.state = State::InFlight { operation };
                 Ok(Some(wire))
             }
@@ -249,14 +260,34 @@ impl Actor {
         }
     }
 
+    /// Whether the reply to an operation would be one that it waits for.
+    pub(crate) fn awaits(&self, operation: &Arc<PlannedOperation>) -> bool {
+        let current = match &self.state {
+            State::InFlight { operation } => Some(operation),
+            _ => None,
+        };
+        current.into_iter().chain(&self.unanswered).any(|known| Arc::ptr_eq(known, operation))
+    }
+
+    /// The reply to this operation has come, which it awaits.
+    pub(crate) fn reply_to(
+        &mut self,
+        operation: &Arc<PlannedOperation>,
+        reply: &Reply,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        if !self.program().outside {
+            return self.reply(reply, output);
+        }
+        self.unanswered.retain(|known| !Arc::ptr_eq(known, operation));
+        self.state = State::Outside { rests: false, waits: false };
+        Ok(())
+    }
+
     /// The reply to the operation that was sent has come.
     pub(crate) fn reply(&mut self, reply: &Reply, output: &mut Output) -> Result<(), Failure> {
         let State::InFlight { operation } = &self.state else { return Ok(()) };
         let operation = Arc::clone(operation);
-        if self.program().outside {
-            self.state = State::Outside { rests: false, waits: false };
-            return Ok(());
-        }
         self.interpreter.tell_time(output.now);
         let after = self.interpreter.replied(&operation, reply);
         match after.map_err(|why| self.failure(Cause::Reply, Some(&operation), why))? {
@@ -335,7 +366,7 @@ impl Actor {
     /// or has ended, with its last words where that was no good end.
     pub(crate) fn rests(
         &mut self,
-        asks: Option<Command>,
+        asks: Option<Wire>,
         until: Option<LessonTime>,
         ended: Option<Text>,
         output: &mut Output,
@@ -353,6 +384,7 @@ impl Actor {
         if let Some(last) = ended {
             if last == Text::default() {
                 self.state = State::Finished;
+                self.unanswered.clear();
                 let actor = self.id;
                 // Nobody is left who could hold them.
                 for lock in std::mem::take(&mut self.concerned) {
@@ -365,10 +397,11 @@ impl Actor {
             return;
         }
         match (&self.state, asks) {
-            (State::InFlight { .. }, _) => {}
-            (State::Ready(known), Some(command)) if matches!(&known.verb, PlannedVerb::Given(known) if *known == command) =>
-                {}
-            (_, Some(command)) => self.state = State::Ready(Arc::new(given(command))),
+            (State::Ready(known), Some(wire)) if is_of(known, &wire) => {}
+            (_, Some(wire)) => self.state = State::Ready(Arc::new(given(wire))),
+            (_, None) if let Some(operation) = self.unanswered.last() => {
+                self.state = State::InFlight { operation: Arc::clone(operation) };
+            }
             (_, None) => {
                 let waits = until.is_some();
                 if let Some(until) = until
@@ -435,11 +468,12 @@ impl Actor {
 
     pub(crate) fn kill(&mut self) {
         self.state = State::Dead;
+        self.unanswered.clear();
     }
 
     /// Its program ends at something that it does not handle, as with an exception that nobody catches.
     pub(crate) fn give_up(&mut self, why: impl Into<Text>, output: &mut Output) {
-        self.state = State::Dead;
+        self.kill();
         let why = without_help(&why.into());
         output.events.push(EventKind::GaveUp { actor: self.id, why });
     }
@@ -485,14 +519,20 @@ impl Actor {
     }
 }
 
+/// Whether an operation of a program outside is this request.
+fn is_of(operation: &PlannedOperation, wire: &Wire) -> bool {
+    operation.on.as_ref() == Some(&wire.server)
+        && matches!(&operation.verb, PlannedVerb::Given(command) if *command == wire.command)
+}
+
 /// An operation of a program outside.
-fn given(command: Command) -> PlannedOperation {
+fn given(Wire { server, command, .. }: Wire) -> PlannedOperation {
     let product = if matches!(command, Command::Zookeeper(_)) { Product::Zookeeper } else { Product::Redis };
     let label = command_label(command.brief().split_whitespace().next().unwrap_or_default(), product);
     PlannedOperation {
         label,
         verb: PlannedVerb::Given(command),
-        on: None,
+        on: Some(server),
         until: None,
         every: None,
         allow: Vec::new(),

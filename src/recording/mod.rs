@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     clock::ClockKind,
     files::{self, Output},
-    lesson::{Params, Scenario, Speaks, plan::NeverPlan},
+    lesson::{MOST_MASTERS, Params, Scenario, Speaks, plan::NeverPlan},
     log::{ActorId, Event, EventKind, Limit, Log, Product, is_any},
     printable,
     verdict::with_breaches,
@@ -62,6 +62,9 @@ pub struct Header {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttachedPrograms {
     pub server: Speaks,
+    /// How many of them there are, which know nothing of each other.
+    #[serde(default = "one")]
+    pub servers: u8,
     /// The lock of which it is said when too many hold it; none stands for any.
     pub lock: Option<String>,
     /// How many may hold it at one time.
@@ -71,8 +74,8 @@ pub struct AttachedPrograms {
     pub commands: Vec<Vec<String>>,
 }
 
-fn one() -> usize {
-    1
+fn one<N: From<u8>>() -> N {
+    1.into()
 }
 
 /// How many programs may be attached at once.
@@ -94,7 +97,9 @@ impl AttachedPrograms {
         };
         let server =
             if scenario.lab().product() == Product::Zookeeper { Speaks::Zookeeper } else { Speaks::Redis };
-        Some(Self { server, lock, holders, commands: commands.map(|exec| exec.words.clone()).collect() })
+        let servers = u8::try_from(scenario.lab().servers().len()).unwrap_or(1);
+        let commands = commands.map(|exec| exec.words.clone()).collect();
+        Some(Self { server, servers, lock, holders, commands })
     }
 }
 
@@ -295,13 +300,16 @@ fn header(first: &str, path: &Path) -> Result<Header, RecordingError> {
         }
         Some(_) => {
             let header: Header = serde_json::from_str(first).map_err(|error| damaged(&path(), 1, &error))?;
-            match header.attached.as_ref().map(|attached| attached.commands.len()) {
-                Some(many) if !(1..=MOST_ATTACHED).contains(&many) => {
-                    let why = format!("{many} programs are attached, and 1 to {MOST_ATTACHED} can be");
-                    Err(RecordingError::Damaged { path: path(), line: 1, column: 1, why })
-                }
-                _ => Ok(header),
-            }
+            let Some(attached) = &header.attached else { return Ok(header) };
+            let (programs, servers) = (attached.commands.len(), usize::from(attached.servers));
+            let why = if !(1..=MOST_ATTACHED).contains(&programs) {
+                format!("{programs} programs are attached, and 1 to {MOST_ATTACHED} can be")
+            } else if !(1..=MOST_MASTERS).contains(&servers) {
+                format!("they have {servers} servers, and 1 to {MOST_MASTERS} can be")
+            } else {
+                return Ok(header);
+            };
+            Err(RecordingError::Damaged { path: path(), line: 1, column: 1, why })
         }
     }
 }

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     lab::LabOptions,
     lesson::{
-        LessonError, Libraries, Params, Scenario, Speaks,
+        LabKind, LessonError, Libraries, Params, Scenario, Speaks,
         library::from_text,
         plan::{Exec, NeverPlan, Origin, Program},
     },
@@ -60,7 +60,7 @@ variants:
 
 /// A lab in which these programs are the clients A, B, and so on.
 pub fn scenario(programs: &AttachedPrograms) -> Result<Scenario, LessonError> {
-    let AttachedPrograms { server, lock, holders, commands } = programs;
+    let AttachedPrograms { server, servers, lock, holders, commands } = programs;
     let names = (b'A'..).take(commands.len()).map(char::from);
     let clients: Vec<String> = names.map(|name| format!("{name}: {{ runs: program }}")).collect();
     let lab = match server {
@@ -75,7 +75,11 @@ pub fn scenario(programs: &AttachedPrograms) -> Result<Scenario, LessonError> {
         .replace("CLIENTS", &format!("{{ {} }}", clients.join(", ")));
     // JSON's texts are YAML's.
     let text = text.replace("LOCK", &serde_json::Value::from(lock.as_deref().unwrap_or("lock")).to_string());
-    let mut scenario = Scenario::plan(&from_text("attach.yaml", &text)?, VARIANT, &Params::new())?;
+    let mut loaded = Arc::unwrap_or_clone(from_text("attach.yaml", &text)?);
+    if *server == Speaks::Redis {
+        loaded.lesson.lab = LabKind::masters(*servers);
+    }
+    let mut scenario = Scenario::plan(&Arc::new(loaded), VARIANT, &Params::new())?;
     for (client, words) in scenario.clients.iter_mut().zip(commands) {
         let (words, origin, libraries) = (words.clone(), Origin::User, Libraries::new());
         client.exec = Some(Exec { words, origin, passes: None, libraries });

@@ -19,8 +19,9 @@ pub enum Life {
 pub struct ActorWorld {
     pub who: Actor,
     pub life: Life,
-    /// Where a command of its is on its way, or the reply: an index into [`super::World::exchanges`].
-    pub in_flight: Option<usize>,
+    /// Commands of its that are on their way, or their replies are: indices into [`super::World::exchanges`]. Only a program
+    /// from outside has several.
+    pub in_flight: Vec<usize>,
     /// What it believes now, by lock; never [`Belief::Nothing`].
     pub beliefs: BTreeMap<String, Belief>,
     pub ever_believed: bool,
@@ -37,7 +38,7 @@ impl ActorWorld {
         Self {
             who,
             life: Life::Running,
-            in_flight: None,
+            in_flight: Vec::new(),
             beliefs: BTreeMap::new(),
             ever_believed: false,
             replies: BTreeMap::new(),
@@ -46,8 +47,8 @@ impl ActorWorld {
         }
     }
 
-    /// What it did or what reached it. `newest` is the exchange that was begun last.
-    pub(crate) fn apply(&mut self, event: &EventKind, newest: usize) {
+    /// What it did or what reached it. `exchange` is the one that the event begins or ends, where it is a command or a reply.
+    pub(crate) fn apply(&mut self, event: &EventKind, exchange: Option<usize>) {
         if let (Some((_, label)), Some(answer)) = (event.answers(), event.answer()) {
             self.replies.insert(label.to_owned(), answer);
         }
@@ -59,10 +60,8 @@ impl ActorWorld {
                 self.ever_believed = true;
                 self.beliefs.insert(lock.clone(), *belief);
             }
-            EventKind::Sent { .. } => self.in_flight = Some(newest),
-            EventKind::Replied { .. } | EventKind::Waits { .. } | EventKind::Waited { .. } => {
-                self.in_flight = None;
-            }
+            EventKind::Sent { .. } => self.in_flight.extend(exchange),
+            EventKind::Replied { .. } => self.in_flight.retain(|known| Some(*known) != exchange),
             EventKind::Notified { about, .. } => {
                 self.notified += 1;
                 self.queue.push(about.clone());
@@ -78,7 +77,7 @@ impl ActorWorld {
                 if self.life != Life::Crashed {
                     self.life = Life::Finished;
                 }
-                self.in_flight = None;
+                self.in_flight.clear();
             }
             _ => {}
         }
@@ -96,7 +95,7 @@ impl ActorWorld {
     /// The process is gone, and with it everything that it believed.
     fn crash(&mut self) {
         self.life = Life::Crashed;
-        self.in_flight = None;
+        self.in_flight.clear();
         self.queue.clear();
         self.beliefs.clear();
     }

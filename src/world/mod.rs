@@ -144,6 +144,7 @@ impl World {
             }
             self.sentinels.is_news = false;
         }
+        let mut exchange = None;
         match &event.kind {
             EventKind::LabReady { clock, servers, actors, .. } => {
                 self.clock = *clock;
@@ -179,6 +180,7 @@ impl World {
                 *count = count.saturating_add(*by);
             }
             EventKind::Sent { op, actor, .. } => {
+                exchange = Some(self.exchanges.len());
                 self.in_flight.insert(*op, self.exchanges.len());
                 self.exchanges.push(Exchange { actor: *actor, sent: index, replied: None, blocked: false });
             }
@@ -188,7 +190,8 @@ impl World {
                 }
             }
             EventKind::Replied { op, .. } => {
-                if let Some(exchange) = self.in_flight.remove(op) {
+                exchange = self.in_flight.remove(op);
+                if let Some(exchange) = exchange {
                     self.exchanges[exchange].replied = Some(index);
                 }
             }
@@ -226,9 +229,8 @@ impl World {
             | EventKind::Took { .. }
             | EventKind::Finished { .. } => {}
         }
-        let newest = self.exchanges.len().saturating_sub(1);
         if let Some(actor) = event.kind.actor().and_then(|id| self.actors.get_mut(id.0 as usize)) {
-            actor.apply(&event.kind, newest);
+            actor.apply(&event.kind, exchange);
         }
     }
 

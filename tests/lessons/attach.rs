@@ -40,12 +40,17 @@ fn script(text: &str) -> Vec<String> {
 
 /// Programs of which one may hold a lock.
 fn of(programs: &[Vec<String>], lock: Option<&str>, server: Speaks) -> AttachedPrograms {
-    AttachedPrograms { server, lock: lock.map(str::to_owned), holders: 1, commands: programs.to_vec() }
+    AttachedPrograms { server, servers: 1, lock: lock.map(str::to_owned), holders: 1, commands: programs.to_vec() }
 }
 
 async fn attached(scripts: &[&str]) -> Free {
+    attached_to(1, scripts).await
+}
+
+async fn attached_to(servers: u8, scripts: &[&str]) -> Free {
     let programs: Vec<_> = scripts.iter().map(|text| script(text)).collect();
-    let scenario = attach::scenario(&of(&programs, Some("lock"), Speaks::Redis)).expect("a scenario");
+    let programs = AttachedPrograms { servers, ..of(&programs, Some("lock"), Speaks::Redis) };
+    let scenario = attach::scenario(&programs).expect("a scenario");
     let mut free = Free::of(session::open(scenario, options(), 1));
     free.tell(session::Command::LeaveStory);
     free.outlook().await;
@@ -80,6 +85,60 @@ echo "nobody HOLDS the lock"
     });
     let hint = chinese.filter(|line| line.contains("`HOLDS 锁名`"));
     assert_eq!(hint.count(), 1, "and in Chinese, too");
+}
+
+/// Sends something to three servers at once, each over a connection of its own, and waits for two replies.
+const QUORUM: &str = r#"
+url() { url=${1#redis://}; url=${url%/0}; }
+IFS=, read -ra urls <<<"$REDIS_URLS"
+url "${urls[0]}"; exec 4<>"/dev/tcp/${url%:*}/${url#*:}"
+url "${urls[1]}"; exec 5<>"/dev/tcp/${url%:*}/${url#*:}"
+exec 6<>"/dev/tcp/$REDIS_HOST_3/$REDIS_PORT_3"
+for to in 6 5 4; do printf 'SET lock %s NX\r\n' "$LOCKSTEP_CLIENT" >&$to; done
+IFS= read -r one <&4; IFS= read -r two <&6
+echo HOLDS lock
+sleep 2
+printf 'DEL lock\r\n' >&4; IFS= read -r one <&4
+echo DROPS lock
+"#;
+
+#[tokio::test]
+async fn a_program_has_several_servers_and_what_one_of_them_keeps_from_it_stops_no_other() {
+    let mut free = attached_to(3, &[QUORUM]).await;
+    let next = |free: &Free| free.outlook.actors[0].next.as_ref().map(|next| next.server.clone());
+    assert_eq!(next(&free).as_deref(), Some("redis1"), "however they were sent, they come by their servers");
+    free.moves([0]).await;
+    assert_eq!(next(&free).as_deref(), Some("redis2"));
+    free.all([cause(Fault::FreezeServer { server: "redis2".into() })]).await;
+    free.moves([0]).await;
+    assert_eq!((free.wire(0), next(&free).as_deref()), ("SET lock A NX", Some("redis3")));
+    assert_eq!(free.replies().len(), 1, "the second server is frozen");
+    free.moves([0]).await;
+    assert_eq!(believes(&free, 0), Some(Belief::Holding), "two are a majority");
+    assert_eq!(free.world().actors[0].in_flight.len(), 1);
+    free.all([Choice::Timer]).await;
+    assert_eq!(free.wire(0), "DEL lock");
+    free.moves([0]).await;
+    assert_eq!((believes(&free, 0), free.outlook.actors[0].blocked), (None, Some(Blocked::Finished)));
+    let lost = free.replies().iter().filter(|reply| matches!(reply, Reply::Lost(_))).count();
+    assert_eq!((free.replies().len(), lost), (4, 1), "it has ended without waiting for that reply");
+}
+
+#[tokio::test]
+async fn a_run_with_several_servers_is_kept_with_their_number() {
+    let programs = AttachedPrograms { servers: 3, ..of(&[script(QUORUM)], None, Speaks::Redis) };
+    let scenario = attach::scenario(&programs).expect("a scenario");
+    let mut free = Free::of(session::open(scenario.clone(), options(), 1));
+    free.tell(session::Command::LeaveStory);
+    free.outlook().await;
+    free.moves([0, 0, 0]).await;
+    let place = Place::new();
+    recording::write(&place.path().join("kept.jsonl.gz"), &scenario, &free.log).expect("it is written");
+    let value = place.run(&["eval", "kept.jsonl.gz", "value('lock', 'redis3')"]);
+    assert_eq!(value.out.lines().next(), Some("'A'"), "{}", value.err);
+    let exported = place.run(&["export", "kept.jsonl.gz", "--output", "kept.svg"]);
+    assert_eq!(exported.code, Some(0), "{}", exported.err);
+    place.assert_nothing_left();
 }
 
 #[tokio::test]
@@ -281,7 +340,7 @@ async fn two_programs_hold_a_lock_whose_lease_is_over() {
 /// Asks for nothing and says that it has a lock: how, and which.
 async fn holders(says: [&str; 3], holders: usize) -> usize {
     let commands: Vec<_> = says.iter().map(|says| script(&format!("echo {says} book; sleep 1"))).collect();
-    let programs = AttachedPrograms { server: Speaks::Redis, lock: None, holders, commands };
+    let programs = AttachedPrograms { server: Speaks::Redis, servers: 1, lock: None, holders, commands };
     let mut free = Free::of(session::open(attach::scenario(&programs).expect("a scenario"), options(), 1));
     free.tell(session::Command::LeaveStory);
     free.outlook().await;

@@ -29,6 +29,8 @@ const MOST_UNREAD: usize = 1 << 20;
 const PIECE: usize = 16 << 10;
 
 pub(super) struct Connection {
+    /// The server that it leads to, by its place.
+    pub(super) to: usize,
     pub(super) program: Arc<TcpStream>,
     pub(super) server: Arc<Upstream>,
     /// What was read and is no whole request yet.
@@ -145,8 +147,9 @@ impl Upstream {
 }
 
 impl Connection {
-    pub(super) fn new(program: TcpStream, server: Upstream, dialect: Dialect) -> Self {
+    pub(super) fn new(to: usize, program: TcpStream, server: Upstream, dialect: Dialect) -> Self {
         Self {
+            to,
             program: Arc::new(program),
             server: Arc::new(server),
             requests: Vec::new(),
@@ -176,12 +179,12 @@ impl Connection {
     }
 
     /// Whether something is on its way that no turn is waited for. What nobody takes is not: its reader reads nothing now.
-    pub(super) fn is_busy(&self, frozen: bool, link_open: bool) -> bool {
+    pub(super) fn is_busy(&self, frozen: bool, answers: bool) -> bool {
         (self.takes_requests() && ioctl_fionread(&self.program).is_ok_and(|bytes| bytes > 0))
             || (self.takes_replies(frozen) && self.server.unread())
             || (!self.to_server.is_empty() && self.server.takes())
             || (!self.to_program.is_empty() && takes(&self.program))
-            || (link_open && self.unanswered.iter().any(|unanswered| unanswered.op.is_none()))
+            || (answers && self.unanswered.iter().any(|unanswered| unanswered.op.is_none()))
     }
 
     /// Reads, understands and passes on as much as can be without waiting. `Err`: the connection is over.
@@ -200,6 +203,8 @@ impl Connection {
             self.hand_out(gate)?;
             write(|bytes| self.program.try_write(bytes), &mut self.to_program, &mut self.over);
         }
+        self.advance(id, gate);
+        write(|bytes| self.server.try_write(bytes), &mut self.to_server, &mut self.over);
         write(|bytes| self.program.try_write(bytes), &mut self.to_program, &mut self.over);
         Ok(())
     }
@@ -217,7 +222,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Passes on what needs no turn, up to the first request that does.
+    /// Passes on what needs no turn, up to the first request that does. Its turn may come when the one before it on this
+    /// connection has its reply.
     pub(super) fn advance(&mut self, id: u64, gate: &mut GateParts<'_>) {
         while self.waiting.front().is_some_and(|held| held.asked.command.is_none()) {
             self.pass(None);
@@ -228,7 +234,8 @@ impl Connection {
             self.pass(Some(op));
             return self.advance(id, gate);
         }
-        if let Some(held) = self.waiting.front_mut().filter(|held| !held.reported) {
+        let answered = self.unanswered.iter().all(|before| before.op.is_none());
+        if let Some(held) = self.waiting.front_mut().filter(|held| answered && !held.reported) {
             held.reported = true;
             gate.held.push_back(id);
         }

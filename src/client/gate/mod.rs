@@ -6,7 +6,6 @@
 use std::{
     collections::{BTreeMap, VecDeque},
     io,
-    net::SocketAddr,
     os::fd::OwnedFd,
     path::PathBuf,
     sync::{
@@ -35,12 +34,12 @@ use self::{
     errors::ErrorLog,
     task::GateTask,
 };
-use super::protocol::{Request, Response};
+use super::protocol::{Request, Response, Wire};
 use crate::{
     clock::LessonClock,
-    log::{ActorId, Belief, Command, OpId, Product, Reply},
+    log::{ActorId, Belief, OpId, Product, Reply},
     process::{Exit, rest::Threads},
-    server::{boot::Endpoint, link::listener},
+    server::boot::Endpoint,
     text::{Text, Words},
 };
 
@@ -84,15 +83,25 @@ pub(crate) struct Program {
     /// Its log: what it writes to standard error.
     pub log: PathBuf,
     pub clock: LessonClock,
-    /// The server that its link leads to, by its name and by the address of the link.
-    pub server: String,
-    pub link: Endpoint,
-    /// What that server is.
+    /// The servers that it finds, each behind a link of its own.
+    pub servers: Vec<Door>,
+    /// What those servers are.
     pub product: Product,
     /// The commands that pass by themselves, where they are not those that usually do.
     pub passes: Option<Vec<String>>,
     /// How long it is waited for until it is at rest, in real time.
     pub rests_within: Duration,
+}
+
+/// Where a program finds one of its servers.
+#[derive(Debug)]
+pub(crate) struct Door {
+    /// Whom it takes for the server.
+    pub listener: TcpListener,
+    /// The link that leads on to it.
+    pub link: Endpoint,
+    /// The server's name.
+    pub server: String,
 }
 
 /// The driver's end of a gate. Dropping it closes the gate and all its connections.
@@ -103,33 +112,27 @@ pub(crate) struct Gate {
     _tasks: JoinSet<()>,
 }
 
-/// Makes the address at which a program will find its gate.
-pub(crate) async fn listen() -> io::Result<(TcpListener, SocketAddr)> {
-    let listener = listener().await?;
-    let address = listener.local_addr()?;
-    Ok((listener, address))
-}
-
 impl Gate {
-    pub(crate) fn open(
-        listener: TcpListener,
-        program: Program,
-        tell: mpsc::UnboundedSender<Response>,
-    ) -> io::Result<Self> {
+    pub(crate) fn open(program: Program, tell: mpsc::UnboundedSender<Response>) -> io::Result<Self> {
         let (requests, asked) = mpsc::unbounded_channel();
         let frozen = watch::Sender::new(false);
         let output = pipe::Receiver::from_owned_fd(program.output)?;
-        // As a listener of its own, so that it can be seen that nobody waits to be let in.
-        let arriving = listener.into_std()?;
-        let listener = TcpListener::from_std(arriving.try_clone()?)?;
+        let (mut servers, mut links, mut listeners, mut arriving) = (vec![], vec![], vec![], vec![]);
+        for Door { listener, link, server } in program.servers {
+            servers.push(Server::new(server));
+            links.push(link);
+            // As a listener of its own, so that it can be seen that nobody waits to be let in.
+            let listener = listener.into_std()?;
+            listeners.push(TcpListener::from_std(listener.try_clone()?)?);
+            arriving.push(listener);
+        }
         let inner = Inner {
             actor: program.actor,
-            server: program.server,
+            servers,
             tell,
             connections: BTreeMap::new(),
-            connecting: 0,
             held: VecDeque::new(),
-            refused: None,
+            in_order: 0,
             product: program.product,
             passes: program.passes.map_or_else(|| dialect::housekeeping(program.product), Arc::from),
             session: None,
@@ -139,7 +142,6 @@ impl Gate {
             beliefs: MoreBeliefs::default(),
             hinted: Hinted::default(),
             said: true,
-            link_open: true,
         };
         let shared = Arc::new(Shared {
             inner: Mutex::new(inner),
@@ -153,14 +155,14 @@ impl Gate {
             exits: program.exits,
             errors: ErrorLog::new(program.log),
             clock: program.clock,
-            link: program.link,
+            links,
             frozen: frozen.subscribe(),
             rests_within: program.rests_within,
             reported: None,
         };
         keeper.shared.lock().tell(Response::Joined { sessions: Vec::new() });
         let mut tasks = JoinSet::new();
-        tasks.spawn(keeper.keep(listener, asked));
+        tasks.spawn(keeper.keep(listeners, asked));
         Ok(Self { requests, frozen, shared, _tasks: tasks })
     }
 
@@ -169,9 +171,11 @@ impl Gate {
         let _ = self.requests.send(request);
     }
 
-    /// Whether what its program sends is answered now. Otherwise nobody waits for that.
-    pub(crate) fn link_is(&self, open: bool) {
-        self.shared.lock().link_open = open;
+    /// Of each server whether what its program sends there is answered now. Otherwise nobody waits for that.
+    pub(crate) fn links_are(&self, open: impl Fn(&str) -> bool) {
+        for server in &mut self.shared.lock().servers {
+            server.answers = open(&server.name);
+        }
     }
 
     /// Whether its process stands still: then it hears no reply.
@@ -195,18 +199,33 @@ impl Shared {
     }
 }
 
+/// What is known of a server that a program finds.
+struct Server {
+    name: String,
+    /// How many connections are being made to its link.
+    connecting: usize,
+    /// Whether what is sent over its link is answered.
+    answers: bool,
+    /// A move that called a script which it did not know. Libraries then send the script's text, and that is still the same
+    /// move.
+    refused: Option<(OpId, Reply)>,
+}
+
+impl Server {
+    fn new(name: String) -> Self {
+        Self { name, connecting: 0, answers: true, refused: None }
+    }
+}
+
 struct Inner {
     actor: ActorId,
-    server: String,
+    servers: Vec<Server>,
     tell: mpsc::UnboundedSender<Response>,
     connections: BTreeMap<u64, Connection>,
-    /// How many connections are being made to the link.
-    connecting: usize,
     /// The connections whose first request waits for its turn, in the order in which these came.
     held: VecDeque<u64>,
-    /// A move that called a script which its server did not know. Libraries then send the script's text, and that is still
-    /// the same move.
-    refused: Option<(OpId, Reply)>,
+    /// How many of these have their place for good.
+    in_order: usize,
     product: Product,
     /// The commands that pass by themselves.
     passes: Arc<[String]>,
@@ -221,8 +240,6 @@ struct Inner {
     hinted: Hinted,
     /// Whether the program may still print something.
     said: bool,
-    /// Whether what is sent over the link is answered.
-    link_open: bool,
 }
 
 /// What a program has been told, which is said once.
@@ -269,10 +286,11 @@ impl MoreBeliefs {
 impl Inner {
     /// The connection, and what it needs of the rest.
     fn split(&mut self, id: u64) -> Option<(&mut Connection, GateParts<'_>)> {
-        let Self { actor, server, tell, held, refused, session, connections, .. } = self;
-        let parts =
-            GateParts { actor: *actor, server: server.as_str(), tell: &*tell, held, refused, session };
-        connections.get_mut(&id).map(|connection| (connection, parts))
+        let Self { actor, servers, tell, held, session, connections, .. } = self;
+        let connection = connections.get_mut(&id)?;
+        let Server { name, refused, .. } = servers.get_mut(connection.to)?;
+        let parts = GateParts { actor: *actor, server: name, tell, held, refused, session };
+        Some((connection, parts))
     }
 
     fn tell(&self, response: Response) {
@@ -310,18 +328,18 @@ impl Inner {
         })
     }
 
-    /// A connection to the link has been made, or not. Whether it has.
-    fn connected(&mut self, id: u64, program: TcpStream, server: io::Result<Upstream>) -> bool {
-        self.connecting -= 1;
-        let server = server.ok();
+    /// A connection to the link of this server has been made, or not. Whether it has.
+    fn connected(&mut self, id: u64, to: usize, program: TcpStream, server: io::Result<Upstream>) -> bool {
+        self.servers[to].connecting -= 1;
+        let Ok(server) = server else { return false };
         let dialect = Dialect::of(self.product, &self.passes);
-        let made =
-            server.map(|server| self.connections.insert(id, Connection::new(program, server, dialect)));
-        made.is_some()
+        self.connections.insert(id, Connection::new(to, program, server, dialect));
+        true
     }
 
     fn close(&mut self, id: u64) {
         let Some(connection) = self.connections.remove(&id) else { return };
+        self.in_order -= self.held.iter().take(self.in_order).filter(|held| **held == id).count();
         self.held.retain(|held| *held != id);
         for op in connection.unanswered.into_iter().filter_map(|unanswered| unanswered.op) {
             let why = "the connection was closed before the reply came";
@@ -329,15 +347,22 @@ impl Inner {
         }
     }
 
-    /// The request whose turn comes next.
-    fn asks(&self) -> Option<Command> {
-        let first = self.connections.get(self.held.front()?)?;
-        first.waiting.front()?.asked.command.clone()
+    /// The request whose turn comes next. Of what several servers were sent since the program was last at rest, the first
+    /// server's comes first: which was read first is chance.
+    fn asks(&mut self) -> Option<Wire> {
+        let Self { held, in_order, connections, servers, .. } = self;
+        let server = |id: &u64| connections.get(id).map(|connection| connection.to);
+        held.make_contiguous()[*in_order..].sort_by_key(server);
+        *in_order = held.len();
+        let first = connections.get(held.front()?)?;
+        let command = first.waiting.front()?.asked.command.clone()?;
+        Some(Wire { server: servers[first.to].name.clone(), command, script: None })
     }
 
     /// Lets the first request go. Whether there is one.
     fn let_go(&mut self, op: OpId) -> bool {
         while let Some(id) = self.held.pop_front() {
+            self.in_order = self.in_order.saturating_sub(1);
             if let Some(connection) = self.connections.get_mut(&id) {
                 connection.pass(Some(op));
                 connection.poked.notify_one();
@@ -441,9 +466,10 @@ impl Inner {
     }
 
     fn is_busy(&self, frozen: bool) -> bool {
-        (self.connecting > 0 && self.link_open)
+        let is_busy = |connection: &Connection| connection.is_busy(frozen, self.servers[connection.to].answers);
+        self.servers.iter().any(|server| server.connecting > 0 && server.answers)
             || (self.said && ioctl_fionread(&*self.output).is_ok_and(|bytes| bytes > 0))
-            || self.connections.values().any(|connection| connection.is_busy(frozen, self.link_open))
+            || self.connections.values().any(is_busy)
     }
 }
 

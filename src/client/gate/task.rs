@@ -1,8 +1,10 @@
 //! The task of a gate: lets connections in, carries out what is asked, and looks whether the program is at rest.
 
 use std::{
+    future::poll_fn,
     io,
     sync::{Arc, atomic::Ordering},
+    task::Poll,
     time::{Duration, Instant},
 };
 
@@ -47,12 +49,13 @@ const MANY_CONNECTIONS: Words = Words::new(
 /// The task that lets connections in, carries out what is asked, and looks whether the program is at rest.
 pub(super) struct GateTask {
     pub(super) shared: Arc<Shared>,
-    pub(super) arriving: std::net::TcpListener,
+    /// Where the program finds its servers, and the links to these.
+    pub(super) arriving: Vec<std::net::TcpListener>,
+    pub(super) links: Vec<Endpoint>,
     pub(super) threads: Threads,
     pub(super) exits: watch::Receiver<Option<Exit>>,
     pub(super) errors: ErrorLog,
     pub(super) clock: LessonClock,
-    pub(super) link: Endpoint,
     pub(super) frozen: watch::Receiver<bool>,
     /// After so much real time, nobody waits any longer for the program to come to rest: it computes, or does not read.
     pub(super) rests_within: Duration,
@@ -82,16 +85,23 @@ impl Settling {
     }
 }
 
+/// A connection that a program has just made, and to which of its servers.
+type Arrived = (usize, std::net::TcpStream);
+
 /// What was seen of a program. A connection that it has just made comes along.
 pub(super) enum ProgramState {
     AtRest,
-    AtWork(Option<std::net::TcpStream>),
+    AtWork(Option<Arrived>),
     /// As before, and nobody waits any longer.
-    Busy(Option<std::net::TcpStream>),
+    Busy(Option<Arrived>),
 }
 
 impl GateTask {
-    pub(super) async fn keep(mut self, listener: TcpListener, mut asked: mpsc::UnboundedReceiver<Request>) {
+    pub(super) async fn keep(
+        mut self,
+        listeners: Vec<TcpListener>,
+        mut asked: mpsc::UnboundedReceiver<Request>,
+    ) {
         let mut connections = JoinSet::new();
         let mut next = 0;
         let mut settling: Option<Settling> = Some(Settling::default());
@@ -103,10 +113,10 @@ impl GateTask {
             let looks = settling.is_some() && !stands;
             let next_look = settling.as_ref().map_or_else(Instant::now, |settling| settling.next_look);
             tokio::select! {
-                accepted = listener.accept() => {
-                    if let Ok((program, _)) = accepted {
+                accepted = accept(&listeners) => {
+                    if let Ok((to, program)) = accepted {
                         next += 1;
-                        self.let_in(next, program, &mut connections);
+                        self.let_in(next, to, program, &mut connections);
                     } else {
                         tokio::time::sleep(LOOK_EVERY).await;
                     }
@@ -158,31 +168,34 @@ impl GateTask {
                             arrived
                         }
                     };
-                    if let Some(program) = arrived.and_then(|program| in_runtime(program).ok()) {
+                    if let Some((to, program)) = arrived
+                        && let Ok(program) = in_runtime(program)
+                    {
                         next += 1;
-                        self.let_in(next, program, &mut connections);
+                        self.let_in(next, to, program, &mut connections);
                     }
                 }
             }
         }
     }
 
-    pub(super) fn let_in(&self, id: u64, program: TcpStream, connections: &mut JoinSet<()>) {
+    pub(super) fn let_in(&self, id: u64, to: usize, program: TcpStream, connections: &mut JoinSet<()>) {
         let mut inner = self.shared.lock();
-        if inner.connections.len() + inner.connecting >= MOST_CONNECTIONS {
+        let connecting: usize = inner.servers.iter().map(|server| server.connecting).sum();
+        if inner.connections.len() + connecting >= MOST_CONNECTIONS {
             if !std::mem::replace(&mut inner.hinted.connections, true) {
                 inner.remark(MANY_CONNECTIONS.text(&[&MOST_CONNECTIONS.to_string()]));
             }
             return;
         }
-        inner.connecting += 1;
+        inner.servers[to].connecting += 1;
         drop(inner);
-        let (shared, link, frozen) = (Arc::clone(&self.shared), self.link.clone(), self.frozen.clone());
+        let (shared, link, frozen) = (Arc::clone(&self.shared), self.links[to].clone(), self.frozen.clone());
         connections.spawn(async move {
             let server = Upstream::connect(&link).await;
             // A request is one small packet, and nobody shall wait for a second one.
             let _ = program.set_nodelay(true);
-            if shared.lock().connected(id, program, server) {
+            if shared.lock().connected(id, to, program, server) {
                 serve(&shared, id, frozen).await;
             }
             shared.changed.notify_one();
@@ -234,7 +247,8 @@ impl GateTask {
             ended = Some(if exit == Exit::Code(0) { Text::default() } else { self.errors.last_words(exit) });
         } else {
             let quiet = || {
-                arrived = self.arriving.accept().ok();
+                let mut doors = self.arriving.iter().enumerate();
+                arrived = doors.find_map(|(to, door)| Some((to, door.accept().ok()?.0)));
                 arrived.is_none() && !inner.is_busy(frozen)
             };
             match self.threads.look(self.clock.monotonic(), quiet) {
@@ -244,11 +258,12 @@ impl GateTask {
                 _ if late && settling.asked > 0 => busy = true,
                 _ => {
                     drop(inner);
-                    return ProgramState::AtWork(arrived.map(|(program, _)| program));
+                    return ProgramState::AtWork(arrived);
                 }
             }
         }
-        if let Some((op, reply)) = inner.refused.take() {
+        let refused: Vec<_> = inner.servers.iter_mut().filter_map(|server| server.refused.take()).collect();
+        for (op, reply) in refused {
             inner.tell(Response::Done { op, reply });
         }
         inner.sum_up();
@@ -271,8 +286,21 @@ impl GateTask {
         // Under the lock: whatever comes after this look wakes the keeper again.
         shared.awake.store(busy, Ordering::Relaxed);
         drop(inner);
-        if busy { ProgramState::Busy(arrived.map(|(program, _)| program)) } else { ProgramState::AtRest }
+        if busy { ProgramState::Busy(arrived) } else { ProgramState::AtRest }
     }
+}
+
+/// The next connection to any of them.
+async fn accept(listeners: &[TcpListener]) -> io::Result<(usize, TcpStream)> {
+    poll_fn(|context| {
+        for (to, listener) in listeners.iter().enumerate() {
+            if let Poll::Ready(accepted) = listener.poll_accept(context) {
+                return Poll::Ready(accepted.map(|(program, _)| (to, program)));
+            }
+        }
+        Poll::Pending
+    })
+    .await
 }
 
 fn in_runtime(program: std::net::TcpStream) -> io::Result<TcpStream> {

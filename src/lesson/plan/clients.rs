@@ -262,11 +262,12 @@ fn outside(
             "`{{ exec: [命令, 参数], speaks: redis }}`，还可以加上 `processes`"
         )));
     }
-    let speaks = client.speaks.filter(|speaks| lab.servers().len() == 1 && lab.has(speaks.product()));
+    let alone = lab.parts().len() == 1 && !lab.is_replicated();
+    let speaks = client.speaks.filter(|speaks| alone && lab.product() == speaks.product());
     let Some(speaks) = speaks else {
         let message = both!(
-            "a program needs `speaks: redis` or `speaks: zookeeper`, and a lab of one such server",
-            "程序需要写 `speaks: redis` 或 `speaks: zookeeper`，并且 lab 是单台这样的服务器"
+            "a program needs `speaks: redis` with `lab: redis` or `lab: masters`, or `speaks: zookeeper` with `lab: zookeeper`",
+            "程序需要写 `speaks: redis` 并用 `lab: redis` 或 `lab: masters`，或者写 `speaks: zookeeper` 并用 `lab: zookeeper`"
         );
         return Err(Mistake::new(&path, message));
     };

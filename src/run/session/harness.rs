@@ -18,17 +18,18 @@ use super::{
 };
 use crate::{
     client::{
-        gate::{self, Gate, Program},
+        gate::{Door, Gate, Program},
         protocol::{Request, Response, ServerAddress},
     },
     clock::{LessonClock, Slot},
-    lab::{Lab, LabError, LabOptions, Link, LinkAddress, LinkState, Process, ProcessProblem, StartedProgram},
+    lab::{Lab, LabError, LabOptions, Link, LinkState, Process, ProcessProblem, StartedProgram},
     lesson::{
         Millis, Params, Scenario,
         plan::{Exec, Origin},
     },
     log::{ActorId, FILES, LinkId, Product, ServerInfo, ServerState},
     program::actor_id,
+    server::link,
     text::Text,
 };
 
@@ -204,10 +205,9 @@ impl Harness {
                 });
             }
             if let Some(exec) = &plan.exec {
-                let link = lab.link(&plan.name, server).await?;
                 let actor = actor_id(plan.actors.start);
                 let product = scenario.lab().part_of(server).product();
-                let program = Attached { n, actor, server, product, link, followed: self.followed };
+                let program = Attached { n, actor, product, followed: self.followed };
                 clients.push(program.enter(lab, &plan.name, exec, sender.clone()).await?);
                 continue;
             }
@@ -327,11 +327,13 @@ impl Harness {
         let mut asked = 0;
         for n in 0..self.clients.len() {
             let client = &self.clients[n];
-            let open = self.links_open(&client.name);
-            if let Driven::Gate(gate) = &client.driven {
-                gate.link_is(open);
-            }
-            let reports = open || matches!(client.driven, Driven::Gate(_));
+            let reports = match &client.driven {
+                Driven::Gate(gate) => {
+                    gate.links_are(|server| self.link_open(&client.name, server));
+                    true
+                }
+                Driven::Pipe(_) => self.links_open(&client.name),
+            };
             if client.state == ClientState::Running && reports {
                 self.clients[n].send(&Request::Settle).await?;
                 asked += 1;
@@ -451,19 +453,20 @@ impl Harness {
 
     /// Whether the servers that tell a client something unasked can reach it.
     fn links_open(&self, client: &str) -> bool {
-        let kind = self.lab.kind();
-        self.lab.servers().iter().all(|server| {
-            let part = kind.part_of(&server.name);
-            // These tell nobody anything unasked.
-            if matches!(part.product(), Product::Mariadb | Product::Etcd) {
-                return true;
-            }
-            if part.is_ensemble() {
-                return self.is_served(client, part.servers());
-            }
-            let link = self.lab.link_control(&LinkId::new(client, &server.name));
-            link.is_none_or(|link| link.state() == LinkState::Open) && !self.frozen.contains(&server.name)
-        })
+        self.lab.servers().iter().all(|server| self.link_open(client, &server.name))
+    }
+
+    fn link_open(&self, client: &str, server: &str) -> bool {
+        let part = self.lab.kind().part_of(server);
+        // These tell nobody anything unasked.
+        if matches!(part.product(), Product::Mariadb | Product::Etcd) {
+            return true;
+        }
+        if part.is_ensemble() {
+            return self.is_served(client, part.servers());
+        }
+        let link = self.lab.link_control(&LinkId::new(client, server));
+        link.is_none_or(|link| link.state() == LinkState::Open) && !self.frozen.contains(server)
     }
 
     /// Whether a server can be asked something.
@@ -541,17 +544,15 @@ fn check_libraries(scenario: &Scenario, options: &LabOptions) -> Result<(), RunE
 }
 
 /// A program that a user brought as a client, before it has started.
-struct Attached<'a> {
+struct Attached {
     /// Which client it is.
     n: usize,
     actor: ActorId,
-    server: &'a str,
     product: Product,
-    link: LinkAddress,
     followed: bool,
 }
 
-impl Attached<'_> {
+impl Attached {
     /// Starts it behind its gate.
     async fn enter(
         self,
@@ -560,11 +561,16 @@ impl Attached<'_> {
         exec: &Exec,
         sender: mpsc::UnboundedSender<Arrived>,
     ) -> Result<Client, RunError> {
-        let Self { n, actor, server, product, link, followed } = self;
-        let failed = |source| LabError::Link { link: format!("{name}->{server}"), source };
-        let (listener, address) = gate::listen().await.map_err(failed)?;
+        let Self { n, actor, product, followed } = self;
+        let failed = |source| LabError::Link { link: name.to_owned(), source };
+        let (mut servers, mut addresses) = (Vec::new(), Vec::new());
+        for ServerInfo { name: server, .. } in lab.servers() {
+            let listener = link::listener().await.map_err(failed)?;
+            addresses.push(listener.local_addr().map_err(failed)?);
+            servers.push(Door { listener, link: lab.link(name, &server).await?, server });
+        }
         let StartedProgram { process, output, threads, slot } =
-            lab.spawn_program(name, exec, (product, address))?;
+            lab.spawn_program(name, exec, product, &addresses)?;
         let (tell, mut receiver) = mpsc::unbounded_channel();
         let program = Program {
             actor,
@@ -573,8 +579,7 @@ impl Attached<'_> {
             exits: process.exits(),
             log: process.state.log.clone(),
             clock: lab.clock().clone(),
-            server: server.to_owned(),
-            link,
+            servers,
             product,
             passes: exec.passes.clone(),
             rests_within: match exec.origin {
@@ -582,7 +587,7 @@ impl Attached<'_> {
                 _ => LESSONS_REST_WITHIN,
             },
         };
-        let gate = Gate::open(listener, program, tell).map_err(failed)?;
+        let gate = Gate::open(program, tell).map_err(failed)?;
         tokio::spawn(async move {
             while let Some(response) = receiver.recv().await {
                 if sender.send(Arrived::Response(n, response)).is_err() {

@@ -146,7 +146,7 @@ impl Director {
         self.recorder.record(self.actors[actor].sent(op, &operation, &wire));
         let limit = self.scenario.settings().lock_wait_timeout;
         let limit = limit.map_or(WAITS_FOR_ROWS, |limit| Duration::from_secs(limit.count().into()));
-        self.pending.begin(op, actor, &wire, self.clock.now(), limit);
+        self.pending.begin(op, (actor, &operation), &wire, self.clock.now(), limit);
         self.may_be_redirected(op, actor, &operation, &wire);
         let wire = Wire { server: self.harness.connection_to(actor, &wire.server), ..wire };
         self.harness.send(actor, &Request::Do { op, actor, wire }).await?;
@@ -236,9 +236,12 @@ impl Director {
     }
 
     pub(crate) fn done(&mut self, op: OpId, reply: &Reply, path: &Path) -> Result<(), RunError> {
-        let Some(PendingOperation { actor, .. }) = self.pending.by_op.remove(&op) else { return Ok(()) };
-        let State::InFlight { operation } = self.actors[actor].state() else { return Ok(()) };
-        let operation = Arc::clone(operation);
+        let Some(PendingOperation { actor, operation, .. }) = self.pending.by_op.remove(&op) else {
+            return Ok(());
+        };
+        if !self.actors[actor].awaits(&operation) {
+            return Ok(());
+        }
         let reply = Arc::new(self.name_node(reply));
         let (label, place) = (operation.label.clone(), operation.path.clone());
         self.recorder.record(EventKind::Replied { op, actor, label, reply: Arc::clone(&reply) });
@@ -247,7 +250,7 @@ impl Director {
         if self.redirect(op, actor, &operation, &reply) {
             return Ok(());
         }
-        self.step_actors(path, |actors, output| actors[actor].reply(&reply, output)).map(drop)
+        self.step_actors(path, |actors, output| actors[actor].reply_to(&operation, &reply, output)).map(drop)
     }
 
     /// Carries everybody to the first operation.

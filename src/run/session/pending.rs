@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -15,9 +16,8 @@ use crate::{
     client::protocol::{Response, Wire},
     clock::LessonTime,
     lab::{LinkState, Waiting},
-    lesson::{Mistake, Path},
+    lesson::{Mistake, Path, plan::PlannedOperation},
     log::{ActorId, Command, EventKind, FILES, Fault, OpId, Reply},
-    program::State,
     text::both,
 };
 
@@ -51,6 +51,7 @@ struct Woken {
 #[derive(Debug, Clone)]
 pub(crate) struct PendingOperation {
     pub(crate) actor: ActorId,
+    pub(crate) operation: Arc<PlannedOperation>,
     /// The server that it was sent to.
     pub(crate) server: String,
     /// How long the server was asked to wait before it replies.
@@ -69,7 +70,14 @@ pub(crate) struct PendingOperation {
 
 impl PendingOperations {
     /// `limit` is how long statements wait for a row where nothing else was said.
-    pub(crate) fn begin(&mut self, op: OpId, actor: ActorId, wire: &Wire, now: LessonTime, limit: Duration) {
+    pub(crate) fn begin(
+        &mut self,
+        op: OpId,
+        (actor, operation): (ActorId, &Arc<PlannedOperation>),
+        wire: &Wire,
+        now: LessonTime,
+        limit: Duration,
+    ) {
         let server = wire.server.clone();
         let waits = wire.command.waits();
         let at = (actor, server.clone());
@@ -83,6 +91,7 @@ impl PendingOperations {
         }
         let pending = PendingOperation {
             actor,
+            operation: Arc::clone(operation),
             server,
             waits,
             ends: ends.map(|ends| now + ends),
@@ -130,7 +139,7 @@ impl Director {
         let mut silent = Instant::now();
         op = self.redirects.follow(op);
         self.harness.flush().await?;
-        while let Some(PendingOperation { actor, server, may_wait, waits_inside, waits, .. }) =
+        while let Some(PendingOperation { actor, operation, server, may_wait, waits_inside, waits, .. }) =
             self.pending.by_op.get(&op).cloned()
             && !self.pending.woken.contains_key(&op)
         {
@@ -161,7 +170,7 @@ impl Director {
                     silent = Instant::now();
                     continue;
                 }
-                return Err(self.unanswered(actor, &server, patience, path).await);
+                return Err(self.unanswered((actor, &operation), &server, patience, path).await);
             };
             silent = Instant::now();
             match arrived? {
@@ -305,7 +314,7 @@ impl Director {
 
     /// Whether an operation waits inside its server; the first time it is written down.
     async fn waits_inside(&mut self, op: OpId) -> Result<bool, RunError> {
-        let Some(PendingOperation { actor, server, waits_inside, awaits_deletion, .. }) =
+        let Some(PendingOperation { actor, operation, server, waits_inside, awaits_deletion, .. }) =
             self.pending.by_op.get(&op).cloned()
         else {
             return Ok(false);
@@ -329,9 +338,7 @@ impl Director {
             && let Some(pending) = self.pending.by_op.get_mut(&op)
         {
             pending.waits_inside = true;
-            let label =
-                self.actors[actor].operation().map(|operation| operation.label.clone()).unwrap_or_default();
-            self.recorder.record(EventKind::Blocked { op, actor, label });
+            self.recorder.record(EventKind::Blocked { op, actor, label: operation.label.clone() });
         }
         Ok(waits)
     }
@@ -442,13 +449,14 @@ impl Director {
     }
 
     /// The mistake of an operation that its server does not answer although it runs and nothing holds the reply.
-    async fn unanswered(&self, actor: ActorId, server: &str, silent: Duration, path: &Path) -> RunError {
+    async fn unanswered(
+        &self,
+        (actor, operation): (ActorId, &PlannedOperation),
+        server: &str,
+        silent: Duration,
+        path: &Path,
+    ) -> RunError {
         let (name, seconds) = (self.name(actor), silent.as_secs());
-        let State::InFlight { operation } = self.actors[actor].state() else {
-            let why =
-                both!("no reply has come for {seconds} s of real time", "实际时间 {seconds} 秒内没有回复");
-            return self.mistake(path, why);
-        };
         let label = &operation.label;
         let place = operation.path.clone().unwrap_or_else(|| path.clone());
         let sent = self.pending.by_op.values().any(|pending| pending.actor == actor && pending.may_wait);

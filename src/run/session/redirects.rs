@@ -2,7 +2,7 @@
 //! the nodes' redirections ("Redis cluster specification", MOVED and ASK). Every request on the way is an operation of
 //! its own in the log.
 
-use std::{collections::HashMap, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use super::director::Director;
 use crate::{
@@ -110,7 +110,7 @@ impl Director {
         &mut self,
         op: OpId,
         actor: ActorId,
-        operation: &PlannedOperation,
+        operation: &Arc<PlannedOperation>,
         reply: &Reply,
     ) -> bool {
         let Some(mut flying) = self.redirects.flying.remove(&op) else { return false };
@@ -145,9 +145,9 @@ impl Director {
         self.pending.next += 1;
         let next = OpId(self.pending.next);
         // Its release was asked for with the first request.
-        let again = PlannedOperation { releases: Vec::new(), ..operation.clone() };
+        let again = PlannedOperation { releases: Vec::new(), ..(**operation).clone() };
         self.recorder.record(self.actors[actor].sent(next, &again, &wire));
-        self.pending.begin(next, actor, &wire, self.clock.now(), Duration::ZERO);
+        self.pending.begin(next, (actor, operation), &wire, self.clock.now(), Duration::ZERO);
         self.redirects.flying.insert(next, flying);
         self.redirects.followed.insert(op, next);
         self.harness.outbox.push_back((actor, Request::Do { op: next, actor, wire }));

@@ -78,10 +78,8 @@ impl<'a> Composer<'a> {
             open: HashMap::new(),
             masters: masters.map(|server| server.info.name.clone()).collect(),
         };
-        for actor in &base.actors {
-            if let Some(exchange) = actor.in_flight.and_then(|n| base.exchanges.get(n)) {
-                composer.opened(exchange.sent);
-            }
+        for exchange in base.actors.iter().flat_map(|actor| &actor.in_flight) {
+            composer.opened(base.exchanges[*exchange].sent);
         }
         composer
     }

@@ -193,8 +193,9 @@ fn held(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
     if links.is_empty() {
         return;
     }
-    for actor in &scene.world.actors {
-        let Some(exchange) = actor.in_flight.and_then(|n| scene.world.exchanges.get(n)) else { continue };
+    let all = scene.world.actors.iter().flat_map(|actor| actor.in_flight.iter().map(move |n| (actor, *n)));
+    for (actor, exchange) in all {
+        let exchange = &scene.world.exchanges[exchange];
         let sent = &scene.log.events()[exchange.sent].kind;
         let EventKind::Sent { actor: who, server, .. } = sent else { continue };
         let link = LinkId::new(&actor.who.client, server);

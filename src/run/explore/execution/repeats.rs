@@ -99,7 +99,11 @@ impl Repeats {
                         PlannedVerb::Given(command) => command.to_string(),
                         _ => operation.label.clone(),
                     };
-                    What::Asks(self.drawn.without_chance(&command))
+                    let command = self.drawn.without_chance(&command);
+                    What::Asks(match &operation.on {
+                        Some(server) if scenario.lab().servers().len() > 1 => format!("{command} at {server}"),
+                        _ => command,
+                    })
                 }
                 State::InFlight { operation } => What::AwaitsReply(operation.label.clone()),
                 State::Finished => What::Finished,
