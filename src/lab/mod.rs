@@ -67,7 +67,7 @@ use crate::process::{child::log_tail, rest::Threads, spawner, workspace::file_na
 use crate::server::boot::{Boot, Server, Started, ready};
 use crate::server::connection::ServerAddress;
 use crate::server::flock::FileLocks;
-use crate::server::link::MemberChoice;
+use crate::server::link::{InnerEnd, MemberChoice};
 use crate::server::observe::ObserveError;
 use crate::server::secret::Secret;
 use crate::server::{
@@ -351,6 +351,15 @@ impl Lab {
             .map_err(|source| LabError::Link { link: id.to_string(), source })
             .map_err(limits::named)?;
         Ok(self.links.entry(id).or_insert(link).address().clone())
+    }
+
+    /// A client's link to a server, for a client inside this process.
+    pub(crate) async fn inner_link(&mut self, client: &str, server: &str) -> Result<InnerEnd, LabError> {
+        self.link(client, server).await?;
+        let id = LinkId::new(client, server);
+        let endpoint = &self.server(server)?.endpoint;
+        let link = self.links.get(&id).map(|link| link.inner_end(endpoint));
+        link.ok_or_else(|| LabError::Link { link: id.to_string(), source: io::ErrorKind::NotFound.into() })
     }
 
     /// Lays a client's links to every server of an ensemble, and tells the client's one end of them. The client is at home

@@ -254,7 +254,8 @@ impl Language {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Speaks {
-    /// Redis' protocol (RESP). The server's address is in `REDIS_URL`, `REDIS_HOST` and `REDIS_PORT`.
+    /// Redis' protocol (RESP). The server's address is in `REDIS_URL`, `REDIS_HOST` and `REDIS_PORT`; those of several are in
+    /// `REDIS_URLS`, separated by commas.
     Redis,
     /// ZooKeeper's protocol. The server's address is in `ZOOKEEPER`, as host and port.
     Zookeeper,

@@ -21,7 +21,7 @@ use tokio::task::JoinSet;
 
 use crate::clock::{LessonClock, LessonTime};
 use crate::log::{Direction, LinkId};
-use crate::server::boot::Endpoint;
+use crate::server::{boot::Endpoint, passage::Passage};
 
 /// What one read takes at most, in bytes. Small, because a crowd has two buffers for each of its members.
 const PIECE: usize = 4096;
@@ -90,6 +90,36 @@ pub struct Link {
     due: watch::Sender<Vec<LessonTime>>,
     /// The task that lets connections in, shared by the links behind one listening end: it ends with the last of them.
     acceptor: Arc<JoinSet<()>>,
+    wire: Wire,
+}
+
+/// The client's end of a link for a client inside this process.
+#[derive(Debug, Clone)]
+pub(crate) struct InnerEnd {
+    wire: Wire,
+    server: Endpoint,
+}
+
+impl InnerEnd {
+    /// Connects to the server over the link. A link that is cut refuses.
+    pub(crate) async fn connect(&self) -> io::Result<Passage> {
+        let connection =
+            Connection::admit(&self.wire).ok_or_else(|| io::Error::from(io::ErrorKind::ConnectionRefused))?;
+        let (near, far) = Passage::ends();
+        let far = tokio::io::split(far);
+        match &self.server {
+            Endpoint::Unix(path) => {
+                let mut server = connect_unix(path).await?;
+                tokio::spawn(async move { connection.relay(far, server.split()).await });
+            }
+            Endpoint::Tcp(address) => {
+                let mut server = TcpStream::connect(address).await?;
+                let _ = server.set_nodelay(true);
+                tokio::spawn(async move { connection.relay(far, server.split()).await });
+            }
+        }
+        Ok(near)
+    }
 }
 
 /// One end of a front: the link, and the loopback address that its client connects from.
@@ -196,7 +226,12 @@ impl Link {
     fn new(id: LinkId, address: LinkAddress, clock: &LessonClock) -> (Self, Wire) {
         let (orders, wire) = Wire::new(clock);
         let (holding, due) = (wire.holding.clone(), wire.due.clone());
-        (Self { id, address, orders, holding, due, acceptor: Arc::default() }, wire)
+        (Self { id, address, orders, holding, due, acceptor: Arc::default(), wire: wire.clone() }, wire)
+    }
+
+    /// Its end for a client inside this process; `server` is where it leads to.
+    pub(crate) fn inner_end(&self, server: &Endpoint) -> InnerEnd {
+        InnerEnd { wire: self.wire.clone(), server: server.clone() }
     }
 
     pub fn id(&self) -> &LinkId {

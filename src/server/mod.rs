@@ -11,6 +11,7 @@ pub(crate) mod flock;
 pub(crate) mod link;
 pub(crate) mod mariadb;
 pub(crate) mod observe;
+pub(crate) mod passage;
 pub(crate) mod program;
 pub(crate) mod redis;
 pub(crate) mod secret;

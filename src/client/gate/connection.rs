@@ -1,21 +1,28 @@
 //! One connection of a program: requests come in and are held, replies go out. It must not know when the program rests.
 
-use std::{collections::VecDeque, io, os::fd::AsFd, sync::Arc};
+use std::{
+    collections::VecDeque,
+    mem::MaybeUninit,
+    os::fd::AsFd,
+    pin::Pin,
+    task::{Context, Poll, Waker},
+};
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::ioctl_fionread,
 };
 use tokio::{
-    net::{TcpStream, UnixStream},
-    sync::{Notify, mpsc},
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+    sync::mpsc,
 };
 
 use super::dialect::{Dialect, LONGEST_REQUEST, Sent};
 use crate::{
     client::protocol::Response,
     log::{ActorId, Command, OpId, Reply},
-    server::{boot::Endpoint, zookeeper::jute},
+    server::{passage::Passage, zookeeper::jute},
     text::Text,
 };
 
@@ -31,8 +38,8 @@ const PIECE: usize = 16 << 10;
 pub(super) struct Connection {
     /// The server that it leads to, by its place.
     pub(super) to: usize,
-    pub(super) program: Arc<TcpStream>,
-    pub(super) server: Arc<Upstream>,
+    program: TcpStream,
+    server: Passage,
     /// What was read and is no whole request yet.
     pub(super) requests: Vec<u8>,
     dialect: Dialect,
@@ -44,20 +51,9 @@ pub(super) struct Connection {
     pub(super) to_program: Vec<u8>,
     /// What was passed on and has no reply yet.
     pub(super) unanswered: VecDeque<Unanswered>,
-    /// Wakes the task that waits for its sockets.
-    pub(super) poked: Arc<Notify>,
+    /// Wakes the task that brings it on.
+    waker: Waker,
     pub(super) over: bool,
-}
-
-/// What a connection waits for.
-pub(super) struct Interest {
-    pub(super) program: Arc<TcpStream>,
-    pub(super) server: Arc<Upstream>,
-    pub(super) poked: Arc<Notify>,
-    /// Requests of its program; replies of its server.
-    pub(super) takes: (bool, bool),
-    /// Replies for its program; requests for its server.
-    pub(super) has: (bool, bool),
 }
 
 /// A whole request of a program.
@@ -85,73 +81,12 @@ pub(super) struct Unanswered {
     pub(super) asked: Asked,
 }
 
-pub(super) enum Upstream {
-    Unix(UnixStream),
-    Tcp(TcpStream),
-}
-
-impl Upstream {
-    pub(super) async fn connect(to: &Endpoint) -> io::Result<Self> {
-        Ok(match to {
-            Endpoint::Unix(path) => Self::Unix(UnixStream::connect(path).await?),
-            Endpoint::Tcp(address) => {
-                let stream = TcpStream::connect(address).await?;
-                stream.set_nodelay(true)?;
-                Self::Tcp(stream)
-            }
-        })
-    }
-
-    pub(super) fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Unix(stream) => stream.try_read(buffer),
-            Self::Tcp(stream) => stream.try_read(buffer),
-        }
-    }
-
-    pub(super) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Unix(stream) => stream.try_write(bytes),
-            Self::Tcp(stream) => stream.try_write(bytes),
-        }
-    }
-
-    pub(super) async fn readable(&self) -> io::Result<()> {
-        match self {
-            Self::Unix(stream) => stream.readable().await,
-            Self::Tcp(stream) => stream.readable().await,
-        }
-    }
-
-    pub(super) async fn writable(&self) -> io::Result<()> {
-        match self {
-            Self::Unix(stream) => stream.writable().await,
-            Self::Tcp(stream) => stream.writable().await,
-        }
-    }
-
-    pub(super) fn unread(&self) -> bool {
-        let unread = match self {
-            Self::Unix(stream) => ioctl_fionread(stream),
-            Self::Tcp(stream) => ioctl_fionread(stream),
-        };
-        unread.is_ok_and(|bytes| bytes > 0)
-    }
-
-    pub(super) fn takes(&self) -> bool {
-        match self {
-            Self::Unix(stream) => takes(stream),
-            Self::Tcp(stream) => takes(stream),
-        }
-    }
-}
-
 impl Connection {
-    pub(super) fn new(to: usize, program: TcpStream, server: Upstream, dialect: Dialect) -> Self {
+    pub(super) fn new(to: usize, program: TcpStream, server: Passage, dialect: Dialect) -> Self {
         Self {
             to,
-            program: Arc::new(program),
-            server: Arc::new(server),
+            program,
+            server,
             requests: Vec::new(),
             dialect,
             waiting: VecDeque::new(),
@@ -160,18 +95,25 @@ impl Connection {
             replies: Vec::new(),
             to_program: Vec::new(),
             unanswered: VecDeque::new(),
-            poked: Arc::default(),
+            waker: Waker::noop().clone(),
             over: false,
         }
     }
 
-    /// What a program that can read an error of its server is told at the end.
-    pub(super) fn farewell(&self, why: &str) -> Vec<u8> {
-        self.dialect.farewell(why)
+    /// Tells a program that can read an error of its server why its connection ends.
+    pub(super) fn bid_farewell(&self, why: &str) {
+        // Whether it hears that makes no difference.
+        let _ = self.program.try_write(&self.dialect.farewell(why));
+    }
+
+    /// Has it brought on although nothing has come.
+    pub(super) fn wake(&self) {
+        self.waker.wake_by_ref();
     }
 
     pub(super) fn takes_requests(&self) -> bool {
-        self.requests.len() + self.waiting_bytes < MOST_BUFFERED && self.waiting.len() < MOST_WAITING
+        self.requests.len() + self.waiting_bytes + self.to_server.len() < MOST_BUFFERED
+            && self.waiting.len() < MOST_WAITING
     }
 
     pub(super) fn takes_replies(&self, frozen: bool) -> bool {
@@ -188,25 +130,37 @@ impl Connection {
     }
 
     /// Reads, understands and passes on as much as can be without waiting. `Err`: the connection is over.
-    pub(super) fn pump(&mut self, id: u64, frozen: bool, gate: &mut GateParts<'_>) -> Result<(), Text> {
-        while self.takes_requests()
-            && read(|piece| self.program.try_read(piece), &mut self.requests, &mut self.over)
-        {
-            self.understand()?;
+    pub(super) fn pump(
+        &mut self,
+        id: u64,
+        frozen: bool,
+        context: &mut Context<'_>,
+        gate: &mut GateParts<'_>,
+    ) -> Result<(), Text> {
+        self.waker.clone_from(context.waker());
+        loop {
+            while self.takes_requests()
+                && read(&mut self.program, context, &mut self.requests, &mut self.over)
+            {
+                self.understand()?;
+            }
+            let full = !self.takes_requests();
+            self.advance(id, gate);
+            write(&mut self.server, context, &mut self.to_server, &mut self.over);
+            write(&mut self.program, context, &mut self.to_program, &mut self.over);
+            while self.takes_replies(frozen)
+                && read(&mut self.server, context, &mut self.replies, &mut self.over)
+            {
+                self.hand_out(gate)?;
+                write(&mut self.program, context, &mut self.to_program, &mut self.over);
+            }
+            self.advance(id, gate);
+            write(&mut self.server, context, &mut self.to_server, &mut self.over);
+            // Room for requests that there was none for before: nothing else would have these read.
+            if self.over || !full || !self.takes_requests() {
+                return Ok(());
+            }
         }
-        self.understand()?;
-        self.advance(id, gate);
-        write(|bytes| self.server.try_write(bytes), &mut self.to_server, &mut self.over);
-        while self.takes_replies(frozen)
-            && read(|piece| self.server.try_read(piece), &mut self.replies, &mut self.over)
-        {
-            self.hand_out(gate)?;
-            write(|bytes| self.program.try_write(bytes), &mut self.to_program, &mut self.over);
-        }
-        self.advance(id, gate);
-        write(|bytes| self.server.try_write(bytes), &mut self.to_server, &mut self.over);
-        write(|bytes| self.program.try_write(bytes), &mut self.to_program, &mut self.over);
-        Ok(())
     }
 
     /// Makes requests of what was read.
@@ -327,32 +281,38 @@ pub(super) fn takes(socket: &impl AsFd) -> bool {
     poll(&mut [PollFd::new(socket, PollFlags::OUT)], Some(&at_once)).is_ok_and(|ready| ready > 0)
 }
 
-/// Reads one piece. Whether there may be more.
-pub(super) fn read(
-    mut from: impl FnMut(&mut [u8]) -> io::Result<usize>,
+/// Reads one piece. Whether there was one: if not, the task is woken when there is.
+fn read(
+    from: &mut (impl AsyncRead + Unpin),
+    context: &mut Context<'_>,
     into: &mut Vec<u8>,
     over: &mut bool,
 ) -> bool {
-    let mut piece = [0; PIECE];
-    match from(&mut piece) {
-        Ok(0) => *over = true,
-        Ok(length) => {
-            into.extend_from_slice(&piece[..length]);
+    let mut piece = [MaybeUninit::uninit(); PIECE];
+    let mut piece = ReadBuf::uninit(&mut piece);
+    match Pin::new(from).poll_read(context, &mut piece) {
+        Poll::Pending => return false,
+        Poll::Ready(Ok(())) if !piece.filled().is_empty() => {
+            into.extend_from_slice(piece.filled());
             return true;
         }
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-        Err(_) => *over = true,
+        Poll::Ready(_) => *over = true,
     }
     false
 }
 
-/// Writes as much as is taken.
-pub(super) fn write(mut to: impl FnMut(&[u8]) -> io::Result<usize>, bytes: &mut Vec<u8>, over: &mut bool) {
+/// Writes as much as is taken. The task is woken when more is.
+fn write(
+    to: &mut (impl AsyncWrite + Unpin),
+    context: &mut Context<'_>,
+    bytes: &mut Vec<u8>,
+    over: &mut bool,
+) {
     while !bytes.is_empty() {
-        match to(bytes) {
-            Ok(written) => drop(bytes.drain(..written)),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-            Err(_) => {
+        match Pin::new(&mut *to).poll_write(context, bytes) {
+            Poll::Pending => return,
+            Poll::Ready(Ok(written)) => drop(bytes.drain(..written)),
+            Poll::Ready(Err(_)) => {
                 *over = true;
                 bytes.clear();
             }

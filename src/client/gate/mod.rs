@@ -5,6 +5,7 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
+    future::poll_fn,
     io,
     os::fd::OwnedFd,
     path::PathBuf,
@@ -12,6 +13,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    task::{Context, Poll},
     time::Duration,
 };
 
@@ -29,7 +31,7 @@ mod errors;
 mod task;
 
 use self::{
-    connection::{Connection, GateParts, Interest, Upstream},
+    connection::{Connection, GateParts},
     dialect::Dialect,
     errors::ErrorLog,
     task::GateTask,
@@ -39,7 +41,7 @@ use crate::{
     clock::LessonClock,
     log::{ActorId, Belief, OpId, Product, Reply},
     process::{Exit, rest::Threads},
-    server::boot::Endpoint,
+    server::{link::InnerEnd, passage::Passage},
     text::{Text, Words},
 };
 
@@ -99,7 +101,7 @@ pub(crate) struct Door {
     /// Whom it takes for the server.
     pub listener: TcpListener,
     /// The link that leads on to it.
-    pub link: Endpoint,
+    pub link: InnerEnd,
     /// The server's name.
     pub server: String,
 }
@@ -142,6 +144,7 @@ impl Gate {
             beliefs: MoreBeliefs::default(),
             hinted: Hinted::default(),
             said: true,
+            frozen: false,
         };
         let shared = Arc::new(Shared {
             inner: Mutex::new(inner),
@@ -180,6 +183,7 @@ impl Gate {
 
     /// Whether its process stands still: then it hears no reply.
     pub(crate) fn freeze(&self, frozen: bool) {
+        self.shared.lock().freeze(frozen);
         self.frozen.send_replace(frozen);
     }
 }
@@ -240,6 +244,8 @@ struct Inner {
     hinted: Hinted,
     /// Whether the program may still print something.
     said: bool,
+    /// Whether its process stands still.
+    frozen: bool,
 }
 
 /// What a program has been told, which is said once.
@@ -297,39 +303,32 @@ impl Inner {
         let _ = self.tell.send(response);
     }
 
-    /// Brings a connection on; takes it away where it is over.
-    fn pump(&mut self, id: u64, frozen: bool) -> bool {
+    /// Brings a connection on, and has its task woken when there is more to do; takes it away where it is over. Whether it
+    /// is there still.
+    fn serve(&mut self, id: u64, context: &mut Context<'_>) -> bool {
+        let frozen = self.frozen;
         let Some((connection, mut told)) = self.split(id) else { return false };
-        let unreadable = connection.pump(id, frozen, &mut told).err();
+        let unreadable = connection.pump(id, frozen, context, &mut told).err();
         if unreadable.is_none() && !connection.over {
             return true;
         }
         if let Some(why) = unreadable {
             // To the program it is an error of its server, where it can read one.
-            let _ = connection.program.try_write(&connection.farewell(&why.en));
+            connection.bid_farewell(&why.en);
             self.remark(Text::from_fn(|lang| CLOSED.with(lang, &[why.get(lang)])));
         }
         self.close(id);
         false
     }
 
-    /// Brings a connection on, and tells what it then waits for; nothing where it is over.
-    fn serve(&mut self, id: u64, frozen: bool) -> Option<Interest> {
-        if !self.pump(id, frozen) {
-            return None;
-        }
-        let connection = self.connections.get(&id)?;
-        Some(Interest {
-            program: Arc::clone(&connection.program),
-            server: Arc::clone(&connection.server),
-            poked: Arc::clone(&connection.poked),
-            takes: (connection.takes_requests(), connection.takes_replies(frozen)),
-            has: (!connection.to_program.is_empty(), !connection.to_server.is_empty()),
-        })
+    /// Its process stands still, or runs again and hears replies.
+    fn freeze(&mut self, frozen: bool) {
+        self.frozen = frozen;
+        self.connections.values().for_each(Connection::wake);
     }
 
     /// A connection to the link of this server has been made, or not. Whether it has.
-    fn connected(&mut self, id: u64, to: usize, program: TcpStream, server: io::Result<Upstream>) -> bool {
+    fn connected(&mut self, id: u64, to: usize, program: TcpStream, server: io::Result<Passage>) -> bool {
         self.servers[to].connecting -= 1;
         let Ok(server) = server else { return false };
         let dialect = Dialect::of(self.product, &self.passes);
@@ -365,7 +364,7 @@ impl Inner {
             self.in_order = self.in_order.saturating_sub(1);
             if let Some(connection) = self.connections.get_mut(&id) {
                 connection.pass(Some(op));
-                connection.poked.notify_one();
+                connection.wake();
                 return true;
             }
         }
@@ -479,27 +478,14 @@ fn is_nearly_a_belief(line: &str) -> bool {
         .any(|word| matches!(word, "HOLDS" | "SHARES" | "WAITS" | "DROPS"))
 }
 
-/// Brings a connection on whenever its sockets allow, until it is over.
-async fn serve(shared: &Shared, id: u64, mut frozen: watch::Receiver<bool>) {
-    loop {
-        let still = *frozen.borrow_and_update();
-        let Some(Interest { program, server, poked, takes, has }) = shared.lock().serve(id, still) else {
-            return;
-        };
-        if !shared.awake.swap(true, Ordering::Relaxed) {
+/// Brings a connection on whenever there is something to do, until it is over.
+async fn serve(shared: &Shared, id: u64) {
+    poll_fn(|context| {
+        let lives = shared.lock().serve(id, context);
+        if lives && !shared.awake.swap(true, Ordering::Relaxed) {
             shared.changed.notify_one();
         }
-        let woken = tokio::select! {
-            readable = program.readable(), if takes.0 => readable,
-            readable = server.readable(), if takes.1 => readable,
-            writable = program.writable(), if has.0 => writable,
-            writable = server.writable(), if has.1 => writable,
-            () = poked.notified() => Ok(()),
-            changed = frozen.changed() => changed.map_err(io::Error::other),
-        };
-        if woken.is_err() {
-            shared.lock().close(id);
-            return;
-        }
-    }
+        if lives { Poll::Pending } else { Poll::Ready(()) }
+    })
+    .await;
 }

@@ -14,7 +14,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use super::{Shared, connection::Upstream, errors::ErrorLog, serve};
+use super::{Shared, errors::ErrorLog, serve};
 use crate::{
     client::protocol::{Request, Response},
     clock::LessonClock,
@@ -23,7 +23,7 @@ use crate::{
         Exit,
         rest::{Rest, Threads},
     },
-    server::boot::Endpoint,
+    server::link::InnerEnd,
     text::{Text, Words},
 };
 
@@ -51,7 +51,7 @@ pub(super) struct GateTask {
     pub(super) shared: Arc<Shared>,
     /// Where the program finds its servers, and the links to these.
     pub(super) arriving: Vec<std::net::TcpListener>,
-    pub(super) links: Vec<Endpoint>,
+    pub(super) links: Vec<InnerEnd>,
     pub(super) threads: Threads,
     pub(super) exits: watch::Receiver<Option<Exit>>,
     pub(super) errors: ErrorLog,
@@ -190,13 +190,13 @@ impl GateTask {
         }
         inner.servers[to].connecting += 1;
         drop(inner);
-        let (shared, link, frozen) = (Arc::clone(&self.shared), self.links[to].clone(), self.frozen.clone());
+        let (shared, link) = (Arc::clone(&self.shared), self.links[to].clone());
         connections.spawn(async move {
-            let server = Upstream::connect(&link).await;
+            let server = link.connect().await;
             // A request is one small packet, and nobody shall wait for a second one.
             let _ = program.set_nodelay(true);
             if shared.lock().connected(id, to, program, server) {
-                serve(&shared, id, frozen).await;
+                serve(&shared, id).await;
             }
             shared.changed.notify_one();
         });

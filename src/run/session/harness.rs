@@ -567,7 +567,7 @@ impl Attached {
         for ServerInfo { name: server, .. } in lab.servers() {
             let listener = link::listener().await.map_err(failed)?;
             addresses.push(listener.local_addr().map_err(failed)?);
-            servers.push(Door { listener, link: lab.link(name, &server).await?, server });
+            servers.push(Door { listener, link: lab.inner_link(name, &server).await?, server });
         }
         let StartedProgram { process, output, threads, slot } =
             lab.spawn_program(name, exec, product, &addresses)?;
