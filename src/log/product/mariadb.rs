@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::{Command, Traits};
+use super::{Access, Command, Traits};
 use crate::text::{Text, both};
 
 pub(crate) const TRAITS: Traits = Traits {
@@ -251,6 +251,45 @@ pub(super) fn names(statement: &str, row: &str) -> bool {
     table.is_some_and(|table| words(statement).contains(&table))
 }
 
+/// What a statement does to the rows that it finds.
+pub(crate) fn access(statement: &str) -> Option<Access> {
+    match words(statement).first()?.as_str() {
+        "SELECT" => Some(Access::Read),
+        "UPDATE" => Some(Access::Changed),
+        "DELETE" => Some(Access::Deleted),
+        _ => None,
+    }
+}
+
+/// The row that a statement names by its key; none where that could be several.
+pub(crate) fn named_by_key<'r>(statement: &str, known: impl Iterator<Item = &'r str>) -> Option<&'r str> {
+    let words = words(statement);
+    let condition: Vec<&String> = words.iter().skip_while(|word| *word != "WHERE").collect();
+    let is_named = |row: &&str| {
+        let key = row.rsplit('/').next().unwrap_or_default();
+        names(statement, row) && condition.iter().any(|word| *word == key)
+    };
+    let mut named = known.filter(is_named);
+    named.next().filter(|_| named.next().is_none())
+}
+
+/// Whether a statement has one condition alone, `WHERE id = 1`.
+pub(crate) fn asks_for_the_key_alone(statement: &str) -> bool {
+    words(statement).iter().skip_while(|word| *word != "WHERE").count() == 3
+}
+
+/// A statement in few words: what it does, and to which table.
+pub(super) fn brief(statement: &str) -> String {
+    let words: Vec<&str> = statement.split_whitespace().collect();
+    let from = words.iter().position(|word| word.eq_ignore_ascii_case("FROM"));
+    match (words.first(), from.and_then(|from| words.get(from + 1))) {
+        (Some(select), Some(table)) if select.eq_ignore_ascii_case("SELECT") => {
+            format!("{select} … FROM {table}")
+        }
+        _ => words.into_iter().take(2).collect::<Vec<_>>().join(" "),
+    }
+}
+
 /// The row that a query has read, where it was one of those that are known by name and text, and what it read of it.
 pub(crate) fn read<'a>(
     statement: &str,
@@ -372,6 +411,23 @@ mod tests {
         ] {
             assert_eq!(read(statement, reply), None, "{statement}");
         }
+    }
+
+    #[test]
+    fn a_row_is_named_by_its_key_alone() {
+        let named = |statement| super::named_by_key(statement, ["good/1", "good/2", "ord/1"].into_iter());
+        assert_eq!(named("UPDATE good SET stock = 2 WHERE id = 1"), Some("good/1"));
+        assert_eq!(named("SELECT stock FROM good WHERE id = 2 FOR UPDATE"), Some("good/2"));
+        assert_eq!(
+            named("UPDATE good SET stock = 2 WHERE id = 2 AND version = 1"),
+            None,
+            "it could be either"
+        );
+        assert_eq!(named("UPDATE good SET stock = 1"), None);
+        assert!(super::asks_for_the_key_alone("UPDATE good SET stock = 2 WHERE id = 1"));
+        assert!(!super::asks_for_the_key_alone("UPDATE good SET stock = 2 WHERE id = 1 AND version = 1"));
+        assert_eq!(super::brief("SELECT stock, version FROM good WHERE id = 1"), "SELECT … FROM good");
+        assert_eq!(super::brief("UPDATE good SET stock = 2 WHERE id = 1"), "UPDATE good");
     }
 
     #[test]

@@ -233,7 +233,7 @@ impl Command {
             Self::Script { name, .. } => format!("EVAL {name}"),
             Self::Zookeeper(call) => call.brief(),
             Self::Etcd(call) => call.brief(),
-            Self::Sql(statement) => statement.split_whitespace().take(2).collect::<Vec<_>>().join(" "),
+            Self::Sql(statement) => mariadb::brief(statement),
             Self::Local { .. } | Self::Flock { .. } => self.to_string(),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
+use super::rows;
 use crate::{
     lesson::Scenario,
     log::{ActorId, Command, Condition, Event, EventKind, Fault, Keyspace, Log, Observed, OpId, ServerState},
@@ -31,6 +32,8 @@ impl<'a> Case<'a> {
                 effects.insert(place, deleted);
             }
         }
+        effects.extend(rows::effects(log.events()));
+        effects.sort_by_key(|effect| effect.replied);
         Self { scenario, log, events: log.events(), effects }
     }
 

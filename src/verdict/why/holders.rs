@@ -1,6 +1,6 @@
 //! How two came to hold one lock: what became of the first holder's before the second got it.
 
-use super::{Kind, Why, case::Case, words};
+use super::{Kind, Why, case::Case, entries, words};
 use crate::{
     clock::LessonTime,
     log::{
@@ -19,15 +19,31 @@ pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
     // Of several locks that the invariant is about, this one.
     let (_, second, lock) = holder(breach.at)?;
     // Closest to the breach first.
-    let mut others = breach.evidence.iter().rev().copied();
-    others.find_map(|event| {
-        let (believed, first, _) = holder(event)?;
-        if first == second {
-            return None;
-        }
-        let pair = Pair { case, lock, first: (first, believed), second: (second, breach.at) };
-        pair.explain()
-    })
+    let others = breach.evidence.iter().rev().filter_map(|event| {
+        let (believed, first, _) = holder(*event)?;
+        (first != second).then_some(Pair {
+            case,
+            lock,
+            first: (first, believed),
+            second: (second, breach.at),
+        })
+    });
+    let pairs: Vec<_> = others.collect();
+    pairs
+        .iter()
+        .find_map(Pair::explain)
+        .or_else(|| pairs.iter().find_map(Pair::taken_out))
+        .or_else(|| not_refused(&pairs))
+}
+
+/// What all the others had set for the lock was there when the last one got it.
+fn not_refused(pairs: &[Pair<'_, '_>]) -> Option<Why> {
+    let mut kept: Vec<(&Effect, &Effect)> = pairs.iter().map(Pair::kept).collect::<Option<_>>()?;
+    kept.sort_unstable_by_key(|(set, _)| set.sent);
+    let ((first, granted), Pair { case, second, .. }) = (kept.first()?, pairs.first()?);
+    let holders: Vec<&Effect> = kept.iter().map(|(set, _)| *set).collect();
+    let text = words::not_refused(case, &holders, granted);
+    Some(Why::new(Kind::NotRefused, [first.sent, granted.sent, second.1], text))
 }
 
 /// Two holders: who, and the events in which they came to believe.
@@ -84,6 +100,40 @@ impl Pair<'_, '_> {
             }
         }
         None
+    }
+
+    /// What the first one had set, and by which command the second one got the same key.
+    fn granted_on_the_same_key(&self) -> Option<(&Effect, &Effect)> {
+        let theirs = self.settings(self.second);
+        self.settings(self.first).into_iter().find_map(|set| {
+            let same = |other: &&&Effect| other.key == set.key && other.server == set.server;
+            let granted = theirs.iter().rev().find(same)?;
+            self.case.before(set, granted).then_some((set, *granted))
+        })
+    }
+
+    /// The first one's entry in a collection was taken out by the time the second one had got the lock.
+    fn taken_out(&self) -> Option<Why> {
+        let (set, granted) = self.granted_on_the_same_key()?;
+        let taken = entries::taken_out(self.case, set, granted.replied)?;
+        let actor = self.case.sender(taken)?;
+        let kind = if self.case.same_client(actor, set.actor) { Kind::LetGo } else { Kind::Deleted };
+        if taken == granted.sent {
+            let text = words::taken_over(self.case, set, granted);
+            return Some(Why::new(kind, [set.sent, taken, self.second.1], text));
+        }
+        // Before it came to believe, that was none of its lock.
+        let late = kind == Kind::Deleted || taken > self.first.1;
+        late.then(|| {
+            let text = words::taken_out(self.case, taken, (set, granted));
+            Why::new(kind, [set.sent, taken, granted.sent], text)
+        })
+    }
+
+    /// What the first one had set, where it was there when the second one asked, and the command by which that got the lock.
+    fn kept(&self) -> Option<(&Effect, &Effect)> {
+        let (set, granted) = self.granted_on_the_same_key()?;
+        entries::is_kept(self.case, set, granted).then_some((set, granted))
     }
 
     /// One of the two went in because of what it had seen, and the other had gone in since.

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     clock::LessonTime,
     lesson::Scenario,
-    log::{ActorId, Choice, Command, EventKind, KeyState, KeyValue, Keyspace, Log, Reply},
+    log::{ActorId, Belief, Choice, Command, EventKind, KeyState, KeyValue, Keyspace, Log, Reply},
     text::Text,
     world::effect::{Access, Effect, lease},
 };
@@ -22,16 +22,30 @@ pub fn in_vain(scenario: &Scenario, log: &Log) -> Option<Text> {
         .or_else(|| never_told(&case))
 }
 
-/// Whoever gave up asking had got it, and did not know: the key still holds what its own command has set.
+/// Whoever gave up asking, or still asks, had got it, and did not know: the key still holds what its own command has set.
 fn waits_for_itself(case: &Case<'_>) -> Option<Text> {
     // One of several servers alone grants nothing.
     if case.scenario.lab().servers().len() > 1 {
         return None;
     }
-    let (end, actor) = case.events.iter().enumerate().rev().find_map(|(n, event)| match &event.kind {
+    let end = case.events.len();
+    let counted = case.events.iter().enumerate().rev().find_map(|(n, event)| match &event.kind {
         EventKind::Counted { actor, .. } => Some((n, *actor)),
         _ => None,
-    })?;
+    });
+    let mut waiting: Vec<ActorId> = Vec::new();
+    for event in case.events {
+        if let EventKind::Believes { actor, belief, .. } = &event.kind {
+            waiting.retain(|known| known != actor);
+            waiting.extend((*belief == Belief::Waiting).then_some(*actor));
+        }
+    }
+    let waiting = waiting.into_iter().map(|actor| (end, actor));
+    counted.into_iter().chain(waiting).find_map(|(end, actor)| asks_for_its_own(case, end, actor))
+}
+
+/// What somebody has asked a key to hold, and it held it at an event.
+fn asks_for_its_own(case: &Case<'_>, end: usize, actor: ActorId) -> Option<Text> {
     let (set, op) = case.events[..end].iter().enumerate().find_map(|(n, event)| match &event.kind {
         EventKind::Sent { op, actor: known, server, command, .. } if *known == actor => {
             let (key, value) = asked_to_hold(command, case.keyspace_at(server, end)?)?;

@@ -15,8 +15,10 @@
 pub(crate) mod acts;
 pub(crate) mod case;
 pub(crate) mod crashed;
+pub(crate) mod entries;
 pub(crate) mod holders;
 pub(crate) mod in_vain;
+pub(crate) mod rows;
 pub(crate) mod words;
 
 use serde::{Deserialize, Serialize};
@@ -64,6 +66,8 @@ pub enum Kind {
     Restarted,
     /// An acquisition in another process: a mutex in memory is another one there.
     OtherProcess,
+    /// An acquisition that was granted, although what the holder had set for its own was there.
+    NotRefused,
     /// The death of a client, before what it still had to do.
     Crashed,
     /// A renewal of a lock whose holder then died.
@@ -98,6 +102,16 @@ impl Why {
 pub fn first(scenario: &Scenario, log: &Log) -> Option<Why> {
     let breaches = verdict::breaches(scenario, log).ok()?;
     explain(scenario, log, breaches.first()?)
+}
+
+/// Why a breach came about, in words: of an invariant that asks how long somebody has waited, why they wait in vain.
+pub fn told(scenario: &Scenario, log: &Log, breach: &Breach) -> Option<Text> {
+    let waits = match &scenario.invariants.get(breach.invariant)?.never {
+        NeverPlan::That(never) => never.mentions().names("waited"),
+        NeverPlan::Overlap(_) => false,
+    };
+    let in_vain = waits.then(|| in_vain(scenario, log)).flatten();
+    in_vain.or_else(|| explain(scenario, log, breach).map(|why| why.text))
 }
 
 /// `None` where the log does not say why: where nothing came between two moves, or where it is not certain that it

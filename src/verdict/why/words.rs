@@ -255,6 +255,55 @@ pub(crate) fn other_process(case: &Case<'_>, (first, between): (usize, usize), f
     )
 }
 
+/// All that the holders had set was there, and one more was granted the lock.
+pub(crate) fn not_refused(case: &Case<'_>, holders: &[&Effect], granted: &Effect) -> Text {
+    let next = case.name(granted.actor);
+    let got = case.command(granted.sent);
+    let all: Vec<String> =
+        holders.iter().map(|set| format!("{}'s {}", case.name(set.actor), case.command(set.sent))).collect();
+    let all_zh: Vec<String> =
+        holders.iter().map(|set| format!("{} 的 {}", case.name(set.actor), case.command(set.sent))).collect();
+    let (all, all_zh) = (all.join(", "), all_zh.join("、"));
+    let key = &granted.key;
+    Text::new(
+        format!("{next}'s {got} was granted, although what {all} had put into {key} was still there."),
+        format!("{all_zh} 写进 {key} 的还在，{next} 的 {got} 却照样成功了。"),
+    )
+}
+
+/// The next one has taken the holder's entry out of a collection, and put in its own.
+pub(crate) fn taken_over(case: &Case<'_>, set: &Effect, granted: &Effect) -> Text {
+    let (holder, next) = (case.name(set.actor), case.name(granted.actor));
+    let (put, got, key) = (case.command(set.sent), case.command(granted.sent), &granted.key);
+    Text::new(
+        format!(
+            "{next}'s {got} took out of {key} what {holder}'s {put} had put there, and was granted the lock. {holder} still \
+             believed that it held the lock."
+        ),
+        format!(
+            "{next} 的 {got} 把 {holder} 的 {put} 写进 {key} 的清掉了，自己拿到了锁。{holder} 还以为自己持有锁。"
+        ),
+    )
+}
+
+/// The holder's entry was taken out of a collection before the next one was granted the lock.
+pub(crate) fn taken_out(case: &Case<'_>, taken: usize, (set, granted): (&Effect, &Effect)) -> Text {
+    let (holder, next, who) = (case.name(set.actor), case.name(granted.actor), case.sender_name(taken));
+    let (put, got, did) = (case.command(set.sent), case.command(granted.sent), case.command(taken));
+    let (key, whose) = (&granted.key, if who == holder { "its own" } else { "the holder's" });
+    let whose_zh = if who == holder { "自己" } else { holder };
+    Text::new(
+        format!(
+            "{who}'s {did} came between {holder}'s {put} and {next}'s {got}: it took {whose} entry out of {key}. {holder} still \
+             believed that it held the lock."
+        ),
+        format!(
+            "{holder} 的 {put} 和 {next} 的 {got} 之间，{who} 的 {did} 把{whose_zh}在 {key} 里的那一项清掉了。{holder} 还以为自己\
+             持有锁。"
+        ),
+    )
+}
+
 /// What the holder had set was lost, and the next one was granted the lock.
 pub(crate) fn granted(case: &Case<'_>, kind: Kind, between: usize, (set, grant): (&Effect, &Effect)) -> Text {
     let (holder, next) = (case.name(set.actor), case.name(grant.actor));

@@ -1,0 +1,74 @@
+//! What somebody's command put into a collection, a hash or a sorted set, and what became of that.
+
+use std::collections::BTreeSet;
+
+use super::case::{Case, writes};
+use crate::{
+    log::{EventKind, KeyValue, Keyspace, Observed, ServerState},
+    world::effect::{Access, Effect},
+};
+
+/// The command that took out what another had put into a collection, by its `Sent` event: the last before the server was seen
+/// without it, up to an event and the look that follows.
+pub(crate) fn taken_out(case: &Case<'_>, set: &Effect, until: usize) -> Option<usize> {
+    let (seen, own) = put(case, set)?;
+    let (gone, _) = looks(case, &set.server, seen).find(|(_, keyspace)| {
+        let now = entries(keyspace, &set.key);
+        !own.iter().all(|entry| now.contains(entry))
+    })?;
+    // A key whose time is over has taken all with it.
+    let end = case.keyspace_at(&set.server, gone)?.keys.get(&set.key)?.expires_at;
+    let is_over = end.is_some_and(|end| end <= case.events[gone].at);
+    if is_over || looks(case, &set.server, until).next()?.0 < gone {
+        return None;
+    }
+    let mut done = case.effects.iter().rev().filter(|effect| effect.key == set.key && writes(effect));
+    let last = done.find(|effect| effect.replied < gone && effect.replied > set.replied)?;
+    Some(last.sent)
+}
+
+/// Whether what a command has set for itself was there when another asked: its entry in a collection, or its own value.
+pub(crate) fn is_kept(case: &Case<'_>, set: &Effect, other: &Effect) -> bool {
+    let Some(keyspace) = case.keyspace_at(&set.server, other.sent) else { return false };
+    if let Some(KeyValue::String(value)) = keyspace.keys.get(&set.key).map(|key| &key.value) {
+        return set.access == Access::Set && case.words(set.worded).contains(value);
+    }
+    let now = entries(keyspace, &set.key);
+    put(case, set).is_some_and(|(_, own)| own.iter().all(|entry| now.contains(entry)))
+}
+
+/// What a command has put into a collection that was not there before it, and the event in which that was seen.
+fn put<'a>(case: &Case<'a>, set: &Effect) -> Option<(usize, BTreeSet<&'a str>)> {
+    let before = case.keyspace_at(&set.server, set.sent).map(|before| entries(before, &set.key));
+    let before = before.unwrap_or_default();
+    let (seen, after) = looks(case, &set.server, set.replied).next()?;
+    let own: BTreeSet<&str> = entries(after, &set.key).difference(&before).copied().collect();
+    (!own.is_empty()).then_some((seen, own))
+}
+
+/// What a Redis server was seen to hold from an event on.
+fn looks<'a, 'n>(
+    case: &Case<'a>,
+    name: &'n str,
+    from: usize,
+) -> impl Iterator<Item = (usize, &'a Keyspace)> + use<'a, 'n> {
+    let later = case.events.iter().enumerate().skip(from);
+    later.filter_map(move |(n, event)| match &event.kind {
+        EventKind::State(ServerState { server, observed: Observed::Redis(keyspace) }) => {
+            (server == name).then_some((n, keyspace))
+        }
+        _ => None,
+    })
+}
+
+/// By what each entry of a collection is known: a field, a member.
+fn entries<'k>(keyspace: &'k Keyspace, key: &str) -> BTreeSet<&'k str> {
+    let Some(key) = keyspace.keys.get(key) else { return BTreeSet::new() };
+    match &key.value {
+        KeyValue::Hash(fields) => fields.keys().map(String::as_str).collect(),
+        KeyValue::List(all) | KeyValue::Set(all) => all.iter().map(String::as_str).collect(),
+        KeyValue::SortedSet(members) => members.iter().map(|(member, _)| member.as_str()).collect(),
+        KeyValue::Stream(all) => all.iter().map(|(id, _)| id.as_str()).collect(),
+        KeyValue::String(_) | KeyValue::Other(_) => BTreeSet::new(),
+    }
+}
