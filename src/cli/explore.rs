@@ -21,7 +21,8 @@ use super::{
 use crate::{
     lesson::{Scenario, error::from_custom},
     run::explore::{
-        self, Bounds, ExploreError, Explored, MOST_FAULTS, MOST_MOVES, MOVES, MayFail, Progress, Stuck,
+        self, Bounds, CarriedOut, ExploreError, Explored, MOST_FAULTS, MOST_MOVES, MOVES, MayFail, Progress,
+        Stuck, Unavoidable,
     },
     run::race,
     text::{Lang, Text, both},
@@ -234,22 +235,26 @@ fn json_line(scenario: &Scenario, found: &Explored, moves: usize) -> Value {
     let broken = found.broken.iter().map(|(invariant, orders)| {
         let known = found.each.iter().find(|known| known.name == *invariant);
         let shortest = known.and_then(|known| known.shortest.as_ref());
-        let after = known.and_then(|known| known.unavoidable.as_ref()).zip(shortest);
+        let unavoidable = known.and_then(|known| known.unavoidable).zip(shortest);
         json!({
             "invariant": invariant,
             "count": number(*orders),
             "shortest": shortest.map(|shortest| &shortest.moves),
             "choices": shortest.map(|shortest| &shortest.choices),
             "why": known.and_then(|known| known.why.as_ref()),
-            "unavoidable": after.map(|(known, order)| {
-                json!({ "after": order.moves.get(known.step), "before": known.before })
-            }),
+            "unavoidable": unavoidable.map(|(known, order)| last_chance(known, order)),
         })
     });
-    let stuck = found
-        .stuck
-        .iter()
-        .map(|kind| json!({ "kind": kind.stuck, "count": number(kind.orders), "first": kind.first }));
+    let stuck = found.stuck.iter().map(|kind| {
+        let unavoidable = kind.unavoidable.zip(kind.order.as_ref());
+        json!({
+            "kind": kind.stuck,
+            "count": number(kind.orders),
+            "first": kind.first,
+            "why": kind.why.as_ref(),
+            "unavoidable": unavoidable.map(|(known, order)| last_chance(known, order)),
+        })
+    });
     json!({
         "lesson": scenario.loaded.lesson.id,
         "variant": scenario.variant,
@@ -261,6 +266,7 @@ fn json_line(scenario: &Scenario, found: &Explored, moves: usize) -> Value {
         "states": found.states,
         "transitions": found.transitions,
         "states_left": found.states_left,
+        "one_by_one": found.one_by_one,
         "bytes": found.bytes,
         "cut": number(found.cut),
         "violations": number(found.violations),
@@ -273,6 +279,11 @@ fn json_line(scenario: &Scenario, found: &Explored, moves: usize) -> Value {
         "searching_ms": millis(found.searching),
         "wall_ms": millis(found.wall),
     })
+}
+
+/// After which move, none where every order goes wrong, and which share before it.
+fn last_chance(known: Unavoidable, order: &CarriedOut) -> Value {
+    json!({ "after": known.step.and_then(|step| order.moves.get(step)), "before": known.before })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "for people to read")]
@@ -294,6 +305,7 @@ fn summary(scenario: &Scenario, found: &Explored, lang: Lang) -> String {
         let values = [lesson, variant, &tried, &seconds, &rate, &pruned, &orders, &violations, &cut];
         words::EXPLORED.with(lang, &values.map(String::as_str))
     }];
+    lines.extend(found.one_by_one.as_ref().map(|why| format!("    {}", why.get(lang))));
     if found.full {
         let known = (found.states + found.states_left).to_string();
         lines.push(format!("    {}", words::FULL.with(lang, &[&found.states.to_string(), &known])));
@@ -328,6 +340,7 @@ fn summary(scenario: &Scenario, found: &Explored, lang: Lang) -> String {
         lines.push(format!("    {}", kind.says.get(lang)));
         let first = kind.order.as_ref().map(|order| order.moves.join(" → "));
         lines.extend(first.map(|first| format!("      {}", words::FIRST.with(lang, &[&first]))));
+        lines.extend(kind.why.as_ref().map(|why| format!("      {}", why.get(lang))));
     }
     lines.join("\n")
 }

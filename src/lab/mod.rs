@@ -41,7 +41,7 @@ pub use crate::process::{
     spawner::own_binary,
     starvation::Starvation,
     sweep::{Swept, sweep},
-    usage::{Meters, Usage},
+    usage::{Meters, Usage, own_memory},
     version::Version,
     wall_clock::WallClock,
     workspace::{Workspace, root as workspace_root},

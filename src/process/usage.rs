@@ -35,6 +35,11 @@ fn of_process(pid: u32) -> Option<Duration> {
     (!times.is_empty()).then(|| Duration::from_nanos(times.iter().sum()))
 }
 
+/// What this process has in memory, in bytes; `None` where the system does not tell.
+pub fn own_memory() -> Option<u64> {
+    memory(std::process::id())
+}
+
 fn memory(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, ops::ControlFlow};
 use tokio::sync::{mpsc, watch};
 
 use super::{
-    explore::{Bounds, ExploreError, Explored, Progress, estimated_time, explore},
+    explore::{Bounds, ExploreError, Explored, Progress, ShortestSoFar, estimated_time, explore},
     race::{self, Invariant, MOST_RACES, Outcome, Race, RaceInfo, racer::Racer},
     session::{RunError, story::span},
 };
@@ -47,8 +47,8 @@ pub enum BatchUpdate {
     /// The servers answer and the racing clients stand by.
     Ready(RaceInfo),
     Raced(Race),
-    /// How far the search is, about ten times a second, and the shortest order so far that breaks something, in words.
-    Progress(Progress, Vec<String>),
+    /// How far the search is, about ten times a second, and the shortest order so far that breaks each invariant.
+    Progress(Progress, Vec<ShortestSoFar>),
     /// The search has come to its end, or was stopped. Nothing else follows.
     Found(Box<Finding>),
     /// Nothing can follow: what happened, why, and what to do.
@@ -190,7 +190,7 @@ pub fn search(scenario: Scenario, options: LabOptions, bounds: Bounds) -> Batch 
     tokio::spawn(Box::pin(async move {
         let report = |progress: &Progress| {
             // Where there is no room, the next one says more.
-            let shortest = progress.shortest.iter().map(|pick| pick.words(&scenario)).collect();
+            let shortest = progress.shortest_so_far(&scenario);
             let _ = updates.try_send(BatchUpdate::Progress(progress.clone(), shortest));
             if wanted.borrow().stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };

@@ -78,7 +78,8 @@ pub(super) async fn tried(
     let bounds = Bounds { longest: LONGEST, ..Bounds::from(expected) };
     let broken = OnceLock::new();
     let watch = |progress: &Progress| {
-        let since = (progress.violations > 0).then(|| *broken.get_or_init(|| progress.wall));
+        let found = progress.violations > 0 && progress.states == 0;
+        let since = found.then(|| *broken.get_or_init(|| progress.wall));
         let over = since.zip(patience).is_some_and(|(since, patience)| progress.wall > since + patience);
         if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
@@ -113,10 +114,18 @@ fn result(expected: &Explore, found: &Explored, moves: usize) -> ClaimResult {
     }
     let unfinished = stuck(expected, found).map_or(0, |seen| seen.outcome.unfinished);
     if unfinished > 0 {
-        let more = Text::new(
-            format!("in one of them {unfinished} did not come to the end"),
-            format!("其中一种有 {unfinished} 个客户端没有走到结尾"),
-        );
+        let more = if found.stuck.is_empty() && cut > 0 {
+            // Nobody is known to be stuck: they were under way where their orders were cut.
+            Text::new(
+                "so that it is not known whether everybody comes to the end: more `moves`, or waits that are longer, would tell",
+                "所以不知道是否人人都能走到结尾：加大 `moves`，或者把等待间隔调长，才能知道",
+            )
+        } else {
+            Text::new(
+                format!("in one of them {unfinished} did not come to the end"),
+                format!("其中一种有 {unfinished} 个客户端没有走到结尾"),
+            )
+        };
         observed = Text::join(&[observed, more], ", ", "，");
     }
     let faults: Vec<String> = expected.faults.iter().map(MayFail::to_string).collect();

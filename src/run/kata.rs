@@ -8,7 +8,7 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    explore::{CarriedOut, ExploreError, Explored, OutcomeSeen, carry_out},
+    explore::{CarriedOut, ExploreError, Explored, OutcomeSeen, Unavoidable, carry_out},
     explore_claim,
     moves::how_many,
     session::RunError,
@@ -212,7 +212,11 @@ async fn failure(
         let mut each = found.each.iter().filter(|broken| {
             broken.shortest.as_ref().is_some_and(|shortest| shortest.choices == order.choices)
         });
-        let unavoidable = || each.find_map(|broken| broken.unavoidable.filter(|_| only_broken)?.text(&order));
+        let unavoidable = || {
+            // Where every order goes wrong, that is said below.
+            let some = |known: &Unavoidable| only_broken && known.step.is_some();
+            each.find_map(|broken| broken.unavoidable.filter(some)?.text(&order))
+        };
         let always = || all_fail.then(|| both!("Every order goes wrong.", "所有顺序都会出错。"));
         let why = known.or_else(unavoidable).or_else(always);
         let which = if found.complete { Which::Shortest } else { Which::ShortestSoFar };

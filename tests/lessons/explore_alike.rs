@@ -2,13 +2,16 @@
 //! what is sure to come to the same left out or not, by one worker or two. On real servers, with programs drawn at
 //! random.
 
-use std::{ops::ControlFlow, time::Duration};
+use std::{ops::ControlFlow, sync::Mutex, time::Duration};
 
 use lockstep::{
     lab::LabOptions,
     lesson::{ExploreExpect, Scenario},
-    log::Product,
-    run::explore::{self, Bounds, Explored, Failing, OutcomeSeen, Progress},
+    log::{ActorId, Choice, Product},
+    run::{
+        explore::{self, Bounds, Explored, Failing, OutcomeSeen, Progress},
+        race::racer::Racer,
+    },
 };
 use proptest::{
     prelude::*,
@@ -203,3 +206,52 @@ const NOT_SEARCHED: [&str; 8] = [
     "countdown-latch names",
     "spin-lock told",
 ];
+
+/// On ZooKeeper a state is reached again by going through an order once more, so a search takes its time: what it has found so
+/// far is told meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn on_zookeeper_what_was_found_so_far_is_told_while_the_search_goes_on() {
+    let scenario = carried("zk-herd", "herd");
+    let told = Mutex::new(Vec::<Progress>::new());
+    let watch = |progress: &Progress| {
+        let mut told = told.lock().expect("nobody has panicked");
+        told.push(progress.clone());
+        let enough = |told: &Progress| !told.shortest_of.is_empty() && told.states > 20;
+        if told.iter().any(enough) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let options = LabOptions::with_binary(LOCKSTEP.into());
+    let bounds = Bounds { moves: 12, confirmed_within: Some(Duration::ZERO), ..Bounds::default() };
+    let found = explore::explore(&scenario, &options, &bounds, &watch).await;
+    let found = found.unwrap_or_else(|error| panic!("{error}"));
+    assert!(!found.complete, "it was stopped as soon as something was told");
+    let told = told.into_inner().expect("nobody has panicked");
+    assert!(told.is_sorted_by_key(|told| told.states), "{told:?}");
+    let last = told.last().expect("something was told");
+    let layers: u64 = last.layers.iter().map(|layer| layer.states).sum();
+    assert!(layers == last.states && last.layers.iter().any(|layer| layer.broken > 0), "{last:?}");
+}
+
+/// Where time runs while moves are made, how long one wait ends before another depends on the machine. An order in which
+/// somebody had come to the end of a wait is gone through again all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_order_is_gone_through_again_where_a_wait_ends_later_than_it_did() {
+    let lesson = |lab: &str, call: &str| {
+        let steps = format!("    - look: {{ {call} }}\n    - wait: 6ms\n    - again: {{ {call} }}\n");
+        format!(
+            "{HEAD}lab: {lab}\nclients:\n  A: {{ runs: p }}\nprograms:\n  p:\n{steps}{ONLY}    claims:\n      \
+             - that: moves('A.look') <= 1\nstory:\n  - finish: A\n"
+        )
+    };
+    let order = || vec![Choice::Move { actor: ActorId(0) }; 2];
+    let options = LabOptions::with_binary(LOCKSTEP.into());
+    for (lab, call, goes) in [("zookeeper", "zk: exists /x", true), ("redis", "redis: GET x", false)] {
+        let scenario = planned(&lesson(lab, call), "only");
+        let mut racer = Racer::set_up(&scenario, &options).await.expect("a lab");
+        let carried = racer.carry_out(order()).await;
+        racer.tear_down().await;
+        // Where time stands still while moves are made, a wait has ended or it has not.
+        let moves = carried.map(|carried| carried.moves).map_err(|error| error.to_string());
+        assert_eq!(moves.is_ok(), goes, "{lab}: {moves:?}");
+        assert!(moves.is_ok_and(|moves| moves == ["A.look", "A.again"]) == goes, "{lab}");
+    }
+}

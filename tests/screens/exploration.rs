@@ -10,12 +10,12 @@ use lockstep::{
     run::{
         batch::{BatchUpdate, Finding},
         explore::{
-            Bounds, CarriedOut, ClientPlace, Explored, Failing, OutcomeSeen, Progress, ServerContents,
-            StateGraph, StateNode, StateStep, Stuck, StuckOrders, Whereabouts,
+            Bounds, CarriedOut, ClientPlace, Explored, Failing, Layer, OutcomeSeen, Progress, ServerContents,
+            ShortestSoFar, StateGraph, StateNode, StateStep, Stuck, StuckOrders, Whereabouts,
         },
         race::{Invariant, LockFate, Outcome},
     },
-    text::Lang,
+    text::{Lang, Text},
     ui::app::Mode,
 };
 
@@ -51,6 +51,7 @@ fn found(broken: bool, complete: bool) -> BatchUpdate {
         bytes: 0,
         full: false,
         graph: None,
+        one_by_one: None,
         cut: 0,
         violations: if broken { 12 } else { 0 },
         broken: broken.then(|| ("overlap: lock".to_owned(), 12)).into_iter().collect(),
@@ -85,13 +86,18 @@ fn searching(lang: Lang, size: (u16, u16)) -> Stand {
         states: 0,
         pruned: 30_000,
         violations: 3,
-        shortest: Vec::new(),
         done: 0.5,
         wall: Duration::from_secs(2),
+        ..Progress::default()
     };
-    let shortest = ["A.", "B.", "", "crash A", "B."].map(str::to_owned).into();
+    let two = text("Two clients hold the lock.", "两个客户端持有锁。");
+    let shortest = vec![so_far(two, &["A.", "B.", "", "crash A", "B."])];
     stand.batch_update(BatchUpdate::Progress(progress, shortest));
     stand
+}
+
+fn so_far(says: Text, moves: &[&str]) -> ShortestSoFar {
+    ShortestSoFar { says, moves: moves.iter().map(|moved| (*moved).to_owned()).collect() }
 }
 
 fn explored(lang: Lang, size: (u16, u16)) -> Stand {
@@ -148,7 +154,7 @@ fn pictures() {
             stand.save(&format!("orders-shortest-{size_name}"));
             let mut stand = searching(lang, size);
             let BatchUpdate::Found(mut finding) = found(true, true) else { panic!("a search that is over") };
-            finding.explored.graph = Some(graph());
+            (finding.explored.graph, finding.explored.states) = (Some(graph()), graph().states.len() as u64);
             stand.batch_update(BatchUpdate::Found(finding));
             stand.press('g');
             stand.key(KeyCode::Right);
@@ -168,7 +174,8 @@ fn while_orders_are_not_counted_yet_it_is_said_that_some_go_wrong() {
         let by_states = |states| Progress { states, wall: Duration::from_secs(2), ..Progress::default() };
         stand.batch_update(BatchUpdate::Progress(by_states(100), [].into()));
         assert!(stand.shows(none) && !stand.shows(some), "{:#?}", stand.rows());
-        stand.batch_update(BatchUpdate::Progress(by_states(200), ["A.", "B."].map(str::to_owned).into()));
+        let shortest = vec![so_far(text("Sold twice.", "卖了两次。"), &["A.", "B."])];
+        stand.batch_update(BatchUpdate::Progress(by_states(200), shortest));
         assert!(stand.shows(some) && !stand.shows(none), "{:#?}", stand.rows());
     }
 }
@@ -183,6 +190,86 @@ fn the_shortest_so_far_is_shown_while_the_search_goes_on() {
         for lane in ["A  ●  ·  ·  crash  ·", "B  ·  ■  ·  ·      ■", "·  ·  ⋯  ·      ·"] {
             assert!(stand.shows(lane), "{lane}: {:#?}", stand.rows());
         }
+    }
+}
+
+#[test]
+fn each_invariant_has_its_shortest_so_far() {
+    for lang in LANGS {
+        let mut stand = searching(lang, (80, 24));
+        let shortest = vec![
+            so_far(text("Two hold the lock.", "两个客户端持有锁。"), &["A.", "B."]),
+            so_far(text("Sold twice.", "卖了两次。"), &["A.", "A.", "B.", "B."]),
+        ];
+        stand.batch_update(BatchUpdate::Progress(
+            Progress { tried: 700, done: 0.5, wall: Duration::from_secs(2), ..Progress::default() },
+            shortest,
+        ));
+        let (first, second) = match lang {
+            Lang::En => ("Two hold the lock.", "Sold twice."),
+            Lang::Zh => ("两个客户端持有锁。", "卖了两次。"),
+        };
+        assert!(stand.shows(first) && stand.shows("1/2") && !stand.shows(second), "{:#?}", stand.rows());
+        stand.key(KeyCode::Right);
+        assert!(stand.shows(second) && stand.shows("2/2") && !stand.shows(first), "{:#?}", stand.rows());
+        // What is found in the end begins with its shortest.
+        stand.batch_update(found(true, true));
+        assert!(!stand.shows("2/2"), "{:#?}", stand.rows());
+    }
+}
+
+#[test]
+fn states_are_seen_to_grow_while_they_are_found() {
+    let layer = |states, broken| Layer { states, broken };
+    for (lang, one, many) in [
+        (Lang::En, "states so many steps from the beginning ", "to a mark"),
+        (Lang::Zh, "从开头起走了多少步的状态 ", "每格"),
+    ] {
+        let mut stand = Stand::catalogue(lang, (80, 24));
+        stand.press('X');
+        let progress = |layers: Vec<Layer>| Progress {
+            states: layers.iter().map(|layer| layer.states).sum(),
+            orders: 1_234,
+            layers,
+            wall: Duration::from_secs(2),
+            ..Progress::default()
+        };
+        let grown = progress(vec![layer(1, 0), layer(2, 0), layer(3, 1)]);
+        stand.batch_update(BatchUpdate::Progress(grown, Vec::new()));
+        let rows = stand.rows();
+        assert!(rows.iter().any(|row| row.contains("▰▰✗")), "{rows:#?}");
+        assert!(rows.iter().any(|row| row.contains("│   ▰ ") || row.contains("  ▰ ")), "{rows:#?}");
+        assert!(stand.shows(one) && !stand.shows(many) && stand.shows("1,234"), "{rows:#?}");
+        let grown = progress(vec![layer(1, 0), layer(400, 0), layer(9_000, 3_000)]);
+        stand.batch_update(BatchUpdate::Progress(grown, Vec::new()));
+        assert!(stand.shows(many), "{:#?}", stand.rows());
+        // How many orders came to what replaces it.
+        stand.batch_update(found(true, true));
+        assert!(!stand.shows(many), "{:#?}", stand.rows());
+    }
+}
+
+#[test]
+fn it_is_said_why_orders_are_not_counted_by_states() {
+    for lang in LANGS {
+        let mut stand = searching(lang, (80, 24));
+        let BatchUpdate::Found(mut finding) = found(true, true) else { panic!("a search that is over") };
+        let why = text("Gone through one by one.", "逐个顺序地试。");
+        finding.explored.one_by_one = Some(why.clone());
+        stand.batch_update(BatchUpdate::Found(finding));
+        assert!(stand.shows(why.get(lang)), "{:#?}", stand.rows());
+    }
+}
+
+#[test]
+fn where_clients_are_told_apart_it_is_said_how_many_states_the_search_has_counted() {
+    for (lang, words) in [(Lang::En, "the search has counted 2,"), (Lang::Zh, "数出来是 2 个")] {
+        let mut stand = searching(lang, (120, 40));
+        let BatchUpdate::Found(mut finding) = found(true, true) else { panic!("a search that is over") };
+        (finding.explored.graph, finding.explored.states) = (Some(graph()), 2);
+        stand.batch_update(BatchUpdate::Found(finding));
+        stand.press('g');
+        assert!(stand.shows(words), "{:#?}", stand.rows());
     }
 }
 
@@ -322,13 +409,16 @@ fn an_order_that_does_not_end_is_stepped_through() {
                 says: text("7 never end", "7 种永远不结束"),
                 first: order.choices.clone(),
                 order: Some(order),
+                why: Some(text("A waits for itself.", "A 在等它自己。")),
+                unavoidable: None,
             }];
             stand.batch_update(BatchUpdate::Found(finding));
             if broken {
                 assert!(stand.shows("1/2") && !stand.shows(title), "{:#?}", stand.rows());
                 stand.key(KeyCode::Right);
             }
-            for words in [title, says, "B  takes"] {
+            let itself = if lang == Lang::En { "A waits for itself." } else { "A 在等它自己。" };
+            for words in [title, says, "B  takes", itself] {
                 assert!(stand.shows(words), "{words}: {:#?}", stand.rows());
             }
             stand.key(KeyCode::Enter);
@@ -501,7 +591,7 @@ fn the_states_of_a_small_search_are_walked_through_with_the_arrows() {
         for size in SIZES {
             let mut stand = searching(lang, size);
             let BatchUpdate::Found(mut finding) = found(true, true) else { panic!("a search that is over") };
-            finding.explored.graph = Some(graph());
+            (finding.explored.graph, finding.explored.states) = (Some(graph()), graph().states.len() as u64);
             stand.batch_update(BatchUpdate::Found(finding));
             let before = stand.rows();
             stand.press('g');
@@ -537,7 +627,7 @@ fn the_states_of_a_small_search_are_walked_through_with_the_arrows() {
 fn from_any_state_one_goes_on_by_hand() {
     let mut stand = searching(Lang::En, (100, 30));
     let BatchUpdate::Found(mut finding) = found(true, true) else { panic!("a search that is over") };
-    finding.explored.graph = Some(graph());
+    (finding.explored.graph, finding.explored.states) = (Some(graph()), graph().states.len() as u64);
     stand.batch_update(BatchUpdate::Found(finding));
     stand.press('g');
     stand.key(KeyCode::Down);

@@ -8,6 +8,7 @@
 //! | `search.rs` | depth first, one order of each trace: where states cannot be told apart or not be put back |
 //! | `trace.rs` | equivalent orders: how many, and the first of them |
 //! | `workers.rs` | several searches at once |
+//! | `growth.rs`, `memory.rs` | how the states grow, and what they take |
 //! | `graph.rs` | all states of a small search, to be walked through |
 //! | `progress.rs` | how far they are |
 //! | `found.rs` | what was found, in the lesson's names |
@@ -15,6 +16,8 @@
 pub(crate) mod execution;
 pub(crate) mod explorer;
 pub(crate) mod graph;
+pub(crate) mod growth;
+pub(crate) mod memory;
 pub(crate) mod progress;
 pub(crate) mod recurrence;
 pub(crate) mod results;
@@ -32,8 +35,9 @@ pub(crate) use execution::carry_out::carry_out;
 pub(crate) use explorer::{Broken, Ending, Explorer, StepFootprint};
 pub use explorer::{Pick, Stuck};
 pub use graph::{ClientPlace, MOST_STATES, ServerContents, StateGraph, StateNode, StateStep, Whereabouts};
-pub use progress::Progress;
-pub use results::{BrokenInvariant, CarriedOut, Explored, OutcomeSeen, StuckOrders, Unavoidable};
+pub use progress::{Layer, Progress, ShortestSoFar};
+pub use results::{BrokenInvariant, CarriedOut, Explored, OutcomeSeen, StuckOrders};
+pub use search::Unavoidable;
 
 pub use crate::lesson::{Failing, MOST_FAULTS, MOST_MOVES, MOVES, MayFail};
 
@@ -180,7 +184,7 @@ pub async fn explore(
         let confirmed = Box::pin(results::confirmed(scenario, options, each, stuck));
         let confirmed = match bounds.confirmed_within {
             // Nothing is claimed that was not confirmed.
-            Some(within) if !explored.complete => {
+            Some(within) if !explored.complete && !explored.full => {
                 tokio::time::timeout(within, confirmed).await.ok().transpose()?
             }
             _ => Some(confirmed.await?),

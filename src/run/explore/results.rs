@@ -1,8 +1,12 @@
 //! What was found, in the lesson's names, and the shortest violation carried out again with client processes.
 
-use std::{cmp::Ordering, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use super::{ExploreError, Pick, StateGraph, Stuck, search::is_shorter, workers::Searched};
+use super::{
+    ExploreError, Pick, StateGraph, Stuck,
+    search::{Unavoidable, by_length},
+    workers::Searched,
+};
 use crate::{
     lab::LabOptions,
     lesson::Scenario,
@@ -28,6 +32,8 @@ pub struct Explored {
     pub full: bool,
     /// All states, where they were asked for and are few.
     pub graph: Option<StateGraph>,
+    /// Why orders could not be counted by states.
+    pub one_by_one: Option<Text>,
     /// Orders of both that were cut at the bound.
     pub cut: u128,
     /// Orders of both that broke something.
@@ -88,20 +94,24 @@ pub struct BrokenInvariant {
     pub(crate) choices: Vec<Choice>,
 }
 
-/// From where on an order that breaks an invariant cannot but break it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Unavoidable {
-    /// After which of its moves.
-    pub step: usize,
-    /// Which share of the orders broke it that go on from before this move.
-    pub before: f64,
-}
-
 impl Unavoidable {
     /// The move, and what could still come of the orders before it.
     pub(crate) fn text(&self, order: &CarriedOut) -> Option<Text> {
-        let made = self.made(&order.moves)?;
-        let share = match self.before {
+        let Some(step) = self.step else {
+            return Some(both!(
+                "It could not be avoided: every order goes wrong.",
+                "无法避免：所有顺序都会出错。"
+            ));
+        };
+        let made = made(&order.moves, step)?;
+        let Some(share) = self.before else {
+            return Some(both!(
+                "At the latest after {made} it could not be avoided any more: all orders that go on from there go wrong.",
+                "最迟在 {made} 之后就无法避免了：从那里接下去的顺序全部会出错。",
+                made,
+            ));
+        };
+        let share = match share {
             few if few < 0.01 => "< 1%".to_owned(),
             share => format!("{:.0}%", (share * 100.0).min(99.0).floor()),
         };
@@ -111,19 +121,19 @@ impl Unavoidable {
             made,
         ))
     }
+}
 
-    /// The move, and which time of several it is.
-    fn made(&self, moves: &[String]) -> Option<Text> {
-        let made = moves.get(self.step)?;
-        let times = |moves: &[String]| moves.iter().filter(|one| *one == made).count();
-        let (time, all) = (times(&moves[..=self.step]), times(moves));
-        Some(match time {
-            _ if all == 1 => Text::from(made.as_str()),
-            1 => both!("the first {made}", "第一次 {made} "),
-            time if time == all => both!("the last {made}", "最后一次 {made} "),
-            time => both!("{made} number {time}", "第 {time} 次 {made} "),
-        })
-    }
+/// A move, and which time of several it is.
+fn made(moves: &[String], step: usize) -> Option<Text> {
+    let made = moves.get(step)?;
+    let times = |moves: &[String]| moves.iter().filter(|one| *one == made).count();
+    let (time, all) = (times(&moves[..=step]), times(moves));
+    Some(match time {
+        _ if all == 1 => Text::from(made.as_str()),
+        1 => both!("the first {made}", "第一次 {made} "),
+        time if time == all => both!("the last {made}", "最后一次 {made} "),
+        time => both!("{made} number {time}", "第 {time} 次 {made} "),
+    })
 }
 
 #[derive(Debug, Clone)]
@@ -136,6 +146,9 @@ pub struct StuckOrders {
     pub first: Vec<Choice>,
     /// The same, confirmed; where the search was stopped, as far as there was time for it.
     pub order: Option<CarriedOut>,
+    /// Why that one comes to it, or from where on it cannot but do so.
+    pub why: Option<Text>,
+    pub unavoidable: Option<Unavoidable>,
 }
 
 impl Stuck {
@@ -194,22 +207,14 @@ pub(crate) fn report(scenario: &Scenario, (found, complete, wall): Searched) -> 
         .collect();
     outcomes.sort_by_key(|seen| std::cmp::Reverse(seen.orders));
     let mut shortest: Vec<_> = found.shortest_of.into_iter().collect();
-    let order = |one: &Vec<Pick>, other: &Vec<Pick>| match (is_shorter(one, other), is_shorter(other, one)) {
-        (true, _) => Ordering::Less,
-        (_, true) => Ordering::Greater,
-        _ => Ordering::Equal,
-    };
-    shortest.sort_by(|(_, one), (_, other)| order(one, other));
+    shortest.sort_by(|(_, one), (_, other)| by_length(one, other));
     let each = shortest.into_iter().map(|(invariant, order)| BrokenInvariant {
         invariant,
         name: name(invariant),
         why: None,
         orders: found.by_invariant.get(&invariant).copied().unwrap_or(0),
         shortest: None,
-        unavoidable: found
-            .unavoidable
-            .get(&invariant)
-            .map(|(step, before)| Unavoidable { step: *step, before: *before }),
+        unavoidable: found.unavoidable.get(&invariant).copied(),
         choices: choices(&order),
     });
     let stuck = found.stuck.into_iter();
@@ -222,6 +227,8 @@ pub(crate) fn report(scenario: &Scenario, (found, complete, wall): Searched) -> 
                 says: stuck.text(orders),
                 first: choices(&first),
                 order: None,
+                why: None,
+                unavoidable: found.unavoidable_stuck.get(&stuck).copied(),
             })
             .collect(),
         tried: found.tried,
@@ -232,6 +239,7 @@ pub(crate) fn report(scenario: &Scenario, (found, complete, wall): Searched) -> 
         bytes: found.bytes,
         full: found.full,
         graph: found.graph,
+        one_by_one: found.one_by_one,
         cut: found.cut,
         violations: found.violations,
         broken: found.by_invariant.into_iter().map(|(n, orders)| (name(n), orders)).collect(),
@@ -268,9 +276,9 @@ pub(crate) async fn confirmed(
             Ok(carried) => {
                 let breaches = verdict::breaches(scenario, &carried.log).unwrap_or_default();
                 let breach = breaches.iter().find(|breach| breach.invariant == each[n].invariant);
-                let known = breach.and_then(|breach| why::explain(scenario, &carried.log, breach));
+                let known = breach.and_then(|breach| why::told(scenario, &carried.log, breach));
                 let unavoidable = || each[n].unavoidable.as_ref().and_then(|known| known.text(&carried));
-                each[n].why = known.map(|why| why.text).or_else(unavoidable);
+                each[n].why = known.or_else(unavoidable);
                 each[n].shortest = Some(carried);
             }
             Err(error) => {
@@ -281,7 +289,11 @@ pub(crate) async fn confirmed(
     }
     for stuck in stuck.iter_mut().take(if done.is_ok() { usize::MAX } else { 0 }) {
         match racer.carry_out(stuck.first.clone()).await {
-            Ok(carried) if Outcome::of(scenario, &carried.log).unfinished > 0 => stuck.order = Some(carried),
+            Ok(carried) if Outcome::of(scenario, &carried.log).unfinished > 0 => {
+                let unavoidable = || stuck.unavoidable.as_ref().and_then(|known| known.text(&carried));
+                stuck.why = why::in_vain(scenario, &carried.log).or_else(unavoidable);
+                stuck.order = Some(carried);
+            }
             Ok(carried) => done = Err(not_confirmed(&carried)),
             Err(error) => done = Err(error.into()),
         }
@@ -306,7 +318,8 @@ mod tests {
     fn of_a_move_that_is_made_again_and_again_it_is_said_which_time_was_the_last_chance() {
         let moves = ["A.take", "B.o", "B.o", "A.o", "B.o"].map(str::to_owned).to_vec();
         let order = CarriedOut { choices: Vec::new(), moves, log: Log::default() };
-        let text = |step| Unavoidable { step, before: 0.5 }.text(&order).map(|text| text.en);
+        let last = |step, before| Unavoidable { step, before }.text(&order).map(|text| text.en);
+        let text = |step| last(Some(step), Some(0.5));
         assert_eq!(
             text(3).as_deref(),
             Some(
@@ -318,5 +331,9 @@ mod tests {
         assert_eq!(begin(2).as_deref(), Some("The last chance was before B.o number 2"));
         assert_eq!(begin(4).as_deref(), Some("The last chance was before the last B.o"));
         assert_eq!(text(5), None);
+        let latest = last(Some(3), None).unwrap_or_default();
+        assert!(latest.starts_with("At the latest after A.o "), "{latest}");
+        let always = last(None, Some(1.0));
+        assert_eq!(always.as_deref(), Some("It could not be avoided: every order goes wrong."));
     }
 }

@@ -13,7 +13,7 @@ use super::{
     explorer::{Ending, Explorer, Pick, StepFootprint, Stuck},
     trace::{self, Taken},
 };
-use crate::run::race::Outcome;
+use crate::{run::race::Outcome, text::Text};
 
 /// A node from which to go on, and how one came there.
 #[derive(Debug, Clone)]
@@ -51,11 +51,12 @@ pub struct Found {
     pub shortest: Option<Vec<Pick>>,
     /// The same for each invariant that any broke.
     pub shortest_of: BTreeMap<usize, Vec<Pick>>,
-    /// Where states were searched, by invariant: after which step of its shortest order it could no longer be avoided, and which
-    /// share of the orders from there broke it before that step.
-    pub unavoidable: BTreeMap<usize, (usize, f64)>,
+    /// By invariant: from where on its shortest order could not but break it.
+    pub unavoidable: BTreeMap<usize, Unavoidable>,
     /// Orders that get nobody, or not everybody, to the end: how many, and the first of them.
     pub stuck: BTreeMap<Stuck, (u128, Vec<Pick>)>,
+    /// From where on that first one could not but come to it.
+    pub unavoidable_stuck: BTreeMap<Stuck, Unavoidable>,
     /// Where states were searched: how many, and the steps between them.
     pub states: u64,
     pub transitions: u64,
@@ -67,6 +68,18 @@ pub struct Found {
     pub full: bool,
     /// All of them, where they were asked for and are few.
     pub graph: Option<StateGraph>,
+    /// Why they could not be searched.
+    pub one_by_one: Option<Text>,
+}
+
+/// From where on an order that goes wrong cannot but go wrong.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Unavoidable {
+    /// After which of its steps; after none, where every order goes wrong.
+    pub step: Option<usize>,
+    /// Which share of the orders go wrong that go on from before this step. Not known where not all of them were gone through: then
+    /// it may have been too late earlier.
+    pub before: Option<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,8 +91,9 @@ pub struct Seen {
 }
 
 impl Found {
-    fn take(&mut self, steps: &[Taken], ending: &Ending, prune: bool) {
-        let orders = if prune { trace::extensions(steps) } else { 1 };
+    /// Adds an order. `fixed`: so many of its steps are the same in all orders that are counted.
+    fn take(&mut self, steps: &[Taken], fixed: usize, ending: &Ending, prune: bool) {
+        let orders = if prune { trace::extensions(&steps[fixed..]) } else { 1 };
         let violates = !ending.broken.is_empty();
         for broken in &ending.broken {
             for way in &broken.ways {
@@ -147,7 +161,12 @@ impl Found {
 
 /// Whether an order is shorter than another, or comes before one that is as long.
 pub fn is_shorter(order: &[Pick], known: &[Pick]) -> bool {
-    (moves(order), order.len(), order) < (moves(known), known.len(), known)
+    by_length(order, known).is_lt()
+}
+
+/// The shorter of two orders first.
+pub fn by_length(one: &[Pick], other: &[Pick]) -> std::cmp::Ordering {
+    (moves(one), one.len(), one).cmp(&(moves(other), other.len(), other))
 }
 
 /// How long an order is: that time passes is no move.
@@ -163,8 +182,8 @@ pub struct End {
     pub violates: bool,
     /// Which part of the whole ends here.
     pub share: f64,
-    /// The shortest way to break something, where this is shorter than all before it.
-    pub shorter: Option<Vec<Pick>>,
+    /// The shortest way to break each invariant, where this is shorter than all before it.
+    pub shorter: Vec<(usize, Vec<Pick>)>,
 }
 
 /// Where somebody else wants the search to stop.
@@ -179,8 +198,8 @@ pub fn search<G: Explorer>(
     tell: &mut impl FnMut(End) -> Flow,
     called_off: &impl Fn() -> bool,
 ) -> Result<(Found, Flow), ExploreError> {
-    let mut walk =
-        DepthFirst { explorer, prune, tell, found: Found::default(), steps: subtree.steps.clone() };
+    let (found, steps) = (Found::default(), subtree.steps.clone());
+    let mut walk = DepthFirst { explorer, prune, tell, found, steps, fixed: 0, told: BTreeMap::new() };
     let flow = match walk.visit(&subtree.node, subtree.sleep.clone(), subtree.share) {
         Err(_) if called_off() => Flow::Break(()),
         gone => gone?,
@@ -194,6 +213,10 @@ struct DepthFirst<'w, G: Explorer, T> {
     tell: &'w mut T,
     found: Found,
     steps: Vec<Taken>,
+    /// So many of the steps are the same in all orders that are counted.
+    fixed: usize,
+    /// The shortest orders that were told, by invariant.
+    told: BTreeMap<usize, Vec<Pick>>,
 }
 
 impl<G: Explorer, T: FnMut(End) -> Flow> DepthFirst<'_, G, T> {
@@ -203,15 +226,20 @@ impl<G: Explorer, T: FnMut(End) -> Flow> DepthFirst<'_, G, T> {
             let ending = self.explorer.ending(node)?;
             let before = self.found.orders;
             let violates = !ending.broken.is_empty();
-            let known = self.found.shortest.clone().filter(|_| violates);
-            self.found.take(&self.steps, &ending, self.prune);
+            self.found.take(&self.steps, self.fixed, &ending, self.prune);
             let orders = self.found.orders.saturating_sub(before);
-            let shorter = self.found.shortest.clone().filter(|_| violates && known != self.found.shortest);
+            let broken = ending.broken.iter().map(|broken| broken.invariant);
+            let shorter: Vec<_> = broken
+                .filter_map(|invariant| Some((invariant, self.found.shortest_of.get(&invariant)?)))
+                .filter(|(invariant, order)| self.told.get(invariant) != Some(*order))
+                .map(|(invariant, order)| (invariant, order.clone()))
+                .collect();
+            self.told.extend(shorter.iter().cloned());
             return Ok((self.tell)(End { orders, violates, share, shorter }));
         }
         let awake = awake(&picks, &sleep);
         if awake.is_empty() {
-            return Ok((self.tell)(End { orders: 0, violates: false, share, shorter: None }));
+            return Ok((self.tell)(End { orders: 0, violates: false, share, shorter: Vec::new() }));
         }
         let part = share / parts(awake.len());
         for pick in awake {
@@ -230,6 +258,69 @@ impl<G: Explorer, T: FnMut(End) -> Flow> DepthFirst<'_, G, T> {
         }
         Ok(Flow::Continue(()))
     }
+}
+
+/// From where on an order that goes wrong cannot but do so: what else could follow is gone through from its end backwards, until
+/// something goes well. `wrong` counts the orders that go wrong, `over` says that there is no more time.
+pub fn unavoidable<G: Explorer>(
+    explorer: &mut G,
+    order: &[Pick],
+    prune: bool,
+    wrong: &impl Fn(&Found) -> u128,
+    over: &impl Fn() -> bool,
+) -> Result<Option<Unavoidable>, ExploreError> {
+    let (mut nodes, mut steps) = (vec![explorer.begin()?], Vec::new());
+    for pick in order {
+        let (next, touch) = explorer.take(&nodes[steps.len()], *pick)?;
+        nodes.push(next);
+        steps.push((*pick, Arc::new(touch)));
+    }
+    let (mut all, mut bad, mut whole) = (0_u128, 0_u128, true);
+    // Once it has gone wrong, it is too late.
+    let latest = |at: usize| at.checked_sub(1).map(|step| Unavoidable { step: Some(step), before: None });
+    let mut known = latest(order.len());
+    for (at, node) in nodes.iter().enumerate().rev() {
+        let own = order.get(at);
+        // Where it goes on, what follows its own next step has been counted.
+        let mut found = Found::default();
+        let picks = explorer.picks(node);
+        if picks.is_empty() {
+            found.take(&steps[..at], at, &explorer.ending(node)?, prune);
+        }
+        for pick in picks.into_iter().filter(|pick| Some(pick) != own) {
+            if over() {
+                whole = false;
+                break;
+            }
+            let (next, touch) = explorer.take(node, pick)?;
+            let mut before = steps[..at].to_vec();
+            before.push((pick, Arc::new(touch)));
+            let fixed = before.len();
+            let tell = &mut |_| if over() { Flow::Break(()) } else { Flow::Continue(()) };
+            let mut walk = DepthFirst {
+                explorer,
+                prune,
+                tell,
+                found: Found::default(),
+                steps: before,
+                fixed,
+                told: BTreeMap::new(),
+            };
+            whole &= walk.visit(&next, Vec::new(), 1.0)?.is_continue();
+            found.add(walk.found);
+        }
+        (all, bad) = (all.saturating_add(found.orders), bad.saturating_add(wrong(&found)));
+        #[expect(clippy::cast_precision_loss, reason = "a share")]
+        let before = whole.then(|| bad as f64 / all.max(1) as f64);
+        if bad < all {
+            return Ok((at < order.len()).then_some(Unavoidable { step: Some(at), before }));
+        }
+        if !whole {
+            return Ok(known);
+        }
+        known = latest(at);
+    }
+    Ok(Some(Unavoidable { step: None, before: Some(1.0) }))
 }
 
 fn awake(picks: &[Pick], sleep: &[Taken]) -> Vec<Pick> {

@@ -19,8 +19,10 @@ use indexmap::{IndexMap, IndexSet};
 use super::{
     Bounds, ExploreError, Progress,
     explorer::{Pick, Stuck},
+    growth::{Ahead, Growth},
+    memory::Memory,
     recurrence::Recurrence,
-    search::{Flow, Found, Seen},
+    search::{Flow, Found, Seen, Unavoidable},
 };
 use crate::run::race::Outcome;
 
@@ -62,6 +64,16 @@ pub(crate) trait StateSpace {
 
     fn successors(&mut self, state: &[u32]) -> Result<Successors, ExploreError>;
 
+    /// Does a part of what `successors` needs where that takes long; false where nothing is left to do.
+    fn advance(&mut self, _: &[u32]) -> Result<bool, ExploreError> {
+        Ok(false)
+    }
+
+    /// How far it is, where it knows more than the states that were gone on from.
+    fn ahead(&self) -> Option<Ahead> {
+        None
+    }
+
     /// The invariants that were broken on the way to a state: a bit each.
     fn broken(&self, state: &[u32]) -> u64;
 
@@ -92,8 +104,8 @@ pub(crate) trait StateSpace {
 /// An order, and the states on its way.
 type Walked = (Vec<Pick>, Vec<usize>);
 
-/// The most memory that states and steps may take, in bytes.
-const MEMORY: usize = 1 << 30;
+/// There is a bit for each invariant.
+pub(crate) const MOST_INVARIANTS: usize = 64;
 /// What counting takes for each state beside it, and telling what comes again for each step.
 const COUNTING: usize = 48;
 const RECURRING: usize = 24;
@@ -197,10 +209,11 @@ pub(crate) fn search(
         outcomes: IndexMap::new(),
         ends: Vec::new(),
     };
-    let complete = graph.expand_all(space, bounds, began, tell)?;
-    let bytes = graph.bytes() + space.bytes();
+    let mut memory = Memory::new();
+    let complete = graph.expand_all(space, bounds, (began, &mut memory), tell)?;
+    let bytes = memory.taken(graph.bytes() + space.bytes(), graph.counting_bytes());
     let found = graph.count_orders(space, complete)?;
-    Ok((Found { bytes: bytes as u64, full: !complete && bytes > MEMORY, ..found }, complete))
+    Ok((Found { bytes: bytes as u64, full: !complete && bytes > Memory::MOST, ..found }, complete))
 }
 
 impl Graph {
@@ -208,14 +221,28 @@ impl Graph {
         &mut self,
         space: &mut S,
         bounds: &Bounds,
-        began: Instant,
+        (began, memory): (Instant, &mut Memory),
         tell: &mut impl FnMut(&Progress) -> Flow,
     ) -> Result<bool, ExploreError> {
-        let (mut at, mut violates, mut shortest) = (0, false, Vec::new());
-        let mut complete = true;
+        let (mut at, mut complete) = (0, true);
+        let mut growth = Growth::from(space.broken(self.states.get(0)));
+        let mut goes_on = |growth: &mut Growth, graph: &Self, space: &mut S, at| {
+            let progress = growth.progress(graph, space, at, began.elapsed())?;
+            let in_time = progress.wall <= bounds.longest;
+            Ok::<_, ExploreError>(
+                tell(&progress).is_continue()
+                    && in_time
+                    && !memory.is_full(graph.bytes() + space.bytes(), graph.counting_bytes()),
+            )
+        };
         while at < self.states.len() {
             let state = State::from(self.states.get(at));
-            violates |= space.broken(&state) != 0;
+            while complete && space.advance(&state)? {
+                complete = goes_on(&mut growth, self, space, at)?;
+            }
+            if !complete && !space.exhaust() {
+                break;
+            }
             match space.successors(&state)? {
                 Successors::End { outcome, cut, stuck } => {
                     let outcome = self.outcomes.insert_full(outcome, ()).0;
@@ -223,7 +250,12 @@ impl Graph {
                 }
                 Successors::Steps(steps) => {
                     for Step { pick, multiplicity, to } in steps {
+                        let broken = space.broken(&to);
+                        let known = self.states.len();
                         let to = id(self.states.insert(&to));
+                        if self.states.len() > known {
+                            growth.add(broken);
+                        }
                         // There are no more of them than actors, links and servers can make.
                         let pick = u16::try_from(self.picks.insert_full(pick).0).unwrap_or(u16::MAX);
                         push_all(&mut self.edges, &[Edge { to, multiplicity, pick }]);
@@ -232,42 +264,28 @@ impl Graph {
             }
             push_all(&mut self.starts, &[id(self.edges.len())]);
             at += 1;
+            growth.went_on_from(at, self.states.len());
             if complete && at % S::ROUND == 0 {
-                let wall = began.elapsed();
-                if violates && shortest.is_empty() {
-                    let found = self.shortest(space, &self.topological_order(), !0)?;
-                    shortest = found.map(|(order, _)| order).unwrap_or_default();
-                }
-                let progress = Progress {
-                    tried: self.ends.len() as u64,
-                    states: at as u64,
-                    shortest: shortest.clone(),
-                    done: share(at, self.states.len()),
-                    wall,
-                    ..Progress::default()
-                };
-                if tell(&progress).is_break()
-                    || wall > bounds.longest
-                    || self.bytes() + space.bytes() > MEMORY
-                {
-                    complete = false;
-                    if !space.exhaust() {
-                        break;
-                    }
-                }
+                complete = goes_on(&mut growth, self, space, at)?;
             }
         }
         Ok(complete)
     }
 
-    /// How many bytes it takes, and counting will take.
+    /// How many bytes it takes.
     fn bytes(&self) -> usize {
-        let (states, edges) = (self.states.bytes(), self.edges.len());
-        let graph = states + self.edges.capacity() * size_of::<Edge>() + self.starts.capacity() * 4;
+        self.states.bytes()
+            + self.edges.capacity() * size_of::<Edge>()
+            + self.starts.capacity() * 4
+            + self.ends.capacity() * size_of::<End>()
+    }
+
+    /// How many bytes counting will take.
+    fn counting_bytes(&self) -> usize {
         let counting = self.states.len() * COUNTING;
         let cut = self.ends.iter().any(|end| end.cut);
-        let recurrence = if cut { states + self.states.len() * COUNTING + edges * RECURRING } else { 0 };
-        graph + counting + recurrence
+        let recurrence = if cut { counting + self.states.bytes() + self.edges.len() * RECURRING } else { 0 };
+        counting + recurrence
     }
 
     /// How many steps there are.
@@ -287,7 +305,7 @@ impl Graph {
     }
 
     /// The states in topological order (Kahn 1962).
-    fn topological_order(&self) -> Vec<u32> {
+    pub(crate) fn topological_order(&self) -> Vec<u32> {
         let mut before = vec![0_u32; self.states.len()];
         for edge in &self.edges {
             before[edge.to as usize] += 1;
@@ -307,8 +325,8 @@ impl Graph {
         sorted
     }
 
-    fn count_orders(&self, space: &mut impl StateSpace, complete: bool) -> Result<Found, ExploreError> {
-        let sorted = self.topological_order();
+    /// How many orders lead to each state.
+    fn orders(&self, sorted: &[u32]) -> Vec<u128> {
         let mut orders = vec![0_u128; self.states.len()];
         orders[0] = 1;
         for state in sorted.iter().map(|state| *state as usize) {
@@ -318,6 +336,22 @@ impl Graph {
                 *to = to.saturating_add(more);
             }
         }
+        orders
+    }
+
+    /// How many orders have come to an end, and how many of these break something.
+    pub(crate) fn orders_so_far(&self, space: &impl StateSpace) -> (u128, u128) {
+        let orders = self.orders(&self.topological_order());
+        self.ends.iter().fold((0, 0), |(all, wrong): (u128, u128), end| {
+            let (state, broken) = (end.state as usize, space.broken(self.states.get(end.state as usize)));
+            let more = if broken == 0 { 0 } else { orders[state] };
+            (all.saturating_add(orders[state]), wrong.saturating_add(more))
+        })
+    }
+
+    fn count_orders(&self, space: &mut impl StateSpace, complete: bool) -> Result<Found, ExploreError> {
+        let sorted = self.topological_order();
+        let orders = self.orders(&sorted);
         let mut found = Found {
             tried: self.ends.len() as u64,
             states: self.starts.len() as u64 - 1,
@@ -349,42 +383,49 @@ impl Graph {
             found.by_invariant.entry(invariant).or_default();
             let Some((order, path)) = self.shortest(space, &sorted, 1 << invariant)? else { continue };
             found.offer(invariant, order);
-            let last = self.unavoidable(space, &sorted, 1 << invariant, &path).filter(|_| complete);
+            let is_wrong = |state: usize| space.broken(self.states.get(state)) & (1 << invariant) != 0;
+            let last = self.unavoidable(&sorted, is_wrong, &path, complete);
             found.unavoidable.extend(last.map(|last| (invariant, last)));
         }
         self.count_stuck(space, (&sorted, &orders), complete, &mut found)?;
         Ok(found)
     }
 
-    /// Where on a path the last state is left from which not all orders break any of these: the step that leaves it, and which
-    /// share of the orders from there breaks them.
+    /// From where on a path all orders go wrong. `is_wrong`: whether an order that has come to a state goes wrong, be it where it
+    /// ends or where it was not gone on from.
     fn unavoidable(
         &self,
-        space: &impl StateSpace,
         sorted: &[u32],
-        wanted: u64,
+        is_wrong: impl Fn(usize) -> bool,
         path: &[usize],
-    ) -> Option<(usize, f64)> {
+        complete: bool,
+    ) -> Option<Unavoidable> {
         let mut all = vec![0.0_f64; self.states.len()];
-        let mut breaking = all.clone();
+        let mut wrong = all.clone();
         let mut avoidable = vec![false; self.states.len()];
         for end in &self.ends {
             let state = end.state as usize;
             all[state] = 1.0;
-            avoidable[state] = space.broken(self.states.get(state)) & wanted == 0;
-            breaking[state] = if avoidable[state] { 0.0 } else { 1.0 };
+            avoidable[state] = !is_wrong(state);
+            wrong[state] = if avoidable[state] { 0.0 } else { 1.0 };
+        }
+        for (state, avoidable) in avoidable.iter_mut().enumerate().skip(self.starts.len() - 1) {
+            *avoidable = !is_wrong(state);
         }
         for state in backwards(sorted) {
             for edge in self.edges_of(state) {
                 let (to, times) = (edge.to as usize, f64::from(edge.multiplicity));
                 all[state] += times * all[to];
-                breaking[state] += times * breaking[to];
+                wrong[state] += times * wrong[to];
                 avoidable[state] |= avoidable[to];
             }
         }
-        let step = path.iter().rposition(|state| avoidable[*state])?;
-        let left = path[step];
-        (step + 1 < path.len() && all[left].is_finite()).then(|| (step, breaking[left] / all[left]))
+        let Some(step) = path.iter().rposition(|state| avoidable[*state]) else {
+            return Some(Unavoidable { step: None, before: Some(1.0) });
+        };
+        let share = wrong[path[step]] / all[path[step]];
+        let before = Some(share).filter(|share| complete && share.is_finite());
+        (step + 1 < path.len()).then_some(Unavoidable { step: Some(step), before })
     }
 
     /// Counts the orders that get nobody, or not everybody, to the end. Of those that were cut it is known where the state in which
@@ -410,12 +451,15 @@ impl Graph {
                 leads[state] = true;
             }
         }
-        for (stuck, (sum, mut leads)) in kinds {
+        for (stuck, (sum, ends)) in kinds {
+            let mut leads = ends.clone();
             for state in backwards(sorted) {
                 leads[state] |= self.edges_of(state).iter().any(|edge| leads[edge.to as usize]);
             }
-            let (first, _) = self.walk(space, |_, edge| leads[edge.to as usize])?;
+            let (first, path) = self.walk(space, |_, edge| leads[edge.to as usize])?;
             found.stuck.insert(stuck, (sum, first));
+            let last = self.unavoidable(sorted, |state| ends[state], &path, complete);
+            found.unavoidable_stuck.extend(last.map(|last| (stuck, last)));
         }
         Ok(())
     }
@@ -452,7 +496,7 @@ impl Graph {
     }
 
     /// The shortest order that breaks any of these invariants, the first of several, and the states on its way.
-    fn shortest(
+    pub(crate) fn shortest(
         &self,
         space: &mut impl StateSpace,
         sorted: &[u32],
@@ -521,18 +565,13 @@ fn backwards(sorted: &[u32]) -> impl Iterator<Item = usize> {
     sorted.iter().rev().map(|state| *state as usize)
 }
 
-fn bits(set: u64) -> impl Iterator<Item = usize> {
+pub(crate) fn bits(set: u64) -> impl Iterator<Item = usize> {
     (0..64).filter(move |bit| set & (1 << bit) != 0)
 }
 
 /// An index as states and edges have it. Memory ends before these do.
 pub(crate) fn id(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "for people to read")]
-fn share(done: usize, known: usize) -> f64 {
-    done as f64 / known.max(1) as f64
 }
 
 #[cfg(test)]
@@ -543,7 +582,7 @@ mod tests {
     use crate::{
         program::actor_id,
         run::{
-            explore::{Bounds, ExploreError, Pick},
+            explore::{Bounds, ExploreError, Pick, Progress},
             race::Outcome,
         },
     };
@@ -573,6 +612,8 @@ mod tests {
     }
 
     impl StateSpace for Counting {
+        const ROUND: usize = 1;
+
         fn initial(&mut self) -> Result<State, ExploreError> {
             Ok(vec![0; self.clients].into())
         }
@@ -629,6 +670,27 @@ mod tests {
             let (_, from) = self.after(state, n);
             Ok((named, from.into_iter().map(|n| permutation[n]).collect()))
         }
+    }
+
+    #[test]
+    fn a_graph_tells_how_it_has_grown_so_far() {
+        let mut space = Counting { clients: 3, moves: 3, symmetric: true };
+        let mut told: Vec<Progress> = Vec::new();
+        let mut tell = |progress: &Progress| {
+            told.push(progress.clone());
+            ControlFlow::Continue(())
+        };
+        let whole = search(&mut space, &Bounds::default(), Instant::now(), &mut tell);
+        let (found, _) = whole.expect("nothing fails");
+        let last = told.last().expect("it was told");
+        let layers: Vec<_> = last.layers.iter().map(|layer| (layer.states, layer.broken)).collect();
+        // Moves shared out among three clients that are alike, at most three to each; broken where two have two.
+        assert_eq!(layers, [(1, 0), (1, 0), (2, 0), (3, 0), (3, 1), (3, 2), (3, 3), (2, 2), (1, 1), (1, 1)]);
+        assert_eq!(last.states, found.states);
+        assert_eq!(last.shortest_of.get(&0), found.shortest.as_ref());
+        assert!(last.orders <= found.orders && last.violations <= found.violations, "{last:?}");
+        let of = |told: &Progress| told.layers.iter().map(|layer| layer.states).sum::<u64>();
+        assert!(told.is_sorted_by_key(|told| (of(told), told.orders)), "it only grows");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
 use proptest::prelude::*;
 
 use super::{
-    Broken, Ending, ExploreError, Explorer, Pick, StepFootprint, count,
+    Broken, Ending, ExploreError, Explorer, Pick, StepFootprint, Unavoidable, count,
     search::{self, Found, Subtree},
     trace,
 };
@@ -243,6 +243,21 @@ fn soonest(model: &Model) -> Option<usize> {
     None
 }
 
+/// Every order that begins so, and those that break something: counted by carrying them out.
+fn all_after(model: &mut Model, node: &Node) -> (u128, u128) {
+    let picks = model.picks(node);
+    if picks.is_empty() {
+        return (1, u128::from(!node.broken.is_empty()));
+    }
+    let mut sum = (0, 0);
+    for pick in picks {
+        let next = model.take(node, pick).expect("is taken").0;
+        let (all, broken) = all_after(model, &next);
+        sum = (sum.0 + all, sum.1 + broken);
+    }
+    sum
+}
+
 fn programs() -> impl Strategy<Value = Vec<Vec<Op>>> {
     let op = prop_oneof![
         (0..3_usize).prop_map(Op::Read),
@@ -272,6 +287,32 @@ proptest! {
         prop_assert_eq!(&all.shortest, &pruned.shortest);
         let length = all.shortest.map(|order| order.iter().filter(|pick| **pick != Pick::Timer).count());
         prop_assert_eq!(length, soonest(&model));
+    }
+
+    /// The last state on the shortest order from which not all that can follow goes wrong, and the share that does.
+    #[test]
+    fn the_last_chance_is_where_not_all_goes_wrong(programs in programs(), moves in 1..9_usize, crash in any::<bool>()) {
+        let mut model = Model { programs, moves, crash };
+        let Some(order) = whole(&model, true).shortest else { return Ok(()) };
+        let wrong = |found: &Found| found.violations;
+        let last = search::unavoidable(&mut model, &order, true, &wrong, &|| false).expect("searches");
+        let mut node = model.begin().expect("begins");
+        let mut expected = Unavoidable { step: None, before: Some(1.0) };
+        for (step, pick) in order.iter().enumerate() {
+            let (all, broken) = all_after(&mut model, &node);
+            if broken < all {
+                #[expect(clippy::cast_precision_loss, reason = "few")]
+                let share = broken as f64 / all as f64;
+                expected = Unavoidable { step: Some(step), before: Some(share) };
+            }
+            node = model.take(&node, *pick).expect("is taken").0;
+        }
+        prop_assert_eq!(last, Some(expected));
+        // Without time for it, only what is sure is said.
+        let hurried = search::unavoidable(&mut model, &order, true, &wrong, &|| true).expect("searches");
+        let latest = order.len().checked_sub(1).map(|step| Unavoidable { step: Some(step), before: None });
+        let known = if hurried == last { last } else { latest };
+        prop_assert_eq!(hurried, known);
     }
 
     /// However the whole is parted, the parts find what the whole does.

@@ -40,6 +40,8 @@ const DESCENTS_WITH_PROCESSES: u32 = 1;
 const REPORT_EVERY: Duration = Duration::from_millis(100);
 /// How long a step may take to end by itself when the search is to stop.
 const GRACE: Duration = Duration::from_millis(300);
+/// How long looking for the last chances may take, however short or long the search was.
+const LAST_CHANCES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(20));
 /// The search recurses once for each step.
 const STACK: usize = 32 << 20;
 
@@ -203,6 +205,18 @@ impl Work {
         {
             return (result, explorers);
         }
+        let one_by_one = if by_states(&self.bounds) { explorers[0].one_by_one() } else { None };
+        lock(&self.progress).one_by_one.clone_from(&one_by_one);
+        let (searched, explorers) = self.by_orders(explorers);
+        let with_why = |(found, complete)| (Found { one_by_one, ..found }, complete);
+        (searched.map(with_why), explorers)
+    }
+
+    /// Goes through orders one by one.
+    fn by_orders<G: OnServers>(
+        &self,
+        mut explorers: Vec<G>,
+    ) -> (Result<(Found, bool), ExploreError>, Vec<G>) {
         let size = self.estimate(&mut explorers[0]);
         match size.and_then(|size| self.split(&mut explorers[0], &size)) {
             Ok(subtrees) => self.search(&subtrees, explorers),
@@ -271,7 +285,7 @@ impl Work {
         subtrees: &[Subtree<G::Node>],
         mut explorers: Vec<G>,
     ) -> (Result<(Found, bool), ExploreError>, Vec<G>) {
-        *lock(&self.progress) = Progress { wall: self.began.elapsed(), ..Progress::default() };
+        lock(&self.progress).wall = self.began.elapsed();
         let next = &AtomicUsize::new(0);
         let mut parts: Vec<Option<Found>> = vec![None; subtrees.len()];
         let mut failed = None;
@@ -303,7 +317,39 @@ impl Work {
         for part in parts.into_iter().flatten() {
             whole.add(part);
         }
-        (Ok((whole, !self.stopped())), explorers)
+        let known = self.know_the_last_chances(&mut explorers[0], &mut whole);
+        let complete = !self.stopped();
+        (
+            known.or_else(|error| if complete { Err(error) } else { Ok(()) }).map(|()| (whole, complete)),
+            explorers,
+        )
+    }
+
+    /// From where on the orders that are shown could not but go wrong. That may take as long again as the search has, if that was
+    /// not long.
+    fn know_the_last_chances<G: OnServers>(
+        &self,
+        explorer: &mut G,
+        whole: &mut Found,
+    ) -> Result<(), ExploreError> {
+        if self.stopped() {
+            return Ok(());
+        }
+        let (shortest, longest) = LAST_CHANCES;
+        let (began, longest) = (Instant::now(), self.began.elapsed().clamp(shortest, longest));
+        let over = || self.stopped() || began.elapsed() > longest;
+        let prune = self.bounds.prune;
+        for (invariant, order) in &whole.shortest_of {
+            let wrong = |found: &Found| found.by_invariant.get(invariant).copied().unwrap_or(0);
+            let last = search::unavoidable(explorer, order, prune, &wrong, &over)?;
+            whole.unavoidable.extend(last.map(|last| (*invariant, last)));
+        }
+        for (stuck, (_, order)) in &whole.stuck {
+            let wrong = |found: &Found| found.stuck.get(stuck).map_or(0, |(orders, _)| *orders);
+            let last = search::unavoidable(explorer, order, prune, &wrong, &over)?;
+            whole.unavoidable_stuck.extend(last.map(|last| (*stuck, last)));
+        }
+        Ok(())
     }
 
     /// Searches subtree after subtree until none is left, or until it is to stop.
@@ -317,10 +363,8 @@ impl Work {
         let mut report = |end: End| {
             let mut progress = lock(&self.progress);
             progress.done += end.share;
-            if let Some(order) = end.shorter
-                && (progress.shortest.is_empty() || search::is_shorter(&order, &progress.shortest))
-            {
-                progress.shortest = order;
+            for (invariant, order) in end.shorter {
+                progress.offer(invariant, order);
             }
             if end.orders > 0 {
                 progress.tried += 1;

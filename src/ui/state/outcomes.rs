@@ -9,7 +9,7 @@ use crate::{
     run::{
         LessonChoice,
         batch::{Batch, BatchUpdate, Control, Finding},
-        explore::{Bounds, CarriedOut, Failing, MOST_MOVES, Progress, StateGraph},
+        explore::{Bounds, CarriedOut, Failing, MOST_MOVES, Progress, ShortestSoFar, StateGraph},
         race::{Invariant, Kind, MOST_RACES, Outcome, Pace, RaceInfo, RaceOutcomes},
     },
     text::Text,
@@ -100,8 +100,8 @@ impl Races {
 pub struct Exploration {
     pub options: ExplorationOptions,
     pub progress: Progress,
-    /// The shortest order so far that breaks something: who moves (`A.`), and faults.
-    pub shortest: Vec<String>,
+    /// The shortest order so far that breaks each invariant, the shortest of them first.
+    pub shortest: Vec<ShortestSoFar>,
     /// Known once it is over, or was stopped.
     pub found: Option<Box<Finding>>,
     /// Which of the broken invariants is looked at, by place, once the learner goes through them.
@@ -174,6 +174,7 @@ impl Exploration {
             let order = stuck.order.iter();
             orders.extend(order.map(|order| BreakingOrder {
                 says: Some(&stuck.says),
+                why: stuck.why.as_ref(),
                 shortest: false,
                 stuck: true,
                 ..known(order)
@@ -183,9 +184,17 @@ impl Exploration {
         Some(BreakingOrder { place: (place, count), ..*orders.get(place)? })
     }
 
+    /// While the search goes on: the shortest order so far that is looked at, its place and how many there are.
+    pub fn so_far(&self) -> Option<(&ShortestSoFar, (usize, usize))> {
+        let place = self.broken.unwrap_or(0).min(self.shortest.len().checked_sub(1)?);
+        let shortest = self.shortest.get(place).filter(|_| self.found.is_none())?;
+        Some((shortest, (place, self.shortest.len())))
+    }
+
     /// Goes on to the next broken invariant, or back.
     pub fn look_at_next(&mut self, next: bool) {
-        if let Some((place, count)) = self.breaking().map(|breaking| breaking.place) {
+        let so_far = self.so_far().map(|(_, place)| place);
+        if let Some((place, count)) = so_far.or_else(|| Some(self.breaking()?.place)) {
             self.broken = Some((place + if next { 1 } else { count - 1 }) % count);
         }
     }
@@ -272,7 +281,7 @@ impl Outcomes {
             }
             (Some(BatchUpdate::Found(found)), Source::Exploration(exploration)) => {
                 self.batch = None;
-                exploration.found = Some(found);
+                (exploration.found, exploration.broken) = (Some(found), None);
             }
             (Some(BatchUpdate::Failed { message, server }), _) => self.fail(Failure { message, server }),
             (None, _) => self.fail(Failure::silent()),

@@ -93,6 +93,9 @@ pub const NOT_EXPLORED: Words = Words::new("This cannot be explored", "无法穷
 pub const TRIED: Words = Words::new("{} tried, {} more equivalent", "已试 {} 种，另有等价 {} 种");
 /// Where orders are counted by states.
 pub const STATES: Words = Words::new("{} states", "{} 个状态");
+/// As far as they have come to an end.
+pub const ORDERS_SO_FAR: Words =
+    Words::new("{} orders so far through {} states", "目前 {} 种顺序，经过 {} 个状态");
 pub const ORDERS_BY_STATES: Words = Words::new("{} orders through {} states", "{} 种顺序，经过 {} 个状态");
 /// How many will be tried, how fast, how long still.
 pub const OF_ABOUT: Words = Words::new("of about {}, {}/s, {} left", "约 {} 种要试，每秒 {} 种，还需 {}");
@@ -132,6 +135,19 @@ pub const NOT_PRUNED: Words = Words::new("each of them is tried", "逐一试遍"
 pub const SHORTEST: Words = Words::new("The shortest that goes wrong", "最短的出错顺序");
 pub const SHORTEST_YET: Words = Words::new("The shortest so far that goes wrong", "目前最短的出错顺序");
 pub const STUCK_ORDER: Words = Words::new("The first that does not end", "第一种走不到头的顺序");
+/// States as a chart: steps to the right, and for how many states a mark stands.
+pub const GROWS: Words = Words::new(
+    "states so many steps from the beginning, {} to a mark",
+    "从开头起走了多少步的状态，每格 {} 个",
+);
+pub const GROWS_ONE: Words =
+    Words::new("states so many steps from the beginning", "从开头起走了多少步的状态");
+/// While walking through states: how many there are, and how many the search has counted.
+pub const TOLD_APART: Words = Words::new(
+    "{} states with every client told apart; the search has counted {}, as clients that nothing tells apart count as one another \
+     there.",
+    "把每个客户端分开算是 {} 个状态；搜索时可以互换的客户端算作同一个，所以数出来是 {} 个。",
+);
 pub const NO_ORDER: Words = Words::new("No order that goes wrong was found.", "没有找到出错的顺序。");
 /// Walking through the states of a search: how many there may be.
 pub const NO_STATES: Words = Words::new(

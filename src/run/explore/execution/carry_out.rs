@@ -70,9 +70,23 @@ impl Racer {
         // A dead process does not come back, nor does a clock go back.
         let leaves_something = |fault: &Fault| !matches!(fault, Fault::Freeze { .. } | Fault::Thaw { .. });
         self.needs_restart |= matches!(choice, Choice::Inject(fault) if leaves_something(fault));
+        if let Choice::Move { actor } = choice {
+            self.end_its_wait(*actor).await?;
+        }
         match self.director.choose(choice).await? {
             Ok(()) => Ok(self.describe(choice, &label, before)),
             Err(refused) => Err(self.director.mistake(&programs(), refused.en)),
+        }
+    }
+
+    /// Where time runs while moves are made, a wait may end a little later than it did when the order was found: whoever moves had
+    /// come to its end.
+    async fn end_its_wait(&mut self, actor: ActorId) -> Result<(), RunError> {
+        let director = &mut self.director;
+        let until = director.actors.get(actor).and_then(Actor::waits_until);
+        match until.filter(|_| !director.limits.jump) {
+            Some(until) => director.pass_until(until, &[], &programs()).await,
+            None => Ok(()),
         }
     }
 

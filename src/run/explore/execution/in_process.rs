@@ -11,6 +11,7 @@ use super::{
     OnServers,
     commands::{Footprint, Transaction, cell, cells},
     keyspace::Keyspace,
+    one_by_one,
     outcomes::OutcomeCache,
     rules::{Rules, Situation, Tally, operation_name, server_of},
     servers::{self, Pending, Servers, Transactions, is_there},
@@ -503,6 +504,10 @@ impl OnServers for InProcess {
 
     fn states(&mut self) -> Option<impl StateSpace> {
         self.has_states().then(|| CollapsedStates::new(self))
+    }
+
+    fn one_by_one(&self) -> Option<Text> {
+        one_by_one::because_of_invariants(&self.scenario)
     }
 
     fn graph(&mut self) -> Result<Option<StateGraph>, ExploreError> {

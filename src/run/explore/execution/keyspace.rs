@@ -25,10 +25,13 @@ pub(crate) struct Entry {
     dump: Vec<u8>,
 }
 
-/// All keys of a server, in the order of their names.
+/// What some keys hold, `None` where there is no such key.
+pub(crate) type Held = Vec<Option<Arc<Entry>>>;
+
+/// All keys of a server, in the order of their names. A search keeps very many of these, which differ in few keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Keyspace {
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<Arc<Entry>>,
 }
 
 impl Entry {
@@ -47,7 +50,7 @@ impl Keyspace {
             (parts.next(), parts.next(), parts.next())
         {
             let ends = (left >= 0).then(|| at.as_millis() + left);
-            entries.push(Entry { key, ends, dump });
+            entries.push(Arc::new(Entry { key, ends, dump }));
         }
         entries.sort_unstable_by(|one, other| one.key.cmp(&other.key));
         Ok(Self { entries })
@@ -76,7 +79,7 @@ impl Keyspace {
                 Some(Part::Number(left)) if left >= 0 => Some(at.as_millis() + left),
                 _ => None,
             };
-            let entry = Entry { key: key.to_vec(), ends, dump };
+            let entry = Arc::new(Entry { key: key.to_vec(), ends, dump });
             match there {
                 Ok(n) => entries[n] = entry,
                 Err(n) => entries.insert(n, entry),
@@ -85,15 +88,23 @@ impl Keyspace {
         Ok(Self { entries })
     }
 
-    pub(crate) fn get(&self, key: &[u8]) -> Option<&Entry> {
+    pub(crate) fn get(&self, key: &[u8]) -> Option<&Arc<Entry>> {
         let found = self.entries.binary_search_by(|entry| entry.key.as_slice().cmp(key));
         found.ok().map(|n| &self.entries[n])
     }
 
     /// As a server has it whose clock is set ahead by so many milliseconds: its keys end sooner.
     pub(crate) fn aged(&self, ahead: i64) -> Self {
-        let aged = |entry: &Entry| Entry { ends: entry.ends.map(|ends| ends - ahead), ..entry.clone() };
+        let aged = |entry: &Arc<Entry>| match entry.ends {
+            Some(ends) => Arc::new(Entry { ends: Some(ends - ahead), ..Entry::clone(entry) }),
+            None => Arc::clone(entry),
+        };
         Self { entries: self.entries.iter().map(aged).collect() }
+    }
+
+    /// How many bytes it takes, but for its entries, which others have, too.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Self>() + 32 + self.entries.len() * size_of::<Arc<Entry>>()
     }
 
     pub(crate) fn has_ends(&self) -> bool {
@@ -102,9 +113,9 @@ impl Keyspace {
 
     /// The keys that are not the same in both at a time.
     pub(crate) fn differences(&self, other: &Self, at: LessonTime) -> Vec<String> {
-        let alive = |entry: &&Entry| entry.lives(at);
+        let alive = |entry: &&Arc<Entry>| entry.lives(at);
         let changed = |one: &Self, other: &Self| -> Vec<Vec<u8>> {
-            let same = |entry: &Entry| other.get(&entry.key).filter(alive) == Some(entry);
+            let same = |entry: &Arc<Entry>| other.get(&entry.key).filter(alive) == Some(entry);
             let entries = one.entries.iter().filter(alive);
             entries.filter(|entry| !same(entry)).map(|entry| entry.key.clone()).collect()
         };
@@ -137,7 +148,7 @@ impl Keyspace {
                 commands += 1;
             }
             Some(now) => {
-                let stays = |entry: &&Entry| self.get(&entry.key).is_some_and(|wanted| wanted.lives(at));
+                let stays = |entry: &&Arc<Entry>| self.get(&entry.key).is_some_and(|wanted| wanted.lives(at));
                 let mut gone = now.entries.iter().filter(|entry| !stays(entry)).peekable();
                 if gone.peek().is_some() {
                     let keys = gone.map(|entry| entry.key.as_slice());
@@ -159,9 +170,12 @@ impl Keyspace {
     }
 }
 
-/// Keyspaces, each kept once.
+/// Keyspaces and their entries, each kept once.
 #[derive(Debug, Default)]
-pub(crate) struct Known(HashSet<Arc<Keyspace>>);
+pub(crate) struct Known {
+    keyspaces: HashSet<Arc<Keyspace>>,
+    entries: HashSet<Arc<Entry>>,
+}
 
 /// When there are more, all are forgotten.
 const MOST: usize = 50_000;
@@ -175,15 +189,45 @@ impl Known {
         self.intern(Keyspace { entries: living.cloned().collect() })
     }
 
-    pub(crate) fn intern(&mut self, keyspace: Keyspace) -> Arc<Keyspace> {
-        if let Some(known) = self.0.get(&keyspace) {
+    pub(crate) fn intern(&mut self, mut keyspace: Keyspace) -> Arc<Keyspace> {
+        if let Some(known) = self.keyspaces.get(&keyspace) {
             return Arc::clone(known);
         }
-        if self.0.len() >= MOST {
-            self.0.clear();
+        if self.keyspaces.len() >= MOST {
+            (self.keyspaces, self.entries) = (HashSet::new(), HashSet::new());
         }
+        for entry in &mut keyspace.entries {
+            if let Some(known) = self.entries.get(entry) {
+                *entry = Arc::clone(known);
+            } else {
+                self.entries.insert(Arc::clone(entry));
+            }
+        }
+        keyspace.entries.shrink_to_fit();
         let new = Arc::new(keyspace);
-        self.0.insert(Arc::clone(&new));
+        self.keyspaces.insert(Arc::clone(&new));
         new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Arc, Entry, Keyspace, Known};
+
+    #[test]
+    fn keyspaces_share_the_keys_that_are_the_same_in_them() {
+        let entry = |key: &str, ends| {
+            Arc::new(Entry { key: key.as_bytes().to_vec(), ends, dump: b"the same".to_vec() })
+        };
+        let mut known = Known::default();
+        let mut one = |all: Vec<Arc<Entry>>| known.intern(Keyspace { entries: all });
+        let first = one(vec![entry("a", None), entry("b", Some(3))]);
+        let second = one(vec![entry("a", None), entry("b", Some(4)), entry("c", None)]);
+        assert!(Arc::ptr_eq(&first.entries[0], &second.entries[0]));
+        assert!(!Arc::ptr_eq(&first.entries[1], &second.entries[1]));
+        // What never ends does not grow old.
+        assert!(Arc::ptr_eq(&first.entries[0], &first.aged(5).entries[0]));
+        assert_eq!(first.aged(5).entries[1].ends, Some(-2));
+        assert!(Arc::ptr_eq(&first, &one(vec![entry("a", None), entry("b", Some(3))])));
     }
 }

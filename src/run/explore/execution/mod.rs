@@ -6,6 +6,7 @@ pub(crate) mod carry_out;
 pub(crate) mod commands;
 pub(crate) mod in_process;
 pub(crate) mod keyspace;
+pub(crate) mod one_by_one;
 pub(crate) mod outcomes;
 pub(crate) mod processes;
 pub(crate) mod repeats;
@@ -27,6 +28,7 @@ pub use rules::Rules;
 use crate::{
     lab::Lab,
     run::explore::{ExploreError, Explorer, StateGraph, states::StateSpace},
+    text::Text,
 };
 
 pub(crate) trait OnServers: Explorer<Node: Sync> + Send + 'static {
@@ -34,6 +36,9 @@ pub(crate) trait OnServers: Explorer<Node: Sync> + Send + 'static {
 
     /// Its states, where orders can be counted by them.
     fn states(&mut self) -> Option<impl StateSpace>;
+
+    /// Why they cannot.
+    fn one_by_one(&self) -> Option<Text>;
 
     /// All its states and the steps between them, every client told apart, where they are few.
     fn graph(&mut self) -> Result<Option<StateGraph>, ExploreError>;

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use super::{
     in_process::{InProcess, Node},
-    keyspace::{Entry, Keyspace},
+    keyspace::{Held, Keyspace},
     tracked::Tracked,
     watched::{Question, Watch},
 };
@@ -25,7 +25,7 @@ use crate::{
 pub(crate) struct OutcomeCache {
     asked: Asked,
     /// By all but the final values, and by what these are read from.
-    outcomes: HashMap<(Outcome, Vec<Option<Entry>>), Arc<Outcome>>,
+    outcomes: HashMap<(Outcome, Held), Arc<Outcome>>,
     answers: HashMap<Question, bool>,
 }
 
@@ -138,7 +138,7 @@ impl InProcess {
     }
 
     /// Each key on each server that is meant, as far as it lives.
-    fn entries(&self, node: &Node, keys: &[(String, Option<String>)]) -> Vec<Option<Entry>> {
+    fn entries(&self, node: &Node, keys: &[(String, Option<String>)]) -> Held {
         let servers = || self.servers.connections.iter().zip(&node.keyspaces);
         let found = keys.iter().flat_map(|(key, server)| {
             let meant =

@@ -12,17 +12,18 @@ use tokio::{runtime::Handle, sync::watch};
 use super::{
     OnServers,
     commands::Commands,
+    one_by_one,
     repeats::Repeats,
     replayed_states::{self, ReplayedStates},
     rules::{Rules, Situation, Tally, operation_name},
     tracked::Tracked,
-    trail::Trail,
+    trail::{Step, Trail},
 };
 use crate::{
     client::{RespConnection, protocol::Wire},
     lab::{Lab, LabOptions},
     lesson::{LabKind, Millis, PRIMARY, Scenario, expr::Expr, plan::NeverPlan},
-    log::{Access, ActorId, Command, Event, EventKind, FILES, Log, Product},
+    log::{Access, ActorId, Choice, Command, Event, EventKind, FILES, Log, Product},
     program::Request,
     run::{
         explore::{
@@ -32,6 +33,7 @@ use crate::{
         race::{Asked, Outcome, racer::Racer},
         session::{RunError, harness::SESSION_TIMEOUT_MS, setup, supervision::supervised},
     },
+    text::Text,
     verdict::{self, Breach},
 };
 
@@ -41,6 +43,13 @@ pub struct Node {
     picks: Arc<[Pick]>,
     cut: bool,
     stuck: Option<Stuck>,
+}
+
+impl Node {
+    /// The order that leads there.
+    pub(super) fn order(&self) -> Vec<Pick> {
+        self.trail.steps().iter().map(|step| step.pick).collect()
+    }
 }
 
 pub struct Processes {
@@ -149,7 +158,7 @@ impl Processes {
         }
         self.begin_order()?;
         for step in node.trail.steps() {
-            let again = self.step(step.pick, &mut StepFootprint::default())?;
+            let again = self.step_again(&step)?;
             if !self.scenario.is_attached() {
                 step.must_match(&again, &self.scenario)?;
             }
@@ -190,6 +199,28 @@ impl Processes {
         self.compare(from)?;
         let events = self.racer.director.log().events()[from..].iter();
         Ok(events.filter(|event| matches!(event.kind, EventKind::Replied { .. })).cloned().collect())
+    }
+
+    /// Takes a step once more. How much later than another a wait ends depends on the machine where time runs while moves are made:
+    /// those end in a step that ended in it the first time.
+    fn step_again(&mut self, step: &Step) -> Result<Vec<Event>, ExploreError> {
+        let waits = |explorer: &Self| {
+            let actors = &explorer.racer.director.actors;
+            step.woken.iter().any(|actor| actors[*actor].waits_until().is_some())
+        };
+        if !step.woken.is_empty() && !waits(self) {
+            let slow = self.situation().is_slow();
+            self.tally.add(step.pick, slow);
+            self.steps += 1;
+            return Ok(Vec::new());
+        }
+        let again = self.step(step.pick, &mut StepFootprint::default())?;
+        for _ in &step.woken {
+            if waits(self) {
+                self.wait(async |racer| racer.take_choice(&Choice::Timer).await)?;
+            }
+        }
+        Ok(again)
     }
 
     /// What a move will touch, as far as its command says.
@@ -314,6 +345,11 @@ impl OnServers for Processes {
         replayed_states::are_known(&self.scenario).then(|| ReplayedStates::new(self))
     }
 
+    fn one_by_one(&self) -> Option<Text> {
+        (!replayed_states::are_known(&self.scenario))
+            .then(|| one_by_one::because_of_processes(&self.scenario))
+    }
+
     fn graph(&mut self) -> Result<Option<StateGraph>, ExploreError> {
         Ok(None)
     }
@@ -350,8 +386,12 @@ impl Explorer for Processes {
             Pick::Move(actor) => self.foresee(actor)?,
             _ => StepFootprint::everything(),
         };
+        let before = self.waits();
         let replies = self.step(pick, &mut touch)?;
-        let trail = node.trail.then(pick, replies);
+        let after = self.waits();
+        let runs_on = pick == Pick::Timer && !self.racer.director.limits.jump;
+        let woken = before.into_iter().filter(|actor| runs_on && !after.contains(actor)).collect();
+        let trail = node.trail.then_waking(pick, replies, woken);
         self.here = Some(trail.clone());
         Ok((self.node(trail), touch))
     }

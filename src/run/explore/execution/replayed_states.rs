@@ -6,7 +6,7 @@
 //! notify, and what programs do next.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     fmt::Write,
 };
 
@@ -24,8 +24,10 @@ use crate::{
     },
     log::{Access, ActorId, Choice, Command, Event, EventKind, Log, OpId, Product, Reply},
     run::explore::{
-        Ending, ExploreError, Explorer, Pick,
-        states::{Permutation, Recurring, State, StateSpace, Step, Successors, id},
+        Ending, ExploreError, Explorer, Layer, Pick,
+        growth::Ahead,
+        search::is_shorter,
+        states::{MOST_INVARIANTS, Permutation, Recurring, State, StateSpace, Step, Successors, id},
     },
     verdict::{self, key_history::KeyHistory},
 };
@@ -59,6 +61,10 @@ pub(crate) struct ReplayedStates<'x> {
     bytes: usize,
     /// Whether no more steps are to be taken.
     exhausted: bool,
+    /// How many steps are known, and how many of them were taken.
+    steps: (usize, usize),
+    layers: Vec<Layer>,
+    shortest_of: BTreeMap<usize, Vec<Pick>>,
 }
 
 /// Whether orders are counted by these states: on ZooKeeper, of whose operations it is not known which of them commute.
@@ -90,12 +96,21 @@ pub(super) fn are_known(scenario: &Scenario) -> bool {
         && lab.parts().iter().all(is_seen)
         && !transacts
         && !of_several
-        && scenario.invariants.len() <= 64
+        && scenario.invariants.len() <= MOST_INVARIANTS
 }
 
 impl<'x> ReplayedStates<'x> {
     pub(super) fn new(explorer: &'x mut Processes) -> Self {
-        Self { explorer, known: HashMap::new(), texts: IndexSet::new(), bytes: 0, exhausted: false }
+        Self {
+            explorer,
+            known: HashMap::new(),
+            texts: IndexSet::new(),
+            bytes: 0,
+            exhausted: false,
+            steps: (0, 0),
+            layers: Vec::new(),
+            shortest_of: BTreeMap::new(),
+        }
     }
 
     /// The state in which clients and servers are now, at the end of an order.
@@ -133,6 +148,14 @@ impl<'x> ReplayedStates<'x> {
         if !self.known.contains_key(&state) {
             let picks = self.explorer.picks(&node);
             let ending = if picks.is_empty() { Some(self.explorer.ending(&node)?) } else { None };
+            let way = node.order();
+            Layer::add(&mut self.layers, way.len(), broken != 0);
+            for invariant in (0..MOST_INVARIANTS).filter(|bit| broken & (1 << bit) != 0) {
+                if self.shortest_of.get(&invariant).is_none_or(|known| is_shorter(&way, known)) {
+                    self.shortest_of.insert(invariant, way.clone());
+                }
+            }
+            self.steps.0 += picks.len();
             let steps = picks.into_iter().map(|pick| (pick, None)).collect();
             self.known.insert(state.clone(), Known { node, steps, ending });
         }
@@ -158,6 +181,7 @@ impl<'x> ReplayedStates<'x> {
             let to = self.state_here(node.clone())?;
             if let Some(known) = self.known.get_mut(&at) {
                 known.steps[n].1 = Some(to.clone());
+                self.steps.1 += 1;
             }
             at = to;
         }
@@ -173,14 +197,26 @@ impl StateSpace for ReplayedStates<'_> {
         self.state_here(node)
     }
 
-    fn successors(&mut self, state: &[u32]) -> Result<Successors, ExploreError> {
-        while !self.exhausted && self.known[state].steps.iter().any(|(_, to)| to.is_none()) {
-            match self.walk(state) {
-                // What was walked by then stands.
-                Err(_) if self.explorer.is_called_off() => self.exhausted = true,
-                walked => walked?,
-            }
+    /// Goes on to the end of one order.
+    fn advance(&mut self, state: &[u32]) -> Result<bool, ExploreError> {
+        if self.exhausted || self.known[state].steps.iter().all(|(_, to)| to.is_some()) {
+            return Ok(false);
         }
+        match self.walk(state) {
+            // What was walked by then stands.
+            Err(_) if self.explorer.is_called_off() => self.exhausted = true,
+            walked => walked?,
+        }
+        Ok(true)
+    }
+
+    fn ahead(&self) -> Option<Ahead> {
+        #[expect(clippy::cast_precision_loss, reason = "for people to read")]
+        let done = self.steps.1 as f64 / self.steps.0.max(1) as f64;
+        Some(Ahead { done, layers: self.layers.clone(), shortest_of: self.shortest_of.clone() })
+    }
+
+    fn successors(&mut self, state: &[u32]) -> Result<Successors, ExploreError> {
         let Known { steps, ending, .. } = &self.known[state];
         if let Some(Ending { outcome, cut, stuck, .. }) = ending {
             return Ok(Successors::End { outcome: outcome.clone(), cut: *cut, stuck: *stuck });

@@ -75,6 +75,8 @@ impl Pending {
 
 /// A key that is nobody's: what is done to it is seen by whoever watches it.
 const TOUCHED: &str = "lockstep:touched";
+/// When it is known of more keyspaces what they look like, that is all forgotten.
+const MOST_SEEN: usize = 10_000;
 
 /// A server, and what it is known to hold.
 pub(crate) struct Connection {
@@ -443,6 +445,9 @@ impl Servers {
         let keyspaces: Vec<_> = keyspaces.iter().map(|keyspace| self.known.living(keyspace, at)).collect();
         let missing = (0..self.connections.len()).any(|n| self.state(n, &keyspaces[n]).is_none());
         if missing {
+            if self.states.len() >= MOST_SEEN {
+                self.states = HashMap::new();
+            }
             self.set_time(at)?;
             for (server, keyspace) in keyspaces.iter().enumerate() {
                 let before = self.restore(server, keyspace, at)?;

@@ -10,12 +10,13 @@ use std::{
     time::Duration,
 };
 
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
 
 use super::{
     asked_time,
     in_process::{InProcess, Node},
     keyspace::Keyspace,
+    one_by_one,
     rules::{ClientState, Tally, operation_name},
     servers::Transactions,
     symmetry::Symmetry,
@@ -67,16 +68,25 @@ struct History {
     keys: Vec<String>,
 }
 
-/// About how many bytes it takes to know what was done to keys.
+/// About how many bytes it takes to know what was done to keys, what has been come to, and what an actor is in the middle of.
 const PAST_BYTES: usize = 4 << 10;
+const HISTORY_BYTES: usize = 1 << 10;
+const LOCAL_BYTES: usize = 2 << 10;
 
 /// What a move does to its actor and the servers.
+#[derive(Clone, Copy)]
 struct Moved {
     local: u32,
     contents: u32,
-    /// What happened that counts, or changes who holds what.
-    events: Vec<EventKind>,
+    /// What happened that counts, or changes who holds what: a number among all that can.
+    events: u32,
 }
+
+/// By local state, time, contents, the servers whose clocks are wrong, and the links of its client that are cut.
+type Moving = (u32, LessonTime, u32, u32, u32);
+
+/// History, contents, time, and who has come to an end, where that is asked.
+type Standing = (u32, u32, LessonTime, u32);
 
 /// An actor, and what its connections have of transactions.
 type Local = (Arc<Actor>, Transactions);
@@ -96,10 +106,15 @@ pub(crate) struct CollapsedStates<'x> {
     histories: IndexSet<History>,
     /// One of each.
     tracked: Vec<Tracked>,
-    /// By local state, time, contents, the servers whose clocks are wrong, and the links of its client that are cut.
-    moves: HashMap<(u32, LessonTime, u32, u32, u32), Moved>,
-    /// By history, contents, time and who has come to an end, where that is asked: which invariants are broken.
-    broken: HashMap<(u32, u32, LessonTime, Vec<bool>), u64>,
+    moves: HashMap<Moving, Moved>,
+    /// What happens in moves, by its text.
+    events: IndexMap<String, Arc<[EventKind]>>,
+    /// Which invariants are broken.
+    broken: HashMap<Standing, u64>,
+    /// Who has come to an end.
+    ends: IndexSet<Vec<bool>>,
+    /// How many bytes the contents take, but for their keys.
+    contents_bytes: usize,
     /// The counters that anything depends on.
     counters: Vec<String>,
     /// Whether any invariant asks who has come to an end.
@@ -112,7 +127,7 @@ pub(crate) struct CollapsedStates<'x> {
 impl InProcess {
     /// Whether its orders can be counted by their states: whether it is known what all that is asked depends on.
     pub(crate) fn has_states(&self) -> bool {
-        self.watches.iter().all(|watch| watch.reads.is_some()) && self.scenario.invariants.len() <= 64
+        one_by_one::because_of_invariants(&self.scenario).is_none()
     }
 }
 
@@ -149,7 +164,10 @@ impl<'x> CollapsedStates<'x> {
             histories: IndexSet::new(),
             tracked: Vec::new(),
             moves: HashMap::new(),
+            events: IndexMap::new(),
             broken: HashMap::new(),
+            ends: IndexSet::new(),
+            contents_bytes: 0,
             counters,
             symmetry,
         }
@@ -269,8 +287,12 @@ impl<'x> CollapsedStates<'x> {
     }
 
     fn contents(&mut self, keyspaces: &[Arc<Keyspace>], at: LessonTime) -> u32 {
-        let living = keyspaces.iter().map(|keyspace| self.explorer.servers.living(keyspace, at)).collect();
-        id(self.contents.insert_full(living).0)
+        let living: Vec<_> =
+            keyspaces.iter().map(|keyspace| self.explorer.servers.living(keyspace, at)).collect();
+        let bytes = living.iter().map(|keyspace| keyspace.bytes()).sum::<usize>();
+        let (number, new) = self.contents.insert_full(living);
+        self.contents_bytes += if new { bytes } else { 0 };
+        id(number)
     }
 
     /// The number of what has been come to, with servers that hold this.
@@ -355,8 +377,9 @@ impl<'x> CollapsedStates<'x> {
             let local = self.slots[*slot as usize].local;
             self.actors[local as usize].iter().flatten().any(|(actor, _)| actor.is_over())
         };
-        let over = state[SLOTS..].iter().filter(|_| self.asks_for_ends).map(is_over);
-        let key = (state[HISTORY], state[CONTENTS], time(state), over.collect());
+        let over = state[SLOTS..].iter().filter(|_| self.asks_for_ends).map(is_over).collect();
+        let over = id(self.ends.insert_full(over).0);
+        let key = (state[HISTORY], state[CONTENTS], time(state), over);
         if let Some(known) = self.broken.get(&key) {
             return Ok(*known);
         }
@@ -434,31 +457,27 @@ impl<'x> CollapsedStates<'x> {
         if !self.moves.contains_key(&key) {
             let asks_for_past = !self.explorer.past.keys.is_empty();
             let (next, _) = self.explorer.take(node, pick)?;
+            let kinds = next.trail.last().iter().map(|event| &event.kind);
+            let kinds: Arc<[EventKind]> =
+                kinds.filter(|kind| matters(kind, asks_for_past)).cloned().collect();
             let moved = Moved {
                 local: self.local(n, next.actors.shared(actor), &next.transactions[n]),
                 contents: self.contents(&next.keyspaces, next.now),
-                events: next
-                    .trail
-                    .last()
-                    .iter()
-                    .map(|event| &event.kind)
-                    .filter(|kind| matters(kind, asks_for_past))
-                    .cloned()
-                    .collect(),
+                events: id(self.events.insert_full(format!("{kinds:?}"), kinds).0),
             };
             self.moves.insert(key, moved);
         }
-        let moved = &self.moves[&key];
-        let (local, contents) = (moved.local, moved.contents);
+        let Moved { local, contents, events } = self.moves[&key];
+        let events = Arc::clone(&self.events[events as usize]);
         let mut next = state.to_vec();
         next[MOVES] += 1;
         next[CONTENTS] = contents;
-        if moved.events.is_empty() {
+        if events.is_empty() {
             let slot = Slot { local, ..self.slots[state[SLOTS + n] as usize].clone() };
             next[SLOTS + n] = id(self.slots.insert_full(slot).0);
         } else {
             let mut tracked = node.tracked.clone();
-            for kind in &moved.events {
+            for kind in &*events {
                 let event = Event { at: node.now, kind: of_actor(kind.clone(), actor) };
                 tracked.take(1, &event, &mut StepFootprint::default());
             }
@@ -537,7 +556,16 @@ impl StateSpace for CollapsedStates<'_> {
     }
 
     fn bytes(&self) -> usize {
-        if self.explorer.past.keys.is_empty() { 0 } else { self.tracked.len() * PAST_BYTES }
+        let past = if self.explorer.past.keys.is_empty() { HISTORY_BYTES } else { PAST_BYTES };
+        // With a number and a hash for each, and a byte in its table.
+        let interned = |count: usize, size: usize| count * (size + 16);
+        self.moves.capacity() * (size_of::<(Moving, Moved)>() + 1)
+            + self.broken.capacity() * (size_of::<(Standing, u64)>() + 1)
+            + interned(self.slots.len(), size_of::<Slot>())
+            + interned(self.contents.len(), size_of::<Vec<Arc<Keyspace>>>())
+            + self.contents_bytes
+            + interned(self.histories.len(), past)
+            + interned(self.locals.len(), LOCAL_BYTES)
     }
 
     fn identity(&self) -> Permutation {

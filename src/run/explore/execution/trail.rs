@@ -21,6 +21,8 @@ pub(crate) struct Step {
     before: Option<Arc<Step>>,
     pub(crate) pick: Pick,
     pub(crate) events: Vec<Event>,
+    /// Where time passes while moves are made: whose waits ended.
+    pub(crate) woken: Vec<ActorId>,
 }
 
 impl Trail {
@@ -30,7 +32,11 @@ impl Trail {
     }
 
     pub(crate) fn then(&self, pick: Pick, events: Vec<Event>) -> Self {
-        let step = Step { before: self.last.clone(), pick, events };
+        self.then_waking(pick, events, Vec::new())
+    }
+
+    pub(crate) fn then_waking(&self, pick: Pick, events: Vec<Event>, woken: Vec<ActorId>) -> Self {
+        let step = Step { before: self.last.clone(), pick, events, woken };
         Self { beginning: Arc::clone(&self.beginning), last: Some(Arc::new(step)) }
     }
 

@@ -7,7 +7,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use super::{keyspace::Entry, rules::Rules};
+use super::{keyspace::Held, rules::Rules};
 use crate::{
     clock::LessonTime,
     lesson::{
@@ -42,14 +42,17 @@ pub(crate) struct Reads {
 pub(crate) fn watches(scenario: &Scenario) -> Arc<[Watch]> {
     let watches = scenario.invariants.iter().enumerate().filter_map(|(invariant, plan)| {
         let NeverPlan::That(expr) = &plan.never else { return None };
-        Some(Watch { invariant, reads: Reads::of(scenario, expr), expr: expr.clone() })
+        Some(Watch { invariant, reads: Reads::of(scenario, expr).ok(), expr: expr.clone() })
     });
     watches.collect()
 }
 
 impl Reads {
     /// Parameters, counters, and functions of keys that are named by their words: anything else may read anything.
-    fn of(scenario: &Scenario, expr: &Expr) -> Option<Self> {
+    ///
+    /// # Errors
+    /// The name that asks for more than that.
+    pub(super) fn of(scenario: &Scenario, expr: &Expr) -> Result<Self, String> {
         const OF_KEYS: [&str; 6] =
             ["value", "pttl", "exists", "orphaned", "deleted_by_another", "renewed_by_another"];
         let mentions = expr.mentions();
@@ -58,17 +61,17 @@ impl Reads {
             // Of several things with one name, an expression means the first of these.
             if FUNCTIONS.contains(&name.as_str()) {
                 if !OF_KEYS.contains(&name.as_str()) {
-                    return None;
+                    return Err(name);
                 }
             } else if scenario.actors.iter().any(|plan| {
                 let own = &plan.actor.name;
                 *own == name || own.split_once('.').is_some_and(|(process, _)| process == name)
             }) {
-                return None;
+                return Err(name);
             } else if scenario.actors.iter().any(|plan| plan.program.counters.contains(&name)) {
                 counters.push(name);
             } else if scenario.scope.get(&name).is_none() {
-                return None;
+                return Err(name);
             }
         }
         let mut reads = Self { counters, keys: Vec::new(), past: Vec::new(), ends: false };
@@ -76,7 +79,7 @@ impl Reads {
             let asked = mentions.keys_of(function);
             // One that is asked about a key that is not quoted, or that is not called, may read any.
             if asked.len() != mentions.paths.iter().filter(|path| path[0] == function).count() {
-                return None;
+                return Err(function.to_owned());
             }
             reads.ends |= function == "orphaned" && !asked.is_empty();
             // Whoever sets a key to what it holds already has set it all the same.
@@ -87,7 +90,7 @@ impl Reads {
                 reads.keys.extend(asked);
             }
         }
-        Some(reads)
+        Ok(reads)
     }
 
     /// Whether a step may have changed the answer. `handled`: the keys that something may have been done to, be it
@@ -136,7 +139,7 @@ impl PastKeys {
 pub(crate) struct Question {
     pub(crate) watch: usize,
     pub(crate) counts: Vec<i64>,
-    pub(crate) entries: Vec<Option<Entry>>,
+    pub(crate) entries: Held,
     /// What was done to the keys of whose past it asks.
     pub(crate) past: Vec<String>,
     /// By actor, whether it has come to an end, where that is asked.

@@ -3,7 +3,7 @@
 use super::{BAR, OutcomesView, Summary, histogram::grouped, order};
 use crate::{
     lesson::Expect,
-    run::explore::Failing,
+    run::explore::{Failing, ShortestSoFar},
     ui::{
         state::outcomes::{Exploration, ExplorationOptions, Phase},
         view::{paragraph, prelude::*},
@@ -37,7 +37,7 @@ pub(super) fn summarize(exploration: &Exploration, summary: &mut Summary<'_>) {
                 summary.say(&format!("{} {}", glyphs::CUT, words::NOT_ALL_END.get(lang)), Role::Danger);
             }
             Some(explored) if explored.complete => none_goes_wrong(exploration, explored.cut, summary),
-            // Orders are counted when all states are known.
+            // Orders are counted where they end.
             None if !exploration.shortest.is_empty() => {
                 summary.say(&format!("{} {}", glyphs::CUT, words::SOME_GO_WRONG.get(lang)), Role::Danger);
             }
@@ -70,6 +70,10 @@ pub(super) fn summarize(exploration: &Exploration, summary: &mut Summary<'_>) {
     let prune = if prune { words::PRUNED } else { words::NOT_PRUNED };
     let within = words::WITHIN.with(lang, &[&moves, fault.get(lang), prune.get(lang)]);
     summary.say(&within, Role::Chrome);
+    let one_by_one = explored.map_or(&exploration.progress.one_by_one, |explored| &explored.one_by_one);
+    if let Some(why) = one_by_one {
+        summary.say(why.get(lang), Role::Chrome);
+    }
 }
 
 /// Nothing is proved by an order that was cut, by a search without a fault, and where the variant's failure was not found.
@@ -109,6 +113,9 @@ fn progress(exploration: &Exploration, summary: &mut Summary<'_>) {
         Some(found) if found.states > 0 => {
             words::ORDERS_BY_STATES.with(lang, &[&grouped(found.orders()), &grouped(found.states.into())])
         }
+        None if progress.orders > 0 => {
+            words::ORDERS_SO_FAR.with(lang, &[&grouped(progress.orders), &grouped(progress.states.into())])
+        }
         None if progress.states > 0 => words::STATES.with(lang, &[&grouped(progress.states.into())]),
         _ => words::TRIED.with(lang, &[&grouped(tried.into()), &grouped(pruned)]),
     };
@@ -140,24 +147,28 @@ pub(super) fn nothing(view: &OutcomesView<'_>) -> words::Words {
 /// The title of what is below or beside the outcomes, and its lines in so many columns.
 fn summary(view: &OutcomesView<'_>, exploration: &Exploration, width: usize) -> (String, Vec<Line<'static>>) {
     let lang = view.context.lang;
-    let so_far = exploration.found.is_none() && !exploration.shortest.is_empty();
+    let so_far = exploration.so_far();
     let breaking = exploration.breaking();
     let mut title = match breaking {
-        _ if so_far => words::SHORTEST_YET,
+        _ if so_far.is_some() => words::SHORTEST_YET,
         Some(breaking) if breaking.stuck => words::STUCK_ORDER,
         _ => words::SHORTEST,
     }
     .get(lang)
     .to_owned();
-    if let Some((place, count)) = breaking.map(|breaking| breaking.place).filter(|(_, count)| *count > 1) {
+    let place = so_far.map(|(_, place)| place).or(breaking.map(|breaking| breaking.place));
+    if let Some((place, count)) = place.filter(|(_, count)| *count > 1) {
         title = format!("{title} {}/{count}", place + 1);
     }
     let plain = |words: &str, role| paragraph::plain(words, width, view.style(role));
-    if so_far {
-        let lanes = order::lanes(&exploration.shortest, None, width, view.context.theme);
-        let who = exploration.shortest.iter().map(|who| who.trim_end_matches('.'));
+    if let Some((ShortestSoFar { says, moves }, (_, count))) = so_far {
+        let says = Some(says).filter(|_| count > 1);
+        let mut lines = says.map_or_else(Vec::new, |says| plain(says.get(lang), Role::Text));
+        let drawn = order::lanes(moves, None, width, view.context.theme);
+        let who = moves.iter().map(|who| who.trim_end_matches('.'));
         let who: Vec<&str> = who.map(|who| if who.is_empty() { glyphs::PASSES } else { who }).collect();
-        return (title, lanes.unwrap_or_else(|| plain(&who.join(" "), Role::Danger)));
+        lines.extend(drawn.unwrap_or_else(|| plain(&who.join(" "), Role::Danger)));
+        return (title, lines);
     }
     let Some(breaking) = breaking else {
         let nothing = if exploration.found.is_some() { words::NO_ORDER } else { nothing(view) };

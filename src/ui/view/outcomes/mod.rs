@@ -2,6 +2,7 @@
 //! the races with the chosen outcome or the shortest order that goes wrong. It must not know how a run is made.
 
 mod exploration;
+mod growth;
 pub(crate) mod histogram;
 mod order;
 mod races;
@@ -110,7 +111,12 @@ impl OutcomesView<'_> {
             Source::Races(_) => words::NOTHING_YET,
             Source::Exploration(_) => exploration::nothing(self),
         };
-        histogram::draw(self, nothing, areas.outcomes, buf);
+        match &self.outcomes.source {
+            Source::Exploration(Exploration { progress, found: None, .. }) if !progress.layers.is_empty() => {
+                growth::draw(self, &progress.layers, areas.outcomes, buf);
+            }
+            _ => histogram::draw(self, nothing, areas.outcomes, buf),
+        }
         match &self.outcomes.source {
             Source::Races(races) => races::draw(self, races, areas.details, buf),
             Source::Exploration(exploration) => exploration::draw(self, exploration, areas.details, buf),

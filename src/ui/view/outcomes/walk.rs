@@ -19,7 +19,15 @@ pub(super) fn draw(view: &OutcomesView<'_>, graph: &StateGraph, walk: &Walk, are
     let lang = view.context.lang;
     let count = graph.states.len().to_string();
     let title = words::STATE_OF.with(lang, &[&(walk.at + 1).to_string(), &count]);
-    let contents = contents(view, state, area.width.saturating_sub(4).into());
+    let width = area.width.saturating_sub(4).into();
+    let mut contents = contents(view, state, width);
+    let counted = view.outcomes.exploration().and_then(|exploration| exploration.found.as_ref());
+    let counted = counted.map_or(0, |found| found.explored.states);
+    if counted != graph.states.len() as u64 {
+        let words = words::TOLD_APART.with(lang, &[&count, &counted.to_string()]);
+        contents.push(Line::default());
+        contents.extend(paragraph::plain(&words, width, view.style(Role::Chrome)));
+    }
     let rows = |count: usize| u16::try_from(count).unwrap_or(u16::MAX);
     let steps = state.steps.len().max(1);
     let [above, below] = Layout::vertical([
