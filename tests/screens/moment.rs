@@ -724,7 +724,7 @@ fn what_was_broken_is_red_in_its_step_and_not_for_ever() {
 fn red_lasts_as_long_as_it_is_wrong() {
     for (lesson, variant, wrong, after) in [
         ("setnx-without-expire", "two-commands", &[4, 10, 14, 17][..], None),
-        ("zk-leader-failover", "majority-lost", &[5, 8, 10], Some(12)),
+        ("zk-leader-failover", "majority-lost", &[5, 7, 9], Some(11)),
         ("file-lock", "holder-stops", &[8, 9], Some(11)),
         ("file-lock", "in-memory", &[10, 12], None),
         ("multi-lock", "half-held", &[5], Some(7)),
