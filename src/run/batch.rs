@@ -17,7 +17,7 @@ use crate::{
         plan::{InvariantPlan, NeverPlan},
     },
     log::Log,
-    text::Text,
+    text::{Text, both},
     verdict,
 };
 
@@ -219,6 +219,11 @@ fn error_text(error: &ExploreError) -> Text {
     match error {
         ExploreError::Engine(error) => error.text(),
         ExploreError::Lab(why) | ExploreError::NotRepeated(why) => why.clone(),
+        ExploreError::NotReplayable { operation, command, why } => both!(
+            "`{operation}` ({command}) cannot be explored: {why}",
+            "`{operation}`（{command}）不能穷举：{why}",
+            why
+        ),
         ExploreError::TooMany { orders, rate, seconds } => Text {
             en: format!(
                 "about {orders:.1e} orders at {rate:.0} a second would take {}; choose fewer moves, fewer clients, or \

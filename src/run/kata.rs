@@ -139,9 +139,10 @@ fn not_judged(answered: &Loaded, error: ExploreError) -> RunError {
         error => error,
     };
     let (operation, message) = match &error {
-        ExploreError::NotReplayable { operation, command, why } => {
-            (operation.as_str(), both!("`{command}` cannot be judged: {why}", "`{command}` 无法判定：{why}"))
-        }
+        ExploreError::NotReplayable { operation, command, why } => (
+            operation.as_str(),
+            both!("`{command}` cannot be judged: {why}", "`{command}` 无法判定：{why}", why),
+        ),
         ExploreError::Strayed { operation, .. } => (operation.as_str(), Text::from(error.to_string())),
         _ => ("", Text::from(error.to_string())),
     };

@@ -40,7 +40,13 @@ fn script(text: &str) -> Vec<String> {
 
 /// Programs of which one may hold a lock.
 fn of(programs: &[Vec<String>], lock: Option<&str>, server: Speaks) -> AttachedPrograms {
-    AttachedPrograms { server, servers: 1, lock: lock.map(str::to_owned), holders: 1, commands: programs.to_vec() }
+    AttachedPrograms {
+        server,
+        servers: 1,
+        lock: lock.map(str::to_owned),
+        holders: 1,
+        commands: programs.to_vec(),
+    }
 }
 
 async fn attached(scripts: &[&str]) -> Free {

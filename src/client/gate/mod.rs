@@ -465,7 +465,8 @@ impl Inner {
     }
 
     fn is_busy(&self, frozen: bool) -> bool {
-        let is_busy = |connection: &Connection| connection.is_busy(frozen, self.servers[connection.to].answers);
+        let is_busy =
+            |connection: &Connection| connection.is_busy(frozen, self.servers[connection.to].answers);
         self.servers.iter().any(|server| server.connecting > 0 && server.answers)
             || (self.said && ioctl_fionread(&*self.output).is_ok_and(|bytes| bytes > 0))
             || self.connections.values().any(is_busy)

@@ -118,8 +118,8 @@ impl Default for Bounds {
 pub enum ExploreError {
     #[error(transparent)]
     Engine(#[from] RunError),
-    #[error("`{operation}` ({command}) cannot be explored: {why}")]
-    NotReplayable { operation: String, command: String, why: String },
+    #[error("`{operation}` ({command}) cannot be explored: {}", .why.en)]
+    NotReplayable { operation: String, command: String, why: Text },
     /// The same moves did not lead to the same replies.
     #[error(
         "`{operation}` cannot be explored: it was answered with {first}, and when the same moves were made again with \

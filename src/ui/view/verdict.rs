@@ -115,7 +115,8 @@ fn heading(scene: &Scene<'_>, verdict: &Verdict, width: usize) -> Vec<Line<'stat
         return vec![Line::styled(text::pad(&words, width), style.add_modifier(Modifier::REVERSED))];
     }
     let holding = verdict.claims.iter().filter(|claim| claim.holds).count();
-    let count = format!(" {holding}/{} ✓", verdict.claims.len());
+    let [holding, all] = [holding, verdict.claims.len()].map(|count| count.to_string());
+    let count = words::CLAIMS_HOLD.with(scene.lang, &[&holding, &all]);
     vec![Line::from(vec![Span::styled(words, style), Span::styled(count, scene.style(Role::Good))])]
 }
 

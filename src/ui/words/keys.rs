@@ -21,7 +21,7 @@ pub const fn place(place: KeyScope) -> Words {
         KeyScope::Catalogue => Words::new("The catalogue", "目录"),
         KeyScope::Variants => Words::new("A lesson's variants in the catalogue", "目录中的方案"),
         KeyScope::Lesson => Words::new("Moving through a lesson", "课程中的操作"),
-        KeyScope::Asked => Words::new("A question in the story", "回答讲解里的提问"),
+        KeyScope::Asked => Words::new("A question in the story", "讲解中的提问"),
         KeyScope::Free => Words::new("Free play", "自由模式"),
         KeyScope::Branches => Words::new("The tree of branches", "分支树"),
         KeyScope::Story => Words::new("This pane: the story", "当前窗格：讲解"),

@@ -19,6 +19,7 @@ pub const WALL_WARNING: Words = Words::new(
 );
 pub const PAUSED: Words = Words::new("paused", "已暂停");
 pub const PLAYING: Words = Words::new("playing", "播放中");
+pub const CLAIMS_HOLD: Words = Words::new(" claims {}/{} ✓", " 断言 {}/{} ✓");
 pub const HELD: Words = Words::new("held in mid-step", "步骤中途暂停");
 pub const BOOTING: Words = Words::new("starting servers…", "正在启动服务器……");
 pub const WORKING: Words = Words::new("working…", "执行中……");

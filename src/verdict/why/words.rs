@@ -19,7 +19,7 @@ pub(crate) fn unknown_to(
     let (looked, wrote, acted) =
         (case.command(first.sent), case.command(between.sent), case.command(act.sent));
     let (end, end_zh) = match (kind, act.access) {
-        (Kind::CheckThenAct, Access::Deleted) => (
+        (Kind::CheckThenAct, Access::Deleted) if act.key == first.key => (
             format!("what {actor} had read was stale, and the key that it deleted was {other}'s"),
             format!("{actor} 读到的已经过时，它删掉的是 {other} 的键"),
         ),

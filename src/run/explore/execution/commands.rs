@@ -13,6 +13,7 @@ use crate::{
     client::{Part, RespConnection, protocol::Wire},
     log::Command,
     run::{explore::ExploreError, session::RunError},
+    text::Text,
 };
 
 #[derive(Debug, Clone, Default)]
@@ -52,7 +53,7 @@ pub(crate) struct Commands {
 #[derive(Debug)]
 pub(crate) enum Refusal {
     /// An order with it could not be carried out again.
-    NotReplayable(String),
+    NotReplayable(Text),
     Lost(String),
 }
 
@@ -217,7 +218,7 @@ fn ask(
         _ => false,
     };
     if has("admin") {
-        return Err(Refusal::NotReplayable(CHANGES_THE_SERVER.to_owned()));
+        return Err(Refusal::NotReplayable(CHANGES_THE_SERVER.text(&[])));
     }
     let keys = match keys {
         Some(keys) => Some(keys.iter().map(Part::text).collect::<Vec<_>>()),

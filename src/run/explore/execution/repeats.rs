@@ -101,7 +101,9 @@ impl Repeats {
                     };
                     let command = self.drawn.without_chance(&command);
                     What::Asks(match &operation.on {
-                        Some(server) if scenario.lab().servers().len() > 1 => format!("{command} at {server}"),
+                        Some(server) if scenario.lab().servers().len() > 1 => {
+                            format!("{command} at {server}")
+                        }
                         _ => command,
                     })
                 }

@@ -1,29 +1,41 @@
 //! Which commands cannot be explored, and why.
 
 use super::script;
+use crate::text::{Text, Words, both};
 
-pub(crate) const CHANGES_THE_SERVER: &str = "it changes the server itself, which emptying it does not undo";
-const CHANGES_THE_CONNECTION: &str =
-    "it changes its connection or its database, which cannot be gone back on";
-const DEPENDS_ON_MORE: &str =
-    "its reply depends on more than the keys hold, and so need not be the same when it is made again";
+pub(crate) const CHANGES_THE_SERVER: Words = Words::new(
+    "it changes the server itself, which emptying it does not undo",
+    "它改变了服务器本身，清空数据也恢复不了",
+);
+const CHANGES_THE_CONNECTION: Words = Words::new(
+    "it changes its connection or its database, which cannot be gone back on",
+    "它改变了连接或所用的数据库，无法退回",
+);
+const DEPENDS_ON_MORE: Words = Words::new(
+    "its reply depends on more than the keys hold, and so need not be the same when it is made again",
+    "它的回复不只取决于键的内容，重新执行时未必相同",
+);
+const BY_THE_CALENDAR: Words = Words::new(
+    "it depends on the calendar, and so does not answer the same when it is made again",
+    "它取决于日历时间，重新执行时结果就不同了",
+);
+const AT_RANDOM: Words = Words::new(
+    "its reply is drawn at random, and so is not the same when it is made again",
+    "它的回复是随机的，重新执行时就不同了",
+);
 
 /// Commands of a lesson with which an order cannot be carried out again, or not be gone back on; why; and whether scripts
 /// may not call them either, as far as the server itself lets them. What no lesson may send is not listed.
-const REFUSED: &[(&str, &str, bool)] = &[
+const REFUSED: &[(&str, Words, bool)] = &[
     ("HELLO CLIENT QUIT READONLY", CHANGES_THE_CONNECTION, false),
     ("SELECT SWAPDB MOVE", CHANGES_THE_CONNECTION, true),
     (
         "TIME LASTSAVE INFO EXPIREAT PEXPIREAT EXPIRETIME PEXPIRETIME HEXPIRE HPEXPIRE HEXPIREAT HPEXPIREAT HGETEX \
          HSETEX XPENDING XCLAIM XAUTOCLAIM XINFO",
-        "it depends on the calendar, and so does not answer the same when it is made again",
+        BY_THE_CALENDAR,
         true,
     ),
-    (
-        "RANDOMKEY SPOP SRANDMEMBER HRANDFIELD ZRANDMEMBER",
-        "its reply is drawn at random, and so is not the same when it is made again",
-        true,
-    ),
+    ("RANDOMKEY SPOP SRANDMEMBER HRANDFIELD ZRANDMEMBER", AT_RANDOM, true),
     ("LATENCY SLOWLOG", DEPENDS_ON_MORE, false),
     ("OBJECT MEMORY DBSIZE SCAN SSCAN HSCAN ZSCAN DUMP", DEPENDS_ON_MORE, true),
     ("CONFIG SCRIPT FUNCTION SAVE", CHANGES_THE_SERVER, false),
@@ -44,32 +56,38 @@ pub(crate) fn refused_in_scripts() -> impl Iterator<Item = &'static str> {
 
 /// Whether an order with a command can be carried out again. Gives why not. `tells_time`: whoever asks the server for its time
 /// is told the order's.
-pub(crate) fn replayable(name: &str, words: &[String], tells_time: bool) -> Result<(), String> {
+pub(crate) fn replayable(name: &str, words: &[String], tells_time: bool) -> Result<(), Text> {
     if tells_time && name == "TIME" {
         return Ok(());
     }
     let row = REFUSED.iter().find(|(names, ..)| names.split_ascii_whitespace().any(|known| known == name));
     if let Some((_, why, _)) = row {
-        return Err((*why).to_owned());
+        return Err(why.text(&[]));
     }
     odd_arguments(&[name], words.get(1..).unwrap_or_default(), false)
 }
 
 /// What commands cannot be explored with. Gives why.
-fn odd_arguments(names: &[&str], words: &[String], is_told_time: bool) -> Result<(), String> {
+fn odd_arguments(names: &[&str], words: &[String], is_told_time: bool) -> Result<(), Text> {
     let has = |wanted: &str| words.iter().any(|word| word.eq_ignore_ascii_case(wanted));
     let is_known = |word: &str| is_told_time && BY_THE_TIME.contains(&word);
     if let Some(word) = CALENDAR.iter().find(|word| has(word) && !is_known(word)) {
-        return Err(format!(
-            "`{word}` names a moment of the calendar, which is another when it is made again"
+        return Err(both!(
+            "`{word}` names a moment of the calendar, which is another when it is made again",
+            "`{word}` 指定了日历上的时刻，重新执行时已是另一个时刻"
         ));
     }
     if names.contains(&"XADD") && has("*") {
-        return Err("the server names the entry by its calendar, and so not the same when it is made again"
-            .to_owned());
+        return Err(both!(
+            "the server names the entry by its calendar, and so not the same when it is made again",
+            "条目的 ID 由服务器按日历时间生成，重新执行时就不同了"
+        ));
     }
     if names.contains(&"COPY") && has("DB") {
-        return Err("it writes to another database, which cannot be gone back on".to_owned());
+        return Err(both!(
+            "it writes to another database, which cannot be gone back on",
+            "它写入了另一个数据库，无法退回"
+        ));
     }
     Ok(())
 }
@@ -81,7 +99,7 @@ pub(crate) fn replayable_script(
     calls: Option<&[script::Call]>,
     args: &[String],
     tells_time: bool,
-) -> Result<(), String> {
+) -> Result<(), Text> {
     let mut texts = script::quoted(source);
     texts.extend(args.iter().map(|arg| arg.to_ascii_uppercase()));
     let names: Vec<&str> = match calls {
@@ -97,16 +115,21 @@ pub(crate) fn replayable_script(
         return Err(in_script(word));
     }
     if source.contains("math.random") {
-        return Err(
-            "its script draws at random, and so need not do the same when it is made again".to_owned()
-        );
+        return Err(both!(
+            "its script draws at random, and so need not do the same when it is made again",
+            "脚本里用了随机数，重新执行时未必相同"
+        ));
     }
-    odd_arguments(&names, &texts, is_told_time).map_err(|why| format!("its script: {why}"))
+    odd_arguments(&names, &texts, is_told_time)
+        .map_err(|why| both!("its script: {why}", "它的脚本：{why}", why))
 }
 
 /// Why a script cannot be explored that calls this.
-pub(crate) fn in_script(name: &str) -> String {
-    format!("its script calls `{name}`, which does not answer the same when it is made again")
+pub(crate) fn in_script(name: &str) -> Text {
+    both!(
+        "its script calls `{name}`, which does not answer the same when it is made again",
+        "它的脚本调用了 `{name}`，重新执行时回复未必相同"
+    )
 }
 
 #[cfg(test)]
@@ -127,7 +150,7 @@ mod tests {
         ] {
             let words = words(command);
             let refused = replayable(&words[0], &words, false).expect_err(command);
-            assert!(refused.contains(why), "{command}: {refused}");
+            assert!(refused.en.contains(why), "{command}: {refused:?}");
         }
         assert!(replayable("SET", &words("SET k v NX PX 10"), true).is_ok());
         assert!(replayable("BLPOP", &words("BLPOP q 0"), true).is_ok());

@@ -121,7 +121,12 @@ impl OutcomesView<'_> {
             Source::Races(races) => races::draw(self, races, areas.details, buf),
             Source::Exploration(exploration) => exploration::draw(self, exploration, areas.details, buf),
         }
-        key_hints::draw(self.context, self.place(), &[], areas.hints, buf);
+        // Nothing is stepped through where nothing goes wrong.
+        let idle: &[&str] = match &self.outcomes.source {
+            Source::Exploration(exploration) if exploration.breaking().is_none() => &["open-order", "next-broken"],
+            _ => &[],
+        };
+        key_hints::draw(self.context, self.place(), idle, areas.hints, buf);
     }
 
     fn rows(&self) -> Vec<Row> {
