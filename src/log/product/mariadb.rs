@@ -273,6 +273,11 @@ pub(crate) fn named_by_key<'r>(statement: &str, known: impl Iterator<Item = &'r 
     named.next().filter(|_| named.next().is_none())
 }
 
+/// Whether a statement ends a transaction so that what it has written stays.
+pub(crate) fn commits(statement: &str) -> bool {
+    words(statement).first().is_some_and(|word| word == "COMMIT")
+}
+
 /// Whether a statement has one condition alone, `WHERE id = 1`.
 pub(crate) fn asks_for_the_key_alone(statement: &str) -> bool {
     words(statement).iter().skip_while(|word| *word != "WHERE").count() == 3

@@ -82,6 +82,11 @@ pub struct Unavoidable {
     pub before: Option<f64>,
 }
 
+impl Unavoidable {
+    /// Every order goes wrong.
+    pub const ALWAYS: Self = Self { step: None, before: Some(1.0) };
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
     pub orders: u128,
@@ -266,7 +271,7 @@ pub fn unavoidable<G: Explorer>(
     explorer: &mut G,
     order: &[Pick],
     prune: bool,
-    wrong: &impl Fn(&Found) -> u128,
+    wrong: &dyn Fn(&Found) -> u128,
     over: &impl Fn() -> bool,
 ) -> Result<Option<Unavoidable>, ExploreError> {
     let (mut nodes, mut steps) = (vec![explorer.begin()?], Vec::new());
@@ -320,7 +325,7 @@ pub fn unavoidable<G: Explorer>(
         }
         known = latest(at);
     }
-    Ok(Some(Unavoidable { step: None, before: Some(1.0) }))
+    Ok(Some(Unavoidable::ALWAYS))
 }
 
 fn awake(picks: &[Pick], sleep: &[Taken]) -> Vec<Pick> {

@@ -421,7 +421,7 @@ impl Graph {
             }
         }
         let Some(step) = path.iter().rposition(|state| avoidable[*state]) else {
-            return Some(Unavoidable { step: None, before: Some(1.0) });
+            return Some(Unavoidable::ALWAYS);
         };
         let share = wrong[path[step]] / all[path[step]];
         let before = Some(share).filter(|share| complete && share.is_finite());

@@ -2,6 +2,7 @@
 //! in a fixed way, and what is found is put together in the order of the subtrees.
 
 use std::{
+    collections::BTreeMap,
     ops::ControlFlow,
     sync::{
         Arc, Mutex, PoisonError,
@@ -12,7 +13,7 @@ use std::{
 };
 
 use super::{
-    Bounds, ExploreError, Failing, MOST_MOVES, MOST_STATES, MayFail, Progress,
+    Bounds, ExploreError, Failing, MOST_MOVES, MOST_STATES, MayFail, Pick, Progress, Unavoidable,
     search::{self, End, Found, Subtree},
     states,
 };
@@ -317,8 +318,8 @@ impl Work {
         for part in parts.into_iter().flatten() {
             whole.add(part);
         }
-        let known = self.know_the_last_chances(&mut explorers[0], &mut whole);
         let complete = !self.stopped();
+        let known = self.know_the_last_chances(&mut explorers[0], &mut whole);
         (
             known.or_else(|error| if complete { Err(error) } else { Ok(()) }).map(|()| (whole, complete)),
             explorers,
@@ -339,16 +340,22 @@ impl Work {
         let (began, longest) = (Instant::now(), self.began.elapsed().clamp(shortest, longest));
         let over = || self.stopped() || began.elapsed() > longest;
         let prune = self.bounds.prune;
+        let mut last = |order: &[Pick], wrong: &dyn Fn(&Found) -> u128| {
+            if wrong(whole) == whole.orders {
+                return Ok(Some(Unavoidable::ALWAYS));
+            }
+            search::unavoidable(explorer, order, prune, wrong, &over)
+        };
+        let (mut broken, mut stuck) = (BTreeMap::new(), BTreeMap::new());
         for (invariant, order) in &whole.shortest_of {
             let wrong = |found: &Found| found.by_invariant.get(invariant).copied().unwrap_or(0);
-            let last = search::unavoidable(explorer, order, prune, &wrong, &over)?;
-            whole.unavoidable.extend(last.map(|last| (*invariant, last)));
+            broken.extend(last(order, &wrong)?.map(|last| (*invariant, last)));
         }
-        for (stuck, (_, order)) in &whole.stuck {
-            let wrong = |found: &Found| found.stuck.get(stuck).map_or(0, |(orders, _)| *orders);
-            let last = search::unavoidable(explorer, order, prune, &wrong, &over)?;
-            whole.unavoidable_stuck.extend(last.map(|last| (*stuck, last)));
+        for (kind, (_, order)) in &whole.stuck {
+            let wrong = |found: &Found| found.stuck.get(kind).map_or(0, |(orders, _)| *orders);
+            stuck.extend(last(order, &wrong)?.map(|last| (*kind, last)));
         }
+        (whole.unavoidable, whole.unavoidable_stuck) = (broken, stuck);
         Ok(())
     }
 

@@ -103,18 +103,22 @@ impl Pair<'_, '_> {
     }
 
     /// What the first one had set, and by which command the second one got the same key.
-    fn granted_on_the_same_key(&self) -> Option<(&Effect, &Effect)> {
+    fn granted_on_the_same_keys(&self) -> Vec<(&Effect, &Effect)> {
         let theirs = self.settings(self.second);
-        self.settings(self.first).into_iter().find_map(|set| {
+        let pairs = self.settings(self.first).into_iter().filter_map(|set| {
             let same = |other: &&&Effect| other.key == set.key && other.server == set.server;
             let granted = theirs.iter().rev().find(same)?;
             self.case.before(set, granted).then_some((set, *granted))
-        })
+        });
+        pairs.collect()
     }
 
     /// The first one's entry in a collection was taken out by the time the second one had got the lock.
     fn taken_out(&self) -> Option<Why> {
-        let (set, granted) = self.granted_on_the_same_key()?;
+        self.granted_on_the_same_keys().into_iter().find_map(|pair| self.taken_out_of(pair))
+    }
+
+    fn taken_out_of(&self, (set, granted): (&Effect, &Effect)) -> Option<Why> {
         let taken = entries::taken_out(self.case, set, granted.replied)?;
         let actor = self.case.sender(taken)?;
         let kind = if self.case.same_client(actor, set.actor) { Kind::LetGo } else { Kind::Deleted };
@@ -132,8 +136,8 @@ impl Pair<'_, '_> {
 
     /// What the first one had set, where it was there when the second one asked, and the command by which that got the lock.
     fn kept(&self) -> Option<(&Effect, &Effect)> {
-        let (set, granted) = self.granted_on_the_same_key()?;
-        entries::is_kept(self.case, set, granted).then_some((set, granted))
+        let mut pairs = self.granted_on_the_same_keys().into_iter();
+        pairs.find(|(set, granted)| entries::is_kept(self.case, set, granted))
     }
 
     /// One of the two went in because of what it had seen, and the other had gone in since.

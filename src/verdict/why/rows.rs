@@ -1,10 +1,11 @@
-//! What statements did to rows, as far as these are seen and a statement names one by its key.
+//! What statements did to rows, as far as these are seen and a statement names one by its key. What a transaction has written
+//! counts from its `COMMIT`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::{
-    log::{Command, Event, EventKind, Observed, OpId, Reply, ServerState, product::mariadb},
-    world::effect::Effect,
+    log::{ActorId, Command, Event, EventKind, Observed, OpId, Reply, ServerState, product::mariadb},
+    world::effect::{Access, Effect},
 };
 
 /// The effects of statements on rows that any server was seen to hold, in the order of the replies.
@@ -15,34 +16,59 @@ pub(crate) fn effects(events: &[Event]) -> Vec<Effect> {
             rows.entry(server).or_default().extend(tables.rows.keys().map(String::as_str));
         }
     }
-    let mut sent: HashMap<OpId, (usize, &str, &str)> = HashMap::new();
+    let mut sent: HashMap<OpId, (usize, &str, &Command)> = HashMap::new();
+    let mut open: HashMap<ActorId, Vec<Effect>> = HashMap::new();
     let mut effects = Vec::new();
     for (n, event) in events.iter().enumerate() {
         match &event.kind {
-            EventKind::Sent { op, server, command: Command::Sql(statement), .. } if !rows.is_empty() => {
-                sent.insert(*op, (n, server, statement));
+            EventKind::Sent { op, server, command: command @ Command::Sql(_), .. } if !rows.is_empty() => {
+                sent.insert(*op, (n, server, command));
             }
             EventKind::Replied { op, actor, reply, .. } => {
-                let Some((at, server, statement)) = sent.remove(op) else { continue };
+                let Some((at, server, command)) = sent.remove(op) else { continue };
                 let Reply::Value(value) = &**reply else { continue };
-                // An `UPDATE` answers how many rows are another than before: none, where it writes what is there already.
-                let found = value.as_i64() != Some(0) || mariadb::asks_for_the_key_alone(statement);
-                let Some(access) = mariadb::access(statement).filter(|_| found) else { continue };
-                let known = rows.get(server).into_iter().flatten();
-                let row = mariadb::named_by_key(statement, known.copied());
-                effects.extend(row.map(|row| Effect {
-                    actor: *actor,
-                    sent: at,
-                    replied: n,
-                    worded: at,
-                    server: server.to_owned(),
-                    key: row.to_owned(),
-                    access,
-                    number: None,
-                }));
+                match command.leaves().filter(|(what, _)| *what == "transaction") {
+                    Some((_, true)) => drop(open.insert(*actor, Vec::new())),
+                    Some((_, false)) => {
+                        let written = open.remove(actor).unwrap_or_default();
+                        let all = written.into_iter().filter(|_| mariadb::commits(&command.brief()));
+                        effects.extend(all.map(|effect| Effect { sent: at, replied: n, ..effect }));
+                    }
+                    None => {
+                        let Some((row, access)) = touched(command, value, rows.get(server)) else { continue };
+                        let effect = Effect {
+                            actor: *actor,
+                            sent: at,
+                            replied: n,
+                            worded: at,
+                            server: server.to_owned(),
+                            key: row.to_owned(),
+                            access,
+                            number: None,
+                        };
+                        match open.get_mut(actor).filter(|_| access != Access::Read) {
+                            Some(written) => written.push(effect),
+                            None => effects.push(effect),
+                        }
+                    }
+                }
             }
             _ => {}
         }
     }
     effects
+}
+
+/// The row that a statement has read or written.
+fn touched<'r>(
+    command: &Command,
+    reply: &serde_json::Value,
+    known: Option<&BTreeSet<&'r str>>,
+) -> Option<(&'r str, Access)> {
+    let Command::Sql(statement) = command else { return None };
+    let access = mariadb::access(statement)?;
+    // An `UPDATE` answers how many rows are another than before: none, where it writes what is there already.
+    let found = reply.as_i64() != Some(0) || mariadb::asks_for_the_key_alone(statement);
+    let row = mariadb::named_by_key(statement, known?.iter().copied())?;
+    found.then_some((row, access))
 }
