@@ -35,8 +35,8 @@ pub use product::{
 pub use reply::Reply;
 pub use steps::{Step, Steps};
 
-/// So many events of one step are looked at for what is like another.
-const STEP: usize = 200;
+/// So many events are looked at for what is like another.
+const NEAR: usize = 200;
 
 /// An append-only list of events. Event `n` never changes once event `n + 1` is known.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -59,25 +59,28 @@ impl Log {
         &self.events
     }
 
-    /// Of something that Sentinels say: who says the same in this step, among the first `to` events. Nobody where another
-    /// has said it before.
+    /// Of something that Sentinels say: who says the same, among the first `to` events. Nobody where another has said it
+    /// before, and it has not been otherwise since.
     pub fn say_alike(&self, event: usize, to: usize) -> Vec<&str> {
-        let Some(EventKind::Sentinel { sentinel, notice }) = self.events.get(event).map(|event| &event.kind)
-        else {
+        let Some((sentinel, notice)) = self.events.get(event).and_then(Event::of_sentinel) else {
             return Vec::new();
         };
-        let in_step = |other: &&Event| !matches!(other.kind, EventKind::Stop { .. });
-        let is_like = |other: &SentinelNotice| notice.is_like(other);
-        let before = self.events[..event].iter().rev().take(STEP).take_while(in_step);
-        if before.filter_map(Event::of_sentinel).any(|(_, other)| is_like(other)) {
+        let stays = |event: &&Event| match event.of_sentinel() {
+            Some((_, SentinelNotice::Hears { server })) => notice.server() != Some(server),
+            _ => true,
+        };
+        let before = self.events[..event].iter().rev().take(NEAR).take_while(stays);
+        if before.filter_map(Event::of_sentinel).any(|(_, other)| notice.is_like(other)) {
             return Vec::new();
         }
-        let after =
-            self.events[event + 1..to.clamp(event + 1, self.len())].iter().take(STEP).take_while(in_step);
-        let after = after.filter_map(Event::of_sentinel).filter(|(_, other)| is_like(other));
-        let mut all = vec![sentinel.as_str()];
-        all.extend(after.map(|(other, _)| other));
-        all.dedup();
+        let after = self.events[event + 1..to.clamp(event + 1, self.len())].iter().take(NEAR);
+        let after = after.take_while(stays).filter_map(Event::of_sentinel);
+        let mut all = vec![sentinel];
+        for (other, _) in after.filter(|(_, other)| notice.is_like(other)) {
+            if !all.contains(&other) {
+                all.push(other);
+            }
+        }
         all
     }
 

@@ -101,6 +101,19 @@ fn who_decides_is_seen_where_it_is_decided() {
 }
 
 #[test]
+fn a_locks_owner_is_named_before_its_lease_is_drawn() {
+    let log = carried::open(&scenarios::carried("failover", "split-brain")).expect("a recording").log;
+    for size in [(80, 24), (120, 40)] {
+        let mut stand = seen(log.events(), Lang::Zh, size);
+        stand.ended();
+        stand.key(crossterm::event::KeyCode::Right);
+        let rows = stand.rows();
+        let cut = rows.iter().find(|row| row.contains("node") && row.contains("lock  …"));
+        assert!(cut.is_none(), "{size:?} {rows:#?}");
+    }
+}
+
+#[test]
 fn three_who_say_the_same_are_told_in_one_line() {
     let log = log();
     let stand = seen(promoted(&log), Lang::En, (120, 40));

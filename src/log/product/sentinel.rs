@@ -78,6 +78,11 @@ impl SentinelNotice {
         }
     }
 
+    /// Whether it decides over a server, and is no opinion, vote or order.
+    pub fn decides(&self) -> bool {
+        matches!(self, Self::Agrees { .. } | Self::Selects { .. })
+    }
+
     /// What Sentinel calls it.
     pub fn word(&self) -> &'static str {
         match self {

@@ -188,6 +188,11 @@ fn proves_overlap(holding: &Holding, evidence: &[usize]) -> bool {
     newest.any(|overlap| overlap.evidence == evidence)
 }
 
+/// Whether an event is told on the wire alone: most of what Sentinels say on the way to a decision.
+fn is_beside(event: &Event) -> bool {
+    event.of_sentinel().is_some_and(|(_, notice)| !notice.decides())
+}
+
 /// On whose lane an event has a tick, faults apart.
 pub(crate) fn ticking(kind: &EventKind) -> Option<ActorId> {
     match kind {
@@ -209,7 +214,15 @@ impl Chart {
         for index in self.columns.len()..log.len() {
             self.prepare(log, index);
             let cursor = self.columns.last().copied().unwrap_or_default();
-            let x = self.next_column(log, &log.events()[index], (cursor, self.state.at));
+            let event = &log.events()[index];
+            // What stands on no lane takes no room on the axis.
+            let x = if is_beside(event) {
+                cursor
+            } else {
+                let x = self.next_column(log, event, (cursor, self.state.at));
+                self.state.at = event.at;
+                x
+            };
             self.put(log, index, x);
         }
     }
@@ -226,7 +239,6 @@ impl Chart {
     fn put(&mut self, log: &Log, index: usize, x: u32) {
         let event = &log.events()[index];
         self.columns.push(x);
-        self.state.at = event.at;
         // What was broken and over within a step is red in that step, on the scrubber, too; in a run's last to its end.
         if !matches!(event.kind, EventKind::Stop { .. }) {
             let step = self.state.step;

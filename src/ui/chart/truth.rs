@@ -196,27 +196,15 @@ impl Truth {
         self.fault_room = here.0 + u32::try_from(columns).unwrap_or_default();
     }
 
-    /// Takes what a Sentinel says of it: that it is missed, that they agree on that, that it is to be the master. Others who
-    /// say the same add nothing.
+    /// Takes what decides over it: that Sentinels agree that it is down, that one of them makes it the master. Others who say
+    /// the same add nothing.
     pub(crate) fn hear(&mut self, (x, event): (u32, usize), sentinel: &str, notice: &SentinelNotice) {
-        let said = |change: &RoleChange| match change {
-            RoleChange::Sentinel { notice, .. } => Some(std::mem::discriminant(notice)),
-            _ => None,
-        };
-        let kind = std::mem::discriminant(notice);
-        let before = self.changes.iter().rev().find_map(|(.., change)| said(change));
-        let agreed = self.changes.iter().rev().find_map(|(.., change)| match change {
-            RoleChange::Sentinel { notice: SentinelNotice::Agrees { .. }, .. } => Some(true),
-            RoleChange::Sentinel { notice: SentinelNotice::Hears { .. }, .. } => Some(false),
+        let before = self.changes.iter().rev().find_map(|(.., change)| match change {
+            RoleChange::Sentinel { notice, .. } => Some(notice),
             _ => None,
         });
-        let is_news = match notice {
-            SentinelNotice::Misses { .. } => before != Some(kind) && agreed != Some(true),
-            SentinelNotice::Agrees { .. } => agreed != Some(true),
-            SentinelNotice::Hears { .. } | SentinelNotice::Selects { .. } => before != Some(kind),
-            _ => false,
-        };
-        if is_news {
+        let kind = std::mem::discriminant(notice);
+        if notice.decides() && before.is_none_or(|before| std::mem::discriminant(before) != kind) {
             let change = RoleChange::Sentinel { sentinel: sentinel.to_owned(), notice: notice.clone() };
             self.changes.push((x, event, change));
         }

@@ -36,7 +36,10 @@ fn clusters(text: &str) -> impl Iterator<Item = (&str, usize)> {
 
 /// The text in at most `max` columns, with `…` at the end where something had to go.
 pub fn fit(text: &str, max: usize) -> Cow<'_, str> {
-    let text = clean(text);
+    fit_clean(clean(text), max)
+}
+
+fn fit_clean(text: Cow<'_, str>, max: usize) -> Cow<'_, str> {
     if width(&text) <= max {
         return text;
     }
@@ -51,6 +54,35 @@ pub fn fit(text: &str, max: usize) -> Cow<'_, str> {
     }
     cut.push('…');
     Cow::Owned(cut)
+}
+
+/// Cut in its middle, where it is too wide: names that somebody's program makes differ at their ends.
+pub fn fit_middle(text: &str, max: usize) -> Cow<'_, str> {
+    let text = clean(text);
+    if width(&text) <= max || max < 3 {
+        return fit_clean(text, max);
+    }
+    let mut end = String::new();
+    for (cluster, _) in clusters(&text).collect::<Vec<_>>().into_iter().rev() {
+        if width(&end) + width(cluster) > max / 2 {
+            break;
+        }
+        end.insert_str(0, cluster);
+    }
+    let begin = fit_clean(text, max - width(&end));
+    Cow::Owned(format!("{begin}{end}"))
+}
+
+/// In lines that are full wherever its words end: as few as there can be.
+pub fn chop(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for (cluster, _) in clusters(&clean(text)) {
+        match lines.last_mut() {
+            Some(line) if width(line) + width(cluster) <= columns => line.push_str(cluster),
+            _ => lines.push(cluster.to_owned()),
+        }
+    }
+    lines
 }
 
 /// What texts have in common, with `…` where they differ: of `get /n-01` and `get /n-02` that is `get /n-…`. A number
@@ -189,7 +221,7 @@ fn is_wide(cluster: &str) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{common, fit, pad, width, wrap};
+    use super::{chop, common, fit, fit_middle, pad, width, wrap};
 
     #[test]
     fn what_texts_have_in_common_is_told_without_their_numbers() {
@@ -200,6 +232,16 @@ mod tests {
         assert_eq!(common(["甲的锁", "乙的锁"]), "…的锁");
         assert_eq!(common(["aa", "aaa"]), "aa…");
         assert_eq!(common([]), "");
+    }
+
+    #[test]
+    fn a_name_keeps_both_its_ends_and_a_full_line_breaks_anywhere() {
+        assert_eq!(fit_middle("_c_953b0c8b-lock-0000000001", 17), "_c_953b0…00000001");
+        assert_eq!(fit_middle("short", 17), "short");
+        assert_eq!(fit_middle("锁的名字很长很长", 9), "锁的…很长");
+        assert_eq!(fit_middle("abcdef", 1), "…");
+        assert_eq!(chop("ab cd ef", 3), ["ab ", "cd ", "ef"]);
+        assert_eq!(chop("锁a锁", 3), ["锁a", "锁"]);
     }
 
     #[test]

@@ -11,6 +11,8 @@ use crate::{
 
 /// Cells of a lease's bar, and on a narrow pane.
 const BAR: (usize, usize) = (12, 6);
+/// A bar of fewer cells says nothing.
+const LEAST_BAR: usize = 3;
 /// Panes narrower than this are narrow.
 const NARROW: usize = 40;
 
@@ -31,13 +33,19 @@ impl<'a> ServerPane<'_, 'a> {
             name_style = scene.style(Role::Chrome).add_modifier(Modifier::CROSSED_OUT);
         }
         let fresh = if self.server.changes.contains_key(name) { Role::Fresh } else { Role::Text };
-        let lease = self.lease(name, key);
-        let lease_width: usize = lease.iter().map(|span| text::width(&span.content)).sum();
-        let room = self.width.saturating_sub(column + 4 + lease_width + 2);
+        let room = |lease: &[Span<'_>]| {
+            let taken: usize = lease.iter().map(Span::width).sum();
+            self.width.saturating_sub(column + 4 + taken + 2)
+        };
         let value = if over { String::new() } else { value(&key.value) };
+        let wide = text::width(&text::clean(&value));
         // What has just changed is never cut: its value, and its name.
         let long = text::width(name) > column;
-        let own = fresh == Role::Fresh && (long || text::width(&text::clean(&value)) > room);
+        // A value says more than the bar of its lease does.
+        let most = room(&self.lease(name, key, 0));
+        let own = fresh == Role::Fresh && (long || wide > most);
+        let lease = self.lease(name, key, if own { usize::MAX } else { most.saturating_sub(wide) });
+        let room = room(&lease);
         let below = if own { text::wrap(&value, self.width.saturating_sub(4)) } else { Vec::new() };
         let value = if own { String::new() } else { value };
         let mut spans = vec![mark];
@@ -53,7 +61,8 @@ impl<'a> ServerPane<'_, 'a> {
         std::iter::once(Line::from(spans)).chain(below).collect()
     }
 
-    fn lease(&self, name: &str, key: &KeyState) -> Vec<Span<'a>> {
+    /// How much is left of the lease, with a bar of so many cells at most.
+    fn lease(&self, name: &str, key: &KeyState, most: usize) -> Vec<Span<'a>> {
         let scene = self.scene;
         let Some(end) = key.expires_at else {
             let role = if is_lock_key(name, key) { Role::Warning } else { Role::Chrome };
@@ -68,6 +77,7 @@ impl<'a> ServerPane<'_, 'a> {
         let whole = given.map_or(left, |Lease { from, to, .. }| to.since(from)).max(left);
         let share = left.as_secs_f64() / whole.as_secs_f64().max(f64::EPSILON);
         let bar = if self.width < NARROW { BAR.1 } else { BAR.0 };
+        let bar = if most < LEAST_BAR { 0 } else { bar.min(most) };
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,

@@ -59,12 +59,14 @@ impl<'a> ServerPane<'_, 'a> {
         let name = if depth == 0 { path } else { path.rsplit('/').next().unwrap_or(path) };
         let fresh = self.server.changes.contains_key(path);
         let indent = 2 + 2 * depth;
-        let room = if fresh { self.width.saturating_sub(indent) } else { self.width / 2 };
-        let name = text::fit(name, room).into_owned();
+        let owner = node.owner().map(|owner| scene.session(owner));
+        let beside = owner.as_ref().map_or(0, |owner| owner.width() + 1);
+        let room = if fresh { self.width.saturating_sub(indent + beside) } else { self.width / 2 };
+        let name = text::fit_middle(name, room).into_owned();
         let mut below = Vec::new();
         let mut spans = vec![mark, Span::raw("  ".repeat(depth)), Span::styled(name, style)];
-        if let Some(owner) = node.owner() {
-            spans.extend([Span::raw(" "), scene.session(owner)]);
+        if let Some(owner) = owner {
+            spans.extend([Span::raw(" "), owner]);
         }
         if !node.text().is_empty() {
             // A row says more than a lock's node does.

@@ -118,6 +118,9 @@ fn rest(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Vec<String> {
     if lines.len() > most {
         lines = text::wrap(&format!("→ {reply}"), area.width.saturating_sub(2).into());
     }
+    if lines.len() > most {
+        lines = text::chop(&format!("→ {reply}"), area.width.saturating_sub(2).into());
+    }
     // Nobody reads a list of forty names: what came before it says more than the rest of it.
     lines.truncate(if lines.len() > READ { CUT } else { most });
     lines

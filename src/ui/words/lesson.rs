@@ -278,13 +278,11 @@ fn said(notice: &SentinelNotice, words: &str) -> String {
 /// The same in few words, where the server that it is about is known.
 pub fn sentinel_mark(sentinel: &str, notice: &SentinelNotice, lang: Lang) -> String {
     match notice {
-        SentinelNotice::Misses { .. } => Words::new("missed", "主观下线").get(lang).to_owned(),
         SentinelNotice::Agrees { votes, quorum, .. } => {
             let numbers = [votes.to_string(), quorum.to_string()];
             Words::new("down: {} agree, {} needed", "客观下线：{} 个同意，需 {} 个")
                 .with(lang, &[&numbers[0], &numbers[1]])
         }
-        SentinelNotice::Hears { .. } => Words::new("answers", "恢复应答").get(lang).to_owned(),
         SentinelNotice::Selects { .. } => Words::new("{}'s choice", "{} 选中").with(lang, &[sentinel]),
         other => said(other, ""),
     }
