@@ -45,6 +45,35 @@ pub fn lines(text: &str) -> Cow<'_, str> {
     replaced(text, stays)
 }
 
+/// How many blanks in a row of a command are written out.
+const MOST_BLANKS: usize = 8;
+
+/// A command as a shell takes it, on one line. A long run of blanks is told by its length: behind it something might be
+/// overlooked.
+pub fn command(words: &[String]) -> String {
+    let words: Vec<String> = words.iter().map(|word| command_word(word)).collect();
+    words.join(" ")
+}
+
+fn command_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./:=@%+,${}".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    let mut shown = String::from("'");
+    for run in word.chars().collect::<Vec<_>>().chunk_by(|one, other| one == other) {
+        match run {
+            [' ', ..] if run.len() > MOST_BLANKS => {
+                let _ = write!(shown, " (… {} blanks …) ", run.len());
+            }
+            ['\n', ..] => shown.push_str(&"\\n".repeat(run.len())),
+            ['\'', ..] => shown.push_str(&"'\\''".repeat(run.len())),
+            _ => shown.extend(run),
+        }
+    }
+    shown + "'"
+}
+
 fn stays(c: char) -> bool {
     is_harmless(c) || matches!(c, '\n' | '\t')
 }
@@ -103,7 +132,16 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    use super::{is_harmless, json, line, lines, value};
+    use super::{command, is_harmless, json, line, lines, value};
+
+    #[test]
+    fn a_command_is_told_so_that_nothing_of_it_is_overlooked() {
+        let told = |words: &[&str]| command(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        assert_eq!(told(&["bash", "worker.sh", "${lease}"]), "bash worker.sh ${lease}");
+        assert_eq!(told(&["sh", "-c", "echo it's; ls", ""]), r"sh -c 'echo it'\''s; ls' ''");
+        let hidden = format!("true #{}; rm x\nCovered is nothing", " ".repeat(3_000));
+        assert_eq!(told(&["sh", &hidden]), r"sh 'true # (… 3000 blanks …) ; rm x\nCovered is nothing'");
+    }
 
     #[test]
     fn what_acts_unseen_is_replaced_and_scripts_stay_whole() {

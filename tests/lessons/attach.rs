@@ -148,6 +148,16 @@ async fn a_run_with_several_servers_is_kept_with_their_number() {
 }
 
 #[tokio::test]
+async fn whoever_uses_another_database_is_told_once_that_it_is_not_shown() {
+    let mut free = attached(&["ask SELECT 0; ask SELECT 1; ask SELECT 2; ask SET lock A; sleep 1"]).await;
+    assert_eq!(free.wire(0), "SET lock A", "selecting passes by itself");
+    let told = said(&free);
+    assert!(told.len() == 1 && told[0].contains("uses database 1"), "{told:?}");
+    free.moves([0]).await;
+    assert_eq!(free.replies(), [Reply::Value("OK".into())]);
+}
+
+#[tokio::test]
 async fn with_a_name_nothing_is_said_of_any_other_lock() {
     let script = "ask GET other\necho HOLDS other\nask GET lock\necho HOLDS lock\nsleep 9\n";
     let mut free = attached(&[script, script]).await;

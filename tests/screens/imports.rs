@@ -26,7 +26,7 @@ const FOLDERS: &[(&str, &str)] = &[
     ("bench", "lab lesson log server text"),
     ("recording", "clock files lesson log printable verdict"),
     ("program", "client clock lesson log text"),
-    ("run/session", "client clock lab lesson log program random text verdict"),
+    ("run/session", "client clock lab lesson log printable program random text verdict"),
     ("run/race", "clock lab lesson log program run/session text world"),
     ("run/explore", "client clock lab lesson log program run/race run/session text verdict world"),
     ("run", "bench lab lesson log recording run/explore run/race run/session text verdict"),

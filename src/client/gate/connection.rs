@@ -23,7 +23,7 @@ use crate::{
     client::protocol::Response,
     log::{ActorId, Command, OpId, Reply},
     server::{passage::Passage, zookeeper::jute},
-    text::Text,
+    text::{Text, Words},
 };
 
 /// The most bytes that are taken from a connection before those that are there have been passed on.
@@ -34,6 +34,12 @@ const MOST_WAITING: usize = 1024;
 const MOST_UNREAD: usize = 1 << 20;
 /// What is read at once, in bytes.
 const PIECE: usize = 16 << 10;
+
+const OTHER_DATABASE: Words = Words::new(
+    "Lockstep: this program uses database {}. Its requests are moves like any other, but of what the server holds, database 0 alone \
+     is shown: have it use that one (an address ends with `/0`) to see its keys.",
+    "Lockstep：这个程序用的是 {} 号数据库。它的请求照样可以一步步走，但服务器里的内容只显示 0 号数据库：想看到它的键，请让它改用 0 号（地址以 `/0` 结尾）。",
+);
 
 pub(super) struct Connection {
     /// The server that it leads to, by its place.
@@ -73,6 +79,8 @@ pub(super) struct Asked {
     pub(super) calls: bool,
     /// How many confirmations come in place of a reply.
     pub(super) confirmations: usize,
+    /// The database that it selects, where that is not the first.
+    pub(super) database: Option<String>,
 }
 
 pub(super) struct Unanswered {
@@ -142,7 +150,7 @@ impl Connection {
             while self.takes_requests()
                 && read(&mut self.program, context, &mut self.requests, &mut self.over)
             {
-                self.understand()?;
+                self.understand(gate)?;
             }
             let full = !self.takes_requests();
             self.advance(id, gate);
@@ -164,12 +172,18 @@ impl Connection {
     }
 
     /// Makes requests of what was read.
-    pub(super) fn understand(&mut self) -> Result<(), Text> {
+    pub(super) fn understand(&mut self, gate: &mut GateParts<'_>) -> Result<(), Text> {
         while let Some((end, asked)) = self.dialect.request(&self.requests)? {
             let rest = self.requests.split_off(end);
             let bytes = std::mem::replace(&mut self.requests, rest);
             // An empty line asks for nothing.
             let Some(asked) = asked else { continue };
+            if let Some(database) = &asked.database
+                && !std::mem::replace(gate.told_of_databases, true)
+            {
+                let remark = OTHER_DATABASE.text(&[database]);
+                gate.tell(Response::Remarked { actor: gate.actor, remark });
+            }
             self.waiting_bytes += bytes.len();
             self.waiting.push_back(Held { bytes, asked, reported: false });
         }
@@ -252,6 +266,8 @@ pub(super) struct GateParts<'a> {
     pub(super) refused: &'a mut Option<(OpId, Reply)>,
     /// The session that the program has, where its server knows sessions.
     pub(super) session: &'a mut Option<i64>,
+    /// Whether it was said that only the first database is shown.
+    pub(super) told_of_databases: &'a mut bool,
 }
 
 impl GateParts<'_> {

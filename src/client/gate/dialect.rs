@@ -41,6 +41,8 @@ const SCRIPTS: [&str; 4] = ["EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO"];
 const LONGEST_SCRIPT: usize = 40;
 /// The most characters of one word of a request that are shown.
 const LONGEST_WORD: usize = 400;
+/// The same of one that is no text, such as a pickled object: nobody can read more of it.
+const LONGEST_DATA: usize = 40;
 
 /// The commands that usually pass by themselves. Of ZooKeeper's protocol, all that is no call does anyway.
 pub(super) fn housekeeping(product: Product) -> Arc<[String]> {
@@ -142,7 +144,10 @@ impl Dialect {
                     Command::Zookeeper(call)
                 });
                 let command = command.filter(|command| !is_one_of(passes, command.brief().split(' ')));
-                Ok(Some((end, Some(Asked { command, number, calls: false, confirmations: 0 }))))
+                Ok(Some((
+                    end,
+                    Some(Asked { command, number, calls: false, confirmations: 0, database: None }),
+                )))
             }
         }
     }
@@ -232,8 +237,9 @@ fn redis(words: Vec<String>, passes: &[String]) -> Result<Option<Asked>, Unreada
     let passes = is_one_of(passes, words.iter().map(String::as_str));
     let confirmations = if name.ends_with("SUBSCRIBE") { (words.len() - 1).max(1) } else { 0 };
     let calls = SCRIPTS.contains(&name.as_str());
+    let database = words.get(1).filter(|number| name == "SELECT" && *number != "0").cloned();
     let command = (!passes).then(|| shown(words));
-    Ok(Some(Asked { command, number: None, calls, confirmations }))
+    Ok(Some(Asked { command, number: None, calls, confirmations, database }))
 }
 
 /// Whether a command is among these, by its first word or its first two.
@@ -254,7 +260,10 @@ fn is_about_ensemble(call: &Call) -> bool {
 }
 
 fn shorten(word: &mut String) {
-    if let Some((end, _)) = word.char_indices().nth(LONGEST_WORD) {
+    let is_data =
+        |c: char| c == char::REPLACEMENT_CHARACTER || (c.is_control() && !matches!(c, '\n' | '\r' | '\t'));
+    let most = if word.contains(is_data) { LONGEST_DATA } else { LONGEST_WORD };
+    if let Some((end, _)) = word.char_indices().nth(most) {
         let left = word[end..].len();
         word.truncate(end);
         *word = format!("{word}… ({left} bytes more)");
@@ -307,6 +316,17 @@ mod tests {
             assert_eq!(first_statement(text).trim_end(), "return 1", "{text}");
         }
         assert_eq!(first_statement(" -- nothing"), "-- nothing");
+    }
+
+    #[test]
+    fn of_what_is_no_text_only_the_beginning_is_shown() {
+        let text = "{\n\t\"lock\": 1}".repeat(20);
+        for (word, shown_chars) in [(text.as_str(), text.chars().count()), (&"\0x".repeat(50), LONGEST_DATA)]
+        {
+            let Command::Redis(words) = shown(vec!["SET".to_owned(), word.to_owned()]) else { panic!() };
+            assert!(words[1].starts_with(&word[..shown_chars]), "{}", words[1]);
+            assert_eq!(words[1].contains("60 bytes more"), shown_chars == LONGEST_DATA, "{}", words[1]);
+        }
     }
 
     #[test]

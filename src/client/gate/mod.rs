@@ -41,7 +41,10 @@ use crate::{
     clock::LessonClock,
     log::{ActorId, Belief, OpId, Product, Reply},
     process::{Exit, rest::Threads},
-    server::{link::InnerEnd, passage::Passage},
+    server::{
+        link::{InnerEnd, listener},
+        passage::Passage,
+    },
     text::{Text, Words},
 };
 
@@ -112,6 +115,11 @@ pub(crate) struct Gate {
     frozen: watch::Sender<bool>,
     shared: Arc<Shared>,
     _tasks: JoinSet<()>,
+}
+
+/// Makes an address at which a program will find a server.
+pub(crate) async fn listen() -> io::Result<TcpListener> {
+    listener().await
 }
 
 impl Gate {
@@ -255,6 +263,8 @@ struct Hinted {
     beliefs: bool,
     /// How many connections it may have.
     connections: bool,
+    /// That only the first database is shown.
+    databases: bool,
 }
 
 /// What a program believes of locks, of which it has said more since the last rest than lines are told.
@@ -292,10 +302,12 @@ impl MoreBeliefs {
 impl Inner {
     /// The connection, and what it needs of the rest.
     fn split(&mut self, id: u64) -> Option<(&mut Connection, GateParts<'_>)> {
-        let Self { actor, servers, tell, held, session, connections, .. } = self;
+        let Self { actor, servers, tell, held, session, hinted, connections, .. } = self;
         let connection = connections.get_mut(&id)?;
         let Server { name, refused, .. } = servers.get_mut(connection.to)?;
-        let parts = GateParts { actor: *actor, server: name, tell, held, refused, session };
+        let told_of_databases = &mut hinted.databases;
+        let parts =
+            GateParts { actor: *actor, server: name, tell, held, refused, session, told_of_databases };
         Some((connection, parts))
     }
 

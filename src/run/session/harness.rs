@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     client::{
-        gate::{Door, Gate, Program},
+        gate::{self, Door, Gate, Program},
         protocol::{Request, Response, ServerAddress},
     },
     clock::{LessonClock, Slot},
@@ -28,8 +28,8 @@ use crate::{
         plan::{Exec, Origin},
     },
     log::{ActorId, FILES, LinkId, Product, ServerInfo, ServerState},
+    printable,
     program::actor_id,
-    server::link,
     text::Text,
 };
 
@@ -514,7 +514,7 @@ fn check_trusted(scenario: &Scenario, options: &LabOptions) -> Result<(), RunErr
         },
         Err(why) => NotTrusted::NotCovered(why),
     };
-    let commands: Vec<String> = loaded.commands().iter().map(|words| words.join(" ")).collect();
+    let commands: Vec<String> = loaded.commands().iter().map(|words| printable::command(words)).collect();
     Err(RunError::NotTrusted { file: loaded.source.file.clone(), commands: commands.join("; "), why })
 }
 
@@ -530,7 +530,7 @@ fn check_words(scenario: &Scenario, set: &Params) -> Result<(), RunError> {
     let allowed = Scenario::plan(loaded, variant, &own)?;
     let is_allowed = |words: &Vec<String>| allowed.commands().any(|command| command == words);
     match scenario.commands().find(|words| !is_allowed(words)) {
-        Some(words) => Err(RunError::WordsOfRecording { command: words.join(" ") }),
+        Some(words) => Err(RunError::WordsOfRecording { command: printable::command(words) }),
         None => Ok(()),
     }
 }
@@ -565,7 +565,7 @@ impl Attached {
         let failed = |source| LabError::Link { link: name.to_owned(), source };
         let (mut servers, mut addresses) = (Vec::new(), Vec::new());
         for ServerInfo { name: server, .. } in lab.servers() {
-            let listener = link::listener().await.map_err(failed)?;
+            let listener = gate::listen().await.map_err(failed)?;
             addresses.push(listener.local_addr().map_err(failed)?);
             servers.push(Door { listener, link: lab.inner_link(name, &server).await?, server });
         }
