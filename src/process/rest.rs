@@ -121,7 +121,7 @@ impl Threads {
                 match read_status(&status)? {
                     ('S', switched) => {
                         lives |= *process == self.group.as_raw_nonzero().get().unsigned_abs();
-                        turns.insert(thread, switched);
+                        turns.insert(thread, if is_ticker(&status) { 0 } else { switched });
                     }
                     ('Z' | 'X', _) => drop(ended.insert(thread)),
                     _ => return None,
@@ -169,6 +169,16 @@ fn read_status(status: &str) -> Option<(char, u64)> {
     let number = |name| field(name)?.parse::<u64>().ok();
     let state = field("State:")?.chars().next()?;
     Some((state, number("voluntary_ctxt_switches:")? + number("nonvoluntary_ctxt_switches:")?))
+}
+
+/// Threads of the JVM's own that wake up many times a second to look at something, and that no other thread ever waits for. How
+/// often they have run says nothing; on a busy machine one of them has run between any two looks.
+const TICKERS: [&str; 2] = ["VM Periodic Tas", "Monitor Deflati"];
+
+/// Whether `/proc/PID/task/TID/status` is that of such a thread: its first line is the name.
+fn is_ticker(status: &str) -> bool {
+    let name = status.lines().next().and_then(|line| line.strip_prefix("Name:\t"));
+    name.is_some_and(|name| TICKERS.contains(&name))
 }
 
 /// Threads of the JVM's own that wake up several times a second, whatever its program does: its periodic tasks, its compilers and
@@ -224,6 +234,7 @@ mod tests {
                       nonvoluntary_ctxt_switches:\t3\n";
         assert_eq!(read_status(status), Some(('S', 15)));
         assert_eq!(read_status("nonsense"), None);
+        assert!(!is_ticker(status) && is_ticker(&status.replace("S (x)", "VM Periodic Tas")));
     }
 
     #[test]
