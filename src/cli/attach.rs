@@ -26,6 +26,9 @@ use crate::{
     },
 };
 
+// As the command line says it.
+const _: () = assert!(MOST_MASTERS == 9);
+
 /// What the programs talk to.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum Server {
@@ -53,7 +56,7 @@ pub struct AttachArgs {
     server: Server,
     /// How many Redis servers, which know nothing of each other; the addresses of all are in `REDIS_URLS`, separated by
     /// commas, and in `REDIS_URL_1`, `REDIS_URL_2` and so on
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=MOST_MASTERS as i64))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=9))]
     servers: u8,
     /// How many clients run the command; they are called A, B, and so on
     #[arg(long, value_name = "N", default_value_t = 1)]

@@ -55,7 +55,7 @@ pub(crate) fn trust(global: &Global, args: &TrustArgs) -> Result<u8, Failure> {
     // Also of a lesson that is gone, or can no longer be read.
     let loaded = read_lesson(&args.file);
     let commands = loaded.iter().flat_map(|loaded| loaded.commands());
-    let commands: Vec<String> = commands.map(|words| printable::command(words)).collect();
+    let commands: Vec<String> = commands.map(printable::command).collect();
     if args.revoke || (loaded.is_ok() && commands.is_empty()) {
         let path = canonical_path(&args.file)?;
         kept.change(|trusted| drop(trusted.lessons.remove(&path))).map_err(failed)?;

@@ -379,7 +379,7 @@ impl LabKind {
         match number {
             0 | 1 => Self::Redis,
             5 => Self::Masters,
-            _ => Self::SomeMasters(number.min(MOST_MASTERS as u8)),
+            _ => Self::SomeMasters(number),
         }
     }
 
@@ -394,7 +394,7 @@ impl LabKind {
             Self::Sentinel => &SENTINEL,
             Self::Cluster => &CLUSTER,
             Self::Masters => &MASTERS,
-            Self::SomeMasters(number) => &SOME_MASTERS[usize::from(number) - 1],
+            Self::SomeMasters(number) => &SOME_MASTERS[usize::from(number).clamp(1, MOST_MASTERS) - 1],
             Self::Several(several) => &several.0.topology,
         }
     }

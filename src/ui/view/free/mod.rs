@@ -190,23 +190,24 @@ impl<'a> FreePane<'_, 'a> {
         let next = prospect.and_then(|prospect| prospect.next.as_ref()).filter(|_| ahead);
         let (label, wire) = next.map_or(("", ""), |next| (next.label.as_str(), next.wire.as_str()));
         let server = next.map(|next| next.server.as_str()).filter(|server| !server.is_empty());
+        let to = match server {
+            Some(PRIMARY) => format!("  → {}", words::PRIMARY.get(lang)),
+            // Where there is one server, it goes without saying.
+            Some(server) if scene.world.servers.len() > 1 => format!("  → {server}"),
+            _ => String::new(),
+        };
         let shown = if self.in_program { "" } else { label };
         let status = match blocked {
             None if !ahead => self.went_on(actor, prospect).unwrap_or_default(),
-            None => match server {
-                Some(PRIMARY) => format!("{shown}  {wire}  → {}", words::PRIMARY.get(lang)),
-                // Where there is one server, it goes without saying.
-                Some(server) if scene.world.servers.len() > 1 => format!("{shown}  {wire}  → {server}"),
-                Some(_) => format!("{shown}  {wire}"),
-                None => format!("{shown}  {}", words::WOULD_TAKE.with(lang, &[wire])),
-            },
+            None if server.is_some() => format!("{shown}  {wire}{to}"),
+            None => format!("{shown}  {}", words::WOULD_TAKE.with(lang, &[wire])),
             Some(Blocked::Waits { until }) if label.is_empty() => {
                 words::SLEEPS_UNTIL.with(lang, &[&time::moment(until)])
             }
             Some(Blocked::Waits { until }) => {
                 words::WAITS_UNTIL.with(lang, &[words::label(label, lang), &time::moment(until)])
             }
-            Some(Blocked::Unanswered) => words::UNANSWERED.with(lang, &[wire]),
+            Some(Blocked::Unanswered) => words::UNANSWERED.with(lang, &[wire]) + &to,
             Some(Blocked::Busy) => words::BUSY.get(lang).to_owned(),
             Some(Blocked::Unnotified) => words::UNNOTIFIED.with(lang, &[wire]),
             Some(Blocked::Frozen) => format!("{} {}", glyphs::STOPPED, words::FROZEN.get(lang)),
