@@ -62,6 +62,9 @@ impl Racer {
 
     /// Makes one choice, and says in few words what it was.
     pub(crate) async fn take_choice(&mut self, choice: &Choice) -> Result<String, RunError> {
+        if let Choice::Move { actor } = choice {
+            self.end_its_wait(*actor).await?;
+        }
         let before = self.director.log().len();
         let label = match choice {
             Choice::Move { actor } => self.label(*actor),
@@ -70,9 +73,6 @@ impl Racer {
         // A dead process does not come back, nor does a clock go back.
         let leaves_something = |fault: &Fault| !matches!(fault, Fault::Freeze { .. } | Fault::Thaw { .. });
         self.needs_restart |= matches!(choice, Choice::Inject(fault) if leaves_something(fault));
-        if let Choice::Move { actor } = choice {
-            self.end_its_wait(*actor).await?;
-        }
         match self.director.choose(choice).await? {
             Ok(()) => Ok(self.describe(choice, &label, before)),
             Err(refused) => Err(self.director.mistake(&programs(), refused.en)),
