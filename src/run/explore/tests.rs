@@ -311,7 +311,7 @@ proptest! {
         // Without time for it, only what is sure is said: that it is too late no earlier than it is.
         let hurried = search::unavoidable(&mut model, &order, true, &wrong, &|| true).expect("searches");
         let is_sure = |known: &Unavoidable| known.before.is_none() && known.step >= expected.step;
-        prop_assert!(hurried == last || hurried.as_ref().is_none_or(is_sure), "{:?} {:?}", hurried, last);
+        prop_assert!(hurried == last || hurried.as_ref().is_none_or(is_sure), "{hurried:?} {last:?}");
     }
 
     /// However the whole is parted, the parts find what the whole does.
