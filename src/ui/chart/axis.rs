@@ -149,6 +149,11 @@ impl Chart {
             };
             return after.max(cursor + self.compression.apart()).max(room);
         }
+        if let Some((_, notice)) = event.of_sentinel() {
+            // What was done to a server is read before what was decided over it.
+            let truth = notice.server().and_then(|server| self.truth(server));
+            return after.max(truth.map_or(0, |truth| truth.fault_room));
+        }
         let lane = ticking(&event.kind).and_then(|actor| self.lanes.get(actor.0 as usize));
         let Some(lane) = lane else { return after };
         if lane.band.is_none() && lane.takes_note(log, &event.kind, event.at) {
