@@ -2,6 +2,11 @@
 //! them, and what they send with `redis.call`.
 
 pub(crate) mod tokens;
+mod values;
+
+use self::values::Kind;
+
+use std::collections::HashMap;
 
 use super::error::{ALIKE, did_you_mean, nearest};
 use crate::text::{Text, both};
@@ -133,6 +138,7 @@ pub(crate) fn read(source: &str) -> Result<Lua, LuaMistake> {
         at: 0,
         end: 0,
         locals: Vec::new(),
+        kinds: HashMap::new(),
         depth: 0,
         lua: Lua::default(),
     };
@@ -164,6 +170,8 @@ struct Reader<'s> {
     /// Where the token before it ends: what is missing is missed there.
     end: usize,
     locals: Vec<&'s str>,
+    /// What locals are that keep their first value.
+    kinds: HashMap<&'s str, Kind>,
     depth: usize,
     lua: Lua,
 }
@@ -180,6 +188,9 @@ struct Value<'s> {
     is_call: bool,
     /// It may give more values than one: a call, `...`.
     is_open: bool,
+    kind: Option<Kind>,
+    /// The text that it begins with, where more is joined to that.
+    begins: Option<String>,
 }
 
 impl<'s> Reader<'s> {
@@ -246,19 +257,23 @@ impl<'s> Reader<'s> {
                 while self.eat(",")? {
                     names.push(self.name()?);
                 }
+                self.forget(&names);
                 if self.eat("=")? {
-                    self.values()?;
+                    let values = self.values()?;
+                    if let ([name], [value]) = (&names[..], &values[..]) {
+                        self.note_kind(name, value);
+                    }
                 }
                 self.locals.extend(names);
                 Ok(())
             }
             "if" => {
                 self.next()?;
-                self.value()?;
+                self.condition()?;
                 self.expect("then")?;
                 self.block()?;
                 while self.eat("elseif")? {
-                    self.value()?;
+                    self.condition()?;
                     self.expect("then")?;
                     self.block()?;
                 }
@@ -294,6 +309,7 @@ impl<'s> Reader<'s> {
                 }
                 self.values()?;
                 let outside = self.locals.len();
+                self.forget(&names);
                 self.locals.extend(names);
                 let done = self.enclosed("do");
                 self.locals.truncate(outside);
@@ -334,11 +350,13 @@ impl<'s> Reader<'s> {
         self.expect("(")?;
         let outside = self.locals.len();
         self.locals.extend(own);
+        self.forget(own);
         while !self.is(")") {
             if self.eat("...")? {
                 break;
             }
             let name = self.name()?;
+            self.kinds.remove(name);
             self.locals.push(name);
             if !self.eat(",")? {
                 break;
@@ -403,6 +421,13 @@ impl<'s> Reader<'s> {
         Ok(values)
     }
 
+    /// A value of which only is asked whether it is true.
+    fn condition(&mut self) -> Done {
+        let at = self.at;
+        let value = self.value()?;
+        Self::doubt(at, values::of_condition(&value))
+    }
+
     fn value(&mut self) -> Done<Value<'s>> {
         self.operation(0)
     }
@@ -415,10 +440,14 @@ impl<'s> Reader<'s> {
                 both!("it is nested deeper than {DEEPEST} levels", "嵌套超过 {DEEPEST} 层"),
             );
         }
-        let mut value = if matches!(self.token, Token::Sign("not" | "#" | "-")) {
+        let at = self.at;
+        let mut value = if let Token::Sign(sign @ ("not" | "#" | "-")) = self.token {
             self.next()?;
-            self.operation(UNARY)?;
-            Value::default()
+            let value = self.operation(UNARY)?;
+            if sign == "not" {
+                Self::doubt(at, values::of_condition(&value))?;
+            }
+            Value { kind: (sign != "not").then_some(Kind::Number), ..Value::default() }
         } else {
             self.simple()?
         };
@@ -427,8 +456,13 @@ impl<'s> Reader<'s> {
             && *left > least
         {
             self.next()?;
-            self.operation(*right)?;
-            value = Value::default();
+            let other = self.operation(*right)?;
+            Self::doubt(at, values::of_operator(sign, &value, &other))?;
+            value = match sign {
+                "+" | "-" | "*" | "/" | "%" | "^" => Value { kind: Some(Kind::Number), ..Value::default() },
+                ".." => Value { kind: Some(Kind::Text), begins: value.text.or(value.begins), ..Value::default() },
+                _ => Value::default(),
+            };
         }
         self.depth -= 1;
         Ok(value)
@@ -437,9 +471,17 @@ impl<'s> Reader<'s> {
     fn simple(&mut self) -> Done<Value<'s>> {
         let mut value = Value::default();
         match &self.token {
-            Token::Number => value.number = self.source[self.at..self.rest].parse().ok(),
-            Token::Text(text) => value.text = Some(text.clone()),
-            Token::Sign("nil" | "true" | "false") => {}
+            Token::Number => {
+                value.number = self.source[self.at..self.rest].parse().ok();
+                value.kind = Some(Kind::Number);
+            }
+            Token::Text(text) => {
+                value.text = Some(text.clone());
+                value.kind = Some(Kind::Text);
+            }
+            Token::Sign("nil") => value.kind = Some(Kind::Nil),
+            Token::Sign("true") => value.kind = Some(Kind::True),
+            Token::Sign("false") => value.kind = Some(Kind::False),
             Token::Sign("...") => value.is_open = true,
             Token::Sign("function") => {
                 self.next()?;
@@ -448,6 +490,7 @@ impl<'s> Reader<'s> {
             }
             Token::Sign("{") => {
                 self.table()?;
+                value.kind = Some(Kind::Table);
                 return Ok(value);
             }
             Token::Name(_) | Token::Sign("(") => return self.suffixed(false),
@@ -520,10 +563,15 @@ impl<'s> Reader<'s> {
                             Text::join(&[message, did_you_mean(&format!("redis.{near}"))], "; ", "；"),
                         );
                     }
+                    if let [library] = value.path[..]
+                        && !self.locals.contains(&library)
+                    {
+                        Self::doubt(at, values::of_field(library, name))?;
+                    }
                     if !value.path.is_empty() {
                         value.path.push(name);
                     }
-                    value.is_call = false;
+                    (value.is_call, value.kind) = (false, None);
                     continue;
                 }
                 Token::Sign("[") => {
@@ -538,12 +586,13 @@ impl<'s> Reader<'s> {
                     }
                     let index = index.unwrap_or(0);
                     self.expect("]")?;
+                    let mut kind = Some(Kind::Text);
                     match value.path[..] {
                         ["KEYS"] => self.lua.keys = self.lua.keys.max(index),
                         ["ARGV"] => self.lua.args = self.lua.args.max(index),
-                        _ => {}
+                        _ => kind = None,
                     }
-                    value = Value::default();
+                    value = Value { kind, ..Value::default() };
                     continue;
                 }
                 Token::Sign(":") => {
@@ -564,14 +613,26 @@ impl<'s> Reader<'s> {
                 }
                 Token::Text(_) => given.push(self.simple()?),
                 Token::Sign("{") => self.table()?,
-                _ => return Ok(value),
+                _ => {
+                    if let ([name], false) = (&value.path[..], value.is_call) {
+                        value.kind = match *name {
+                            "KEYS" | "ARGV" => Some(Kind::Table),
+                            name => self.kinds.get(name).copied(),
+                        };
+                    }
+                    return Ok(value);
+                }
             }
+            let mut kind = Kind::of_function(&value.path);
             if matches!(value.path[..], ["redis" | "server", "call" | "pcall"]) {
+                Self::doubt(called, given.iter().find_map(values::of_argument))?;
+                Self::doubt(called, given.first().and_then(values::of_first))?;
                 let is_open = given.last().is_none_or(|last| last.is_open);
-                let words = given.into_iter().map(|word| word.text).collect();
+                let words: Vec<Option<String>> = given.into_iter().map(|word| word.text).collect();
+                kind = Kind::of_call(&words).filter(|_| !is_open && value.path[1] == "call");
                 self.lua.calls.push(Call { at: called, words, is_open });
             }
-            value = Value { is_call: true, is_open: true, ..Value::default() };
+            value = Value { is_call: true, is_open: true, kind, ..Value::default() };
         }
     }
 

@@ -565,7 +565,7 @@ impl JsonSchema for Step {
                         "drops": { "type": "string", "description": "… that it no longer holds this lock." },
                         "count": { "type": "string", "description": "A counter of the lesson grows by one." },
                         "let": {
-                            "type": "object", "additionalProperties": { "type": "string" },
+                            "type": "object", "additionalProperties": { "type": ["string", "number", "boolean"] },
                             "description": "Names and the expressions that give their values. Right before an operation: evaluated when it is sent."
                         },
                         "work": { "type": "string", "description": "Time passes while the client works." },

@@ -8,6 +8,7 @@
 use std::{collections::HashMap, sync::LazyLock};
 
 pub(crate) mod forms;
+mod shapes;
 
 pub(crate) use forms::check_form;
 

@@ -9,6 +9,7 @@ use futures::FutureExt;
 use mysql_async::{
     Column, Conn, Error,
     consts::{ColumnFlags, ColumnType},
+    prelude::Queryable,
 };
 use serde_json::Value as Json;
 use tokio::sync::Mutex;
@@ -34,7 +35,21 @@ const ROWS: usize = 200;
 pub(crate) struct MariadbObserver {
     socket: PathBuf,
     connection: Mutex<Option<Conn>>,
+    /// The tables as they were when they were last read.
+    seen: Mutex<BTreeMap<String, Seen>>,
 }
+
+/// What was read of a table.
+#[derive(Debug, Clone, Default)]
+struct Seen {
+    /// The columns of its primary key, and how they are stored.
+    key: Vec<(String, Stored)>,
+    /// Its rows by their names, `table/key`.
+    rows: Vec<(String, Row)>,
+}
+
+/// The server's code for a table that somebody has locked.
+const LOCKED: u16 = 1205;
 
 impl From<Error> for ObserveError {
     fn from(error: Error) -> Self {
@@ -44,7 +59,14 @@ impl From<Error> for ObserveError {
 
 impl MariadbObserver {
     pub fn new(socket: &Path) -> Self {
-        Self { socket: socket.to_path_buf(), connection: Mutex::new(None) }
+        Self { socket: socket.to_path_buf(), connection: Mutex::new(None), seen: Mutex::default() }
+    }
+
+    /// A connection that waits for no table which a program has locked.
+    async fn open(&self) -> Result<Conn, Error> {
+        let mut connection = open(&self.socket.display().to_string()).await?;
+        connection.query_drop("SET SESSION lock_wait_timeout = 0").await?;
+        Ok(connection)
     }
 
     async fn ask(&self, query: &str) -> Result<Vec<Json>, Error> {
@@ -56,11 +78,11 @@ impl MariadbObserver {
         let mut slot = self.connection.lock().await;
         let mut connection = match slot.take() {
             Some(connection) => connection,
-            None => open(&self.socket.display().to_string()).await?,
+            None => self.open().await?,
         };
         let mut answered = answer_with_columns(&mut connection, query).await;
         if answered.as_ref().is_err_and(Error::is_fatal) {
-            connection = open(&self.socket.display().to_string()).await?;
+            connection = self.open().await?;
             answered = answer_with_columns(&mut connection, query).await;
         }
         *slot = Some(connection);
@@ -84,26 +106,39 @@ impl MariadbObserver {
         Ok(status.first().map(|row| text(&row["Status"])).unwrap_or_default())
     }
 
+    /// Reads a table. What a program does to a table that it has locked is seen when it unlocks it: until then the table
+    /// stays as it was.
+    async fn read(&self, table: &str) -> Result<Seen, Error> {
+        let select = format!("SELECT * FROM `{}` LIMIT {ROWS}", table.replace('`', "``"));
+        let (rows, columns) = match self.ask_with_columns(&select).await {
+            Err(Error::Server(error)) if error.code == LOCKED => {
+                return Ok(self.seen.lock().await.get(table).cloned().unwrap_or_default());
+            }
+            answered => answered?,
+        };
+        let primary = columns.iter().filter(|column| column.flags().contains(ColumnFlags::PRI_KEY_FLAG));
+        let key: Vec<_> = primary.map(|column| (column.name_str().into_owned(), stored(column))).collect();
+        let fields: Vec<String> = columns.iter().map(|column| column.name_str().into_owned()).collect();
+        let rows = rows.iter().enumerate().map(|(n, row)| {
+            let named: Vec<String> = key.iter().map(|(name, _)| text(&row[name.as_str()])).collect();
+            let named = if named.is_empty() { (n + 1).to_string() } else { named.join(",") };
+            let others = fields.iter().filter(|field| !key.iter().any(|(name, _)| name == *field));
+            let others = others.map(|name| (name.clone(), row.get(name).cloned().unwrap_or_default()));
+            (format!("{table}/{named}"), Row { columns: others.collect(), ..Row::default() })
+        });
+        let seen = Seen { rows: rows.collect(), key };
+        self.seen.lock().await.insert(table.to_owned(), seen.clone());
+        Ok(seen)
+    }
+
     async fn look(&self) -> Result<Tables, Error> {
         let mut tables = Tables::default();
-        // The columns of each table's primary key, and how they are stored.
         let mut keys: BTreeMap<String, Vec<(String, Stored)>> = BTreeMap::new();
         for table in self.ask(TABLES).await? {
-            let table = &text(&table["name"]);
-            let select = format!("SELECT * FROM `{}` LIMIT {ROWS}", table.replace('`', "``"));
-            let (rows, columns) = self.ask_with_columns(&select).await?;
-            let primary = columns.iter().filter(|column| column.flags().contains(ColumnFlags::PRI_KEY_FLAG));
-            let key = primary.map(|column| (column.name_str().into_owned(), stored(column)));
-            let fields: Vec<String> = columns.iter().map(|column| column.name_str().into_owned()).collect();
-            let key = &*keys.entry(table.clone()).or_insert(key.collect());
-            for (n, row) in rows.iter().enumerate() {
-                let named: Vec<String> = key.iter().map(|(name, _)| text(&row[name.as_str()])).collect();
-                let named = if named.is_empty() { (n + 1).to_string() } else { named.join(",") };
-                let others = fields.iter().filter(|field| !key.iter().any(|(name, _)| name == *field));
-                let others = others.map(|name| (name.clone(), row.get(name).cloned().unwrap_or_default()));
-                let row = Row { columns: others.collect(), ..Row::default() };
-                tables.rows.insert(format!("{table}/{named}"), row);
-            }
+            let table = text(&table["name"]);
+            let Seen { key, rows } = self.read(&table).await?;
+            keys.entry(table).or_insert(key);
+            tables.rows.extend(rows);
         }
         let status = self.status().await?;
         let locks = locks::read(&status);

@@ -1,79 +1,13 @@
 //! How Redis commands are written: how many words, which options, where numbers stand.
 
-use super::{super::scripts, arity};
+use super::{super::scripts, arity, shapes};
 use crate::{
     lesson::error::{ALIKE, Mistake, MistakeSpan, Path, did_you_mean, nearest},
     text::{Text, both},
 };
 
-/// How the commands of locks are written, for whoever got one wrong.
-const FORMS: &str = "
-    GET key
-    SET key value [NX | XX] [GET] [EX seconds | PX milliseconds | KEEPTTL]
-    SETNX key value
-    SETEX key seconds value
-    PSETEX key milliseconds value
-    GETSET key value
-    GETDEL key
-    DEL key [key …]
-    UNLINK key [key …]
-    EXISTS key [key …]
-    INCR key
-    DECR key
-    INCRBY key increment
-    DECRBY key decrement
-    MSET key value [key value …]
-    MGET key [key …]
-    APPEND key value
-    EXPIRE key seconds [NX | XX | GT | LT]
-    PEXPIRE key milliseconds [NX | XX | GT | LT]
-    PERSIST key
-    TTL key
-    PTTL key
-    HSET key field value [field value …]
-    HSETNX key field value
-    HGET key field
-    HGETALL key
-    HDEL key field [field …]
-    HEXISTS key field
-    HINCRBY key field increment
-    LPUSH key value [value …]
-    RPUSH key value [value …]
-    LPOP key [count]
-    RPOP key [count]
-    LRANGE key start stop
-    LREM key count value
-    BLPOP key [key …] seconds
-    BRPOP key [key …] seconds
-    LMOVE from to LEFT|RIGHT LEFT|RIGHT
-    BLMOVE from to LEFT|RIGHT LEFT|RIGHT seconds
-    BRPOPLPUSH from to seconds
-    SADD key member [member …]
-    SREM key member [member …]
-    SISMEMBER key member
-    ZADD key [NX | XX] [GT | LT] [CH] [INCR] score member [score member …]
-    ZREM key member [member …]
-    ZRANGE key start stop
-    ZSCORE key member
-    ZRANK key member
-    XADD key [NOMKSTREAM] [MAXLEN | MINID [= | ~] threshold [LIMIT count]] * | id field value [field value …]
-    XREAD [COUNT count] [BLOCK milliseconds] STREAMS key [key …] id [id …]
-    XREADGROUP GROUP group consumer [COUNT count] [BLOCK milliseconds] [NOACK] STREAMS key [key …] > | id
-    XGROUP CREATE key group $ | id [MKSTREAM]
-    XACK key group id [id …]
-    XPENDING key group [[IDLE milliseconds] start end count [consumer]]
-    XCLAIM key group consumer milliseconds id [id …]
-    XAUTOCLAIM key group consumer milliseconds start [COUNT count]
-    PUBLISH channel message
-    SUBSCRIBE channel [channel …]
-    EVAL script numkeys [key …] [argument …]
-    EVALSHA sha1 numkeys [key …] [argument …]
-    WAIT replicas milliseconds
-    WATCH key [key …]
-";
-
-/// The options of commands, from which word on: groups of which one may be there, `:n` where a number follows and `:w`
-/// where any word does.
+/// The options of commands, from which word on: groups of which one may be there, `:n` where a time to live follows, `:c`
+/// where a whole number does, `:cc` where two do and `:w` where any word does; a `*` marks what may be there twice.
 const OPTIONS: &[(&str, usize, &str)] = &[
     ("SET", 3, "NX|XX|IFEQ:w|IFNE:w|IFDEQ:w|IFDNE:w GET EX:n|PX:n|EXAT:n|PXAT:n|KEEPTTL"),
     ("GETEX", 2, "EX:n|PX:n|EXAT:n|PXAT:n|PERSIST"),
@@ -81,22 +15,34 @@ const OPTIONS: &[(&str, usize, &str)] = &[
     ("PEXPIRE", 3, "NX XX GT LT"),
     ("EXPIREAT", 3, "NX XX GT LT"),
     ("PEXPIREAT", 3, "NX XX GT LT"),
-    ("COPY", 3, "DB:n REPLACE"),
+    ("COPY", 3, "DB:c REPLACE"),
+    ("FLUSHALL", 1, "ASYNC|SYNC"),
+    ("FLUSHDB", 1, "ASYNC|SYNC"),
+    ("BITCOUNT", 4, "BYTE|BIT"),
+    ("SCAN", 2, "MATCH:w COUNT:c TYPE:w"),
+    ("HSCAN", 3, "MATCH:w COUNT:c NOVALUES"),
+    ("SSCAN", 3, "MATCH:w COUNT:c"),
+    ("ZSCAN", 3, "MATCH:w COUNT:c"),
+    ("SORT", 2, "BY:w LIMIT:cc GET:w* ASC|DESC ALPHA STORE:w"),
+    ("LPOS", 3, "RANK:c COUNT:c MAXLEN:c"),
+    ("ZRANGE", 4, "BYSCORE|BYLEX REV LIMIT:cc WITHSCORES"),
+    ("ZREVRANGE", 4, "WITHSCORES"),
+    ("ZRANGEBYSCORE", 4, "WITHSCORES LIMIT:cc"),
+    ("ZREVRANGEBYSCORE", 4, "WITHSCORES LIMIT:cc"),
+    ("GEODIST", 4, "M|KM|FT|MI"),
+    ("XREAD", 1, "COUNT:c BLOCK:c"),
+    ("XREADGROUP", 4, "COUNT:c BLOCK:c NOACK CLAIM:c"),
+    ("XRANGE", 4, "COUNT:c"),
+    ("XREVRANGE", 4, "COUNT:c"),
+    ("XAUTOCLAIM", 6, "COUNT:c JUSTID"),
 ];
 
-/// Which words of commands are whole numbers.
-const NUMBERS: &str = "
-    SETEX:2 PSETEX:2 EXPIRE:2 PEXPIRE:2 EXPIREAT:2 PEXPIREAT:2 INCRBY:2 DECRBY:2 HINCRBY:3 LRANGE:2 LRANGE:3
-    LREM:2 LTRIM:2 LTRIM:3 WAIT:1 WAIT:2 SELECT:1 XCLAIM:4 XAUTOCLAIM:4
-";
-
-/// Which words of commands are one of a few.
-const CHOICES: &[(&str, &[usize], &[&str])] = &[
-    ("LMOVE", &[3, 4], &["LEFT", "RIGHT"]),
-    ("BLMOVE", &[3, 4], &["LEFT", "RIGHT"]),
-    ("LINSERT", &[2], &["BEFORE", "AFTER"]),
-    ("XGROUP", &[1], &["CREATE", "CREATECONSUMER", "DELCONSUMER", "DESTROY", "SETID", "HELP"]),
-    ("XREADGROUP", &[1], &["GROUP"]),
+/// Which word of a command is one of a few.
+const CHOICES: &[(&str, usize, &[&str])] = &[
+    ("OBJECT", 1, &["ENCODING", "FREQ", "HELP", "IDLETIME", "REFCOUNT"]),
+    ("BITOP", 1, &["AND", "OR", "XOR", "NOT", "DIFF", "DIFF1", "ANDOR", "ONE"]),
+    ("XGROUP", 1, &["CREATE", "CREATECONSUMER", "DELCONSUMER", "DESTROY", "SETID", "HELP"]),
+    ("XREADGROUP", 1, &["GROUP"]),
 ];
 
 /// Which word of a command says how many keys follow it.
@@ -115,8 +61,7 @@ const PAIRS: &str = "
 pub(crate) fn check_form(words: &[Option<String>], path: &Path) -> Result<(), Mistake> {
     let Some(Some(name)) = words.first() else { return Ok(()) };
     let name = name.to_ascii_uppercase();
-    let mut forms = FORMS.lines().map(str::trim);
-    let form = forms.find(|form| form.split(' ').next() == Some(name.as_str()));
+    let form = shapes::form(&name);
     let wrong = |message: Text| {
         let mistake = Mistake::new(path, message);
         Err(match form {
@@ -147,12 +92,8 @@ pub(crate) fn check_form(words: &[Option<String>], path: &Path) -> Result<(), Mi
         let own = entries.filter(|(command, _)| *command == name);
         own.filter_map(|(_, at)| at.parse::<usize>().ok()).collect::<Vec<_>>()
     };
-    for at in of(NUMBERS) {
-        if let Some(Some(word)) = words.get(at)
-            && word.parse::<i64>().is_err()
-        {
-            return wrong(not_a_number(&name, word));
-        }
+    if let Some(form) = form {
+        shapes::check_words(&name, form, words).or_else(wrong)?;
     }
     let is_blocking =
         ["BLPOP", "BRPOP", "BLMOVE", "BRPOPLPUSH", "BZPOPMIN", "BZPOPMAX"].contains(&name.as_str());
@@ -165,15 +106,34 @@ pub(crate) fn check_form(words: &[Option<String>], path: &Path) -> Result<(), Mi
             "`{name}` 最后要写最多等几秒，`{word}` 不是数字"
         ));
     }
-    for (_, places, known) in CHOICES.iter().filter(|(command, ..)| *command == name) {
-        let mut given = places.iter().filter_map(|at| words.get(*at)?.as_deref());
-        if let Some(word) = given.find(|word| !known.iter().any(|known| known.eq_ignore_ascii_case(word))) {
-            let known = known.join(", ");
+    for (_, at, known) in CHOICES.iter().filter(|(command, ..)| *command == name) {
+        if let Some(Some(word)) = words.get(*at) {
+            shapes::check_choice(&name, known, word).or_else(wrong)?;
+        }
+    }
+    match name.as_str() {
+        "LPOP" | "RPOP" | "SPOP" | "SRANDMEMBER" | "ZPOPMIN" | "ZPOPMAX" if given > 2 => {
             return wrong(both!(
-                "`{name}` wants one of {known} here, and `{word}` is none",
-                "`{name}` 在这里要写 {known} 之一，`{word}` 不是"
+                "`{name}` takes at most 2 arguments, and here are {given}",
+                "`{name}` 最多 2 个参数，这里有 {given} 个"
             ));
         }
+        "BITCOUNT" if given == 2 => {
+            return wrong(both!(
+                "`{name}` wants an end beside the start",
+                "`{name}` 写了起点就要写终点"
+            ));
+        }
+        "GEOADD" => shapes::check_places(words).or_else(wrong)?,
+        "ZRANGE" => shapes::check_range(&name, words).or_else(wrong)?,
+        "CONFIG" if words.get(1).and_then(Option::as_deref).is_some_and(|sub| sub.eq_ignore_ascii_case("SET")) => {
+            for pair in words[2..].chunks(2) {
+                if let [Some(parameter), Some(value)] = pair {
+                    shapes::check_parameter(parameter, value).or_else(wrong)?;
+                }
+            }
+        }
+        _ => {}
     }
     check_streams(&name, words).or_else(wrong)?;
     for at in of(NUMKEYS) {
@@ -247,6 +207,18 @@ fn check_streams(name: &str, words: &[Option<String>]) -> Result<(), Text> {
                     "消费组不能用 `$`：还没人读过的消息写 `>`"
                 ));
             }
+            let of_group = name == "XREADGROUP";
+            let is_id = |id: &str| {
+                id.starts_with(|c: char| c.is_ascii_digit())
+                    || if of_group { id == ">" } else { matches!(id, "$" | "+") }
+            };
+            let ids = words[at + 1..].iter().skip((words.len() - at) / 2).flatten();
+            if let Some(word) = ids.filter(|_| (words.len() - at) % 2 == 1).find(|id| !is_id(id)) {
+                return Err(both!(
+                    "`{name}` wants an id here, and `{word}` is none: options such as `COUNT` stand before `STREAMS`",
+                    "`{name}` 在这里要写 ID，`{word}` 不是；`COUNT` 等选项写在 `STREAMS` 前面"
+                ));
+            }
             if (words.len() - at).is_multiple_of(2) {
                 return Err(both!(
                     "`{name}` wants an id for each stream after `STREAMS`: first the keys, then as many ids",
@@ -262,7 +234,7 @@ fn check_streams(name: &str, words: &[Option<String>]) -> Result<(), Text> {
                     at += usize::from(words.get(at).is_some_and(|word| is(word, &["=", "~"])));
                     let threshold = words.get(at).cloned().flatten().unwrap_or_else(|| "0".to_owned());
                     if !threshold.starts_with(|c: char| c.is_ascii_digit()) {
-                        return Err(not_a_number("MAXLEN", &threshold));
+                        return Err(shapes::no_whole_number("MAXLEN", &threshold));
                     }
                 } else if !is(word, &["NOMKSTREAM", "KEEPREF", "DELREF", "ACKED"]) {
                     break;
@@ -325,23 +297,11 @@ fn check_scores(words: &[Option<String>]) -> Result<(), Text> {
             "`ZADD` 的每个成员前面都要有分数，这里多出一个词"
         ));
     }
-    let is_score = |word: &str| {
-        word.parse::<f64>().is_ok() || word.trim_start_matches(['+', '-']).eq_ignore_ascii_case("inf")
-    };
+    let is_score = |word: &str| !word.starts_with('(') && shapes::is_score(word);
     match rest.iter().step_by(2).find_map(|word| word.as_ref().filter(|word| !is_score(word))) {
-        Some(word) => Err(both!(
-            "`ZADD` wants a score here, and `{word}` is no number",
-            "`ZADD` 在这里要分数，`{word}` 不是数字"
-        )),
+        Some(word) => Err(shapes::no_score("ZADD", word)),
         None => Ok(()),
     }
-}
-
-fn not_a_number(name: &str, word: &str) -> Text {
-    both!(
-        "`{name}` wants a whole number here, and `{word}` is none",
-        "`{name}` 在这里要整数，`{word}` 不是整数"
-    )
 }
 
 fn check_options(name: &str, words: &[Option<String>]) -> Result<(), Text> {
@@ -350,7 +310,10 @@ fn check_options(name: &str, words: &[Option<String>]) -> Result<(), Text> {
     };
     let groups: Vec<Vec<&str>> = groups.split(' ').map(|group| group.split('|').collect()).collect();
     let mut chosen = vec![None; groups.len()];
-    let mut rest = words.iter().skip(*from);
+    // Of streams the options stand before `STREAMS`.
+    let is_end = |word: &Option<String>| word.as_ref().is_some_and(|word| word.eq_ignore_ascii_case("STREAMS"));
+    let end = words.iter().position(is_end).filter(|_| name.starts_with("XREAD"));
+    let mut rest = words[..end.unwrap_or(words.len())].iter().skip(*from);
     while let Some(word) = rest.next() {
         // What is known only when it is sent may be any option.
         let Some(word) = word else { return Ok(()) };
@@ -376,25 +339,27 @@ fn check_options(name: &str, words: &[Option<String>]) -> Result<(), Text> {
                 help
             ));
         };
-        if let Some(first) = chosen[group].replace(option.clone()) {
+        if let Some(first) = chosen[group].replace(option.clone()).filter(|_| !known.ends_with('*')) {
             return Err(both!(
                 "`{name}` takes only one of `{first}` and `{option}`",
                 "`{name}` 的 `{first}` 和 `{option}` 只能用一个"
             ));
         }
         let Some((_, kind)) = known.split_once(':') else { continue };
-        match rest.next() {
-            None => return Err(both!("`{option}` wants a value after it", "`{option}` 后面要有一个值")),
-            Some(Some(value)) if kind == "n" && value.parse::<i64>().is_ok_and(|value| value <= 0) => {
-                return Err(both!(
-                    "`{option} {value}` is no time to live",
-                    "`{option} {value}` 不是有效的过期时间"
-                ));
+        for _ in 0..kind.trim_end_matches('*').len() {
+            match rest.next() {
+                None => return Err(both!("`{option}` wants a value after it", "`{option}` 后面要有一个值")),
+                Some(Some(value)) if kind == "n" && value.parse::<i64>().is_ok_and(|value| value <= 0) => {
+                    return Err(both!(
+                        "`{option} {value}` is no time to live",
+                        "`{option} {value}` 不是有效的过期时间"
+                    ));
+                }
+                Some(Some(value)) if !kind.starts_with('w') && value.parse::<i64>().is_err() => {
+                    return Err(shapes::no_whole_number(&option, value));
+                }
+                _ => {}
             }
-            Some(Some(value)) if kind == "n" && value.parse::<i64>().is_err() => {
-                return Err(not_a_number(&option, value));
-            }
-            _ => {}
         }
     }
     Ok(())

@@ -4,7 +4,7 @@ use super::{
     super::{
         super::{
             error::{ALIKE, did_you_mean, nearest},
-            expr::Mentions,
+            expr::{Mentions, Template},
             has_word,
         },
         PlannedVerb,
@@ -120,10 +120,21 @@ impl Answer {
         }
     }
 
+    /// What the words of a command get, of which some are computed.
+    pub(crate) fn of_words(words: &[Option<String>]) -> Option<Self> {
+        let word = |word: &Option<String>| Template::literal(word.clone().unwrap_or_default());
+        Self::of(&PlannedVerb::Redis(words.iter().map(word).collect()))
+    }
+
+    /// Whether a command answers a number whatever there is.
+    pub(crate) fn is_never_nil(name: &str) -> bool {
+        has_word(NEVER_NIL, &name.to_ascii_uppercase())
+    }
+
     /// The command of an operation that never answers nil.
     pub(crate) fn never_nil(verb: &PlannedVerb) -> Option<String> {
         let PlannedVerb::Redis(words) = verb else { return None };
-        Some(words[0].to_string()).filter(|name| has_word(NEVER_NIL, &name.to_ascii_uppercase()))
+        Some(words[0].to_string()).filter(|name| Self::is_never_nil(name))
     }
 
     /// What a script returns, where that is a figure in each place.

@@ -1,0 +1,247 @@
+//! What kinds of values a script computes with, as far as they can be told, and what never comes out of two of them.
+
+use super::{super::plan::doubts::Answer, LuaMistake, Reader, Value};
+use crate::{
+    lesson::error::{ALIKE, did_you_mean, nearest},
+    text::{Text, both},
+};
+
+/// What a value is known to be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Text,
+    Number,
+    /// A number that a command answers whatever there is.
+    Answered,
+    /// `OK` and other words that a command answers: a table with the field `ok`.
+    Status,
+    Table,
+    Nil,
+    True,
+    False,
+}
+
+impl Kind {
+    /// What `redis.call` gives of a command.
+    pub(super) fn of_call(words: &[Option<String>]) -> Option<Self> {
+        let name = words.first()?.as_ref()?;
+        if name.eq_ignore_ascii_case("TYPE") {
+            return Some(Self::Status);
+        }
+        if Answer::is_never_nil(name) {
+            return Some(Self::Answered);
+        }
+        match Answer::of_words(words)? {
+            Answer::Number => Some(Self::Number),
+            Answer::Text => Some(Self::Text),
+            Answer::Ok => Some(Self::Status),
+            Answer::Several | Answer::Texts => Some(Self::Table),
+            _ => None,
+        }
+    }
+
+    /// What a function of Lua gives.
+    pub(super) fn of_function(path: &[&str]) -> Option<Self> {
+        match path {
+            ["tonumber"] => Some(Self::Number),
+            ["tostring"] | ["string", "format" | "sub" | "lower" | "upper" | "rep"] => Some(Self::Text),
+            _ => None,
+        }
+    }
+
+    fn is_number(self) -> bool {
+        matches!(self, Self::Number | Self::Answered)
+    }
+}
+
+/// What stands in a call of `redis.call` and no command takes.
+pub(super) fn of_argument(value: &Value<'_>) -> Option<Text> {
+    let written = match value.kind? {
+        Kind::Nil => "nil",
+        Kind::True => "true",
+        Kind::False => "false",
+        Kind::Table => {
+            let table = value.path.first().copied().unwrap_or("…");
+            return Some(both!(
+                "`redis.call` takes texts and numbers, and no table: write `unpack({table})`",
+                "`redis.call` 的参数只能是文字或数字，不能是表：请写 `unpack({table})`"
+            ));
+        }
+        _ => return None,
+    };
+    Some(both!(
+        "`redis.call` takes texts and numbers, and no `{written}`; such as '' or 0",
+        "`redis.call` 的参数只能是文字或数字，不能是 `{written}`；例如 '' 或 0"
+    ))
+}
+
+/// What is wrong with an operator between two values.
+pub(super) fn of_operator(sign: &str, left: &Value<'_>, right: &Value<'_>) -> Option<Text> {
+    let is_word =
+        |value: &Value<'_>| value.text.as_ref().is_some_and(|text| text.trim().parse::<f64>().is_err());
+    if matches!(sign, "+" | "-" | "*" | "/" | "%") && (is_word(left) || is_word(right)) {
+        return Some(if sign == "+" {
+            both!("texts are joined with `..` in Lua, not with `+`", "Lua 里拼接文字用 `..`，不用 `+`")
+        } else {
+            both!("`{sign}` computes with numbers, and this is a text", "`{sign}` 只能计算数字，这里是文字")
+        });
+    }
+    let (left, right) = (left.kind?, right.kind?);
+    let either = |is: fn(Kind) -> bool, other: fn(Kind) -> bool| {
+        (is(left) && other(right)) || (is(right) && other(left))
+    };
+    let is_text = |kind: Kind| kind == Kind::Text;
+    match sign {
+        "==" | "~=" if either(is_text, Kind::is_number) => Some(both!(
+            "a text and a number are never equal in Lua: write `tonumber(…)` around the text, or the number in quotes",
+            "Lua 里文字和数字永远不相等：请给文字套上 `tonumber(…)`，或者给数字加引号"
+        )),
+        "<" | ">" | "<=" | ">=" if either(is_text, Kind::is_number) => Some(both!(
+            "Lua cannot compare a text with a number by `{sign}`: write `tonumber(…)` around the text",
+            "Lua 不能用 `{sign}` 比较文字和数字：请给文字套上 `tonumber(…)`"
+        )),
+        "==" | "~=" if either(|kind| kind == Kind::Status, is_text) => Some(both!(
+            "this command answers a table in Lua, such as {{ ok = 'OK' }}, which is never equal to a text: write \
+             `redis.call(…).ok`, or ask only whether there is an answer",
+            "这条命令在 Lua 里返回表，例如 {{ ok = 'OK' }}，永远不等于文字：请写 `redis.call(…).ok`，或者只判断有没有返回值"
+        )),
+        "==" | "~=" if either(Kind::is_number, |kind| kind == Kind::True) => Some(both!(
+            "a number is never `true` in Lua: `redis.call` never gives `true`; compare it with a number, `== 1`",
+            "Lua 里数字不等于 `true`，`redis.call` 不会返回 `true`：请和数字比较，`== 1`"
+        )),
+        "and" if left == Kind::Answered => Some(always()),
+        _ => None,
+    }
+}
+
+/// A condition that a number decides.
+pub(super) fn of_condition(value: &Value<'_>) -> Option<Text> {
+    (value.kind? == Kind::Answered).then(always)
+}
+
+pub(super) fn always() -> Text {
+    both!(
+        "this command always answers a number, and 0 counts as true in Lua: compare it, such as `== 1`",
+        "这条命令总是返回数字，而 0 在 Lua 里也算真：请写出比较，例如 `== 1`"
+    )
+}
+
+/// What the libraries of Lua have in Redis.
+const LIBRARIES: &[(&str, &str)] = &[
+    ("string", "byte char dump find format gmatch gsub len lower match rep reverse sub upper gfind"),
+    ("table", "concat insert maxn remove sort getn setn foreach foreachi unpack"),
+    (
+        "math",
+        "abs acos asin atan atan2 ceil cos cosh deg exp floor fmod frexp huge ldexp log log10 max min mod modf pi pow rad \
+         random randomseed sin sinh sqrt tan tanh",
+    ),
+    (
+        "cjson",
+        "encode decode null new encode_sparse_array encode_max_depth decode_max_depth encode_number_precision \
+         encode_keep_buffer encode_invalid_numbers decode_invalid_numbers decode_array_with_array_mt",
+    ),
+    ("bit", "tobit tohex bnot band bor bxor lshift rshift arshift rol ror bswap"),
+];
+
+/// What people say who mean another function.
+const MEANT: &[(&str, &str)] = &[
+    ("size", "#t"),
+    ("length", "#t"),
+    ("substring", "string.sub"),
+    ("substr", "string.sub"),
+    ("split", "string.gmatch"),
+    ("replace", "string.gsub"),
+    ("stringify", "cjson.encode"),
+    ("parse", "cjson.decode"),
+    ("randint", "math.random"),
+    ("round", "math.floor"),
+    ("push", "table.insert"),
+    ("append", "table.insert"),
+    ("join", "table.concat"),
+];
+
+/// A field that a library, `KEYS` or `ARGV` does not have.
+pub(super) fn of_field(library: &str, field: &str) -> Option<Text> {
+    if matches!(library, "KEYS" | "ARGV") {
+        return Some(both!(
+            "`{library}` has no field `{field}`: how many there are is `#{library}`, and the first is `{library}[1]`",
+            "`{library}` 没有字段 `{field}`：个数是 `#{library}`，第一个是 `{library}[1]`"
+        ));
+    }
+    let (_, known) = LIBRARIES.iter().find(|(name, _)| *name == library)?;
+    let known = || known.split_ascii_whitespace();
+    if known().any(|known| known == field) {
+        return None;
+    }
+    let message = both!("`{library}` has no `{field}`", "`{library}` 没有 `{field}`");
+    let meant = MEANT.iter().find(|(said, _)| *said == field).map(|(_, meant)| (*meant).to_owned());
+    let help = meant
+        .or_else(|| nearest(field, known(), ALIKE).map(|near| format!("{library}.{near}")))
+        .map_or_else(
+            || {
+                let known = known().take(8).collect::<Vec<_>>().join(", ");
+                both!("it has {known}, …", "它有 {known} 等")
+            },
+            |meant| did_you_mean(&meant),
+        );
+    Some(Text::join(&[message, help], "; ", "；"))
+}
+
+/// Commands that a server takes from no script.
+const NOT_IN_SCRIPTS: &[&str] = &[
+    "MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH", "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE",
+    "PUNSUBSCRIBE", "SUNSUBSCRIBE", "BLPOP", "BRPOP", "BLMOVE", "BRPOPLPUSH", "BLMPOP", "BZPOPMIN", "BZPOPMAX", "BZMPOP",
+    "WAIT", "WAITAOF", "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "FCALL", "FCALL_RO", "SCRIPT", "FUNCTION",
+];
+
+/// The first word of a `redis.call`: the name of a command, alone, that a script may send.
+pub(super) fn of_first(value: &Value<'_>) -> Option<Text> {
+    if let Some(written) = value.begins.as_ref().filter(|begins| begins.contains(' ')) {
+        let name = written.split(' ').next().unwrap_or_default();
+        return Some(both!(
+            "each word of a command is an argument of its own: write `redis.call('{name}', …)`",
+            "命令的每个词都是单独的参数：请写 `redis.call('{name}', …)`"
+        ));
+    }
+    let name = value.text.as_ref()?;
+    let name = NOT_IN_SCRIPTS.iter().find(|known| known.eq_ignore_ascii_case(name))?;
+    let message = both!("a script may not send `{name}`", "脚本里不能发送 `{name}`");
+    let help = match *name {
+        "MULTI" | "EXEC" | "DISCARD" | "WATCH" | "UNWATCH" => {
+            both!("nothing comes between its commands anyway", "脚本本身就是原子执行的，不需要事务")
+        }
+        "BLPOP" | "BRPOP" | "BLMOVE" | "BRPOPLPUSH" => {
+            both!("nobody else moves while it runs: use the command without `B`", "脚本运行时别人无法操作：请用不带 `B` 的命令")
+        }
+        _ => both!("let a program send it", "请由程序来发送"),
+    };
+    Some(Text::join(&[message, help], "; ", "；"))
+}
+
+impl<'s> Reader<'s> {
+    /// Notes what a local is, where nothing else is ever assigned to its name.
+    pub(super) fn note_kind(&mut self, name: &'s str, value: &Value<'_>) {
+        let source = self.source;
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+        let assigned = source.match_indices(name).filter(|(at, _)| {
+            let after = source[at + name.len()..].trim_start();
+            !source[..*at].ends_with(is_part)
+                && (after.starts_with(',') || (after.starts_with('=') && !after.starts_with("==")))
+        });
+        if let Some(kind) = value.kind.filter(|_| assigned.count() == 1) {
+            self.kinds.insert(name, kind);
+        }
+    }
+
+    /// Another local has the name from here on.
+    pub(super) fn forget(&mut self, names: &[&'s str]) {
+        for name in names {
+            self.kinds.remove(name);
+        }
+    }
+
+    /// Fails where something was found.
+    pub(super) fn doubt(at: usize, found: Option<Text>) -> Result<(), LuaMistake> {
+        found.map_or(Ok(()), |message| Self::fail(at, message))
+    }
+}
