@@ -460,7 +460,9 @@ impl<'s> Reader<'s> {
             Self::doubt(at, values::of_operator(sign, &value, &other))?;
             value = match sign {
                 "+" | "-" | "*" | "/" | "%" | "^" => Value { kind: Some(Kind::Number), ..Value::default() },
-                ".." => Value { kind: Some(Kind::Text), begins: value.text.or(value.begins), ..Value::default() },
+                ".." => {
+                    Value { kind: Some(Kind::Text), begins: value.text.or(value.begins), ..Value::default() }
+                }
                 _ => Value::default(),
             };
         }

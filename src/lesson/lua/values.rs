@@ -175,9 +175,8 @@ pub(super) fn of_field(library: &str, field: &str) -> Option<Text> {
     }
     let message = both!("`{library}` has no `{field}`", "`{library}` 没有 `{field}`");
     let meant = MEANT.iter().find(|(said, _)| *said == field).map(|(_, meant)| (*meant).to_owned());
-    let help = meant
-        .or_else(|| nearest(field, known(), ALIKE).map(|near| format!("{library}.{near}")))
-        .map_or_else(
+    let help =
+        meant.or_else(|| nearest(field, known(), ALIKE).map(|near| format!("{library}.{near}"))).map_or_else(
             || {
                 let known = known().take(8).collect::<Vec<_>>().join(", ");
                 both!("it has {known}, …", "它有 {known} 等")
@@ -189,9 +188,35 @@ pub(super) fn of_field(library: &str, field: &str) -> Option<Text> {
 
 /// Commands that a server takes from no script.
 const NOT_IN_SCRIPTS: &[&str] = &[
-    "MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH", "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE",
-    "PUNSUBSCRIBE", "SUNSUBSCRIBE", "BLPOP", "BRPOP", "BLMOVE", "BRPOPLPUSH", "BLMPOP", "BZPOPMIN", "BZPOPMAX", "BZMPOP",
-    "WAIT", "WAITAOF", "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "FCALL", "FCALL_RO", "SCRIPT", "FUNCTION",
+    "MULTI",
+    "EXEC",
+    "DISCARD",
+    "WATCH",
+    "UNWATCH",
+    "SUBSCRIBE",
+    "PSUBSCRIBE",
+    "SSUBSCRIBE",
+    "UNSUBSCRIBE",
+    "PUNSUBSCRIBE",
+    "SUNSUBSCRIBE",
+    "BLPOP",
+    "BRPOP",
+    "BLMOVE",
+    "BRPOPLPUSH",
+    "BLMPOP",
+    "BZPOPMIN",
+    "BZPOPMAX",
+    "BZMPOP",
+    "WAIT",
+    "WAITAOF",
+    "EVAL",
+    "EVALSHA",
+    "EVAL_RO",
+    "EVALSHA_RO",
+    "FCALL",
+    "FCALL_RO",
+    "SCRIPT",
+    "FUNCTION",
 ];
 
 /// The first word of a `redis.call`: the name of a command, alone, that a script may send.
@@ -211,7 +236,10 @@ pub(super) fn of_first(value: &Value<'_>) -> Option<Text> {
             both!("nothing comes between its commands anyway", "脚本本身就是原子执行的，不需要事务")
         }
         "BLPOP" | "BRPOP" | "BLMOVE" | "BRPOPLPUSH" => {
-            both!("nobody else moves while it runs: use the command without `B`", "脚本运行时别人无法操作：请用不带 `B` 的命令")
+            both!(
+                "nobody else moves while it runs: use the command without `B`",
+                "脚本运行时别人无法操作：请用不带 `B` 的命令"
+            )
         }
         _ => both!("let a program send it", "请由程序来发送"),
     };

@@ -139,6 +139,7 @@ const ARGUMENTS: &[(&str, usize, &[&str])] = &[
     ("renewed_by_another", 1, &["key"]),
     ("herd", 0, &[]),
     ("waited", 1, &["who", "lock"]),
+    ("metric_by", 2, &["metric", "move"]),
 ];
 
 impl Vocabulary<'_> {
@@ -177,6 +178,7 @@ impl Vocabulary<'_> {
                 let (en, zh) = match (*least, most) {
                     (_, 0) => ("no argument".to_owned(), "不带参数".to_owned()),
                     (1, 1) => ("1 argument".to_owned(), "要 1 个参数".to_owned()),
+                    (2, 2) => ("2 arguments".to_owned(), "要 2 个参数".to_owned()),
                     _ => (format!("{least} to {most} arguments"), format!("要 {least} 到 {most} 个参数")),
                 };
                 let message = Text::new(
@@ -215,8 +217,30 @@ impl Vocabulary<'_> {
     }
 }
 
-/// A field of what is a list, a number, or yes or no: `replies('A.read').length`.
+/// A field of what is a list, a number, or yes or no: `replies('A.read').length`; an item of what is no list.
 fn of_list(source: &str, path: &Path) -> Result<(), Mistake> {
+    for function in FUNCTIONS {
+        let opened = format!("{function}([");
+        if source.starts_with(&opened) || source.contains(&format!(" {opened}")) {
+            let message =
+                both!("`{function}` takes one name, and no list", "`{function}` 只要一个名字，不能是列表");
+            return Err(
+                Mistake::new(path, message).help(both!("write `{function}('A')`", "请写 `{function}('A')`"))
+            );
+        }
+        if matches!(function, "value" | "children" | "replies") || !source.contains(&format!("{function}('"))
+        {
+            continue;
+        }
+        let asked = source.match_indices(")[").find_map(|(at, _)| {
+            let call = source[..=at].rfind(function).map(|from| &source[from..=at])?;
+            (call.matches('(').count() == 1).then_some(call)
+        });
+        if let Some(call) = asked {
+            let message = both!("`{call}` is no list and has no items", "`{call}` 不是列表，没有下标");
+            return Err(Mistake::new(path, message).help(both!("write `{call} == 1`", "请写 `{call} == 1`")));
+        }
+    }
     for function in FUNCTIONS.into_iter().filter(|function| *function != "value") {
         let Some(at) = source.find(&format!("{function}(")) else { continue };
         let Some((call, rest)) = source[at..].split_once(").") else { continue };
@@ -352,7 +376,7 @@ impl Vocabulary<'_> {
                         ),
                     );
                 }
-                if part.product() == Product::Redis || part.is_ensemble() {
+                if part.is_ensemble() || part.product() == Product::Redis && lab.most_replicas() > 0 {
                     return Ok(());
                 }
                 wrong(

@@ -20,8 +20,9 @@ use super::{
     Loaded, commands,
     compile::Compiler,
     constants::values,
-    foreign, number,
+    foreign, names, number,
     program::{Instruction, Program},
+    template,
 };
 use crate::{
     files,
@@ -274,14 +275,14 @@ fn outside(
     for (n, name) in client.passes.iter().flatten().enumerate() {
         check_command_name(name, speaks.product(), &passes.index(n))?;
     }
-    let names = Scope::new(values(params)).value();
+    let values = Scope::new(values(params)).value();
     let word = |(n, word): (usize, &String)| {
         // What has blanks is rather a program of a shell, whose own variables these are.
         if !word.contains(char::is_whitespace) {
             foreign(word, &path.index(n), &params.keys(), false)?;
         }
-        let filled = Template::parse(word).and_then(|template| Ok(template.render(&names)?));
-        filled.map_err(|error| Mistake::new(&path.index(n), error))
+        let template = template(word, &path.index(n), both!("parameter", "参数"), params.keys())?;
+        template.render(&values).map_err(|error| Mistake::new(&path.index(n), error))
     };
     let words = client.exec.iter().enumerate().map(word).collect::<Result<_, _>>()?;
     let program = Program {
@@ -325,6 +326,7 @@ struct Sizes {
 fn check_with(client: &Client, params: &Params, path: &Path) -> Result<(), Mistake> {
     for (name, value) in &client.with {
         let path = path.key(name);
+        names::check(name, names::Named::Value, &path)?;
         super::check_value(value, &path)?;
         let same = params.keys().find(|known| known.eq_ignore_ascii_case(name)).map(String::as_str);
         let near = same.or_else(|| nearest(name, params.keys().map(String::as_str), ALIKE));
@@ -382,7 +384,7 @@ fn check_name(name: &str, path: &Path) -> Result<(), Mistake> {
     let good =
         name.chars().all(char::is_alphanumeric) && name.chars().next().is_some_and(char::is_alphabetic);
     if good && name.chars().count() <= 12 {
-        return Ok(());
+        return names::check(name, names::Named::Client, path);
     }
     Err(Mistake::new(path, both!("`{name}` cannot name a client", "`{name}` 不能用作客户端名")).help(both!(
         "a letter, then letters and digits, twelve in all: it is written beside every lane",

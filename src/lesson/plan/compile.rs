@@ -18,7 +18,7 @@ use super::{
     super::{
         LabKind, PRIMARY,
         duration::{check_unit, parse_written},
-        error::{Mistake, Path, did_you_mean, nearest},
+        error::{Mistake, MistakeSpan, Path, did_you_mean, nearest},
         expr::{Expr, Template},
         kata::Hole,
         model::{Params, Recipe, Recipes},
@@ -26,6 +26,7 @@ use super::{
     },
     constants::{Constants, values},
     doubts::{self, Answer},
+    names::{self, Named},
     program::{BUILTINS, Instruction, PlannedOperation, PlannedVerb, Program},
     releases,
     setup::server_of,
@@ -247,7 +248,8 @@ impl Draft<'_> {
             },
             (label, _) => self.program.answer_of(label).filter(|_| !self.is_set(label)),
         });
-        let doubt = doubt.or_else(|| doubts::name_doubt(source));
+        let doubt = doubt.or_else(|| doubts::name_doubt(source)).or_else(|| doubts::decided(source));
+        let doubt = doubt.or_else(|| doubts::event_doubt(source, self.compiler.lab));
         let doubt = doubt.or_else(|| doubts::size_doubt(source, self.compiler.params));
         let doubt = doubt.or_else(|| self.nil_doubt(source)).or_else(|| self.lost_doubt(source));
         self.asked_errors.extend(doubts::errors_asked(source).map(|code| (code.to_owned(), path.clone())));
@@ -340,14 +342,10 @@ impl Draft<'_> {
             }
             Step::Count { counter } => {
                 let at = path.key("count");
-                let is_name = counter.starts_with(|c: char| c.is_alphabetic() || c == '_')
-                    && counter.chars().all(|c| c.is_alphanumeric() || c == '_');
-                if !is_name || self.compiler.params.contains_key(counter) {
-                    let message = if is_name {
-                        both!("`{counter}` is a parameter already", "`{counter}` 已经是参数")
-                    } else {
-                        both!("`{counter}` cannot name a counter", "`{counter}` 不能用作计数器的名字")
-                    };
+                names::check(counter, Named::Counter, &at)
+                    .map_err(|mistake| Mistake { span: MistakeSpan::Value, ..mistake })?;
+                if self.compiler.params.contains_key(counter) {
+                    let message = both!("`{counter}` is a parameter already", "`{counter}` 已经是参数");
                     return Err(Mistake::new(&at, message).help(both!(
                         "name what is counted, such as `count: sold`",
                         "请写被计数的事物，例如 `count: sold`"
@@ -359,6 +357,7 @@ impl Draft<'_> {
             }
             Step::Let { values } => {
                 for (name, source) in values {
+                    names::check(name, Named::Value, &path.key("let").key(name))?;
                     self.doubt_quoted(source, &path.key("let").key(name));
                     let value = self.expr(source, &path.key("let").key(name))?;
                     self.known.insert(name.clone());
@@ -454,6 +453,9 @@ impl Draft<'_> {
                 .help(both!("write it like 3s or 200ms", "请写成 3s 或 200ms 这样")));
         }
         let names: BTreeSet<String> = with.keys().cloned().collect();
+        for name in with.keys() {
+            names::check(name, Named::Value, &path.key("with").key(name))?;
+        }
         let outside = self.constants.enter(&values, !compiler.programs.contains_key(program));
         let at = (!self.in_recipe).then(|| path.clone());
         self.push(Instruction::Enter { program: program.to_owned(), with: values, path: at });
@@ -555,6 +557,7 @@ impl Draft<'_> {
                 ),
             ));
         }
+        names::check(label, Named::Operation, &path.key(label))?;
         let replaced = format!("{}.{label}", self.name);
         let (operation, path) = match self.compiler.replace.get(&replaced) {
             Some(other) => (other, self.compiler.replace_path.key(&replaced)),

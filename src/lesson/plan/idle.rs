@@ -18,6 +18,8 @@ struct State {
     disturbed: BTreeSet<LinkId>,
     /// Those of them that are cut.
     severed: BTreeSet<LinkId>,
+    /// Clients whose commands may be under way.
+    sent: BTreeSet<String>,
     /// Moves whose reply a link keeps, and that cannot do without it.
     kept: Vec<(LinkId, String)>,
 }
@@ -32,6 +34,8 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         };
         let moved: Vec<ActorId> = match &line.act {
             Act::Finish(actors) => actors.clone(),
+            Act::Pass(pass) => pass.moving.clone(),
+            Act::Await(until) => until.moving.clone(),
             _ => turns.iter().map(|one| one.actor).collect(),
         };
         let client = |actor: &ActorId| &scenario.actors[actor.0 as usize].actor.client;
@@ -45,7 +49,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
                 ),
             )
         });
-        let starts = !matches!(line.act, Act::Finish(_));
+        let starts = !matches!(line.act, Act::Finish(_) | Act::Pass(_) | Act::Await(_));
         let frozen = moved.iter().map(client).find(|client| starts && state.frozen.contains(*client));
         wrong = wrong.or_else(|| {
             let client = frozen?;
@@ -57,7 +61,11 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
                 ),
             ))
         });
-        wrong = wrong.or_else(|| turns.iter().find_map(|one| state.lost(scenario, one)));
+        let waits = !matches!(line.act, Act::Send(_));
+        if let Act::Send(one) = &line.act {
+            state.sent.insert(client(&one.actor).clone());
+        }
+        wrong = wrong.or_else(|| turns.iter().find_map(|one| state.lost(scenario, one, waits)));
         if let Act::Faults(faults) = &line.act {
             wrong = wrong.or_else(|| faults.iter().find_map(|fault| state.after(fault)));
         }
@@ -98,6 +106,44 @@ impl State {
                         both!("write `- thaw: {name}` between both", "请在两者之间写 `- thaw: {name}`"),
                     )
                 })
+            }
+            Fault::Thaw { client: name } | Fault::ThawServer { server: name }
+                if self.crashed.contains(name) || self.killed.contains(name) =>
+            {
+                Some((
+                    both!("`{name}` is dead here, and not frozen", "这里 `{name}` 已经死了，不是被冻结"),
+                    both!(
+                        "a server comes back with `- restart: {name}`, and a client does not",
+                        "服务器可以用 `- restart: {name}` 恢复，客户端死了就不会再回来"
+                    ),
+                ))
+            }
+            Fault::Cut { link }
+            | Fault::Drop { link }
+            | Fault::Hold { link, .. }
+            | Fault::Delay { link, .. }
+                if self.crashed.contains(&link.from) || self.crashed.contains(&link.to) =>
+            {
+                let dead = if self.crashed.contains(&link.from) { &link.from } else { &link.to };
+                Some((
+                    both!(
+                        "`{dead}` has crashed by now and sends nothing",
+                        "`{dead}` 已经崩溃，不会再发送任何内容"
+                    ),
+                    both!("write it before the `crash`, or leave it out", "请写在 `crash` 之前，或者去掉它"),
+                ))
+            }
+            Fault::Drop { link } if !self.disturbed.contains(link) && !self.sent.contains(&link.from) => {
+                Some((
+                    both!(
+                        "the link `{link}` holds nothing here that could be lost",
+                        "链路 `{link}` 此时没有扣住任何内容，没有可丢的"
+                    ),
+                    both!(
+                        "write `- hold: {link}` before the move whose message is to be lost",
+                        "请在要丢失消息的那一步之前写 `- hold: {link}`"
+                    ),
+                ))
             }
             Fault::Thaw { client: name } | Fault::ThawServer { server: name } => (!self.frozen.remove(name))
                 .then(|| {
@@ -159,7 +205,7 @@ impl State {
     }
 
     /// Notes a move whose reply a link keeps, and gives what is wrong with one that can have none.
-    fn lost(&mut self, scenario: &Scenario, one: &PlannedMove) -> Option<(Text, Text)> {
+    fn lost(&mut self, scenario: &Scenario, one: &PlannedMove, waits: bool) -> Option<(Text, Text)> {
         let actor = &scenario.actors[one.actor.0 as usize];
         let mut operations = actor.program.instructions.iter().filter_map(|instruction| match instruction {
             Instruction::Operate(operation) if operation.label == one.label => Some(operation),
@@ -184,6 +230,18 @@ impl State {
             return Some(needs_reply(
                 &name,
                 &both!("`{server}` is dead here and does not reply", "`{server}` 此时已死，不会回复"),
+            ));
+        }
+        if waits && self.frozen.contains(server) {
+            return Some((
+                both!(
+                    "`{server}` is frozen here, and `{name}` waits for its reply",
+                    "`{server}` 此时被冻结，`{name}` 会一直等它回复"
+                ),
+                both!(
+                    "write `- send: {name}`, or `- thaw: {server}` before it",
+                    "请写 `- send: {name}`，或者先写 `- thaw: {server}`"
+                ),
             ));
         }
         if self.severed.contains(&link) {

@@ -9,7 +9,7 @@ use super::{
         expr::{Expr, Template},
     },
     call::PlannedCall,
-    doubts::Answer,
+    doubts::{Answer, Doubt},
     sql,
 };
 #[cfg(doc)]
@@ -202,11 +202,11 @@ impl Program {
         (!is_set && texts.all(|other| other.as_ref() == Some(&first))).then_some(first)
     }
 
-    /// The command of a label, where it never answers nil.
-    pub(crate) fn never_nil(&self, label: &str) -> Option<String> {
+    /// What is wrong with asking whether an operation answers nothing, where it always answers.
+    pub(crate) fn nil_doubt(&self, label: &str, name: &str) -> Option<Doubt> {
         let mut named = self.operations().filter(|operation| operation.label == label);
-        let operation = named.next().filter(|operation| operation.allow.is_empty())?;
-        Answer::never_nil(&operation.verb).filter(|_| named.next().is_none())
+        let operation = named.next().filter(|operation| operation.allow.iter().all(|code| code == "Lost"))?;
+        Answer::nil_doubt(&operation.verb, name).filter(|_| named.next().is_none())
     }
 
     /// Whether an operation copes with an error.

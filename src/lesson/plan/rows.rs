@@ -74,6 +74,18 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             return Err(Mistake::new(&statement.path, message).help(help));
         }
     }
+    for statement in sent.iter().filter(|statement| !statement.copes) {
+        let Ok(Some(Statement::Update(update))) = read(&statement.text) else { continue };
+        let TableFactor::Table { name, .. } = &update.table.relation else { continue };
+        let name = last_of(name);
+        let Some(Some(table)) = known.get(&name) else { continue };
+        for assignment in &update.assignments {
+            let [column] = &targets(&assignment.target)[..] else { continue };
+            let place = table.columns.iter().position(|known| known.name == *column);
+            let found = place.and_then(|place| of_given((&name, table), place, &given(&assignment.value)));
+            found.map_or(Ok(()), |(message, help)| Err(Mistake::new(&statement.path, message).help(help)))?;
+        }
+    }
     let mut there = BTreeSet::new();
     for statement in sent.iter().filter(|statement| !statement.copes) {
         let Ok(Some(Statement::Insert(insert))) = read(&statement.text) else { continue };
@@ -556,45 +568,48 @@ fn of_row((name, table): (&str, &Table), columns: &[usize], row: &[Given]) -> Op
             both!("name `{column}` and give it a value", "请写上 `{column}` 并给它一个值"),
         ));
     }
-    columns.iter().zip(row).find_map(|(place, given)| {
-        let column = &table.columns[*place];
-        let name = format!("{name}.{}", column.name);
-        match (given, column.kind) {
-            (Given::Null, _) if !column.may_be_null && !column.counts_itself => Some((
-                both!("`{name}` may not be NULL", "`{name}` 不能是 NULL"),
-                both!("give it a value", "请给它一个值"),
-            )),
-            (Given::Text(text), Kind::Figure(..)) if !is_figure(text) => Some((
-                both!("`{name}` takes a number, and here is '{text}'", "`{name}` 要数字，这里是 '{text}'"),
+    columns.iter().zip(row).find_map(|(place, given)| of_given((name, table), *place, given))
+}
+
+/// A value that its column does not take.
+fn of_given((name, table): (&str, &Table), place: usize, given: &Given) -> Option<Wrong> {
+    let column = &table.columns[place];
+    let name = format!("{name}.{}", column.name);
+    match (given, column.kind) {
+        (Given::Null, _) if !column.may_be_null && !column.counts_itself => Some((
+            both!("`{name}` may not be NULL", "`{name}` 不能是 NULL"),
+            both!("give it a value", "请给它一个值"),
+        )),
+        (Given::Text(text), Kind::Figure(..)) if !is_figure(text) => Some((
+            both!("`{name}` takes a number, and here is '{text}'", "`{name}` 要数字，这里是 '{text}'"),
+            both!(
+                "give it a number, or make the column a `VARCHAR(20)`",
+                "请给它一个数字，或者把这一列定义成 `VARCHAR(20)`"
+            ),
+        )),
+        (Given::Text(text), Kind::Text(Some(most))) if text.chars().count() as u64 > most => Some((
+            both!(
+                "'{text}' is longer than the {most} characters of `{name}`",
+                "'{text}' 超过了 `{name}` 的 {most} 个字符"
+            ),
+            both!("make the column wider, or the text shorter", "请把列放宽，或者把文字缩短"),
+        )),
+        (Given::Number(number), Kind::Figure(least, most))
+            if number.parse::<i128>().is_ok_and(|number| !(least..=most).contains(&number)) =>
+        {
+            Some((
                 both!(
-                    "give it a number, or make the column a `VARCHAR(20)`",
-                    "请给它一个数字，或者把这一列定义成 `VARCHAR(20)`"
+                    "`{name}` takes numbers from {least} to {most}, and here is {number}",
+                    "`{name}` 的取值是 {least} 到 {most}，这里是 {number}"
                 ),
-            )),
-            (Given::Text(text), Kind::Text(Some(most))) if text.chars().count() as u64 > most => Some((
                 both!(
-                    "'{text}' is longer than the {most} characters of `{name}`",
-                    "'{text}' 超过了 `{name}` 的 {most} 个字符"
+                    "give it a smaller one, or make the column a `BIGINT`",
+                    "请给一个小些的数，或者把这一列定义成 `BIGINT`"
                 ),
-                both!("make the column wider, or the text shorter", "请把列放宽，或者把文字缩短"),
-            )),
-            (Given::Number(number), Kind::Figure(least, most))
-                if number.parse::<i128>().is_ok_and(|number| !(least..=most).contains(&number)) =>
-            {
-                Some((
-                    both!(
-                        "`{name}` takes numbers from {least} to {most}, and here is {number}",
-                        "`{name}` 的取值是 {least} 到 {most}，这里是 {number}"
-                    ),
-                    both!(
-                        "give it a smaller one, or make the column a `BIGINT`",
-                        "请给一个小些的数，或者把这一列定义成 `BIGINT`"
-                    ),
-                ))
-            }
-            _ => None,
+            ))
         }
-    })
+        _ => None,
+    }
 }
 
 /// A column of figures that is compared with a text that is none.

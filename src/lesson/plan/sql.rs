@@ -1,6 +1,8 @@
 //! SQL statements by their grammar, and the columns that they name: no server is there to ask. The tables of a lab are those
 //! that its lesson creates, so a column that none of them has is misspelt.
 
+mod details;
+
 use std::{
     collections::{BTreeSet, HashMap},
     ops::ControlFlow,
@@ -146,8 +148,11 @@ fn doubt(text: &str) -> Option<(Text, Text)> {
         "SET" if rest.iter().any(|word| word == "LEVEL") => {
             let level = rest.iter().skip_while(|word| *word != "LEVEL").skip(1);
             let level = level.map(String::as_str).collect::<Vec<_>>().join(" ");
-            ["READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"]
-                .contains(&level.as_str())
+            let level = [" READ WRITE", " READ ONLY"]
+                .iter()
+                .find_map(|access| level.strip_suffix(access))
+                .unwrap_or(&level);
+            ["READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"].contains(&level)
                 || level.contains(ANY)
         }
         "LOCK" => bare(text).to_ascii_uppercase().split(',').all(|table| {
@@ -158,6 +163,9 @@ fn doubt(text: &str) -> Option<(Text, Text)> {
     if !is_right {
         let message = both!("this is no SQL: `{text}`", "这不是正确的 SQL：`{text}`");
         return Some((message, write(form.unwrap_or_default())));
+    }
+    if let Some(wrong) = details::of_words(&words) {
+        return Some(wrong);
     }
     let statement = match read(text) {
         Ok(statement) => statement?,
@@ -256,6 +264,11 @@ fn of_meaning(statement: &Statement) -> Option<(Text, Text)> {
         let message = both!("a comparison with `NULL` is never true", "和 `NULL` 比较永远不成立");
         return Some((message, both!("write `IS NULL` or `IS NOT NULL`", "请写 `IS NULL` 或 `IS NOT NULL`")));
     }
+    let found =
+        details::of_precision(statement).or_else(|| details::of_prefix(statement)).or(named.aggregate);
+    if let Some(wrong) = found.or_else(|| named.calls.iter().find_map(details::of_arguments)) {
+        return Some(wrong);
+    }
     if let Some(wrong) = named.calls.iter().find_map(of_call) {
         return Some(wrong);
     }
@@ -336,9 +349,14 @@ fn of_call(call: &Function) -> Option<(Text, Text)> {
     // Other functions are the server's business; only what is nearly one of these is misspelt.
     let misspelt = || both!("MariaDB has no function `{name}`", "MariaDB 没有函数 `{name}`");
     // `POW` is a function, too.
-    let near = |known: &&&str| upper != "POW" && strsim::osa_distance(known, &upper) <= 1;
+    let near = |known: &&&str| {
+        !matches!(upper.as_str(), "POW" | "RELEASE_ALL_LOCKS") && strsim::osa_distance(known, &upper) <= 1
+    };
     if let Some(known) = COMMON.iter().find(near) {
         return (*known != upper).then(|| (misspelt(), did_you_mean(known)));
+    }
+    if upper == "RELEASE_ALL_LOCKS" {
+        return None;
     }
     let (_, _, form) =
         FUNCTIONS.iter().find(|(known, ..)| known.len() > 5 && nearest(&upper, [*known], 0.93).is_some())?;
@@ -485,6 +503,7 @@ fn of_values(insert: &Insert, known: &HashMap<String, Option<Vec<String>>>) -> O
 pub(crate) fn check_transactions(scenario: &Scenario) -> Result<(), Mistake> {
     // That somebody forgets to end it may be what is shown: others cope with it, or the client does not live on.
     let is_shown = scenario.story.iter().any(|line| matches!(line.act, Act::Faults(_)));
+    scenario.actors.iter().try_for_each(check_savepoints)?;
     for plan in scenario.actors.iter().filter(|_| !is_shown) {
         let statements: Vec<(String, &PlannedOperation)> = statements_of(plan)
             .filter_map(|(operation, text)| {
@@ -509,6 +528,40 @@ pub(crate) fn check_transactions(scenario: &Scenario) -> Result<(), Mistake> {
         }
     }
     Ok(())
+}
+
+/// A savepoint that a program goes back to, or gives up, and never sets.
+fn check_savepoints(plan: &ActorPlan) -> Result<(), Mistake> {
+    let savepoint = |text: &str| {
+        let words: Vec<String> = tables::words(text).map(str::to_ascii_uppercase).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        match words[..] {
+            ["SAVEPOINT", name] => Some((true, name.to_owned())),
+            ["ROLLBACK", .., "TO", name]
+            | ["ROLLBACK", .., "TO", "SAVEPOINT", name]
+            | ["RELEASE", "SAVEPOINT", name] => Some((false, name.to_owned())),
+            _ => None,
+        }
+    };
+    let all: Vec<_> = statements_of(plan)
+        .filter_map(|(operation, text)| savepoint(&text).map(|(sets, name)| (operation, sets, name)))
+        .collect();
+    let set: BTreeSet<&str> =
+        all.iter().filter(|(_, sets, _)| *sets).map(|(.., name)| name.as_str()).collect();
+    let is_open = set.iter().any(|name| name.contains(ANY));
+    let unknown = all.iter().find(|(operation, sets, name)| {
+        !sets && !set.contains(name.as_str()) && !name.contains(ANY) && operation.allow.is_empty()
+    });
+    let Some((operation, _, name)) = unknown.filter(|_| !is_open) else { return Ok(()) };
+    let Some(path) = &operation.path else { return Ok(()) };
+    let name = name.to_ascii_lowercase();
+    let message = both!("no statement sets the savepoint `{name}`", "没有语句设置过保存点 `{name}`");
+    let known = set.iter().map(|name| name.to_ascii_lowercase()).collect::<Vec<_>>().join(", ");
+    Err(Mistake::new(&path.key("sql"), message).help(if known.is_empty() {
+        both!("write `SAVEPOINT {name}` before it", "请先写 `SAVEPOINT {name}`")
+    } else {
+        both!("set here: {known}", "这里设置过：{known}")
+    }))
 }
 
 /// The statements of a program, with their operations.
@@ -658,7 +711,9 @@ pub(super) fn read(text: &str) -> Result<Option<Statement>, Option<String>> {
     let words: Vec<String> = tables::words(text).map(str::to_ascii_uppercase).collect();
     let begins = |names: &str| words.first().is_some_and(|word| has_word(names, word));
     let creates = begins("CREATE") && words.iter().take(4).any(|word| word == "TABLE");
-    let is_beyond = words.iter().any(|word| has_word(BEYOND, word)) || bare(text).contains(":=");
+    // `!` before a value is a `NOT` that the grammar does not know.
+    let negates = bare(text).match_indices('!').any(|(at, _)| !bare(text)[at + 1..].starts_with('='));
+    let is_beyond = words.iter().any(|word| has_word(BEYOND, word)) || bare(text).contains(":=") || negates;
     let updates_several = begins("UPDATE")
         && bare(text).split_once(',').is_some_and(|(before, _)| {
             !before.contains('=') && !tables::words(before).any(|word| word.eq_ignore_ascii_case("SET"))
@@ -781,6 +836,7 @@ struct Named {
     /// What other databases know, and what MariaDB has instead.
     foreign: Option<(&'static str, &'static str)>,
     calls: Vec<Function>,
+    aggregate: Option<(Text, Text)>,
 }
 
 impl Visitor for Named {
@@ -799,6 +855,7 @@ impl Visitor for Named {
         if let Some(condition @ Expr::Identifier(_)) = &select.selection {
             self.bare_condition = Some(condition.to_string());
         }
+        self.aggregate = self.aggregate.take().or_else(|| details::of_aggregate(select));
         if select.top.is_some() {
             self.foreign = Some(("TOP", "SELECT column FROM table LIMIT 1"));
         }

@@ -331,6 +331,10 @@ impl Roster<'_> {
             Param::Flag(flag) => Err(both!("`{flag}` is not a duration", "`{flag}` 不是时长")),
             Param::Word(word) => Ok(word.clone()),
         };
+        if let Ok(written) = &written {
+            let template = Template::parse(written).map_err(|error| Mistake::new(path, error))?;
+            Mistake::unless_known(path, both!("parameter", "参数"), &template.names(), self.params.keys())?;
+        }
         let millis = written.and_then(|written| {
             let template = Template::parse(&written)?;
             if template.names().is_empty() {

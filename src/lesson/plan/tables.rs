@@ -60,6 +60,7 @@ pub(crate) fn sent(scenario: &Scenario) -> Vec<Sent> {
 
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     let statements = statements(scenario);
+    check_created_twice(&sent(scenario))?;
     let created: BTreeSet<&str> = statements.iter().filter_map(|(text, _)| created(text)).collect();
     for (text, path) in &statements {
         let Some(name) = named(text).find(|name| !created.contains(name)) else { continue };
@@ -74,6 +75,31 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             did_you_mean,
         );
         return Err(Mistake::new(path, message).help(help));
+    }
+    Ok(())
+}
+
+/// A table that the setup has created already, where nobody drops any.
+fn check_created_twice(sent: &[Sent]) -> Result<(), Mistake> {
+    let is_plain = |text: &str| !words(text).any(|word| has_word("IF REPLACE", &word.to_ascii_uppercase()));
+    let drops = |text: &str| words(text).next().is_some_and(|word| word.eq_ignore_ascii_case("DROP"));
+    if sent.iter().any(|statement| drops(&statement.text)) {
+        return Ok(());
+    }
+    let mut there = BTreeSet::new();
+    for statement in sent {
+        let Some(name) = created(&statement.text) else { continue };
+        let is_there = there.contains(name);
+        if statement.in_setup {
+            there.insert(name);
+        }
+        if is_there && is_plain(&statement.text) && !statement.copes && !name.contains(ANY) {
+            let message = both!("the table `{name}` is there already", "表 `{name}` 已经存在");
+            return Err(Mistake::new(&statement.path, message).help(both!(
+                "leave it out, or write `CREATE TABLE IF NOT EXISTS {name} …`",
+                "请去掉它，或者写 `CREATE TABLE IF NOT EXISTS {name} …`"
+            )));
+        }
     }
     Ok(())
 }
@@ -111,6 +137,14 @@ fn named(text: &str) -> impl Iterator<Item = &str> {
         // `SELECT … FOR UPDATE`, `ON DUPLICATE KEY UPDATE` and `ON UPDATE CASCADE` name none.
         is(all.get(n), "FROM JOIN INTO") || (is(all.get(n), "UPDATE") && !is(before, "FOR KEY ON"))
     };
+    // `DROP TABLE name`, `TRUNCATE name`, `CREATE INDEX name ON table`.
+    let capitals: Vec<String> = all.iter().take(4).map(|word| word.to_ascii_uppercase()).collect();
+    let alone = match capitals.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["DROP" | "TRUNCATE" | "ALTER", "TABLE", next, ..] if next != "IF" => Some(2),
+        ["TRUNCATE", next, ..] if next != "TABLE" => Some(1),
+        ["CREATE", "INDEX", _, "ON"] => Some(4),
+        _ => None,
+    };
     let locks = is(all.first(), "LOCK");
     let locked = (2..all.len()).filter(|n| locks && !is(all.get(*n), "READ WRITE LOCAL AS"));
     let locked =
@@ -119,6 +153,7 @@ fn named(text: &str) -> impl Iterator<Item = &str> {
     let names: Vec<&str> = after
         .filter_map(|n| all.get(n + 1).copied())
         .chain(locked.filter_map(|n| all.get(n).copied()))
+        .chain(alone.and_then(|n| all.get(n).copied()))
         .collect();
     let is_table = move |name: &&str| {
         // A table of the server's own, a subquery, a modifier or a name that is not known yet is none of the lesson's.

@@ -403,6 +403,12 @@ fn misspelt<'k>(key: &str, written: impl Iterator<Item = &'k str>, path: &Path) 
 fn nearly<'k>(key: &str, mut written: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let stem = |name: &str| name.chars().take(name.chars().count().saturating_sub(1)).collect::<String>();
     let is_near = |known: &&str| {
+        if known.eq_ignore_ascii_case(key)
+            || known.strip_suffix('s') == Some(key)
+            || key.strip_suffix('s') == Some(known)
+        {
+            return true;
+        }
         key.chars().count() > 3
             && !known.contains(ANY)
             && strsim::osa_distance(key, known) == 1

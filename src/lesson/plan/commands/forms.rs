@@ -119,14 +119,13 @@ pub(crate) fn check_form(words: &[Option<String>], path: &Path) -> Result<(), Mi
             ));
         }
         "BITCOUNT" if given == 2 => {
-            return wrong(both!(
-                "`{name}` wants an end beside the start",
-                "`{name}` 写了起点就要写终点"
-            ));
+            return wrong(both!("`{name}` wants an end beside the start", "`{name}` 写了起点就要写终点"));
         }
         "GEOADD" => shapes::check_places(words).or_else(wrong)?,
         "ZRANGE" => shapes::check_range(&name, words).or_else(wrong)?,
-        "CONFIG" if words.get(1).and_then(Option::as_deref).is_some_and(|sub| sub.eq_ignore_ascii_case("SET")) => {
+        "CONFIG"
+            if words.get(1).and_then(Option::as_deref).is_some_and(|sub| sub.eq_ignore_ascii_case("SET")) =>
+        {
             for pair in words[2..].chunks(2) {
                 if let [Some(parameter), Some(value)] = pair {
                     shapes::check_parameter(parameter, value).or_else(wrong)?;
@@ -311,7 +310,8 @@ fn check_options(name: &str, words: &[Option<String>]) -> Result<(), Text> {
     let groups: Vec<Vec<&str>> = groups.split(' ').map(|group| group.split('|').collect()).collect();
     let mut chosen = vec![None; groups.len()];
     // Of streams the options stand before `STREAMS`.
-    let is_end = |word: &Option<String>| word.as_ref().is_some_and(|word| word.eq_ignore_ascii_case("STREAMS"));
+    let is_end =
+        |word: &Option<String>| word.as_ref().is_some_and(|word| word.eq_ignore_ascii_case("STREAMS"));
     let end = words.iter().position(is_end).filter(|_| name.starts_with("XREAD"));
     let mut rest = words[..end.unwrap_or(words.len())].iter().skip(*from);
     while let Some(word) = rest.next() {

@@ -197,9 +197,8 @@ pub(super) fn check_range(name: &str, words: &[Option<String>]) -> Result<(), Te
 /// Each member of a `GEOADD` comes after its longitude and its latitude.
 pub(super) fn check_places(words: &[Option<String>]) -> Result<(), Text> {
     let is_option = |word: &&Option<String>| {
-        word.as_ref().is_some_and(|word| {
-            ["NX", "XX", "CH"].iter().any(|option| option.eq_ignore_ascii_case(word))
-        })
+        word.as_ref()
+            .is_some_and(|word| ["NX", "XX", "CH"].iter().any(|option| option.eq_ignore_ascii_case(word)))
     };
     let places: Vec<&Option<String>> = words.iter().skip(2).skip_while(is_option).collect();
     if places.len() % 3 != 0 {
@@ -232,9 +231,15 @@ pub(super) fn check_places(words: &[Option<String>]) -> Result<(), Text> {
 pub(super) fn check_parameter(name: &str, value: &str) -> Result<(), Text> {
     let name = name.to_ascii_lowercase();
     let known: &[&str] = match name.as_str() {
-        "appendonly" | "replica-read-only" | "slave-read-only" | "replica-serve-stale-data"
-        | "no-appendfsync-on-rewrite" | "lazyfree-lazy-eviction" | "lazyfree-lazy-expire"
-        | "stop-writes-on-bgsave-error" | "activedefrag" => &["yes", "no"],
+        "appendonly"
+        | "replica-read-only"
+        | "slave-read-only"
+        | "replica-serve-stale-data"
+        | "no-appendfsync-on-rewrite"
+        | "lazyfree-lazy-eviction"
+        | "lazyfree-lazy-expire"
+        | "stop-writes-on-bgsave-error"
+        | "activedefrag" => &["yes", "no"],
         "appendfsync" => &["always", "everysec", "no"],
         "maxmemory-policy" => &[
             "noeviction",

@@ -536,7 +536,7 @@ impl Draft<'_> {
         }
     }
 
-    /// A command of which each reply is a number, asked whether there is one.
+    /// A command that always answers, asked whether there is an answer.
     pub(super) fn nil_doubt(&self, source: &str) -> Option<(Text, Text)> {
         joined(source).into_iter().find_map(|part| {
             let part = part.trim();
@@ -549,16 +549,11 @@ impl Draft<'_> {
                     }
                     _ => None,
                 });
-            let operation = named.next().filter(|known| known.allow.is_empty() && known.until.is_none())?;
+            let is_told = |code: &String| self.compiler.reads_lost && code == "Lost";
+            let operation =
+                named.next().filter(|known| known.allow.iter().all(is_told) && known.until.is_none())?;
             let alone = label == "reply" || named.next().is_none();
-            let command = Answer::never_nil(&operation.verb).filter(|_| alone && !self.is_set(label))?;
-            Some((
-                both!(
-                    "`{command}` always answers a number: `{label}` is never `none`",
-                    "`{command}` 总是回复数字：`{label}` 不会是 `none`"
-                ),
-                both!("such as `{label} == 0`", "例如 `{label} == 0`"),
-            ))
+            Answer::nil_doubt(&operation.verb, label).filter(|_| alone && !self.is_set(label))
         })
     }
 

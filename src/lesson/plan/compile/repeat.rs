@@ -5,12 +5,14 @@ use std::{collections::BTreeSet, ops::Range};
 use super::{
     super::{
         super::{
-            error::{Mistake, Path},
+            error::{Mistake, MistakeSpan, Path},
             expr::{Expr, Template},
             model::Count,
             step::Step,
         },
-        labels_of, order,
+        labels_of,
+        names::{self, Named},
+        order,
         program::{BUILTINS, Instruction},
     },
     Draft,
@@ -216,6 +218,8 @@ impl Draft<'_> {
 
     /// Gives the number of a round another value.
     fn number(&mut self, name: &str, value: &str, path: &Path) -> Result<(), Mistake> {
+        names::check(name, Named::Value, &path.key("as"))
+            .map_err(|mistake| Mistake { span: MistakeSpan::Value, ..mistake })?;
         let value = self.expr(value, &path.key("as"))?;
         self.push(Instruction::Set { name: name.to_owned(), value });
         Ok(())

@@ -55,7 +55,9 @@ const NEVER_NIL: &str = "
     DEL UNLINK EXISTS INCR DECR INCRBY DECRBY STRLEN APPEND EXPIRE PEXPIRE PERSIST TTL PTTL SETNX HSET HSETNX HDEL HEXISTS HLEN
     HINCRBY LPUSH RPUSH LLEN LREM SADD SREM SCARD SISMEMBER ZREM ZCARD ZCOUNT PUBLISH XLEN XACK WAIT
 ";
-const TEXTS: &str = "GET GETSET GETDEL HGET LPOP RPOP LINDEX TYPE";
+const TEXTS: &str = "
+    GET GETSET GETDEL HGET LPOP RPOP LINDEX TYPE ZSCORE ZINCRBY INCRBYFLOAT HINCRBYFLOAT GEODIST
+";
 const SEVERAL: &str = "
     HGETALL ZRANGE EXEC XREAD XREADGROUP XRANGE XREVRANGE XPENDING XCLAIM XAUTOCLAIM ZREVRANGE ZRANGEBYSCORE
 ";
@@ -131,10 +133,41 @@ impl Answer {
         has_word(NEVER_NIL, &name.to_ascii_uppercase())
     }
 
-    /// The command of an operation that never answers nil.
-    pub(crate) fn never_nil(verb: &PlannedVerb) -> Option<String> {
+    /// What is wrong with asking whether an operation answers nothing, where it always answers: a number, or `OK`.
+    pub(crate) fn nil_doubt(verb: &PlannedVerb, name: &str) -> Option<Doubt> {
         let PlannedVerb::Redis(words) = verb else { return None };
-        Some(words[0].to_string()).filter(|name| Self::is_never_nil(name))
+        let command = words[0].to_string().to_ascii_uppercase();
+        if Self::is_never_nil(&command) {
+            return Some((
+                both!(
+                    "`{command}` always answers a number: `{name}` is never `none`",
+                    "`{command}` 总是回复数字：`{name}` 不会是 `none`"
+                ),
+                both!("such as `{name} == 0`", "例如 `{name} == 0`"),
+            ));
+        }
+        let is_time = |n: usize| {
+            ["EX", "PX", "EXAT", "PXAT"].iter().any(|time| time.eq_ignore_ascii_case(&words[n].to_string()))
+        };
+        let is_plain = |n: usize| {
+            let is_option =
+                ["XX", "NX", "GET"].iter().any(|word| word.eq_ignore_ascii_case(&words[n].to_string()));
+            is_time(n - 1) || (words[n].is_literal() && !is_option && !words[n].to_string().starts_with("IF"))
+        };
+        let always = matches!(command.as_str(), "SETEX" | "PSETEX" | "MSET" | "HMSET")
+            || (command == "SET" && (3..words.len()).all(is_plain));
+        always.then(|| {
+            (
+                both!(
+                    "`{command}` without `NX` always answers 'OK': `{name}` is never `none`",
+                    "没有 `NX` 的 `{command}` 总是回复 'OK'：`{name}` 不会是 `none`"
+                ),
+                both!(
+                    "write `SET key value NX` where somebody else may hold the key; a reply that was lost is 'Lost'",
+                    "想在键已存在时不写入，请写 `SET key value NX`；丢失的回复是 'Lost'"
+                ),
+            )
+        })
     }
 
     /// What a script returns, where that is a figure in each place.
@@ -148,8 +181,24 @@ impl Answer {
             figure.starts_with(|c: char| c.is_ascii_digit())
                 || command.is_some_and(|name| has_word(NUMBERS, &name.to_ascii_uppercase()))
         };
-        let mut returned = source.split("return ").skip(1).peekable();
-        (returned.peek().is_some() && returned.all(is_number)).then_some(Self::Number)
+        let is_nothing = |returned: &str| returned.starts_with("false") || returned.starts_with("nil");
+        let all: Vec<&str> = source.split("return ").skip(1).map(str::trim_start).collect();
+        let said: Vec<&str> = all.iter().copied().filter(|returned| !is_nothing(returned)).collect();
+        match () {
+            () if said.is_empty() => None,
+            () if said.iter().all(|returned| is_number(returned)) => Some(Self::Number),
+            // What is in a table may be anything.
+            () if all.iter().all(|returned| {
+                let first = returned.strip_prefix('{').map(str::trim_start);
+                first.is_some_and(|first| {
+                    !["ok", "err", "map", "double"].iter().any(|key| first.starts_with(key))
+                })
+            }) =>
+            {
+                Some(Self::Several)
+            }
+            () => None,
+        }
     }
 }
 
@@ -270,14 +319,14 @@ pub(super) fn of_answer(
                 both!("such as `{left} is not none`", "例如 `{left} is not none`"),
             ))
         }
-        (Answer::Text | Answer::Path, Literal::Number(number)) => Some((
+        (Answer::Text | Answer::Path, Literal::Number(_)) => Some((
             both!(
-                "`{left}` answers a text or `none`, never the number {number}",
-                "`{left}` 的回复是文字或 `none`，不会是数字 {number}"
+                "`{left}` answers a text or `none`, never the number {right}",
+                "`{left}` 的回复是文字或 `none`，不会是数字 {right}"
             ),
             both!(
-                "`{left}|int` is its number; or write '{number}'",
-                "`{left}|int` 是它的数值；或者写 '{number}'"
+                "`{left}|int` is its number; or write '{right}'",
+                "`{left}|int` 是它的数值；或者写 '{right}'"
             ),
         )),
         (Answer::Queued, value) if !matches!(value, Literal::Text("QUEUED" | "Lost")) => {

@@ -54,7 +54,24 @@ const YES_OR_NO: [&str; 3] = ["exists", "before", "orphaned"];
 /// A comparison with what an answer never is, among those that `and` and `or` join. `answer`: what a name such as `reply` or
 /// `A.release` answers.
 pub(crate) fn doubt(source: &str, answer: impl Fn(&str) -> Option<Answer>) -> Option<Doubt> {
-    joined(source).into_iter().find_map(|part| of_part(part, &answer))
+    filled_doubt(source).or_else(|| joined(source).into_iter().find_map(|part| of_part(part, &answer)))
+}
+
+/// A text in which something is to be filled in: that is done in texts and commands, not between the quotes of an expression.
+fn filled_doubt(source: &str) -> Option<Doubt> {
+    let text = Mentions::of(source).texts.into_iter().find(|text| text.contains("${"))?;
+    let (before, rest) = text.split_once("${")?;
+    let (inside, after) = rest.split_once('}')?;
+    let quoted = |text: &str| (!text.is_empty()).then(|| format!("'{text}'"));
+    let parts = [quoted(before), Some(inside.to_owned()), quoted(after)];
+    let right = parts.into_iter().flatten().collect::<Vec<_>>().join(" ~ ");
+    Some((
+        both!(
+            "nothing is filled in between the quotes of an expression: '{text}' is plain text",
+            "表达式的引号里不会填入任何值：'{text}' 只是普通文字"
+        ),
+        both!("write `{right}`", "请写 `{right}`"),
+    ))
 }
 
 /// What only servers say of errors, which are no replies of a program.
@@ -223,7 +240,9 @@ fn of_quoted(
     let of_stat = left
         .rsplit_once('.')
         .is_some_and(|(whole, part)| answer(whole) == Some(Answer::Object(STAT)) && part != "owner");
-    if of_stat || ["|int", "|length", "|count", "|float"].iter().any(|filter| left.ends_with(filter)) {
+    if of_stat
+        || ["|int", "|length", "|count", "|float", "|suffix"].iter().any(|filter| left.ends_with(filter))
+    {
         return Some((
             both!("`{left}` is a number, and never {right}", "`{left}` 是数字，不会是 {right}"),
             both!("without quotes: `{left} {operator} {text}`", "去掉引号：`{left} {operator} {text}`"),
@@ -286,6 +305,22 @@ fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Dou
         return Some(doubt);
     }
     let (left, operator, right) = split_comparison(source)?;
+    // `(A.note|suffix) == 1`
+    let left = match left.strip_prefix('(').and_then(|left| left.strip_suffix(')')) {
+        Some(inside) if !inside.contains(['(', ')']) => inside.trim(),
+        _ => left,
+    };
+    if let Some(whole) = left.strip_suffix("|suffix")
+        && matches!(answer(whole), Some(Answer::Several | Answer::Texts))
+    {
+        return Some((
+            both!(
+                "`{whole}` answers a list, and `suffix` is the number of one name",
+                "`{whole}` 的回复是列表，而 `suffix` 取的是一个名字的序号"
+            ),
+            both!("write `{whole}[0]|suffix`", "请写 `{whole}[0]|suffix`"),
+        ));
+    }
     if left == right {
         return Some((
             both!("`{left}` is compared with itself", "`{left}` 和它自己比较"),
@@ -293,6 +328,11 @@ fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Dou
         ));
     }
     let equal = matches!(operator, "==" | "!=");
+    // A fraction, such as a score, is answered as a text.
+    let is_fraction = right.contains('.') && right.parse::<f64>().is_ok();
+    if is_fraction && answer(left) == Some(Answer::Text) {
+        return of_answer(left, Answer::Text, equal, &Literal::Number(0), right);
+    }
     let value = literal(right)?;
     if let Literal::Text(text) = value
         && let Some(doubt) = of_quoted(left, operator, text, right, answer)
@@ -400,6 +440,33 @@ fn of_attribute(left: &str, operator: &str, value: &Literal<'_>, right: &str) ->
             both!("`{left}` is never {right}", "`{left}` 不会是 {right}"),
             both!("did you mean '{event}'?", "是不是 '{event}'？"),
         ));
+    }
+    if let Some((entry, field)) = left.split_once("].")
+        && !field.contains(['[', '.', '|', ' '])
+        && left.starts_with("value(")
+    {
+        let (is_stream, is_sorted) = (entry.contains(").stream["), entry.contains(").sorted_set["));
+        if is_stream && !entry.contains("][") {
+            return Some((
+                both!(
+                    "an entry of a stream is its id and its fields: `{entry}]` has no `.{field}`",
+                    "stream 的一条消息由 ID 和字段组成：`{entry}]` 没有 `.{field}`"
+                ),
+                both!("write `{entry}][1].{field}`", "请写 `{entry}][1].{field}`"),
+            ));
+        }
+        if is_sorted {
+            return Some((
+                both!(
+                    "`{entry}]` is a member with its score, and has no `.{field}`",
+                    "`{entry}]` 是成员和分数的一对，没有 `.{field}`"
+                ),
+                both!(
+                    "the member is `{entry}][0]`, the score `{entry}][1]`",
+                    "成员是 `{entry}][0]`，分数是 `{entry}][1]`"
+                ),
+            ));
+        }
     }
     let of_hash = left.starts_with("value(") && !left.contains('|');
     let parts = [").hash", ").list", ").set", ").sorted_set"];

@@ -18,6 +18,7 @@ pub(crate) use self::{
 };
 use super::{
     super::{
+        LabKind,
         error::{Mistake, Path},
         expr::{
             Expr, Mentions,
@@ -26,15 +27,17 @@ use super::{
         invariant::{Invariant, Never},
         model::Claim,
     },
-    Act, Condition, RightPlan, Scenario, keys, rows, sql, types,
+    Act, Condition, RightPlan, Scenario, keys,
+    program::Instruction,
+    rows, sql, types,
 };
 use crate::{
-    log::{Limit, stands_for},
+    log::{Belief, Limit, stands_for},
     text::{Text, both},
 };
 
 /// What is wrong with a comparison, and what would be right.
-type Doubt = (Text, Text);
+pub(crate) type Doubt = (Text, Text);
 
 /// What claims, invariants and the story of a variant compare.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
@@ -136,9 +139,34 @@ fn check_lock(scenario: &Scenario, n: usize, at: &Path) -> Result<(), Mistake> {
             );
             Err(Mistake::new(at, message).help(both!("claim one of both", "两个断言只能留一个")))
         }
-        Some(Condition::Overlap(lock)) => check_overlap(scenario, lock, at),
+        Some(Condition::Overlap(lock)) => {
+            check_held(scenario, lock, &at.key("overlap")).and_then(|()| check_overlap(scenario, lock, at))
+        }
+        Some(Condition::Exclusive(lock)) => check_held(scenario, lock, &at.key("exclusive")),
         _ => Ok(()),
     }
+}
+
+/// A lock of which programs say that they wait for it, or have it no more, and never that they hold it.
+fn check_held(scenario: &Scenario, lock: &str, at: &Path) -> Result<(), Mistake> {
+    let mut instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
+    let is_held = instructions.any(|instruction| match instruction {
+        Instruction::Believe { lock: held, belief: Belief::Holding | Belief::Sharing } => {
+            let held = held.pattern();
+            stands_for(&held, lock) || stands_for(lock, &held)
+        }
+        _ => false,
+    });
+    let is_open = scenario.loaded.lesson.kata.is_some()
+        || scenario.actors.iter().any(|plan| plan.program.outside || plan.program.locks_files);
+    if is_held || is_open {
+        return Ok(());
+    }
+    let message = both!("no program ever holds `{lock}`", "没有任何程序持有过 `{lock}`");
+    Err(Mistake::new(at, message).help(both!(
+        "write `- holds: {lock}` where a program has got it",
+        "请在程序拿到锁的地方写 `- holds: {lock}`"
+    )))
 }
 
 /// More holders than there may be take as many who ever hold the lock.
@@ -204,13 +232,8 @@ fn check_expression(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
         scenario.scope.get(&path[0]).is_some()
             || matches!(path[0].as_str(), "true" | "false" | "none" | "and" | "or" | "not")
     };
-    let decided = joined(source).into_iter().find(|part| matches!(*part, "true" | "false"));
-    if let Some(part) = decided.filter(|part| part.len() < source.len()) {
-        let message = both!(
-            "`{part}` in `{source}` decides it by itself, or nothing",
-            "`{source}` 里的 `{part}` 要么直接决定结果，要么没有作用"
-        );
-        return Err(Mistake::new(at, message).help(both!("leave `{part}` out", "请去掉 `{part}`")));
+    if let Some((message, help)) = decided(source) {
+        return Err(Mistake::new(at, message).help(help));
     }
     if mentions.calls.is_empty() && mentions.paths.iter().all(is_figure) {
         let message = both!(
@@ -223,6 +246,26 @@ fn check_expression(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
         )));
     }
     check_comparison(scenario, source, at)
+}
+
+/// What decides an expression by itself, or nothing.
+pub(crate) fn decided(source: &str) -> Option<Doubt> {
+    let mut parts = joined(source).into_iter();
+    let part = parts.find(|part| matches!(*part, "true" | "false" | "True" | "False"))?;
+    (part.len() < source.len()).then(|| {
+        (
+            both!(
+                "`{part}` in `{source}` decides it by itself, or nothing",
+                "`{source}` 里的 `{part}` 要么直接决定结果，要么没有作用"
+            ),
+            both!("leave `{part}` out", "请去掉 `{part}`"),
+        )
+    })
+}
+
+/// What no server of a lab tells its clients.
+pub(crate) fn event_doubt(source: &str, lab: LabKind) -> Option<Doubt> {
+    joined(source).into_iter().find_map(|part| of_event(part, lab))
 }
 
 fn check_comparison(scenario: &Scenario, source: &str, at: &Path) -> Result<(), Mistake> {
@@ -263,7 +306,7 @@ fn check_comparison(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
             rows::reply_doubt(source, statement, scenario)
         })
         .or_else(|| joined(source).into_iter().find_map(|part| of_role(part, scenario.lab())))
-        .or_else(|| joined(source).into_iter().find_map(|part| of_event(part, scenario.lab())))
+        .or_else(|| event_doubt(source, scenario.lab()))
         .or_else(|| joined(source).into_iter().find_map(|part| of_owner(part, scenario)))
         .or_else(|| {
             // A figure that the lesson gives a name.

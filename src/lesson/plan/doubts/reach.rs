@@ -205,14 +205,7 @@ fn of_reply(source: &str, scenario: &Scenario) -> Option<Doubt> {
     };
     if let Some(name) = source.strip_suffix(" is none") {
         let (program, label) = program(name)?;
-        let command = program.never_nil(&label)?;
-        return Some((
-            both!(
-                "`{command}` always answers a number: `{name}` is never `none`",
-                "`{command}` 总是回复数字：`{name}` 不会是 `none`"
-            ),
-            both!("such as `{name} == 0`", "例如 `{name} == 0`"),
-        ));
+        return program.nil_doubt(&label, name);
     }
     let (left, "==", right) = split_comparison(source)? else { return None };
     let Literal::Text(code) = literal(right)? else { return None };

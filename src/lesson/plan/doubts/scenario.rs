@@ -60,6 +60,15 @@ pub(super) fn of_owner(source: &str, scenario: &Scenario) -> Option<Doubt> {
             both!("write `{left} {operator} '{right}'`", "请写 `{left} {operator} '{right}'`"),
         ));
     }
+    if asks && matches!(literal(right), Some(Literal::Flag | Literal::Number(_))) {
+        return Some((
+            both!("`{left}` is a name or `none`, never {right}", "`{left}` 是名字或 `none`，不会是 {right}"),
+            both!(
+                "write `{left} is not none`, or `{left} == 'A'`",
+                "请写 `{left} is not none`，或者 `{left} == 'A'`"
+            ),
+        ));
+    }
     let Literal::Text(name) = literal(right)? else { return None };
     let outside = scenario.actors.iter().any(|plan| plan.program.outside);
     (asks && !outside && !is_actor(name)).then(|| {
