@@ -123,7 +123,9 @@ impl OutcomesView<'_> {
         }
         // Nothing is stepped through where nothing goes wrong.
         let idle: &[&str] = match &self.outcomes.source {
-            Source::Exploration(exploration) if exploration.breaking().is_none() => &["open-order", "next-broken"],
+            Source::Exploration(exploration) if exploration.breaking().is_none() => {
+                &["open-order", "next-broken"]
+            }
             _ => &[],
         };
         key_hints::draw(self.context, self.place(), idle, areas.hints, buf);
