@@ -23,6 +23,54 @@ type Change = (&'static str, &'static str, &'static str, &'static str, &'static 
 
 #[rustfmt::skip]
 const IN_REDIS: &[Change] = &[
+    // The words of commands, one by one.
+    ("{ redis: GET stock }", "{ redis: SETBIT stock 1 2 }", "SETBIT", "one of 0, 1", "0, 1 之一"),
+    ("{ redis: GET stock }", "{ redis: SRANDMEMBER buyers two }", "SRANDMEMBER", "wants a whole number", "要整数"),
+    ("{ redis: GET stock }", "{ redis: INCRBYFLOAT stock x }", "INCRBYFLOAT", "wants a number", "要数字"),
+    ("{ redis: GET stock }", "{ redis: ZINCRBY waiting A 0.5 }", "ZINCRBY", "`ZINCRBY key number member`", "`ZINCRBY key number member`"),
+    ("{ redis: GET stock }", "{ redis: ZRANGE waiting 0 -1 WITHSCORE }", "WITHSCORE }", "did you mean `WITHSCORES`", "是不是 `WITHSCORES`"),
+    ("{ redis: GET stock }", "{ redis: ZRANGEBYSCORE waiting low high }", "low high", "wants a number", "要数字"),
+    ("{ redis: GET stock }", "{ redis: ZRANGE waiting - + BYSCORE }", "BYSCORE", "wants a score", "要分数"),
+    ("{ redis: GET stock }", "{ redis: BITCOUNT stock 0 }", "BITCOUNT", "an end beside the start", "就要写终点"),
+    ("{ redis: GET stock }", "{ redis: \"SCAN 0 MATHC s*\" }", "MATHC", "did you mean `MATCH`", "是不是 `MATCH`"),
+    ("{ redis: GET stock }", "{ redis: GEOADD where A 13.4 52.5 }", "GEOADD", "a longitude and a latitude", "经度和纬度"),
+    ("{ redis: GET stock }", "{ redis: OBJECT ENCODE stock }", "ENCODE", "one of ENCODING", "ENCODING"),
+    ("{ redis: GET stock }", "{ redis: CONFIG SET maxmemory lots }", "lots", "an amount of memory", "内存大小"),
+    ("{ redis: GET stock }", "{ redis: \"XREADGROUP GROUP g A COUNT one STREAMS jobs >\" }", "COUNT one", "wants a whole number", "要整数"),
+    ("{ redis: GET stock }", "{ redis: \"XREADGROUP GROUP g A STREAMS jobs > COUNT 1\" }", "> COUNT 1", "stand before `STREAMS`", "写在 `STREAMS` 前面"),
+    // What a script's values can be.
+    ("if owner == ARGV[1] then", "if redis.call('SET', KEYS[1], ARGV[1]) == 'OK' then", "== 'OK'", "a table in Lua", "返回表"),
+    ("if owner == ARGV[1] then", "if redis.call('TYPE', KEYS[1]) == 'string' then", "'string'", "a table in Lua", "返回表"),
+    ("if owner == ARGV[1] then", "if redis.call('EXISTS', KEYS[1]) then", "'EXISTS'", "0 counts as true", "0 在 Lua 里也算真"),
+    ("if owner == ARGV[1] then", "if not redis.call('SETNX', KEYS[1], ARGV[1]) then", "'SETNX'", "0 counts as true", "0 在 Lua 里也算真"),
+    ("if owner == ARGV[1] then", "if ARGV[1] == 1 then", "ARGV[1] == 1", "never equal in Lua", "永远不相等"),
+    ("if owner == ARGV[1] then", "if tonumber(ARGV[1]) < '5' then", "< '5'", "cannot compare a text with a number", "不能用 `<` 比较"),
+    ("return 0\n", "return 'a' + 1\n", "'a' + 1", "joined with `..`", "拼接文字用 `..`"),
+    ("return 0\n", "return KEYS.length\n", "KEYS.length", "`#KEYS`", "`#KEYS`"),
+    ("return 0\n", "return string.substring(ARGV[1], 1)\n", "substring", "did you mean `string.sub`", "是不是 `string.sub`"),
+    ("redis.call('DEL', KEYS[1])", "redis.call('DEL', KEYS)", "KEYS)", "write `unpack(KEYS)`", "请写 `unpack(KEYS)`"),
+    ("redis.call('DEL', KEYS[1])", "redis.call('SET', KEYS[1], nil)", "nil)", "no `nil`", "不能是 `nil`"),
+    ("redis.call('DEL', KEYS[1])", "redis.call('MULTI')", "MULTI", "may not send `MULTI`", "不能发送 `MULTI`"),
+    ("redis.call('DEL', KEYS[1])", "redis.call('DEL ' .. KEYS[1])", "'DEL '", "an argument of its own", "单独的参数"),
+    // Names.
+    ("    - read: { redis: GET stock }", "    - my-read: { redis: GET stock }", "my-read", "cannot be the name of an operation", "不能用作操作的名字"),
+    ("    - read: { redis: GET stock }", "    - error: { redis: GET stock }", "- error", "every program has already", "每个程序都已有"),
+    ("    - read: { redis: GET stock }", "    - finished: { redis: GET stock }", "- finished", "claims ask of every client", "向每个客户端查询"),
+    ("        - count: sold", "        - count: value", "count: value", "a function of claims", "断言里的函数"),
+    ("{ began: now }", "{ self: now }", "self: now", "every program has already", "每个程序都已有"),
+    ("with: { lease: 2s }", "with: { token: x }", "token: x", "every program has already", "每个程序都已有"),
+    ("  P: { runs: buyer", "  now: { runs: buyer", "now: { runs", "cannot be the name of a client", "不能用作客户端"),
+    ("rounds: 2 }\n", "rounds: 2, A: 1 }\n", "A: 1 }", "is a client and a parameter", "既是客户端又是参数"),
+    // Expressions.
+    ("    - if: reply|int > 0\n", "    - if: read == '${token}'\n", "'${token}'", "nothing is filled in", "不会填入任何值"),
+    ("    - if: reply|int > 0\n", "    - if: reply|int > 0 or True\n", "or True", "decides it by itself", "直接决定结果"),
+    ("redis: GET stock }\n    - if: reply|int > 0", "redis: SET stock 1 }\n    - if: read is none", "read is none", "always answers 'OK'", "总是回复 'OK'"),
+    ("- moves('A.acquire') == 1", "- moves('A.acquire')[0] == 1", "[0] == 1", "has no items", "没有下标"),
+    ("- moves('A.acquire') == 1", "- finished(['A']) == 1", "finished([", "takes one name", "只要一个名字"),
+    ("- moves('A.acquire') == 1", "- role('redis') == 'master'", "role('redis')", "is alone and has no role", "没有角色"),
+    ("  - hold: { link: A->redis, way: replies }\n", "  - delay: { link: A->redis, by: \"${latency}\" }\n", "${latency}", "unknown parameter `latency`", "没有名为 `latency` 的参数"),
+    // The story.
+    ("  - hold: { link: A->redis, way: replies }\n", "  - drop: A->redis\n", "drop: A->redis", "holds nothing here", "没有可丢的"),
     // Fields of the lesson.
     ("minutes: 2", "minute: 2", "minute: 2", "did you mean `minutes`", "是不是 `minutes`"),
     ("minutes: 2", "minutes: two", "minutes: two", "takes a whole number", "应是整数"),
@@ -461,6 +509,17 @@ const IN_ZOOKEEPER: &[Change] = &[
 
 #[rustfmt::skip]
 const IN_MARIADB: &[Change] = &[
+    // Details that the server would refuse.
+    ("n INT)", "n INT) ENGINE=InnoBD", "InnoBD", "did you mean `InnoDB`", "是不是 `InnoDB`"),
+    ("n INT)", "n INT, at DATETIME(9))", "DATETIME(9)", "6 digits at most", "最多 6 位"),
+    ("- read: { sql: SELECT n FROM stock WHERE id = 1 FOR UPDATE }", "- read: { sql: \"SELECT n, IFNULL(n) FROM stock WHERE id = 1\" }", "IFNULL(n)", "does not take 1 arguments", "不接受 1 个参数"),
+    ("WHERE id = 1 FOR UPDATE", "WHERE COUNT(*) > 1", "COUNT(*)", "HAVING", "HAVING"),
+    ("SELECT n FROM stock WHERE", "SELECT s.n FROM stock WHERE", "s.n", "is called `s`", "没有叫 `s` 的表"),
+    ("{ sql: COMMIT }", "{ sql: ROLLBACK TO SAVEPOINT s2 }", "s2", "no statement sets the savepoint", "没有语句设置过保存点"),
+    ("  - sql: INSERT INTO", "  - sql: CREATE TABLE stock (id INT)\n  - sql: INSERT INTO", "(id INT)", "is there already", "已经存在"),
+    ("{ sql: COMMIT }", "{ sql: UNLOCK TABLES stock }", "UNLOCK TABLES", "names no table", "不带表名"),
+    ("{ sql: COMMIT }", "{ sql: TRUNCATE stocks }", "stocks", "did you mean `stock`", "是不是 `stock`"),
+    ("\"UPDATE stock SET n = ${read[0].n - 1} WHERE id = 1\", allow: [\"1213\"]", "\"UPDATE stock SET n = 'many' WHERE id = 1\"", "'many'", "takes a number", "要数字"),
     ("sql: BEGIN }", "sql: BEGINN }", "BEGINN", "begins with one of", "要以这些词之一开头"),
     ("sql: COMMIT }", "sql: \"COMMIT; COMMIT\" }", "COMMIT; COMMIT", "one SQL statement", "一条 SQL 语句"),
     ("sql: COMMIT }", "sql: \"SELECT 'x\" }", "SELECT 'x", "every quote closed", "引号都要成对"),
@@ -636,6 +695,11 @@ fn a_hundred_mistakes_are_told_where_they_are_and_what_would_be_right() {
 /// Lessons that are changed and stay right: what `check` might take for a mistake.
 #[rustfmt::skip]
 const STILL_RIGHT: &[(&str, &[(&str, &str)])] = &[
+    // What a server takes although it looks odd.
+    (MARIADB, &[("SELECT n FROM stock WHERE id = 1 FOR UPDATE", "SELECT !0 AS n FROM stock WHERE id != 2")]),
+    (MARIADB, &[("{ sql: COMMIT }", "{ sql: COMMIT }\n    - free: { sql: SELECT RELEASE_ALL_LOCKS() }")]),
+    (MARIADB, &[("    - begin: { sql: BEGIN }", "    - level: { sql: \"SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED, READ WRITE\" }\n    - begin: { sql: BEGIN }"), ("move: A.begin", "move: [A.level, A.begin]")]),
+    (REDIS, &[("if owner == ARGV[1] then", "local set = redis.call('SET', KEYS[1], ARGV[1], 'NX')\n    if set and set.ok == 'OK' and redis.call('EXISTS', KEYS[1]) == 1 then")]),
     // In a claim an error that is allowed is the reply.
     (MARIADB, &[("move: A.begin", "move: [A.begin, A.read, A.write]"), ("moves('A.begin') == 1", "A.write == '1213'")]),
     (MARIADB, &[("(1, 10)", "(1, 10), (2, NULL), (3, '7')")]),

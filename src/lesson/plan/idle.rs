@@ -34,8 +34,6 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         };
         let moved: Vec<ActorId> = match &line.act {
             Act::Finish(actors) => actors.clone(),
-            Act::Pass(pass) => pass.moving.clone(),
-            Act::Await(until) => until.moving.clone(),
             _ => turns.iter().map(|one| one.actor).collect(),
         };
         let client = |actor: &ActorId| &scenario.actors[actor.0 as usize].actor.client;
@@ -49,7 +47,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
                 ),
             )
         });
-        let starts = !matches!(line.act, Act::Finish(_) | Act::Pass(_) | Act::Await(_));
+        let starts = !matches!(line.act, Act::Finish(_));
         let frozen = moved.iter().map(client).find(|client| starts && state.frozen.contains(*client));
         wrong = wrong.or_else(|| {
             let client = frozen?;

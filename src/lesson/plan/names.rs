@@ -43,7 +43,8 @@ pub(crate) fn check(name: &str, named: Named, path: &Path) -> Result<(), Mistake
         );
     }
     let meaning = match name {
-        _ if WORDS.contains(&name) => both!("a word of expressions", "表达式的关键字"),
+        // An operation is asked for behind its client's name, too: `A.none`.
+        _ if WORDS.contains(&name) && named != Named::Operation => both!("a word of expressions", "表达式的关键字"),
         _ if BUILTINS.contains(&name) => {
             both!("a name that every program has already", "每个程序都已有的名字")
         }

@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use super::{
     super::{
         LabKind, LessonError, Loaded, Recipes, Source,
-        error::{Mistake, MistakeSpan, Path},
+        error::{Mistake, Path},
         library::carried_recipes,
         model::{Client, Params, Recipe},
         step::{Operation, Step},
@@ -117,29 +117,6 @@ pub(crate) fn check(loaded: &Loaded) -> Result<(), Mistake> {
 pub(crate) fn check_given(loaded: &Loaded) -> Result<(), Mistake> {
     let lesson = &loaded.lesson;
     let root = Path::root();
-    let text = loaded.source.text();
-    let params = lesson.params.keys().map(|name| (name, "params", asks_for(text, name)));
-    let scripts = lesson.scripts.keys().map(|name| {
-        let is_run = text.contains(&format!("script: {name}")) || text.contains(&format!("script: \"{name}"));
-        (name, "scripts", is_run)
-    });
-    let is_open = lesson.kata.is_some();
-    if let Some((name, key, _)) = params.chain(scripts).find(|(.., is_used)| !is_used && !is_open) {
-        let message = both!("nothing in this lesson uses `{name}`", "这节课里没有地方用到 `{name}`");
-        let help = if key == "params" {
-            both!(
-                "a program asks for it with `${{{name}}}`; or leave it out",
-                "程序里用 `${{{name}}}` 来取它；用不到就去掉"
-            )
-        } else {
-            both!(
-                "a program runs it with `{{ script: {name} }}`; or leave it out",
-                "程序里用 `{{ script: {name} }}` 来运行它；用不到就去掉"
-            )
-        };
-        let mistake = Mistake::new(&root.key(key).key(name), message).help(help);
-        return Err(Mistake { span: MistakeSpan::Key, ..mistake });
-    }
     let own = lesson.variants.iter().filter_map(|(name, variant)| {
         Some((variant.clients.as_ref()?, root.key("variants").key(name).key("clients")))
     });
