@@ -33,7 +33,10 @@ pub(crate) fn check(name: &str, named: Named, path: &Path) -> Result<(), Mistake
         Err(mistake.help(help))
     };
     let begins_well = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
-    if !begins_well || !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
+    // `moves('A.try-lock')` asks for such an operation, and a claim for its client.
+    let may_be_joined = matches!(named, Named::Operation | Named::Client);
+    let part = |c: char| c.is_alphanumeric() || c == '_' || may_be_joined && c == '-';
+    if !begins_well || !name.chars().all(part) {
         return wrong(
             both!("`{name}` cannot be the name of {what}", "`{name}` 不能用作{what}的名字", what),
             both!(
@@ -44,7 +47,9 @@ pub(crate) fn check(name: &str, named: Named, path: &Path) -> Result<(), Mistake
     }
     let meaning = match name {
         // An operation is asked for behind its client's name, too: `A.none`.
-        _ if WORDS.contains(&name) && named != Named::Operation => both!("a word of expressions", "表达式的关键字"),
+        _ if WORDS.contains(&name) && named != Named::Operation => {
+            both!("a word of expressions", "表达式的关键字")
+        }
         _ if BUILTINS.contains(&name) => {
             both!("a name that every program has already", "每个程序都已有的名字")
         }
