@@ -60,14 +60,12 @@ const IN_REDIS: &[Change] = &[
     ("{ began: now }", "{ self: now }", "self: now", "every program has already", "每个程序都已有"),
     ("with: { lease: 2s }", "with: { token: x }", "token: x", "every program has already", "每个程序都已有"),
     ("  P: { runs: buyer", "  now: { runs: buyer", "now: { runs", "cannot be the name of a client", "不能用作客户端"),
-    ("rounds: 2 }\n", "rounds: 2, A: 1 }\n", "A: 1 }", "is a client and a parameter", "既是客户端又是参数"),
     // Expressions.
     ("    - if: reply|int > 0\n", "    - if: read == '${token}'\n", "'${token}'", "nothing is filled in", "不会填入任何值"),
     ("    - if: reply|int > 0\n", "    - if: reply|int > 0 or True\n", "or True", "decides it by itself", "直接决定结果"),
     ("redis: GET stock }\n    - if: reply|int > 0", "redis: SET stock 1 }\n    - if: read is none", "read is none", "always answers 'OK'", "总是回复 'OK'"),
     ("- moves('A.acquire') == 1", "- moves('A.acquire')[0] == 1", "[0] == 1", "has no items", "没有下标"),
     ("- moves('A.acquire') == 1", "- finished(['A']) == 1", "finished([", "takes one name", "只要一个名字"),
-    ("- moves('A.acquire') == 1", "- role('redis') == 'master'", "role('redis')", "is alone and has no role", "没有角色"),
     ("  - hold: { link: A->redis, way: replies }\n", "  - delay: { link: A->redis, by: \"${latency}\" }\n", "${latency}", "unknown parameter `latency`", "没有名为 `latency` 的参数"),
     // The story.
     ("  - hold: { link: A->redis, way: replies }\n", "  - drop: A->redis\n", "drop: A->redis", "holds nothing here", "没有可丢的"),

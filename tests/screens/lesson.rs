@@ -666,7 +666,7 @@ fn the_verdict_says_what_was_expected_and_observed_and_not_shown_is_loud() {
     assert!(!hints.contains("→ step") && !hints.contains("Space") && hints.contains("c program"), "{hints}");
     stand.key(KeyCode::Enter);
     for words in [
-        "FAILURE SHOWN  2/2",
+        "FAILURE SHOWN  claims 2/2",
         "A and ■ B thought at the same time that they held the lock",
         "overlap: lock",
         "expected two holders at once",

@@ -183,12 +183,13 @@ fn a_lesson_is_compared_on_real_servers_and_stepped_through() {
     let mut terminal = Terminal::start_with(&place, &args, (100, 30), &[]);
     let end = terminal.wait_for("≠ First difference: another command");
     for words in [
-        "BEFORE  DEL without looking",
-        "AFTER  Compare and delete in one script",
+        // It is named as what mends another variant.
+        "ABOVE  DEL without looking",
+        "BELOW  Compare and delete in one script",
         "2 HOLDERS AT ONCE",
         "✓ never two holders",
-        "BEFORE: FAILURE SHOWN",
-        "AFTER: FAILURE PREVENTED",
+        "ABOVE: FAILURE SHOWN",
+        "BELOW: FAILURE PREVENTED",
     ] {
         assert!(end.has(words), "{words}: {end}");
     }
@@ -206,7 +207,7 @@ fn a_lesson_is_compared_on_real_servers_and_stepped_through() {
     terminal.wait_until("the end again", |screen| *screen == end);
     terminal.press("L");
     let chinese = terminal.wait_for("第一处不同：命令不同");
-    assert!(chinese.has("修复前") && chinese.has("始终只有一个持有者"), "{chinese}");
+    assert!(chinese.has("上方") && chinese.has("始终只有一个持有者"), "{chinese}");
     // Another failure beside the same fix: only that one is run.
     terminal.press("L");
     terminal.press("V");

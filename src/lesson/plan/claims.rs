@@ -376,7 +376,7 @@ impl Vocabulary<'_> {
                         ),
                     );
                 }
-                if part.is_ensemble() || part.product() == Product::Redis && lab.most_replicas() > 0 {
+                if part.product() == Product::Redis || part.is_ensemble() {
                     return Ok(());
                 }
                 wrong(

@@ -415,14 +415,6 @@ fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scena
     let (clients, actors) = clients::plan(plans, &clients_path, &params, &compiler, program_path)?;
     check_programs(variant, &compiler.used.take(), &at)?;
     check_replacements(variant, &programs, loaded, &at)?;
-    if let Some(name) = params.keys().find(|name| clients.iter().any(|client| client.group == **name)) {
-        let message = both!(
-            "`{name}` is a client and a parameter: claims could not tell which is meant",
-            "`{name}` 既是客户端又是参数，断言无法区分"
-        );
-        return Err(Mistake::new(&root.key("params").key(name), message)
-            .help(both!("give the parameter another name", "请给参数换个名字")));
-    }
     let (setup, setup_path) = own_or(variant.setup.as_ref(), &lesson.setup, "setup", &at);
     let setup = setup
         .iter()
@@ -488,22 +480,17 @@ fn check_numbers(lesson: &Lesson) -> Result<(), Mistake> {
     Err(Mistake::new(&Path::root().key("variants").key(name), message))
 }
 
-/// A variant's own program changes nothing where nobody in it runs it.
+/// A variant's own program that nobody runs is misspelt where its name is nearly that of one that somebody runs. Others may
+/// be kept for later.
 fn check_programs(variant: &Variant, used: &BTreeSet<String>, at: &Path) -> Result<(), Mistake> {
-    let Some(name) = variant.programs.keys().find(|name| !used.contains(*name)) else { return Ok(()) };
-    let message = both!("nobody runs the program `{name}`", "没有任何客户端运行程序 `{name}`");
-    let near = nearest(name, used.iter().map(String::as_str), 0.8);
-    let help = near.map_or_else(
-        || {
-            both!(
-                "let a client of this variant run it, or leave it out",
-                "请让这个方案的某个客户端运行它，或者去掉它"
-            )
-        },
-        did_you_mean,
-    );
-    let mistake = Mistake::new(&at.key("programs").key(name), message).help(help);
-    Err(Mistake { span: MistakeSpan::Key, ..mistake })
+    for name in variant.programs.keys().filter(|name| !used.contains(*name)) {
+        if let Some(meant) = nearest(name, used.iter().map(String::as_str), 0.8) {
+            let message = both!("nobody runs the program `{name}`", "没有任何客户端运行程序 `{name}`");
+            let mistake = Mistake::new(&at.key("programs").key(name), message).help(did_you_mean(meant));
+            return Err(Mistake { span: MistakeSpan::Key, ..mistake });
+        }
+    }
+    Ok(())
 }
 
 /// What exploring must find can be looked for.
