@@ -52,7 +52,7 @@ fn a_story_is_left_the_sale_is_broken_and_a_branch_breaks_it_otherwise() {
     let tree = terminal.wait_for("the first run: ");
     assert!(
         tree.says("story, 3 steps → B.check → A.buy → B.buy")
-            && tree.has("└─ ● 2  after step 5: C1.check → B.buy"),
+            && tree.has("└─ ╋ 2  after step 5: C1.check → B.buy"),
         "{tree}"
     );
     // The first run again: it comes out as it did.
