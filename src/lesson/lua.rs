@@ -104,6 +104,8 @@ const DEEPEST: usize = 100;
 pub(crate) struct LuaMistake {
     pub at: usize,
     pub message: Text,
+    /// Whether the script runs, and does not do what it says.
+    pub runs: bool,
 }
 
 /// What a script does, read off its text.
@@ -401,10 +403,11 @@ impl<'s> Reader<'s> {
                     Some(near) => Text::join(&[message, near], "; ", "；"),
                     None => message,
                 };
-                LuaMistake { at, message }
+                LuaMistake { at, message, runs: false }
             }
             _ => LuaMistake {
                 at,
+                runs: false,
                 message: both!(
                     "this is no statement: a value that nothing is done with",
                     "这不是语句：只有一个值，什么也没做"

@@ -5,7 +5,7 @@ use crate::text::{Text, both};
 
 impl<'s> Reader<'s> {
     pub(super) fn fail<T>(at: usize, message: Text) -> Done<T> {
-        Err(LuaMistake { at, message })
+        Err(LuaMistake { at, message, runs: false })
     }
 
     pub(super) fn next(&mut self) -> Done {
@@ -136,7 +136,7 @@ impl<'s> Reader<'s> {
             None => both!("unexpected {found}", "意外的{found}", found),
         };
         let at = if self.token == Token::End { self.end } else { self.at };
-        LuaMistake { at, message }
+        LuaMistake { at, message, runs: false }
     }
 
     pub(super) fn expect(&mut self, sign: &str) -> Done {

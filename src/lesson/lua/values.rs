@@ -270,6 +270,6 @@ impl<'s> Reader<'s> {
 
     /// Fails where something was found.
     pub(super) fn doubt(at: usize, found: Option<Text>) -> Result<(), LuaMistake> {
-        found.map_or(Ok(()), |message| Self::fail(at, message))
+        found.map_or(Ok(()), |message| Err(LuaMistake { at, message, runs: true }))
     }
 }

@@ -18,7 +18,11 @@ pub(crate) fn check(source: &str, path: &Path) -> Result<Lua, Mistake> {
     };
     let lua = lua::read(source).map_err(|wrong| {
         let message = wrong.message;
-        let message = both!("this is no Lua: {message}", "这不是正确的 Lua：{message}", message);
+        let message = if wrong.runs {
+            message
+        } else {
+            both!("this is no Lua: {message}", "这不是正确的 Lua：{message}", message)
+        };
         place(Mistake::new(path, message), wrong.at)
     })?;
     for call in &lua.calls {
