@@ -65,7 +65,9 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         }
         wrong = wrong.or_else(|| turns.iter().find_map(|one| state.lost(scenario, one, waits)));
         if let Act::Faults(faults) = &line.act {
-            wrong = wrong.or_else(|| faults.iter().find_map(|fault| state.after(fault)));
+            wrong = wrong.or_else(|| {
+                faults.iter().find_map(|fault| state.in_vain(fault).or_else(|| state.after(fault)))
+            });
         }
         if let Some((message, help)) = wrong {
             return Err(Mistake::new(&line.path, message).help(help));
@@ -75,36 +77,9 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
 }
 
 impl State {
-    /// Notes a fault, and gives what is wrong where it changes nothing.
-    fn after(&mut self, fault: &Fault) -> Option<(Text, Text)> {
+    /// What is wrong with a fault of what is dead, or of a link that holds nothing.
+    fn in_vain(&self, fault: &Fault) -> Option<(Text, Text)> {
         match fault {
-            Fault::Crash { client } => {
-                self.frozen.remove(client);
-                self.kept.retain(|(link, _)| link.from != *client);
-                (!self.crashed.insert(client.clone())).then(|| {
-                    (
-                        both!("`{client}` has crashed already", "`{client}` 已经崩溃了"),
-                        both!("leave it out, or crash another client", "请去掉它，或者换一个客户端"),
-                    )
-                })
-            }
-            Fault::Freeze { client: name } | Fault::FreezeServer { server: name } => {
-                if self.crashed.contains(name) || self.killed.contains(name) {
-                    return Some((
-                        both!(
-                            "`{name}` is dead here and cannot be frozen",
-                            "这里 `{name}` 已经死了，无法冻结"
-                        ),
-                        both!("freeze it before, or another one", "请放在它死掉之前，或者冻结另一个"),
-                    ));
-                }
-                (!self.frozen.insert(name.clone())).then(|| {
-                    (
-                        both!("`{name}` is frozen already", "`{name}` 已经被冻结了"),
-                        both!("write `- thaw: {name}` between both", "请在两者之间写 `- thaw: {name}`"),
-                    )
-                })
-            }
             Fault::Thaw { client: name } | Fault::ThawServer { server: name }
                 if self.crashed.contains(name) || self.killed.contains(name) =>
             {
@@ -142,6 +117,40 @@ impl State {
                         "请在要丢失消息的那一步之前写 `- hold: {link}`"
                     ),
                 ))
+            }
+            _ => None,
+        }
+    }
+
+    /// Notes a fault, and gives what is wrong where it changes nothing.
+    fn after(&mut self, fault: &Fault) -> Option<(Text, Text)> {
+        match fault {
+            Fault::Crash { client } => {
+                self.frozen.remove(client);
+                self.kept.retain(|(link, _)| link.from != *client);
+                (!self.crashed.insert(client.clone())).then(|| {
+                    (
+                        both!("`{client}` has crashed already", "`{client}` 已经崩溃了"),
+                        both!("leave it out, or crash another client", "请去掉它，或者换一个客户端"),
+                    )
+                })
+            }
+            Fault::Freeze { client: name } | Fault::FreezeServer { server: name } => {
+                if self.crashed.contains(name) || self.killed.contains(name) {
+                    return Some((
+                        both!(
+                            "`{name}` is dead here and cannot be frozen",
+                            "这里 `{name}` 已经死了，无法冻结"
+                        ),
+                        both!("freeze it before, or another one", "请放在它死掉之前，或者冻结另一个"),
+                    ));
+                }
+                (!self.frozen.insert(name.clone())).then(|| {
+                    (
+                        both!("`{name}` is frozen already", "`{name}` 已经被冻结了"),
+                        both!("write `- thaw: {name}` between both", "请在两者之间写 `- thaw: {name}`"),
+                    )
+                })
             }
             Fault::Thaw { client: name } | Fault::ThawServer { server: name } => (!self.frozen.remove(name))
                 .then(|| {

@@ -201,7 +201,7 @@ pub(super) fn check_places(words: &[Option<String>]) -> Result<(), Text> {
             .is_some_and(|word| ["NX", "XX", "CH"].iter().any(|option| option.eq_ignore_ascii_case(word)))
     };
     let places: Vec<&Option<String>> = words.iter().skip(2).skip_while(is_option).collect();
-    if places.len() % 3 != 0 {
+    if !places.len().is_multiple_of(3) {
         // What is known only when it is sent may be an option.
         return if places.first().is_some_and(|first| first.is_none()) {
             Ok(())
