@@ -111,29 +111,7 @@ pub(crate) fn check_form(words: &[Option<String>], path: &Path) -> Result<(), Mi
             shapes::check_choice(&name, known, word).or_else(wrong)?;
         }
     }
-    match name.as_str() {
-        "LPOP" | "RPOP" | "SPOP" | "SRANDMEMBER" | "ZPOPMIN" | "ZPOPMAX" if given > 2 => {
-            return wrong(both!(
-                "`{name}` takes at most 2 arguments, and here are {given}",
-                "`{name}` 最多 2 个参数，这里有 {given} 个"
-            ));
-        }
-        "BITCOUNT" if given == 2 => {
-            return wrong(both!("`{name}` wants an end beside the start", "`{name}` 写了起点就要写终点"));
-        }
-        "GEOADD" => shapes::check_places(words).or_else(wrong)?,
-        "ZRANGE" => shapes::check_range(&name, words).or_else(wrong)?,
-        "CONFIG"
-            if words.get(1).and_then(Option::as_deref).is_some_and(|sub| sub.eq_ignore_ascii_case("SET")) =>
-        {
-            for pair in words[2..].chunks(2) {
-                if let [Some(parameter), Some(value)] = pair {
-                    shapes::check_parameter(parameter, value).or_else(wrong)?;
-                }
-            }
-        }
-        _ => {}
-    }
+    check_rest(&name, words).or_else(wrong)?;
     check_streams(&name, words).or_else(wrong)?;
     for at in of(NUMKEYS) {
         check_numkeys(&name, at, words).or_else(wrong)?;
@@ -168,6 +146,35 @@ pub(crate) fn check_form(words: &[Option<String>], path: &Path) -> Result<(), Mi
         check_scores(words).or_else(wrong)?;
     }
     check_options(&name, words).or_else(wrong)
+}
+
+/// What no form tells: how many words there are at most, and what stands behind options.
+fn check_rest(name: &str, words: &[Option<String>]) -> Result<(), Text> {
+    let given = words.len() - 1;
+    match name {
+        "LPOP" | "RPOP" | "SPOP" | "SRANDMEMBER" | "ZPOPMIN" | "ZPOPMAX" if given > 2 => {
+            return Err(both!(
+                "`{name}` takes at most 2 arguments, and here are {given}",
+                "`{name}` 最多 2 个参数，这里有 {given} 个"
+            ));
+        }
+        "BITCOUNT" if given == 2 => {
+            return Err(both!("`{name}` wants an end beside the start", "`{name}` 写了起点就要写终点"));
+        }
+        "GEOADD" => shapes::check_places(words)?,
+        "ZRANGE" => shapes::check_range(name, words)?,
+        "CONFIG"
+            if words.get(1).and_then(Option::as_deref).is_some_and(|sub| sub.eq_ignore_ascii_case("SET")) =>
+        {
+            for pair in words[2..].chunks(2) {
+                if let [Some(parameter), Some(value)] = pair {
+                    shapes::check_parameter(parameter, value)?;
+                }
+            }
+        }
+        _ => {}
+    }
+    Ok(())
 }
 
 /// How many keys follow, as the command says.

@@ -300,16 +300,16 @@ fn of_item(
     None
 }
 
-fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Doubt> {
-    if let Some(doubt) = of_form(source) {
-        return Some(doubt);
-    }
-    let (left, operator, right) = split_comparison(source)?;
-    // `(A.note|suffix) == 1`
-    let left = match left.strip_prefix('(').and_then(|left| left.strip_suffix(')')) {
+/// `A.note|suffix` of `(A.note|suffix)`.
+fn unwrapped(left: &str) -> &str {
+    match left.strip_prefix('(').and_then(|left| left.strip_suffix(')')) {
         Some(inside) if !inside.contains(['(', ')']) => inside.trim(),
         _ => left,
-    };
+    }
+}
+
+/// The number of a list, where it is that of a name.
+fn of_suffix(left: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Doubt> {
     if let Some(whole) = left.strip_suffix("|suffix")
         && matches!(answer(whole), Some(Answer::Several | Answer::Texts))
     {
@@ -320,6 +320,18 @@ fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Dou
             ),
             both!("write `{whole}[0]|suffix`", "请写 `{whole}[0]|suffix`"),
         ));
+    }
+    None
+}
+
+fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Doubt> {
+    if let Some(doubt) = of_form(source) {
+        return Some(doubt);
+    }
+    let (left, operator, right) = split_comparison(source)?;
+    let left = unwrapped(left);
+    if let Some(doubt) = of_suffix(left, answer) {
+        return Some(doubt);
     }
     if left == right {
         return Some((
