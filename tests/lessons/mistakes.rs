@@ -53,7 +53,7 @@ const IN_REDIS: &[Change] = &[
     ("redis.call('DEL', KEYS[1])", "redis.call('MULTI')", "MULTI", "may not send `MULTI`", "不能发送 `MULTI`"),
     ("redis.call('DEL', KEYS[1])", "redis.call('DEL ' .. KEYS[1])", "'DEL '", "an argument of its own", "单独的参数"),
     // Names.
-    ("    - read: { redis: GET stock }", "    - my-read: { redis: GET stock }", "my-read", "cannot be the name of an operation", "不能用作操作的名字"),
+    ("    - read: { redis: GET stock }", "    - my.read: { redis: GET stock }", "my.read", "cannot be the name of an operation", "不能用作操作的名字"),
     ("    - read: { redis: GET stock }", "    - error: { redis: GET stock }", "- error", "every program has already", "每个程序都已有"),
     ("    - read: { redis: GET stock }", "    - finished: { redis: GET stock }", "- finished", "claims ask of every client", "向每个客户端查询"),
     ("        - count: sold", "        - count: value", "count: value", "a function of claims", "断言里的函数"),
@@ -287,7 +287,7 @@ const IN_REDIS: &[Change] = &[
     ("moves('A.acquire') == 1", "sold == '1'", "sold == '1'", "without quotes: `sold == 1`", "去掉引号"),
     ("moves('A.acquire') == 1", "children('lock') == []", "children(", "of znodes", "用于 znode"),
     ("moves('A.acquire') == 1", "owner('lock') == 'A'", "owner(", "does not know who owns", "不知道键属于谁"),
-    ("moves('A.acquire') == 1", "role('redis') == 'leader'", "role(", "is alone and has no role", "没有角色"),
+    ("moves('A.acquire') == 1", "role('redis') == 'leader'", "role(", "is never 'leader'", "不会是 'leader'"),
     ("moves('A.acquire') == 1", "that: true", "that: true", "does not depend on anything that happens", "与发生的事无关"),
     ("moves('A.acquire') == 1", "rounds == 2", "rounds == 2", "does not depend on anything that happens", "与发生的事无关"),
     ("moves('A.acquire') == 1", "moves('A.acquire') >= 0", ">= 0", "is never less than 0", "从不小于 0"),

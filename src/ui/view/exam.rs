@@ -1,7 +1,10 @@
 //! An exam: an order of moves in the middle of the screen, whether it is safe, what came of all of them.
 
 use super::{interview::InterviewView, paragraph, prelude::*};
-use crate::ui::state::exam::{ExamQuestion, ExamRound};
+use crate::{
+    text::Text,
+    ui::state::exam::{ExamQuestion, ExamRound},
+};
 
 /// Rows below an order, for what to do now.
 const BELOW: u16 = 3;
@@ -91,8 +94,8 @@ impl InterviewView<'_> {
             (words::EXAM_WRONG, Role::Danger)
         };
         let was = if question.safe { words::EXAM_WAS_SAFE } else { words::EXAM_WAS_NOT };
-        let verdict = format!("{} {}", right.get(lang), was.get(lang));
-        lines.extend(paragraph::prose(&verdict, width, self.style(role), theme));
+        let verdict = Text::join(&[right.text(&[]), was.text(&[])], " ", "");
+        lines.extend(paragraph::prose(verdict.get(lang), width, self.style(role), theme));
         if let Some(why) = &question.why {
             lines.extend(paragraph::prose(why.get(lang), width, self.style(Role::Text), theme));
         }

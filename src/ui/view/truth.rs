@@ -172,6 +172,15 @@ impl<'a> Row<'a> {
             .filter_map(|(column, _, words, role)| Some((plot.screen(column)?, words, role)))
             .collect();
         visible.sort_by_key(|(x, ..)| *x);
+        // What was done to a server is read before what was decided over it.
+        let mut fault_to = 0;
+        visible.retain(|(x, words, role)| {
+            let is_fault = *role == Role::Danger;
+            if is_fault {
+                fault_to = usize::from(*x) + text::width(words.trim_end());
+            }
+            is_fault || !words.starts_with(glyphs::SENTINEL) || usize::from(*x) >= fault_to
+        });
         let mut right = plot.area.right();
         for (x, words, _) in visible.iter_mut().rev() {
             let room = usize::from(right.saturating_sub(*x));

@@ -55,6 +55,7 @@ pub const NEXT_DUE: Words = Words::new("The next card is due in {}.", "下一题
 pub const BACK_TO_CARD: Words = Words::new("`{}` goes back to the interview", "按 `{}` 回到面试");
 
 pub const EXAM: Words = Words::new("Exam", "考试");
+pub const EXAMINED_ORDER: Words = Words::new("The order in question", "考题中的顺序");
 pub const EXAM_LOOKS: Words = Words::new(
     "Looking for an order of moves that no lesson shows, and carrying it out on real servers …",
     "正在寻找课程里没有出现过的执行顺序，并在真实服务器上执行一遍……",

@@ -42,7 +42,8 @@ impl SingleRun<'_> {
     pub(crate) fn title(&self) -> words::Words {
         match self {
             Self::Race(_) => words::THIS_RACE,
-            Self::Order(_) | Self::Answer(_) | Self::Examined(_) => words::THIS_ORDER,
+            Self::Order(_) | Self::Answer(_) => words::THIS_ORDER,
+            Self::Examined(_) => words::EXAMINED_ORDER,
         }
     }
 
