@@ -532,6 +532,16 @@ impl<'s> Reader<'s> {
         self.expect("}")
     }
 
+    /// What a name alone stands for.
+    fn know(&self, value: &mut Value<'s>) {
+        if let ([name], false) = (&value.path[..], value.is_call) {
+            value.kind = match *name {
+                "KEYS" | "ARGV" => Some(Kind::Table),
+                name => self.kinds.get(name).copied(),
+            };
+        }
+    }
+
     /// A name or a value in brackets, with what is asked of it.
     fn suffixed(&mut self, may_be_assigned: bool) -> Done<Value<'s>> {
         let at = self.at;
@@ -619,12 +629,7 @@ impl<'s> Reader<'s> {
                 Token::Text(_) => given.push(self.simple()?),
                 Token::Sign("{") => self.table()?,
                 _ => {
-                    if let ([name], false) = (&value.path[..], value.is_call) {
-                        value.kind = match *name {
-                            "KEYS" | "ARGV" => Some(Kind::Table),
-                            name => self.kinds.get(name).copied(),
-                        };
-                    }
+                    self.know(&mut value);
                     return Ok(value);
                 }
             }
