@@ -86,7 +86,7 @@ fn parse_time(word: &str) -> Result<Duration, String> {
 }
 
 fn parse_long(word: &str) -> Result<Duration, String> {
-    parse_within(word, Duration::from_secs(3600))
+    parse_within(word, Duration::from_hours(1))
 }
 
 fn parse_within(word: &str, longest: Duration) -> Result<Duration, String> {

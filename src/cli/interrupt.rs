@@ -24,7 +24,7 @@ use crate::{lab, signals::Signals, text::Lang};
 const IN_GOOD_ORDER: Duration = Duration::from_millis(600);
 
 /// How much longer it may take where it has heard the signal and ends: to add up what a large search has found takes a while.
-const ONCE_HEARD: Duration = Duration::from_secs(60);
+const ONCE_HEARD: Duration = Duration::from_mins(1);
 
 static HEARD: AtomicBool = AtomicBool::new(false);
 

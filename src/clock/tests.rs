@@ -97,7 +97,7 @@ fn a_paused_clock_stands_still_until_it_jumps() {
     assert_eq!(clock.kind(), ClockKind::Controlled);
     let paused = clock.set_rate(Rate::PAUSED).expect("a pause");
     assert_eq!(clock.now(), paused);
-    let hour = Duration::from_secs(3600);
+    let hour = Duration::from_hours(1);
     assert_eq!(clock.jump(hour).expect("a jump"), paused + hour);
     assert_eq!(clock.now(), paused + hour);
 }

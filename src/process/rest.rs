@@ -268,7 +268,7 @@ mod tests {
         let status = StatusFile::create(dir.path().join("status")).expect("a file");
         let mut threads = Threads::new(parent.id(), status).expect("a pid");
         let until = |what: &str, is: &mut dyn FnMut() -> bool| {
-            let deadline = Instant::now() + Duration::from_secs(60);
+            let deadline = Instant::now() + Duration::from_mins(1);
             while !is() {
                 assert!(Instant::now() < deadline, "never: {what}");
                 std::thread::sleep(Duration::from_millis(1));

@@ -21,7 +21,7 @@ pub(crate) const PIDS: &str = "pids";
 
 /// A directory without a lock file is either being made at this moment or was left behind half made; after
 /// this long it is the latter.
-const HALF_MADE: Duration = Duration::from_secs(60);
+const HALF_MADE: Duration = Duration::from_mins(1);
 
 /// How long killed processes have to be gone. Real time; it takes milliseconds.
 const GONE_WITHIN: Duration = Duration::from_secs(2);

@@ -15,7 +15,7 @@ use crate::{
 
 /// The longest that a proof may take, since it is made with every run. That is an estimate from the speed of the first
 /// orders, which a busy machine makes several times longer than the minute that an author should stay under.
-const LONGEST: Duration = Duration::from_secs(600);
+const LONGEST: Duration = Duration::from_mins(10);
 
 /// Explores a variant that says what must be found, and adds it to the claims of a run. Does nothing for any other, nor where the run's
 /// clock could not be stopped.

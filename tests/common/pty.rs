@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::place::{LOCKSTEP, Place};
 
 /// Whatever is waited for and has not come by then never comes.
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_mins(1);
 /// Between two looks at the outside world, where nothing tells of a change.
 const LOOK: Duration = Duration::from_millis(5);
 

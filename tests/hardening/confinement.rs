@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Longer than anything here takes; only so that a failure is a failure and not a hang.
-const SOON: Duration = Duration::from_secs(60);
+const SOON: Duration = Duration::from_mins(1);
 
 /// A lesson that does what stands in it at `SETUP`, `OPERATION` and `MORE`.
 const LESSON: &str = "lab: redis

@@ -122,7 +122,7 @@ fn bounds(share: bool, prune: bool, workers: usize, faults: &[Failing]) -> Bound
         prune,
         workers,
         faults: faults.iter().map(|how| how.anywhere()).collect(),
-        longest: Duration::from_secs(600),
+        longest: Duration::from_mins(10),
         ..Bounds::default()
     }
 }

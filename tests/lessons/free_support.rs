@@ -72,7 +72,7 @@ impl Free {
     }
 
     pub async fn next(&mut self) -> Update {
-        let update = tokio::time::timeout(Duration::from_secs(60), self.session.updates.recv());
+        let update = tokio::time::timeout(Duration::from_mins(1), self.session.updates.recv());
         let update = update.await.expect("in time").expect("the run goes on");
         match &update {
             Update::Events(events) => self.log.extend(events.clone()),

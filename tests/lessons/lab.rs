@@ -25,7 +25,7 @@ use crate::place::LOCKSTEP;
 
 /// Longer than anything here takes; only so that a failure is a failure and not a hang. In an election a ZooKeeper that
 /// heard nobody asks again after 0.2 s, and after twice as long each time, up to a minute (`FastLeaderElection`).
-const SOON: Duration = Duration::from_secs(180);
+const SOON: Duration = Duration::from_mins(3);
 
 pub async fn lab(kind: LabKind) -> Lab {
     let begun = Instant::now();

@@ -37,7 +37,7 @@ impl Live {
     /// Takes in updates until a step is over; returns whether it was the last.
     async fn stepped(&mut self) -> bool {
         loop {
-            let update = tokio::time::timeout(Duration::from_secs(60), self.session.updates.recv());
+            let update = tokio::time::timeout(Duration::from_mins(1), self.session.updates.recv());
             match update.await.expect("in time").expect("the run goes on") {
                 Update::Events(events) => self.log.extend(events),
                 Update::TimeRuns => {}

@@ -16,7 +16,7 @@ use crate::lab::lab;
 use crate::place::Place;
 
 /// Longer than anything here takes; only so that a failure is a failure and not a hang.
-const SOON: Duration = Duration::from_secs(60);
+const SOON: Duration = Duration::from_mins(1);
 
 async fn run(lab: &mut Lab, server: &str, command: &str) -> redis::Value {
     let LinkAddress::Unix(socket) = lab.link("A", server).await.unwrap() else {

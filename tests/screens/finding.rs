@@ -465,7 +465,7 @@ fn a_lesson_is_resumed_at_the_step_at_which_it_was_left() {
     let events = staged::misdelete(ClockKind::Controlled).events;
     let ends = |n: &usize| matches!(events[*n].kind, EventKind::Stop { .. });
     let stops: Vec<usize> = (0..events.len()).filter(ends).take(4).collect();
-    let steps = |stand: &mut Stand| {
+    let asked_for = |stand: &mut Stand| {
         let asked = stand.commands().into_iter();
         asked.filter(|command| *command == Command::Step).count()
     };
@@ -480,22 +480,22 @@ fn a_lesson_is_resumed_at_the_step_at_which_it_was_left() {
         stand.key(KeyCode::Enter);
         assert!(stand.shows(resumed), "{:#?}", stand.rows());
         // It takes the same steps again, one after another, up to the one at which it was left.
-        assert_eq!(steps(&mut stand), 1);
+        assert_eq!(asked_for(&mut stand), 1);
         for (n, stop) in stops[..3].iter().enumerate() {
             let from = n.checked_sub(1).map_or(0, |before| stops[before] + 1);
             stand.events(events[from..=*stop].to_vec());
             stand.update(Update::Stepped { ended: false });
-            assert_eq!(steps(&mut stand), usize::from(n < 2), "after step {}", n + 1);
+            assert_eq!(asked_for(&mut stand), usize::from(n < 2), "after step {}", n + 1);
         }
         // A variant that is chosen by name begins at its beginning, and so does one that was played to its end.
         stand.press('q');
         stand.press('l');
         stand.key(KeyCode::Enter);
-        assert!(steps(&mut stand) == 0 && !stand.shows(resumed), "{:#?}", stand.rows());
+        assert!(asked_for(&mut stand) == 0 && !stand.shows(resumed), "{:#?}", stand.rows());
         stand.events(events.clone());
         stand.ended();
         stand.press('q');
         stand.key(KeyCode::Enter);
-        assert!(steps(&mut stand) == 0 && !stand.shows(resumed), "{:#?}", stand.rows());
+        assert!(asked_for(&mut stand) == 0 && !stand.shows(resumed), "{:#?}", stand.rows());
     }
 }

@@ -190,7 +190,7 @@ fn unsafe_order() -> ExamQuestion {
     ];
     let mut scenario = scenarios::carried("unlock-someone-elses-lock", "blind-del");
     // As it is called in the catalogue here.
-    Arc::make_mut(&mut scenario.loaded).lesson.id = "unlock".to_owned();
+    "unlock".clone_into(&mut Arc::make_mut(&mut scenario.loaded).lesson.id);
     ExamQuestion {
         scenario,
         order: order.map(str::to_owned).to_vec(),

@@ -69,7 +69,7 @@ fn pictures() {
 #[test]
 fn no_size_is_too_small_or_too_large() {
     for lang in LANGS {
-        let mut stands = [
+        let mut stands = vec![
             Stand::catalogue(lang, (80, 24)),
             Stand::fresh(lang, (80, 24)),
             Stand::lesson(staged::misdelete(ClockKind::Wall), lang, (80, 24)),

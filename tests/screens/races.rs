@@ -205,7 +205,7 @@ fn races_stop_and_go_on_and_more_may_be_wanted() {
     assert_eq!(control(&stand), Control { races: 100, stopped: true });
     assert!(stand.rows()[0].contains("paused"), "{:#?}", stand.rows());
     // Time that nobody races in is not counted.
-    stand.now += Duration::from_secs(60);
+    stand.now += Duration::from_mins(1);
     stand.press(' ');
     assert!(!control(&stand).stopped);
     assert!(stand.shows("10/s, 8s left"), "{:#?}", stand.rows());

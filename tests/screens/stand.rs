@@ -170,10 +170,10 @@ pub struct FakeRuns {
     pub raced: Rc<RefCell<Vec<(LessonChoice, Worker)>>>,
     pub explored: Rc<RefCell<Vec<(LessonChoice, Worker)>>>,
     /// The lessons that an exam was asked for of, and what keeps it from ending.
-    pub examined: Rc<RefCell<Vec<(Vec<String>, QuestionSender)>>>,
+    pub examined: Rc<RefCell<Vec<Examined>>>,
 }
 
-type QuestionSender = mpsc::Sender<Result<ExamQuestion, RunError>>;
+type Examined = (Vec<String>, mpsc::Sender<Result<ExamQuestion, RunError>>);
 
 impl Runs for FakeRuns {
     fn open(&self, lesson: &LessonChoice) -> Session {

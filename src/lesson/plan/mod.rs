@@ -368,8 +368,7 @@ fn check_fixes(lesson: &Lesson) -> Result<(), Mistake> {
 fn resolve(loaded: &Arc<Loaded>, name: &str, overrides: &Params) -> Result<Scenario, Mistake> {
     let lesson = &loaded.lesson;
     let root = Path::root();
-    check_names(lesson)?;
-    check_numbers(lesson)?;
+    check_names(lesson).and_then(|()| check_numbers(lesson))?;
     let Some(variant) = lesson.variants.get(name) else {
         let known = lesson.variants.keys().map(String::as_str);
         return Err(Mistake::unknown(&root.key("variants"), both!("variant", "方案"), name, known));

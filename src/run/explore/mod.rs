@@ -109,7 +109,7 @@ impl Default for Bounds {
             in_process: true,
             workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             confirmed_within: None,
-            longest: Duration::from_secs(86_400),
+            longest: Duration::from_hours(24),
         }
     }
 }

@@ -31,7 +31,7 @@ use crate::{
 
 /// A race is ended after so many moves of each actor, or so much lesson time: no program that ends needs as many.
 const MOST_MOVES: usize = 1_000;
-const LONGEST: Duration = Duration::from_secs(600);
+const LONGEST: Duration = Duration::from_mins(10);
 
 /// The real time in which an honest server answers.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -38,14 +38,14 @@ use crate::{
 pub(crate) const SESSION_TIMEOUT_MS: u64 = 10_000;
 
 /// How long a client may take to connect all its actors, in real time: a crowd's sessions are many.
-const JOINS_WITHIN: Duration = Duration::from_secs(60);
+const JOINS_WITHIN: Duration = Duration::from_mins(1);
 
 /// How long a program of the user's may take to come to rest while somebody looks on, in real time: it may be one that
 /// computes without end.
 const USERS_REST_WITHIN: Duration = Duration::from_secs(10);
 /// The same for a lesson's, which is known to come to rest, on the busiest machine, and for one that is raced or explored: a
 /// story that goes on without it fails, and an order is another one.
-pub(crate) const LESSONS_REST_WITHIN: Duration = Duration::from_secs(60);
+pub(crate) const LESSONS_REST_WITHIN: Duration = Duration::from_mins(1);
 
 pub(crate) struct Client {
     pub(crate) name: String,

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// How long the emptying of a server may take, in real time: a crowd leaves thousands of nodes.
-const EMPTIED_WITHIN: Duration = Duration::from_secs(60);
+const EMPTIED_WITHIN: Duration = Duration::from_mins(1);
 
 /// Lockstep's own connections to servers, opened when they are first needed: no link is between.
 #[derive(Default)]

@@ -50,7 +50,7 @@ impl Limits {
 }
 
 /// The most real time that one line of a story may take where nobody watches.
-const LONGEST_LINE: Duration = Duration::from_secs(600);
+const LONGEST_LINE: Duration = Duration::from_mins(10);
 
 /// After so much time in a run it leaps no more.
 const LEAPS_END: LessonTime = LessonTime::from_millis(15_000);

@@ -20,7 +20,7 @@ use crate::server::observe::{Look, ObserveError, Observer, within};
 use crate::server::zookeeper::four_letters::{ask, read_cons, read_dump, read_mntr, read_srvr, read_wchp};
 
 /// The longest session that the lab's server grants, in lesson time.
-pub(super) const SESSION: Duration = Duration::from_secs(60);
+pub(super) const SESSION: Duration = Duration::from_mins(1);
 
 /// How long a member of an ensemble has to tell what it holds, in real time.
 const ANSWERS_WITHIN: Duration = Duration::from_millis(700);

@@ -14,11 +14,14 @@ use crate::{
 /// Between two columns at least.
 const GAP: usize = 2;
 
+/// Whether a variant was seen to its end.
+type Finished<'a> = &'a dyn Fn(&CatalogueVariant) -> bool;
+
 /// Head, rows, the title of the chosen cell, and what all of it means. Of a variant that was not `finished` a cell says
 /// only that it is there.
 pub(crate) fn lines(
     grid: &Grid,
-    (variants, finished): (&[CatalogueVariant], &dyn Fn(&CatalogueVariant) -> bool),
+    (variants, finished): (&[CatalogueVariant], Finished<'_>),
     chosen: Option<usize>,
     columns: usize,
     context: Context<'_>,
