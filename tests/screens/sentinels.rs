@@ -28,7 +28,7 @@ fn promoted(log: &Log) -> &[Event] {
     &log.events()[..=promoted + stop]
 }
 
-fn told(events: &[Event]) -> impl Iterator<Item = (&str, &SentinelNotice)> {
+fn notices(events: &[Event]) -> impl Iterator<Item = (&str, &SentinelNotice)> {
     events.iter().filter_map(|event| match &event.kind {
         EventKind::Sentinel { sentinel, notice } => Some((sentinel.as_str(), notice)),
         _ => None,
@@ -37,7 +37,7 @@ fn told(events: &[Event]) -> impl Iterator<Item = (&str, &SentinelNotice)> {
 
 /// The Sentinel that was elected.
 fn leader(log: &Log) -> String {
-    let elected = told(log.events()).find(|(_, notice)| **notice == SentinelNotice::Elected);
+    let elected = notices(log.events()).find(|(_, notice)| **notice == SentinelNotice::Elected);
     elected.expect("an election").0.to_owned()
 }
 
@@ -52,12 +52,12 @@ fn seen(events: &[Event], lang: Lang, size: (u16, u16)) -> Stand {
 #[test]
 fn a_recording_tells_a_failover_in_its_order() {
     let log = log();
-    let words: Vec<&str> = told(promoted(&log)).map(|(_, notice)| notice.word()).collect();
+    let words: Vec<&str> = notices(promoted(&log)).map(|(_, notice)| notice.word()).collect();
     let first = |word: &str| words.iter().position(|known| *known == word).expect(word);
     let order = ["+sdown", "+odown", "+vote-for-leader", "+elected-leader", "+selected-slave"].map(first);
     assert!(order.is_sorted(), "{words:?}");
     let leader = leader(&log);
-    let votes = told(log.events()).filter(
+    let votes = notices(log.events()).filter(
         |(_, notice)| matches!(notice, SentinelNotice::Votes { leader: chosen, .. } if *chosen == leader),
     );
     assert!(votes.count() >= 2, "two of three elect it");
@@ -118,7 +118,7 @@ fn three_who_say_the_same_are_told_in_one_line() {
     let log = log();
     let stand = seen(promoted(&log), Lang::En, (120, 40));
     let lines = stand.rows().iter().filter(|row| row.contains("+sdown node1")).count();
-    let missed = told(promoted(&log)).filter(|(_, notice)| notice.word() == "+sdown").count();
+    let missed = notices(promoted(&log)).filter(|(_, notice)| notice.word() == "+sdown").count();
     assert!(missed > 1 && lines == 1, "{missed} {:#?}", stand.rows());
     assert!(stand.shows(&format!("{missed} Sentinels")), "{:#?}", stand.rows());
 }

@@ -276,7 +276,7 @@ pub(crate) async fn confirmed(
             Ok(carried) => {
                 let breaches = verdict::breaches(scenario, &carried.log).unwrap_or_default();
                 let breach = breaches.iter().find(|breach| breach.invariant == each[n].invariant);
-                let known = breach.and_then(|breach| why::told(scenario, &carried.log, breach));
+                let known = breach.and_then(|breach| why::explanation(scenario, &carried.log, breach));
                 let unavoidable = || each[n].unavoidable.as_ref().and_then(|known| known.text(&carried));
                 each[n].why = known.or_else(unavoidable);
                 each[n].shortest = Some(carried);

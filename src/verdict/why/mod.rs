@@ -105,7 +105,7 @@ pub fn first(scenario: &Scenario, log: &Log) -> Option<Why> {
 }
 
 /// Why a breach came about, in words: of an invariant that asks how long somebody has waited, why they wait in vain.
-pub fn told(scenario: &Scenario, log: &Log, breach: &Breach) -> Option<Text> {
+pub fn explanation(scenario: &Scenario, log: &Log, breach: &Breach) -> Option<Text> {
     let waits = match &scenario.invariants.get(breach.invariant)?.never {
         NeverPlan::That(never) => never.mentions().names("waited"),
         NeverPlan::Overlap(_) => false,
