@@ -12,7 +12,6 @@ use crate::{
             browse::moved,
             exam::{ExamRound, QUESTIONS},
             interview::{Beginning, Filter, Interview, MOCK, Round, decks, parts},
-            learning::Learning,
             reviews::{Grade, Review},
         },
         view::{Notice, Screen},
@@ -136,19 +135,19 @@ impl<R: Runs> App<R> {
 
     /// Opens the order that was just judged, move by move.
     fn watch_order(&mut self) {
-        let Some(interview) = &mut self.interview else { return };
+        let Some(interview) = &self.interview else { return };
         let Some(question) = interview.exam.as_ref().and_then(|exam| exam.question.clone()) else { return };
         let (id, variant) = (question.scenario.loaded.lesson.id.clone(), question.scenario.variant.clone());
         let Some((entry, at)) = self.catalogue.find(&id, Some(&variant)) else { return };
-        interview.away = true;
-        let mut run = Learning::of_log(LessonChoice { id, variant }, &question.log, self.speed);
-        run.playback.reduced_motion = self.reduced_motion;
-        run.playback.follow_programs(self.listings(entry, at));
+        let run = self.run_of_log(LessonChoice { id, variant }, &question.log, (entry, at));
         let mut lesson = Lesson::new(entry, at, run);
         lesson.single = Some(Single::Examined(Box::new(question)));
         self.mode = Mode::Learning(Box::new(lesson));
         self.adapt();
         self.notice = Some(Notice::BackToCard);
+        if let Some(interview) = &mut self.interview {
+            interview.away = true;
+        }
     }
 
     fn end_interview(&mut self) {

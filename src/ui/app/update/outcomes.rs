@@ -246,9 +246,7 @@ impl<R: Runs> App<R> {
                 (None, &breaking.order.log)
             }
         };
-        let mut run = Learning::of_log(choice, log, self.speed);
-        run.playback.reduced_motion = self.reduced_motion;
-        run.playback.follow_programs(self.listings(screen.entry, screen.variant));
+        let run = self.run_of_log(choice, log, (screen.entry, screen.variant));
         if let Mode::Outcomes(screen) = std::mem::replace(&mut self.mode, Mode::Browsing) {
             let mut lesson = Lesson::new(screen.entry, screen.variant, run);
             lesson.single = Some(Single::OfMany { screen, race });
@@ -257,13 +255,19 @@ impl<R: Runs> App<R> {
         }
     }
 
+    /// A run that is over, from its beginning; `place` is that of its variant in the catalogue.
+    pub(crate) fn run_of_log(&self, choice: LessonChoice, log: &Log, place: (usize, usize)) -> Learning {
+        let mut run = Learning::of_log(choice, log, self.speed);
+        run.playback.reduced_motion = self.reduced_motion;
+        run.playback.follow_programs(self.listings(place.0, place.1));
+        run
+    }
+
     /// Free play on a fresh lab, from where a walk through the states has come to.
     fn play_on(&mut self, past: Log) {
         self.record_left();
         let Mode::Outcomes(screen) = std::mem::replace(&mut self.mode, Mode::Browsing) else { return };
-        let mut run = Learning::of_log(screen.outcomes.choice.clone(), &past, self.speed);
-        run.playback.reduced_motion = self.reduced_motion;
-        run.playback.follow_programs(self.listings(screen.entry, screen.variant));
+        let run = self.run_of_log(screen.outcomes.choice.clone(), &past, (screen.entry, screen.variant));
         let lesson = Lesson::new(screen.entry, screen.variant, run);
         self.mode = Mode::Learning(Box::new(lesson));
         self.begin_branch(past, None);
@@ -280,9 +284,7 @@ impl<R: Runs> App<R> {
     ) -> Self {
         let mut app = Self::new(catalogue, runs, options);
         let variant = app.catalogue.find(&choice.id, Some(&choice.variant)).map_or(0, |(_, variant)| variant);
-        let mut run = Learning::of_log(choice, log, app.speed);
-        run.playback.reduced_motion = app.reduced_motion;
-        run.playback.follow_programs(app.listings(0, variant));
+        let run = app.run_of_log(choice, log, (0, variant));
         let mut lesson = Lesson::new(0, variant, run);
         lesson.single = Some(Single::Answer(failure));
         app.mode = Mode::Learning(Box::new(lesson));
