@@ -206,6 +206,8 @@ fn an_exam_asks_of_an_order_whether_it_is_safe_and_lets_it_be_watched() {
         let mut stand = Stand::catalogue(lang, size);
         stand.keys("ix");
         stand.assert_whole();
+        let asked: Vec<_> = stand.runs.examined.borrow().iter().map(|(lessons, _)| lessons.clone()).collect();
+        assert_eq!(asked, [["setnx"]], "of the lessons of the chosen deck");
         let [looks, wrong, unsafe_, none] = match lang {
             Lang::En => ["Looking for an order", "✗ Wrong.", "It is not safe.", "1 of 2 right"],
             Lang::Zh => ["正在寻找", "✗ 答错了。", "它不安全。", "答对 1 题，共 2 题"],
