@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{
     Arc, OnceLock,
-    atomic::{AtomicUsize, Ordering},
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 use std::time::Duration;
 
@@ -87,6 +87,7 @@ pub struct Link {
     address: LinkAddress,
     orders: watch::Sender<LinkControl>,
     holding: watch::Sender<Holding>,
+    unanswered: watch::Sender<usize>,
     due: watch::Sender<Vec<LessonTime>>,
     /// The task that lets connections in, shared by the links behind one listening end: it ends with the last of them.
     acceptor: Arc<JoinSet<()>>,
@@ -226,7 +227,9 @@ impl Link {
     fn new(id: LinkId, address: LinkAddress, clock: &LessonClock) -> (Self, Wire) {
         let (orders, wire) = Wire::new(clock);
         let (holding, due) = (wire.holding.clone(), wire.due.clone());
-        (Self { id, address, orders, holding, due, acceptor: Arc::default(), wire: wire.clone() }, wire)
+        let unanswered = wire.unanswered.clone();
+        let acceptor = Arc::default();
+        (Self { id, address, orders, holding, unanswered, due, acceptor, wire: wire.clone() }, wire)
     }
 
     /// Its end for a client inside this process; `server` is where it leads to.
@@ -321,6 +324,16 @@ impl Link {
         });
     }
 
+    /// Waits until a reply has passed to each request that was sent. False where one has not after [`ARRIVES_WITHIN`]: a server
+    /// may be busy, or the request may wait in it.
+    pub fn answered(&self) -> impl Future<Output = bool> + use<> {
+        let mut unanswered = self.unanswered.subscribe();
+        async move {
+            let none = unanswered.wait_for(|unanswered| *unanswered == 0);
+            tokio::time::timeout(ARRIVES_WITHIN, none).await.is_ok()
+        }
+    }
+
     /// Resolves when something is held that way. The server has then done what the held reply tells of:
     /// with this, losing a reply needs no guess about how long the server takes.
     pub async fn holds(&self, way: Direction) {
@@ -358,6 +371,8 @@ impl Drop for Link {
 struct Wire {
     orders: watch::Receiver<LinkControl>,
     holding: watch::Sender<Holding>,
+    /// How many connections have sent a request since the last reply that passed on them.
+    unanswered: watch::Sender<usize>,
     clock: LessonClock,
     /// When each of the pieces that are delayed arrives.
     due: watch::Sender<Vec<LessonTime>>,
@@ -371,6 +386,7 @@ impl Wire {
         let wire = Self {
             orders: orders.subscribe(),
             holding: watch::Sender::new(Holding::default()),
+            unanswered: watch::Sender::new(0),
             clock: clock.clone(),
             due: watch::Sender::new(Vec::new()),
         };
@@ -514,6 +530,14 @@ struct Connection {
     home: Option<(MemberChoice, usize)>,
     /// The way on which nothing came any more first: requests end where the client has ended it.
     first_end: OnceLock<Direction>,
+    /// Whether a request was sent since the last reply that passed.
+    unanswered: AtomicBool,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.note_unanswered(false);
+    }
 }
 
 /// The link was cut, its content discarded, or it is no more.
@@ -528,7 +552,15 @@ impl Connection {
             generation,
             home: None,
             first_end: OnceLock::new(),
+            unanswered: AtomicBool::new(false),
         })
+    }
+
+    /// Notes, here and in the link, whether a request was sent since the last reply that passed.
+    fn note_unanswered(&self, now: bool) {
+        if self.unanswered.swap(now, Ordering::SeqCst) != now {
+            self.wire.unanswered.send_modify(|number| if now { *number += 1 } else { *number -= 1 });
+        }
     }
 
     /// Passes bytes both ways until both ends have finished, one breaks, or the link severs.
@@ -585,6 +617,9 @@ impl Connection {
                         return to.shutdown().await.map_err(|_| Severed);
                     }
                     to.write_all(&piece).await.map_err(|_| Severed)?;
+                    if way == Direction::Replies {
+                        self.note_unanswered(false);
+                    }
                 }
                 length = from.read(&mut piece), if reads => {
                     if matches!(length, Ok(0) | Err(_)) {
@@ -592,6 +627,9 @@ impl Connection {
                     }
                     let length = length.map_err(|_| Severed)?;
                     speaks = length > 0;
+                    if speaks && way == Direction::Requests {
+                        self.note_unanswered(true);
+                    }
                     taken.push_back((self.wire.due(way), piece[..length].to_vec()));
                 }
             }

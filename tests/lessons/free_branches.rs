@@ -100,6 +100,29 @@ async fn crashes_frozen_processes_held_links_and_time_are_had_again() {
     assert_eq!(second.replies().last(), Some(&Reply::Value(0.into())));
 }
 
+/// Requests that a released link passes on are answered before the next choice, although their client is frozen.
+#[tokio::test]
+async fn a_reply_to_a_frozen_client_passes_before_its_link_is_held_again() {
+    let planned = carried("unlock-someone-elses-lock", "get-compare-del");
+    let link = || LinkId::new("B", "redis");
+    for _ in 0..5 {
+        let mut first = told(&planned, 0).await;
+        first.tell(Command::LeaveStory);
+        first.outlook().await;
+        first
+            .all([
+                cause(Fault::Delay { link: link(), way: Direction::Both, by_ms: 2_000 }),
+                moves(1),
+                freeze("B"),
+                cause(Fault::Release { link: link() }),
+                hold("B->redis", Direction::Both),
+                cause(Fault::Thaw { client: "B".to_owned() }),
+            ])
+            .await;
+        assert_eq!(first.replies(), [Reply::Value("OK".into())]);
+    }
+}
+
 #[tokio::test]
 async fn a_server_that_was_killed_is_dead_again_and_its_keys_are_gone() {
     let server = || "redis".to_owned();

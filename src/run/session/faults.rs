@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use futures::{FutureExt as _, future::BoxFuture};
+
 use super::{
     RunError,
     harness::{Client, ClientState, Harness},
 };
 use crate::{
     client::protocol::Request,
-    lab::{Link, LinkState},
+    lab::LinkState,
     log::{ActorId, Condition, Direction, Fault, LinkId, Target},
     text::{Text, both},
 };
@@ -18,6 +20,17 @@ const DELAY_MS: u64 = 2_000;
 
 /// How far free play sets a server's clock ahead or back.
 const JUMP_MS: i64 = 30_000;
+
+/// How long a request may take to reach the link that holds it, in real time.
+const REQUEST_COMES_WITHIN: Duration = Duration::from_secs(1);
+
+/// How a link comes to rest whose client or state keeps replies from being reported.
+pub(crate) enum LinkSettles {
+    /// Resolves when the link holds each of the requests or its reply.
+    Holds(BoxFuture<'static, ()>),
+    /// Resolves when the replies have passed to a client that is frozen; to false where they do not pass.
+    Passes(BoxFuture<'static, bool>),
+}
 
 impl Harness {
     /// Injects a fault, and tells the clients whose connections it broke. Gives why not, where it makes no sense now, such
@@ -280,19 +293,31 @@ impl Harness {
         Ok(false)
     }
 
-    /// Where requests reach a server and only its replies are held: resolves when the link holds `replies` of
-    /// them, that is, when the server has done what was asked.
-    pub(crate) fn replies_held(
+    /// What the link between an actor's client and a server does with `number` operations of that client that were sent and not
+    /// answered. `None` where there is nothing to wait for.
+    pub(crate) fn link_settles(
         &self,
         actor: ActorId,
         server: &str,
-        replies: usize,
-    ) -> Result<Option<impl Future<Output = ()> + use<>>, RunError> {
+        number: usize,
+    ) -> Result<Option<LinkSettles>, RunError> {
         let client = &self.clients[self.homes[actor.0 as usize]];
         let link = self.lab.link_control(&LinkId::new(&client.name, server));
-        let only_replies = |link: &&Link| link.state() == LinkState::Held(Direction::Replies);
-        let Some(link) = link.filter(only_replies) else { return Ok(None) };
-        let acts = client.state == ClientState::Running && self.answers(server)?;
-        Ok(acts.then(|| link.holds_on(replies, Direction::Replies)))
+        let Some(link) = link else { return Ok(None) };
+        if !self.answers(server)? {
+            return Ok(None);
+        }
+        Ok(match (link.state(), client.state) {
+            (LinkState::Held(Direction::Replies), ClientState::Running) => {
+                Some(LinkSettles::Holds(link.holds_on(number, Direction::Replies).boxed()))
+            }
+            (LinkState::Held(_), ClientState::Running) => {
+                // A client that has to connect anew may need time to pass before it sends anything.
+                let held = tokio::time::timeout(REQUEST_COMES_WITHIN, link.carries(number));
+                Some(LinkSettles::Holds(held.map(drop).boxed()))
+            }
+            (LinkState::Open, ClientState::Frozen) => Some(LinkSettles::Passes(link.answered().boxed())),
+            _ => None,
+        })
     }
 }

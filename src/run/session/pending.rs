@@ -9,6 +9,7 @@ use std::{
 use super::{
     RunError,
     director::Director,
+    faults::LinkSettles,
     harness::{Arrived, ClientState},
     supervision::ANSWERS_WITHIN,
 };
@@ -66,6 +67,9 @@ pub(crate) struct PendingOperation {
     is_local: bool,
     /// Whether it was seen to wait inside its server.
     waits_inside: bool,
+    /// Whether its reply has passed the link while its client was frozen: it is read once the client goes on, whatever
+    /// the link does by then.
+    reply_passed: bool,
 }
 
 impl PendingOperations {
@@ -99,6 +103,7 @@ impl PendingOperations {
             may_wait: false,
             is_local: false,
             waits_inside: false,
+            reply_passed: false,
         };
         self.by_op.insert(op, pending);
     }
@@ -139,14 +144,15 @@ impl Director {
         let mut silent = Instant::now();
         op = self.redirects.follow(op);
         self.harness.flush().await?;
-        while let Some(PendingOperation { actor, operation, server, may_wait, waits_inside, waits, .. }) =
-            self.pending.by_op.get(&op).cloned()
+        while let Some(pending) = self.pending.by_op.get(&op).cloned()
             && !self.pending.woken.contains_key(&op)
         {
-            if self.harness.is_delayed(actor, &server) {
+            let PendingOperation { actor, operation, server, may_wait, waits_inside, waits, .. } = pending;
+            let is_read = pending.reply_passed && self.harness.runs(actor);
+            if !is_read && self.harness.is_delayed(actor, &server) {
                 return self.await_delayed(path).await;
             }
-            if !self.harness.reachable(actor, &server) {
+            if !is_read && !self.harness.reachable(actor, &server) {
                 self.await_server(op, (actor, &server), path).await?;
                 break;
             }
@@ -515,20 +521,32 @@ impl Director {
         self.await_all(broken, path).await
     }
 
-    /// Waits until a server whose replies are held has carried the operation out.
+    /// Waits until an operation whose reply is not reported now has come as far as it can: its request is held, or its reply
+    /// is, or has passed to a client that is frozen.
     async fn await_server(
         &mut self,
         op: OpId,
         (actor, server): (ActorId, &str),
         path: &Path,
     ) -> Result<(), RunError> {
-        // Each operation has a connection of its own, on which its reply is held.
-        let mine = |other: &&PendingOperation| {
+        // Each operation has a connection of its own, on which its request or its reply is held.
+        let sent = self.pending.by_op.iter().filter(|(_, other)| {
             other.server == server && !other.waits_inside && self.harness.share_a_process(other.actor, actor)
+        });
+        let sent: Vec<OpId> = sent.map(|(op, _)| *op).collect();
+        let mut held = match self.harness.link_settles(actor, server, sent.len())? {
+            None => return Ok(()),
+            Some(LinkSettles::Holds(held)) => held,
+            Some(LinkSettles::Passes(passed)) => {
+                let waits = |pending: &PendingOperation| pending.waits_inside || !pending.waits.is_zero();
+                if !self.pending.by_op.values().any(waits) && passed.await {
+                    for op in sent {
+                        self.pending.by_op.entry(op).and_modify(|pending| pending.reply_passed = true);
+                    }
+                }
+                return Ok(());
+            }
         };
-        let replies = self.pending.by_op.values().filter(mine).count();
-        let Some(held) = self.harness.replies_held(actor, server, replies)? else { return Ok(()) };
-        tokio::pin!(held);
         let may_wait = self.pending.by_op.get(&op).is_some_and(|pending| pending.may_wait);
         while self.pending.by_op.contains_key(&op) {
             tokio::select! {
