@@ -1,4 +1,4 @@
-//! What the keys do in the catalogue.
+//! Handles actions in the catalogue.
 
 use crate::{
     run::Runs,
@@ -17,7 +17,7 @@ use crate::{
 };
 
 impl<R: Runs> App<R> {
-    /// Looks again for what was typed, in the language of the screen; the best hit is chosen.
+    /// Repeats the search for the typed text in the current language and selects the best hit.
     pub(crate) fn search(&mut self, typed: String) {
         let before = self.search.as_ref().map_or(self.selected, |search| search.before);
         let search = Search::new(typed, before, &self.catalogue, self.lang);
@@ -31,7 +31,7 @@ impl<R: Runs> App<R> {
         self.search.as_ref().map_or_else(String::new, |search| search.typed.clone())
     }
 
-    /// An action in the catalogue. Another lesson's description is read from its beginning.
+    /// Carries out an action in the catalogue. When the selection changes, the description is scrolled back to its top.
     pub(crate) fn browse(&mut self, action: Action) {
         let before = self.selected;
         self.act_in_catalogue(action);
@@ -59,7 +59,7 @@ impl<R: Runs> App<R> {
             (Action::Erase(erase), CatalogueFocus::Search) => {
                 let mut text = self.typed();
                 if text.is_empty() {
-                    // As in other programs: what erases the last of it leaves.
+                    // As in other programs, erasing in an empty field leaves the search.
                     self.act_in_catalogue(Action::Cancel);
                     return;
                 }
@@ -88,7 +88,7 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// Opens the chosen lesson where it was left: at its step, too, if that was in the middle of a story.
+    /// Opens the selected lesson where the learner left it, and restores the step if the story had not ended.
     fn resume(&mut self) {
         let (entry, variant) = (self.selected, self.resumed());
         let choice = self.choice(entry, variant);
@@ -100,7 +100,7 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// Where the chosen lesson was left: the variant that was opened last, or the first after it that is not finished.
+    /// The index of the variant to resume: the one opened last, or the first unfinished one after it (wrapping around).
     fn resumed(&self) -> usize {
         let Some(entry) = self.catalogue.entries.get(self.selected) else { return 0 };
         let (progress, count) = (self.progress.progress(), entry.variants.len());
@@ -116,7 +116,7 @@ impl<R: Runs> App<R> {
         self.is_found() && entry.is_some_and(|entry| !entry.variants.is_empty())
     }
 
-    /// Whether the chosen lesson is among those in sight.
+    /// Whether the search hits include the selected lesson (always true without a search).
     fn is_found(&self) -> bool {
         self.search.as_ref().is_none_or(|search| search.hit(self.selected).is_some())
     }
@@ -138,7 +138,7 @@ impl<R: Runs> App<R> {
         hit.and_then(|hit| hit.variant).unwrap_or(0)
     }
 
-    /// Moves the choice by so many lines: in the variants, the hits or the list.
+    /// Moves the selection by `by` lines: in the variants, the hits or the list.
     fn choose(&mut self, by: i32) {
         if let CatalogueFocus::Variants(variant) = self.catalogue_focus {
             let entry = self.catalogue.entries.get(self.selected);
@@ -158,7 +158,7 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// A lesson is pointed at: its variants are another's no more.
+    /// Selects a lesson. The focus leaves the variants, which belong to the lesson selected before.
     pub(crate) fn choose_entry(&mut self, entry: usize) {
         self.selected = entry;
         self.reading = 0;
@@ -167,7 +167,7 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// A lesson is opened: the next look at the catalogue begins anew.
+    /// Resets focus and search when a lesson is opened, so that the catalogue starts afresh next time.
     pub(crate) fn leave_catalogue(&mut self) {
         self.catalogue_focus = CatalogueFocus::default();
         self.search = None;

@@ -1,5 +1,5 @@
-//! The class before the screen: what is published to its pages, the votes on the next move, remote control, and which
-//! runs are kept.
+//! The connection to a class: what is published to its pages, votes on the next move, remote control, and which runs
+//! are kept.
 
 use std::{mem, time::Instant};
 
@@ -32,13 +32,13 @@ use crate::{
     world::World,
 };
 
-/// So many choices are read in the time of a vote.
+/// The maximum number of choices in a vote: as many as can be read before it ends.
 const BALLOT: usize = 12;
-/// Locks and holders that a small screen shows.
+/// The maximum numbers of locks and of holders per lock that are sent to phones, whose screens are small.
 const LOCKS: usize = 12;
 const HOLDERS: usize = 24;
 
-/// What came from the pages.
+/// An update from the server of the class's pages.
 #[derive(Debug)]
 pub enum Heard {
     Tally(Tally),
@@ -47,23 +47,23 @@ pub enum Heard {
     Gone,
 }
 
-/// Everything that what is published depends on: as long as none of it changes, nothing is made anew.
+/// Everything the published state depends on: it is rebuilt only when one of these values changes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Shown {
     mode: u8,
     lesson: Option<(usize, usize)>,
     position: usize,
-    /// How long the log is, and whether it is being made anew.
+    /// The length of the log, and whether a branch is rebuilding it.
     known: (usize, bool),
-    /// Whether the verdict is on the screen, whether the story was left, whether a vote can begin.
+    /// Whether the verdict is shown, whether the run is in free play, whether a vote can begin.
     state: (bool, bool, bool),
-    /// The poll's number, whether it is closed, whether it is decided.
+    /// The poll's number, whether it is closed, whether the answer is known.
     poll: Option<(u64, bool, bool)>,
     stages: usize,
 }
 
 impl<R: Runs> App<R> {
-    /// With a class before the screen.
+    /// Attaches a class.
     #[must_use]
     pub fn with_class(mut self, class: Class) -> Self {
         self.class = Some(Box::new(class));
@@ -92,7 +92,7 @@ impl<R: Runs> App<R> {
                 class.tally = tally;
             }
             Heard::Remote(remote) => {
-                // Whoever holds the phone means the lesson, whatever lies over it.
+                // A remote control's actions are for the lesson, so they close any overlay.
                 self.overlay = Overlay::Nothing;
                 let action = match remote {
                     Remote::Next => Action::Forward,
@@ -100,7 +100,7 @@ impl<R: Runs> App<R> {
                     Remote::Play => Action::Toggle,
                     Remote::Vote => Action::Vote,
                 };
-                // A phone has no key with which a question that nobody answers is skipped.
+                // A phone has no key to skip a question, so Next skips one that nobody answered.
                 let held_back = |run: &mut Learning| run.predictions.holds_back(&run.playback);
                 if remote == Remote::Next && self.run().is_some_and(held_back) {
                     self.act(Action::Skip, now);
@@ -137,8 +137,8 @@ impl<R: Runs> App<R> {
         };
     }
 
-    /// Counts the votes on the next move when their time is over, and carries out what was chosen. A vote on what cannot
-    /// be chosen any more is given up.
+    /// Counts the votes when voting time is over, and carries out the winning choice. Drops the vote if its choices are
+    /// no longer possible.
     pub(crate) fn run_ballot(&mut self, now: Instant) {
         let Some(ballot) = self.class.as_mut().and_then(|class| class.ballot.as_mut()) else { return };
         if !ballot.is_open() {
@@ -160,14 +160,14 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// What is done by hand, or elsewhere, is no matter of a vote any more.
+    /// Drops the open vote, because the state that it was about has changed by other means.
     pub(crate) fn give_up_ballot(&mut self) {
         if let Some(class) = &mut self.class {
             class.ballot = None;
         }
     }
 
-    /// Tells the class what is on the screen, where that has changed.
+    /// Publishes the state of the screen to the class if it has changed, or if a publication is due.
     pub(crate) fn tell_class(&mut self, now: Instant) {
         let Some(mut class) = self.class.take() else { return };
         self.note_polls(&mut class);
@@ -183,7 +183,7 @@ impl<R: Runs> App<R> {
         self.class = Some(class);
     }
 
-    /// Questions on the screen have numbers as polls, and know who is there.
+    /// Numbers the questions on the screen as polls, and passes on how many participants have joined.
     fn note_polls(&mut self, class: &mut Class) {
         let Mode::Learning(lesson) = &mut self.mode else { return };
         let run = &mut lesson.run;
@@ -291,7 +291,7 @@ impl<R: Runs> App<R> {
         Some(StageRun {
             entry: self.catalogue.entries.get(lesson.entry)?.clone(),
             variant: lesson.variant,
-            // The copy may be behind.
+            // The playhead may be ahead of the copy of the log.
             position: playback.world().position.min(log.len()),
             log,
             display: playback.display(),
@@ -299,8 +299,8 @@ impl<R: Runs> App<R> {
         })
     }
 
-    /// Hands on the run that is on the screen where it has come to something: a verdict, a broken lock; at its end also
-    /// where the class has voted since.
+    /// Passes the run on the screen to the class's archive when it has a result: a verdict or a broken lock. When the
+    /// run ends (`ends`), new votes of the class are a reason too.
     fn keep_runs(&mut self, class: &Class, ends: bool) {
         let (Some(keep), Mode::Learning(lesson)) = (&class.keep, &mut self.mode) else { return };
         let polls = lesson.run.predictions.class.polls.iter();
@@ -320,7 +320,7 @@ impl<R: Runs> App<R> {
             let at = later.clone().position(|event| matches!(event.kind, EventKind::Chose(_)))?;
             Some((from + at, words.clone()))
         };
-        // Whoever has left this page before its class ended sees nothing: nobody is there to keep it.
+        // The receiver is gone only if the page was closed before the class ended; then nobody can keep the run.
         let _ = keep.send(KeptRun {
             entry: entry.clone(),
             variant: lesson.variant,
@@ -334,7 +334,7 @@ impl<R: Runs> App<R> {
         });
     }
 
-    /// The run on the screen is left, or the class ends: what is to be kept of it is kept.
+    /// Keeps what is worth keeping of the run on the screen, which is left or whose class ends.
     pub(crate) fn keep_last(&mut self) {
         if let Some(class) = self.class.take() {
             self.keep_runs(&class, true);
@@ -345,7 +345,7 @@ impl<R: Runs> App<R> {
 }
 
 impl Lesson {
-    /// The question on the screen: the number of its poll, whether it is closed, whether it is decided.
+    /// The question on the screen: its poll number, whether it is closed, whether the answer is known.
     fn asked(&self) -> Option<(u64, bool, bool)> {
         let run = &self.run;
         let question = run.predictions.question(run.playback.world()).filter(|_| run.free.is_none())?;
@@ -384,7 +384,7 @@ fn can_vote(class: &Class, lesson: &Lesson) -> bool {
     open || (lesson.run.free.is_some() && lesson.run.can_choose())
 }
 
-/// Who holds which lock.
+/// The locks of the lesson with their holders, as shown on phones.
 fn locks(lesson: &Lesson) -> Vec<LockView> {
     let (playback, world) = (&lesson.run.playback, lesson.run.playback.world());
     let lanes = &playback.chart().lanes;
@@ -401,13 +401,14 @@ fn locks(lesson: &Lesson) -> Vec<LockView> {
     locks.collect()
 }
 
-/// What a class has chosen, and with how many votes.
+/// The text that announces the class's choice and its number of votes.
 fn chosen(ballot: &Ballot, n: usize) -> Text {
     let (votes, all) = (ballot.votes[n].to_string(), ballot.voted().to_string());
     Text::from_fn(|lang| words::CHOSE.with(lang, &[&votes, &all, ballot.choices[n].1.get(lang)]))
 }
 
-/// What was broken last in free play, and, where the class chose some of them, how many moves and faults that took.
+/// The invariant broken last in free play; with the number of moves and faults up to it if the class chose some of
+/// them.
 fn broken(log: &Log, world: &World, run: &ClassRun) -> Option<Broken> {
     let event = world.breaches.last()?.event;
     let EventKind::Breached { says, why, .. } = &log.events().get(event)?.kind else { return None };
@@ -419,7 +420,7 @@ fn broken(log: &Log, world: &World, run: &ClassRun) -> Option<Broken> {
     Some(Broken { moves, says: Text::join(&reason, " ", "") })
 }
 
-/// What a class can choose from: whoever can move, the next timer, and faults of as many kinds as there is room for.
+/// The choices of a vote: every actor that can move, the next timer, and faults of as many kinds as fit.
 fn ballot_choices(free: &Free, world: &World) -> Vec<(Choice, Text)> {
     let outlook = &free.outlook;
     let mut choices: Vec<Choice> = outlook.able().map(|actor| Choice::Move { actor }).collect();

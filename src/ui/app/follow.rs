@@ -1,4 +1,4 @@
-//! The teacher's notes in a second terminal: what is played is looked for again and again, and drawn.
+//! The teacher's notes in a second terminal: polls which step is on the screen and draws its notes.
 
 use std::{io, time::Duration};
 
@@ -18,10 +18,10 @@ use crate::{
     },
 };
 
-/// How often is looked whether another step is on the screen: before anybody has begun to read.
+/// The interval between polls for the step on the screen: short enough that the notes change before anybody reads them.
 pub const LOOK: Duration = Duration::from_millis(200);
 
-/// Follows what `read` finds until the teacher leaves, the terminal goes away or a signal comes.
+/// Draws the notes for what `read` returns until the teacher leaves, the terminal is closed or a signal arrives.
 pub async fn follow<B: Backend, I: Stream<Item = io::Result<Event>> + Unpin>(
     terminal: &mut Terminal<B>,
     mut input: I,

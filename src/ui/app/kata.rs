@@ -1,5 +1,5 @@
-//! The exercises in the terminal: what was found about the learner's file is drawn as it comes, and keys say what is
-//! wanted next.
+//! The screen of the exercises: draws the results for the learner's file as they arrive, and returns what the learner
+//! asks for.
 
 use std::io;
 
@@ -20,36 +20,36 @@ use crate::{
     },
 };
 
-/// What the learner asks for.
+/// A request of the learner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request {
-    /// To step through the order that broke the answer.
+    /// Step through the order that broke the answer.
     Open,
-    /// To change the file in an editor.
+    /// Open the file in an editor.
     Edit,
     Hint,
     Solution,
-    /// The next exercise, or the one before.
+    /// The next exercise (`true`) or the previous one.
     Other(bool),
     Leave(Ended),
 }
 
-/// What the screen keeps from one request to the next.
+/// The state of the screen that lasts from one request to the next.
 #[derive(Debug, Clone)]
 pub struct ViewSettings {
     pub keys: KeyMap,
     pub lang: Lang,
     pub theme: Theme,
     pub scroll: u16,
-    /// The help is open, scrolled by so many lines.
+    /// The scroll position of the help in lines; `None` while the help is closed.
     pub help: Option<u16>,
-    /// What was asked for last is to be seen: a hint, or the solution.
+    /// Whether to scroll to the hint or solution requested last.
     pub to_newest: bool,
-    /// The exercise that was on the screen last.
+    /// The index of the exercise shown last.
     pub chosen: usize,
 }
 
-/// Draws the board whenever it changes, until the learner asks for something.
+/// Draws the board whenever it changes, until the learner requests something.
 pub async fn next_request<B: Backend, I: Stream<Item = io::Result<Event>> + Unpin>(
     terminal: &mut Terminal<B>,
     input: &mut I,
@@ -111,7 +111,7 @@ pub async fn next_request<B: Backend, I: Stream<Item = io::Result<Event>> + Unpi
                         continue;
                     }
                     _ if settings.help.is_some() => continue,
-                    // It leads back, and there is nothing to lead back to.
+                    // Esc means "back", and there is no screen to go back to.
                     Some(Action::Close) if key.code == KeyCode::Esc => continue,
                     Some(Action::Close) => Request::Leave(Ended::Quit),
                     Some(Action::Open) => Request::Open,

@@ -1,9 +1,9 @@
-//! The program in the terminal: one loop that takes messages and draws. It must not know how lessons are run;
-//! it is given something that opens runs.
+//! The terminal program: one loop that handles messages and draws. It must not know how lessons are run; a `Runs` opens
+//! runs for it.
 //!
-//! **Architecture Invariant:** one queue of messages: it is drained, then one picture is drawn, and none when
-//! nothing changed. The loop takes the terminal and the stream of input as parameters, so that tests drive the
-//! real loop.
+//! **Architecture Invariant:** there is one queue of messages. The loop drains it, then draws one picture, or none if
+//! nothing changed. The loop takes the terminal and the stream of input as parameters, so that tests drive the real
+//! loop.
 
 pub(crate) mod browse;
 pub mod classroom;
@@ -53,27 +53,27 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct AppOptions {
     pub lang: Lang,
-    /// A lesson to open at once; the catalogue otherwise, and where there is no such lesson.
+    /// A lesson to open at once. Without it, or if there is no such lesson, the catalogue is shown.
     pub open: Option<LessonChoice>,
-    /// Two variants of that lesson that are opened beside each other in its place, by name.
+    /// The names of two variants of that lesson to compare in place of opening it.
     pub compare: Option<[String; 2]>,
     pub speed: f64,
     pub theme: Theme,
-    /// Whether the learner is asked for predictions; `N` changes it.
+    /// Whether the learner is asked for predictions; `N` toggles it.
     pub questions: bool,
     pub reduced_motion: bool,
     pub progress: Store,
     pub reviews: ReviewStore,
-    /// The interview is opened at once, in place of the catalogue.
+    /// Opens the interview at once, in place of the catalogue.
     pub interview: Option<Beginning>,
-    /// Where the step that is on the screen is written, for the teacher's notes.
+    /// The file in which the current step is written for the teacher's notes.
     pub board: Option<PathBuf>,
-    /// What is wrong with it: told on the first screen.
+    /// What is wrong with the stored progress: reported on the first screen.
     pub trouble: Option<Trouble>,
     pub keys: KeyMap,
-    /// What is wrong with the configuration: told on the first screen.
+    /// What is wrong with the configuration: reported on the first screen.
     pub mistakes: Option<Mistakes>,
-    /// Whether the lesson that is opened has changed since its recording was made: told on the first screen.
+    /// Whether the lesson to be opened has changed since its recording was made: reported on the first screen.
     pub outdated: bool,
 }
 
@@ -102,9 +102,9 @@ impl Default for AppOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     Quit,
-    /// The terminal is gone: there will be no more input.
+    /// The terminal was closed: there will be no more input.
     InputOver,
-    /// A signal asked for it, by its number.
+    /// A signal with this number arrived.
     Signal(i32),
 }
 
@@ -118,12 +118,12 @@ pub enum AppError {
     Signals(#[source] io::Error),
 }
 
-/// So many messages are taken in before a picture is drawn all the same.
+/// The maximum number of messages handled before a picture is drawn.
 const DRAIN: usize = 1024;
-/// The shortest time from one picture to the next.
+/// The minimum interval between pictures.
 const SHORTEST: Duration = Duration::from_millis(16);
 
-/// Runs the program until the learner leaves, the terminal goes away or a signal comes.
+/// Runs the program until the learner leaves, the terminal is closed or a signal arrives.
 pub async fn run<B, I, R>(
     terminal: &mut Terminal<B>,
     input: I,
@@ -139,7 +139,7 @@ where
     run_app(terminal, input, &mut App::new(catalogue, runs, &options)).await
 }
 
-/// The same with a program that is there already, such as one with a class before its screen.
+/// Like [`run`], with an existing `App`, such as one with a class.
 pub async fn run_app<B, I, R>(
     terminal: &mut Terminal<B>,
     mut input: I,
@@ -191,7 +191,7 @@ where
             () = tokio::time::sleep_until(wake.unwrap_or(now).into()), if wake.is_some() => Message::Tick,
         };
         changed |= app.handle(message, Instant::now());
-        // Whatever else has come is taken in before the next picture.
+        // Handles every pending message before the next picture.
         for _ in 0..DRAIN {
             let Some(message) = pending(input, app).await? else { break };
             changed |= app.handle(message, Instant::now());
@@ -215,7 +215,8 @@ fn draw<B: Backend, R: Runs>(terminal: &mut Terminal<B>, app: &mut App<R>) -> Re
     drawn.map(drop).map_err(|error| AppError::Draw(error.to_string()))
 }
 
-/// The next update of a live run or of many, or of a class; never, while there are none.
+/// The next update of the live run, a batch, a measurement, an exam or the class; pending forever if there is none of
+/// them.
 async fn next_update<R: Runs>(app: &mut App<R>) -> Message {
     let Listened { session, batch, measuring, exam, room } = app.listened();
     let (tally, remote) = room.map(|room| (&mut room.tally, &mut room.remote)).unzip();

@@ -1,4 +1,4 @@
-//! What the mouse means: choosing, scrubbing, scrolling.
+//! Handles the mouse: choosing, scrubbing, scrolling.
 
 use std::time::Instant;
 
@@ -14,11 +14,11 @@ use crate::{
     },
 };
 
-/// Lines that one turn of the wheel scrolls.
+/// Lines scrolled by one step of the wheel.
 const WHEEL: i32 = 3;
 
 impl<R: Runs> App<R> {
-    /// Takes in what the mouse did; `true` when the picture may have changed.
+    /// Handles a mouse event. Returns `true` when the picture may have changed.
     pub(crate) fn point(&mut self, mouse: MouseEvent, now: Instant) -> bool {
         let at = (mouse.column, mouse.row);
         match mouse.kind {
@@ -26,7 +26,7 @@ impl<R: Runs> App<R> {
             MouseEventKind::Drag(MouseButton::Left) => self.drag(at),
             MouseEventKind::ScrollUp => self.wheel(at, -WHEEL),
             MouseEventKind::ScrollDown => self.wheel(at, WHEEL),
-            // Moves come by the hundred and mean nothing here.
+            // Terminals report a great many mouse movements, and none of them has an effect here.
             _ => return false,
         }
         true
@@ -39,7 +39,7 @@ impl<R: Runs> App<R> {
 
     fn click(&mut self, at: (u16, u16), now: Instant) {
         if self.overlay != Overlay::Nothing {
-            // As anywhere: a click beside what lies on top puts it away.
+            // As usual elsewhere, a click outside an overlay closes it.
             self.act(Action::Close, now);
             return;
         }

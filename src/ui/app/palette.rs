@@ -1,4 +1,4 @@
-//! The command palette: everything that can be done now, by name.
+//! The command palette: every currently possible command, by name.
 
 use crate::ui::state::palette::{Command, Listed};
 use std::time::Instant;
@@ -24,7 +24,8 @@ use crate::{
 };
 
 impl<R: Runs> App<R> {
-    /// Everything that can be done on the screen below: the nearest to the focus first, then lessons, then settings.
+    /// Every command that is possible on the screen below: those nearest to the focus first, then lessons, then
+    /// settings.
     fn commands(&self) -> Vec<Command> {
         let mut commands = self.offers();
         if !self.palette.faults {
@@ -35,7 +36,7 @@ impl<R: Runs> App<R> {
         commands
     }
 
-    /// What can be chosen in free play, or only its faults. A stretch of time that was typed comes first.
+    /// The choices of free play, or only its faults. A typed duration comes first.
     fn offers(&self) -> Vec<Command> {
         let Mode::Learning(lesson) = &self.mode else { return Vec::new() };
         let Some(free) = lesson.run.free.as_ref() else { return Vec::new() };
@@ -55,7 +56,7 @@ impl<R: Runs> App<R> {
         passes.into_iter().chain(offers).collect()
     }
 
-    /// A line whose name `words` gives in each language, and under which other name it is found.
+    /// A command with the name that `words` gives in each language. Typing `id` finds it too.
     fn command_line(&self, action: Action, words: impl Fn(Lang) -> String, id: Option<String>) -> Command {
         let others = [words(self.lang.other())].into_iter().chain(id).collect();
         Command { action, name: words(self.lang), others, keys: String::new(), current: false }
@@ -63,7 +64,7 @@ impl<R: Runs> App<R> {
 
     fn actions(&self) -> Vec<Command> {
         let places = self.places_below();
-        // Where an action is at home decides: a pane's before the screen's before those of everywhere.
+        // The scope of an action decides its rank: the pane's first, then the screen's, then the global ones.
         let rows = TABLE.iter().enumerate().filter_map(|(n, row)| {
             let near = places.iter().position(|place| row.places.contains(place))?;
             let scrolls = matches!(row.action, Action::Move(_) | Action::Page(_) | Action::End(_));
@@ -114,7 +115,7 @@ impl<R: Runs> App<R> {
         });
         let speeds = SPEEDS.into_iter().enumerate().map(|(n, speed)| {
             let name = |lang| words::SPEED_IS.with(lang, &[&format!("{speed}x")]);
-            // Chosen from the same list: equal or not, nothing in between.
+            // Both values come from the same list, so they are either equal or clearly different.
             let current = (speed - self.speed).abs() < f64::EPSILON;
             Command {
                 current,
@@ -155,7 +156,7 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// The lines that match what was typed, the best first.
+    /// The commands that match the typed text, best first.
     pub fn listed(&self) -> Vec<Listed> {
         let mut query = Query::new(&self.palette.typed);
         let mut listed: Vec<(u32, Listed)> = Vec::new();
@@ -166,11 +167,11 @@ impl<R: Runs> App<R> {
             let marks = found.marks.get(&0).cloned().unwrap_or_default();
             let other = found.marks.iter().find(|(at, _)| **at > 0);
             let other = other.map(|(at, marks)| (candidates[*at].text.to_owned(), marks.clone()));
-            // What is typed in full is meant, whatever else it is a part of.
+            // A name typed in full wins over every other match.
             let exact = candidates.iter().any(|candidate| candidate.text == self.palette.typed.trim());
             listed.push((if exact { u32::MAX } else { found.score }, Listed { command, marks, other }));
         }
-        // Of equals the shorter: more of it was typed. With nothing typed all stay where they are.
+        // Of equal scores the shorter name wins, because more of it was typed. With nothing typed, the order stays.
         if !self.palette.typed.trim().is_empty() {
             listed.sort_by_key(|(score, listed)| {
                 (std::cmp::Reverse(*score), listed.command.name.chars().count())
@@ -200,7 +201,7 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// The places that are live on the screen, the nearest first.
+    /// The active key scopes, innermost first.
     pub(crate) fn places(&self) -> Vec<KeyScope> {
         match self.overlay {
             Overlay::Palette => vec![KeyScope::Field, KeyScope::Everywhere],
@@ -214,7 +215,7 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// The places of the screen itself: whatever lies over it, and though somebody types.
+    /// The key scopes of the screen itself, ignoring overlays and text fields.
     fn places_below(&self) -> Vec<KeyScope> {
         let mut places = self.screen().map_or_else(Vec::new, |screen| screen.places());
         if self.class.is_some() {

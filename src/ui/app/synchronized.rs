@@ -1,5 +1,6 @@
-//! A terminal that is told where a picture begins and where it ends, so that it never shows half of one.  It believes
-//! no size that no screen has. Terminals that do not know synchronized output (DEC private mode 2026) ignore it.
+//! A backend that marks the beginning and the end of each picture, so that the terminal never shows half of one, and
+//! that limits the size a terminal may report. Terminals without synchronized output (DEC private mode 2026) ignore the
+//! marks.
 
 use std::io::{self, Write};
 
@@ -13,15 +14,15 @@ use ratatui::{
     layout::{Position, Size},
 };
 
-/// No screen is larger. A terminal that lies about its size could otherwise ask for more memory than there is: two
-/// pictures of 65535 by 65535 cells.
+/// The maximum size of a screen. A terminal that reports a false size could otherwise exhaust memory: ratatui keeps two
+/// buffers, of up to 65535 by 65535 cells.
 const LARGEST: Size = Size { width: 1000, height: 500 };
 
-/// A backend that puts every picture between two marks, and sends nothing for one that changes nothing.
+/// A backend that encloses every picture in two marks, and sends nothing for one that changes nothing.
 #[derive(Debug)]
 pub struct Synchronized<B: Backend + Write> {
     inner: B,
-    /// Whether a picture has begun and not ended.
+    /// Whether the begin mark was sent and the end mark was not.
     open: bool,
 }
 
@@ -30,7 +31,7 @@ impl<B: Backend<Error = io::Error> + Write> Synchronized<B> {
         Self { inner, open: false }
     }
 
-    /// Ends a picture that has begun, so that the terminal shows what comes after it.
+    /// Sends the end mark if a picture was begun, so that the terminal shows later output.
     pub fn end(&mut self) -> io::Result<()> {
         if std::mem::take(&mut self.open) {
             queue!(self.inner, EndSynchronizedUpdate)?;

@@ -1,7 +1,7 @@
-//! The real terminal: taken over, and given back whatever happens.
+//! Takes over the real terminal, and restores it in every case.
 //!
-//! **Architecture Invariant:** the terminal is restored on every way out: by the guard's drop, by the panic
-//! hook, and after a signal, because a signal ends the loop and the guard is dropped.
+//! **Architecture Invariant:** the terminal is restored on every way out: by the guard's drop, by the panic hook, and
+//! after a signal, because a signal ends the loop and the guard is dropped.
 
 #![expect(
     clippy::disallowed_methods,
@@ -30,30 +30,30 @@ use crate::ui::state::classroom::protocol;
 
 pub type RealTerminal = Terminal<Synchronized<CrosstermBackend<io::Stdout>>>;
 
-/// The terminal in raw mode on its alternate screen, until this is dropped.
+/// Keeps the terminal in raw mode on its alternate screen until dropped.
 #[derive(Debug)]
 pub struct TerminalGuard {
-    /// Never dropped by itself: its own drop prints, too.
+    /// Never dropped by itself, because its own drop prints.
     pub(crate) terminal: ManuallyDrop<RealTerminal>,
 }
 
 impl TerminalGuard {
-    /// Takes the terminal over and makes a panic give it back before its message is printed.
+    /// Takes over the terminal, and installs a panic hook that restores it before the panic message is printed.
     pub fn take() -> io::Result<Self> {
-        // This sets the terminal up, and a panic hook that sets it back; it is drawn on by another way, which does not
-        // believe every size.
+        // This sets up the terminal and a panic hook that restores it. Its return value is dropped, because pictures
+        // are drawn through `Synchronized`, which limits the size.
         let viewport = Viewport::Fixed(Rect::new(0, 0, 1, 1));
         drop(ratatui::try_init_with_options(TerminalOptions { viewport })?);
         execute!(io::stdout(), EnterAlternateScreen)?;
         let hook = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            // A panic of the server of the class' pages ends none of the lesson: the screen stays.
+            // A panic in the server of the class's pages does not end the lesson, so the screen stays.
             if std::thread::current().name() == Some(protocol::THREAD) {
                 return;
             }
-            // In the middle of a picture the terminal would wait for its end before it shows the message.
+            // Inside a synchronized update the terminal would hold the message back until the update ends.
             let _ = execute!(io::stdout(), EndSynchronizedUpdate);
-            // `try_init` has set a hook that gives the screen back; the mouse goes back before it.
+            // `hook` is the one set by `try_init`, which restores the screen; the mouse has to be released before.
             release_mouse();
             hook(info);
         }));
@@ -69,8 +69,8 @@ impl TerminalGuard {
 
 impl Drop for TerminalGuard {
     fn drop(&mut self) {
-        // Where the terminal is gone there is nothing to restore, and nowhere to say so: `ratatui::restore` would
-        // print, and panic because it cannot.
+        // Errors are ignored: if the terminal is gone there is nothing to restore and nowhere to report it.
+        // `ratatui::restore` would print, and panic because it cannot.
         let _ = self.terminal.backend_mut().end();
         release_mouse();
         let _ = self.terminal.show_cursor();
@@ -79,12 +79,12 @@ impl Drop for TerminalGuard {
 }
 
 fn release_mouse() {
-    // Where the terminal is gone there is nothing to restore.
+    // If the terminal is gone there is nothing to restore.
     let _ = execute!(io::stdout(), DisableMouseCapture);
 }
 
-/// What the learner does at the terminal. Read by a thread of its own: where the terminal has been closed,
-/// crossterm reads on for ever, and the loop must not be caught in that. The process' end ends the thread.
+/// The learner's input. A thread of its own reads it: when the terminal has been closed, crossterm never returns from
+/// reading, and the loop must not block on that. The thread ends with the process.
 pub fn input() -> io::Result<impl Stream<Item = io::Result<Event>> + Unpin> {
     let (tell, mut events) = mpsc::unbounded_channel();
     std::thread::Builder::new().name("input".to_owned()).spawn(move || {
@@ -99,7 +99,7 @@ pub fn input() -> io::Result<impl Stream<Item = io::Result<Event>> + Unpin> {
     Ok(futures::stream::poll_fn(move |context| events.poll_recv(context)))
 }
 
-/// As [`input`], and nothing is read while the gate is closed.
+/// Like [`input`], but reads nothing while the gate is closed.
 pub fn gated_input() -> io::Result<(impl Stream<Item = io::Result<Event>> + Unpin, InputGate)> {
     let (tell, mut events) = mpsc::unbounded_channel();
     let gate = InputGate::default();
@@ -107,7 +107,7 @@ pub fn gated_input() -> io::Result<(impl Stream<Item = io::Result<Event>> + Unpi
     std::thread::Builder::new().name("input".to_owned()).spawn(move || {
         loop {
             shared.begin_reading();
-            // Read without anything being there it would take a key that is the other program's.
+            // Reading without input pending would steal a key that is meant for the other program.
             let event = match crossterm::event::poll(LOOK) {
                 Ok(false) => None,
                 Ok(true) => Some(crossterm::event::read()),
@@ -123,10 +123,10 @@ pub fn gated_input() -> io::Result<(impl Stream<Item = io::Result<Event>> + Unpi
     Ok((futures::stream::poll_fn(move |context| events.poll_recv(context)), gate))
 }
 
-/// How long the terminal is looked at before another program may have it.
+/// How long one poll of the terminal lasts: the maximum wait before another program gets the terminal.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Keeps the terminal's input from being read while another program has the terminal.
+/// Stops the reading of input while another program uses the terminal.
 #[derive(Debug, Clone, Default)]
 pub struct InputGate(Arc<Gate>);
 
@@ -142,12 +142,12 @@ struct GateState {
     reading: bool,
 }
 
-/// The gate is closed until this is dropped.
+/// Keeps the gate closed until dropped.
 #[derive(Debug)]
 pub struct ClosedGate<'a>(&'a Gate);
 
 impl InputGate {
-    /// Closes the gate, once what is being read has been read.
+    /// Closes the gate once the read in progress has ended.
     pub fn close(&self) -> ClosedGate<'_> {
         self.0.update(|state| state.closed = true);
         drop(self.0.wait_while(|state| state.reading));

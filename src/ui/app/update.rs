@@ -1,4 +1,4 @@
-//! What the program is doing, as one state that messages change.
+//! The state of the program, which messages change.
 //!
 //! **Architecture Invariant:** there is one [`Mode`] at a time, and one overlay over it; no pairs of booleans.
 
@@ -60,24 +60,24 @@ use crate::{
 };
 
 pub(crate) const SPEEDS: [f64; 6] = [0.25, 0.5, 1.0, 2.0, 4.0, 10.0];
-/// Time from one picture to the next while something moves.
+/// The interval between pictures while something moves.
 const FRAME: Duration = Duration::from_millis(33);
-/// Lines of a page, whatever the pane's height: small enough to keep the place.
+/// Lines per page, whatever the height of the pane: few enough that readers keep their place.
 pub(crate) const PAGE: i32 = 5;
-/// How many rows the timelines get or lose at a time, and at most.
+/// The step by which the timelines' rows grow or shrink, and their maximum.
 pub(crate) const ROWS: i16 = 2;
 pub(crate) const MOST_ROWS: i16 = 30;
 
 #[derive(Debug)]
 pub enum Message {
     Input(Event),
-    /// The live run; `None` when it is gone.
+    /// An update of the live run; `None` when the run is gone.
     Run(Option<Update>),
-    /// Many runs; `None` when they are gone.
+    /// An update of a batch of runs; `None` when the batch is gone.
     Batch(Option<BatchUpdate>),
-    /// Locks that are being measured; `None` when that is over.
+    /// An update of the lock measurement; `None` when it is over.
     Measured(Option<SeriesUpdate>),
-    /// An order that an exam asks about; `None` when there are no more.
+    /// A question of an exam; `None` when there are no more.
     Exam(Option<Result<ExamQuestion, Text>>),
     Class(Heard),
     Tick,
@@ -97,7 +97,7 @@ pub enum Mode {
     Browsing,
     Learning(Box<Lesson>),
     Comparing(Box<ComparisonScreen>),
-    /// A variant that is raced many times, or of which every order of moves is tried.
+    /// The races or the exploration of a variant.
     Outcomes(Box<OutcomesScreen>),
     Ending,
 }
@@ -112,15 +112,15 @@ pub struct Lesson {
     expanded: bool,
     pub(crate) scrolls: Scrolls,
     pub(crate) selected: Option<usize>,
-    /// How many clients are left out at the left of the sequence, if the learner says so.
+    /// The number of clients scrolled out at the left of the sequence; `None` follows the newest row.
     pub(crate) aside: Option<u16>,
-    /// How much of the run has been kept in a file, in events.
+    /// The number of events of the run that have been saved to a file.
     kept: usize,
-    /// Whether the verdict shows what proves it.
+    /// Whether the verdict shows its evidence.
     pub(crate) proof: bool,
-    /// Where it is one run of many, and not of the story.
+    /// What this run is, if it is not a run of the story.
     single: Option<Single>,
-    /// The runs of free play, of which `run` is one.
+    /// The branches of free play, of which `run` is one.
     pub(crate) branches: Branches,
     pub(crate) class: ClassRun,
 }
@@ -163,38 +163,38 @@ pub struct App<R> {
     pub(crate) catalogue_focus: CatalogueFocus,
     pub(crate) search: Option<Search>,
     pub(crate) selected: usize,
-    /// How far the chosen lesson's description is scrolled.
+    /// The scroll position of the selected lesson's description.
     pub(crate) reading: u16,
     pub(crate) size: Rect,
     form: Form,
     questions: bool,
     reduced_motion: bool,
-    /// How the log is looked at, in every lesson.
+    /// The diagram used in every lesson.
     diagram: DiagramKind,
-    /// Whether programs are shown where there is no room for them beside the wire.
+    /// Whether programs are shown in place of the wire when there is no room for both.
     program: bool,
-    /// How many rows more the timelines have than by themselves.
+    /// The number of rows added to the timelines.
     rows: i16,
-    /// The failure of the chosen lesson, in the catalogue.
+    /// The preview of the selected lesson's failure, in the catalogue.
     pub(crate) preview: Option<Preview>,
-    /// Of which variant it was asked for, whether there is one or not.
+    /// The variant for which a preview was last requested, whether it has one or not.
     previewed: Option<LessonChoice>,
     pub(crate) fingerprints: Fingerprints,
-    /// Told at the bottom of the screen until the next key.
+    /// Shown at the bottom of the screen until the next key.
     pub(crate) notice: Option<Notice>,
     pub(crate) progress: Store,
     reviews: ReviewStore,
     board: Announcer,
-    /// Whoever is before the screen, and what was told them last.
+    /// The class, and the state last published to it.
     pub(crate) class: Option<Box<Class>>,
     pub(crate) shown_to_class: Option<Shown>,
     /// When presenting began.
     presenting: Option<Instant>,
-    /// It lies over everything else, but for what a card has opened.
+    /// Covers everything else, except a lesson that a card has opened.
     pub(crate) interview: Option<Interview>,
-    /// What each kind of lock costs here, where that was asked.
+    /// What each kind of lock costs on this machine, if that was measured.
     pub(crate) measurement: Option<Measurement>,
-    /// When the last message came: in seconds since 1970, and for stopwatches.
+    /// The time of the last message: as seconds since 1970, and as an instant for stopwatches.
     pub(crate) moment: (i64, Instant),
 }
 
@@ -298,7 +298,7 @@ impl<R: Runs> App<R> {
         listened
     }
 
-    /// When to wake up although nothing happens: never, while nothing moves.
+    /// When to wake up without a message; `None` while nothing moves.
     pub fn wake(&self, now: Instant) -> Option<Instant> {
         let class = self.class.as_ref().and_then(|class| class.wake(now));
         class.into_iter().chain(self.wake_for_mode(now)).min()
@@ -324,13 +324,13 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// How long a lesson has been presented, while it is.
+    /// For how long the lesson has been presented; `None` outside presentation mode.
     pub(crate) fn presented(&self) -> Option<Duration> {
         let since = self.presenting.filter(|_| self.form == Form::Presenting)?;
         Some(self.moment.1.saturating_duration_since(since))
     }
 
-    /// Takes in a message; `true` when the picture may have changed.
+    /// Handles a message. Returns `true` when the picture may have changed.
     pub fn handle(&mut self, message: Message, now: Instant) -> bool {
         self.moment = (interview::today(), now);
         let changed = self.take(message, now);
@@ -343,7 +343,7 @@ impl<R: Runs> App<R> {
         changed
     }
 
-    /// Says which step is on the screen, for the teacher's notes.
+    /// Publishes the current step for the teacher's notes.
     fn tell_followers(&mut self) {
         match &self.mode {
             Mode::Learning(lesson) => self.board.step(lesson.run.playback.steps_over()),
@@ -361,7 +361,7 @@ impl<R: Runs> App<R> {
         }
         let LessonChoice { id, variant } = &lesson.run.choice;
         let before = self.progress.progress().of(id, variant).unwrap_or_default();
-        // A run without predictions takes none away.
+        // A run without predictions keeps the earlier score.
         let (right, asked) = match score.asked {
             0 => (before.right, before.asked),
             asked => (score.right, asked),
@@ -378,8 +378,8 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// Notes where a story stands, so that it can be resumed there; nothing once it is over, and of a step that an
-    /// interview card has opened.
+    /// Stores the current step of a story so that it can be resumed, and removes it once the story is over. Ignores
+    /// steps that an interview card has opened.
     fn note_place(&mut self) {
         let Mode::Learning(lesson) = &self.mode else { return };
         let Some(item) = lesson.run.stands_behind().filter(|item| *item > 0) else { return };
@@ -397,7 +397,7 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// In the catalogue, tells the failure of the chosen lesson from its recording.
+    /// In the catalogue, loads the preview of the selected lesson's failure from its recording.
     fn look_ahead(&mut self, now: Instant) {
         if !matches!(self.mode, Mode::Browsing) {
             (self.preview, self.previewed) = (None, None);
@@ -410,7 +410,7 @@ impl<R: Runs> App<R> {
             self.previewed = choice;
             self.look_at_table();
         }
-        // One at a time, while nobody types.
+        // One fingerprint at a time, while nobody types.
         if self.fingerprint_due().is_some_and(|due| now >= due) {
             let choice = self.failure_of(self.fingerprints.made.len());
             let log = choice.and_then(|choice| self.runs.recorded(&choice));
@@ -418,7 +418,7 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// Asks the recordings for the figures of the chosen lesson's table, once.
+    /// Loads the figures of the selected lesson's table from the recordings, once.
     fn look_at_table(&mut self) {
         let count = match self.catalogue.entries.get(self.selected) {
             Some(entry) if entry.table.as_ref().is_some_and(|table| table.figures.is_empty()) => {
@@ -433,19 +433,19 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// When the next fingerprint is to be made: while the catalogue is seen.
+    /// When the next fingerprint is due; `None` while the interview covers the catalogue.
     fn fingerprint_due(&self) -> Option<Instant> {
         self.fingerprints.due(self.catalogue.entries.len()).filter(|_| self.interviewing().is_none())
     }
 
-    /// The first variant of a lesson that fails.
+    /// The first variant of a lesson that shows a failure.
     fn failure_of(&self, entry: usize) -> Option<LessonChoice> {
         let fails = |variant: &CatalogueVariant| variant.expect == Expect::Shown;
         let variant = self.catalogue.entries.get(entry)?.variants.iter().position(fails)?;
         self.choice(entry, variant)
     }
 
-    /// Keeps something beyond this run of the program.
+    /// Changes the stored progress, and reports an error on the screen.
     pub(crate) fn keep(&mut self, change: impl Fn(&mut Progress)) {
         if let Err(trouble) = self.progress.change(change) {
             self.notice = Some(Notice::Progress(trouble));
@@ -491,7 +491,7 @@ impl<R: Runs> App<R> {
                 if let Some(outcomes) = self.outcomes() {
                     outcomes.receive(update, now);
                 }
-                // Behind a single race they go on unseen.
+                // While a single race is open, the others go on in the background.
                 matches!(self.mode, Mode::Outcomes(_))
             }
             Message::Measured(update) => {
@@ -509,7 +509,7 @@ impl<R: Runs> App<R> {
             }
             Message::Input(Event::Key(key)) if key.kind != KeyEventKind::Release => {
                 if key.code == KeyCode::Esc && matches!(self.notice, Some(Notice::RunIsLost(_))) {
-                    // As anywhere, it takes a question back.
+                    // As usual elsewhere, Esc dismisses a question.
                     self.notice = None;
                     return true;
                 }
@@ -538,7 +538,7 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// Any key ends an animation, but for the two that stop it or turn it back.
+    /// Completes the animation in progress. Every key does this, except the two that pause it or step back.
     fn finish_animation(&mut self) -> bool {
         let Mode::Learning(lesson) = &mut self.mode else { return false };
         lesson.run.complete()
@@ -553,7 +553,7 @@ impl<R: Runs> App<R> {
     pub(crate) fn act(&mut self, action: Action, now: Instant) {
         if !matches!(action, Action::Toggle | Action::Back) {
             let ended = self.finish_animation();
-            // The answer to a question is to be read before the story goes on.
+            // The learner must be able to read the answer to a question before the story goes on.
             if ended && action == Action::Forward && self.tells_answer() {
                 return;
             }
@@ -612,7 +612,7 @@ impl<R: Runs> App<R> {
                 Mode::Ending => {}
             },
         }
-        // What is out of sight is not measured any longer: two labs at once disturb each other.
+        // A hidden measurement is stopped, because two labs at once disturb each other.
         if !matches!(self.overlay, Overlay::Measured(_)) {
             self.measurement.take_if(|measurement| measurement.running.is_some());
         }
@@ -677,7 +677,7 @@ impl<R: Runs> App<R> {
         }
         self.keep_last();
         self.give_up_ballot();
-        // The lab before goes down first: two labs at once help nobody.
+        // The old lab is shut down first, because two labs at once compete for the machine.
         self.mode = Mode::Browsing;
         let session = self.runs.open(&choice);
         self.keep(|progress| {
@@ -725,7 +725,7 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// Shows what was measured, or begins to measure.
+    /// Shows the measurement, and starts one if there is none or the last one failed.
     pub(crate) fn show_measured(&mut self) {
         self.overlay = Overlay::Measured(0);
         if self.measurement.as_ref().is_none_or(|measurement| measurement.failed.is_some()) {
@@ -734,18 +734,18 @@ impl<R: Runs> App<R> {
     }
 
     fn measure(&mut self) {
-        // What is under way ends first, with its servers.
+        // A measurement in progress is stopped first, with its servers.
         self.measurement = None;
         self.measurement = Some(Measurement::new(self.runs.measure()));
     }
 }
 
-/// When a clock that shows whole seconds changes next.
+/// When a clock showing whole seconds changes next.
 fn next_second(shown: Duration, now: Instant) -> Instant {
     now + Duration::from_secs(1).saturating_sub(Duration::from_nanos(shown.subsec_nanos().into()))
 }
 
-/// By how many lines an action moves, or scrolls; 0 where it does neither.
+/// The number of lines by which an action moves or scrolls; 0 if it does neither.
 pub(crate) fn lines(action: Action) -> i32 {
     match action {
         Action::Move(by) => by,
@@ -761,7 +761,7 @@ pub(crate) fn scrolled(from: u16, by: i32, reach: u16) -> u16 {
     from.min(reach).saturating_add_signed(by).min(reach)
 }
 
-/// The next speed up or down from one that may be none of those on offer.
+/// The next speed up or down from `speed`, which need not be one of [`SPEEDS`].
 fn next_speed(speed: f64, faster: bool) -> f64 {
     if faster {
         SPEEDS.into_iter().find(|known| *known > speed).unwrap_or(SPEEDS[SPEEDS.len() - 1])

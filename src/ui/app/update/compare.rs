@@ -1,5 +1,4 @@
-//! The part of the program's state in which two variants stand beside each other: how the learner gets there, what the
-//! keys do there, and the way back.
+//! The comparison of two variants: how it is opened, its keys, and the way back.
 
 use std::time::Instant;
 
@@ -17,17 +16,17 @@ use crate::{
 pub struct ComparisonScreen {
     pub(crate) entry: usize,
     pub(crate) comparing: Comparing,
-    /// The lesson that it was opened from, as it was left.
+    /// The lesson from which the comparison was opened, in the state in which it was left.
     pub(crate) back: Option<Box<Lesson>>,
-    /// How far the lanes are scrolled; `None` follows who moves.
+    /// The scroll position of the lanes; `None` follows the actor that moves.
     pub(crate) lanes: Option<u16>,
     pub(crate) verdicts: u16,
-    /// Whether what proves the claims is shown.
+    /// Whether the evidence of the claims is shown.
     pub(crate) proof: bool,
 }
 
 impl<R: Runs> App<R> {
-    /// Puts two variants of a lesson beside each other, by name; `false` where there are no such ones.
+    /// Compares two variants of a lesson, given by name. Returns `false` if either does not exist.
     pub(crate) fn compare_named(&mut self, choice: &LessonChoice, names: &[String; 2]) -> bool {
         let places = names.each_ref().map(|name| self.catalogue.find(&choice.id, Some(name)));
         let [Some((entry, before)), Some((_, after))] = places else { return false };
@@ -36,7 +35,7 @@ impl<R: Runs> App<R> {
         true
     }
 
-    /// Puts variants of a lesson beside each other: those named, or the two that show most.
+    /// Compares two variants of a lesson: `sides`, or the two that show most.
     pub(crate) fn compare(&mut self, entry: usize, sides: Option<[usize; 2]>) {
         let Some(about) = self.catalogue.entries.get(entry).filter(|entry| entry.broken.is_none()) else {
             return;
@@ -48,7 +47,7 @@ impl<R: Runs> App<R> {
         };
         self.has_tried("compare");
         let back = self.set_aside();
-        // What has been seen to its end need not be run again.
+        // A run that was watched to its end is reused.
         let known = back.as_ref().and_then(|lesson| {
             let (log, verdict) = lesson.run.finished()?;
             Some((lesson.variant, log.clone(), verdict.clone()))
@@ -80,7 +79,7 @@ impl<R: Runs> App<R> {
             | Action::End(_)
             | Action::Toggle
             | Action::Difference => {
-                // Whatever is new, the lanes follow it.
+                // After a step, the lanes follow the newest event again.
                 comparison.lanes = None;
                 match action {
                     Action::Back => comparing.step(false),
@@ -90,7 +89,7 @@ impl<R: Runs> App<R> {
                     _ => comparing.step(true),
                 }
             }
-            // Handled elsewhere.
+            // All other actions are handled elsewhere.
             _ => {}
         }
     }

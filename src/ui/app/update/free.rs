@@ -1,4 +1,4 @@
-//! What the learner does in free play: leaves the story, chooses, goes back and branches.
+//! The learner's actions in free play: leaving the story, choosing, going back and branching.
 
 use super::{App, Mode};
 use crate::{
@@ -19,7 +19,7 @@ impl<R: Runs> App<R> {
     pub(crate) fn act_in_free_play(&mut self, action: Action) {
         let Mode::Learning(lesson) = &mut self.mode else { return };
         match action {
-            // Behind the end nobody can be moved: the learner begins where the story does.
+            // After the end no actor can move, so free play begins where the story begins.
             Action::Free if lesson.run.free.is_none() && lesson.run.is_everybody_done() => {
                 lesson.run.playback.go_to(lesson.run.playback.log().opening());
                 self.branch(None);
@@ -28,7 +28,7 @@ impl<R: Runs> App<R> {
                 lesson.show_newest();
                 lesson.run.leave_story();
             }
-            // Where the story was left already there is nothing to leave: from an earlier step, a branch.
+            // In free play already there is no story to leave; from an earlier step, this branches.
             Action::Free if lesson.run.can_choose() => lesson.run.say_you_choose(),
             Action::Free => self.branch(None),
             Action::Faults => {
@@ -62,7 +62,7 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// The learner says what happens next: now, where the run can; in a branch, where the playhead is further back.
+    /// Carries out the learner's choice: in this run if the playhead is at its end, in a new branch otherwise.
     fn decide(&mut self, choice: Choice) {
         self.give_up_ballot();
         self.carry_out(choice);
@@ -81,7 +81,7 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// Branches off after the last step before the playhead: everything up to there is done again on a fresh lab.
+    /// Branches after the last step before the playhead: a fresh lab repeats everything up to there.
     fn branch(&mut self, then: Option<Choice>) {
         let Mode::Learning(lesson) = &mut self.mode else { return };
         if lesson.run.is_branching() {
@@ -100,17 +100,17 @@ impl<R: Runs> App<R> {
     pub(crate) fn begin_branch(&mut self, past: Log, then: Option<Choice>) {
         self.give_up_ballot();
         let Mode::Learning(lesson) = &mut self.mode else { return };
-        // What the class chose in another branch is no part of this one.
+        // Choices that the class made in another branch do not belong to this one.
         let here = lesson.run.playback.log().events().iter();
         let shared = here.zip(past.events()).take_while(|(one, other)| one == other).count();
         lesson.class.moves.retain(|(from, _)| *from < shared);
-        // The lab before goes down first: two labs at once help nobody.
+        // The old lab is shut down first, because two labs at once compete for the machine.
         lesson.run.session = None;
         let session = self.runs.branch(&lesson.run.choice, past.clone());
         lesson.run.branch(past, session, then);
     }
 
-    /// Goes on with another branch: what was done in it is done again.
+    /// Switches to another branch by repeating its moves.
     pub(crate) fn switch_branch(&mut self, row: usize) {
         self.overlay = Overlay::Nothing;
         let Mode::Learning(lesson) = &mut self.mode else { return };

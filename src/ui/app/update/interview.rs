@@ -1,5 +1,4 @@
-//! The interview: how the learner gets there, what keys do there, and the way to the step that shows what an answer
-//! says, and back.
+//! The interview: how it is opened, its keys, and the way to the step that proves an answer and back.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -24,19 +23,19 @@ pub fn today() -> i64 {
     i64::try_from(since.as_secs()).unwrap_or_default()
 }
 
-/// Another one each time.
+/// A seed that differs on each call.
 fn fresh_seed() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     since.as_secs() ^ u64::from(since.subsec_nanos())
 }
 
 impl<R: Runs> App<R> {
-    /// The interview, where it is on the screen.
+    /// The interview if it is on the screen.
     pub(crate) fn interviewing(&self) -> Option<&Interview> {
         self.interview.as_ref().filter(|interview| !interview.away)
     }
 
-    /// The program was started for it.
+    /// Opens the interview when the program was started for it.
     pub(crate) fn begin_interview(&mut self, beginning: &Beginning, now: Instant) {
         self.show_interview(None, false);
         let Some(interview) = &mut self.interview else { return };
@@ -66,7 +65,8 @@ impl<R: Runs> App<R> {
         });
     }
 
-    /// In the catalogue, the choice of a deck; elsewhere the lesson's cards; back to a card, from what it has shown.
+    /// In the catalogue, opens the choice of a deck; in a lesson, its cards; from a step that a card has opened,
+    /// returns to the card.
     pub(crate) fn interview(&mut self, now: Instant) {
         match &mut self.interview {
             Some(interview) if interview.away => return self.leave_lesson(),
@@ -123,7 +123,7 @@ impl<R: Runs> App<R> {
             Action::Close => self.end_round(),
             Action::Judge(safe) => {
                 exam.say(safe);
-                // What was right is in sight.
+                // Scrolls to the explanation.
                 exam.scroll = u16::MAX;
             }
             Action::Open => exam.go_on(),
@@ -133,7 +133,7 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// Opens the order that was just judged, move by move.
+    /// Opens the order that was just judged, to step through it.
     fn watch_order(&mut self) {
         let Some(interview) = &self.interview else { return };
         let Some(question) = interview.exam.as_ref().and_then(|exam| exam.question.clone()) else { return };
@@ -168,7 +168,7 @@ impl<R: Runs> App<R> {
             Action::Close => self.end_round(),
             Action::Open => {
                 round.reveal(parts(card));
-                // The newest is in sight.
+                // Scrolls to the newest part.
                 round.scroll = u16::MAX;
             }
             Action::Grade(n) if round.open > 1 => {
@@ -208,7 +208,7 @@ impl<R: Runs> App<R> {
         let Some(filter) = round.map(|round| round.filter.clone()) else { return };
         match action {
             Action::Close => self.end_round(),
-            // Whoever asks for more gets what is not due yet, too.
+            // Asking for more also asks cards that are not due yet.
             Action::Open => self.practice(filter, true, now),
             Action::Mock => self.mock(filter, MOCK, now),
             Action::Move(_) | Action::Page(_) => self.scroll_card(lines(action)),
@@ -216,7 +216,7 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// Back to the choice of a deck, as they are now, or to where the round was begun.
+    /// Returns to the choice of a deck, recomputed, or to where the round was begun.
     fn end_round(&mut self) {
         let Some(interview) = &mut self.interview else { return };
         if interview.over_lesson {
@@ -238,7 +238,7 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// Opens the step that shows what an answer says; the lesson from its beginning, where the card names none.
+    /// Opens the step that proves an answer, or the beginning of the lesson if the card names no step.
     fn prove(&mut self, entry: usize, card: usize) {
         let Some(lesson) = self.catalogue.entries.get(entry) else { return };
         let proof = lesson.proof(card);

@@ -1,4 +1,4 @@
-//! What the learner's actions do while a lesson is on the screen, and within its panes.
+//! The learner's actions in a lesson and in its panes.
 
 use std::time::Instant;
 
@@ -18,7 +18,7 @@ use crate::{
 };
 
 impl<R: Runs> App<R> {
-    /// Keeps the run in a file, if something was chosen in it.
+    /// Saves the run to a file, if the learner chose something in it.
     fn save(&mut self) {
         let Mode::Learning(lesson) = &mut self.mode else { return };
         let log = lesson.run.playback.log();
@@ -34,7 +34,8 @@ impl<R: Runs> App<R> {
         });
     }
 
-    /// Records the run that is left, where that is asked for: the one on the screen, or behind what it was raced as.
+    /// Records the run that is left, where recording was requested: the run on the screen, or the lesson behind its
+    /// races.
     pub(crate) fn record_left(&mut self) {
         let lesson = match &self.mode {
             Mode::Learning(lesson) => lesson.of_its_own(),
@@ -48,8 +49,8 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// Whether leaving the screen or starting again would throw a run away that nobody can have again: somebody has chosen
-    /// what programs of their own do, and it was not kept.
+    /// Whether leaving or restarting would lose a run that cannot be reproduced: one with choices for the learner's own
+    /// programs that was not saved.
     pub(crate) fn would_lose_run(&self) -> bool {
         let Mode::Learning(lesson) = &self.mode else { return false };
         let is_left = lesson.selected.is_none() && lesson.single.is_none() && self.interviewing().is_none();
@@ -64,8 +65,8 @@ impl<R: Runs> App<R> {
         self.keep(|progress| progress.screen.rows = rows);
     }
 
-    /// Shows the programs in the wire's place, or the wire again. Beside a verdict they stand only as long as they have
-    /// the focus.
+    /// Toggles between the programs and the wire. Beside a verdict, the programs are shown only while they have the
+    /// focus.
     fn toggle_program(&mut self) {
         let Mode::Learning(lesson) = &mut self.mode else { return };
         if lesson.run.shows_verdict() {
@@ -88,7 +89,7 @@ impl<R: Runs> App<R> {
         match action {
             Action::Close if lesson.selected.is_some() => lesson.selected = None,
             Action::Close => self.leave_lesson(),
-            // One run of many is over, and there is no lab.
+            // A single run of many is over and has no lab.
             Action::Compare | Action::Restart | Action::Variant(_) | Action::Race | Action::Explore
                 if lesson.single.is_some() => {}
             Action::Race => self.race(entry, variant),
@@ -113,7 +114,7 @@ impl<R: Runs> App<R> {
                 self.open(entry, variant);
             }
             Action::Answer(_) | Action::Skip => {
-                // The question is to be seen.
+                // The selection would hide the question.
                 lesson.selected = None;
                 lesson.run.answer(if let Action::Answer(n) = action {
                     Answer::Chosen(n)
@@ -153,7 +154,7 @@ impl<R: Runs> App<R> {
                 }
             }
             Action::Forward | Action::Open | Action::Back | Action::End(_) | Action::Toggle => {
-                // Whatever is new, the panes follow it.
+                // After a step, the panes follow the newest event again.
                 lesson.scrolls = Scrolls::default();
                 lesson.aside = None;
                 if let Some(event) = lesson.selected.take()
@@ -172,18 +173,18 @@ impl<R: Runs> App<R> {
                     }
                 }
             }
-            // Handled elsewhere.
+            // All other actions are handled elsewhere.
             _ => {}
         }
     }
 
-    /// Presents, with a clock from here on, or no more.
+    /// Toggles presentation mode and starts its stopwatch.
     fn present(&mut self, now: Instant) {
         self.form = self.form.toggled(Form::Presenting);
         self.presenting = Some(now);
     }
 
-    /// At the verdict, shows what proves it or no longer; `false` where there is none.
+    /// Toggles the evidence at the verdict. Returns `false` if no verdict is shown.
     pub(crate) fn toggle_proof(&mut self, action: Action) -> bool {
         let Mode::Learning(lesson) = &mut self.mode else { return false };
         let asks = action == Action::Open && lesson.selected.is_none() && lesson.run.shows_verdict();
@@ -194,7 +195,7 @@ impl<R: Runs> App<R> {
         asks
     }
 
-    /// Moves the choice of an event, and what was scrolled follows it again.
+    /// Moves the selection of an event; the panes scroll to it again.
     fn select(&mut self, by: i32) {
         let Some(Screen::Lesson(view)) = self.screen() else { return };
         let selected = view.neighbour(by);
@@ -219,7 +220,7 @@ impl<R: Runs> App<R> {
     pub(crate) fn scroll_pane(&mut self, pane: Pane, by: i32) {
         let Some(Screen::Lesson(view)) = self.screen() else { return };
         let reach = view.reach(pane, self.size);
-        // The wire log and the sequence count from their newest line, so up is more.
+        // The wire log and the sequence count from their newest line, so scrolling up increases the position.
         let by = if view.counts_back(pane) { -by } else { by };
         let to = scrolled(view.scrolls.get(pane).unwrap_or(0), by, reach);
         if let Mode::Learning(lesson) = &mut self.mode {

@@ -1,5 +1,5 @@
-//! Many runs of a variant: how the learner gets there, what keys and mouse do there, a single run of them on the
-//! lesson's screen, and the ways back.
+//! Races and explorations of a variant: how they are opened, keys and mouse, a single run of them on the lesson screen,
+//! and the ways back.
 
 use std::time::Instant;
 
@@ -29,36 +29,36 @@ pub struct OutcomesScreen {
     pub(crate) entry: usize,
     pub(crate) variant: usize,
     pub(crate) outcomes: Outcomes,
-    /// The lesson that they were opened from, as it was left.
+    /// The lesson from which they were opened, in the state in which it was left.
     pub(crate) back: Option<Box<Lesson>>,
 }
 
-/// A run that is not of the story, on the lesson's screen.
+/// A run on the lesson screen that is not a run of the story.
 #[derive(Debug)]
 pub(crate) enum Single {
-    /// One of many. The others go on meanwhile.
+    /// One run of a batch, which goes on in the background.
     OfMany {
         screen: Box<OutcomesScreen>,
-        /// Which race it is; none is the order that goes wrong.
+        /// The race that is open; `None` means the order that goes wrong.
         race: Option<OpenRace>,
     },
-    /// What broke the answer to an exercise. There is nothing else to be seen here.
+    /// The order that broke the answer to an exercise. There is no other screen.
     Answer(FailureRow),
-    /// What an exam asked about.
+    /// The order that an exam asked about.
     Examined(Box<ExamQuestion>),
 }
 
 #[derive(Debug)]
 pub(crate) struct OpenRace {
-    /// 0 was the first.
+    /// Counted from 0.
     number: u32,
     outcome: Outcome,
-    /// Why it went wrong, where its log says so.
+    /// Why the race went wrong, if its log says so.
     why: Option<Text>,
 }
 
 impl Single {
-    /// The many that it is one of.
+    /// The batch to which this run belongs.
     pub(crate) fn of_many(&mut self) -> Option<&mut OutcomesScreen> {
         if let Self::OfMany { screen, .. } = self { Some(screen) } else { None }
     }
@@ -87,7 +87,7 @@ impl Single {
 }
 
 impl Lesson {
-    /// The lesson that was opened: itself, or the one behind a single run of many.
+    /// The lesson that was opened: this one, or the one behind a single run of many.
     pub(crate) fn of_its_own(&self) -> Option<&Self> {
         match &self.single {
             None => Some(self),
@@ -119,7 +119,7 @@ impl<R: Runs> App<R> {
 
     fn open_outcomes(&mut self, entry: usize, variant: usize, source: Source) {
         let Some(choice) = self.choice(entry, variant) else { return };
-        // The runs before go down first, with their servers.
+        // The earlier runs are shut down first, with their servers.
         let back = self.set_aside();
         let batch = match &source {
             Source::Races(_) => self.runs.race(&choice, RACES),
@@ -131,7 +131,7 @@ impl<R: Runs> App<R> {
         self.mode = Mode::Outcomes(Box::new(OutcomesScreen { entry, variant, outcomes, back }));
     }
 
-    /// Ends what is on the screen; the lesson to which the next screen leads back.
+    /// Ends the current screen. Returns the lesson to which the next screen leads back.
     pub(crate) fn set_aside(&mut self) -> Option<Box<Lesson>> {
         match std::mem::replace(&mut self.mode, Mode::Browsing) {
             Mode::Learning(mut lesson) => {
@@ -200,7 +200,7 @@ impl<R: Runs> App<R> {
             (Action::Move(_) | Action::Page(_) | Action::End(_), _) => outcomes.choose(lines(action)),
             (Action::Open, _) => self.open_single(),
             (Action::Faster(faster), _) => self.set_speed(next_speed(self.speed, faster), now),
-            // Handled elsewhere.
+            // All other actions are handled elsewhere.
             _ => {}
         }
     }
@@ -222,7 +222,7 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// Opens the chosen race, or the order that goes wrong and is looked at, on the lesson's screen.
+    /// Opens the chosen race, or the order that goes wrong and is shown, on the lesson screen.
     fn open_single(&mut self) {
         let Mode::Outcomes(screen) = &self.mode else { return };
         let outcomes = &screen.outcomes;
@@ -255,7 +255,7 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// A run that is over, from its beginning; `place` is that of its variant in the catalogue.
+    /// A finished run at its beginning; `place` is the entry and the variant in the catalogue.
     pub(crate) fn run_of_log(&self, choice: LessonChoice, log: &Log, place: (usize, usize)) -> Learning {
         let mut run = Learning::of_log(choice, log, self.speed);
         run.playback.reduced_motion = self.reduced_motion;
@@ -263,7 +263,7 @@ impl<R: Runs> App<R> {
         run
     }
 
-    /// Free play on a fresh lab, from where a walk through the states has come to.
+    /// Starts free play on a fresh lab, in the state that the walk through the states has reached.
     fn play_on(&mut self, past: Log) {
         self.record_left();
         let Mode::Outcomes(screen) = std::mem::replace(&mut self.mode, Mode::Browsing) else { return };
@@ -274,7 +274,7 @@ impl<R: Runs> App<R> {
         self.adapt();
     }
 
-    /// The order that broke an answer to an exercise, and nothing else: whoever leaves it leaves the program.
+    /// The screen of the order that broke an answer to an exercise. Leaving it ends the program.
     pub fn of_broken_answer(
         catalogue: Catalogue,
         runs: R,
@@ -291,9 +291,9 @@ impl<R: Runs> App<R> {
         app
     }
 
-    /// From one run to those that it is one of, or from a lesson to the catalogue or the card that opened it.
+    /// Returns from a single run to its batch, or from a lesson to the catalogue or the card that opened it.
     pub(crate) fn leave_lesson(&mut self) {
-        // The lesson behind one run of many is not left yet.
+        // The lesson behind a single run of many is not left yet.
         if !matches!(&self.mode, Mode::Learning(lesson) if lesson.single.is_some()) {
             self.keep_last();
         }
@@ -315,7 +315,7 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// Back to the lesson as it was left, or to the catalogue. The runs end.
+    /// Returns to the lesson as it was left, or to the catalogue. The runs end.
     pub(crate) fn go_back(&mut self) {
         if let Some(mut lesson) = self.set_aside() {
             lesson.run.set_speed(self.speed, Instant::now());

@@ -1,5 +1,4 @@
-//! What the program's state looks like: the screen that it amounts to, and where the cursor belongs. It changes
-//! nothing.
+//! Builds the screen from the program's state, and finds the cursor's position. It changes nothing.
 
 use ratatui::{
     buffer::Buffer,
@@ -97,7 +96,7 @@ impl<R: Runs> App<R> {
                     proof: lesson.proof,
                     predictions: &lesson.run.predictions,
                     next: self.next_lesson(lesson.entry, lesson.variant),
-                    // What else a lesson offers is told at its end: before, it would give away what is asked.
+                    // Other tips are shown only at the verdict: earlier they would give away answers to the questions.
                     tip: self
                         .progress
                         .progress()
@@ -106,7 +105,7 @@ impl<R: Runs> App<R> {
                     programs: lesson.run.playback.programs(),
                     program: self.program,
                     rows: self.rows,
-                    // Whoever goes on from it by hand looks at another run.
+                    // In free play the learner continues with a run that is no longer the single one.
                     single: lesson
                         .single
                         .as_ref()
@@ -125,7 +124,7 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// The lesson that comes after a variant, where that is the last one of its lesson.
+    /// The next lesson, if `variant` is the last one of its lesson.
     fn next_lesson(&self, entry: usize, variant: usize) -> Option<&CatalogueEntry> {
         let (next, _) = self.catalogue.onward(entry, variant, true);
         self.catalogue.entries.get(next).filter(|_| next != entry)
@@ -153,7 +152,7 @@ impl<R: Runs> App<R> {
         }
     }
 
-    /// At the end of what is being typed: there an input method opens its window.
+    /// The end of the text being typed, where an input method opens its window.
     pub fn cursor(&self) -> Option<Position> {
         match (self.overlay, self.screen()?) {
             (Overlay::Palette, _) => self.palette_view(&[]).cursor(self.size),
