@@ -10,7 +10,8 @@ use crate::{
     log::{Actor, Event, EventKind, Fault, Log},
 };
 
-/// How many columns a stretch of time gets: the more, the longer, but a minute only twice as many as 100 ms.
+/// The number of columns for a duration. It grows with the logarithm: a minute gets only twice as many columns as 100
+/// ms.
 pub fn stretch(time: Duration) -> u32 {
     #[expect(
         clippy::cast_possible_truncation,
@@ -21,23 +22,23 @@ pub fn stretch(time: Duration) -> u32 {
     columns
 }
 
-/// The length of a stretch of time on the elastic axis, in columns.
+/// The length of a duration on the elastic axis, in columns.
 fn elastic(time: Duration) -> f64 {
     4.0 * (1.0 + time.as_secs_f64() * 1000.0).log10()
 }
 
-/// The stretch of time that so many columns stand for: the inverse of [`elastic`], up to a day.
+/// The duration that `columns` columns stand for, at most a day: the inverse of [`elastic`].
 fn linear(columns: f64) -> Duration {
     let millis = 10f64.powf(columns / 4.0) - 1.0;
     Duration::from_secs_f64((millis / 1000.0).clamp(0.0, 86_400.0))
 }
 
-/// How close things stand on the axis: as usual, or closer where a whole story is to be seen at once.
+/// How densely the axis is drawn: normally, or denser so that a whole story fits on the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Compression {
-    /// Stretches of time are drawn so many times shorter.
+    /// The factor by which durations are drawn shorter.
     pub(crate) shorter: u32,
-    /// So many columns of a tick's words are shown where the rest has to give way; `None` for all of them.
+    /// The number of columns of a tick's text that later ticks must leave visible; `None` for the whole text.
     pub(crate) words: Option<u32>,
 }
 
@@ -48,7 +49,7 @@ impl Default for Compression {
 }
 
 impl Compression {
-    /// The first column at which a lane's next tick may stand.
+    /// The first column at which the lane's next tick may stand.
     pub(crate) fn room(self, lane: &Lane) -> u32 {
         match (self.words, lane.marks.last()) {
             (Some(words), Some(mark)) => lane.end.min(mark.x + words),
@@ -70,21 +71,22 @@ impl Chart {
         self.columns.get(event).copied().unwrap_or_default()
     }
 
-    /// The first event at or right of a column, among the first `position`.
+    /// The first event at or right of `column`, among the first `position`.
     pub fn event_at(&self, column: u32, position: usize) -> Option<usize> {
         let known = &self.columns[..position.min(self.columns.len())];
         let event = known.partition_point(|x| *x < column);
         (event < known.len()).then_some(event)
     }
 
-    /// The column at which a playhead stands: `position` events are over and the time shown is `display`.
+    /// The column of the playhead after `position` events, when the time shown is `display`.
     pub fn playhead(&self, log: &Log, position: usize, display: LessonTime) -> u32 {
         let position = position.min(self.columns.len());
         let Some(last) = position.checked_sub(1) else { return 0 };
         let before = self.columns[last];
         let passed = stretch(display.since(log.events()[last].at));
         match self.columns.get(position) {
-            // Time runs towards an event that is known: arrive there together with it.
+            // Between two known events the playhead moves in proportion, so that it reaches the next one when its time
+            // comes.
             Some(next) if *next > before => {
                 let (from, to) = (log.events()[last].at, log.events()[position].at);
                 let (elapsed, whole) = (stretch(display.since(from)), stretch(to.since(from)));
@@ -95,7 +97,7 @@ impl Chart {
         }
     }
 
-    /// The lesson time that a column stands for, up to the time shown; the inverse of [`Chart::playhead`].
+    /// The lesson time that a column stands for, at most the time shown; the inverse of [`Chart::playhead`].
     pub fn moment(&self, log: &Log, column: u32, position: usize, display: LessonTime) -> LessonTime {
         let known = &self.columns[..position.min(self.columns.len())];
         let next = known.partition_point(|x| *x <= column);
@@ -112,7 +114,8 @@ impl Chart {
         }
     }
 
-    /// The column of an event that is about to be placed; the last one is at `cursor` and happened at `before`.
+    /// The column of an event that is about to be placed. The last event is at column `cursor` and happened at
+    /// `before`.
     pub(crate) fn next_column(
         &mut self,
         log: &Log,
@@ -135,7 +138,7 @@ impl Chart {
         let burst = match event.kind {
             EventKind::Sent { .. } => Burst::Sending,
             EventKind::Notified { .. } => Burst::Notifying,
-            // A narrator's pause breaks no burst, and neither does what the servers are seen to hold.
+            // Observations of servers do not end a burst.
             EventKind::State(_) | EventKind::Metric { .. } | EventKind::Sentinel { .. } => self.state.burst,
             _ => Burst::Broken,
         };
@@ -150,7 +153,7 @@ impl Chart {
             return after.max(cursor + self.compression.apart()).max(room);
         }
         if let Some((_, notice)) = event.of_sentinel() {
-            // What was done to a server is read before what was decided over it.
+            // A Sentinel's decision about a server is placed right of the text of the server's faults, which caused it.
             let truth = notice.server().and_then(|server| self.truth(server));
             return after.max(truth.map_or(0, |truth| truth.fault_room));
         }
@@ -169,7 +172,8 @@ impl Chart {
         }
     }
 
-    /// Behind the words of what the actors did that a fault hits: what they were about when they died is the point.
+    /// The first column right of the texts of the actors that a fault hits. These texts must stay readable: they tell
+    /// what the actors were doing when they died.
     fn words_before(&self, log: &Log, fault: &Fault) -> u32 {
         let hit = |actor: &Actor| fault.client() == Some(&actor.client);
         let lanes = log.actors().iter().zip(&self.lanes);

@@ -1,4 +1,4 @@
-//! Crowds: hundreds of actors in one band, told as runs of the same thing and as a level of waiters.
+//! Crowds: hundreds of actors in one band, drawn as runs of equal events and as the number of waiting actors.
 
 use super::Lane;
 use crate::{
@@ -6,23 +6,23 @@ use crate::{
     ui::theme::text,
 };
 
-/// Crowds of up to this many members get lanes of their own.
+/// The maximum number of members of a crowd for which each member gets a lane of its own.
 const FEW: usize = 6;
 const LONGEST_RUN: usize = 26;
 
-/// The same thing, done by or told to many within one step.
+/// Equal events of many members within one step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
     pub x: u32,
     pub first: usize,
-    /// What: an operation's label, or what a notification says.
+    /// The label of the operation, or the content of the notification.
     pub what: String,
-    /// Whether the servers did it to the crowd.
+    /// Whether these are notifications by servers.
     pub notified: bool,
     pub count: usize,
 }
 
-/// How many believed what, from a column on.
+/// How many members wait and how many hold, from a column on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Level {
     pub x: u32,
@@ -41,7 +41,7 @@ pub struct Band {
     end: u32,
 }
 
-/// Crowds that are too large for lanes and columns of their own: the client, and its members.
+/// The crowds that are too large for a lane or a column per member: each one's client and members.
 pub(crate) fn crowds(actors: &[Actor]) -> Vec<(&str, Vec<ActorId>)> {
     let mut crowds: Vec<(&str, Vec<ActorId>)> = Vec::new();
     for (n, actor) in actors.iter().enumerate().filter(|(_, actor)| actor.crowd) {
@@ -78,7 +78,8 @@ fn name(kind: &EventKind) -> Option<(&str, bool)> {
 }
 
 impl Band {
-    /// The column for an event of a member: that of the run that it continues, or one with room for a new run.
+    /// The column for an event of a member: the current one if the event continues a run, otherwise one with room for a
+    /// new run.
     pub(crate) fn room(&self, kind: &EventKind, cursor: u32, apart: u32) -> u32 {
         let continues = name(kind).is_some_and(|(what, notified)| self.position(what, notified).is_some());
         if continues { cursor } else { apart.max(self.end) }
@@ -106,7 +107,7 @@ impl Band {
         kind.and_then(name) == Some((&run.what, run.notified))
     }
 
-    /// A step is over: what is done from now on is told anew.
+    /// Ends a step: later events begin new runs.
     pub(crate) fn stop(&mut self) {
         self.open = self.runs.len();
     }

@@ -17,42 +17,42 @@ const REPLY_COLUMNS: usize = 12;
 const SHORTEST_COMMAND: usize = 4;
 const ANSWERED_OK: &str = "→ OK";
 const UNANSWERED: &str = "→ …";
-/// The same for the replies of several servers.
+/// The maximum number of columns for the replies of several servers.
 const REPLIES_COLUMNS: usize = 20;
-/// A request that goes to one server after another goes to the next within so long.
+/// The maximum time between the requests of one round, which go to several servers one after another.
 const ROUND: Duration = Duration::from_millis(100);
-/// So many of the newest bars are looked at for those that last.
+/// How many of the newest bars are searched for open ones.
 const RECENT: usize = 16;
 
-/// What a word of the lesson is called on the screen.
+/// Maps a word of the lesson to the text shown for it.
 pub type Named<'a> = &'a dyn Fn(&str) -> &str;
 
-/// As the lesson calls it.
+/// Shows a word as the lesson writes it.
 pub fn as_written(word: &str) -> &str {
     word
 }
 
-/// A request and its reply.
+/// The events of a request and of its reply.
 type Exchange = (usize, Option<usize>);
 
-/// A tick on a lane: an event, and the reply to it where there is one.
+/// A tick on a lane: an event and, if there is one, the reply to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
     pub x: u32,
     pub event: usize,
     pub reply: Option<usize>,
-    /// The same request to more servers, one after another, as for a majority of votes: one tick tells all of them.
+    /// The same request to further servers, as for a majority of votes. All of them share one tick.
     pub others: Vec<Exchange>,
-    /// What came of it at once: a counter that grew, a wait that began.
+    /// The event that followed at once: a counter that grew, a wait that began.
     pub note: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BarKind {
     Belief(Belief),
-    /// It has read a key and acts on what it read.
+    /// The actor has read a key, and relies on the value.
     Saw,
-    /// It acted on a value that had changed since it was read: oversold.
+    /// The actor acted on a value that had changed since it was read: oversold.
     Oversold,
     Frozen,
     Dead,
@@ -64,26 +64,27 @@ impl BarKind {
     }
 }
 
-/// Where it begins, and where it has ended: columns and events.
+/// Where something begins and, unless it lasts, where it ends: columns and events.
 pub(crate) type Stretch = ((u32, usize), Option<(u32, usize)>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bar {
     pub kind: BarKind,
-    /// The lock, or the key that was read; empty for what the process as a whole is.
+    /// The lock, or the key that was read; empty for a condition of the whole process.
     pub lock: String,
-    /// What was read.
+    /// The value that was read.
     pub value: String,
-    /// Its first column, and the event that began it.
+    /// The first column, and the event that began the bar.
     pub from: (u32, usize),
-    /// The column after its last, and the event that ended it.
+    /// The column after the last one, and the event that ended the bar.
     pub to: Option<(u32, usize)>,
-    /// Where it ceased to hold the lock, and the event by which it did: it may believe so for longer.
+    /// Of a belief: where the actor ceased to hold the lock, which it may not notice until later. Of a value that was
+    /// read: where the actor last sent a command to its key.
     pub left: Option<(u32, usize)>,
-    /// Stretches in which no server says so any more, once one did. The last may last.
+    /// Stretches in which no server confirms the belief, after one did. The last one may be open.
     pub bare: Vec<Stretch>,
     backed: bool,
-    /// Whether the request for it read a row of a server, which so knows of it.
+    /// Whether the request for the lock read a row, so that a server can confirm it.
     asked: bool,
     pub hidden: bool,
 }
@@ -91,14 +92,14 @@ pub struct Bar {
 #[derive(Debug, Clone, Default)]
 pub struct Lane {
     pub band: Option<usize>,
-    /// The place of its client among the clients: threads and members share a colour.
+    /// The index of the actor's client: its threads and members share a colour.
     pub client: usize,
     pub marks: Vec<Mark>,
-    /// Bars, in the order in which they began.
+    /// Ordered by where they begin.
     pub bars: Vec<Bar>,
-    /// The locks that it wants and has not asked for yet: nothing is seen of that before its first request.
+    /// Locks that the actor wants but has not requested yet: waiting is drawn from the first request on.
     wanted: Vec<String>,
-    /// The first column at which the next tick may stand without covering the one before.
+    /// The first column at which the next tick does not cover the text of the last one.
     pub(crate) end: u32,
 }
 
@@ -122,15 +123,15 @@ impl Lane {
         self.make_room(self.marks.len() - 1, log, detail);
     }
 
-    /// Keeps the next tick off the words of one of them.
+    /// Moves `end` right of the text of a mark.
     fn make_room(&mut self, mark: usize, log: &Log, detail: Detail) {
         let mark = &self.marks[mark];
-        // The tick itself, and a space on each side of the words, which are cut where they are long.
+        // The tick itself, and a space on each side of the text, which is cut if it is long.
         let words = text::width(&mark.text(log, (detail, &as_written), usize::MAX, 0)) + 3;
         self.end = self.end.max(mark.x + u32::try_from(words).unwrap_or_default());
     }
 
-    /// Whether what happens now came of the last command: it is told beside it and needs no tick.
+    /// Whether an event is a consequence of the last command, and thus shown beside its tick without a tick of its own.
     pub(crate) fn takes_note(&self, log: &Log, kind: &EventKind, at: LessonTime) -> bool {
         let is_note = matches!(kind, EventKind::Counted { .. } | EventKind::Waits { .. });
         let last = self.marks.last().filter(|mark| mark.note.is_none());
@@ -146,7 +147,7 @@ impl Lane {
         }
     }
 
-    /// Whether a request is the last one once more, to a server that it has not gone to yet.
+    /// Whether an event sends the last request again, to a server that has not had it yet.
     pub(crate) fn goes_on(&self, log: &Log, event: &Event) -> bool {
         let EventKind::Sent { command, server, .. } = &event.kind else { return false };
         let Some(mark) = self.marks.last().filter(|mark| mark.note.is_none()) else { return false };
@@ -192,7 +193,7 @@ impl Lane {
         });
     }
 
-    /// Begins and ends bars; gives what was believed before.
+    /// Begins and ends bars. Returns the belief before.
     pub(crate) fn believe(&mut self, lock: &str, belief: Belief, here: (u32, usize)) -> Belief {
         let believes = |bar: &&mut Bar| matches!(bar.kind, BarKind::Belief(_));
         let mut open = self.bars.iter_mut().rev().filter(believes);
@@ -214,7 +215,7 @@ impl Lane {
         if belief == Belief::Waiting && self.marks.is_empty() && self.band.is_none() {
             self.wanted.push(lock.to_owned());
         } else if belief != Belief::Nothing {
-            // The command that took the lock has read, too: one bar says both.
+            // The command that took the lock also read a value. The bar of the lock covers both.
             let read = self.saw().filter(|bar| belief.holds() && bar.from.1 + 1 == here.1);
             let asked = read.map(|bar| bar.hidden = true).is_some();
             self.begin(BarKind::Belief(belief), lock, here);
@@ -225,7 +226,7 @@ impl Lane {
         before
     }
 
-    /// It holds a lock no longer, whatever it believes.
+    /// Marks that the actor ceased to hold a lock, whatever it believes.
     pub(crate) fn leave(&mut self, lock: &str, here: (u32, usize)) {
         let lasting = |bar: &&mut Bar| bar.to.is_none() && bar.lock == lock;
         if let Some(bar) = self.bars.iter_mut().rev().find(lasting) {
@@ -237,7 +238,8 @@ impl Lane {
         self.bars.iter_mut().rev().take(RECENT).find(|bar| bar.kind == BarKind::Saw && bar.to.is_none())
     }
 
-    /// It has read a key. Of whoever holds a lock that is not drawn: it has a bar already, which says more.
+    /// Begins the bar of a key that was read. The bar is hidden while the actor holds a lock, because the bar of the
+    /// lock says more.
     pub(crate) fn see(&mut self, key: &str, value: &str, current: bool, here: (u32, usize)) {
         if self.band.is_some() {
             return;
@@ -248,23 +250,23 @@ impl Lane {
         self.begin(BarKind::Saw, key, here);
         if let Some(bar) = self.bars.last_mut() {
             (bar.value, bar.backed, bar.hidden) = (value.to_owned(), true, hidden);
-            // A transaction may be shown what has been over for long.
+            // A transaction may read an old version of a row.
             bar.bare.extend((!current).then_some((here, None)));
         }
     }
 
-    /// It acts on what it read; returns the key if its value has changed since.
+    /// Ends the bar of the value that the actor read and now acts on. Returns the key if its value has changed since.
     pub(crate) fn act(&mut self, here: (u32, usize)) -> Option<String> {
         let bar = self.saw()?;
         bar.to = Some(here);
         let (from, to) = bar.bare.last_mut().filter(|(_, to)| to.is_none())?;
         *to = Some(here);
-        // What its own command has changed was right when it was sent.
+        // A change after the actor's own command was sent counts as made by that command.
         let outdated = bar.left.is_none_or(|(_, sent)| from.1 < sent);
         outdated.then(|| bar.lock.clone())
     }
 
-    /// It sends a command: for what it wants, or to what it saw, perhaps.
+    /// Marks that a command was sent: it begins the wait for wanted locks, and may write the key that was read.
     pub(crate) fn send(&mut self, command: &Command, here: (u32, usize)) {
         for lock in std::mem::take(&mut self.wanted) {
             self.begin(BarKind::Belief(Belief::Waiting), &lock, here);
@@ -286,7 +288,8 @@ impl Lane {
         saw.map_or_else(String::new, |bar| bar.value.clone())
     }
 
-    /// A server has been looked at: whether any of them says that this actor has what it believes to hold.
+    /// Compares the open bars with what servers were seen to hold. `has` tells whether any server confirms a lock, `is`
+    /// whether a key still has a value.
     pub(crate) fn compare(
         &mut self,
         has: impl Fn(&str) -> bool,
@@ -308,8 +311,7 @@ impl Lane {
         }
     }
 
-    /// A step is over, and what it changed on servers was seen: whatever was asked of one by now and is not there has never
-    /// been there.
+    /// Marks requested locks that no server has confirmed by the end of the step as never held on a server.
     pub(crate) fn miss(&mut self) {
         let open = self.bars.iter_mut().rev().take(RECENT).filter(|bar| bar.to.is_none());
         for bar in open.filter(|bar| bar.asked && !bar.backed && bar.bare.is_empty()) {
@@ -317,7 +319,7 @@ impl Lane {
         }
     }
 
-    /// Draws in a fault of the process; gives the beliefs that died with it.
+    /// Draws a condition of the process. Returns the beliefs that ended with it.
     pub(crate) fn fault(&mut self, condition: Condition, here: (u32, usize)) -> Vec<Belief> {
         let mut ended = Vec::new();
         match condition {
@@ -344,8 +346,8 @@ impl Lane {
 }
 
 impl Mark {
-    /// What the tick says to somebody who has seen the first `position` events: whole, if there is room for that. Of
-    /// what has to be cut the reply stays longest: it decides more than the end of a command does.
+    /// The text of the tick after the first `position` events, cut to `room` columns. The command is cut before the
+    /// reply, which matters more.
     pub fn text(
         &self,
         log: &Log,
@@ -359,7 +361,7 @@ impl Mark {
             return whole;
         }
         let usual = self.fitted(log, seen, (COMMAND_COLUMNS, REPLY_COLUMNS));
-        // What room is left goes to the reply, and what that does not need to the command.
+        // Spare room goes to the reply first, then to the command.
         let left = |words: &str| room.saturating_sub(text::width(words));
         if left(&usual) > 0 {
             let reply = REPLY_COLUMNS + left(&usual);
@@ -367,7 +369,7 @@ impl Mark {
             let fitted = self.fitted(log, seen, (COMMAND_COLUMNS + left(&usual), reply));
             return if text::width(&fitted) <= room { fitted } else { usual };
         }
-        // The command gives way to the reply, down to its first word's beginning; then to what came after.
+        // The command is cut first, down to its first few characters; then the note is dropped.
         let alone = |command: usize| self.words(log, self.event, seen, (command, REPLY_COLUMNS));
         let with_note = |command: usize| self.fitted(log, seen, (command, REPLY_COLUMNS));
         let ways: [&dyn Fn(usize) -> String; 2] = [&with_note, &alone];
@@ -376,7 +378,7 @@ impl Mark {
                 return way(SHORTEST_COMMAND + more);
             }
         }
-        // That all is well says less than the beginning of a command.
+        // The beginning of a command says more than a reply that is plain success.
         let reply = alone(0).trim_start().to_owned();
         let tells = reply.starts_with('→') && ![ANSWERED_OK, UNANSWERED].contains(&reply.as_str());
         if tells && text::width(&reply) <= room { reply } else { usual }
@@ -393,7 +395,7 @@ impl Mark {
         }
     }
 
-    /// How long the program waits before it tries the same operation again, if that is what a note tells.
+    /// The time until the program repeats the operation, if the note is such a wait.
     fn again(log: &Log, note: usize) -> Option<String> {
         let event = log.events().get(note).filter(|_| log.tries_again(note))?;
         match &event.kind {
@@ -402,7 +404,7 @@ impl Mark {
         }
     }
 
-    /// The words for an event, with a command and a reply in so many columns.
+    /// The text of an event, with at most that many columns for the command and for the reply.
     fn words(
         &self,
         log: &Log,
@@ -419,7 +421,7 @@ impl Mark {
                 };
                 let times = self.exchanges().filter(|(sent, _)| *sent < position).count();
                 if times > 1 {
-                    // Each of the same requests may have a number of its own.
+                    // The labels of the repeated requests may differ in a number at their end.
                     let command =
                         command.trim_end_matches(|c: char| detail == Detail::Labels && c.is_numeric());
                     let replies = self.replies(log, position);
@@ -438,7 +440,7 @@ impl Mark {
             }
             EventKind::Waits { label, until, .. } => {
                 let duration = until.since(event.at);
-                // A stretch is told in tenths of a second.
+                // `time::stretch` shows tenths of a second, which is too coarse here.
                 let is_short = duration < Duration::from_millis(100);
                 let duration = if is_short { time::wait(duration) } else { time::stretch(duration) };
                 format!("{} {duration}", text::fit(named(label), command_columns))
@@ -452,19 +454,19 @@ impl Mark {
                 Target::Link(link) => {
                     format!("{} {}", fault::glyph(fault), text::fit(&link.to_string(), command_columns))
                 }
-                // Servers have no lanes of clients.
+                // Faults of servers are drawn on the lanes of servers.
                 Target::Server(_) => String::new(),
             },
             _ => String::new(),
         }
     }
 
-    /// The requests that it tells, with their replies, in order.
+    /// The requests of this tick with their replies, in order.
     pub fn exchanges(&self) -> impl Iterator<Item = Exchange> + '_ {
         std::iter::once((self.event, self.reply)).chain(self.others.iter().copied())
     }
 
-    /// What several servers have answered, and how many of them: `3 OK, 2 (nil)`, or `3 × 1, 2 × 0`.
+    /// The replies of several servers, with how many servers gave each: `3 OK, 2 (nil)`, or `3 × 1, 2 × 0`.
     fn replies(&self, log: &Log, position: usize) -> String {
         let mut counts: Vec<(usize, String)> = Vec::new();
         for (_, reply) in self.exchanges().filter(|(sent, _)| *sent < position) {
@@ -478,7 +480,7 @@ impl Mark {
                 None => counts.push((1, words)),
             }
         }
-        // Two numbers beside each other would read as one thing.
+        // A count next to a numeric reply would read as one number.
         let numbers = counts.iter().any(|(_, words)| words.starts_with(|c: char| c.is_ascii_digit()));
         let times = if numbers { " × " } else { " " };
         let words = counts.iter().map(|(count, words)| format!("{count}{times}{words}"));
@@ -494,7 +496,7 @@ impl Mark {
     }
 }
 
-/// A reply as a lane has room for it: why one was lost is told where a reply is told in full.
+/// A reply, shortened for a lane; the wire log tells why a reply was lost.
 fn in_short(reply: &Reply) -> String {
     if reply.is_lost() { "(lost)".to_owned() } else { reply.to_string() }
 }

@@ -1,8 +1,8 @@
-//! Where everything stands on the elastic time axis: a fold of the log, like the world, but of what happened
-//! when rather than of how things are. It must not know the screen's size, its language or its colours.
+//! The position of everything on the elastic time axis. A fold of the log, like the world, but of when things happened
+//! rather than of how they are. It must not know the screen's size, its language or its colours.
 //!
-//! **Architecture Invariant:** the place of event `n` depends on the events up to `n` alone, so nothing that
-//! was drawn moves when more happens, and a frame looks only at what is visible.
+//! **Architecture Invariant:** the position of event `n` depends on the events up to `n` alone, so nothing that was
+//! drawn moves when more happens, and a frame reads only what is visible.
 
 pub(crate) mod axis;
 pub(crate) mod crowd;
@@ -29,10 +29,10 @@ use crate::{
 };
 use axis::Compression;
 
-/// Screens narrower than this get labels on the lanes instead of commands.
+/// Screens with fewer columns show labels on the lanes instead of commands.
 const NARROW: u16 = 100;
 
-/// How much a mark on a lane says.
+/// How much text a mark on a lane has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Detail {
     /// The operation's label and its reply, for narrow screens.
@@ -51,7 +51,7 @@ impl Detail {
 pub struct WireRow {
     pub event: usize,
     pub replied: Option<usize>,
-    /// How many members of a crowd were told the same at once.
+    /// How many members of a crowd got the same notification at once.
     pub count: usize,
 }
 
@@ -61,7 +61,7 @@ impl WireRow {
     }
 }
 
-/// A stretch with too many holders of one lock: where it begins and ends, in columns or rows, and by which events.
+/// A stretch in which a lock has too many holders: where it begins and ends, in columns or rows, and by which events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OverlapSpan<X = u32> {
     pub lock: String,
@@ -70,7 +70,7 @@ pub struct OverlapSpan<X = u32> {
 }
 
 impl<X: Copy> OverlapSpan<X> {
-    /// Whether it has begun and not ended after so many events.
+    /// Whether the stretch is open after `position` events.
     pub fn is_now(&self, position: usize) -> bool {
         self.from.1 < position && self.to.is_none_or(|(_, event)| event >= position)
     }
@@ -86,37 +86,37 @@ impl<X: Copy> OverlapSpan<X> {
     }
 }
 
-/// Something besides too many holders that came to be so and must never be: from the event that says what.
+/// A broken invariant other than too many holders, from the event that reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broken {
     pub span: OverlapSpan,
     pub invariant: usize,
-    /// Whether it was over within its step: then the step is its stretch.
+    /// Whether it ended within the step in which it began; it is then drawn for the whole step.
     brief: bool,
 }
 
 impl Broken {
-    /// The event that says what.
+    /// The event that reports the breach.
     pub fn event(&self) -> usize {
         self.span.from.1
     }
 
-    /// Whether it was so in the step that began with an event.
+    /// Whether it was broken at some point of the step that began with event `step`.
     fn is_in_step(&self, step: usize) -> bool {
         let lasts = !self.brief && self.span.to.is_none_or(|(_, event)| event > step);
         self.event() > step || lasts
     }
 }
 
-/// A step of the story, and what it was about: what the scrubber shows.
+/// A mark of the scrubber: a step of the story and what it contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoryMark {
-    /// The step of the story, from 0 on. A step may have several stops.
+    /// The index of the step in the story, from 0. A step may have several stops.
     pub item: usize,
-    /// The position of a playhead that stands right behind it.
+    /// The position of the playhead right after the step.
     pub position: usize,
     pub asks: bool,
-    /// The fault that was caused in it, by its event.
+    /// The event of the fault that was injected in the step.
     pub fault: Option<usize>,
     pub overlap_span: bool,
 }
@@ -128,11 +128,11 @@ pub struct Chart {
     pub truths: Vec<Truth>,
     pub wire: Vec<WireRow>,
     pub overlap_spans: Vec<OverlapSpan>,
-    /// Since when more of a key's value was counted than it had, and by which counter.
+    /// From where on a counter counted more than a key's value covers, and the name of the counter.
     pub oversold: Option<(OverlapSpan, String)>,
     pub broken: Vec<Broken>,
     pub story_marks: Vec<StoryMark>,
-    /// The column of every event; never falls.
+    /// The column of every event; never decreases.
     columns: Vec<u32>,
     pub detail: Detail,
     compression: Compression,
@@ -142,14 +142,14 @@ pub struct Chart {
 #[derive(Debug, Clone, Default)]
 struct FoldState {
     at: LessonTime,
-    /// The event that the step under way began with, and its column.
+    /// The event with which the current step began, and its column.
     step: usize,
     begun: u32,
     burst: Burst,
     in_flight: HashMap<OpId, OpenCommand>,
     holding: Holding,
     sessions: HashMap<i64, ActorId>,
-    /// The first fault of the step under way.
+    /// The first fault of the current step.
     fault: Option<usize>,
     left_story: bool,
 }
@@ -161,7 +161,7 @@ struct OpenCommand {
     row: usize,
 }
 
-/// Things that happen to many at the same time share a column.
+/// A kind of event that may happen to many actors at the same time, which then share a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Burst {
     #[default]
@@ -170,30 +170,31 @@ enum Burst {
     Notifying,
 }
 
-/// Two events this close belong to one burst.
+/// The maximum time between two events of a burst.
 const BURST: Duration = Duration::from_millis(5);
-/// Columns between two things of which one came after the other.
+/// The minimum number of columns between successive events.
 const APART: u32 = 2;
 
-/// The most columns that one step of a folded crowd gets: hundreds of members take their turns one after another,
-/// and what came before must stay in sight.
+/// The maximum number of columns of one step of a folded crowd. Hundreds of members act one after another, and earlier
+/// events must stay visible.
 const CROWD: u32 = 20;
 
-/// So many breaches are marked: each event looks at all of them, and a recording of a stranger's may have any number.
+/// The maximum number of breaches that are marked: every event visits all of them, and a foreign recording may have any
+/// number.
 const MOST_BROKEN: usize = 64;
 
-/// Whether these events prove that a lock has too many holders. That is told in the step in which it came to be so.
+/// Whether the evidence proves that a lock has too many holders; that is shown in the step in which it happened.
 fn proves_overlap(holding: &Holding, evidence: &[usize]) -> bool {
     let mut newest = holding.overlaps().iter().rev().take(MOST_BROKEN);
     newest.any(|overlap| overlap.evidence == evidence)
 }
 
-/// Whether an event is told on the wire alone: most of what Sentinels say on the way to a decision.
+/// Whether an event is shown in the wire log alone: most notices of Sentinels that lead to a decision are.
 fn is_beside(event: &Event) -> bool {
     event.of_sentinel().is_some_and(|(_, notice)| !notice.decides())
 }
 
-/// On whose lane an event has a tick, faults apart.
+/// The actor on whose lane an event has a tick, apart from faults.
 pub(crate) fn ticking(kind: &EventKind) -> Option<ActorId> {
     match kind {
         EventKind::Sent { actor, .. }
@@ -215,7 +216,7 @@ impl Chart {
             self.prepare(log, index);
             let cursor = self.columns.last().copied().unwrap_or_default();
             let event = &log.events()[index];
-            // What stands on no lane takes no room on the axis.
+            // An event without a place on a lane takes no room on the axis.
             let x = if is_beside(event) {
                 cursor
             } else {
@@ -239,7 +240,8 @@ impl Chart {
     fn put(&mut self, log: &Log, index: usize, x: u32) {
         let event = &log.events()[index];
         self.columns.push(x);
-        // What was broken and over within a step is red in that step, on the scrubber, too; in a run's last to its end.
+        // An invariant that was broken and restored within a step is drawn broken until the end of that step, and in
+        // the last step until the end of the run.
         if !matches!(event.kind, EventKind::Stop { .. }) {
             let step = self.state.step;
             for broken in self.broken.iter_mut().filter(|broken| broken.brief && broken.event() < step) {
@@ -321,7 +323,7 @@ impl Chart {
             EventKind::GaveUp { actor, .. } => {
                 self.state.fault.get_or_insert(index);
                 self.wire.push(WireRow::new(index));
-                // A thread that ends with an error leaves what a killed process leaves.
+                // A thread that ends with an error is drawn like a killed process.
                 self.process_fault(log, *actor, Condition::Dead, (x, index));
             }
             EventKind::ServerDied { server, .. } => {
@@ -338,7 +340,7 @@ impl Chart {
                 let overlap_span = self.overlap_spans.iter().rev().any(clashing)
                     || self.oversold.is_some()
                     || self.broken.iter().any(|broken| broken.is_in_step(self.state.step));
-                // Whoever has left the story takes steps of their own, one after another.
+                // In free play each move is a step, numbered after the last step of the story.
                 let after = self.story_marks.last().map_or(0, |mark| mark.item + 1);
                 let item = if self.state.left_story { after } else { *item };
                 self.story_marks.push(StoryMark {
@@ -357,7 +359,7 @@ impl Chart {
                 }
             }
             EventKind::Breached { invariant, evidence, since, .. } => {
-                // Found at the end of its step, it is red from where it began.
+                // A breach is reported at the end of its step, but drawn from the event at which it began.
                 let begun = since.and_then(|since| self.columns.get(since)).copied().unwrap_or(x);
                 self.breach(log, (*invariant, evidence), (begun, index));
             }
@@ -370,7 +372,7 @@ impl Chart {
         }
     }
 
-    /// Whether too many holders, or too much sold, says already what these events prove.
+    /// Whether the evidence is already shown as an overlap or as overselling.
     fn is_reported(&self, log: &Log, evidence: &[usize]) -> bool {
         let sells = |event: &usize| match (log.events().get(*event).map(|event| &event.kind), &self.oversold)
         {
@@ -380,7 +382,7 @@ impl Chart {
         proves_overlap(&self.state.holding, evidence) || evidence.iter().any(sells)
     }
 
-    /// Something is so that must never be.
+    /// Marks a broken invariant.
     fn breach(&mut self, log: &Log, (invariant, evidence): (usize, &[usize]), here: (u32, usize)) {
         if self.broken.len() < MOST_BROKEN && !self.is_reported(log, evidence) {
             let span = OverlapSpan { lock: String::new(), from: here, to: None };
@@ -388,7 +390,7 @@ impl Chart {
         }
     }
 
-    /// What was broken is so no more.
+    /// Ends the mark of a broken invariant.
     fn end_breach(&mut self, invariant: usize, here: (u32, usize)) {
         let step = self.state.step;
         let is_it = |broken: &&mut Broken| broken.invariant == invariant && broken.span.to.is_none();
@@ -400,13 +402,13 @@ impl Chart {
         }
     }
 
-    /// What is wrong besides too many holders.
+    /// Everything that is wrong, except too many holders.
     pub fn besides(&self) -> impl Iterator<Item = &OverlapSpan> {
         let oversold = self.oversold.iter().map(|(overlap_span, _)| overlap_span);
         oversold.chain(self.broken.iter().map(|broken| &broken.span))
     }
 
-    /// The stretch that an event began.
+    /// The stretch of too many holders that an event began.
     pub fn overlap_span_of(&self, event: usize) -> Option<&OverlapSpan> {
         self.overlap_spans.iter().find(|overlap_span| overlap_span.from.1 == event)
     }
@@ -416,7 +418,7 @@ impl Chart {
         self.overlap_spans.iter().chain(self.besides())
     }
 
-    /// The column of the request that led to an event, or the event's own where none did.
+    /// The column of the last request of the event's actor up to the event, or the event's own column if there is none.
     pub fn request_of(&self, log: &Log, event: usize) -> u32 {
         let actor = log.events().get(event).and_then(|event| event.kind.actor());
         let marks = actor.and_then(|actor| self.lanes.get(actor.0 as usize)).map(|lane| &lane.marks);
@@ -427,7 +429,7 @@ impl Chart {
         known.unwrap_or(u32::MAX).min(self.column(event))
     }
 
-    /// Who has acted on an outdated value last, and the bar that says so.
+    /// The actor that last acted on an outdated value, and the bar that shows it.
     pub fn outdated_sale(&self, position: usize) -> Option<(ActorId, &Bar)> {
         let acted = |bar: &&Bar| bar.kind == BarKind::Oversold && bar.from.1 < position;
         let lanes = self.lanes.iter().enumerate();
@@ -436,7 +438,7 @@ impl Chart {
         Some((ActorId(u32::try_from(lane).ok()?), sale))
     }
 
-    /// With which event that one had read it.
+    /// The event at which that actor read the value.
     pub fn outdated_read(&self, position: usize) -> Option<usize> {
         let (seller, sale) = self.outdated_sale(position)?;
         let mut bars = self.lanes[seller.0 as usize].bars.iter();
@@ -444,7 +446,7 @@ impl Chart {
         Some(read.unwrap_or(sale).from.1)
     }
 
-    /// The lane of the server that a fault is marked on.
+    /// The lane of the server on which a fault is marked.
     fn hit(&mut self, fault: &Fault) -> Option<&mut Truth> {
         match fault.target() {
             Target::Client(_) => None,
@@ -453,7 +455,7 @@ impl Chart {
         }
     }
 
-    /// The key or row that a client has read, what it read, and whether a server is seen to hold that.
+    /// The key or row that a client has read, the value, and whether a server is seen to hold that value.
     fn read(&self, log: &Log, sent: usize, replied: usize) -> Option<(String, String, bool)> {
         let EventKind::Sent { command, .. } = &log.events()[sent].kind else { return None };
         let EventKind::Replied { reply, .. } = &log.events()[replied].kind else { return None };
@@ -469,13 +471,13 @@ impl Chart {
         values.any(|held| held == (key, value)).then(|| (key.clone(), value.to_owned(), true))
     }
 
-    /// Whether a server holds under a name what was read of it.
+    /// Whether a server holds the read value under a name.
     fn tells(&self, name: &str, read: &str) -> bool {
         let mut values = self.truths.iter().flat_map(Truth::values);
         values.any(|(known, held)| known == name && mariadb::tells(held, read))
     }
 
-    /// A counter grew because of a value that was read: oversold, if that value has changed.
+    /// Handles a counter that grew because of a value that was read: it oversold if the value has changed.
     fn counted(&mut self, actor: ActorId, counter: &str, here: (u32, usize)) {
         let Some(lane) = self.lanes.get_mut(actor.0 as usize) else { return };
         let Some(key) = lane.act(here) else { return };
@@ -485,7 +487,8 @@ impl Chart {
         self.oversold.get_or_insert((overlap_span, counter.to_owned()));
     }
 
-    /// Compares what clients believe with what servers were seen to hold. Crowds have no bars of their own.
+    /// Compares what clients believe with what servers were seen to hold. Crowds are skipped, because they have no
+    /// bars.
     fn compare(&mut self, here: (u32, usize)) {
         let open: Vec<(&str, ActorId)> = self
             .truths
@@ -500,7 +503,7 @@ impl Chart {
             |lock: &str| self.truths.iter().any(|truth| truth.locks.iter().any(|known| known == lock));
         for (n, lane) in self.lanes.iter_mut().enumerate().filter(|(_, lane)| lane.band.is_none()) {
             let its = |actor: &ActorId| actor.0 as usize == n;
-            // A lesson's lock may have another name than the key: then any that its owner has will do.
+            // A lock of the lesson need not be named like its key; in that case any key that its owner has confirms it.
             let has = |lock: &str| {
                 let same = |name: &str| name == lock || !named(lock);
                 open.iter().any(|(name, actor)| its(actor) && same(name))
@@ -514,7 +517,8 @@ impl Chart {
         }
     }
 
-    /// The same for the last step with a command or a reply: a narration alone does not end it.
+    /// Like [`Self::step_begun`], for the last step with a command or a reply, so that a narration alone keeps the step
+    /// before current.
     pub fn moved_since(&self, log: &Log, position: usize) -> usize {
         let before = self.story_marks.partition_point(|mark| mark.position < position);
         let begins = self.story_marks[..before].iter().rev().map(|mark| mark.position).chain([0]);
@@ -529,7 +533,8 @@ impl Chart {
         0
     }
 
-    /// The position at which the step began that the playhead stands in or right behind. That a run ends is no step.
+    /// The position at which the step began in which, or right after which, the playhead stands. The end of a run is no
+    /// step.
     pub fn step_begun(&self, position: usize) -> usize {
         let before = self.story_marks.partition_point(|mark| mark.position < position);
         let mut begins = self.story_marks[..before].iter().rev().map(|mark| mark.position);
@@ -555,7 +560,7 @@ impl Chart {
         }
     }
 
-    /// A notification: to a crowd that is told the same, one line for all of it.
+    /// Adds a notification to the wire log. Equal notifications of a crowd share a line.
     fn notify(&mut self, log: &Log, index: usize) {
         let of = |event: usize| match &log.events()[event].kind {
             EventKind::Notified { actor, about, what, .. } => {
@@ -582,7 +587,7 @@ impl Chart {
         }
     }
 
-    /// Marks who has begun or ceased to hold what, and the stretches in which too many do.
+    /// Marks where actors begin and cease to hold locks, and the stretches in which a lock has too many holders.
     fn hold(&mut self, event: &Event, here: (u32, usize)) {
         let turns = self.state.holding.take(here.1, event);
         if turns.is_empty() {

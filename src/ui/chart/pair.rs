@@ -1,4 +1,4 @@
-//! Two charts on one axis: what happened at the same lesson time stands in the same column of both.
+//! Two charts on one axis: events at the same lesson time are in the same column of both.
 
 use super::{Chart, Compression, Detail};
 use crate::{clock::LessonTime, log::Log, verdict::compare::Timeline};
@@ -6,15 +6,15 @@ use crate::{clock::LessonTime, log::Log, verdict::compare::Timeline};
 #[derive(Debug, Clone, Default)]
 pub struct Pair {
     pub charts: [Chart; 2],
-    /// The column and the time of each place of the timeline; neither ever falls.
+    /// The column and the time of each slot of the timeline; neither ever decreases.
     places: Vec<(u32, LessonTime)>,
 }
 
 impl Pair {
-    /// Draws two logs along the timeline that was made of them, with as many words as there are columns for: the
-    /// whole story is to be seen at once, if that can be.
+    /// Draws two logs along their common timeline, with as much text as lets the whole story fit in `room` columns, if
+    /// possible.
     pub fn new(logs: [&Log; 2], timeline: &Timeline, room: u32) -> Self {
-        // The last two leave nothing but ticks where it is crowded.
+        // The last two leave room for little more than ticks.
         const WAYS: [(Detail, u32, Option<u32>); 8] = [
             (Detail::Wires, 1, None),
             (Detail::Wires, 2, None),
@@ -46,7 +46,7 @@ impl Pair {
                 if let Some(index) = slot.events[side] {
                     chart.prepare(logs[side], index);
                     let event = &logs[side].events()[index];
-                    // One place: as far right as the run needs that needs more room.
+                    // Both events share a column, so the run that needs more room decides.
                     x = x.max(chart.next_column(logs[side], event, before));
                 }
             }
@@ -60,20 +60,20 @@ impl Pair {
         pair
     }
 
-    /// The column of the playhead after the first `slots` places.
+    /// The column of the playhead after the first `slots` slots.
     pub fn head(&self, slots: usize) -> u32 {
         let last = slots.min(self.places.len()).checked_sub(1);
         last.map_or(0, |last| self.places[last].0)
     }
 
-    /// The column after everything, words included.
+    /// The column right of everything, texts included.
     pub fn end(&self) -> u32 {
         let lanes = self.charts.iter().flat_map(|chart| &chart.lanes);
         let words = lanes.map(|lane| lane.end).max().unwrap_or_default();
         words.max(self.head(usize::MAX) + 1)
     }
 
-    /// The first time at or right of a column, and its own column, among the first `slots` places.
+    /// The first slot at or right of `column` among the first `slots`: its column and its time.
     pub fn time_at(&self, column: u32, slots: usize) -> Option<(u32, LessonTime)> {
         let known = &self.places[..slots.min(self.places.len())];
         known.get(known.partition_point(|(x, _)| *x < column)).copied()

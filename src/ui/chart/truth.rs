@@ -1,4 +1,4 @@
-//! One server's lane: who really held a lock, as the server's own state tells.
+//! One server's lane: who really held a lock, according to the server's own state.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,9 +13,9 @@ use crate::{
 
 use super::lane::Stretch;
 
-/// How far back the command is looked for that wrote a key.
+/// How many events are searched backwards for the command that wrote a key.
 const LOOK_BACK: usize = 400;
-/// So many of the newest spans are looked at for those that last.
+/// How many of the newest spans are searched for open ones.
 const OPEN: usize = 32;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,27 +24,27 @@ pub enum About {
     Value,
 }
 
-/// Who the server's state says has a lock, or what a key holds.
+/// Who holds a lock, or what a key holds, according to the server's state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
     pub about: About,
     pub lock: String,
     pub owner: Option<Owner>,
-    /// What the lock's key holds, where it is a key.
+    /// What the lock's key holds, if the lock is a key.
     pub token: Token,
-    /// Who has it as well: readers share a lock.
+    /// Further holders: readers share a lock.
     pub others: Vec<(Option<Owner>, Token)>,
-    /// Its first column, and the event that began it.
+    /// The first column, and the event that began the span.
     pub from: (u32, usize),
-    /// The column after its last, and the event that ended it.
+    /// The column after the last one, and the event that ended the span.
     pub to: Option<(u32, usize)>,
 }
 
-/// What tells one owner of a key from another.
+/// Distinguishes the owners of a key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Token {
     pub holder: String,
-    /// How often it holds the lock, where that is counted and more than once.
+    /// How often the holder has the lock, if the server counts that and the count is not 1.
     pub times: Option<String>,
 }
 
@@ -55,7 +55,7 @@ impl Token {
 }
 
 impl Span {
-    /// All who have it.
+    /// All holders.
     pub fn holders(&self) -> impl Iterator<Item = (Option<Owner>, &Token)> {
         let first = std::iter::once((self.owner, &self.token));
         first.chain(self.others.iter().map(|(owner, token)| (*owner, token)))
@@ -66,28 +66,28 @@ impl Span {
 pub enum Owner {
     /// The actor whose command wrote the key.
     Actor(ActorId),
-    /// The session that the server knows to own it.
+    /// The session that owns the lock according to the server.
     Session(i64),
 }
 
-/// A TTL as it was given, so that it can be seen to drain.
+/// A TTL from when it was set, so that the screen can show it run down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
-    /// The event at which it was seen first.
+    /// The event at which it was first observed.
     pub event: usize,
     pub from: LessonTime,
     pub to: LessonTime,
 }
 
-/// What a server has come to be to the others, by their own decision.
+/// A change of a server's role, decided by the servers themselves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RoleChange {
     Role(Role),
-    /// A master of a cluster has learnt of a newer epoch: an election is held.
+    /// A cluster's master has learnt of a newer epoch: an election is held.
     Epoch(u64),
-    /// Whether a node's cluster serves anybody.
+    /// Whether the cluster of this node serves requests.
     Serves(bool),
-    /// What a Sentinel says of it.
+    /// What a Sentinel says about the server.
     Sentinel {
         sentinel: String,
         notice: SentinelNotice,
@@ -99,32 +99,32 @@ pub struct Truth {
     pub server: String,
     pub spans: Vec<Span>,
     pub locks: Vec<String>,
-    /// From where to where it is dead.
+    /// Stretches in which the server is dead.
     pub dead: Vec<Stretch>,
-    /// From where to where its process stands still.
+    /// Stretches in which its process is stopped.
     pub frozen: Vec<Stretch>,
-    /// The column at which it was observed last.
+    /// The column at which it was last observed.
     observed: u32,
-    /// Faults that hit it or a link that it opened: the column and the event of each.
+    /// Faults of the server or of a link that it opened: the column and the event of each.
     pub faults: Vec<(u32, usize)>,
-    /// The first column at which the next fault may stand without covering the one before.
+    /// The first column at which the next fault does not cover the text of the last one.
     pub(crate) fault_room: u32,
     leases: BTreeMap<String, Vec<Lease>>,
-    /// What it came to be, at which column and by which event.
+    /// Changes of its role, each with its column and its event.
     pub changes: Vec<(u32, usize, RoleChange)>,
     standing: Standing,
 }
 
-/// What a server was to the others when it was seen last.
+/// The role of a server when it was last observed.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Standing {
     role: Option<Role>,
-    /// Of a node of a cluster: its epoch, and whether it serves.
+    /// For a node of a cluster: its epoch, and whether the cluster serves requests.
     cluster: Option<(u64, bool)>,
 }
 
 impl Standing {
-    /// Takes what a server is seen to be; gives what it has become since it was seen last.
+    /// Takes an observation. Returns what has changed since the last one.
     pub(crate) fn observe(&mut self, observed: &Observed) -> Vec<RoleChange> {
         let role = observed.role();
         let before = std::mem::replace(&mut self.role, role.cloned());
@@ -144,8 +144,8 @@ impl Standing {
     }
 }
 
-/// Whether a key looks like a lock: it has a TTL, or its name says so. What has several members, such as the queue of those
-/// who wait for a lock, is not held by one of them because of its name.
+/// Whether a key looks like a lock: it has a TTL, or its name says so. The name does not count for values with several
+/// members, such as the queue of waiting clients, because no single one holds them.
 pub fn is_lock_key(name: &str, state: &KeyState) -> bool {
     let has_members = !matches!(state.value, KeyValue::String(_) | KeyValue::Hash(_));
     state.expires_at.is_some() || (!has_members && is_lock_name(name))
@@ -160,21 +160,21 @@ impl Truth {
         Self { server: server.to_owned(), ..Self::default() }
     }
 
-    /// The lease of a key as it was in force at a moment, as far as the first `position` events tell.
+    /// The lease of a key that was in force at `moment`, as far as the first `position` events tell.
     pub fn lease_at(&self, key: &str, moment: LessonTime, position: usize) -> Option<Lease> {
         let leases = self.leases.get(key)?;
         let known = leases.partition_point(|lease| lease.event < position && lease.from <= moment);
         known.checked_sub(1).map(|n| leases[n])
     }
 
-    /// The locks that are held now, and by whom.
+    /// The locks that are held now, with their owners.
     pub(crate) fn held(&self) -> impl Iterator<Item = (&str, Owner)> {
         let open = self.spans.iter().rev().take(OPEN).filter(|span| span.to.is_none());
         open.filter(|span| span.about == About::Lock)
             .flat_map(|span| span.holders().filter_map(|(owner, _)| Some((span.lock.as_str(), owner?))))
     }
 
-    /// The keys that are no locks, and rows, locked or not, with what they hold now.
+    /// The keys that are no locks, and all rows, with their current values.
     pub(crate) fn values(&self) -> impl Iterator<Item = (&str, &str)> {
         let open = self.spans.iter().rev().take(OPEN).filter(|span| span.to.is_none());
         let is_row =
@@ -191,13 +191,13 @@ impl Truth {
             Condition::Running => self.thaw(here),
             _ => {}
         }
-        // The glyph, and a space on each side of the words.
+        // The glyph, and a space on each side of the text.
         let columns = text::width(&fault::mark(fault)) + 3;
         self.fault_room = here.0 + u32::try_from(columns).unwrap_or_default();
     }
 
-    /// Takes what decides over it: that Sentinels agree that it is down, that one of them makes it the master. Others who say
-    /// the same add nothing.
+    /// Takes a Sentinel's decision about the server: that it is down, or that it becomes the master. Repetitions of the
+    /// same decision by other Sentinels add nothing.
     pub(crate) fn hear(&mut self, (x, event): (u32, usize), sentinel: &str, notice: &SentinelNotice) {
         let before = self.changes.iter().rev().find_map(|(.., change)| match change {
             RoleChange::Sentinel { notice, .. } => Some(notice),
@@ -226,14 +226,14 @@ impl Truth {
         }
     }
 
-    /// It runs again.
+    /// Ends the stretch in which the server was dead.
     fn revive(&mut self, here: (u32, usize)) {
         if let Some((_, to)) = self.dead.last_mut() {
             to.get_or_insert(here);
         }
     }
 
-    /// Takes what it is seen to hold. `columns` are those of all events up to this one.
+    /// Takes what the server was observed to hold. `columns` are those of all events up to this one.
     pub(crate) fn observe(
         &mut self,
         log: &Log,
@@ -278,7 +278,7 @@ impl Truth {
                 shown.collect()
             }
             other => {
-                // What goes with no session stays with whoever wrote it, as a key of Redis does.
+                // An entry without a session belongs to the actor that wrote it, like a key of Redis.
                 let written = other.unowned().into_iter().filter(|(lock, _)| is_lock_name(lock));
                 let written = written.filter_map(|(lock, value)| {
                     let token = Token { holder: value.to_owned(), times: None };
@@ -295,7 +295,7 @@ impl Truth {
                 written.chain(owned).collect()
             }
         };
-        // Who wrote it has it from the reply on, however much later it was looked.
+        // The writer holds the lock from the reply on, even if the server was observed much later.
         let replied = |holders: &[Holder]| holders.iter().filter_map(|holder| holder.since).max();
         let seen = self.observed;
         let begins = |holders: &[Holder]| replied(holders).map_or(x, |reply| columns[reply]).clamp(seen, x);
@@ -322,7 +322,7 @@ impl Truth {
                 continue;
             }
             let about = if values.contains(&&lock) { About::Value } else { About::Lock };
-            // A table may have many rows: those count that are locked or change.
+            // A table may have many rows; only rows that are locked or change get a line.
             let stands = about == About::Value && matches!(observed, Observed::Mariadb(_));
             let stands = stands && !self.spans.iter().any(|span| span.lock == lock);
             if !stands && !self.locks.contains(&lock) {
@@ -333,7 +333,7 @@ impl Truth {
             let Some((owner, token)) = holders.next() else { continue };
             new.push(Span { about, lock, owner, token, others: holders.collect(), from, to: None });
         }
-        // They are looked for by their columns.
+        // Searches by column need them sorted.
         new.sort_by_key(|span| span.from);
         self.spans.extend(new);
         self.observed = x;
@@ -347,8 +347,8 @@ impl Truth {
         }
     }
 
-    /// Whose command wrote the key: while it names the same holder, however often, whoever it was; else the newest command
-    /// that names both the key and the value and was not refused.
+    /// Finds the owner of a key. While the key names the same holder, the owner stays; otherwise it is the actor of the
+    /// newest command that names both key and value and was not refused.
     fn holder(&self, log: &Log, event: usize, name: &str, token: Token) -> Holder {
         let open = self.spans.iter().rev().find(|span| span.to.is_none() && span.lock == name);
         let known = open.and_then(|span| span.holders().find(|(_, before)| before.holder == token.holder));
@@ -368,10 +368,10 @@ impl Truth {
                     let names = |text: &str| command.arguments().any(|word| word.contains(text));
                     let reply = replies.iter().find(|(of, ..)| of == op);
                     let refused = reply.is_some_and(|(_, _, reply)| is_refusal(reply, command));
-                    // A script may put something of its own before the name that it is given: `w:W`.
+                    // A script may put a prefix of its own before the name it is given: `w:W`.
                     let owns = names(&token.holder)
                         || command.arguments().any(|word| is_own(word) && word.len() < token.holder.len());
-                    // A replica has it later than its master answers.
+                    // A replica gets the key later than its master replies, so only the replying server's reply counts.
                     let since = reply.filter(|_| *server == self.server).map(|(_, reply, _)| *reply);
                     (!refused && names(name) && owns).then_some((Owner::Actor(*actor), since))
                 }
@@ -382,11 +382,11 @@ impl Truth {
     }
 }
 
-/// Whoever has a lock when it is observed.
+/// A holder of a lock at an observation.
 struct Holder {
     owner: Option<Owner>,
     token: Token,
-    /// The reply to the command with which it came to have it, where that is known.
+    /// The reply to the command that took the lock, if known.
     since: Option<usize>,
 }
 
@@ -396,7 +396,7 @@ impl Holder {
     }
 }
 
-/// The reply to the newest command with which an actor has created a lock's node or key, of late.
+/// The reply to the newest recent command with which an actor created a lock's node or key.
 fn created(log: &Log, event: usize, creator: ActorId, lock: &str) -> Option<usize> {
     let mut replies: Vec<(OpId, usize)> = Vec::new();
     let start = event.saturating_sub(LOOK_BACK);
@@ -415,13 +415,13 @@ fn created(log: &Log, event: usize, creator: ActorId, lock: &str) -> Option<usiz
     })
 }
 
-/// Whether a key that ends is a count, as that of a semaphore's permits is: it names nobody.
+/// Whether a key with a TTL holds a count, such as a semaphore's permits, and not the name of a holder.
 fn counts(name: &str, state: &KeyState) -> bool {
     matches!(&state.value, KeyValue::String(value) if value.parse::<i64>().is_ok()) && !is_lock_name(name)
 }
 
-/// `nil`, `0` and errors: the command wrote nothing. What a script answers means what its author wants: Redisson's say nil
-/// when they have taken the lock.
+/// Whether a reply says that the command wrote nothing: `nil`, `0` and errors. A script defines its own replies:
+/// Redisson's scripts return nil when they have taken the lock.
 fn is_refusal(reply: &Reply, command: &Command) -> bool {
     let script = matches!(command, Command::Script { .. });
     match reply {

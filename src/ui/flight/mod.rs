@@ -1,10 +1,10 @@
-//! What is seen to travel between two positions of a log, and when: commands to a server, replies and
-//! notifications from it, a promotion from one server to another; and the waits in between. It must not know
-//! who plays it, in which direction or how fast, nor the screen.
+//! What is seen to travel between two positions of a log, and when: commands to a server, replies and notifications
+//! from it, a promotion from one server to another; and the waits in between. It must not know what plays it, in which
+//! direction or how fast, nor the screen.
 //!
-//! **Architecture Invariant:** a flight is a pure function of the log, the world that it begins in and a tempo. An
-//! event lands no sooner than what carries it has arrived, and events land in the log's order, so that at every
-//! moment of a flight there is one position, and with it one world, which all panes show.
+//! **Architecture Invariant:** a flight is a pure function of the log, the world in which it begins and a tempo. An
+//! event lands no sooner than what carries it has arrived, and events land in the log's order. So at every moment of a
+//! flight there is one position, and with it one world, which all panes show.
 
 pub(crate) mod phases;
 pub use phases::predecessor;
@@ -20,19 +20,19 @@ use crate::{
 };
 
 pub const MESSAGE: Duration = Duration::from_millis(250);
-/// The longest that a step is seen to take, whatever happens in it.
+/// The maximum duration of a step's animation, whatever happens in it.
 pub const LONGEST: Duration = Duration::from_millis(1500);
-/// Half of the way: where what is held stands, and what is lost breaks.
+/// Half of the way: where held messages stop, and lost ones break.
 pub const HALF: f32 = 0.5;
-/// Waits shorter than this are not animated.
+/// Shorter waits are not animated.
 const NOTICEABLE: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tempo {
-    /// How long a wait of a second or more takes; zero where waits are not animated.
+    /// How long a wait of a second or more takes; zero if waits are not animated.
     pub wait: Duration,
     pub longest: Duration,
-    /// Whether messages are seen to travel. Without them a flight is one smooth passing of time.
+    /// Whether messages are animated. Otherwise a flight only moves time forward smoothly.
     pub messages: bool,
 }
 
@@ -41,33 +41,33 @@ pub enum Load {
     Command,
     Reply,
     Notice,
-    /// A fault: it does not travel, it strikes.
+    /// A fault: it has no way to travel, and appears where it hits.
     Fault,
-    /// Being the master, from one server to another.
+    /// The role of master, from one server to another.
     Promotion,
 }
 
-/// One thing that travels, over some time of the flight.
+/// Something that travels during a part of the flight.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hop {
     pub load: Load,
     pub event: usize,
-    /// The event at whose column it is seen: a reply goes back where its command came from.
+    /// The event at whose column it is drawn: a reply returns to where its command came from.
     pub at: usize,
     pub actor: Option<ActorId>,
-    /// When it sets out and when it arrives, since the flight's beginning.
+    /// When it departs and when it arrives, since the flight's beginning.
     pub time: (Duration, Duration),
-    /// Which part of the way it goes: all of it is `(0.0, 1.0)`.
+    /// Which part of the way it travels; `(0.0, 1.0)` is all of it.
     pub way: (f32, f32),
     pub breaks: bool,
-    /// Which things belong together: they are on their way at the same time.
+    /// The phase that it belongs to: hops of a phase travel at the same time.
     pub phase: usize,
-    /// Whether it is one of so many that nobody could follow it by itself.
+    /// Whether it is one of so many that they cannot be followed one by one.
     pub swarm: bool,
 }
 
 impl Hop {
-    /// How much of the way is behind it at a moment of the flight; nothing while it is not on its way.
+    /// The share of the way covered at a moment of the flight, or `None` while it is not travelling.
     pub fn progress(&self, at: Duration) -> Option<f32> {
         let (from, to) = self.time;
         if at < from || at >= to {
@@ -89,17 +89,17 @@ pub struct Flight {
     from: usize,
     /// The lesson time shown before it.
     pub begin: LessonTime,
-    /// In the order in which they set out.
+    /// Ordered by departure.
     pub hops: Vec<Hop>,
     pub waits: Vec<Wait>,
-    /// When each event happens, as it is seen and in lesson time.
+    /// When each event happens: in time of the flight and in lesson time.
     landings: Vec<(Duration, LessonTime)>,
-    /// How long it takes if nothing hurries it.
+    /// Its duration at normal speed.
     pub lasts: Duration,
 }
 
 impl Flight {
-    /// The flight from where a world stands to another position; `begin` is the lesson time shown before.
+    /// The flight from the position of `base` to position `to`; `begin` is the lesson time shown before.
     pub fn between(log: &Log, base: &World, to: usize, begin: LessonTime, tempo: Tempo) -> Self {
         let to = to.min(log.len()).max(base.position);
         if tempo.messages {
@@ -109,7 +109,7 @@ impl Flight {
         }
     }
 
-    /// Time passes and nothing travels.
+    /// A flight in which time passes and nothing travels.
     fn smooth(log: &Log, range: std::ops::Range<usize>, begin: LessonTime, wait: Duration) -> Self {
         let from = range.start;
         let events = &log.events()[range];
@@ -137,7 +137,7 @@ impl Flight {
         self.from..self.from + self.landings.len()
     }
 
-    /// What is on its way at a moment, with how much of the way is behind it.
+    /// The hops in progress at a moment, with the share of the way covered.
     pub fn in_flight(&self, at: Duration) -> impl Iterator<Item = (&Hop, f32)> {
         self.hops
             .iter()
@@ -145,7 +145,7 @@ impl Flight {
             .filter_map(move |hop| Some((hop, hop.progress(at)?)))
     }
 
-    /// Everything that belongs together with what is on its way at a moment: arrived, on its way, or not yet sent.
+    /// All hops of the phase in progress at a moment: arrived, travelling, or not yet departed.
     pub fn phase_at(&self, at: Duration) -> &[Hop] {
         let begun = self.hops.partition_point(|hop| hop.time.0 <= at);
         let Some(last) = begun.checked_sub(1).map(|last| self.hops[last].phase) else { return &[] };
@@ -173,10 +173,10 @@ impl Flight {
     }
 }
 
-/// What a view may know of what is on its way now. A learner who wants nothing to move has none of it.
+/// What views may know of the animation in progress. It is empty if the learner wants reduced motion.
 #[derive(Debug, Clone, Copy)]
 pub struct InFlight<'a> {
-    /// The flight under way and the moment of it that is shown.
+    /// The flight in progress and its current moment.
     pub flight: Option<(&'a Flight, Duration)>,
     pub forward: bool,
 }
@@ -191,7 +191,7 @@ impl<'a> InFlight<'a> {
     }
 }
 
-/// Slow at both ends, so that the eye can follow.
+/// Eases in and out, so that the eye can follow.
 fn eased(share: f64) -> f64 {
     share * share * (3.0 - 2.0 * share)
 }

@@ -1,4 +1,4 @@
-//! Composes a flight out of phases: things that set out together.
+//! Composes a flight from phases: hops that depart together.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -9,9 +9,10 @@ use crate::{
     world::{ServerWorld, World},
 };
 
-/// So many messages of a phase can be followed one by one; more of them are a wave.
+/// The maximum number of messages of a phase that can be followed one by one; more of them form a wave.
 const FEW: usize = 6;
-/// From so many messages of a crowd on, that one member after another sends and gets, nobody can follow one.
+/// The minimum number of messages of a swarm: members of a crowd that send and receive one after another, too many to
+/// follow.
 const SWARM: usize = 24;
 const WAVE: Duration = Duration::from_millis(500);
 
@@ -29,9 +30,9 @@ enum Phase {
 struct Open {
     sent: usize,
     link: LinkId,
-    /// The command stands half way.
+    /// Whether the command is held half way.
     held: bool,
-    /// Its reply does, as soon as there is one.
+    /// Whether its reply will be held half way.
     reply_held: bool,
 }
 
@@ -41,7 +42,7 @@ struct Composer<'a> {
     flight: Flight,
     phase: Phase,
     number: usize,
-    /// When the phase began and when it ends.
+    /// When the phase begins and when it ends.
     time: (Duration, Duration),
     /// Its first event and its first hop.
     first: (usize, usize),
@@ -84,7 +85,7 @@ impl<'a> Composer<'a> {
         composer
     }
 
-    /// Notes a command that is on its way; `None` where it never leaves its process.
+    /// Registers a command in flight. Returns `None` if it does not leave its process.
     fn opened(&mut self, sent: usize) -> Option<&Open> {
         let EventKind::Sent { op, actor, server, .. } = &self.log.events().get(sent)?.kind else {
             return None;
@@ -158,7 +159,7 @@ impl<'a> Composer<'a> {
         self.flight.landings.push((landing, event.at));
     }
 
-    /// Lesson time has come to that of the next event.
+    /// Advances lesson time to the next event's.
     fn pass(&mut self, at: LessonTime) {
         let passed = at.since(self.now);
         if passed >= NOTICEABLE && !self.wait.is_zero() {
@@ -171,7 +172,7 @@ impl<'a> Composer<'a> {
         self.now = self.now.max(at);
     }
 
-    /// From here on things belong to a phase: to the one under way if it is of that kind.
+    /// Continues the current phase if it is of that kind, and begins a new one otherwise.
     fn begin(&mut self, phase: Phase, lasts: Duration, index: usize) {
         if self.phase == phase {
             return;
@@ -197,7 +198,7 @@ impl<'a> Composer<'a> {
         self.begin(Phase::Down, MESSAGE, index);
     }
 
-    /// How far a crowd's members send and get one after another, and how many messages that are.
+    /// The event at which a crowd's successive commands and replies end, and how many messages they are.
     fn crowd_goes_on(&self, index: usize, to: usize) -> (usize, usize) {
         let (mut messages, mut replies) = (0, 0);
         for (offset, event) in self.log.events()[index..to].iter().enumerate() {
@@ -219,7 +220,7 @@ impl<'a> Composer<'a> {
         (to, messages.min(2 * replies))
     }
 
-    /// The phase under way is over: of many messages one arrives after the other.
+    /// Ends the current phase; many messages arrive one after another.
     fn rest(&mut self) {
         let (event, hop) = self.first;
         let hops = self.flight.hops.len() - hop;
@@ -235,12 +236,12 @@ impl<'a> Composer<'a> {
         self.first = (self.flight.from + self.flight.landings.len(), self.flight.hops.len());
     }
 
-    /// A swarm: its events follow one another, and each message is on its way until the next.
+    /// Times a swarm: its events follow one another, and each message travels until the next one.
     fn spread(&mut self, event: usize, hop: usize) {
         let (from, to) = self.time;
         let landed = event - self.flight.from;
         let many = self.flight.landings.len() - landed;
-        // Counted in halves: a command and its reply share the time between their events.
+        // Counted in halves, because a command and its reply share the time between their events.
         let moment = |halves: usize| from + to.saturating_sub(from).mul_f64(share(halves, 2 * many));
         for (n, landing) in self.flight.landings[landed..].iter_mut().enumerate() {
             landing.0 = moment(2 * n + 2);
@@ -255,7 +256,7 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// A wave: all set out together, and arrive one after another.
+    /// Times a wave: all messages depart together and arrive one after another.
     fn roll(&mut self, event: usize, hop: usize) {
         let (from, to) = self.time;
         let landed = event - self.flight.from;
@@ -300,7 +301,7 @@ impl<'a> Composer<'a> {
         match (fault.target(), fault.leaves()) {
             (Target::Link(link), Condition::Held(way) | Condition::Delayed(way, _)) => {
                 self.held.push((link.clone(), way));
-                // Commands that are on their way already have arrived.
+                // Commands already in flight are past the link, so only their replies are held.
                 let open = self.open.values_mut().filter(|open| open.link == *link && !open.held);
                 open.for_each(|open| open.reply_held = way != Direction::Requests);
             }
@@ -324,7 +325,8 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// A server was seen in a role: a promotion, if it was no master before and has taken over from one.
+    /// Handles the observed role of a server. It is a promotion if the server was no master before and has taken over
+    /// from one.
     fn role(&mut self, index: usize, server: &str, role: Option<&Role>) -> Option<Duration> {
         let was = self.masters.iter().any(|master| master == server);
         match role {
@@ -353,8 +355,8 @@ fn share(n: usize, of: usize) -> f64 {
     share.min(1.0)
 }
 
-/// The server from which another took over being the master with an event: the one that it followed. None where it was
-/// no replica before: it has not taken over from anybody.
+/// The server from which another took over as master at an event: the one that it replicated. `None` if it was no
+/// replica before, because it has not taken over from another server then.
 pub fn predecessor<'a>(log: &'a Log, event: usize, server: &str) -> Option<&'a str> {
     let mut was_replica = false;
     let mut before = None;
@@ -364,7 +366,7 @@ pub fn predecessor<'a>(log: &'a Log, event: usize, server: &str) -> Option<&'a s
             Some(role) if role.leads() && state.server != server && before.is_none() => {
                 before = Some(&*state.server);
             }
-            // Of several masters, the one that it followed.
+            // Of several masters, the one that it replicated counts.
             Some(Role::Replica { of }) if state.server == server => return Some(of),
             Some(role) if !role.leads() && state.server == server => was_replica = true,
             _ => {}

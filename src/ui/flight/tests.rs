@@ -108,7 +108,7 @@ fn a_crowd_that_asks_one_after_another_is_a_swarm() {
     let flight = flown(&story, 1, TEMPO);
     assert!(flight.hops.iter().all(|hop| hop.swarm));
     assert_eq!(flight.lasts, 2 * MESSAGE);
-    // At every moment before its end it is known to be one.
+    // A swarm must be recognized at every moment before its end.
     for n in 2..100 {
         assert!(!flight.phase_at(flight.lasts * n / 100).is_empty(), "{n}");
     }
@@ -257,7 +257,7 @@ proptest! {
             prop_assert!(hop.time.0 <= hop.time.1 && hop.time.1 <= flight.lasts);
             prop_assert!(hop.swarm || hop.time.0 >= before);
             before = before.max(hop.time.0);
-            // A command is known when it sets out, and whatever comes to a client when it has arrived.
+            // A command is known when it departs; replies and notices when they arrive.
             let known = match hop.load {
                 Load::Command | Load::Fault => hop.time.0,
                 Load::Reply | Load::Notice | Load::Promotion => hop.time.1,
@@ -278,7 +278,7 @@ proptest! {
         for at in (0..=60u32).map(|n| flight.lasts * n / 60) {
             let here = (flight.position(at), flight.display(at));
             prop_assert!(here.0 >= before.0 && here.1 >= before.1);
-            // Nothing is shown to have happened before its time.
+            // No event is shown before its time.
             let last = &log.events()[here.0 - 1];
             prop_assert!(last.at <= here.1);
             before = here;
@@ -289,7 +289,7 @@ proptest! {
 
     #[test]
     fn what_was_seen_stays_when_more_happens(steps in prop::collection::vec(step(), 0..60), more in prop::collection::vec(step(), 0..20)) {
-        // A crowd's wave is composed as a whole, so this is about what can be followed one by one.
+        // A crowd's wave is composed as a whole, so this property holds only for hops that can be followed one by one.
         let few = |steps: &[Step]| -> Vec<Step> {
             steps.iter().copied().filter(|step| !matches!(step, Step::Notified(_) | Step::Sent(2..))).collect()
         };

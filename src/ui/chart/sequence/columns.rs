@@ -1,4 +1,4 @@
-//! Who has a column: every client and thread, a large crowd as one, and right of them every server.
+//! The columns of the sequence: every client and thread, a large crowd as one, and to their right every server.
 
 use crate::{
     log::{Actor, ActorId, ServerInfo},
@@ -8,10 +8,10 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Who {
     Actor(ActorId),
-    /// A crowd: its client, one of its members, and how many there are.
+    /// A crowd.
     Crowd {
         client: String,
-        /// Its first member, which has its colour.
+        /// Its first member, whose colour stands for the crowd.
         first: ActorId,
         members: usize,
     },

@@ -1,4 +1,4 @@
-//! Faults in the sequence: what they do to lifelines, and to commands that are on their way.
+//! Faults in the sequence: their effects on lifelines and on commands in flight.
 
 use super::{Delivery, Message, Row, RowKind, Sequence};
 use crate::log::{ActorId, Belief, Condition, Direction, EventKind, Fault, LinkId, Log, Target};
@@ -22,7 +22,7 @@ impl Sequence {
                 self.link(log, link, index);
                 match fault.leaves() {
                     Condition::Cut => drop(self.state.links.insert(link.clone(), Delivery::Cut)),
-                    // A link that holds replies lets commands pass.
+                    // A link that holds only replies lets commands pass.
                     Condition::Held(Direction::Both | Direction::Requests) => {
                         self.state.links.insert(link.clone(), Delivery::Held);
                     }
@@ -53,7 +53,7 @@ impl Sequence {
 
     pub(crate) fn server_ends(&mut self, server: &str, index: usize) {
         let Some(column) = self.columns.server(server) else { return };
-        // What it held is gone with it, and no TTL ended.
+        // A dead server loses its keys; that is not the end of a TTL.
         if let Some(server) = self.state.servers.get_mut(server) {
             server.leases.clear();
             server.event = None;
@@ -109,7 +109,7 @@ impl Sequence {
     pub(crate) fn gave_up(&mut self, log: &Log, actor: ActorId, index: usize) {
         let mut columns: Vec<usize> = self.columns.of(actor).into_iter().collect();
         self.hit(columns.clone(), index);
-        // The end of one member does not end its crowd.
+        // A crowd's lifeline does not end with one member.
         columns.retain(|column| !self.columns.is_crowd(*column));
         self.actors_end(log, &[actor], &columns, index);
         for column in columns {
@@ -117,7 +117,7 @@ impl Sequence {
         }
     }
 
-    /// Commands of these actors that have no reply yet, oldest first.
+    /// The commands of these actors that have no reply yet, oldest first.
     fn on_their_way(&self, log: &Log, actors: &[ActorId]) -> Vec<usize> {
         let mut sent: Vec<usize> = self.state.in_flight.values().copied().collect();
         sent.retain(|sent| match &log.events()[*sent].kind {
@@ -128,7 +128,7 @@ impl Sequence {
         sent
     }
 
-    /// Their client is dead: whatever the server answers, nobody hears it.
+    /// Marks the commands in flight of dead clients: nobody receives their replies.
     fn orphan(&mut self, log: &Log, actors: &[ActorId], index: usize) {
         for sent in self.on_their_way(log, actors) {
             let EventKind::Sent { op, actor, server, .. } = &log.events()[sent].kind else { continue };
@@ -157,7 +157,7 @@ impl Sequence {
         }
     }
 
-    /// A fault of a link; those of one kind that are caused together share a row.
+    /// Adds a fault of a link. Faults of one kind that are injected together share a row.
     fn link(&mut self, log: &Log, LinkId { from, to }: &LinkId, index: usize) {
         let mut starts: Vec<usize> = log.actors_of(from).filter_map(|actor| self.columns.of(actor)).collect();
         starts.dedup();

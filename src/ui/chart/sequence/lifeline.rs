@@ -1,14 +1,14 @@
-//! A column's lifeline: how it looks from which row on.
+//! The lifeline of a column: its look from which row on.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Look {
-    /// Neither has a lock nor asks for one; a server that runs.
+    /// A client that neither holds nor requests a lock; a running server.
     #[default]
     Idle,
     Waiting,
     Unsure,
     Holding,
-    /// The same, and somebody else believes it of the same lock.
+    /// Holding a lock that another actor believes to hold too.
     Clashing,
     Frozen,
     Dead,
@@ -16,12 +16,12 @@ pub enum Look {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ColumnState {
-    /// Whether it has sent anything: before, nobody waits, whatever a program says that it is about to want.
+    /// Whether the column has sent anything. Before that nobody waits, whatever locks its program wants.
     pub asked: bool,
     pub waiting: usize,
     pub unsure: usize,
     pub holding: usize,
-    /// Locks that somebody in the column holds, and somebody else too.
+    /// Locks that an actor of this column and another actor both hold.
     pub clashing: Vec<String>,
     pub frozen: bool,
     pub dead: bool,
@@ -55,7 +55,7 @@ pub struct Lifeline {
 }
 
 impl Lifeline {
-    /// Takes over what the state has become, from a row on.
+    /// Adds the current state to the lifeline, from row `row` on.
     pub(crate) fn update(&mut self, row: usize, event: usize) {
         let look = self.state.look();
         let before = self.changes.last().map(|change| change.look);
@@ -65,7 +65,7 @@ impl Lifeline {
     }
 
     pub fn look(&self, row: usize, position: usize) -> Look {
-        // Rows and events both only grow.
+        // The binary search works because rows and events never decrease.
         let known = self.changes.partition_point(|change| change.row <= row && change.event < position);
         known.checked_sub(1).map_or_else(Look::default, |n| self.changes[n].look)
     }

@@ -1,9 +1,9 @@
 //! The second view of the log: a column per client and per server, time downwards, every command and reply on its
-//! arrow. Here is the fold that says which rows there are; `draw` draws them. It must not know the screen's
-//! size, its language or its colours.
+//! arrow. This module folds the log into rows; `ui/view/sequence` draws them. It must not know the screen's size, its
+//! language or its colours.
 //!
-//! **Architecture Invariant:** the row of event `n` depends on the events up to `n` alone, so nothing that was
-//! drawn moves when more happens, and a frame looks only at what is visible.
+//! **Architecture Invariant:** the row of event `n` depends on the events up to `n` alone, so nothing that was drawn
+//! moves when more happens, and a frame reads only what is visible.
 
 pub(crate) mod columns;
 pub(crate) mod faults;
@@ -27,7 +27,7 @@ use crate::{
     world::Holding,
 };
 
-/// Less time than this between two rows is not worth a word.
+/// The shortest time between two rows that gets a row of its own.
 const GAP: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Clone, Default)]
@@ -37,24 +37,24 @@ pub struct Sequence {
     pub rows: Vec<Row>,
     pub overlaps: Vec<OverlapSpan<usize>>,
     places: Vec<usize>,
-    /// The events with states of servers, and those at which the same server was seen before.
+    /// The observations of servers; each with the previous observation of the same server, if there is one.
     states: Vec<(usize, Option<usize>)>,
     state: FoldState,
 }
 
 #[derive(Debug, Clone, Default)]
 struct FoldState {
-    /// When the newest row was made or added to, not counting time that passed.
+    /// When the newest row was added or extended; rows for gaps in time do not count.
     at: LessonTime,
-    /// The first row of the step under way: further events are added to no row before it.
+    /// The first row of the current step: events extend no row before it.
     step: usize,
-    /// By operation, the event that it was sent with.
+    /// By operation, the event with which it was sent.
     in_flight: HashMap<OpId, usize>,
     beliefs: HashMap<(ActorId, String), Belief>,
     holding: Holding,
     links: HashMap<LinkId, Delivery>,
     servers: HashMap<String, Server>,
-    /// The column of the server that a Sentinel missed last.
+    /// The column of the server that a Sentinel last reported missing.
     missed: Option<usize>,
 }
 
@@ -67,7 +67,7 @@ struct Server {
 }
 
 impl Sequence {
-    /// One in which nothing happens, for who shows none.
+    /// A sequence without events, for views that show none.
     pub fn empty() -> &'static Self {
         static EMPTY: LazyLock<Sequence> = LazyLock::new(Sequence::default);
         &EMPTY
@@ -79,19 +79,18 @@ impl Sequence {
         }
     }
 
-    /// The row of an event: its own, or the newest that there was when it happened.
+    /// The row of an event: its own, or the newest row at that time.
     pub fn row_of(&self, event: usize) -> Option<usize> {
         let row = *self.places.get(event)?;
         (row < self.rows.len()).then_some(row)
     }
 
-    /// How many rows somebody knows who has seen the first `position` events.
+    /// The number of rows after the first `position` events.
     pub fn known(&self, position: usize) -> usize {
         self.rows.partition_point(|row| row.event < position)
     }
 
-    /// The state seen at an event, and the event at which the same server was seen before: of the first state at
-    /// or after `event`.
+    /// The observations at or after `event`, each with the previous one of the same server.
     pub fn states_from(&self, event: usize) -> impl Iterator<Item = (usize, Option<usize>)> + '_ {
         let first = self.states.partition_point(|(seen, _)| *seen < event);
         self.states[first..].iter().copied()
@@ -110,7 +109,7 @@ impl Sequence {
         if let Some(column) = event.kind.actor().and_then(|actor| self.columns.of(actor)) {
             self.update(column, index);
         }
-        // A row that was added to is the event's place; else the newest, which may be its own.
+        // The event's place is the row that it extended or added; otherwise the newest row.
         let newest = self.rows.len().saturating_sub(1);
         self.places.push(row.unwrap_or(if rows < self.rows.len() { rows } else { newest }));
         if row.is_some() || rows < self.rows.len() {
@@ -118,7 +117,7 @@ impl Sequence {
         }
     }
 
-    /// Time that passes between two rows is a row of its own.
+    /// Adds a row for the time between two rows.
     fn pass(&mut self, at: LessonTime, event: usize) {
         if self.rows.is_empty() || at.since(self.state.at) < GAP {
             return;
@@ -130,7 +129,7 @@ impl Sequence {
         }
     }
 
-    /// Tells an event in a row; gives the row if it is one that was there.
+    /// Adds an event to a row. Returns the row if it existed before.
     fn add(&mut self, log: &Log, index: usize) -> Option<usize> {
         let event = &log.events()[index];
         match &event.kind {
@@ -163,7 +162,7 @@ impl Sequence {
         None
     }
 
-    /// Makes a row, or adds to one that tells the same of a crowd.
+    /// Adds a row, or extends the row with the same content of a crowd.
     fn row(&mut self, kind: RowKind, index: usize, (column, how, what): (usize, u8, &str)) -> Option<usize> {
         let same = self.columns.is_crowd(column).then(|| (column, how, what.to_owned()));
         let open = self.rows[self.state.step.min(self.rows.len())..].iter();
@@ -199,9 +198,9 @@ impl Sequence {
                 let sent = self.state.in_flight.remove(op)?;
                 let EventKind::Sent { server, .. } = &log.events()[sent].kind else { return None };
                 let Some(server) = self.columns.server(server) else {
-                    // A lock of the process itself: the answer stands beside the question.
+                    // The reply of a lock in the process itself stands beside its request.
                     let row = self.row_of(sent)?;
-                    // Of a crowd, the first answer stands for all.
+                    // In a crowd the first reply stands for all.
                     self.rows[row].note.get_or_insert(index);
                     return Some(row);
                 };
@@ -220,10 +219,10 @@ impl Sequence {
         }
     }
 
-    /// What a client does by itself: beside the reply that it came of, or in a row of its own.
+    /// Adds an action within a client: beside the reply that caused it, or in a row of its own.
     fn note(&mut self, index: usize, at: LessonTime, actor: ActorId, what: &str) -> Option<usize> {
         let column = self.columns.of(actor)?;
-        // What the reply broke stands between.
+        // Rows that report what the reply broke may stand between the reply and the action.
         let broken = |row: &Row| matches!(row.kind, RowKind::OverlapSpan { .. } | RowKind::Breach);
         let newest = self.rows.iter().rposition(|row| !broken(row))?;
         if let Some(row) = self.rows.get_mut(newest)
@@ -254,7 +253,7 @@ impl Sequence {
         }
     }
 
-    /// Marks the rows in which a lock has too many holders, and the columns of its holders.
+    /// Adds rows where a lock gets too many holders, and marks the columns of its holders.
     fn hold(&mut self, event: &Event, index: usize) {
         for turn in self.state.holding.take(index, event) {
             let overlaps = self.state.holding.overlaps();
@@ -282,7 +281,7 @@ impl Sequence {
         }
     }
 
-    /// Something is so that must never be. Too many holders say it already, and what is broken together is told once.
+    /// Adds a row for a broken invariant, unless a row for too many holders or the breach before already shows it.
     fn breach(&mut self, index: usize, evidence: &[usize]) {
         let told = proves_overlap(&self.state.holding, evidence)
             || self.rows.last().is_some_and(|row| matches!(row.kind, RowKind::Breach));
@@ -291,13 +290,13 @@ impl Sequence {
         }
     }
 
-    /// What has become of a column shows from the newest row on.
+    /// Updates the lifeline of a column from the newest row on.
     fn update(&mut self, column: usize, index: usize) {
         let row = self.now();
         self.lifelines[column].update(row, index);
     }
 
-    /// The row from which on something shows that happens now: the newest, or the one after time that passed.
+    /// The row from which on a change shows: the newest, or the one after it if that is a gap in time.
     fn now(&self) -> usize {
         let passed = |row: &Row| matches!(row.kind, RowKind::Gap { .. });
         match self.rows.last() {
@@ -306,8 +305,8 @@ impl Sequence {
         }
     }
 
-    /// What Sentinels say stands beside the server that it is about; what they say of each other, beside the one that they
-    /// missed last. Who says what another has said adds nothing.
+    /// Adds a notice of a Sentinel beside the server that it is about. Notices about other Sentinels stand beside the
+    /// server missed last. A notice that repeats another Sentinel's adds nothing.
     fn hear(&mut self, log: &Log, sentinel: &str, notice: &SentinelNotice, index: usize) {
         let about = notice.server().and_then(|server| self.columns.server(server));
         if matches!(notice, SentinelNotice::Misses { .. }) {
@@ -320,7 +319,7 @@ impl Sequence {
         }
     }
 
-    /// What a server was seen to hold and to be, as far as nobody has said it: a TTL that is over, another role.
+    /// Adds what only an observation of a server reveals: a TTL that has ended, another role.
     fn observe(&mut self, state: &ServerState, at: LessonTime, index: usize) {
         let column = self.columns.server(&state.server);
         let known = self.state.servers.get(&state.server).and_then(|server| server.event);

@@ -1,8 +1,8 @@
-//! A row of the sequence: what it is about and which events it tells.
+//! A row of the sequence: its content and the events it stands for.
 
 use crate::{clock::LessonTime, log::Excess, ui::chart::RoleChange};
 
-/// How far a command gets: to its server, or to the link that holds it or was cut.
+/// How far a command gets: to its server, or to a link that holds it or is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
     Through,
@@ -13,23 +13,23 @@ pub enum Delivery {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Message {
     Sent(Delivery),
-    /// A command that a link had held goes on to its server; by the event that it left the client with.
+    /// A command that a link had held reaches its server; `sent` is the event with which it left the client.
     Delivered {
         sent: usize,
     },
-    /// A reply, or the certainty that none will come.
+    /// A reply, or the certainty that there will be none.
     Replied {
         lost: bool,
     },
-    /// A client was killed before the reply to this command came: nobody is there to hear it.
+    /// A client was killed before the reply to this command arrived, so nobody receives the reply.
     Orphaned {
         sent: usize,
     },
-    /// A server tells a client, unasked.
+    /// A server notifies a client.
     Notified,
 }
 
-/// What a row is about. Clients and servers are told by their columns.
+/// The content of a row. Clients and servers are given by their columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RowKind {
     Message {
@@ -37,7 +37,7 @@ pub enum RowKind {
         server: usize,
         message: Message,
     },
-    /// Something that a client does by itself: it waits, counts, takes a notification, uses a local lock.
+    /// An action within a client: it waits, counts, handles a notification, uses a local lock.
     Note {
         column: usize,
     },
@@ -45,7 +45,7 @@ pub enum RowKind {
         column: usize,
         key: String,
     },
-    /// A server says that it is something else now: a master, a replica, one that votes.
+    /// A server reports a new role: master, replica, voting member.
     Role {
         column: usize,
         change: RoleChange,
@@ -53,7 +53,7 @@ pub enum RowKind {
     Fault {
         columns: Vec<usize>,
     },
-    /// A fault of links: both ends, where they have a column, and the event, of each link in turn.
+    /// A fault of links: for each link the columns of its two ends, if they have any, and the event.
     Link {
         ends: Vec<(usize, usize, usize)>,
     },
@@ -62,9 +62,9 @@ pub enum RowKind {
         lock: String,
         excess: Excess,
     },
-    /// Something else is so that must never be.
+    /// Another invariant is broken.
     Breach,
-    /// Time passes and nothing is said.
+    /// Time passes without an event.
     Gap {
         since: LessonTime,
     },
@@ -74,10 +74,10 @@ pub enum RowKind {
 pub struct Row {
     pub kind: RowKind,
     pub event: usize,
-    /// What came of it at once: a counter that grew, a wait that began; of a lock of the process, the reply.
+    /// The event that followed at once: a counter that grew, a wait that began; for a lock of the process, the reply.
     pub note: Option<usize>,
     pub more: Vec<usize>,
-    /// What must be the same for a further event to be told here.
+    /// The key that a further event must share to be added to this row.
     pub(crate) same: Option<(usize, u8, String)>,
 }
 
@@ -86,7 +86,7 @@ impl Row {
         Self { kind, event, note: None, more: Vec::new(), same: None }
     }
 
-    /// How many events it tells to somebody who has seen the first `position`.
+    /// The number of this row's events among the first `position`.
     pub fn count(&self, position: usize) -> usize {
         1 + self.more.partition_point(|event| *event < position)
     }
@@ -96,12 +96,12 @@ impl Row {
         more.checked_sub(1).map_or(self.event, |n| self.more[n])
     }
 
-    /// Whether its event can be chosen: time that passes is not one.
+    /// Whether the row can be selected; a gap in time has no event.
     pub fn is_chosen(&self) -> bool {
         !matches!(self.kind, RowKind::Gap { .. })
     }
 
-    /// The columns that it stands between, the left one first.
+    /// The leftmost and the rightmost column of the row.
     pub fn columns(&self) -> Option<(usize, usize)> {
         match &self.kind {
             RowKind::Message { client, server, .. } => Some((*client, *server)),
