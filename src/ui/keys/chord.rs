@@ -1,4 +1,4 @@
-//! A key with what is held beside it: read from what somebody wrote, compared with what somebody pressed.
+//! A key with its modifiers: parsed from configuration, compared with what was pressed.
 
 use std::{fmt, str::FromStr};
 
@@ -16,7 +16,7 @@ pub struct ChordError {
     pub help: String,
 }
 
-/// Keys with names: as written, as shown.
+/// Named keys: in the configuration, on the screen, and as a key code.
 const NAMED: &[(&str, &str, KeyCode)] = &[
     ("enter", "Enter", KeyCode::Enter),
     ("esc", "Esc", KeyCode::Esc),
@@ -35,7 +35,7 @@ const NAMED: &[(&str, &str, KeyCode)] = &[
     ("pagedown", "PgDn", KeyCode::PageDown),
 ];
 
-/// What is held beside a key: as written, as shown.
+/// Modifiers: in the configuration, on the screen, and as a bit.
 const HELD: [(&str, &str, KeyModifiers); 3] = [
     ("ctrl-", "Ctrl-", KeyModifiers::CONTROL),
     ("alt-", "Alt-", KeyModifiers::ALT),
@@ -43,10 +43,11 @@ const HELD: [(&str, &str, KeyModifiers); 3] = [
 ];
 
 impl Chord {
-    /// Ctrl-C: the way out that nobody can take away.
+    /// Ctrl-C, which always quits.
     pub const INTERRUPT: Self = Self { code: KeyCode::Char('c'), held: KeyModifiers::CONTROL };
 
-    /// What was pressed. Terminals differ in what they tell of Shift: a character says it by itself.
+    /// The chord of a key event. Terminals differ in whether they report Shift with a character, so it is dropped
+    /// there: the character itself shows it.
     pub fn pressed(key: KeyEvent) -> Self {
         let held = key.modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT);
         match key.code {
@@ -67,12 +68,12 @@ impl Chord {
         }
     }
 
-    /// As it is shown: `→`, `Space`, `Ctrl-P`.
+    /// The name shown on the screen: `→`, `Space`, `Ctrl-P`.
     pub fn label(self) -> String {
         self.named(true)
     }
 
-    /// As it is shown, or as it is written in the configuration.
+    /// The name on the screen (`shown`) or in the configuration.
     fn named(self, shown: bool) -> String {
         let choose = |written, label| if shown { label } else { written };
         let held = HELD.iter().filter(|(.., modifier)| self.held.contains(*modifier));
@@ -88,7 +89,7 @@ impl Chord {
     }
 }
 
-/// As it is written in the configuration.
+/// The name in the configuration.
 impl fmt::Display for Chord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.named(false))

@@ -1,14 +1,14 @@
-//! Which key does what, after somebody has given actions other keys.
+//! Which key triggers which action, including the user's key bindings.
 
 use super::{Action, Chord, KeyScope, Row, TABLE, row};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyMap {
-    /// By the table's rows.
+    /// Indexed like the rows of [`TABLE`].
     chords: Vec<Vec<Chord>>,
 }
 
-/// Keys that somebody wants for one action, each with a mark by which its place can be found again.
+/// The keys that a user binds to one action, each with a mark that locates it in the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bindings<M> {
     pub row: usize,
@@ -29,26 +29,27 @@ impl Default for KeyMap {
 }
 
 fn defaults(row: &Row) -> Vec<Chord> {
-    // A test reads every one.
+    // A test parses every key of the table.
     let read = |key: &&str| key.parse().expect("the table's keys are keys");
     row.keys.iter().map(read).collect()
 }
 
 impl KeyMap {
-    /// The table's keys with these wishes fulfilled, and the wishes that were not, whose actions keep their own
-    /// keys. A key that somebody gives to an action is taken from any action that has it only by default.
+    /// Applies the user's bindings to the table. Returns the map and the bindings that were refused; an action whose
+    /// bindings are all refused keeps its default keys. A key bound to one action is taken from any action that has it
+    /// only by default.
     pub fn with<M: Copy>(wishes: &[Bindings<M>]) -> (Self, Vec<Complaint<M>>) {
         let mut complaints = Vec::new();
         let mut given: Vec<Option<Vec<(Chord, M)>>> = vec![None; TABLE.len()];
         for wish in wishes {
             let kept = granted(wish, &given, &mut complaints);
-            // Where nothing of a wish is left, its action keeps its own keys; an empty wish is one for no key.
+            // If no key of a binding is granted, its action keeps its default keys; an empty list means no key.
             if !kept.is_empty() || wish.chords.is_empty() {
                 given[wish.row] = Some(kept);
             }
         }
-        // An action that would lose its last key to a wish keeps its keys, and the wish is refused. What was refused
-        // may in turn be without a key, so that this is looked at again.
+        // If a binding takes an action's last key, it is refused and the action keeps its keys. The refused binding's
+        // action may in turn be without a key, so this repeats.
         while let Some((row, key, by, mark)) = starved(&given) {
             let row_id = TABLE[row].id;
             complaints.push(Complaint {
@@ -71,7 +72,7 @@ impl KeyMap {
             own.filter(|chord| taker(&given, n, *chord).is_none()).collect()
         });
         let mut map = Self { chords: chords.collect() };
-        // Whatever anybody writes, this one ends the program.
+        // Ctrl-C always quits, whatever the configuration says.
         if let Some(quit) = row("quit")
             && !map.chords[quit].contains(&Chord::INTERRUPT)
         {
@@ -80,7 +81,7 @@ impl KeyMap {
         (map, complaints)
     }
 
-    /// What a key means where these places are live: the first place that knows it decides.
+    /// The action of a key when these scopes are active, innermost first: the first scope that binds the key decides.
     pub fn action(&self, places: &[KeyScope], chord: Chord) -> Option<Action> {
         if places.contains(&KeyScope::Field) && chord.typed().is_some() {
             return None;
@@ -97,15 +98,14 @@ impl KeyMap {
         self.chords.get(row).map_or(&[], Vec::as_slice)
     }
 
-    /// The first key of the action of that name, as it is shown: what can be typed into the palette, where it
-    /// has none.
+    /// The label of the first key of the action named `id`; without one, what to type into the palette.
     pub fn label(&self, id: &str) -> String {
         let first = row(id).and_then(|row| self.keys(row).first());
         first.map_or_else(|| format!(":{id}"), |chord| chord.label())
     }
 }
 
-/// What of a wish does not clash with the wishes before it.
+/// The keys of a binding that do not clash with earlier bindings.
 fn granted<M: Copy>(
     wish: &Bindings<M>,
     given: &[Option<Vec<(Chord, M)>>],
@@ -138,8 +138,8 @@ fn granted<M: Copy>(
     granted
 }
 
-/// The first action whose own keys were all given to others though nobody asked for that; its first key, who was given
-/// it, and that wish's mark.
+/// The first action that lost all its default keys to other actions without being bound itself: with its first key, the
+/// action that took it, and the mark of that binding.
 fn starved<M: Copy>(given: &[Option<Vec<(Chord, M)>>]) -> Option<(usize, Chord, usize, M)> {
     TABLE.iter().enumerate().find_map(|(row, candidate)| {
         let own = defaults(candidate);
@@ -150,7 +150,7 @@ fn starved<M: Copy>(given: &[Option<Vec<(Chord, M)>>]) -> Option<(usize, Chord, 
     })
 }
 
-/// Who was given a key where this row acts, too.
+/// The action to which a key was bound within the scopes of `row`.
 fn taker<M: Copy>(given: &[Option<Vec<(Chord, M)>>], row: usize, chord: Chord) -> Option<(usize, M)> {
     given.iter().enumerate().find_map(|(n, chords)| {
         if n == row || !TABLE[n].meets(&TABLE[row]) {
@@ -206,7 +206,7 @@ mod tests {
             }
             for other in &TABLE[n + 1..] {
                 let shared = row.keys.iter().filter(|key| other.keys.contains(key));
-                // What types a character means nothing else in a line of text.
+                // A key that types a character must have no other meaning in a text field.
                 let clash = shared.filter(|_| row.meets(other));
                 assert_eq!(clash.collect::<Vec<_>>(), Vec::<&&str>::new(), "{} and {}", row.id, other.id);
             }

@@ -1,5 +1,5 @@
-//! What can be done, under which names and on which keys: one table, from which the keys' meaning, the help, the
-//! hints, the command palette and the table in docs/keys.md are made. It must not know what becomes of an action.
+//! Actions, their names and their keys: one table, from which the key map, the help, the hints, the command palette and
+//! the table in docs/keys.md are made. It must not know what an action does.
 
 pub(crate) mod chord;
 pub mod map;
@@ -17,100 +17,100 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     Quit,
-    /// This screen or overlay.
+    /// Closes this screen or overlay.
     Close,
     Language,
     Help,
     Cards,
-    /// How well an answer was known, by index.
+    /// Grades how well an answer was known, by index.
     Grade(usize),
-    /// The step that shows what an answer says.
+    /// Opens the step that proves an answer.
     Proof,
     Mock,
     Exam,
-    /// Whether an order of moves is taken for safe.
+    /// Judges an order of moves as safe or unsafe.
     Judge(bool),
     Open,
-    /// Up or down by so many lines.
+    /// By that many lines up (negative) or down.
     Move(i32),
-    /// Up or down by so many pages.
+    /// By that many pages up (negative) or down.
     Page(i32),
     Forward,
     Back,
-    /// The first step or the newest; the first line or the last.
+    /// To the newest step or last line (`true`), or the first one.
     End(bool),
     Toggle,
     Faster(bool),
     Restart,
-    /// A run of the variant after or before.
+    /// Opens the next (`true`) or previous variant.
     Variant(bool),
     Focus,
-    /// The clients' programs, or what they stood in place of.
+    /// Toggles between the clients' programs and the pane they replace.
     Program,
-    /// The answer to a question, by index.
+    /// Answers a question, by index.
     Answer(usize),
     Skip,
     Free,
-    /// In free play: the actor with this key makes its next move, counted from 0.
+    /// In free play, lets the actor on this key move; counted from 0.
     MoveActor(usize),
     Timer,
-    /// Let so many milliseconds pass.
+    /// Lets that many milliseconds pass.
     Pass(u64),
     Faults,
-    /// In free play: what can be chosen now, by its place.
+    /// In free play, makes the choice with this index.
     Choose(usize),
     Branches,
-    /// Keeps the run in a file.
+    /// Saves the run to a file.
     Save,
-    /// How a class joins.
+    /// Shows how a class joins.
     Join,
-    /// A vote of the class on the next move, or its end.
+    /// Opens or ends a vote of the class on the next move.
     Vote,
     Compare,
     Difference,
     Race,
     More,
     Explore,
-    /// Every kind of lock against the others.
+    /// Measures the kinds of locks against each other.
     Measure,
     Prune,
     NextFault,
-    /// Longer orders, or shorter ones.
+    /// Longer (`true`) or shorter orders.
     Moves(bool),
-    /// Into the races of the chosen outcome, or back to the outcomes.
+    /// Into the races of the chosen outcome (`true`), or back to the outcomes.
     Races(bool),
-    /// The shortest order of the next broken invariant, or of the one before.
+    /// The shortest order that breaks the next (`true`) or previous invariant.
     Broken(bool),
-    /// Into the states of a search.
+    /// Opens the states of a search.
     States,
-    /// The chosen step to another state, or the last one back.
+    /// Takes the chosen step to another state (`true`), or the last one back.
     Walk(bool),
     Crowd,
     SwitchDiagram,
-    /// Columns further right, or further left.
+    /// Further right (`true`) or left by columns.
     Sideways(bool),
-    /// More rows for the timelines, or fewer.
+    /// More (`true`) or fewer rows for the timelines.
     Rows(bool),
     Zoom,
     Present,
-    /// The next question, fault or violation of the story, or the one before.
+    /// To the next (`true`) or previous question, fault or violation of the story.
     Mark(bool),
     Questions,
     Theme,
     Palette,
     Search,
-    /// Into the chosen lesson's variants, or back to the lessons.
+    /// Into the chosen lesson's variants (`true`), or back to the lessons.
     Variants(bool),
     Accept,
     Cancel,
     Erase(Erase),
-    /// Open a variant of a lesson, by their places in the catalogue.
+    /// Opens a variant of a lesson, by their indices in the catalogue.
     OpenAt(usize, usize),
     SetTheme(ThemeName),
     SetLang(Lang),
-    /// The speed at this place of the list of speeds.
+    /// Sets the speed with this index in the list of speeds.
     SetSpeed(usize),
-    /// Of an exercise: the file in the user's editor, a hint, the reference solution.
+    /// In an exercise: opens the file in the user's editor, shows a hint or the reference solution.
     Edit,
     Hint,
     Solution,
@@ -123,19 +123,19 @@ pub enum Erase {
     All,
 }
 
-/// Where an action is at home. Several places are live at a time: a pane, its screen, and everywhere.
+/// The scope in which an action is available. Several scopes are active at a time: a pane, its screen, and everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyScope {
     Catalogue,
     Variants,
     /// A lesson, whichever pane has the focus.
     Lesson,
-    /// A lesson whose story puts questions.
+    /// A lesson whose story asks questions.
     Asked,
-    /// A lesson whose story was left: free play.
+    /// A lesson in free play.
     Free,
     Branches,
-    /// A lesson's story, verdict or question.
+    /// The pane of a lesson's story, verdict or question.
     Story,
     Lanes,
     Servers,
@@ -143,32 +143,32 @@ pub enum KeyScope {
     Program,
     Comparison,
     Races,
-    /// One of many races, or of all orders.
+    /// A single race, or a single order of an exploration.
     Single,
     Exploration,
-    /// The states of a small search, one by one.
+    /// The states of a small search.
     States,
-    /// A page over a screen: the help.
+    /// A page over a screen, such as the help.
     Page,
-    /// What the interview can ask, and what came of a round.
+    /// The interview's choice of a deck, and the results of a round.
     Decks,
     /// A question of the interview.
     Card,
     /// An order of moves in an exam.
     Exam,
-    /// The teacher's notes, in a terminal of their own.
+    /// The teacher's notes in a terminal of their own.
     Notes,
     /// The exercises.
     Kata,
-    /// Every screen before which there is a class.
+    /// Every screen with a class.
     Class,
     Everywhere,
-    /// A line of typed text: the search, the palette. Characters are typed there; only other keys act.
+    /// A text field: the search, the palette. Characters are typed; only other keys trigger actions.
     Field,
 }
 
 impl KeyScope {
-    /// All of them, in the order in which they are written about.
+    /// All scopes, in the order of the documentation.
     pub const ALL: [Self; 25] = [
         Self::Lesson,
         Self::Asked,
@@ -197,14 +197,14 @@ impl KeyScope {
         Self::Field,
     ];
 
-    /// Which places can be live together with this one, itself among them.
+    /// Whether both scopes can be active at the same time, which is true of a scope and itself.
     pub const fn meets(self, other: Self) -> bool {
         match (self, other) {
             (Self::Field, other) | (other, Self::Field) => matches!(other, Self::Field),
             (Self::Everywhere | Self::Class, _) | (_, Self::Everywhere | Self::Class) => true,
-            // Who is in free play is not asked anything.
+            // Free play asks no questions.
             (Self::Asked, Self::Free) | (Self::Free, Self::Asked) => false,
-            // The panes are those of a lesson and of one run of many.
+            // A single run has the panes of a lesson.
             (Self::Single, other) | (other, Self::Single) => other.is_pane() || matches!(other, Self::Single),
             (one, other) if one.is_lesson() || other.is_lesson() => {
                 (one.is_lesson() || one.is_pane()) && (other.is_lesson() || other.is_pane())
@@ -230,7 +230,7 @@ pub enum Pane {
     Lanes,
     Servers,
     Wire,
-    /// What the clients run.
+    /// The clients' programs.
     Program,
 }
 
@@ -260,14 +260,14 @@ impl From<Pane> for KeyScope {
 
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
-    /// Its name in the configuration.
+    /// The name in the configuration.
     pub id: &'static str,
     pub action: Action,
-    /// The keys that it has as long as nobody gives it others, as [`Chord`] reads them.
+    /// The default keys, in the syntax of [`Chord`].
     pub keys: &'static [&'static str],
     pub places: &'static [KeyScope],
     pub name: Words,
-    /// The help tells of it and of so many rows after it in one line.
+    /// The help lists this row and that many following rows in one line.
     pub fold: Option<(usize, Words)>,
     pub hints: &'static [Hint],
 }
@@ -275,15 +275,15 @@ pub struct Row {
 #[derive(Debug, Clone, Copy)]
 pub struct Hint {
     pub place: KeyScope,
-    /// The most needed is the lowest: a narrow screen shows as many as fit.
+    /// Lower ranks are more important: a narrow screen shows as many hints as fit.
     pub rank: u8,
-    /// With the key of the row after this one, too.
+    /// Whether the hint also shows the key of the next row.
     pub pair: bool,
     pub words: Words,
 }
 
 impl Row {
-    /// Whether one key for both would mean two things at a time.
+    /// Whether a key for both would be ambiguous.
     pub fn meets(&self, other: &Self) -> bool {
         let meets = |a: &KeyScope| other.places.iter().any(|b| a.meets(*b));
         self.places.iter().any(meets)

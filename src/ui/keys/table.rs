@@ -62,7 +62,7 @@ const fn pair(place: KeyScope, rank: u8, en: &'static str, zh: &'static str) -> 
     Hint { pair: true, ..hint(place, rank, en, zh) }
 }
 
-/// Everything that can be done, in the order in which the help, the palette and docs/keys.md tell of it.
+/// Every action, in the order of the help, the palette and docs/keys.md.
 #[rustfmt::skip]
 pub const TABLE: &[Row] = &[
     // A lesson.
@@ -176,7 +176,7 @@ pub const TABLE: &[Row] = &[
     act("measure", Action::Measure, &["m"], &[Catalogue, Variants, Page],
         ("measure every kind of lock, here and now; once more", "现场测量各种锁；或再测一遍")),
 
-    // Two variants beside each other.
+    // Comparing two variants.
     act("compare", Action::Compare, &["b"], &[Lesson, Catalogue, Variants, Comparison],
         ("before and after: the failure beside its fix", "修复前后对比：故障方案与修复方案并排"))
         .hints(&[hint(Lesson, 5, "compare", "对比")]),
@@ -188,7 +188,7 @@ pub const TABLE: &[Row] = &[
     act("other-failure", Action::Variant(false), &["V"], &[Comparison], ("another failure", "换一个故障方案"))
         .hints(&[hint(Comparison, 5, "other failure", "换故障方案")]),
 
-    // A variant that is raced many times.
+    // Racing a variant.
     act("race", Action::Race, &["R"], &[Lesson, Catalogue, Variants],
         ("race: everybody at once, many times", "并发竞争：所有客户端同时跑，反复多次"))
         .hints(&[hint(Lesson, 5, "race", "并发竞争"), hint(Catalogue, 5, "race", "并发竞争"), hint(Variants, 4, "race", "并发竞争")]),
@@ -204,7 +204,7 @@ pub const TABLE: &[Row] = &[
     act("pause-races", Action::Toggle, &["space"], &[Races], ("pause the races, or go on", "暂停或继续并发竞争"))
         .hints(&[hint(Races, 4, "pause/go on", "暂停/继续")]),
 
-    // Every order of a variant's moves.
+    // Exploring every order of a variant's moves.
     act("explore", Action::Explore, &["X"], &[Lesson, Catalogue, Variants],
         ("explore: every order of moves tried", "穷举：试遍所有执行顺序"))
         .hints(&[hint(Lesson, 5, "every order", "穷举"), hint(Catalogue, 5, "every order", "穷举"), hint(Variants, 4, "every order", "穷举")]),
@@ -314,7 +314,7 @@ pub const TABLE: &[Row] = &[
             hint(Lesson, 7, "catalogue", "目录"), hint(Free, 8, "catalogue", "目录"), hint(Comparison, 6, "close", "关闭"), hint(Page, 2, "close", "关闭"), hint(Notes, 1, "close", "关闭"), hint(Kata, 4, "quit", "退出"), hint(Decks, 4, "back", "返回"), hint(Card, 7, "back", "返回"), hint(Branches, 3, "close", "关闭"), hint(Races, 5, "back", "返回"), hint(Single, 4, "back", "返回"), hint(Exploration, 2, "stop, back", "停止、返回"), hint(States, 2, "back", "返回")]),
     act("quit", Action::Quit, &["Q", "ctrl-c"], &[Everywhere], ("quit Lockstep", "退出程序")),
 
-    // A line of typed text.
+    // Text fields.
     act("accept", Action::Accept, &["enter"], &[Field], ("do or open what is chosen", "执行或打开所选项"))
         .hints(&[hint(Field, 1, "take", "确定")]),
     act("cancel", Action::Cancel, &["esc"], &[Field], ("give up typing", "放弃输入"))

@@ -1,4 +1,4 @@
-//! A flight that is being shown: in which direction, how fast, and what of it is on the screen.
+//! A flight being shown: its direction, its speed, and the current moment.
 
 use std::time::{Duration, Instant};
 
@@ -12,24 +12,24 @@ use crate::{
 pub(crate) struct Animation {
     pub(super) flight: Flight,
     pub(super) tempo: Tempo,
-    /// The world that the flight begins in.
+    /// The world in which the flight begins.
     pub(super) base: World,
     pub(super) forward: bool,
     pub(super) frozen: bool,
-    /// The moment of the flight that is on the screen.
+    /// The moment of the flight that is shown.
     pub(super) shown: Duration,
-    /// The moment of the flight at which it was set going last, and when that was.
+    /// The moment of the flight at which the animation was last started or resumed, and the real time of that.
     since: (Duration, Instant),
-    /// How fast it goes: 1.0 unless there is more to show than there is time for.
+    /// The factor by which it is sped up to end in time; 1.0 if it need not be.
     rate: f64,
-    /// How long it has been going, at normal speed.
+    /// How long it has been running, at normal speed.
     elapsed: Duration,
-    /// What the learner chose.
+    /// The speed chosen by the learner.
     speed: f64,
 }
 
 impl Animation {
-    /// A flight from its beginning, or, backward, from its end.
+    /// An animation from the flight's beginning, or backward from its end.
     pub(crate) fn new(
         flight: Flight,
         (base, tempo): (World, Tempo),
@@ -66,7 +66,7 @@ impl Animation {
         self.flight.display(self.shown)
     }
 
-    /// Goes on to this moment; `true` when it is over.
+    /// Advances to `now`. Returns `true` at the end.
     pub(crate) fn tick(&mut self, now: Instant) -> bool {
         if self.frozen {
             return false;
@@ -82,7 +82,7 @@ impl Animation {
         }
     }
 
-    /// Sets going anew from what is on the screen.
+    /// Restarts the timing from the moment that is shown.
     fn go(&mut self, now: Instant) {
         let elapsed = now.saturating_duration_since(self.since.1).mul_f64(self.speed);
         if !self.frozen {
@@ -101,14 +101,14 @@ impl Animation {
         self.frozen = false;
     }
 
-    /// The same way back, from what is on the screen.
+    /// Reverses the direction from the moment that is shown.
     pub(crate) fn turn(&mut self, now: Instant) {
         self.thaw(now);
         self.forward = !self.forward;
     }
 
-    /// More has happened: the flight is a longer one now. What was seen of it stays, and the rest is to come to its
-    /// end in what is left of the time.
+    /// Replaces the flight with a longer one, because more has happened. What was shown stays, and the rest is sped up
+    /// to end in the remaining time.
     pub(crate) fn extend(&mut self, flight: Flight, now: Instant) {
         self.go(now);
         self.flight = flight;

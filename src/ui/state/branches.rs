@@ -1,22 +1,22 @@
-//! The branches of one lesson's free play: each a run that begins like another and goes on differently.
+//! The branches of a lesson's free play: runs that begin like another run and continue differently.
 
 use crate::log::Log;
 
 #[derive(Debug, Clone, Default)]
 pub struct Branches {
-    /// The first is the run that was opened.
+    /// The first one is the run that was opened.
     all: Vec<Branch>,
     current: usize,
 }
 
-/// A run, and which other it begins like.
+/// A run, and the run from which it branches.
 #[derive(Debug, Clone, Default)]
 pub struct Branch {
-    /// The branch that it goes off from; none for the first.
+    /// The branch from which it branches; `None` for the first.
     pub parent: Option<usize>,
-    /// So many choices and lines of the story are the parent's.
+    /// The number of choices and lines of the story that it shares with its parent.
     pub shared: usize,
-    /// What happened. That of the branch on the screen is the run's own log.
+    /// Empty for the current branch, whose log is that of the run.
     log: Log,
 }
 
@@ -31,7 +31,7 @@ pub struct Row<'a> {
 }
 
 impl Branches {
-    /// How many there are; none before the first was made.
+    /// The number of branches; 0 before the first branching.
     pub fn len(&self) -> usize {
         self.all.len()
     }
@@ -40,13 +40,13 @@ impl Branches {
         self.all.is_empty()
     }
 
-    /// A new branch is the run on the screen from now on: it begins with so much of the run that was there, which is kept.
+    /// Makes a new branch the current one. It shares `shared` steps with the run on the screen, whose log is kept.
     pub fn add(&mut self, kept: Log, shared: usize) {
         if self.all.is_empty() {
             self.all.push(Branch::default());
         }
         self.all[self.current].log = kept;
-        // What lies before the place where a branch goes off is an earlier one's.
+        // Steps before the place where a branch begins belong to an ancestor.
         let mut parent = self.current;
         while let Some(before) = self.all[parent].parent.filter(|_| shared < self.all[parent].shared) {
             parent = before;
@@ -55,7 +55,7 @@ impl Branches {
         self.current = self.all.len() - 1;
     }
 
-    /// Another branch is the run on the screen from now on; what is there is kept. Gives what happened in the other.
+    /// Makes another branch the current one and keeps the log of the old one. Returns the other branch's log.
     pub fn switch(&mut self, kept: Log, to: usize) -> Option<&Log> {
         if to == self.current || to >= self.all.len() {
             return None;
@@ -65,7 +65,7 @@ impl Branches {
         Some(&self.all[to].log)
     }
 
-    /// The tree, each branch after the one that it goes off from. `live` is the log of the run on the screen.
+    /// The tree in depth-first order. `live` is the log of the run on the screen.
     pub fn rows<'a>(&'a self, live: &'a Log) -> Vec<Row<'a>> {
         let mut rows = Vec::with_capacity(self.all.len());
         if !self.all.is_empty() {
@@ -107,7 +107,7 @@ mod tests {
         branches.add(Log::new(), 4);
         assert_eq!(tree(&branches), [(0, 0, 0, false), (1, 1, 4, true)]);
         branches.add(Log::new(), 6);
-        // The third shares three of them only: those are the first run's.
+        // The third branch shares only three steps, which belong to the first run.
         branches.add(Log::new(), 3);
         assert_eq!(tree(&branches), [(0, 0, 0, false), (1, 1, 4, false), (2, 2, 6, false), (3, 1, 3, true)]);
     }

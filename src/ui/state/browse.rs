@@ -1,4 +1,4 @@
-//! The catalogue's state: what is chosen, searched for, looked into.
+//! The state of the catalogue: selection, search and focus.
 
 use super::{
     catalogue::{Catalogue, CatalogueEntry},
@@ -11,7 +11,7 @@ use crate::ui::keys::Erase;
 pub enum CatalogueFocus {
     #[default]
     Lessons,
-    /// The chosen lesson's variants, and which of them.
+    /// The chosen lesson's variants, with the index of the selected one.
     Variants(usize),
     Search,
 }
@@ -19,30 +19,30 @@ pub enum CatalogueFocus {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Search {
     pub typed: String,
-    /// What was found, the best first.
+    /// The results, best first.
     pub hits: Vec<Hit>,
-    /// The lesson that was chosen before: to it leads giving up.
+    /// The lesson that was selected before; cancelling the search returns to it.
     pub(crate) before: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit {
     pub entry: usize,
-    /// The variant that was found, where it was not the lesson itself.
+    /// The matching variant, if the match is not in the lesson itself.
     pub variant: Option<usize>,
     pub title: Vec<usize>,
-    /// Another text of it that matches, and its characters that do.
+    /// Another matching text of the lesson, with the indices of its matching characters.
     pub other: Option<(String, Vec<usize>)>,
     score: u32,
 }
 
 impl Search {
-    /// Looks for what was typed in titles, names, variants, summaries and interviewers' questions of both languages.
+    /// Searches titles, names, variants, summaries and interviewers' questions in both languages.
     pub fn new(typed: String, before: usize, catalogue: &Catalogue, lang: Lang) -> Self {
         let mut query = Query::new(&typed);
         let entries = catalogue.entries.iter().enumerate();
         let mut hits: Vec<Hit> = entries.filter_map(|(n, entry)| find(&mut query, n, entry, lang)).collect();
-        // Stable: equals stay in the catalogue's order.
+        // The sort is stable, so equal scores stay in the catalogue's order.
         hits.sort_by_key(|hit| std::cmp::Reverse(hit.score));
         Self { typed, hits, before }
     }
@@ -108,7 +108,7 @@ pub(crate) fn erase_from(text: &mut String, erase: Erase) {
         Erase::Word => {
             let kept = text.trim_end();
             let kept = kept.rfind(char::is_whitespace).map_or(0, |at| at + 1);
-            // The space may be a wide one.
+            // The space may be a multi-byte character.
             let kept = (kept..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(0);
             text.truncate(kept);
         }

@@ -1,4 +1,4 @@
-//! The lessons as the screens need them: texts and names, no programs.
+//! The lessons as the screens need them: texts and names, without programs.
 
 use std::{
     ops::Deref,
@@ -13,7 +13,7 @@ use crate::{
     text::Text,
 };
 
-/// Every lesson, in the order in which they are listed: by track.
+/// Every lesson, grouped by track.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     pub entries: Vec<CatalogueEntry>,
@@ -21,39 +21,39 @@ pub struct Catalogue {
 
 #[derive(Debug, Clone)]
 pub struct CatalogueEntry {
-    /// Its name on the command line.
+    /// The name on the command line.
     pub id: String,
     pub track: Track,
     pub title: Text,
     pub summary: Text,
     pub intro: Text,
     pub minutes: u32,
-    /// Whether interviewers like to ask about it.
+    /// Whether it is a common interview topic.
     pub starred: bool,
-    /// The servers that it runs on, where a variant has none of its own.
+    /// The servers of the lesson; a variant may have others.
     pub lab: LabKind,
-    /// The ways to do it, the failure first.
+    /// The variants, the failure first.
     pub variants: Vec<CatalogueVariant>,
-    /// The variants as the cells of a table.
+    /// The variants as cells of a table.
     pub table: Option<Grid>,
     pub interview: Vec<Card>,
-    /// The variant that shows each of these answers, if its card says so.
+    /// For each card, the variant that proves its answer, if the card names one.
     pub proofs: Vec<Option<usize>>,
-    /// Whether everything that its servers need is installed here.
+    /// Whether everything that its servers need is installed.
     pub served: bool,
-    /// Whether it plays from a recording, because its servers are not here or nobody wants them.
+    /// Whether it plays from a recording, because its servers are missing or the user asked for it.
     pub recorded: bool,
-    /// What is wrong with the lesson's file; such a lesson can be read about and not opened.
+    /// What is wrong with the lesson's file. Such a lesson is listed but cannot be opened.
     pub broken: Option<String>,
 }
 
-/// Rows and columns of variants, by their places.
+/// A table whose cells are indices of variants.
 #[derive(Debug, Clone)]
 pub struct Grid {
     pub columns: Vec<Text>,
     pub rows: Vec<(Text, Vec<Option<usize>>)>,
     pub legend: Text,
-    /// What each variant's recording says, in milliseconds; empty before they were looked at.
+    /// Each variant's figure according to its recording, in milliseconds; empty until loaded.
     pub figures: Vec<Option<u64>>,
 }
 
@@ -70,7 +70,7 @@ impl Grid {
         })
     }
 
-    /// All variants of the column that a variant stands in.
+    /// All variants in the column of `variant`.
     pub fn column(&self, variant: usize) -> Option<Vec<usize>> {
         let place = |row: &Vec<Option<usize>>| row.iter().position(|cell| *cell == Some(variant));
         let column = self.rows.iter().find_map(|(_, cells)| place(cells))?;
@@ -78,17 +78,17 @@ impl Grid {
     }
 }
 
-/// The step of a variant that shows what an answer says.
+/// The step of a variant that proves an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Proof {
     pub variant: usize,
-    /// The place in its story; its end, where none is named.
+    /// The index of the step in the story; `None` for its end.
     pub item: Option<usize>,
 }
 
 #[derive(Debug, Clone)]
 pub struct CatalogueVariant {
-    /// Its name on the command line.
+    /// The name on the command line.
     pub name: String,
     pub title: Text,
     pub expect: Expect,
@@ -99,7 +99,7 @@ pub struct CatalogueVariant {
     pub plan: LazyPlan,
 }
 
-/// A variant's plan, made when somebody first asks: planning every lesson would keep the first picture waiting.
+/// A variant's plan, made on first use: planning every lesson at start would delay the first picture.
 #[derive(Debug, Clone)]
 pub struct LazyPlan(Arc<LazyLock<VariantPlan, Box<dyn FnOnce() -> VariantPlan + Send>>>);
 
@@ -125,13 +125,13 @@ impl Deref for LazyPlan {
 
 #[derive(Debug, Clone, Default)]
 pub struct VariantPlan {
-    /// How many steps its story has.
+    /// The number of steps in the story.
     pub steps: usize,
-    /// What its clients run; none where the lesson has not been planned.
+    /// The programs of its clients; `None` if planning failed.
     pub scenario: Option<Arc<Scenario>>,
-    /// What must never be so, for free play; none where the lesson has not been planned.
+    /// The invariants for free play; empty if planning failed.
     pub invariants: Vec<CatalogueInvariant>,
-    /// The places in its story that the lesson's cards name, one for each card.
+    /// For each card of the lesson, the step of the story that it names.
     pub shown: Vec<Option<usize>>,
 }
 
@@ -155,9 +155,9 @@ impl From<Arc<Scenario>> for VariantPlan {
 
 #[derive(Debug, Clone)]
 pub struct CatalogueInvariant {
-    /// What is broken when it is so.
+    /// The message shown when it is broken.
     pub says: Text,
-    /// What it challenges to in free play.
+    /// The goal that it sets in free play.
     pub goal: Text,
 }
 
@@ -167,7 +167,7 @@ impl Catalogue {
         Self { entries }
     }
 
-    /// The place of a lesson and of one of its variants: the first, where none is named.
+    /// The indices of a lesson and of one of its variants, by name; the first variant if `variant` is `None`.
     pub fn find(&self, id: &str, variant: Option<&str>) -> Option<(usize, usize)> {
         let entry = self.entries.iter().position(|entry| entry.id == id)?;
         let variants = &self.entries[entry].variants;
@@ -175,7 +175,8 @@ impl Catalogue {
         Some((entry, variant.map_or(Some(0), place)?))
     }
 
-    /// What comes after a variant or before it: behind a lesson's last one the next lesson, behind the last the first.
+    /// The variant after or before a given one. It continues with the next or previous lesson, and wraps around at the
+    /// ends.
     pub fn onward(&self, entry: usize, variant: usize, next: bool) -> (usize, usize) {
         let count = |entry: usize| {
             let lesson = self.entries.get(entry).filter(|lesson| lesson.broken.is_none());
@@ -193,7 +194,7 @@ impl Catalogue {
         (other, if next { 0 } else { count(other).saturating_sub(1) })
     }
 
-    /// The variant of a lesson that comes after one, or before it; behind the last comes the first.
+    /// The next or previous variant of the same lesson, wrapping around.
     pub fn neighbour(&self, entry: usize, variant: usize, next: bool) -> usize {
         let count = self.entries.get(entry).map_or(1, |entry| entry.variants.len().max(1));
         let by = if next { 1 } else { count - 1 };
@@ -238,21 +239,21 @@ impl From<&Lesson> for CatalogueEntry {
 }
 
 impl CatalogueVariant {
-    /// What its clients run.
+    /// The programs of its clients.
     pub fn listings(&self) -> Vec<Listing> {
         self.plan.scenario.as_deref().map_or_else(Vec::new, listings)
     }
 }
 
 impl CatalogueEntry {
-    /// Where the answer of a card is shown, if the card says so.
+    /// The step that proves the answer of a card, if the card names a variant.
     pub fn proof(&self, card: usize) -> Option<Proof> {
         let variant = self.proofs.get(card).copied().flatten()?;
         let shown = self.variants.get(variant).and_then(|variant| variant.plan.shown.get(card));
         Some(Proof { variant, item: shown.copied().flatten() })
     }
 
-    /// The servers that its variants run on, each kind once: the lesson's own first.
+    /// The kinds of servers that its variants use, without repetition, the lesson's own first.
     pub fn labs(&self) -> Vec<LabKind> {
         let mut labs = vec![self.lab];
         for variant in &self.variants {
@@ -263,7 +264,7 @@ impl CatalogueEntry {
         labs
     }
 
-    /// The entry of a lesson whose file cannot be read: its name and what is wrong with it.
+    /// The entry of a lesson whose file cannot be loaded.
     pub fn broken(id: &str, error: &str) -> Self {
         Self {
             id: id.to_owned(),

@@ -1,7 +1,7 @@
-//! Two variants of a lesson beside each other: which two, their runs, and one playhead for both.
+//! The comparison of two variants of a lesson: their choice, their runs, and one playhead for both.
 //!
-//! **Architecture Invariant:** one run at a time. Two labs at once would help nobody, and a finished run is kept
-//! until the learner asks for fresh ones.
+//! **Architecture Invariant:** one run at a time, because two labs at once compete for the machine. A finished run is
+//! kept until the learner asks for fresh ones.
 
 use std::{
     collections::BTreeMap,
@@ -27,7 +27,7 @@ use crate::{
     world::World,
 };
 
-/// How long a step is looked at while the comparison plays, at normal speed.
+/// How long each step is shown while the comparison plays, at normal speed.
 const STEP: Duration = Duration::from_millis(1100);
 
 #[derive(Debug, Default)]
@@ -50,11 +50,11 @@ pub struct Comparing {
     variants: Vec<(String, Expect)>,
     pub(crate) sides: [usize; 2],
     runs: BTreeMap<usize, Run>,
-    /// The finished runs of both sides on one axis, and what is seen of them at the playhead.
+    /// The finished runs of both sides on one axis, with their worlds at the playhead.
     pub(crate) joint: ComparedRuns,
-    /// How many columns there are for the time axis.
+    /// The number of columns of the time axis.
     room: u16,
-    /// While it plays: when the next step is due.
+    /// When the next step is due; `None` while paused.
     pub(crate) next: Option<Instant>,
     pub(crate) speed: f64,
 }
@@ -64,14 +64,14 @@ pub(crate) struct ComparedRuns {
     timeline: Timeline,
     pub(crate) pair: Pair,
     pub(crate) difference: Option<Difference>,
-    /// Which of the timeline's stops the playhead is at.
+    /// The index of the timeline's stop at the playhead.
     at: usize,
     worlds: [World; 2],
 }
 
-/// The two variants that show most: the one that is being played, and what it fixes or is fixed by; else the first fix
-/// of another variant. Where nothing fixes a failure by name, the first that prevents it stands beside it.
-/// In a table, both stand in one column. `None` where a lesson has only one variant.
+/// The two variants to compare by default: the one being played and the one that it fixes or that fixes it; otherwise
+/// the first fix of another variant. If no variant names a failure that it fixes, the first one that prevents it is
+/// used. In a table, both variants are in one column. `None` if there is only one variant.
 pub fn sides(entry: &CatalogueEntry, playing: Option<usize>) -> Option<[usize; 2]> {
     let is = |n: usize, expect: Expect| entry.variants.get(n).is_some_and(|variant| variant.expect == expect);
     let fixes = |n: usize| entry.variants.get(n).and_then(|variant| variant.fixes);
@@ -97,7 +97,7 @@ pub fn sides(entry: &CatalogueEntry, playing: Option<usize>) -> Option<[usize; 2
 }
 
 impl Comparing {
-    /// A comparison of two variants of a lesson. `known` is a run of one of them that is over already.
+    /// A comparison of two variants of a lesson. `known` is a finished run of one of them.
     pub fn new(
         entry: &CatalogueEntry,
         sides: [usize; 2],
@@ -126,7 +126,7 @@ impl Comparing {
         self.runs.values_mut().find_map(|run| run.session.as_mut())
     }
 
-    /// Ends what nobody looks at any more, starts what is still missing, and puts together what is there.
+    /// Ends runs that are no longer shown, starts the next missing one, and joins the finished ones.
     fn advance(&mut self, runs: &impl Runs) {
         for (variant, run) in &mut self.runs {
             if !self.sides.contains(variant) && run.ending.is_none() {
@@ -145,7 +145,7 @@ impl Comparing {
                 variant: self.variants.get(variant).map_or_else(String::new, |(name, _)| name.clone()),
             };
             let session = runs.open(&choice);
-            // A run that has failed already says so in its updates.
+            // If the run has already failed, its updates report it.
             let _ = session.commands.send(Command::Step);
             let run = Run { session: Some(session), ..Run::default() };
             self.runs.insert(variant, run);
@@ -156,7 +156,7 @@ impl Comparing {
         self.runs.get(&self.sides[side]).filter(|run| run.ending.is_some())
     }
 
-    /// Puts both sides on one axis, as far as they are there. The playhead goes to the end.
+    /// Puts the finished sides on one axis, and the playhead at the end.
     fn join(&mut self) {
         let empty = Log::new();
         let over = [self.over(0), self.over(1)];
@@ -175,7 +175,7 @@ impl Comparing {
         self.next = None;
     }
 
-    /// The time axis has so many columns: the lanes say as much as there is room for.
+    /// Sets the number of columns of the time axis, which decides how much text the lanes have.
     pub fn set_room(&mut self, room: u16) {
         if self.room != room {
             self.room = room;
@@ -185,18 +185,18 @@ impl Comparing {
         }
     }
 
-    /// Takes in an update of the live run; `None` when it ended without a word.
+    /// Handles an update of the live run; `None` means that it ended without a report.
     pub fn receive(&mut self, update: Option<Update>, runs: &impl Runs) {
         let Some(run) = self.runs.values_mut().find(|run| run.session.is_some()) else { return };
         match update {
             Some(Update::Events(events)) => run.log.extend(events),
             Some(Update::Stepped { ended: false }) => {
                 if let Some(session) = &run.session {
-                    // A run that cannot go on says so in its updates.
+                    // If the run cannot continue, its updates report it.
                     let _ = session.commands.send(Command::Step);
                 }
             }
-            // The verdict on it comes by itself, nobody watches time pass here, and no story is left.
+            // The verdict follows by itself, time is not shown, and the story is never left.
             Some(
                 Update::Stepped { ended: true }
                 | Update::TimeRuns
@@ -206,7 +206,7 @@ impl Comparing {
                 | Update::Branched { .. },
             ) => {}
             Some(Update::Verdict(verdict)) => run.end(Ok(verdict)),
-            // Nobody watches this run, so it need not wait for whoever stopped a process to let it go on.
+            // Nobody watches this run, so it does not wait until a stopped process is continued.
             Some(Update::Silent(Some(message))) => run.end(Err(Failure { message, server: true })),
             Some(Update::Failed { message, server }) => run.end(Err(Failure { message, server })),
             None => run.end(Err(Failure::silent())),
@@ -216,7 +216,7 @@ impl Comparing {
         }
     }
 
-    /// Puts another variant on a side: the next one that does what the side is about, failing or preventing.
+    /// Changes the variant of a side to the next one with the same expectation: failure or fix.
     pub fn change(&mut self, side: usize, runs: &impl Runs) {
         let (now, other) = (self.sides[side], self.sides[1 - side]);
         let expect = self.variants.get(now).map(|(_, expect)| *expect);
@@ -252,7 +252,7 @@ impl Comparing {
         self.to(if end { usize::MAX } else { 0 });
     }
 
-    /// To where the runs part: the first stop at which each has made its move of the difference.
+    /// Moves the playhead to the first difference: the first stop after each run's move that makes it.
     pub fn to_difference(&mut self) {
         let Some(difference) = &self.joint.difference else { return };
         let made = difference.moves.each_ref().map(|made| made.as_ref().map(|made| made.event));
@@ -264,7 +264,7 @@ impl Comparing {
         self.to(at.unwrap_or(usize::MAX));
     }
 
-    /// Plays from the playhead on, or from the beginning where that is at the end; or stops playing.
+    /// Toggles playing from the playhead, or from the beginning if it is at the end.
     pub fn toggle(&mut self, now: Instant) {
         if self.next.take().is_none() {
             if self.joint.at + 1 >= self.joint.timeline.stops.len() {
@@ -283,13 +283,13 @@ impl Comparing {
         self.next = more.then(|| now + STEP.div_f64(self.speed));
     }
 
-    /// Whether both runs are over at the playhead.
+    /// Whether the playhead is at the end of both runs.
     pub fn is_at_end(&self) -> bool {
         let (at, last) = self.steps();
         last > 0 && at == last
     }
 
-    /// The step that the playhead is at and how many there are, for the screen.
+    /// The step at the playhead and the number of steps.
     pub fn steps(&self) -> (usize, usize) {
         (self.joint.at, self.joint.timeline.stops.len().saturating_sub(1))
     }
@@ -319,7 +319,7 @@ impl Comparing {
 }
 
 impl ComparedRuns {
-    /// The playhead, as a number of places of the timeline.
+    /// The playhead, as a number of slots of the timeline.
     pub(crate) fn slots(&self) -> usize {
         self.timeline.stops.get(self.at).copied().unwrap_or_default()
     }

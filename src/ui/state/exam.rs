@@ -1,13 +1,13 @@
-//! An exam: orders of moves that no story shows, asked one after another while the next ones are looked for.
+//! An exam: orders of moves that are in no story, asked one after another while the next ones are being searched for.
 
 use super::interview::Filter;
 pub use crate::run::exam::{ExamQuestion, Questions};
 use crate::text::Text;
 
-/// Orders of an exam, where nobody says how many.
+/// The default number of questions.
 pub const QUESTIONS: usize = 25;
 
-/// What was said of an order.
+/// The learner's judgement of an order.
 #[derive(Debug, Clone)]
 pub struct Judged {
     pub lesson: Text,
@@ -19,16 +19,16 @@ pub struct Judged {
 #[derive(Debug)]
 pub struct ExamRound {
     pub filter: Filter,
-    /// How many there are to be.
+    /// How many questions the exam has.
     pub count: usize,
-    /// Where more come from, as long as there are more.
+    /// The source of further questions; `None` once it is exhausted.
     questions: Option<Questions>,
-    /// What is being asked, or was just answered.
+    /// The question that is being asked or was just answered.
     pub question: Option<ExamQuestion>,
-    /// What was said of it.
+    /// The answer to it.
     pub said: Option<bool>,
     pub judged: Vec<Judged>,
-    /// Why there are no more.
+    /// Why there are no further questions.
     pub failed: Option<Text>,
     pub scroll: u16,
 }
@@ -43,12 +43,12 @@ impl ExamRound {
         Self { filter, count, questions, question, said, judged, failed, scroll: 0 }
     }
 
-    /// Where the next question comes from, while it is waited for.
+    /// The source of the next question while the exam waits for one.
     pub fn awaited(&mut self) -> Option<&mut Questions> {
         self.questions.as_mut().filter(|_| self.question.is_none())
     }
 
-    /// Takes in the next question; the end of them, where there is none.
+    /// Handles the next question; `None` means that there are no more.
     pub fn receive(&mut self, question: Option<Result<ExamQuestion, Text>>) {
         match question {
             Some(Ok(question)) => (self.question, self.said, self.scroll) = (Some(question), None, 0),
@@ -57,7 +57,7 @@ impl ExamRound {
         }
     }
 
-    /// Takes what somebody says of the order, once.
+    /// Takes the answer to the current question; only the first one counts.
     pub fn say(&mut self, safe: bool) {
         let Some(question) = self.question.as_ref().filter(|_| self.said.is_none()) else { return };
         self.judged.push(Judged {
@@ -69,7 +69,7 @@ impl ExamRound {
         self.said = Some(safe);
     }
 
-    /// Leaves an order that was answered for the next one.
+    /// Leaves an answered question for the next one.
     pub fn go_on(&mut self) {
         if self.said.take().is_none() {
             return;
@@ -80,12 +80,12 @@ impl ExamRound {
         }
     }
 
-    /// Whether nothing is asked any more.
+    /// Whether the exam is over.
     pub fn is_over(&self) -> bool {
         self.question.is_none() && self.questions.is_none()
     }
 
-    /// How many orders were left behind, and how many there are to be.
+    /// The number of questions completed, and of all questions.
     pub fn progress(&self) -> (usize, usize) {
         (self.judged.len() - usize::from(self.said.is_some()), self.count)
     }

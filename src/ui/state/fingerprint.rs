@@ -1,4 +1,4 @@
-//! A run in a few cells: who held a lock when, and where it went wrong. So the catalogue tells one failure from another.
+//! A run in a few cells: who held a lock when, and where it went wrong. The catalogue shows it to tell failures apart.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use crate::{
 };
 
 pub const CELLS: u32 = 6;
-/// When the first is made after the catalogue has been drawn, and how soon one after another.
+/// The delay of the first fingerprint after the catalogue was drawn, and the interval between further ones.
 const FIRST: Duration = Duration::from_millis(200);
 const NEXT: Duration = Duration::from_millis(20);
 
@@ -16,16 +16,16 @@ const NEXT: Duration = Duration::from_millis(20);
 pub enum Cell {
     #[default]
     Free,
-    /// Some client, by its place among them, holds a lock, or acts on what it has read.
+    /// A client holds a lock, or acts on a value that it has read; by index of the client.
     Held(usize),
-    /// A lock has too many holders, or something is sold that is not there; one of those who take part.
+    /// A lock has too many holders, or a client oversells; by index of a client involved.
     Violated(usize),
-    /// Something else is so that must never be, and nobody holds anything.
+    /// Another invariant is broken, and no client holds anything.
     Broken,
 }
 
 impl Cell {
-    /// Of several, what the heaviest says is told.
+    /// The cell with the greatest weight is shown where several share a place.
     pub fn weight(self) -> u8 {
         match self {
             Self::Free => 0,
@@ -36,7 +36,7 @@ impl Cell {
     }
 }
 
-/// Those of the lessons, in the catalogue's order, as far as they have been made. A lesson without a recording has none.
+/// The fingerprints made so far, in the catalogue's order. A lesson without a recording has none.
 #[derive(Debug)]
 pub struct Fingerprints {
     pub made: Vec<Option<Vec<Cell>>>,
@@ -48,7 +48,7 @@ impl Fingerprints {
         Self { made: Vec::new(), next: now + FIRST }
     }
 
-    /// When the next is due, of so many.
+    /// When the next fingerprint is due, if fewer than `lessons` have been made.
     pub fn due(&self, lessons: usize) -> Option<Instant> {
         (self.made.len() < lessons).then_some(self.next)
     }
@@ -59,7 +59,7 @@ impl Fingerprints {
     }
 }
 
-/// The whole of a run, from its first move on.
+/// The fingerprint of a whole run from its first move on.
 fn fingerprint(log: &Log) -> Vec<Cell> {
     let mut chart = Chart::new(Detail::Labels);
     chart.advance(log);
@@ -76,7 +76,7 @@ fn fingerprint(log: &Log) -> Vec<Cell> {
             });
             let client =
                 held.find(|(_, bar)| within(bar.from.0, bar.to.map(|to| to.0))).map(|(client, _)| client);
-            // The chart marks the step in which something was broken; a run in six cells, that it was.
+            // The chart limits a short breach to its step; in six cells a breach lasts to the end of the run.
             let broken = chart.broken.iter().any(|broken| within(broken.span.from.0, None));
             let wrong = broken || chart.alarms().any(|span| within(span.from.0, span.to.map(|to| to.0)));
             match client {
@@ -122,7 +122,7 @@ mod tests {
         }
         let cells = print("unlock-someone-elses-lock", "blind-del");
         assert!(matches!(cells[0], Cell::Held(0)), "A begins: {cells:?}");
-        // What is broken for good is red to the end, whoever is dead by then.
+        // A lasting breach must show to the end, even if its actors are dead by then.
         let cells = print("setnx-without-expire", "two-commands");
         assert!(cells.last().is_some_and(wrong), "{cells:?}");
     }

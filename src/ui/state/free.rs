@@ -1,5 +1,4 @@
-//! Free play of one run, as the learner meets it: what may happen next, why a choice was refused, what came of doing a
-//! run again.
+//! The learner's view of free play: what can happen next, why a choice was refused, and the result of repeating a run.
 
 use crate::{
     log::{
@@ -10,20 +9,20 @@ use crate::{
     verdict::compare::Difference,
 };
 
-/// Time that can be let pass without typing how much, in milliseconds.
+/// The durations offered for letting time pass, in milliseconds.
 pub const AMOUNTS: [u64; 4] = [100, 1_000, 10_000, 60_000];
 
-/// So many actors have keys of their own.
+/// The number of actors that have a key of their own.
 pub const KEYS: usize = 9;
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Free {
-    /// What may happen next, after everything that happened.
+    /// What can happen next.
     pub outlook: Outlook,
     pub notice: FreeNotice,
-    /// The actors that have a key of their own, in its order.
+    /// The actors that have a key of their own, in the order of the keys.
     pub(crate) keyed: Vec<ActorId>,
-    /// Whether the keys are those of a run that another takes the place of.
+    /// Whether the keys belong to a run that has been replaced.
     stale: bool,
 }
 
@@ -32,15 +31,15 @@ pub struct Free {
 pub enum FreeNotice {
     #[default]
     Nothing,
-    /// There is no story to go on with: whoever plays chooses.
+    /// There is no story to continue; the learner has to choose.
     YouChoose,
-    /// A choice cannot be made now, and this is why.
+    /// The choice cannot be made now; with the reason.
     Refused(Text),
-    /// So much was done again on a fresh lab, and everything was answered as before.
+    /// That many steps were repeated on a fresh lab, with the same replies.
     Same(usize),
-    /// So much was done again, and this was answered differently first.
+    /// That many steps were repeated; the first reply that differed.
     Differs(usize, Box<Difference>),
-    /// So much was to be done again, and this stood in the way.
+    /// That many steps were to be repeated; what prevented it.
     Stuck(usize, Text),
 }
 
@@ -53,21 +52,22 @@ impl Free {
         moves.chain(timer).chain(amounts).chain(faults).collect()
     }
 
-    /// The actors that have a key of their own for somebody who looks back: whoever can never move again now could then.
+    /// The actors that have a key of their own at an earlier step. Actors that can never move again could move then, so
+    /// they are included.
     pub fn keyed_before(&self) -> Vec<ActorId> {
         let all = (0..).map(ActorId).take(self.outlook.actors.len());
         all.take(KEYS).collect()
     }
 
-    /// Another run takes the place of this one: nothing is notice of it any more, and what may happen next deals its keys
-    /// anew. Until that is known, everybody keeps their place on the screen.
+    /// Prepares for another run: clears the notice, and assigns keys afresh with the next outlook. Until then all
+    /// actors keep their keys on the screen.
     pub fn deal_anew(&mut self) {
         self.notice = FreeNotice::Nothing;
         self.stale = true;
     }
 
-    /// This may happen next. A key stays its actor's as long as that may ever move again; then, where there are more
-    /// actors than keys, one without a key gets it.
+    /// Takes a new outlook. An actor keeps its key as long as it may ever move again. If there are more actors than
+    /// keys, the key then goes to one without.
     pub fn look_ahead(&mut self, outlook: Outlook) {
         if std::mem::take(&mut self.stale) {
             self.keyed.clear();
@@ -115,7 +115,7 @@ mod tests {
         let mut free = Free::default();
         free.look_ahead(outlook([Some(Blocked::Finished), None, Some(Blocked::Dead)]));
         assert_eq!(free.keyed, [0, 1, 2].map(ActorId));
-        // Eleven with nine keys: the first who can never move again gives its key away.
+        // Eleven actors share nine keys: the first that can never move again gives up its key.
         let mut free = Free::default();
         free.look_ahead(outlook([None; 11]));
         assert_eq!(free.keyed, [0, 1, 2, 3, 4, 5, 6, 7, 8].map(ActorId));

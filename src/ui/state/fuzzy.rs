@@ -1,4 +1,4 @@
-//! Which of several texts a few typed letters mean, and where they stand in it.
+//! Fuzzy matching: which of several texts the typed letters match, and at which characters.
 
 use std::collections::BTreeMap;
 
@@ -10,21 +10,21 @@ use nucleo_matcher::{
 #[derive(Debug, Clone, Copy)]
 pub struct Candidate<'a> {
     pub text: &'a str,
-    /// How much better it is to be found here than elsewhere.
+    /// Added to the score of a match in this text.
     pub bonus: u32,
-    /// Whether letters may be left out between those that were typed: in a name yes, in a sentence, where every
-    /// few letters stand somewhere, no.
+    /// Whether letters may be skipped between the typed ones: true for names, false for sentences, where almost any
+    /// letters could be found.
     pub loose: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Found {
     pub score: u32,
-    /// The characters that match, by candidate: indices into its characters, ascending.
+    /// The indices of the matching characters, ascending, by candidate.
     pub marks: BTreeMap<usize, Vec<usize>>,
 }
 
-/// What was typed: words, each of which must be found.
+/// The typed words, all of which must match.
 #[derive(Debug)]
 pub struct Query {
     matcher: Matcher,
@@ -32,7 +32,7 @@ pub struct Query {
 }
 
 impl Query {
-    /// Takes apart what was typed. Capitals and accents make no difference.
+    /// Parses the typed text. Case and accents are ignored.
     pub fn new(typed: &str) -> Self {
         let atom = |word, kind| Atom::new(word, CaseMatching::Ignore, Normalization::Smart, kind, false);
         let words = typed.split_whitespace();
@@ -42,7 +42,7 @@ impl Query {
         }
     }
 
-    /// Where every word is found, each at its best place; `None` where one is not.
+    /// Matches every word at its best place. Returns `None` if a word does not match.
     pub fn find(&mut self, candidates: &[Candidate<'_>]) -> Option<Found> {
         let mut found = Found::default();
         for word in &self.words {
@@ -51,7 +51,7 @@ impl Query {
                 let (score, marks) = best(word, *candidate, matcher)?;
                 Some((score, n, marks))
             });
-            // The first of equals: candidates come in the order of their worth.
+            // The first of equal scores wins: candidates are ordered by importance.
             let (score, n, marks) = places.reduce(|a, b| if b.0 > a.0 { b } else { a })?;
             found.score += score;
             let all = found.marks.entry(n).or_default();
@@ -80,7 +80,7 @@ fn best(
     Some((u32::from(score?) + candidate.bonus, marks.collect()))
 }
 
-/// Letters that are strewn over a whole line are an accident.
+/// Whether the matches are close together; letters scattered over a whole line are a coincidence.
 fn is_close(marks: &[u32]) -> bool {
     let (Some(first), Some(last)) = (marks.iter().min(), marks.iter().max()) else { return true };
     (last - first) as usize <= marks.len() * 3 + 4

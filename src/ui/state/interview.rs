@@ -1,4 +1,4 @@
-//! The interview: decks of cards, and a round in which they are asked one after another.
+//! The interview: decks of cards, and a round in which cards are asked one after another.
 
 use std::{
     collections::VecDeque,
@@ -15,34 +15,34 @@ use crate::{
     random::SplitMix64,
 };
 
-/// Questions of a mock interview, where nobody says how many.
+/// The default number of questions of a mock interview.
 pub const MOCK: usize = 10;
 
-/// A card: the places of its lesson in the catalogue, and of the card in the lesson.
+/// A card: the index of its lesson in the catalogue, and its index in the lesson.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CardPlace {
     pub entry: usize,
     pub card: usize,
 }
 
-/// Which cards are wanted: those that all of this is true of.
+/// A conjunction of conditions on cards.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// A lesson's name on the command line.
+    /// The lesson's name on the command line.
     pub lesson: Option<String>,
     pub track: Option<Track>,
-    /// An article in which they are asked, such as `S3`.
+    /// An article that asks the question, such as `S3`.
     pub article: Option<String>,
-    /// Of lessons that interviewers like to ask about.
+    /// In lessons that are common interview topics.
     pub starred: bool,
-    /// Asked before, and to be asked again by now.
+    /// Asked before and due again.
     pub due: bool,
-    /// Only the first of each lesson.
+    /// Only the first card of each lesson.
     pub first: bool,
 }
 
 impl Filter {
-    /// What fits into the twenty minutes before an interview: one question of each lesson that interviewers like.
+    /// A deck for the twenty minutes before an interview: one question from each common interview topic.
     pub fn brief() -> Self {
         Self { starred: true, first: true, ..Self::default() }
     }
@@ -57,12 +57,12 @@ impl Filter {
             && (!self.starred || entry.starred)
     }
 
-    /// Whether anything of a lesson is wanted, with cards or without.
+    /// Whether the filter accepts a lesson, even if it has no cards.
     pub fn takes_lesson(&self, entry: &CatalogueEntry) -> bool {
         entry.interview.iter().chain([&Card::default()]).any(|card| self.takes(entry, card))
     }
 
-    /// The cards, in the order of the catalogue. `now` is in seconds since 1970.
+    /// The matching cards, in the catalogue's order. `now` is in seconds since 1970.
     pub fn cards(&self, catalogue: &Catalogue, reviews: &Reviews, now: i64) -> Vec<CardPlace> {
         let all = catalogue.entries.iter().enumerate().flat_map(|(n, entry)| {
             let cards = entry.interview.iter().enumerate();
@@ -82,7 +82,7 @@ impl CardPlace {
         Some((entry, entry.interview.get(self.card)?))
     }
 
-    /// When it is to be asked again; `None` where it never was asked.
+    /// When the card is due, in seconds since 1970; `None` if it was never asked.
     pub fn due(self, catalogue: &Catalogue, reviews: &Reviews) -> Option<i64> {
         let (entry, card) = self.of(catalogue)?;
         due(reviews.of(&entry.id, &card.q.en))
@@ -93,9 +93,9 @@ impl CardPlace {
 pub struct Deck {
     pub filter: Filter,
     pub cards: usize,
-    /// To be asked again by now.
+    /// The number of cards due again.
     pub due: usize,
-    /// Never asked.
+    /// The number of cards never asked.
     pub fresh: usize,
 }
 
@@ -113,14 +113,14 @@ impl Deck {
     }
 }
 
-/// Every deck with cards in it: what is due, all, the starred, the brief one, each track's, each article's. `lesson` comes first.
+/// Every deck that has cards: `lesson`'s, due, all, starred, brief, one per track, one per article.
 pub fn decks(catalogue: &Catalogue, lesson: Option<&str>, reviews: &Reviews, now: i64) -> Vec<Deck> {
     let entries = || catalogue.entries.iter().filter(|entry| !entry.interview.is_empty());
     let mut tracks: Vec<Track> = entries().map(|entry| entry.track).collect();
     tracks.dedup();
     let mut articles: Vec<&String> =
         entries().flat_map(|entry| &entry.interview).flat_map(|card| &card.from).collect();
-    // S2 before S10.
+    // By length first, so that S2 comes before S10.
     articles.sort_by_key(|article| (article.len(), article.as_str()));
     articles.dedup();
     let mut filters = vec![
@@ -139,7 +139,7 @@ pub fn decks(catalogue: &Catalogue, lesson: Option<&str>, reviews: &Reviews, now
     decks.filter(|deck| deck.cards > 0).collect()
 }
 
-/// What was said of an answer, and how long it took.
+/// The grade of an answer, and the time it took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answered {
     pub card: CardPlace,
@@ -151,23 +151,23 @@ pub struct Answered {
 #[derive(Debug, Clone)]
 pub struct Round {
     pub filter: Filter,
-    /// With a clock, and every question once.
+    /// With a stopwatch, and each question only once.
     pub mock: bool,
-    /// The first is being asked.
+    /// The first one is being asked.
     queue: VecDeque<CardPlace>,
     pub answered: Vec<Answered>,
-    /// How much of the card is open: the question, its answer, the question that follows, that one's answer.
+    /// The number of visible parts of the card: question, answer, follow-up question, its answer.
     pub open: usize,
     pub scroll: u16,
     began: Instant,
-    /// When this question was asked.
+    /// When the current question was asked.
     asked: Instant,
     /// When the last answer was given.
     ended: Option<Instant>,
 }
 
 impl Round {
-    /// What is due, the longest overdue first, then what is new; where `early` says so, the rest behind that.
+    /// Due cards, longest overdue first, then new ones; with `early`, also those not due yet.
     pub fn practice(
         filter: Filter,
         (catalogue, reviews): (&Catalogue, &Reviews),
@@ -177,14 +177,14 @@ impl Round {
         let cards = filter.cards(catalogue, reviews, now);
         let mut cards: Vec<(Option<i64>, CardPlace)> =
             cards.into_iter().map(|place| (place.due(catalogue, reviews), place)).collect();
-        // Behind what is due by now comes the new, and behind that the rest.
+        // The sort order is: due, new, not due yet.
         cards.sort_by_key(|(due, _)| due.unwrap_or(now + 1));
         let wanted = |due: Option<i64>| due.is_none_or(|due| due <= now);
         cards.retain(|(due, _)| early || wanted(*due));
         Self::new(filter, cards.into_iter().map(|(_, place)| place).collect(), false, instant)
     }
 
-    /// So many of the cards, in no order.
+    /// A random selection of that many cards.
     pub fn mock(
         filter: Filter,
         (catalogue, reviews): (&Catalogue, &Reviews),
@@ -212,28 +212,28 @@ impl Round {
         }
     }
 
-    /// What is being asked; `None` once everything was.
+    /// The card being asked; `None` at the end of the round.
     pub fn card(&self) -> Option<CardPlace> {
         self.queue.front().copied()
     }
 
-    /// How many answers have been given, and how many there will have been.
+    /// The number of answers given, and the number at the end of the round.
     pub fn progress(&self) -> (usize, usize) {
         (self.answered.len(), self.answered.len() + self.queue.len())
     }
 
-    /// Since the first question, and since this one.
+    /// The time since the first question, and since the current one.
     pub fn clock(&self, now: Instant) -> (Duration, Duration) {
         let now = self.ended.unwrap_or(now);
         (now.saturating_duration_since(self.began), now.saturating_duration_since(self.asked))
     }
 
-    /// Opens the next part of a card that has so many.
+    /// Reveals the next part of a card that has `parts` parts.
     pub fn reveal(&mut self, parts: usize) {
         self.open = (self.open + 1).min(parts);
     }
 
-    /// Takes a grade for what is being asked. In practice a card that was not known comes once more.
+    /// Grades the current card. In practice, a card that was not known is asked once more.
     pub fn grade(&mut self, grade: Grade, now: Instant) {
         let Some(card) = self.queue.pop_front() else { return };
         let took = now.saturating_duration_since(self.asked);
@@ -252,7 +252,7 @@ impl Round {
     }
 }
 
-/// How many parts a card has: a question and its answer, and those that follow.
+/// The number of parts of a card: a question and its answer, and perhaps a follow-up and its answer.
 pub fn parts(card: &Card) -> usize {
     if card.follow_up.is_some() { 4 } else { 2 }
 }
@@ -260,29 +260,29 @@ pub fn parts(card: &Card) -> usize {
 /// The interview on the screen.
 #[derive(Debug)]
 pub struct Interview {
-    /// To choose from, where it was not opened for one lesson.
+    /// The decks to choose from; empty if it was opened for one lesson.
     pub decks: Vec<Deck>,
     pub chosen: usize,
     pub round: Option<Round>,
-    /// In place of a round.
+    /// Takes the place of a round.
     pub exam: Option<ExamRound>,
-    /// The learner watches what a card says, and comes back to it.
+    /// Whether the learner is watching a step that a card has opened.
     pub away: bool,
-    /// It was opened over a lesson, which is there still.
+    /// Whether it was opened over a lesson, which is kept.
     pub over_lesson: bool,
-    /// The program was started for it, and ends with it.
+    /// Whether the program was started for the interview, and ends with it.
     pub alone: bool,
 }
 
-/// How the interview begins, where the program is started for it.
+/// What the interview begins with when the program is started for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Beginning {
-    /// With the choice of a deck.
+    /// The choice of a deck.
     Decks,
     Practice(Filter),
-    /// A mock interview of so many questions.
+    /// A mock interview with that many questions.
     Mock(Filter, usize),
-    /// An exam of so many orders of moves.
+    /// An exam with that many questions.
     Exam(Filter, usize),
 }
 
@@ -331,7 +331,7 @@ mod tests {
         reviews.add("unlock", "d", Review { at: NOW - 3600, grade: Grade::Again });
         let decks = decks(&catalogue, Some("unlock"), &reviews, NOW);
         let seen: Vec<_> = decks.iter().map(|deck| (deck.cards, deck.due, deck.fresh)).collect();
-        // The lesson, due, all, starred, brief, two tracks, S2, S10.
+        // In order: the lesson, due, all, starred, brief, two tracks, S2, S10.
         assert_eq!(
             seen,
             [

@@ -1,24 +1,24 @@
-//! What the screen of the exercises shows: which there are, and what was found about the answer to one of them.
+//! The state of the screen of the exercises: the list, and the results for the learner's answer.
 
 use crate::text::Text;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExerciseBoard {
     pub exercises: Vec<Exercise>,
-    /// The one that is looked at: an index.
+    /// The index of the selected exercise.
     pub chosen: usize,
     /// Whether its file is being judged.
     pub judging: bool,
-    /// What is wrong with the file, so that it cannot be judged.
+    /// What prevents the file from being judged.
     pub mistake: Option<Text>,
     pub rounds: Vec<RoundRow>,
     pub failure: Option<FailureRow>,
-    /// The hints that were asked for.
+    /// The hints requested so far.
     pub hints: Vec<Text>,
-    /// Once it is solved, or given up: the reference solution, where that was asked for, and what is to be said of it.
+    /// Set once the exercise is solved or given up: the reference solution, if requested, and its discussion.
     pub solution: Option<String>,
     pub discussion: Option<Text>,
-    /// Told at the foot of the screen until the learner asks for something else.
+    /// Shown at the foot of the screen until the learner's next request.
     pub notice: Option<Text>,
 }
 
@@ -26,7 +26,7 @@ pub struct ExerciseBoard {
 pub struct Exercise {
     pub title: Text,
     pub task: Text,
-    /// What else the comments of its file tell: what is given, which names and commands there are.
+    /// The other comments of its file: what is given, which names and commands exist.
     pub given: Text,
     pub file: String,
     pub solved: bool,
@@ -40,9 +40,9 @@ pub struct RoundRow {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RoundState {
-    /// Not begun, or not needed any more.
+    /// Not begun, or no longer needed.
     Open,
-    /// It held in so many orders, and took so many milliseconds.
+    /// Passed; in how many orders, and in how many milliseconds.
     Held(Text, u64),
     Failed,
 }
@@ -50,9 +50,9 @@ pub enum RoundState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailureRow {
     pub says: Text,
-    /// The shortest order that shows it; or one of those that all fail to show what is asked.
+    /// The shortest order that fails; or, if all orders fail to show what is required, one of them.
     pub order: Option<Text>,
-    /// Whether that order itself goes wrong.
+    /// Whether that order itself breaks something.
     pub goes_wrong: bool,
     pub why: Option<Text>,
 }

@@ -1,4 +1,4 @@
-//! One run of a lesson: the live session, the recording that it makes, and how far the learner wants it to go.
+//! One run of a lesson: the live session, the log that it produces, and how the learner advances it.
 
 pub(crate) mod free_play;
 
@@ -23,39 +23,40 @@ use crate::{
 };
 use free_play::Branching;
 
-/// How long the first violation of a run is looked at before playing goes on.
+/// How long playing pauses at the first violation of a run.
 const VIOLATION: Duration = Duration::from_millis(1500);
-/// A step that takes longer is seen to take long.
+/// A step that takes longer is visibly slow to the learner.
 const LONG: Duration = Duration::from_secs(1);
-/// Recorded waits are shown again within these limits.
+/// The limits for the duration of recorded waits when they are replayed.
 const REPLAY: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(3));
 
 #[derive(Debug, Clone, PartialEq)]
 enum Engine {
-    /// The servers are being started; a step may have been asked for already.
+    /// The servers are being started; a first step may have been requested already.
     Booting {
         asked: Option<Command>,
     },
     Ready,
-    /// It carries out a step that jumps over time.
+    /// Carrying out a step that skips over time.
     Stepping {
-        /// How much had happened before it, and when it was asked for.
+        /// The length of the log before it, and when it was requested.
         from: (usize, Instant),
-        /// Whether the learner has already asked for the step after it: its picture may be on the screen a
-        /// moment before the step is over, and no key must be lost in between.
+        /// Whether the learner has already requested the following step. The step may be fully shown shortly before it
+        /// is over, and a key pressed in between must not be lost.
         again: bool,
     },
-    /// It carries out a step whose time passes as it is watched.
+    /// Carrying out a step in which time passes visibly.
     Watching,
-    /// It was stopped in the middle of such a step.
+    /// Paused within such a step.
     Held,
     Over {
-        /// What it amounts to, once it is known.
+        /// The verdict, once it is known.
         verdict: Option<Verdict>,
-        /// Whether the learner has asked to see it: the last narration is to be read before.
+        /// Whether the learner has asked for the verdict, which is not shown before, so that the last narration can be
+        /// read.
         shown: bool,
     },
-    /// Everything has been told from the beginning: a race of many, on which nobody pronounces a verdict.
+    /// The whole log is known from the beginning: a single run of many, which has no verdict.
     Complete,
     Failed(Failure),
 }
@@ -68,11 +69,11 @@ enum Heading {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pace {
-    /// Every step is asked for.
+    /// The learner requests every step.
     ByHand,
-    /// Steps follow one another; the next not before this moment, if there is one.
+    /// Steps follow one another; the next one not before this time, if given.
     Playing { next: Option<Instant> },
-    /// Stopped while messages were on their way, and whether steps follow one another when it goes on.
+    /// Paused while messages were in flight; `playing` tells whether to continue playing afterwards.
     Frozen { playing: bool },
 }
 
@@ -89,11 +90,11 @@ pub struct Learning {
     pub(crate) speed: f64,
     pub(crate) predictions: Predictions,
     pub(crate) free: Option<Free>,
-    /// While another run is repeated on a fresh lab: the events received so far.
+    /// Set while another run is repeated on a fresh lab: the events received so far.
     branching: Option<Branching>,
-    /// How far it goes by itself: behind a step, as `EventKind::Stop` counts them, or to the end.
+    /// How far the run advances by itself: to a step, counted like `EventKind::Stop`, or to the end.
     heading: Option<Heading>,
-    /// What is to be said of a process that somebody outside has stopped, while it stands still.
+    /// The message about a process that was stopped from outside, while it is stopped.
     pub(crate) silent: Option<Text>,
 }
 
@@ -106,7 +107,7 @@ impl Learning {
         learning
     }
 
-    /// A run that is over and known to its end, from its beginning. It has no story and no verdict.
+    /// A finished run at its beginning, without story and verdict.
     pub fn of_log(choice: LessonChoice, log: &Log, speed: f64) -> Self {
         let mut playback = Playback::new(speed);
         playback.append(log.events().to_vec(), None, Instant::now());
@@ -133,7 +134,7 @@ impl Learning {
         }
     }
 
-    /// Takes in what the run has said already: a recorded one has its opening at once, and is not to be drawn as
+    /// Handles the updates that have already arrived. A recorded run has its opening at once, and must not be drawn as
     /// if its servers were being started.
     pub fn catch_up(&mut self, lang: Lang) {
         while let Some(Ok(update)) = self.session.as_mut().map(|session| session.updates.try_recv()) {
@@ -143,7 +144,7 @@ impl Learning {
 
     fn tell(&self, command: Command) {
         if let Some(session) = &self.session {
-            // A run that has ended says so in its updates; a command that comes too late is no mistake.
+            // A run that has ended reports it in its updates, so a late command is no error.
             let _ = session.commands.send(command);
         }
     }
@@ -167,7 +168,7 @@ impl Learning {
         }
     }
 
-    /// Whether the verdict is on the screen.
+    /// Whether the verdict is shown.
     pub fn shows_verdict(&self) -> bool {
         matches!(self.phase(), RunPhase::Over(Some(_))) && self.playback.at_frontier()
     }
@@ -180,13 +181,13 @@ impl Learning {
         self.predictions.answer(answer, &self.playback);
     }
 
-    /// What has been done in this run, wherever the playhead stands: the verdict, once it is known, and predictions.
+    /// The results of this run, wherever the playhead is: the outcome, once known, and the score of the predictions.
     pub fn done(&self) -> (Option<Outcome>, Score) {
         let outcome = self.finished().map(|(_, verdict)| verdict.outcome);
         (outcome, self.predictions.score(self.playback.log()))
     }
 
-    /// Everything that happened and what it amounts to, once the story is over.
+    /// The log and the verdict, once the story is over and judged.
     pub fn finished(&self) -> Option<(&Log, &Verdict)> {
         let Engine::Over { verdict, .. } = &self.engine else { return None };
         Some((self.playback.log(), verdict.as_ref()?))
@@ -219,7 +220,7 @@ impl Learning {
             Engine::Booting { .. } | Engine::Ready => self.ask_for_step(false),
             Engine::Held => self.resume(now),
             Engine::Over { shown, .. } => *shown = true,
-            // Whoever asks again because a step takes long would pass over what comes of it.
+            // Repeating the request because a step is slow must not skip the result of the step.
             Engine::Stepping { from: (from, asked), again } => {
                 let seen = self.playback.has_stopped_since(*from)
                     || (self.playback.log().len() > *from && now < *asked + LONG);
@@ -233,7 +234,8 @@ impl Learning {
         Engine::Stepping { from: (self.playback.log().len(), Instant::now()), again: false }
     }
 
-    /// Asks for the next step, which is watched or jumps over time. While the servers are being started, once.
+    /// Requests the next step; `watched` decides whether its time passes visibly. While the servers are being started,
+    /// only one request counts.
     fn ask_for_step(&mut self, watched: bool) {
         let (command, engine) =
             if watched { (Command::Watch, Engine::Watching) } else { (Command::Step, self.stepping()) };
@@ -245,7 +247,7 @@ impl Learning {
         self.tell(command);
     }
 
-    /// To the step before; in mid-flight, the same way back.
+    /// Goes back one step; reverses an animation in progress.
     pub fn back(&mut self, now: Instant) {
         self.predictions.nudged = false;
         if self.playback.turn_back(now) {
@@ -254,13 +256,13 @@ impl Learning {
             return;
         }
         self.pause();
-        // From the verdict, back to the last words of the story.
+        // From the verdict, this returns to the last narration.
         if !(self.playback.at_frontier() && self.show_verdict(false)) {
             self.playback.back(now);
         }
     }
 
-    /// Shows the verdict or takes it away; `true` if that changes anything.
+    /// Shows or hides the verdict. Returns `true` if that changes anything.
     fn show_verdict(&mut self, show: bool) -> bool {
         let Engine::Over { shown, .. } = &mut self.engine else { return false };
         std::mem::replace(shown, show) != show
@@ -273,7 +275,7 @@ impl Learning {
         self.playback.go_to(if end { usize::MAX } else { 0 });
     }
 
-    /// To the recorded step that ends at this position.
+    /// Moves the playhead to `position`.
     pub fn seek(&mut self, position: usize) {
         self.pause();
         self.predictions.nudged = false;
@@ -281,7 +283,7 @@ impl Learning {
         self.playback.go_to(position);
     }
 
-    /// Plays or pauses, also in mid-flight.
+    /// Toggles playing, even while messages are in flight.
     pub fn toggle(&mut self, now: Instant) {
         match self.pace {
             Pace::Frozen { playing } => {
@@ -325,7 +327,7 @@ impl Learning {
         }
     }
 
-    /// Ends an animation at once; `true` if there was one.
+    /// Completes the animation in progress. Returns `true` if there was one.
     pub fn complete(&mut self) -> bool {
         let gliding = self.playback.is_gliding();
         self.playback.complete();
@@ -344,20 +346,20 @@ impl Learning {
         self.hold();
     }
 
-    /// Goes on by itself until a step of the story is over, or all of it, and asks nothing on the way.
+    /// Advances by itself to a step of the story, or to its end, without asking questions.
     pub fn head_for(&mut self, item: Option<usize>) {
         self.set_questions(false);
         self.heading = Some(item.map_or(Heading::End, Heading::Step));
         self.go_on_heading();
     }
 
-    /// Goes on from where it was left: what comes before is not asked again.
+    /// Advances to the step at which the learner left the story; earlier questions are not asked again.
     pub fn resume_at(&mut self, item: usize) {
         self.heading = Some(Heading::Step(item));
         self.go_on_heading();
     }
 
-    /// The step of the story behind which the playhead stands; `None` where it is nobody's story, or on its way to a step.
+    /// The step of the story right before the playhead; `None` in free play or while the run advances by itself.
     pub fn stands_behind(&self) -> Option<usize> {
         if self.free.is_some() || self.branching.is_some() || self.heading.is_some() {
             return None;
@@ -408,7 +410,7 @@ impl Learning {
         self.playback.run(self.flow(), now);
     }
 
-    /// How fast lesson time flows while it is watched: nobody can hurry the machine's own clock.
+    /// The speed of lesson time while it passes visibly. The machine's own clock cannot be sped up.
     fn flow(&self) -> f64 {
         match self.playback.world().clock {
             ClockKind::Controlled | ClockKind::Recorded => self.speed,
@@ -416,7 +418,7 @@ impl Learning {
         }
     }
 
-    /// While playing: takes the next step if its moment has come.
+    /// While playing, requests the next step when it is due.
     fn play(&mut self, now: Instant) {
         let Pace::Playing { next } = self.pace else { return };
         if let Some(until) = self.stands {
@@ -432,7 +434,7 @@ impl Learning {
         if self.playback.is_gliding() {
             return;
         }
-        // A question is a pause.
+        // A question pauses playing.
         if self.predictions.asks(&self.playback) {
             self.pace = Pace::ByHand;
             return;
@@ -458,7 +460,7 @@ impl Learning {
         }
     }
 
-    /// The first violation is an event: playing stands still there, with exactly what is on the screen.
+    /// Pauses playing at the first violation, without completing the animation.
     fn stand_at_violation(&mut self, now: Instant) {
         let violated = self.playback.is_violated();
         let first = violated && !std::mem::replace(&mut self.violated, violated);
@@ -480,12 +482,12 @@ impl Learning {
         self.play(now);
     }
 
-    /// When something is due next, if no picture moves before.
+    /// When the next step is due, if no animation ends before.
     pub fn due(&self) -> Option<Instant> {
         if let Pace::Playing { next } = self.pace { self.stands.or(next) } else { None }
     }
 
-    /// Takes in an update of the live run; `None` when it ended without a word.
+    /// Handles an update of the live run; `None` means that it ended without a report.
     pub fn receive(&mut self, update: Option<Update>, lang: Lang, now: Instant) {
         match update {
             Some(Update::Events(events)) if let Some(branching) = &mut self.branching => {
@@ -506,7 +508,8 @@ impl Learning {
                         Some(_) => self.stepping(),
                     };
                     if self.pace == Pace::ByHand {
-                        // Paused while the servers were being started: the watch is held from its beginning.
+                        // The learner paused while the servers were being started, so the step is held from its
+                        // beginning.
                         self.hold();
                     }
                 }
@@ -521,12 +524,12 @@ impl Learning {
                     self.playback.time_runs(self.flow(), now);
                 }
             }
-            // While a run is being repeated, its steps and verdict are not the learner's.
+            // While a run is being repeated, its steps and its verdict are not the learner's.
             Some(Update::Stepped { .. } | Update::Verdict(_)) if self.branching.is_some() => {}
             Some(Update::Stepped { ended }) => {
                 self.playback.settle();
                 let again = matches!(self.engine, Engine::Stepping { again: true, .. });
-                // The verdict on a story that has ended may have come before this.
+                // The verdict may arrive before this update.
                 match (ended, &self.engine) {
                     (true, Engine::Over { .. }) => {}
                     (true, _) => self.engine = Engine::Over { verdict: None, shown: false },
@@ -560,13 +563,13 @@ impl Learning {
     fn fail(&mut self, failure: Failure) {
         self.playback.rest();
         self.pace = Pace::ByHand;
-        // What happened before stays; it could not be done again.
+        // The log is kept; it could not be reproduced.
         self.branching = None;
         self.silent = None;
         self.engine = Engine::Failed(failure);
     }
 
-    /// Leaves time to take in the step that is over; less if it was watched.
+    /// Schedules the next step after the time to read this one; less if the learner watched it happen.
     fn dwell(&mut self, lang: Lang, now: Instant, watched: bool) {
         if let Pace::Playing { .. } = self.pace {
             let step = self.playback.last_step();

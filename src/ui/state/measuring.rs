@@ -1,4 +1,4 @@
-//! Locks that are being measured, or have been, as the screen needs them.
+//! The state of a lock measurement, for the screen.
 
 use crate::{
     bench::{LOCKS, Lock, Measuring, Row, Series, SeriesUpdate, Work},
@@ -7,13 +7,13 @@ use crate::{
 
 #[derive(Debug)]
 pub struct Measurement {
-    /// As long as it is under way.
+    /// `None` once the measurement is over.
     pub running: Option<Measuring>,
     pub work: Work,
     pub rows: Vec<Row>,
-    /// Why nothing is measured.
+    /// Why nothing could be measured.
     pub failed: Option<Text>,
-    /// The lock whose turn it is; of how many turns how many are over, once its servers run.
+    /// The index of the lock being measured; the number of its turns done and wanted, once its servers run.
     at: usize,
     turns: Option<(usize, usize)>,
 }
@@ -27,7 +27,7 @@ impl Measurement {
         Self { running, work: Series::WORK, rows: Vec::new(), failed, at: 0, turns: None }
     }
 
-    /// Takes in what is told; its end, where nothing is.
+    /// Handles an update; `None` means that the measurement is over.
     pub fn receive(&mut self, update: Option<SeriesUpdate>) {
         match update {
             Some(SeriesUpdate::Starts(lock)) => (self.at, self.turns) = (lock, None),
@@ -35,13 +35,13 @@ impl Measurement {
                 (self.at, self.turns) = (lock, Some((seen, wanted)));
             }
             Some(SeriesUpdate::Measured(row)) => self.rows.push(row),
-            // Only a user's own servers could be left with something.
+            // Something can be left only on a user's own servers.
             Some(SeriesUpdate::Left { .. }) => {}
             None => self.running = None,
         }
     }
 
-    /// How far it is; nothing where it is over.
+    /// The progress; `None` when the measurement is over.
     #[expect(clippy::cast_precision_loss, reason = "for people to see")]
     pub fn progress(&self) -> Option<Progress> {
         self.running.as_ref()?;
@@ -59,12 +59,12 @@ impl Measurement {
 /// How far a measurement is.
 #[derive(Debug)]
 pub struct Progress {
-    /// Of all locks.
+    /// The share of all work that is done, from 0 to 1.
     pub share: f64,
-    /// The lock whose turn it is, the first being number 1.
+    /// The lock being measured, and its number, counted from 1.
     pub lock: &'static Lock,
     pub number: usize,
     pub of: usize,
-    /// How many turns of how many are over; nothing while its servers are being started.
+    /// The number of turns done and wanted; `None` while its servers are being started.
     pub turns: Option<(usize, usize)>,
 }

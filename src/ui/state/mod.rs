@@ -1,4 +1,4 @@
-//! What is on the screen, and how it changes: no drawing, no keys being pressed. It must not know how any of it looks.
+//! The state of the screen, and how it changes. It must not know drawing, nor which keys were pressed.
 
 pub(crate) mod animation;
 pub(crate) mod branches;

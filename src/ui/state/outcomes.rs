@@ -1,5 +1,5 @@
-//! What many runs of one variant come to, while they are made: races, or every order of moves. How far they are, which
-//! outcome and which race are chosen, how many there are to be.
+//! The results of many runs of one variant, while they are carried out: races, or every order of moves. Holds the
+//! progress, the selected outcome and race, and how many runs are wanted.
 
 use std::time::{Duration, Instant};
 
@@ -15,19 +15,19 @@ use crate::{
     text::Text,
 };
 
-/// How many races there are at first.
+/// The initial number of races.
 pub const RACES: u64 = 100;
-/// How many times more, when more are wanted.
+/// The factor by which the number of races grows on request.
 const MORE: u64 = 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExplorationOptions {
-    /// An order is cut after so many moves.
+    /// The length at which an order is cut, in moves.
     pub moves: usize,
     pub fault: Option<Failing>,
-    /// Whether time may pass once although somebody could move: a client is slow.
+    /// Whether time may pass once although an actor could move, as with a slow client.
     pub slow: bool,
-    /// Whether orders that are sure to come to the same as another are left out.
+    /// Whether to skip orders that are certain to have the same result as another one.
     pub prune: bool,
 }
 
@@ -56,7 +56,7 @@ impl ExplorationOptions {
         Self { moves, ..self }
     }
 
-    /// A crash, a freeze, a lost reply, a restart, somebody who is slow, and none again.
+    /// Cycles through: crash, freeze, lost reply, restart, slow client, none.
     pub fn with_next_fault(self) -> Self {
         let fault = match self.fault {
             None if self.slow => None,
@@ -76,17 +76,17 @@ pub enum Source {
     Exploration(Exploration),
 }
 
-/// Races, one after another, until there are as many as are wanted.
+/// Races, one after another, until there are as many as wanted.
 #[derive(Debug, Default)]
 pub struct Races {
-    /// Known once the servers are up.
+    /// Known once the servers run.
     pub info: Option<RaceInfo>,
     pub kept: RaceOutcomes,
-    /// The first race's seed: race `n` has this one and `n`.
+    /// The seed of the first race; race `n` adds `n` to it.
     seed: u64,
-    /// Real time that was spent on them.
+    /// The real time spent on races.
     spent: Duration,
-    /// While they go on: up to when that is counted.
+    /// Up to when `spent` is counted; `None` while no races run.
     since: Option<Instant>,
 }
 
@@ -100,38 +100,38 @@ impl Races {
 pub struct Exploration {
     pub options: ExplorationOptions,
     pub progress: Progress,
-    /// The shortest order so far that breaks each invariant, the shortest of them first.
+    /// For each broken invariant the shortest order so far, shortest first.
     pub shortest: Vec<ShortestSoFar>,
-    /// Known once it is over, or was stopped.
+    /// Set once the search is over or was stopped.
     pub found: Option<Box<Finding>>,
-    /// Which of the broken invariants is looked at, by place, once the learner goes through them.
+    /// The index of the broken invariant that is shown; `None` until the learner chooses one.
     pub broken: Option<usize>,
-    /// While the learner walks through the states.
+    /// Set while the learner walks through the states.
     pub walk: Option<Walk>,
 }
 
-/// An order that breaks something, or in which somebody does not get to the end.
+/// An order that breaks an invariant, or in which an actor does not finish.
 #[derive(Debug, Clone, Copy)]
 pub struct BreakingOrder<'a> {
     pub order: &'a CarriedOut,
     pub why: Option<&'a Text>,
     /// What it breaks, in the lesson's words.
     pub says: Option<&'a Text>,
-    /// Whether no shorter one breaks anything.
+    /// Whether no shorter order breaks anything.
     pub shortest: bool,
-    /// Whether it is shown because somebody does not get to the end.
+    /// Whether it is shown because an actor does not finish.
     pub stuck: bool,
-    /// Its place among those that are known, and how many these are.
+    /// Its index among the known orders, and their number.
     pub place: (usize, usize),
 }
 
 impl Exploration {
-    /// All states, where they are few.
+    /// The graph of all states, if there are few.
     pub fn graph(&self) -> Option<&StateGraph> {
         self.found.as_ref()?.explored.graph.as_ref()
     }
 
-    /// Begins to walk through the states; false where they are not known.
+    /// Begins a walk through the states. Returns `false` if they are not known.
     pub fn enter_states(&mut self) -> bool {
         let known = self.graph().is_some();
         if known {
@@ -140,14 +140,14 @@ impl Exploration {
         known
     }
 
-    /// The states, and where among them the learner is.
+    /// The graph of states and the walk.
     pub fn walking(&mut self) -> Option<(&StateGraph, &mut Walk)> {
         let graph = self.found.as_ref()?.explored.graph.as_ref()?;
         Some((graph, self.walk.as_mut()?))
     }
 
-    /// What is looked at: of each broken invariant its shortest order, and then the first of those that do not end. At first it
-    /// is the shortest of all.
+    /// The order that is shown: for each broken invariant its shortest order, then the orders in which an actor does
+    /// not finish. By default the shortest order of all.
     pub fn breaking(&self) -> Option<BreakingOrder<'_>> {
         let Finding { explored, invariants, why } = self.found.as_deref()?;
         let choices = explored.shortest.as_ref().map(|shortest| &shortest.choices);
@@ -184,14 +184,14 @@ impl Exploration {
         Some(BreakingOrder { place: (place, count), ..*orders.get(place)? })
     }
 
-    /// While the search goes on: the shortest order so far that is looked at, its place and how many there are.
+    /// During the search, the shortest order so far that is shown, its index and their number.
     pub fn so_far(&self) -> Option<(&ShortestSoFar, (usize, usize))> {
         let place = self.broken.unwrap_or(0).min(self.shortest.len().checked_sub(1)?);
         let shortest = self.shortest.get(place).filter(|_| self.found.is_none())?;
         Some((shortest, (place, self.shortest.len())))
     }
 
-    /// Goes on to the next broken invariant, or back.
+    /// Selects the next or previous broken invariant.
     pub fn look_at_next(&mut self, next: bool) {
         let so_far = self.so_far().map(|(_, place)| place);
         if let Some((place, count)) = so_far.or_else(|| Some(self.breaking()?.place)) {
@@ -202,10 +202,10 @@ impl Exploration {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Phase<'a> {
-    /// The servers are being started, or the size of the whole is being estimated.
+    /// The servers are being started, or the number of orders is being estimated.
     Booting,
     Running,
-    /// No race begins until the learner says so.
+    /// No race begins until the learner continues.
     Paused,
     /// A search was asked to stop.
     Stopping,
@@ -220,7 +220,7 @@ pub struct Seen<'a> {
     pub outcome: &'a Outcome,
     pub runs: u128,
     pub violates: bool,
-    /// The seed of the first race that had it.
+    /// The seed of the first race with this outcome.
     pub seed: Option<u64>,
 }
 
@@ -228,14 +228,14 @@ pub struct Seen<'a> {
 pub struct Outcomes {
     pub choice: LessonChoice,
     pub(crate) source: Source,
-    /// The runs under way; gone when nothing more can come.
+    /// The batch in progress; `None` once it can send no more updates.
     pub(crate) batch: Option<Batch>,
     control: Control,
     booting: bool,
     failure: Option<Failure>,
-    /// The outcome that the learner looks at; until there is a choice, the most frequent one.
+    /// The selected outcome; `None` stands for the most frequent one.
     chosen: Option<Outcome>,
-    /// Which of its races, by place, once the learner goes through them.
+    /// The index of the selected race of that outcome; `None` while outcomes are selected.
     pub(crate) race: Option<usize>,
 }
 
@@ -262,7 +262,7 @@ impl Outcomes {
         if let Source::Exploration(exploration) = &self.source { Some(exploration) } else { None }
     }
 
-    /// Takes in an update; `None` when they ended without a word.
+    /// Handles an update; `None` means that the batch ended without a report.
     pub fn receive(&mut self, update: Option<BatchUpdate>, now: Instant) {
         match (update, &mut self.source) {
             (Some(BatchUpdate::Ready(info)), Source::Races(races)) => {
@@ -285,7 +285,7 @@ impl Outcomes {
             }
             (Some(BatchUpdate::Failed { message, server }), _) => self.fail(Failure { message, server }),
             (None, _) => self.fail(Failure::silent()),
-            // No source reports what belongs to the other.
+            // A source never sends updates of the other kind.
             (Some(_), _) => {}
         }
         self.count_time(now);
@@ -296,7 +296,7 @@ impl Outcomes {
         self.failure = Some(failure);
     }
 
-    /// Counts the time since it was counted last, if races were being run.
+    /// Adds the time since the last call, if races were running.
     fn count_time(&mut self, now: Instant) {
         let running = self.phase() == Phase::Running;
         if let Source::Races(races) = &mut self.source {
@@ -310,20 +310,20 @@ impl Outcomes {
     fn set_control(&mut self, control: Control, now: Instant) {
         self.control = control;
         if let Some(batch) = &self.batch {
-            // Runs that have ended say so by themselves.
+            // A batch that has ended reports it itself.
             let _ = batch.control.send(control);
         }
         self.count_time(now);
     }
 
-    /// Stops after the race that is being run, or goes on.
+    /// Pauses after the current race, or continues.
     pub fn toggle(&mut self, now: Instant) {
         if self.races().is_some() && !self.is_over() {
             self.set_control(Control { stopped: !self.control.stopped, ..self.control }, now);
         }
     }
 
-    /// Ten times as many races; false where there are as many as there can be.
+    /// Multiplies the number of races by ten. Returns `false` at the maximum.
     pub fn more(&mut self, now: Instant) -> bool {
         let races = (self.control.races * MORE).min(MOST_RACES);
         if races == self.control.races || self.batch.is_none() {
@@ -333,7 +333,7 @@ impl Outcomes {
         true
     }
 
-    /// Asks a search to stop and to report what it has found; false where none goes on, or it was asked already.
+    /// Asks a search to stop and report its results. Returns `false` if none is running or it was asked already.
     pub fn stop_search(&mut self, now: Instant) -> bool {
         let stops = self.exploration().is_some() && self.phase() == Phase::Running;
         if stops {
@@ -359,7 +359,7 @@ impl Outcomes {
         }
     }
 
-    /// Whether there are as many races as were wanted.
+    /// Whether there are as many races as wanted.
     pub fn is_over(&self) -> bool {
         self.races().is_some_and(|races| races.kept.races() >= self.control.races)
     }
@@ -370,7 +370,7 @@ impl Outcomes {
         Pace { done, of: self.control.races, spent }
     }
 
-    /// The outcomes by what they counted; of those that counted the same, the most frequent first.
+    /// The outcomes ordered by their counters; with equal counters, most frequent first.
     pub fn seen(&self) -> Vec<Seen<'_>> {
         let mut seen = self.by_frequency();
         seen.sort_by(|a, b| a.outcome.counters.values().cmp(b.outcome.counters.values()));
@@ -402,7 +402,7 @@ impl Outcomes {
         }
     }
 
-    /// Whether anything was broken, or anybody did not get to the end of their program.
+    /// Whether anything was broken, or an actor did not finish its program.
     pub fn went_wrong(&self) -> bool {
         let found = match &self.source {
             Source::Races(_) => None,
@@ -415,7 +415,7 @@ impl Outcomes {
         self.chosen.as_ref().or_else(|| self.by_frequency().first().map(|seen| seen.outcome))
     }
 
-    /// What must never be so, in the lesson's words.
+    /// The invariants, in the lesson's words.
     pub fn invariants(&self) -> &[Invariant] {
         match &self.source {
             Source::Races(races) => races.info.as_ref().map_or(&[], |info| &info.invariants),
@@ -429,7 +429,7 @@ impl Outcomes {
         self.races()?.kept.kind(self.chosen()?)
     }
 
-    /// Another outcome, or another race of the chosen one: so many places on.
+    /// Moves the selection by `by` outcomes, or by `by` races of the selected outcome.
     pub fn choose(&mut self, by: i32) {
         if let Some(race) = self.race {
             let count = self.chosen_races().map_or(0, |kind| kind.numbers().len());
@@ -447,19 +447,19 @@ impl Outcomes {
         self.race = None;
     }
 
-    /// Into the races of the chosen outcome, or back to the outcomes. False where that changes nothing.
+    /// Enters the races of the selected outcome, or returns to the outcomes. Returns `false` if nothing changes.
     pub fn enter(&mut self, races: bool) -> bool {
         if races == self.race.is_some() || self.chosen_races().is_none() {
             return false;
         }
-        // While somebody goes through its races, an outcome stays chosen whatever becomes more frequent.
+        // While its races are listed, an outcome stays selected even if another becomes more frequent.
         self.chosen = self.chosen().cloned();
         self.race = races.then_some(0);
         true
     }
 
-    /// The race to open: the chosen one, or the first of the chosen outcome. Its number, its outcome, and its log, if
-    /// that is still kept.
+    /// The race to open: the selected one, or the first of the selected outcome. Returns its number, its outcome and
+    /// its log, if that is still kept.
     pub fn race_to_open(&self) -> Option<(u32, &Outcome, Option<&Log>)> {
         let kind = self.chosen_races()?;
         let number = *kind.numbers().get(self.race.unwrap_or(0))?;

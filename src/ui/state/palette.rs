@@ -1,11 +1,11 @@
-//! What is typed into the command palette, and its lines.
+//! The state of the command palette: typed text and lines.
 
 use crate::ui::keys::Action;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Palette {
     pub typed: String,
-    /// The chosen line of those that match.
+    /// The index of the selected line among those that match.
     pub chosen: usize,
     pub faults: bool,
 }
@@ -14,10 +14,10 @@ pub struct Palette {
 pub struct Command {
     pub action: Action,
     pub name: String,
-    /// Other names under which it is found: in the other language, in the configuration.
+    /// Other names that match: in the other language, in the configuration.
     pub others: Vec<String>,
     pub keys: String,
-    /// Whether it is so already: the theme, the language, the speed.
+    /// Whether it is the current setting: theme, language, speed.
     pub current: bool,
 }
 
@@ -25,6 +25,6 @@ pub struct Command {
 pub struct Listed {
     pub command: Command,
     pub marks: Vec<usize>,
-    /// Another name that matches, and its characters that do.
+    /// Another matching name, with the indices of its matching characters.
     pub other: Option<(String, Vec<usize>)>,
 }

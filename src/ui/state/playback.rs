@@ -1,7 +1,7 @@
-//! The playhead: where in the recording the learner is, and the time that is shown there.
+//! The playhead: the position in the log and the time shown there.
 //!
-//! **Architecture Invariant:** stepping moves the playhead and nothing else. The position is a number of
-//! events; the time shown is separate, because a wait is animated between two events.
+//! **Architecture Invariant:** stepping moves the playhead and nothing else. The position is a number of events; the
+//! time shown is separate, because a wait is animated between two events.
 
 use std::time::{Duration, Instant};
 
@@ -17,10 +17,10 @@ use crate::{
     world::World,
 };
 
-/// How long the animation of a wait lasts in a step that was taken by hand.
+/// The duration of the animation of a wait in a step taken by hand.
 pub const GLIDE: Duration = Duration::from_millis(600);
 
-/// The time shown runs on by itself, because the lesson clock does.
+/// The displayed time advances by itself, because the lesson clock does.
 #[derive(Debug, Clone, Copy)]
 struct Running {
     from: LessonTime,
@@ -38,13 +38,13 @@ pub struct Playback {
     steps: Steps,
     pub(crate) passes_questions: bool,
     display: LessonTime,
-    /// Up to which event anything was ever shown.
+    /// The number of events that have ever been shown.
     seen: usize,
-    /// What is being shown on the way to another position.
+    /// The animation towards another position.
     animation: Option<Animation>,
     running: Option<Running>,
     pub(crate) speed: f64,
-    /// Whether no message is seen to travel.
+    /// Whether messages are not animated.
     pub(crate) reduced_motion: bool,
 }
 
@@ -73,7 +73,7 @@ impl Playback {
         &self.programs
     }
 
-    /// Follows the clients through these programs.
+    /// Sets the programs whose current operations are tracked.
     pub(crate) fn follow_programs(&mut self, listings: Vec<Listing>) {
         self.programs = Programs::new(listings);
         self.programs.advance(&self.log);
@@ -83,7 +83,7 @@ impl Playback {
         self.seen
     }
 
-    /// Nothing was shown yet.
+    /// Resets what counts as shown to the playhead's position.
     pub(crate) fn forget_seen(&mut self) {
         self.seen = self.world.position;
     }
@@ -92,23 +92,23 @@ impl Playback {
         self.display
     }
 
-    /// How many steps of the story the playhead stands behind.
+    /// The number of steps of the story before the playhead.
     pub(crate) fn steps_over(&self) -> usize {
-        // The step that ends here is one of them.
+        // Includes the step that ends at the playhead.
         self.steps.before(self.world.position + 1).last().map_or(0, |step| step.number)
     }
 
-    /// Whether the playhead stands behind everything that happened.
+    /// Whether the playhead is at the end of the log.
     pub fn at_frontier(&self) -> bool {
         self.world.position == self.log.len()
     }
 
-    /// Whether a step has ended behind so many events.
+    /// Whether a step has ended after the first `events` events.
     pub fn has_stopped_since(&self, events: usize) -> bool {
         self.log.events().iter().skip(events).any(|event| matches!(event.kind, EventKind::Stop { .. }))
     }
 
-    /// Whether the playhead stands behind everything that happened, or is on its way there.
+    /// Whether the playhead is at the end of the log, or on its way there.
     pub fn follows(&self) -> bool {
         self.at_frontier() || self.heads_for(self.log.len())
     }
@@ -118,12 +118,12 @@ impl Playback {
         self.running.is_some() || self.animation.as_ref().is_some_and(|animation| !animation.frozen)
     }
 
-    /// Whether an animation is under way, or stopped in the middle.
+    /// Whether an animation is in progress, running or paused.
     pub fn is_gliding(&self) -> bool {
         self.animation.is_some()
     }
 
-    /// What is on its way, for the screen; nothing where the learner wants none of it.
+    /// The animation for the views; `None` with reduced motion.
     pub fn in_flight(&self) -> Option<InFlight<'_>> {
         let animation = self.animation.as_ref().filter(|animation| animation.tempo.messages);
         (!self.reduced_motion).then(|| InFlight {
@@ -132,7 +132,7 @@ impl Playback {
         })
     }
 
-    /// Another log takes the place of what happened, with the playhead behind all of it.
+    /// Replaces the log, with the playhead at its end.
     pub fn replace(&mut self, log: Log) {
         *self = Self {
             chart: Chart::new(self.chart.detail),
@@ -157,8 +157,8 @@ impl Playback {
         }
     }
 
-    /// Appends what happened. A playhead at the frontier goes along. What crossed the wire is seen to do so, and a
-    /// wait is animated where a step jumped over it; where the clock is being watched the time shown runs on.
+    /// Appends events. A playhead at the end of the log follows them: messages are animated, and so is a wait that a
+    /// step skipped. If time passes visibly (`watched` is its speed), the displayed time advances instead.
     pub fn append(&mut self, events: Vec<Event>, watched: Option<f64>, now: Instant) {
         let follows = self.follows();
         self.log.extend(events);
@@ -179,20 +179,21 @@ impl Playback {
         self.go(self.log.len(), wait, now);
     }
 
-    /// The lesson clock runs at this speed: so does the time shown, where the playhead is at the frontier.
+    /// The lesson clock runs at this speed. If the playhead is at the end of the log, the displayed time advances with
+    /// it.
     pub fn time_runs(&mut self, speed: f64, now: Instant) {
         if self.follows() {
             self.follow(speed, now);
         }
     }
 
-    /// Whether an animation under way ends at a position, going forward.
+    /// Whether a forward animation ends at `position`.
     fn heads_for(&self, position: usize) -> bool {
         let animation = self.animation.as_ref();
         animation.is_some_and(|animation| animation.forward && animation.target() == position)
     }
 
-    /// The time shown runs on if the clock does.
+    /// Lets the displayed time advance with the clock.
     fn follow(&mut self, speed: f64, now: Instant) {
         let from = self.display.max(self.log.time_at(self.log.len()));
         self.running = Some(Running { from, since: now, speed });
@@ -202,10 +203,10 @@ impl Playback {
         Tempo { wait, longest: LONGEST.max(wait), messages: !self.reduced_motion }
     }
 
-    /// Moves the playhead forward, and shows what lies between.
+    /// Moves the playhead forward with an animation.
     fn go(&mut self, target: usize, wait: Duration, now: Instant) {
         if let Some(animation) = self.animation.as_mut().filter(|animation| animation.forward) {
-            // The animation under way takes in what has happened since it began.
+            // The animation in progress is extended by the events since its beginning.
             let begin = animation.flight.begin;
             let flight = Flight::between(&self.log, &animation.base, target, begin, animation.tempo);
             animation.extend(flight, now);
@@ -227,11 +228,11 @@ impl Playback {
         self.world.seek(&self.log, target);
         self.seen = self.seen.max(self.world.position);
         let time = self.log.time_at(target);
-        // A clock that is being watched is not put back.
+        // Displayed time that runs with the clock never goes back.
         self.display = self.running.map_or(time, |running| running.from.max(self.display));
     }
 
-    /// The world and the time are those of the moment of the animation that is shown.
+    /// Sets the world and the time to the current moment of the animation.
     fn show(&mut self) {
         let Some(animation) = &self.animation else { return };
         let position = animation.position();
@@ -268,14 +269,13 @@ impl Playback {
         }
     }
 
-    /// Whether something is so at the playhead that must not be, such as too many holders of a lock.
+    /// Whether an invariant is broken at the playhead, such as a lock with too many holders.
     pub fn is_violated(&self) -> bool {
         let besides = self.chart.besides().any(|overlap_span| overlap_span.is_now(self.world.position));
         besides || self.world.holding.worst().is_some()
     }
 
-    /// Stops an animation in the middle, with exactly what is on the screen; `false` where there is none that can
-    /// be stopped.
+    /// Pauses an animation where it is. Returns `false` if none can be paused.
     pub fn freeze(&mut self, now: Instant) -> bool {
         let animation = self.animation.as_mut().filter(|animation| animation.tempo.messages);
         animation.map(|animation| animation.freeze(now)).is_some()
@@ -287,19 +287,19 @@ impl Playback {
         }
     }
 
-    /// Runs an animation backward from where it is; `false` where there is none that goes forward.
+    /// Reverses a forward animation. Returns `false` if there is none.
     pub fn turn_back(&mut self, now: Instant) -> bool {
         let animation = self.animation.as_mut();
         let animation = animation.filter(|animation| animation.forward && animation.tempo.messages);
         animation.map(|animation| animation.turn(now)).is_some()
     }
 
-    /// The clock stands still from now on: so does the time shown.
+    /// Stops the displayed time, because the clock stands still.
     pub fn rest(&mut self) {
         self.running = None;
     }
 
-    /// A step is over: the time shown is that of its last event, however far it ran ahead.
+    /// Ends a step: the time shown is that of its last event, however far it ran ahead.
     pub fn settle(&mut self) {
         self.rest();
         if self.at_frontier() && !self.is_gliding() {
@@ -307,15 +307,15 @@ impl Playback {
         }
     }
 
-    /// The live clock goes on: so does the time shown.
+    /// Lets the displayed time continue with the live clock.
     pub fn run(&mut self, speed: f64, now: Instant) {
         if (self.at_frontier() && !self.is_gliding()) || self.heads_for(self.log.len()) {
             self.running = Some(Running { from: self.display, since: now, speed });
         }
     }
 
-    /// Goes to the next recorded stop, or to the frontier; `false` where the playhead is there already. A long wait
-    /// takes this long.
+    /// Goes to the next stop, or to the end of the log. Returns `false` if the playhead is there already. `wait` is the
+    /// duration of the animation of a long wait.
     pub fn forward(&mut self, wait: Duration, now: Instant) -> bool {
         self.complete();
         if self.at_frontier() {
@@ -327,13 +327,13 @@ impl Playback {
         true
     }
 
-    /// Where the newest step ends that is over at the playhead; where the first begins, if none is.
+    /// The end of the last completed step at the playhead; before the first step's end, where the first step begins.
     pub fn last_stop(&self) -> usize {
         let over = self.steps.before(self.world.position + 1).last();
         over.map_or_else(|| self.log.opening().min(self.world.position), |step| step.position)
     }
 
-    /// The recorded stop after the playhead, or the frontier.
+    /// The next stop after the playhead, or the end of the log.
     fn next_stop(&self) -> usize {
         let mut after = self.steps.after(self.world.position).iter();
         let next = after.find(|step| self.stays_at(step));
@@ -344,7 +344,7 @@ impl Playback {
         !self.passes_questions || step.stop != Stop::Question
     }
 
-    /// Goes back to the stop before, the way that the step came; `false` where there is none.
+    /// Goes back to the previous stop, with the animation reversed. Returns `false` if there is none.
     pub fn back(&mut self, now: Instant) -> bool {
         self.complete();
         let before = self.steps.before(self.world.position).iter();
@@ -373,7 +373,7 @@ impl Playback {
         self.jump(position.clamp(self.log.opening(), self.log.len()));
     }
 
-    /// Where the next marked step ends, or the one before; nothing where there is none.
+    /// The end of the next or previous marked step, if there is one.
     pub fn mark(&self, next: bool) -> Option<usize> {
         let here = self.world.position;
         let marks = self.chart.story_marks.iter();
@@ -386,14 +386,14 @@ impl Playback {
         mark.map(|mark| mark.position)
     }
 
-    /// The events of the step that the playhead has just completed.
+    /// The events of the step that ends at the playhead.
     pub fn last_step(&self) -> &[Event] {
         let end = self.world.position;
         let start = self.steps.before(end).last().map_or(0, |step| step.position);
         &self.log.events()[start.min(end)..end]
     }
 
-    /// How much lesson time the next recorded step takes.
+    /// The lesson time that the next recorded step takes.
     pub fn next_span(&self) -> Duration {
         self.log.time_at(self.next_stop()).since(self.display)
     }

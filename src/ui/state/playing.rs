@@ -1,5 +1,5 @@
-//! What is on this user's screen, for the teacher's notes in another terminal: a small file that only the user can read.
-//! It is there as long as a lesson is.
+//! The file that tells the teacher's notes in another terminal what is on the screen. Only the user can read it, and it
+//! exists only while a lesson is open.
 
 use std::{fs, path::PathBuf};
 
@@ -11,28 +11,28 @@ use crate::{files, lesson::plan::ScriptLine, text::Text};
 
 const FORMAT: u32 = 1;
 const FILE: &str = "playing.json";
-/// The largest file that is read, in bytes.
+/// The maximum size of a file that is read, in bytes.
 const LARGEST: u64 = 4 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Playing {
     format: u32,
-    /// The Lockstep that plays it.
+    /// The process id of the Lockstep that plays the lesson.
     pub pid: u32,
-    /// The lesson's name on the command line, and its variant's.
+    /// The names of the lesson and of its variant on the command line.
     pub lesson: String,
     pub variant: String,
     pub title: Text,
     pub variant_title: Text,
     /// When it was opened, in seconds since 1970.
     pub began: i64,
-    /// How many steps are over.
+    /// The number of completed steps.
     pub step: usize,
     pub notes: Option<Text>,
     pub script: Vec<ScriptLine>,
 }
 
-/// A story and what its author wrote to teachers.
+/// A story with its author's notes for teachers.
 #[derive(Debug, Clone, Default)]
 pub struct Script {
     pub notes: Option<Text>,
@@ -55,26 +55,26 @@ impl Playing {
         }
     }
 
-    /// The step that is over last, and the one that comes next.
+    /// The last completed step, and the next one.
     pub fn steps(&self) -> [Option<&ScriptLine>; 2] {
         [self.step.checked_sub(1), Some(self.step)].map(|n| self.script.get(n?))
     }
 }
 
-/// Where it is written: the user's runtime directory, or, where there is none, the directory of the progress.
+/// The path of the file: in the user's runtime directory or, if there is none, beside the progress.
 pub fn path() -> Option<PathBuf> {
     let runtime = etcetera::choose_base_strategy().ok()?.runtime_dir();
     runtime.map(|folder| folder.join("lockstep").join(FILE)).or_else(|| user_file::path(FILE))
 }
 
-/// What is on the screen, if anything can be read of it.
+/// What is on the screen; `None` if no valid file exists.
 pub fn read() -> Option<Playing> {
     let bytes = files::read(&path()?, LARGEST).ok()?;
     let playing: Playing = serde_json::from_slice(&bytes).ok()?;
     (playing.format == FORMAT).then_some(playing)
 }
 
-/// Where what is on the screen is announced. Where that cannot be written, nobody follows.
+/// Writes the file. If it cannot be written, the notes have nothing to follow; the lesson continues.
 #[derive(Debug, Default)]
 pub struct Announcer {
     path: Option<PathBuf>,
@@ -90,7 +90,7 @@ impl Announcer {
         self.path.is_some()
     }
 
-    /// Another lesson, or none.
+    /// Announces another lesson, or none.
     pub fn announce(&mut self, playing: Option<Playing>) {
         self.announced = playing;
         match &self.announced {
@@ -99,7 +99,7 @@ impl Announcer {
         }
     }
 
-    /// So many steps are over.
+    /// Announces the number of completed steps.
     pub fn step(&mut self, step: usize) {
         let Some(playing) = self.announced.as_mut().filter(|playing| playing.step != step) else { return };
         playing.step = step;
@@ -118,7 +118,7 @@ impl Announcer {
         }
     }
 
-    /// Another Lockstep's is left.
+    /// Removes the file, unless another Lockstep has written it since.
     fn remove(&self) {
         let Some(path) = &self.path else { return };
         if read().is_some_and(|there| there.pid == std::process::id()) {

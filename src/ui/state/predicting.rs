@@ -1,4 +1,4 @@
-//! What the learner is asked, and what was answered: the questions of one run as the learner meets them.
+//! The learner's predictions: the questions of one run, and the answers given.
 //!
 //! **Architecture Invariant:** answers are no part of the log: a log holds what happened.
 
@@ -12,24 +12,24 @@ use crate::{
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// One of its answers, by index.
+    /// A choice, by index.
     Chosen(usize),
     Skipped,
-    /// The learner left it to a class.
+    /// The learner left the answer to the class.
     Class,
 }
 
-/// What a class says to the questions of one run, by the story's items.
+/// The votes of a class on the questions of one run, by item of the story.
 #[derive(Debug, Default)]
 pub struct ClassAnswers {
-    /// How many have joined.
+    /// The number of participants who have joined.
     pub joined: usize,
-    /// The number of each poll, and how many each choice has.
+    /// The number of each poll, and the votes for each of its choices.
     pub(crate) polls: BTreeMap<usize, (u64, Vec<usize>)>,
 }
 
 impl ClassAnswers {
-    /// How many each choice of a question has; nothing where no class was asked or nobody has voted or joined.
+    /// The votes for each choice of a question; `None` if no class was asked, or nobody has joined or voted.
     pub fn votes(&self, item: usize) -> Option<&[usize]> {
         let (_, votes) = self.polls.get(&item)?;
         (self.joined > 0 || votes.iter().any(|votes| *votes > 0)).then_some(votes)
@@ -43,7 +43,7 @@ impl Answer {
     }
 }
 
-/// How many questions were put to the learner, and how many predictions came true.
+/// How many questions the learner was asked, and how many predictions came true.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Score {
     pub right: usize,
@@ -53,11 +53,11 @@ pub struct Score {
 
 #[derive(Debug)]
 pub struct Predictions {
-    /// By the story's item.
+    /// By item of the story.
     answers: BTreeMap<usize, Answer>,
-    /// Whether questions are put to the learner.
+    /// Whether the learner is asked questions.
     pub(crate) on: bool,
-    /// Whether the learner tried to go on without an answer.
+    /// Whether the learner tried to continue without an answer.
     pub(crate) nudged: bool,
     pub(crate) class: ClassAnswers,
 }
@@ -99,12 +99,12 @@ impl Predictions {
         score
     }
 
-    /// The question that is on the screen: asked or decided.
+    /// The question on the screen, open or decided.
     pub(crate) fn question<'a>(&self, world: &'a World) -> Option<&'a Question> {
         world.questions.get(world.question.filter(|_| self.on)?)
     }
 
-    /// The question at whose stop the playhead stands.
+    /// The question at the playhead's stop.
     pub(crate) fn at_playhead<'a>(&self, playback: &'a Playback) -> Option<&'a Question> {
         let world = playback.world();
         let last = world.position.checked_sub(1)?;
@@ -112,20 +112,20 @@ impl Predictions {
         world.questions.last().filter(|_| asked && self.on)
     }
 
-    /// How many answers the question at the playhead has, as long as one may be chosen; 0 where there is none. Until the
-    /// run goes on the answer may be changed.
+    /// The number of choices of the question at the playhead while it can be answered; otherwise 0. The answer can be
+    /// changed until the run continues.
     pub(crate) fn choices(&self, playback: &Playback) -> usize {
         let open = |question: &&Question| self.get(question.item).is_none() || playback.at_frontier();
         self.at_playhead(playback).filter(open).map_or(0, |question| question.choices.len())
     }
 
-    /// Whether the learner is asked for a prediction and has not given one.
+    /// Whether a question at the playhead has no answer yet.
     pub(crate) fn asks(&self, playback: &Playback) -> bool {
         self.at_playhead(playback).is_some_and(|question| self.get(question.item).is_none())
     }
 
-    /// Whether an answer is missing before the run may go on. Then the screen says so from now on. Where a class answers,
-    /// nobody else need.
+    /// Whether the run must not continue because an answer is missing; the screen then asks for it. If a class votes,
+    /// no other answer is needed.
     pub(crate) fn holds_back(&mut self, playback: &Playback) -> bool {
         let asks = self.asks(playback);
         if asks
@@ -151,7 +151,7 @@ impl Predictions {
         }
     }
 
-    /// Whether a run has just come to a question that nobody is asked.
+    /// Whether the run has stopped at a question although questions are off.
     pub(crate) fn passes_over(&self, log: &Log) -> bool {
         !self.on && log.events().last().is_some_and(is_question)
     }

@@ -1,4 +1,4 @@
-//! The failure of the lesson that is chosen in the catalogue, told once by its recording.
+//! The failure of the selected lesson, played once from its recording in the catalogue.
 
 use std::time::{Duration, Instant};
 
@@ -8,23 +8,23 @@ use crate::{
     world::World,
 };
 
-/// How long each step is looked at.
+/// How long each step is shown.
 const STEP: Duration = Duration::from_millis(600);
 
 #[derive(Debug)]
 pub struct Preview {
-    /// What has been shown of it.
+    /// The part that has been shown.
     pub log: Log,
     pub world: World,
     pub chart: Chart,
     pub sequence: Sequence,
     whole: Log,
-    /// When the next step is due; none comes after the last.
+    /// When the next step is due; `None` after the last.
     next: Option<Instant>,
 }
 
 impl Preview {
-    /// From the first step on, or whole at once for who wants nothing to move.
+    /// Begins at the first step, or shows everything at once if `still`.
     pub fn new(whole: Log, still: bool, now: Instant) -> Self {
         let mut preview = Self {
             log: Log::new(),
@@ -51,7 +51,7 @@ impl Preview {
         }
     }
 
-    /// Shows what belongs to the next step in which something happens.
+    /// Shows the next step that contains more than narration or a question.
     fn step(&mut self, now: Instant) {
         let ends = |kind: &EventKind| match kind {
             EventKind::Stop { stop, .. } => !matches!(stop, Stop::Narration | Stop::Question),

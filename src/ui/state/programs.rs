@@ -1,5 +1,5 @@
-//! Where each client is in its program, at every moment of what happened. It grows with the log, so that no frame has to
-//! read the log again.
+//! Where each client is in its program, at every position of the log. It is extended with the log, so that no frame has
+//! to read the log again.
 
 use std::time::Duration;
 
@@ -11,30 +11,30 @@ use crate::{
     log::{EventKind, Log, Reply},
 };
 
-/// Where a client is in its program.
+/// The state of a client in its program.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Place {
-    /// The operation that was begun last.
+    /// The operation begun last.
     pub at: Option<usize>,
-    /// Whether that is over.
+    /// Whether that operation is over.
     pub done: bool,
-    /// The operations that can come next; the one that it is in the middle of, where it is.
+    /// The operations that can come next; while an operation is in progress, that one.
     pub next: Vec<usize>,
-    /// Where it stands: at the one that comes next, or where only the program knows which that is, still at the last.
+    /// The operation to mark: the next one, or the last one if several can come next.
     pub stands: Option<usize>,
-    /// How long the newest wait was to be, and the operation that asked for it.
+    /// The intended duration of the last wait, and the operation that asked for it.
     pub waits: Option<(usize, Duration)>,
 }
 
-/// The programs of a run, and how far its clients have come in them.
+/// The programs of a run, and the state of its clients in them.
 #[derive(Debug, Default)]
 pub struct Programs {
     listings: Vec<Listing>,
-    /// How many events were followed.
+    /// The number of events processed.
     position: usize,
-    /// By actor.
+    /// Indexed by actor.
     clients: Vec<Client>,
-    /// Behind which events an operation was begun or over, and whose.
+    /// The positions at which an operation was begun or ended, with its actor.
     moves: Vec<(usize, usize)>,
 }
 
@@ -47,7 +47,7 @@ impl Programs {
         &self.listings
     }
 
-    /// Follows what was appended to the log.
+    /// Processes new events of the log.
     pub(crate) fn advance(&mut self, log: &Log) {
         for event in &log.events()[self.position.min(log.len())..] {
             self.position += 1;
@@ -83,14 +83,14 @@ impl Programs {
         }
     }
 
-    /// The program that a client runs, and where it is after the first `position` events.
+    /// The program of a client, and the client's state in it after the first `position` events.
     pub fn place(&self, actor: usize, position: usize) -> Option<(usize, &Place)> {
         let client = self.clients.get(actor)?;
         let behind = client.places.partition_point(|(after, _)| *after <= position);
         Some((client.runs?, &client.places.get(behind.checked_sub(1)?)?.1))
     }
 
-    /// Who has begun or ended an operation last, within the first `position` events.
+    /// The actor that last began or ended an operation within the first `position` events.
     pub fn newest(&self, position: usize) -> Option<usize> {
         let behind = self.moves.partition_point(|(after, _)| *after <= position);
         Some(self.moves.get(behind.checked_sub(1)?)?.1)
@@ -99,11 +99,11 @@ impl Programs {
 
 #[derive(Debug)]
 struct Client {
-    /// Which of the programs; `None` where none is known.
+    /// The index of its program; `None` if unknown.
     runs: Option<usize>,
     now: ProgramPosition,
     waits: Option<(usize, Duration)>,
-    /// Where it was, each from behind this many events on.
+    /// Its states, each with the position from which it applies.
     places: Vec<(usize, Place)>,
 }
 
@@ -130,16 +130,16 @@ impl Client {
     }
 }
 
-/// A client in the middle of its program.
+/// The current state of a client in its program.
 #[derive(Debug, Clone, Default)]
 struct ProgramPosition {
-    /// The operation that was begun last.
+    /// The operation begun last.
     at: Option<usize>,
-    /// Whether that is over.
+    /// Whether that operation is over.
     done: bool,
-    /// Whether it waits to try that again.
+    /// Whether it waits to repeat that operation.
     again: bool,
-    /// What has been seen of it since.
+    /// Events seen since the operation began or ended.
     traces: Vec<Trace>,
     known: Known,
 }
@@ -147,7 +147,7 @@ struct ProgramPosition {
 impl ProgramPosition {
     fn begin(&mut self, listing: &Listing, label: &str) {
         let is_it = |at: &usize| listing.operation(*at).is_some_and(|operation| operation.label == label);
-        // It is tried again, or sent on to the server that was named in the reply.
+        // The operation is repeated, or sent to the server that the reply named.
         let same = self.again
             || self.at.filter(is_it).is_some_and(|at| {
                 let tries = listing.operation(at).is_some_and(|operation| operation.until.is_some());
@@ -157,7 +157,7 @@ impl ProgramPosition {
             });
         if !same {
             let next = listing.after(self.at, Some(&self.traces), &self.known);
-            // Or else nothing is known of how it came there.
+            // If the operation does not follow from the last one, nothing is known about the path to it.
             let begun = next.into_iter().find(|(at, _)| is_it(at));
             let begun = begun.map(|(at, known)| (Some(at), known));
             (self.at, self.known) = begun.unwrap_or_else(|| (listing.find(self.at, label), Known::default()));
@@ -202,7 +202,7 @@ impl ProgramPosition {
         }
     }
 
-    /// The operations that come next; the one that it is in the middle of, where it is.
+    /// The operations that can come next; while an operation is in progress, that one.
     fn next(&self, listing: &Listing) -> Vec<usize> {
         match self.at {
             Some(at) if !self.done || self.again => vec![at],
@@ -247,7 +247,7 @@ mod tests {
                     let name = &scenario.actors[actor].actor.name;
                     let listing = listings.iter().find(|listing| listing.actors.contains_key(name));
                     let (listing, place) = (listing.expect("a program"), &mut places[actor]);
-                    // What a program of somebody's own does next, nobody knows.
+                    // The next operation of a user's own program is unknown.
                     if listing.lines.iter().all(|line| line.operation.is_none()) {
                         continue;
                     }

@@ -1,4 +1,4 @@
-//! What the learner has done so far: kept in a JSON file, so that the catalogue can show it.
+//! The learner's progress, kept in a JSON file and shown in the catalogue.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,10 +17,10 @@ pub struct Record {
     pub finished: bool,
     /// The newest verdict.
     pub outcome: Option<Outcome>,
-    /// How many predictions came true, the last time that there were any.
+    /// The number of correct predictions, in the last run with predictions.
     pub right: usize,
     pub asked: usize,
-    /// How many of its invariants were broken in free play, at most at a time.
+    /// The number of invariants broken in free play, at most in one run.
     #[serde(default)]
     pub solved: usize,
 }
@@ -28,42 +28,42 @@ pub struct Record {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     pub lessons: BTreeMap<String, BTreeMap<String, Record>>,
-    /// The variant of each lesson that was opened last.
+    /// For each lesson, the variant opened last.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub last: BTreeMap<String, String>,
-    /// Where a lesson was left in the middle of a story; see [`Left`].
+    /// Where a story was left unfinished; see [`Left`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left: BTreeMap<String, Left>,
-    /// What the learner has done before, by the actions' names: nobody needs a tip about it any more.
+    /// Names of actions that the learner has used, and needs no tip about.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub tried: BTreeSet<String>,
     #[serde(default)]
     pub screen: ScreenChoices,
 }
 
-/// The step at which a story was left: what comes before it is gone through at once when it is resumed.
+/// The step at which a story was left. When it is resumed, earlier steps are carried out at once.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Left {
     pub variant: String,
-    /// Its place in the story, as `EventKind::Stop` counts them.
+    /// The item of the story, counted like `EventKind::Stop`.
     pub item: usize,
 }
 
-/// How the learner has left the screen.
+/// The learner's last settings of the screen.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScreenChoices {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lang: Option<Lang>,
-    /// The theme, by its name.
+    /// The name of the theme.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub theme: Option<String>,
-    /// Whether lessons are shown as sequences of messages.
+    /// Whether lessons are shown as sequence diagrams.
     #[serde(default)]
     pub sequence: bool,
-    /// Whether the programs stand in the wire's place.
+    /// Whether the programs replace the wire.
     #[serde(default)]
     pub program: bool,
-    /// How many rows more the timelines have than by themselves, or fewer.
+    /// The number of rows added to the timelines; may be negative.
     #[serde(default)]
     pub rows: i16,
 }
@@ -82,12 +82,12 @@ impl Progress {
         self.of(lesson, variant).is_some_and(|record| record.finished)
     }
 
-    /// Where the story of a variant was left, if it was left in its middle.
+    /// Where the story of a variant was left unfinished.
     pub fn left_at(&self, lesson: &str, variant: &str) -> Option<usize> {
         self.left.get(lesson).filter(|left| left.variant == variant).map(|left| left.item)
     }
 
-    /// What the learner might try next: the key of an action that has not been used yet.
+    /// The name of an action to suggest that the learner has not used yet.
     pub fn tip(&self) -> Option<&'static str> {
         let finished = self.lessons.values().flat_map(BTreeMap::values).any(|record| record.finished);
         let tips = [("step", true), ("compare", finished), ("free", finished)];
@@ -104,7 +104,7 @@ impl Store {
         user_file::path(Progress::FILE)
     }
 
-    /// Opens the user's progress. Whatever is wrong with it is told and stops nobody.
+    /// Opens the user's progress. A problem with it is returned and never fatal.
     pub fn open() -> (Self, Option<Trouble>) {
         let (kept, trouble) = Kept::open();
         (Self(kept), trouble)
@@ -120,7 +120,7 @@ impl Store {
         self.0.get()
     }
 
-    /// Notes what was done in a variant.
+    /// Stores the record of a variant.
     pub fn note(&mut self, lesson: &str, variant: &str, record: Record) -> Result<(), Trouble> {
         self.change(|progress| {
             let variants = progress.lessons.entry(lesson.to_owned()).or_default();
@@ -132,7 +132,7 @@ impl Store {
         self.0.change(change)
     }
 
-    /// Forgets everything that a file holds, whatever it is.
+    /// Deletes a progress file, whatever it contains.
     pub fn forget(path: &Path) -> io::Result<()> {
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

@@ -1,4 +1,4 @@
-//! How long a step that has been shown is looked at before the next.
+//! How long a completed step is shown before the next one.
 
 use std::time::Duration;
 
@@ -7,17 +7,17 @@ use crate::{
     text::Lang,
 };
 
-/// How long a move is looked at before the next, at normal speed.
+/// How long a move is shown before the next one, at normal speed.
 const MOVE: Duration = Duration::from_millis(700);
-/// How long the end of a wait is looked at.
+/// How long the end of a wait is shown.
 const PASSED: Duration = Duration::from_millis(400);
-/// How long the outcome of a prediction is looked at.
+/// How long the result of a prediction is shown.
 const DECIDED: Duration = Duration::from_secs(5);
-/// The shortest and the longest time for reading.
+/// The minimum and the maximum time for reading, in seconds.
 const READING: (f64, f64) = (1.5, 20.0);
 
-/// How long a step is looked at, at normal speed. `questions`: whether the learner is asked, and so reads what
-/// became of the answers; `watched`: whether it was seen to happen, which has taken some time already.
+/// How long a step is shown, at normal speed. `questions`: whether the learner is asked, and thus reads the results of
+/// predictions; `watched`: whether its time passed visibly, which has given some time to read already.
 pub(crate) fn time(step: &[Event], lang: Lang, (questions, watched): (bool, bool)) -> Duration {
     let said = step.iter().rev().find_map(|event| match (&event.kind, lang) {
         (EventKind::Say { en, .. }, Lang::En) => Some(of(en, lang)),

@@ -1,6 +1,6 @@
-//! How well interview cards were known, each time that they were asked, and when each is to be asked again: FSRS.
+//! How well interview cards were known each time they were asked, and when each is due again, according to FSRS.
 //!
-//! Only the reviews are kept. When a card is due is computed from them.
+//! Only the reviews are stored; due dates are computed from them.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::user_file::{Content, Kept};
 
-/// How well an answer was known, as whoever gave it says.
+/// How well an answer was known, according to the learner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Grade {
@@ -35,8 +35,8 @@ pub struct Review {
     pub grade: Grade,
 }
 
-/// The reviews of cards: by lesson, and by the English text of the question, which stays when cards are put in before
-/// it.
+/// The reviews of cards: by lesson, and by the English text of the question, which identifies a card even when others
+/// are inserted before it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reviews {
     cards: BTreeMap<String, BTreeMap<String, Vec<Review>>>,
@@ -63,7 +63,7 @@ impl Reviews {
 static SCHEDULER: LazyLock<FSRS> =
     LazyLock::new(|| FSRS::new(Parameters { seed: Seed::Empty, ..Parameters::default() }));
 
-/// The last second of the year 9999: whatever a file says, no later time is computed with.
+/// The last second of the year 9999; later times in a file are clamped to it.
 const LATEST: i64 = 253_402_300_799;
 
 fn time(seconds: i64) -> DateTime<chrono::Utc> {
@@ -73,19 +73,19 @@ fn time(seconds: i64) -> DateTime<chrono::Utc> {
 fn learned(reviews: &[Review]) -> rs_fsrs::Card {
     let mut card = rs_fsrs::Card::default();
     for review in reviews {
-        // A clock that was set back must not make time negative.
+        // A clock that was set back must not make elapsed time negative.
         let at = time(review.at).max(card.last_review);
         card = SCHEDULER.next(card, at, review.grade.rating()).card;
     }
     card
 }
 
-/// When a card with these reviews is to be asked again, in seconds since 1970; `None` where it never was.
+/// When a card with these reviews is due, in seconds since 1970; `None` if it was never asked.
 pub fn due(reviews: &[Review]) -> Option<i64> {
     (!reviews.is_empty()).then(|| learned(reviews).due.timestamp())
 }
 
-/// In how many seconds each grade, given now, would bring the card back.
+/// For each grade, in how many seconds the card would be due if graded so now.
 pub fn intervals(reviews: &[Review], now: i64) -> [i64; 4] {
     let card = learned(reviews);
     let now = time(now).max(card.last_review);

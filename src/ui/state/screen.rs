@@ -1,4 +1,4 @@
-//! How the screen is looked at: forms, lenses, scrolls, what lies over it, where a run stands.
+//! How the screen is arranged: forms, diagrams, scroll positions, overlays, and the phase of a run.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,17 @@ use crate::{
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Form {
-    /// All of them; the one with the focus has more room.
+    /// All panes; the focused one has more room.
     #[default]
     Panes,
-    /// The one with the focus, alone.
+    /// The focused pane alone.
     Zoomed,
-    /// For the last row of a classroom: the story, large, and the timelines; no hints.
+    /// For the back row of a classroom: the story in large, and the timelines; no hints.
     Presenting,
 }
 
 impl Form {
-    /// The other form, or back to the panes.
+    /// Switches to `other`, or from it back to the panes.
     pub fn toggled(self, other: Self) -> Self {
         if self == other { Self::Panes } else { other }
     }
@@ -30,10 +30,10 @@ impl Form {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DiagramKind {
-    /// Lanes, time to the right.
+    /// Lanes, with time to the right.
     #[default]
     Timeline,
-    /// Columns and arrows, time downwards.
+    /// Columns and arrows, with time downwards.
     Sequence,
 }
 
@@ -50,17 +50,17 @@ impl DiagramKind {
 pub enum Overlay {
     #[default]
     Nothing,
-    /// The help, scrolled by so many lines.
+    /// The help, with its scroll position in lines.
     Help(u16),
     Branches(usize),
     Palette,
     /// How a class joins.
     Joining,
-    /// Locks measured against each other, scrolled by so many lines.
+    /// The lock measurement, with its scroll position in lines.
     Measured(u16),
 }
 
-/// How far each pane is scrolled; `None` follows the playhead.
+/// The scroll position of each pane; `None` follows the playhead.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Scrolls(BTreeMap<Pane, u16>);
 
@@ -77,10 +77,10 @@ impl Scrolls {
     }
 }
 
-/// A run must say why it ends.
+/// A run should always report why it ends; this is shown if it does not.
 const ENDED: Words = Words::new("The run ended without saying why.", "运行中断了，原因不明。");
 
-/// Why runs cannot go on.
+/// Why runs cannot continue.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Failure {
     /// What happened, why, and what to do.
@@ -99,12 +99,12 @@ pub enum RunPhase<'a> {
     Booting,
     Ready,
     Working,
-    /// The story is over; the verdict comes a moment later.
+    /// The story is over; the verdict follows shortly.
     Over(Option<&'a Verdict>),
     Failed(&'a Failure),
 }
 
-/// Whether the lesson moves by itself.
+/// Whether the lesson plays by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Motion {
     #[default]
@@ -116,10 +116,10 @@ pub enum Motion {
 #[derive(Debug, Clone, Copy)]
 pub enum ComparePhase<'a> {
     Waiting,
-    /// It is being made on real servers.
+    /// The run is being carried out on real servers.
     Running {
         booting: bool,
-        /// How many steps of the story are over.
+        /// The number of completed steps of the story.
         step: usize,
     },
     Judged(&'a Verdict),
@@ -129,7 +129,7 @@ pub enum ComparePhase<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct CompareSide<'a> {
     pub variant: usize,
-    /// What happened, once the run is over.
+    /// The log, once the run is over.
     pub log: Option<&'a Log>,
     pub world: &'a World,
     pub phase: ComparePhase<'a>,
@@ -137,7 +137,7 @@ pub struct CompareSide<'a> {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistakes {
-    /// The first: file, line, column, what is wrong, what would be right.
+    /// The first mistake: file, line, column, what is wrong, how to fix it.
     pub first: String,
     pub more: usize,
 }

@@ -1,5 +1,5 @@
-//! A file that is kept for the user: JSON with a version, read and replaced safely, never overwritten where it could
-//! not be understood.
+//! A file that stores data of the user: versioned JSON, read and replaced safely, and never overwritten if it could not
+//! be understood.
 
 use std::{
     fs, io,
@@ -12,36 +12,36 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::files::{self, Output, Unwritable};
 
-/// The largest file that is read, in bytes: tens of thousands of variants or reviews.
+/// The maximum size of a file that is read, in bytes: enough for tens of thousands of variants or reviews.
 const LARGEST: u64 = 16 << 20;
 
-/// What a file holds.
+/// The content of a file.
 pub trait Content: Default + Clone + PartialEq + Serialize + DeserializeOwned {
-    /// The file's name.
+    /// The file name.
     const FILE: &str;
-    /// The version that this program reads and writes.
+    /// The format version that this program reads and writes.
     const FORMAT: u32;
 }
 
-/// Something about a file that the user should know.
+/// A problem with a file that the user should know about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trouble {
-    /// It could not be understood, and was moved to this file.
+    /// It could not be parsed, and was moved to this path.
     Damaged(PathBuf),
-    /// A newer Lockstep has written it; it is left as it is.
+    /// A newer Lockstep has written it; it is left unchanged.
     Newer(PathBuf),
-    /// It can be neither read nor written: why.
+    /// It cannot be read or written; with the reason.
     Unkept(String),
 }
 
 #[derive(Debug, Clone, Default)]
 pub struct Kept<T> {
-    /// `None` where nothing is kept.
+    /// `None` if nothing is stored.
     path: Option<PathBuf>,
     content: T,
 }
 
-/// As it stands in the file.
+/// The JSON of the file.
 #[derive(Serialize, Deserialize)]
 struct Versioned<T> {
     format: u32,
@@ -49,7 +49,7 @@ struct Versioned<T> {
     content: T,
 }
 
-/// The file in the user's state directory (`XDG_STATE_HOME`, or the platform's).
+/// The path of a file in the user's state directory (`XDG_STATE_HOME`, or the platform's equivalent).
 pub fn path(file: &str) -> Option<PathBuf> {
     let dirs = etcetera::choose_base_strategy().ok()?;
     let state = dirs.state_dir().unwrap_or_else(|| dirs.data_dir());
@@ -57,16 +57,16 @@ pub fn path(file: &str) -> Option<PathBuf> {
 }
 
 impl<T: Content> Kept<T> {
-    /// Opens the user's file. Whatever is wrong with it is told and stops nobody.
+    /// Opens the user's file. A problem with it is returned and never fatal.
     pub fn open() -> (Self, Option<Trouble>) {
         path(T::FILE).map_or_else(Default::default, Self::at)
     }
 
-    /// The file need not exist.
+    /// Opens the file at `path`, which need not exist.
     pub fn at(path: PathBuf) -> (Self, Option<Trouble>) {
         match read(&path) {
             Ok(content) => (Self { path: Some(path), content }, None),
-            // What cannot be read or belongs to a newer program is not to be overwritten.
+            // A file that cannot be read or belongs to a newer program must not be overwritten.
             Err(trouble @ (Trouble::Newer(_) | Trouble::Unkept(_))) => (Self::default(), Some(trouble)),
             Err(trouble) => (Self { path: Some(path), ..Self::default() }, Some(trouble)),
         }
@@ -76,8 +76,8 @@ impl<T: Content> Kept<T> {
         &self.content
     }
 
-    /// Changes it and writes it, unless it stays the same. What another Lockstep has written meanwhile is kept.
-    /// An error is reported once: from then on nothing is written any more.
+    /// Changes the content and writes the file if the content differs. Changes that another Lockstep has written
+    /// meanwhile are kept. An error is reported once; afterwards nothing is written.
     pub fn change(&mut self, change: impl Fn(&mut T)) -> Result<(), Trouble> {
         let mut changed = self.content.clone();
         change(&mut changed);
@@ -110,7 +110,7 @@ fn unkept(path: &Path, error: &dyn std::error::Error) -> Trouble {
     Trouble::Unkept(format!("{}: {error}", path.display()))
 }
 
-/// Reads the file; one that is damaged is set aside.
+/// Reads the file. Moves a damaged one away.
 fn read<T: Content>(path: &Path) -> Result<T, Trouble> {
     #[derive(Deserialize)]
     struct Version {
@@ -118,7 +118,7 @@ fn read<T: Content>(path: &Path) -> Result<T, Trouble> {
     }
     let bytes = match files::read(path, LARGEST) {
         Ok(bytes) => bytes,
-        // A file where a directory is wanted: nothing is there, and writing will say so.
+        // If part of the path is a file, nothing is stored there; writing will report it.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(T::default());
         }
@@ -146,7 +146,7 @@ fn set_aside(path: &Path, name: &str) -> Trouble {
     }
 }
 
-/// Writes it, so that a reader sees the old file or the new one.
+/// Writes the file atomically: a reader sees the old content or the new one.
 fn write<T: Content>(path: &Path, content: &T) -> Result<(), Unwritable> {
     fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
     Output::new(path)?.write(|out| {

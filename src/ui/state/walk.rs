@@ -1,15 +1,15 @@
-//! Walking through the states of a small search: where one is, and the way there.
+//! A walk through the states of a small search: the current state, and the path to it.
 
 use super::browse::moved;
 use crate::run::explore::{StateGraph, StateNode};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Walk {
-    /// The steps from the first state, each by the state that it leaves and its place there.
+    /// The steps from the first state, each as the state that it leaves and its index there.
     way: Vec<(usize, usize)>,
-    /// The state.
+    /// The current state.
     pub at: usize,
-    /// The step that is chosen of those that lead on.
+    /// The index of the selected step out of this state.
     pub chosen: usize,
 }
 
@@ -27,7 +27,7 @@ impl Walk {
         self.chosen = moved(self.chosen, by, count);
     }
 
-    /// Takes the chosen step.
+    /// Takes the selected step.
     pub fn forward(&mut self, graph: &StateGraph) {
         if let Some(step) = self.here(graph).and_then(|state| state.steps.get(self.chosen)) {
             self.way.push((self.at, self.chosen));
@@ -35,7 +35,7 @@ impl Walk {
         }
     }
 
-    /// Takes the last step back.
+    /// Undoes the last step.
     pub fn back(&mut self) {
         if let Some(last) = self.way.pop() {
             (self.at, self.chosen) = last;

@@ -1,4 +1,4 @@
-//! A class as the screen knows it: who is there, what it is asked, what it has said, and what of that is kept.
+//! The class as the screen knows it: who has joined, what is being asked, the votes, and what of it is kept.
 
 pub mod protocol;
 
@@ -19,24 +19,25 @@ use protocol::{
     TeacherView,
 };
 
-/// Copying the log for the stage may take one part in SHARE of the time; a copy is never put off longer than LONGEST.
+/// Copying the log for the stage may take at most 1/SHARE of the time, but a copy is never delayed by more than
+/// LONGEST.
 const SHARE: u32 = 20;
 const LONGEST: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
 pub struct Class {
     pub joining: Joining,
-    /// Nothing once the server of the pages has died.
+    /// `None` once the server of the pages has died.
     pub room: Option<Classroom>,
     pub tally: Tally,
-    /// The vote on the next move: the one that is open, or the last one.
+    /// The current vote on the next move, or the last one.
     pub ballot: Option<Ballot>,
-    /// The lesson that is open, with what its author wrote to teachers.
+    /// The lesson that is open, with its author's notes for teachers.
     pub playing: Option<Playing>,
     pub broken: Option<Broken>,
-    /// Where the class's runs go, if anybody keeps them.
+    /// Receives the class's runs, if they are to be kept.
     pub keep: Option<mpsc::Sender<KeptRun>>,
-    /// How many polls there were.
+    /// The number of polls so far.
     polls: u64,
     stage: Stage,
 }
@@ -48,7 +49,7 @@ pub struct Ballot {
     pub choices: Vec<(Choice, Text)>,
     pub votes: Vec<usize>,
     pub until: Instant,
-    /// How many are left.
+    /// The seconds that are left.
     pub seconds: u64,
     pub state: BallotState,
 }
@@ -60,16 +61,16 @@ pub enum BallotState {
     Chosen(usize),
 }
 
-/// What one run of a lesson has been to the class.
+/// What a class has done in one run.
 #[derive(Debug, Default)]
 pub struct ClassRun {
-    /// What the class has chosen, each with how long the log was then.
+    /// The moves that the class chose, each with the length of the log at that time.
     pub moves: Vec<(usize, Text)>,
-    /// Whether its verdict was kept, how many broken invariants, and how much was voted.
+    /// What has been kept: whether the verdict, how many broken invariants, how many votes.
     pub kept: (bool, usize, usize),
 }
 
-/// A run of the class, for whoever keeps it.
+/// A run of the class, to be kept.
 #[derive(Debug, Clone)]
 pub struct KeptRun {
     pub entry: CatalogueEntry,
@@ -79,25 +80,25 @@ pub struct KeptRun {
     pub answers: RunAnswers,
 }
 
-/// What a class has said to a run.
+/// The answers of a class in a run.
 #[derive(Debug, Clone, Default)]
 pub struct RunAnswers {
-    /// By the story's items, how many each choice had.
+    /// By item of the story, the number of votes for each choice.
     pub votes: BTreeMap<usize, Vec<usize>>,
-    /// By the events with which they were chosen.
+    /// By the event of the choice.
     pub moves: Vec<(usize, Text)>,
     pub broken: Option<Broken>,
 }
 
-/// What the stage was given last.
+/// The copy of the log for the stage.
 #[derive(Debug, Default)]
 struct Stage {
     log: Option<Arc<Log>>,
-    /// How much of which log that is.
+    /// The length of the copied log, and whether it was the log of a branch.
     copied: (usize, bool),
-    /// When the log may be copied again.
+    /// The earliest time of the next copy.
     next: Option<Instant>,
-    /// Whether the log has changed since.
+    /// Whether the log has changed since the copy.
     behind: bool,
 }
 
@@ -110,7 +111,7 @@ impl Ballot {
         self.votes.iter().sum()
     }
 
-    /// The choice with the most votes; of equals the first.
+    /// Closes the vote. Returns the choice with the most votes, the first of equals, or `None` if nobody voted.
     pub fn count(&mut self) -> Option<usize> {
         let votes = self.votes.iter().enumerate().rev();
         let most = votes.max_by_key(|(_, votes)| **votes).filter(|(_, votes)| **votes > 0);
@@ -119,7 +120,7 @@ impl Ballot {
         chosen
     }
 
-    /// What everybody's own screen shows. `nobody`: what is said where nobody has voted.
+    /// The poll shown on the participants' pages. `nobody` is the text for a poll without votes.
     pub fn poll(&self, asks: Text, nobody: Text) -> Poll {
         let decision = |right, why| Some(Decision { right, why, whys: Vec::new() });
         Poll {
@@ -167,7 +168,7 @@ impl Class {
         self.ballot = Some(Ballot { id, choices, votes, until, seconds, state });
     }
 
-    /// The server of the pages has died.
+    /// Handles the death of the server of the pages.
     pub fn lose(&mut self) {
         self.room = None;
         self.tally = Tally::default();
@@ -180,7 +181,7 @@ impl Class {
         }
     }
 
-    /// The log for the stage: copied where it has changed, and not so often that anybody at the terminal would notice.
+    /// The log for the stage. It is copied when it has changed, but seldom enough that the terminal stays responsive.
     pub fn stage_log(&mut self, log: &Log, branching: bool, now: Instant) -> Arc<Log> {
         let here = (log.len(), branching);
         let stage = &mut self.stage;
@@ -197,15 +198,15 @@ impl Class {
         Arc::clone(stage.log.insert(copy))
     }
 
-    /// No stage is open, or nothing is played on it.
+    /// Drops the copy, because no stage is open or nothing is being played.
     pub fn forget_stage(&mut self) {
         self.stage = Stage::default();
     }
 
-    /// When something is to be done for the class next, though nothing happens.
+    /// When the class next needs attention without a message.
     pub fn wake(&self, now: Instant) -> Option<Instant> {
         let ballot = self.ballot.as_ref().filter(|ballot| ballot.is_open()).map(|ballot| {
-            // When the seconds that are left change.
+            // When the displayed seconds change.
             let left = ballot.until.saturating_duration_since(now);
             now + Duration::from_nanos(left.subsec_nanos().into()).max(Duration::from_millis(1))
         });
@@ -214,8 +215,8 @@ impl Class {
     }
 }
 
-/// Votes as they are known next: of one poll they never become fewer. Where they would, the server of the pages has
-/// forgotten them in favour of another poll's.
+/// Takes over new votes of a poll. Votes of a poll never decrease; if they seem to, the server of the pages has dropped
+/// them for another poll, and they are ignored.
 pub fn count(known: &mut Vec<usize>, votes: &[usize]) {
     if votes.len() == known.len() && votes.iter().sum::<usize>() >= known.iter().sum() {
         known.clear();

@@ -1,5 +1,5 @@
-//! What a class sees and says: what the screen publishes, and what comes back. Plain data between the screen and the
-//! server of the class's pages; neither waits for the other.
+//! The data exchanged with the server of the class's pages: what the screen publishes, and what comes back. Neither
+//! side waits for the other.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,36 +10,36 @@ use crate::{
     clock::LessonTime, log::Log, text::Text, ui::state::catalogue::CatalogueEntry, verdict::Verdict,
 };
 
-/// How long a class has for choosing the next move.
+/// The time for a vote on the next move.
 pub const MOVE_VOTE: Duration = Duration::from_secs(10);
-/// The threads of the server of the pages: what panics there ends no lesson.
+/// The name of the server's threads. A panic in them does not end the lesson.
 pub const THREAD: &str = "class";
 
-/// Everything that pages are made of. It is replaced as a whole whenever it changes.
+/// The source of all pages. It is replaced as a whole when it changes.
 #[derive(Debug, Clone, Default)]
 pub struct Published {
     pub class: ClassView,
     pub teacher: TeacherView,
-    /// What the stage draws, while one is open.
+    /// What the stage draws; `None` while no stage is open.
     pub run: Option<Arc<StageRun>>,
 }
 
-/// What everybody may see.
+/// The part that everybody may see.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ClassView {
-    /// Nothing while no lesson is open.
+    /// `None` while no lesson is open.
     pub title: Option<Text>,
     pub variant: Option<Text>,
-    /// How many steps are over, and how many there are; free play has no end.
+    /// The number of completed steps, and of all steps; the latter is `None` in free play.
     pub step: usize,
     pub steps: Option<usize>,
-    /// The sentence of the story.
+    /// The story's current narration.
     pub says: Option<Text>,
     pub locks: Vec<LockView>,
     pub poll: Option<Poll>,
     /// What was broken in free play.
     pub broken: Option<Broken>,
-    /// What came of the variant, once its verdict is on the screen.
+    /// The outcome of the variant, once its verdict is shown.
     pub outcome: Option<Text>,
 }
 
@@ -47,36 +47,36 @@ pub struct ClassView {
 pub struct LockView {
     pub name: Text,
     pub holders: Vec<Holder>,
-    /// Whether more hold it than may.
+    /// Whether it has more holders than allowed.
     pub broken: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Holder {
     pub name: String,
-    /// The client's place among the clients: its colour and glyph.
+    /// The index of the client, which decides its colour and glyph.
     pub client: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Broken {
-    /// How many it took; nothing where the class chose none of them.
+    /// How many moves it took; `None` if the class chose none of them.
     pub moves: Option<usize>,
     pub says: Text,
 }
 
-/// What the class is asked. Another question has another number.
+/// A question to the class; each question has its own number.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Poll {
     pub id: u64,
     pub kind: PollKind,
     pub asks: Text,
     pub choices: Vec<Text>,
-    /// Milliseconds of real time that a vote has from its opening; none where the teacher ends it.
+    /// The time for voting, in milliseconds of real time; `None` if the teacher ends it.
     pub lasts: Option<u64>,
-    /// The teacher has gone on: what was voted stands, and what comes of it is not known yet.
+    /// Voting is over because the teacher went on, but the result is not known yet.
     pub closed: bool,
-    /// Votes count while there is none, and it is not closed.
+    /// Votes count until this is set or the poll is closed.
     pub decided: Option<Decision>,
 }
 
@@ -91,18 +91,18 @@ pub enum PollKind {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Decision {
-    /// The answers that were right, or the move that was made.
+    /// The right answers, or the move that was made.
     pub right: Vec<usize>,
     pub why: Option<Text>,
-    /// Why a wrong answer was plausible, for each choice.
+    /// For each choice, why it was plausible though wrong.
     pub whys: Vec<Option<Text>>,
 }
 
-/// What only the teacher sees.
+/// The part that only the teacher sees.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct TeacherView {
     pub notes: Option<Text>,
-    /// Of the step that is over, and of the one that comes next.
+    /// The note on the completed step; then the next step and its note.
     pub note: Option<Text>,
     pub next: Option<Text>,
     pub next_note: Option<Text>,
@@ -112,53 +112,53 @@ pub struct TeacherView {
     pub can_vote: bool,
 }
 
-/// A run at a moment.
+/// A run at one moment.
 #[derive(Debug, Clone)]
 pub struct StageRun {
     pub entry: CatalogueEntry,
     pub variant: usize,
     pub log: Arc<Log>,
-    /// Where the playhead stands: how many events are over, and the moment that is shown.
+    /// The playhead: the number of events before it, and the time shown.
     pub position: usize,
     pub display: LessonTime,
-    /// The verdict, where the run is at its end.
+    /// The verdict, at the end of the run.
     pub verdict: Option<Verdict>,
 }
 
-/// What is known of the class.
+/// What the server of the pages knows about the class.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {
-    /// Phones that are connected.
+    /// The number of connected phones.
     pub joined: usize,
-    /// Stage pages that are connected.
+    /// The number of connected stage pages.
     pub stages: usize,
-    /// The poll that the votes are for, and how many each of its choices has.
+    /// The poll of these votes, and the number of votes for each choice.
     pub poll: Option<u64>,
     pub votes: Vec<usize>,
 }
 
-/// What a teacher's phone asks the screen to do.
+/// A request of the teacher's remote control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Remote {
     Next,
     Back,
     Play,
-    /// Opens a vote on the next move, or ends the one that is open.
+    /// Opens or ends a vote on the next move.
     Vote,
 }
 
-/// Where people join.
+/// How participants join.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Joining {
-    /// The whole address, as the QR code has it.
+    /// The full address, as in the QR code.
     pub url: String,
     pub code: String,
-    /// Whether only this machine can reach it.
+    /// Whether the address is reachable only from this machine.
     pub loopback: bool,
 }
 
-/// The screen's end. The other end is gone when the server of the pages has died.
+/// The screen's end of the connection. The channels close when the server of the pages dies.
 #[derive(Debug)]
 pub struct Classroom {
     pub joining: Joining,
@@ -167,7 +167,7 @@ pub struct Classroom {
     pub remote: mpsc::Receiver<Remote>,
 }
 
-/// The end of the server of the pages.
+/// The server's end of the connection.
 #[derive(Debug)]
 pub struct ClassroomServer {
     pub published: watch::Receiver<Published>,
@@ -175,7 +175,7 @@ pub struct ClassroomServer {
     pub remote: mpsc::Sender<Remote>,
 }
 
-/// Both ends.
+/// Creates both ends.
 pub fn open(joining: Joining) -> (Classroom, ClassroomServer) {
     let (published, shown) = watch::channel(Published::default());
     let (tally, counted) = watch::channel(Tally::default());

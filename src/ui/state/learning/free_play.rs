@@ -1,4 +1,4 @@
-//! A run whose story was left: choices in place of steps, and another run done again on a fresh lab.
+//! Free play: choices in place of steps, and repeating a run on a fresh lab.
 
 use std::collections::BTreeSet;
 
@@ -13,19 +13,18 @@ use crate::{
     world::{ActorWorld, Life},
 };
 
-/// Another run is being done again; until that is over its past stays on the screen.
+/// A run that is being repeated; until that is done, its past stays on the screen.
 #[derive(Debug, Default)]
 pub(crate) struct Branching {
     pub(crate) events: Vec<Event>,
-    /// So many choices and lines of the story are to be done again.
+    /// The number of choices and lines of the story to repeat.
     steps: usize,
-    /// What the learner chose to do after it.
+    /// The learner's choice after the repetition.
     then: Option<Choice>,
 }
 
 impl Learning {
-    /// The run goes on as another that begins like it: with what happened up to the last step before the playhead, and
-    /// what the learner chose to do then. `session` does it again.
+    /// Continues in a new branch that begins with `past`, which `session` repeats, and then makes the choice `then`.
     pub fn branch(&mut self, past: Log, session: Session, then: Option<Choice>) {
         self.pace = Pace::ByHand;
         self.branching = Some(Branching { steps: past.history(past.len()).len(), events: Vec::new(), then });
@@ -36,19 +35,19 @@ impl Learning {
         self.tell(Command::Speed(self.speed));
     }
 
-    /// What happened up to the last step that is over at the playhead.
+    /// The log up to the last completed step before the playhead.
     pub fn past(&self) -> Log {
         self.playback.log().prefix(self.playback.last_stop())
     }
 
-    /// Whether the run can carry out a choice: it lives, waits, and the playhead is behind everything that happened.
+    /// Whether the run can carry out a choice: it is live and idle, and the playhead is at the end of the log.
     pub fn can_choose(&self) -> bool {
         let waits = matches!(self.engine, Engine::Ready | Engine::Over { .. });
         let live = self.session.is_some() && self.playback.world().clock != ClockKind::Recorded;
         waits && live && self.playback.at_frontier()
     }
 
-    /// Whether it is in the middle of something that is over in a moment.
+    /// Whether a step is in progress.
     pub fn is_busy(&self) -> bool {
         matches!(
             self.engine,
@@ -56,7 +55,8 @@ impl Learning {
         )
     }
 
-    /// Whether the playhead stands further back than what happened, and is not on its way there.
+    /// Whether a choice would need a branch: the run is recorded, or the playhead is neither at the end of the log nor
+    /// on its way there.
     pub fn looks_back(&self) -> bool {
         let live = self.playback.world().clock != ClockKind::Recorded;
         !live || !self.playback.follows()
@@ -66,12 +66,12 @@ impl Learning {
         self.branching.is_some()
     }
 
-    /// Whether the story can be left where it is: the run lives, and the playhead is behind everything that happened.
+    /// Whether the story can be left: the run is live, and the playhead is at the end of the log.
     pub fn can_leave_story(&self) -> bool {
         self.free.is_none() && (self.can_choose() || self.is_busy()) && self.playback.at_frontier()
     }
 
-    /// The learner leaves the story: after the step that is under way, if one is.
+    /// Leaves the story after the step in progress.
     pub fn leave_story(&mut self) {
         self.pause();
         self.predictions.nudged = false;
@@ -84,19 +84,19 @@ impl Learning {
         };
     }
 
-    /// Says that there is no story to continue: the learner has to choose.
+    /// Shows that there is no story to continue and the learner has to choose.
     pub fn say_you_choose(&mut self) {
         self.free.get_or_insert_default().notice = FreeNotice::YouChoose;
     }
 
-    /// Whether nobody can move any more: a story that was played to its end leaves nothing to choose.
+    /// Whether no actor can move any more, as at the end of a story.
     pub fn is_everybody_done(&self) -> bool {
         let over = |actor: &ActorWorld| matches!(actor.life, Life::Finished | Life::Crashed);
         let actors = &self.playback.world().actors;
         !actors.is_empty() && actors.iter().all(over)
     }
 
-    /// How many of the variant's invariants were broken by what the learner chose.
+    /// The number of the variant's invariants broken since the learner's first choice.
     pub fn solved(&self) -> usize {
         if self.free.is_none() {
             return 0;
@@ -118,7 +118,7 @@ impl Learning {
         self.tell(Command::Choose(choice));
     }
 
-    /// Everything has been done again: it takes the place of what was on the screen.
+    /// Replaces the log with the repeated run.
     pub(crate) fn branched(&mut self, difference: Option<Box<Difference>>, refused: Option<Text>) {
         let Some(Branching { events, steps, then }) = self.branching.take() else { return };
         let mut log = Log::new();
@@ -132,8 +132,7 @@ impl Learning {
             (None, Some(difference)) => FreeNotice::Differs(steps, difference),
             (None, None) => FreeNotice::Same(steps),
         };
-        // What was chosen was chosen of what was seen: where that has come out differently, nobody knows whether it is
-        // wanted still.
+        // The learner chose on the basis of the old log. If the repetition differs, the choice may no longer be wanted.
         if let Some(choice) = then.filter(|_| agrees) {
             self.engine = self.stepping();
             self.tell(Command::Choose(choice));
