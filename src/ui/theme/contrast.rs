@@ -1,6 +1,6 @@
-//! Tests of the palettes: can every text be read, and do clients stay apart for colour-blind eyes. Luminance and
-//! contrast are those of WCAG 2.2; colour blindness is simulated with the matrices of Machado, Oliveira and
-//! Fernandes (2009) at full severity; distances are CIE76 in CIELAB, where about 2.3 can just be noticed.
+//! Tests of the palettes: every text must be readable, and clients must stay distinguishable for colour-blind eyes.
+//! Luminance and contrast are those of WCAG 2.2; colour blindness is simulated with the matrices of Machado, Oliveira
+//! and Fernandes (2009) at full severity; distances are CIE76 in CIELAB, where about 2.3 is just noticeable.
 
 use super::{
     Palette, Role,
@@ -31,7 +31,7 @@ const EYES: [[Rgb; 3]; 4] = [
     ],
 ];
 
-/// Linear light of one of the colours 16 to 255, as xterm defines them.
+/// The linear light of one of the colours 16 to 255, as xterm defines them.
 fn light(index: u8) -> Rgb {
     let channels: [u8; 3] = if index >= 232 {
         [8 + 10 * (index - 232); 3]
@@ -67,7 +67,7 @@ fn lab(rgb: Rgb) -> Rgb {
     [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
 }
 
-/// How far two colours are apart for some eyes.
+/// The distance of two colours for the given eyes.
 fn distance(eyes: &[Rgb; 3], one: u8, other: u8) -> f64 {
     let [one, other] = [one, other].map(|index| {
         let rgb = light(index);
@@ -76,7 +76,7 @@ fn distance(eyes: &[Rgb; 3], one: u8, other: u8) -> f64 {
     (0..3).map(|n| (one[n] - other[n]).powi(2)).sum::<f64>().sqrt()
 }
 
-/// The same for the eyes that tell them apart worst.
+/// The distance of two colours for the eyes that distinguish them worst.
 fn apart(one: u8, other: u8) -> f64 {
     EYES.iter().map(|eyes| distance(eyes, one, other)).fold(f64::INFINITY, f64::min)
 }
@@ -94,7 +94,7 @@ fn every_text_can_be_read_on_its_ground() {
         assert!(contrast(palette.text, palette.ground) >= 10.0, "{palette:?}");
         assert!(contrast(palette.text, palette.alarm) >= 7.0, "{palette:?}: text on alarm");
         assert!(contrast(palette.selected.0, palette.selected.1) >= 4.5, "{palette:?}: selected");
-        // Clients are bars and bold names: WCAG asks 3 of graphics and large text.
+        // Clients are drawn as bars and bold names: WCAG requires 3 for graphics and large text.
         for client in palette.clients {
             let found = contrast(client, palette.ground);
             assert!(found >= 3.0, "{palette:?} client {client}: {found:.2}");
@@ -108,7 +108,7 @@ fn clients_stay_apart_for_colour_blind_eyes() {
         let clients = palette.clients;
         for (n, one) in clients.iter().enumerate() {
             for other in &clients[..n] {
-                // On a light ground orange and yellow are both dark, and nearer to each other.
+                // On a light ground, orange and yellow are both dark and thus closer to each other.
                 let least = if n < 4 && palette != LIGHT { 20.0 } else { 15.0 };
                 let found = apart(*one, *other);
                 assert!(found >= least, "{palette:?} {one} and {other}: {found:.1}");
@@ -119,7 +119,7 @@ fn clients_stay_apart_for_colour_blind_eyes() {
 
 #[test]
 fn the_measure_knows_what_colour_blindness_is() {
-    // Red and green of equal lightness: far apart for most, close for deuteranopes.
+    // Red and green of equal lightness: far apart for normal sight, close for deuteranopes.
     let apart = |n: usize| distance(&EYES[n], 131, 65);
     assert!(apart(0) > 2.0 * apart(2));
 }

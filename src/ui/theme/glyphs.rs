@@ -1,23 +1,23 @@
-//! The glyphs of the visual language and what they mean: the legend of the help is made from these lists.
+//! The glyphs of the visual language. The legend in the help is made from these lists.
 
 use crate::log::Belief;
 
-/// One glyph per client, in the order in which clients appear; so that no meaning hangs on colour alone.
+/// One glyph per client, in order of appearance, so that no meaning depends on colour alone.
 const CLIENTS: [&str; 8] = ["●", "■", "▲", "◆", "▼", "◐", "◇", "○"];
 
-/// From the ninth client on, its number or a letter, so that no sign stands for two.
+/// From the ninth client on, its number or a letter, so that no glyph stands for two clients.
 const NUMBERED: [&str; 38] = [
     "⑨", "⑩", "⑪", "⑫", "⑬", "⑭", "⑮", "⑯", "⑰", "⑱", "⑲", "⑳", "ⓐ", "ⓑ", "ⓒ", "ⓓ", "ⓔ", "ⓕ", "ⓖ", "ⓗ", "ⓘ",
     "ⓙ", "ⓚ", "ⓛ", "ⓜ", "ⓝ", "ⓞ", "ⓟ", "ⓠ", "ⓡ", "ⓢ", "ⓣ", "ⓤ", "ⓥ", "ⓦ", "ⓧ", "ⓨ", "ⓩ",
 ];
-/// The same in ASCII, one after another.
+/// The same in ASCII, one character per client.
 const NUMBERED_ASCII: &str = "9012345678QZabcdefghijklmnPpqrstuUwWyz";
 
 pub const fn client(n: usize) -> &'static str {
     if n < CLIENTS.len() { CLIENTS[n] } else { NUMBERED[(n - CLIENTS.len()) % NUMBERED.len()] }
 }
 
-/// What fills a lane while a client believes something.
+/// The fill of a lane while a client believes something.
 pub const fn belief(belief: Belief) -> &'static str {
     match belief {
         Belief::Holding => HOLDING,
@@ -28,77 +28,77 @@ pub const fn belief(belief: Belief) -> &'static str {
 }
 
 pub const HOLDING: &str = "▄";
-/// Holds it together with others.
+/// Holds a lock together with others.
 pub const SHARING: &str = "▂";
 pub const WAITING: &str = "╱";
 pub const UNSURE: &str = "░";
-/// What it holds no longer and still believes that it holds: an outline, by its corners, its sides and its edges.
+/// The outline of a lock that the client no longer holds but believes to hold: corners, sides and edges.
 pub const OUTLINE: [&str; 6] = ["┌", "┐", "└", "┘", "┆", "┄"];
 pub const FROZEN: &str = "▒";
 pub const DEAD: &str = "╌";
 /// A bar of several rows, below its edge.
 pub const FULL: &str = "█";
-/// More hold a lock than may.
+/// A lock has more holders than allowed.
 pub const CLASH: &str = "█";
-/// The bar of one of them, in its own colour on a red ground.
+/// The bar of one such holder, in its own colour on a red ground.
 pub const CLASHING: &str = "▓";
-/// The same where there are no colours: a solid block would look like one holder, and be blank in reverse.
+/// The same without colours: a solid block would look like a single holder, and be blank in reverse video.
 pub const CLASH_MONO: &str = "▚";
 /// The same on a thin line.
 pub const CLASH_LINE: &str = "═";
-/// What is dragged along a scrubber.
+/// The handle of the scrubber.
 pub const KNOB: &str = "╋";
 pub const PLAYHEAD: &str = "┊";
-/// A key that the server holds with no lease.
+/// A key without a TTL on the server.
 pub const HELD: &str = "▀";
-/// How much of a lease is left, from nearly nothing to all of it.
+/// The rest of a lease, from almost none to all of it.
 pub const LEASE: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
-/// A lifeline of somebody who has no lock and asks for none.
+/// The lifeline of a client that neither holds nor requests a lock.
 pub const LIFELINE: &str = "│";
-/// A lifeline while its client holds: thicker.
+/// The thicker lifeline of a client that holds a lock.
 pub const LIFELINE_HOLDING: &str = "┃";
-/// Where two begin to hold one lock, and where they cease to.
+/// Where a lock begins and ceases to have two holders.
 pub const CLASH_EDGE: &str = "┃";
-/// The line that leads from a chosen event to everything else of its moment.
+/// The line through everything at the moment of the selected event.
 pub const HAIRLINE: &str = "╎";
 
-/// Whether what stands in a cell is said rather than drawn: letters, figures, and the signs of clients and faults.
+/// Whether the content of a cell is text rather than drawing: letters, digits, glyphs of clients and faults.
 pub fn is_word(symbol: &str) -> bool {
     let is_drawn = |c: char| matches!(c, ' ' | '\u{2500}'..='\u{259f}');
     !symbol.starts_with(is_drawn)
 }
 
 pub const KILLED: &str = "✝";
-/// Stopped, or kept back.
+/// Stopped, or held back.
 pub const STOPPED: &str = "▮";
 pub const RELEASED: &str = "▶";
 /// Cut off, failed, or ended by itself.
 pub const CUT: &str = "✗";
 pub const CLOCK: &str = "◷";
-/// Time that passes.
+/// Time passes.
 pub const PASSES: &str = "⋯";
-/// The same once more, after a wait.
+/// Repeated after a wait.
 pub const AGAIN: &str = "↻";
 pub const NOTIFIED: &str = "↯";
 pub const DONE: &str = "✓";
 pub const BAR_DONE: &str = "▰";
 pub const BAR_LEFT: &str = "▱";
-/// The way that a message has come.
+/// The path that a message has travelled.
 pub const PATH: &str = "│";
 pub const MASTER: &str = "♛";
 pub const WATCH: &str = "◉";
-/// What interviewers like to ask about.
+/// A common interview topic.
 pub const STARRED: &str = "★";
-/// A Sentinel says something.
+/// A Sentinel's notice.
 pub const SENTINEL: &str = "⚑";
 
-/// Where two runs part first, and the line up to it.
+/// The first difference between two runs.
 pub const DIFFERENCE: &str = "≠";
-/// The line from there to the time axis.
+/// The line from the first difference to the time axis.
 pub const DIFFERENCE_LINE: &str = "┃";
 
-/// What an ASCII terminal shows for a glyph. What fills lanes, and what marks an event, has a sign of its own.
+/// The ASCII replacement of a glyph. Fills of lanes and marks of events keep distinct characters.
 pub fn ascii(symbol: &str) -> &'static str {
     match symbol {
         "│" | "┊" | "╎" | "┆" | "▏" | "▌" => "|",
@@ -135,7 +135,7 @@ pub fn ascii(symbol: &str) -> &'static str {
         "▮" => "H",
         "↯" => "!",
         "≠" => "\\",
-        // Something is left out. A dot would be the end of a sentence.
+        // Something is left out. A dot would look like the end of a sentence.
         "…" | "⋯" => "~",
         "◷" => "K",
         "↻" => "R",

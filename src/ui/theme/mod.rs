@@ -1,13 +1,11 @@
-//! The visual language, written down once: what each colour and glyph means. It must not know what is drawn
-//! with them.
+//! The visual language in one place: what each colour and glyph means. It must not know what is drawn with them.
 //!
 //! - A client has one colour and one glyph, the same in every pane.
-//! - Holding is solid, waiting hatched, not sure faint, dead struck through.
+//! - Holding is solid, waiting hatched, uncertainty faint, death struck through.
 //! - A lease drains: its bar falls from full to nothing.
-//! - Red is kept for danger. Two holders are solid red, the ground behind them turns red too, and it is said in
-//!   words.
-//! - Every meaning has a glyph or an attribute besides its colour, so that it survives colour-blind eyes,
-//!   `NO_COLOR` and sixteen colours; and every glyph has an ASCII stand-in.
+//! - Red means danger only. Two holders are solid red, the ground behind them turns red too, and words say it.
+//! - Every meaning has a glyph or an attribute besides its colour, so that it survives colour-blind eyes, `NO_COLOR`
+//!   and sixteen colours; and every glyph has an ASCII replacement.
 
 #[cfg(test)]
 mod contrast;
@@ -34,7 +32,7 @@ pub enum Ink {
     #[default]
     Colour,
     Sixteen,
-    /// None, attributes only: `NO_COLOR` is set.
+    /// No colours, attributes only: `NO_COLOR` is set.
     Mono,
 }
 
@@ -42,46 +40,46 @@ pub enum Ink {
 pub enum Glyphs {
     #[default]
     Unicode,
-    /// ASCII only: the locale is not UTF-8.
+    /// ASCII only, because the locale is not UTF-8.
     Ascii,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// The story: what is to be read.
+    /// The story: text to be read.
     Text,
-    /// Frames, axes, hints: what is to be overlooked.
+    /// Frames, axes, hints: unobtrusive.
     Chrome,
-    /// Headings and what has the focus.
+    /// Headings and the focus.
     Accent,
     Code,
-    /// What went well, a claim that holds.
+    /// Success, a claim that holds.
     Good,
-    /// What deserves a doubt: a key without expiry, the wall clock.
+    /// Something questionable: a key without expiry, the wall clock.
     Warning,
     Danger,
-    /// What has just changed.
+    /// Something that has just changed.
     Fresh,
-    /// The chosen line of a list.
+    /// The selected line of a list.
     Selected,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ThemeName {
-    /// The terminal's own ground; dark or light colours, whichever it says that it has.
+    /// The terminal's own ground; dark or light colours, depending on what the terminal reports.
     #[default]
     Auto,
     Dark,
     Light,
-    /// Black, white and loud.
+    /// Black and white with strong colours.
     Contrast,
 }
 
 impl ThemeName {
-    /// All of them, in the order in which a key goes through them.
+    /// In the order in which a key cycles through them.
     pub const ALL: [Self; 4] = [Self::Auto, Self::Dark, Self::Light, Self::Contrast];
 
-    /// As it is written on the command line and in the configuration.
+    /// The name on the command line and in the configuration.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -118,12 +116,12 @@ pub struct Theme {
 pub struct Environment<'a> {
     /// `NO_COLOR` is set and not empty (no-color.org).
     pub no_color: bool,
-    /// The locale that `LC_ALL`, `LC_CTYPE` or `LANG` names.
+    /// The locale in `LC_ALL`, `LC_CTYPE` or `LANG`.
     pub locale: Option<&'a str>,
     pub term: Option<&'a str>,
     /// `COLORTERM` is set and not empty.
     pub many_colors: bool,
-    /// `COLORFGBG`, as rxvt, Konsole and others set it: `ink;ground`.
+    /// `COLORFGBG`, as set by rxvt, Konsole and others: `ink;ground`.
     pub ground: Option<&'a str>,
 }
 
@@ -156,7 +154,7 @@ impl Theme {
         .named(name)
     }
 
-    /// The language that the terminal can show: in ASCII there is no Chinese.
+    /// The language that the terminal can display: Chinese is not possible in ASCII.
     pub fn readable(self, lang: Lang) -> Lang {
         match self.glyphs {
             Glyphs::Unicode => lang,
@@ -209,17 +207,17 @@ impl Theme {
         }
     }
 
-    /// What fills the place where two hold one lock.
+    /// The fill where two clients hold one lock.
     pub fn overlap_span(self) -> (&'static str, Style) {
         match self.ink {
             Ink::Mono => (glyphs::CLASH_MONO, Style::new().add_modifier(Modifier::BOLD)),
-            // In ASCII a solid line is one holder's.
+            // In ASCII a solid line means a single holder.
             _ if self.glyphs == Glyphs::Ascii => (glyphs::CLASH_MONO, self.style(Role::Danger)),
             Ink::Colour | Ink::Sixteen => (glyphs::CLASH, self.style(Role::Danger)),
         }
     }
 
-    /// What fills the bar of one of those who hold one lock together: its own colour, on the ground of danger.
+    /// The fill of the bar of one of several holders: its own colour on a red ground.
     pub fn clashing(self, client: Style) -> (&'static str, Style) {
         match self.ink {
             Ink::Mono => self.overlap_span(),
@@ -228,7 +226,7 @@ impl Theme {
         }
     }
 
-    /// The style of words on the ground of danger.
+    /// The style of text on a red ground.
     pub fn alarming(self) -> Style {
         let style = self.style(Role::Danger).add_modifier(Modifier::BOLD);
         match self.ink {
@@ -238,7 +236,7 @@ impl Theme {
         }
     }
 
-    /// Turns the ground of an area into that of a failure; its ink stays, and so does what is chosen.
+    /// Turns the ground of an area red. Text colours and selected cells stay.
     pub fn alarm(self, area: Rect, buf: &mut Buffer) {
         if self.ink != Ink::Colour {
             return;
@@ -252,11 +250,11 @@ impl Theme {
         }
     }
 
-    /// Marks an area as chosen, whatever was drawn there.
+    /// Marks an area as selected, whatever is drawn there.
     pub fn choose(self, area: Rect, buf: &mut Buffer) {
         let faint = Modifier::DIM | Modifier::UNDERLINED;
         let style = self.style(Role::Selected).remove_modifier(faint);
-        // One bar, not one piece for each colour that was there.
+        // The selection must be one bar, not a piece per earlier colour.
         let style = style.fg(style.fg.unwrap_or(Color::Reset));
         buf.set_style(area, style);
     }
@@ -267,8 +265,8 @@ impl Theme {
         Block::bordered().border_type(BorderType::Rounded).border_style(style)
     }
 
-    /// The last touch on a drawn screen: the theme's own ground and ink where nothing else was said, and, in an
-    /// ASCII terminal, a stand-in for every other character.
+    /// Finishes a drawn screen: fills in the theme's ground and ink where cells have none and, on an ASCII terminal,
+    /// replaces all other characters.
     pub fn finish(self, buffer: &mut Buffer) {
         if self.name != ThemeName::Auto && self.ink == Ink::Colour {
             for cell in &mut buffer.content {
@@ -297,7 +295,7 @@ impl Theme {
                 && (before.is_some_and(|before| before.symbol() == "|")
                     || next.is_some_and(|next| next.symbol() == glyphs::STOPPED))
             {
-                // Two beside each other are a pause, and nothing that a link holds.
+                // Two of these side by side mean a pause, which must not look like messages held by a link.
                 cell.set_symbol("|");
             } else if !cell.symbol().is_ascii() {
                 covered = text::width(cell.symbol()).saturating_sub(1);
@@ -320,12 +318,12 @@ impl Environment<'_> {
         {
             Ink::Sixteen
         } else {
-            // alacritty, foot, xterm-kitty, wezterm and their like.
+            // Terminals such as alacritty, foot, xterm-kitty, wezterm.
             Ink::Colour
         }
     }
 
-    /// Whether its own ground is light, as far as it says so.
+    /// Whether the terminal reports a light ground.
     fn is_light(self) -> bool {
         let ground = self.ground.and_then(|colours| colours.rsplit(';').next());
         matches!(ground, Some("7" | "15"))

@@ -1,8 +1,8 @@
 //! The colours of the themes.
 //!
-//! All of them are from the 216 colours and 24 greys that every 256-colour terminal shows alike; the sixteen
-//! named ones are whatever the terminal's owner made of them. `contrast.rs` holds the tests: every text can be
-//! read on its ground (WCAG 2.2, 1.4.3), and clients stay apart for colour-blind eyes.
+//! All of them are among the 216 colours and 24 greys that every 256-colour terminal shows alike; the sixteen named
+//! ones depend on the user's terminal. The tests in `contrast.rs` check that every text is readable on its ground (WCAG
+//! 2.2, 1.4.3) and that clients stay distinguishable for colour-blind eyes.
 
 use ratatui::style::Color;
 
@@ -18,13 +18,13 @@ pub struct Palette {
     good: u8,
     warning: u8,
     danger: u8,
-    /// Behind everything while two hold one lock.
+    /// The ground of the screen while two clients hold one lock.
     pub alarm: u8,
-    /// Behind the bars and the banner of those who hold it.
+    /// The ground of the bars and the banner of these holders.
     pub overlap_span: u8,
-    /// The ground of the chosen line, and its ink.
+    /// The ground and the ink of the selected line.
     pub selected: (u8, u8),
-    /// One per client, in the order in which they are given out: the first four differ most. The hue is the same in all
+    /// The clients' colours in the order of assignment; the first four differ most. The hues are the same in all
     /// themes: orange, blue, green, yellow, purple, teal, pink, brown.
     pub clients: [u8; 8],
 }
@@ -57,7 +57,7 @@ pub(crate) const LIGHT: Palette = Palette {
     clients: [166, 27, 22, 101, 91, 31, 199, 95],
 };
 
-/// For a projector or tired eyes: black, white and loud.
+/// For projectors and tired eyes: black and white with strong colours.
 pub(crate) const CONTRAST: Palette = Palette {
     ground: 16,
     text: 231,
@@ -79,7 +79,7 @@ impl Default for &Palette {
 }
 
 impl Palette {
-    /// The ink of a role; `None` where it is the ground's usual ink.
+    /// The ink of a role; `None` stands for the default ink.
     pub const fn ink(&self, role: Role) -> Option<u8> {
         Some(match role {
             Role::Text | Role::Fresh => return None,
@@ -105,8 +105,8 @@ pub(crate) const fn sixteen(role: Role) -> Option<Color> {
     })
 }
 
-/// The clients on a terminal of sixteen colours. Red is kept for danger; beyond six they repeat, and their
-/// glyphs tell them apart.
+/// The clients' colours on a terminal of sixteen colours. Red means danger only. After six clients the colours repeat,
+/// and the glyphs distinguish them.
 pub(crate) const CLIENTS_OF_SIXTEEN: [Color; 6] = [
     Color::LightYellow,
     Color::LightBlue,

@@ -1,20 +1,20 @@
-//! Fitting words into columns: measuring, cutting and wrapping text in which some characters are two columns wide.
+//! Fitting text into columns: measuring, cutting and wrapping text with double-width characters.
 
 use std::borrow::Cow;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// On one line, without characters that would move the cursor or have no width: a reply is a stranger's.
+/// A text on one line, without characters that move the cursor or have no width. Replies come from untrusted servers.
 pub use crate::printable::line as clean;
 
-/// How many columns a text takes.
+/// The number of columns of a text.
 pub fn width(text: &str) -> usize {
-    // Nearly every text is one of these, and each frame measures hundreds.
+    // A fast path: almost all texts are printable ASCII, and each frame measures hundreds of them.
     let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
     if is_plain { text.len() } else { UnicodeWidthStr::width(text) }
 }
 
-/// The pieces that must not be taken apart (a character and the marks that join it), with their columns.
+/// The indivisible pieces of a text (a character and the marks that join it), each with its columns.
 fn clusters(text: &str) -> impl Iterator<Item = (&str, usize)> {
     const JOINER: char = '\u{200d}';
     let mut rest = text;
@@ -34,7 +34,7 @@ fn clusters(text: &str) -> impl Iterator<Item = (&str, usize)> {
     })
 }
 
-/// The text in at most `max` columns, with `…` at the end where something had to go.
+/// Cuts a text to at most `max` columns, with `…` at the end of a cut text.
 pub fn fit(text: &str, max: usize) -> Cow<'_, str> {
     fit_clean(clean(text), max)
 }
@@ -56,7 +56,7 @@ fn fit_clean(text: Cow<'_, str>, max: usize) -> Cow<'_, str> {
     Cow::Owned(cut)
 }
 
-/// Cut in its middle, where it is too wide: names that somebody's program makes differ at their ends.
+/// Cuts a text in its middle, because generated names often differ at their ends.
 pub fn fit_middle(text: &str, max: usize) -> Cow<'_, str> {
     let text = clean(text);
     if width(&text) <= max || max < 3 {
@@ -73,7 +73,7 @@ pub fn fit_middle(text: &str, max: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{begin}{end}"))
 }
 
-/// In lines that are full wherever its words end: as few as there can be.
+/// Breaks a text into full lines, regardless of words: as few lines as possible.
 pub fn chop(text: &str, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for (cluster, _) in clusters(&clean(text)) {
@@ -85,8 +85,8 @@ pub fn chop(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// What texts have in common, with `…` where they differ: of `get /n-01` and `get /n-02` that is `get /n-…`. A number
-/// in which they differ is left out as a whole.
+/// The common part of several texts, with `…` where they differ: `get /n-…` for `get /n-01` and `get /n-02`. A number
+/// that differs is left out as a whole.
 pub fn common<'a>(texts: impl IntoIterator<Item = &'a str>) -> Cow<'a, str> {
     let mut texts = texts.into_iter();
     let Some(first) = texts.next() else { return Cow::Borrowed("") };
@@ -94,7 +94,7 @@ pub fn common<'a>(texts: impl IntoIterator<Item = &'a str>) -> Cow<'a, str> {
         let same = same.take_while(|(one, other)| one == other);
         same.map(|(c, _)| c.len_utf8()).sum()
     };
-    // The bytes at the beginning and at the end of the first that all have had so far.
+    // The lengths in bytes of the common beginning and end so far.
     let (mut start, mut end) = (first.len(), first.len());
     let mut differ = false;
     for text in texts.filter(|text| *text != first) {
@@ -112,7 +112,7 @@ pub fn common<'a>(texts: impl IntoIterator<Item = &'a str>) -> Cow<'a, str> {
     Cow::Owned(format!("{head}…{tail}"))
 }
 
-/// The text in exactly `columns` columns, cut or filled with spaces.
+/// Cuts a text to exactly `columns` columns, or fills it with spaces.
 pub fn pad(text: &str, columns: usize) -> String {
     let fitted = fit(text, columns);
     let missing = columns.saturating_sub(width(&fitted));
@@ -124,14 +124,14 @@ const NOT_FIRST: &str = "，。、；：！？）】》」』”’…—～％,
 /// Characters that must not end a line.
 const NOT_LAST: &str = "（【《「『“‘([{";
 
-/// Breaks a text into lines of at most `columns` columns: between words where the script has spaces, between
-/// characters where it has none, never before closing punctuation if it can be helped. Line feeds break too.
+/// Breaks a text into lines of at most `columns` columns: between words in scripts with spaces, between characters in
+/// others, and if possible never before closing punctuation. Line feeds break, too.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let paragraphs: Vec<_> = text.trim_end().split('\n').map(clean).collect();
     wrap_clean(&paragraphs.join("\n"), columns)
 }
 
-/// As [`wrap`], of a text whose parts are [`clean`] already.
+/// Like [`wrap`], for text that is already [`clean`].
 pub fn wrap_clean(text: &str, columns: usize) -> Vec<String> {
     if columns == 0 {
         return Vec::new();
@@ -150,7 +150,7 @@ fn wrap_paragraph(text: &str, columns: usize) -> Vec<String> {
         }
         let word = piece.trim_end();
         if fits_with(&line, word, columns) {
-            // Only the space after it is too much, and a line needs no space at its end.
+            // Only the trailing space does not fit, and a line needs none at its end.
             line.push_str(word);
             flush(&mut lines, &mut line);
             continue;
@@ -163,7 +163,7 @@ fn wrap_paragraph(text: &str, columns: usize) -> Vec<String> {
             if !fits_with(&line, cluster, columns) {
                 flush(&mut lines, &mut line);
             }
-            // A cluster that is wider than the whole line cannot be shown at all.
+            // A cluster wider than the line cannot be shown at all.
             if width(cluster) <= columns {
                 line.push_str(cluster);
             }
@@ -176,7 +176,8 @@ fn wrap_paragraph(text: &str, columns: usize) -> Vec<String> {
 }
 
 fn fits_with(line: &str, piece: &str, columns: usize) -> bool {
-    // Measured together: joining two texts may change their width. No character is wider than it has bytes.
+    // Measured together, because joining two texts may change their width. The length in bytes is an upper bound of the
+    // width.
     line.len() + piece.len() <= columns || width(&format!("{line}{piece}")) <= columns
 }
 
@@ -185,7 +186,7 @@ fn flush(lines: &mut Vec<String>, line: &mut String) {
     line.clear();
 }
 
-/// Where a line may end: pieces each of which wants to stay on one line.
+/// The pieces between which a line may be broken.
 fn pieces(text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let (mut start, mut at) = (0, 0);

@@ -1,4 +1,4 @@
-//! Lesson times and durations as people read them.
+//! Formats lesson times and durations for people.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ pub fn moment(at: LessonTime) -> String {
     at.brief()
 }
 
-/// A stretch of time, to the nearest tenth of a second: `2.1s`, `1m30s`.
+/// A duration, rounded to tenths of a second: `2.1s`, `1m30s`.
 pub fn stretch(duration: Duration) -> String {
     let tenths = (duration.as_millis() + 50) / 100;
     if tenths < 600 {
@@ -19,18 +19,18 @@ pub fn stretch(duration: Duration) -> String {
     }
 }
 
-/// A stretch of so many milliseconds: what is exact is worth more than what is short, since a lesson may turn on a few.
+/// A duration in milliseconds without rounding: a lesson may depend on a few milliseconds.
 pub fn amount(millis: u64) -> String {
     if millis.is_multiple_of(100) { stretch(Duration::from_millis(millis)) } else { format!("{millis}ms") }
 }
 
-/// How long somebody waits: below a second as exactly as it was asked for, `50ms`.
+/// The duration of a wait: exact below a second, `50ms`.
 pub fn wait(duration: Duration) -> String {
     let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     if millis < 1000 { amount(millis) } else { stretch(duration) }
 }
 
-/// How long something still takes, as far as it is known: `<1s`, `8s`, `1m30s`, `2h05m`.
+/// The remaining time: `<1s`, `8s`, `1m30s`, `2h05m`, or `?` if unknown.
 pub fn left(duration: Option<Duration>) -> String {
     let Some(duration) = duration else { return "?".to_owned() };
     let seconds = duration.as_secs();
@@ -42,7 +42,7 @@ pub fn left(duration: Option<Duration>) -> String {
     }
 }
 
-/// How many in a second, as far as it is known: `0.4`, `87`, `3200`.
+/// A rate per second: `0.4`, `87`, `3200`, or `?` if unknown.
 pub fn rate(per_second: Option<f64>) -> String {
     match per_second {
         None => "?".to_owned(),

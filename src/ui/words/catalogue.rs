@@ -1,4 +1,4 @@
-//! Words of the catalogue and of the screens around the lessons.
+//! Texts of the catalogue and of the screens around the lessons.
 
 use super::super::theme::ThemeName;
 use crate::text::Words;

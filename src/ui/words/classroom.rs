@@ -1,9 +1,9 @@
-//! Words of a class before the screen.
+//! Texts for a class.
 
 use super::free::BROKE_IT;
 use crate::text::{Lang, Words};
 
-/// How many have voted, of how many.
+/// How many participants have voted, and how many there are.
 pub const VOTED: Words = Words::new("{} of {} have voted", "{} 人已投票，共 {} 人");
 pub const JOIN: Words = Words::new("Join with your phone", "用手机加入");
 pub const JOIN_AT: Words = Words::new("Scan the code, or open", "扫描二维码，或打开");
@@ -24,12 +24,12 @@ pub const CLASS_GONE: Words = Words::new(
 );
 pub const CLASS_HERE: Words = Words::new("A class can join: {} shows how.", "班级可以加入：按 {} 查看方法。");
 
-/// The vote on the next move: how many seconds are left.
+/// The vote on the next move: the seconds left.
 pub const VOTE: Words =
     Words::new("What comes next? The class votes: {} s", "下一步做什么？全班投票：还剩 {} 秒");
-/// The same for everybody's own screen, where the seconds are counted.
+/// The same on participants' pages, which show the seconds themselves.
 pub const WHAT_NEXT: Words = Words::new("What comes next?", "下一步做什么？");
-/// Votes for it, votes in all, what was chosen.
+/// Votes for the choice, all votes, the choice.
 pub const CHOSE: Words = Words::new("The class chose ({} of {}): {}", "全班选择（{}/{} 票）：{}");
 pub const NOBODY_VOTED: Words =
     Words::new("Nobody voted, so nothing happens.", "没有人投票，什么也不会发生。");
@@ -43,7 +43,7 @@ pub const VOTE_LATER: Words = Words::new(
 );
 pub const NOBODY_JOINED: Words =
     Words::new("Nobody has joined yet: {} shows how.", "还没有人加入：按 {} 查看加入方法。");
-/// How many moves it took, where the class chose any of them.
+/// With the number of moves, if the class chose any of them.
 pub fn broke_it(lang: Lang, moves: Option<usize>) -> String {
     const MOVES: Words = Words::new("BROKEN BY THIS CLASS IN {} MOVES", "这个班用 {} 步攻破了它");
     const MOVE: Words = Words::new("BROKEN BY THIS CLASS IN {} MOVE", "这个班用 {} 步攻破了它");
@@ -55,6 +55,6 @@ pub fn broke_it(lang: Lang, moves: Option<usize>) -> String {
     words.with(lang, &[&moves.unwrap_or_default().to_string()])
 }
 
-/// What a class has kept.
+/// The heading of a class's archive.
 pub const CLASS_RUNS: Words = Words::new("Lockstep: what the class did", "Lockstep：本次课堂的全部运行");
 pub const NOT_FINISHED: Words = Words::new("left before its end", "中途结束");

@@ -1,4 +1,4 @@
-//! Words of the comparison of two runs.
+//! Texts of the comparison of two runs.
 
 use crate::log::Belief;
 use crate::text::Words;
@@ -6,7 +6,7 @@ use crate::text::Words;
 pub const COMPARISON: Words = Words::new("before and after", "修复前后对比");
 pub const BEFORE: Words = Words::new("BEFORE", "修复前");
 pub const AFTER: Words = Words::new("AFTER", "修复后");
-/// The same of two variants of which none mends the other.
+/// For two variants of which neither fixes the other.
 pub const TWO_VARIANTS: Words = Words::new("two variants", "两个方案对比");
 pub const ONE: Words = Words::new("ABOVE", "上方");
 pub const OTHER: Words = Words::new("BELOW", "下方");
@@ -17,10 +17,10 @@ pub const AT_THE_END: Words = Words::new("told at the end", "走到结尾时显�
 pub const COMPARE_AGAIN: Words = Words::new("{} runs both again.", "按 {} 重新运行两个方案。");
 pub const FROM_TO: Words = Words::new("{} · {} – {}", "{} · {} – {}");
 pub const SINCE: Words = Words::new("{} · since {}", "{} · 从 {} 起");
-/// A pane's heading and what it is about.
+/// The heading of a pane, and its subject.
 pub const ABOUT: Words = Words::new("{}: {}", "{}：{}");
 pub const ONE_AT_A_TIME: Words = Words::new("never two holders", "始终只有一个持有者");
-/// The same of a semaphore or a read-write lock.
+/// For a semaphore or a read-write lock.
 pub const NEVER_TOO_MANY: Words = Words::new("never too many holders", "持有者从未超出上限");
 
 pub const FIRST_DIFFERENCE: Words = Words::new("First difference", "第一处不同");
@@ -33,7 +33,7 @@ pub const ONLY_ONE: Words = Words::new("a move that only the one above makes", "
 pub const ONLY_OTHER: Words = Words::new("a move that only the one below makes", "只有下方的方案有这一步");
 pub const AT: Words = Words::new("at {}, {}", "{} 时，{}");
 pub const SENDS: Words = Words::new("{} sends {} → {}", "{} 发出 {} → {}");
-/// A notification that was taken, or a command without a reply: who, what.
+/// A notification that was handled, or a command without a reply: the actor, the content.
 pub const TAKES: Words = Words::new("{}: {}", "{}：{}");
 pub const AND_THEN: Words = Words::new(", and then: {}", "，随后：{}");
 pub const NO_CONSEQUENCE: Words = Words::new("nothing changes", "没有变化");

@@ -1,4 +1,4 @@
-//! Faults in glyphs and words: a row for each kind.
+//! Glyphs and texts of faults: a row for each kind.
 
 use crate::ui::theme::{glyphs, time};
 use crate::ui::words::FROZEN;
@@ -9,7 +9,7 @@ use crate::{
 
 struct Row {
     glyph: &'static str,
-    /// On the lane of whom it hit, in no language; links and clocks have marks that say more.
+    /// The mark on the lane of the target, the same in all languages; links and clocks have more specific marks.
     mark: &'static str,
     done: Words,
     to_do: Words,
@@ -112,7 +112,7 @@ pub fn glyph(fault: &Fault) -> &'static str {
     row(fault).glyph
 }
 
-/// A fault on its own server's or client's lane, in no language: `SIGKILL`, `→master`, `+30.0s`.
+/// The mark of a fault on its server's or client's lane, the same in all languages: `SIGKILL`, `→master`, `+30.0s`.
 pub fn mark(fault: &Fault) -> String {
     if let Some(link) = fault.link() {
         return format!("→{}", link.to);
@@ -124,12 +124,12 @@ pub fn mark(fault: &Fault) -> String {
     }
 }
 
-/// How far a clock is off, without its sign.
+/// The error of a clock, without its sign.
 fn amount(ahead_ms: i64) -> String {
     time::amount(ahead_ms.unsigned_abs())
 }
 
-/// How far a fault sets a clock wrong or delays a link.
+/// The error of a clock, or the delay of a link, in a fault.
 fn extent(fault: &Fault) -> String {
     match fault {
         Fault::Delay { by_ms, .. } => time::amount(*by_ms),
@@ -137,7 +137,7 @@ fn extent(fault: &Fault) -> String {
     }
 }
 
-/// A fault in a few words: `▮ A->redis link held`.
+/// A short description of a fault: `▮ A->redis link held`.
 pub fn words(lang: Lang, fault: &Fault) -> String {
     format!("{} {} {}", glyph(fault), fault.target(), done(lang, fault))
 }
@@ -147,12 +147,12 @@ pub fn done(lang: Lang, fault: &Fault) -> String {
     row(fault).done.with(lang, &[&extent(fault)])
 }
 
-/// A fault as something to do: `freeze A`.
+/// A fault as an action: `freeze A`.
 pub fn to_do(lang: Lang, fault: &Fault) -> String {
     row(fault).to_do.with(lang, &[&fault.target().to_string(), &extent(fault)])
 }
 
-/// How wrong a clock is, in words: `clock 30 s ahead`.
+/// The error of a clock: `clock 30 s ahead`.
 pub fn skew(lang: Lang, ahead_ms: i64) -> String {
     clock(ahead_ms).with(lang, &[&amount(ahead_ms)])
 }

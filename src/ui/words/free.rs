@@ -1,11 +1,11 @@
-//! Words of free play.
+//! Texts of free play.
 
 use crate::text::Words;
 
 pub const FREE: Words = Words::new("Free play: you choose", "自由模式：由你决定");
 pub const FREE_MODE: Words = Words::new("free play", "自由模式");
 pub const BRANCHING: Words = Words::new("doing it again on fresh servers…", "正在新服务器上重做……");
-/// The playhead stands further back: a choice begins a branch.
+/// The playhead is at an earlier step, where a choice begins a branch.
 pub const LOOKING_BACK: Words = Words::new(
     "You look back. A choice from here begins a branch: fresh servers, the same moves up to here, then yours. {} branches without choosing.",
     "正在回看。在这里做选择会开一条新分支：换新服务器重做到这一步，再按你的选择走。按 {} 只开分支。",
@@ -19,17 +19,17 @@ pub const ALL_OVER: Words = Words::new(
     "所有客户端都已执行完或终止：按 {} 回退后另选一步，按 {} 重来。",
 );
 pub const GOAL: Words = Words::new("Challenge: {}", "挑战：{}");
-/// The same in a variant that is said to prevent it.
+/// For a variant that is said to prevent the failure.
 pub const GOAL_FIXED: Words = Words::new("Try to break this one: {}", "试着攻破它：{}");
 pub const BROKE_IT: Words = Words::new("YOU BROKE IT", "你攻破了它");
 pub const BROKEN_BEFORE: Words = Words::new("you broke it: {}", "已攻破：{}");
 
-/// What a client that can move would do.
+/// The next operation of a client that can move.
 pub const WOULD_TAKE: Words = Words::new("take a notification about {}", "取出关于 {} 的通知");
 pub const PRIMARY: Words = Words::new("the master that Sentinel names", "Sentinel 报出的主节点");
 pub const WAITS_UNTIL: Words = Words::new("waits ({}) until {}", "等待中（{}），到 {}");
 pub const SLEEPS_UNTIL: Words = Words::new("waits until {}", "等待中，到 {}");
-/// A client whose command has not been answered.
+/// A client whose command has no reply yet.
 pub const UNANSWERED: Words = Words::new("no answer yet to {}", "{} 还没有回复");
 pub const UNNOTIFIED: Words = Words::new("waits for a notification about {}", "等待关于 {} 的通知");
 pub const BUSY: Words = Words::new("sends nothing now", "现在没有发送请求");
@@ -39,7 +39,7 @@ pub const MORE_CLIENTS: Words =
     Words::new("without a key: {}, found with {}", "没有编号的还有 {} 个，用 {} 查找");
 
 pub const TO_TIMER: Words = Words::new("time, to {}: {}'s wait ends", "时间前进到 {}：{} 的等待结束");
-/// A program whose request has not been answered measures by itself how long it waits.
+/// A program with an unanswered request may time out by a timer of its own.
 pub const TO_TIMEOUT: Words = Words::new(
     "time, to {}: a timer of {}'s own ends, its request unanswered",
     "时间前进到 {}：{} 自己的计时到期，请求还没有得到回复",
@@ -64,7 +64,7 @@ pub const STUCK: Words = Words::new(
     "到第 {} 步为止没能全部重做：{}从这里继续。",
 );
 
-/// Over what was chosen, in a recording.
+/// The heading of the choices in a recording.
 pub const WAS_CHOSEN: Words = Words::new("Free play: what was chosen", "自由模式：当时的选择");
 pub const RUN_IS_LOST: Words = Words::new(
     "This run is in no file: {} again throws it away, {} saves it first.",

@@ -1,4 +1,4 @@
-//! Words of the interview, and of the teacher's notes.
+//! Texts of the interview and of the teacher's notes.
 
 use crate::text::{Lang, Words};
 
@@ -10,7 +10,7 @@ pub const DECK_DUE: Words = Words::new("Due now", "待复习");
 pub const DECK_STARRED: Words = Words::new("★ Asked most often", "★ 高频题");
 pub const DECK_BRIEF: Words = Words::new("★ 20 minutes before the interview", "★ 面试前 20 分钟");
 pub const DECK_ARTICLE: Words = Words::new("Article: {}", "文章：{}");
-/// The articles that the carried lessons name, by their short names.
+/// The articles that the built-in lessons name, by their short names.
 const ARTICLES: [(&str, Words); 5] = [
     ("S0", Words::new("Curator and ZooKeeper in JavaGuide", "JavaGuide 的 ZooKeeper 与 Curator 分布式锁")),
     ("S1", Words::new("A dialogue on ZooKeeper locks", "ZooKeeper 分布式锁（对话体）")),
@@ -19,7 +19,7 @@ const ARTICLES: [(&str, Words); 5] = [
     ("S4", Words::new("Locks from database to Redlock", "分布式锁总览（从数据库到 Redlock）")),
 ];
 
-/// An article's title; what an author wrote, where it is none of those known here.
+/// The title of an article, or `name` itself if the article is unknown.
 pub fn article(name: &str, lang: Lang) -> &str {
     let known = ARTICLES.iter().find(|(short, _)| short.eq_ignore_ascii_case(name));
     known.map_or(name, |(_, title)| title.get(lang))
@@ -90,7 +90,7 @@ pub const THIS_STEP: Words = Words::new("ON THE SCREEN", "屏幕上");
 pub const NEXT_STEP: Words = Words::new("NEXT", "下一步");
 pub const WHOLE_LESSON: Words = Words::new("ABOUT THIS LESSON", "本课备注");
 
-/// How long until a card comes again.
+/// The time until a card is due again.
 pub fn interval(lang: Lang, seconds: i64) -> String {
     const UNITS: [(i64, Words); 5] = [
         (365 * 86_400, Words::new("{} y", "{} 年")),
@@ -104,7 +104,7 @@ pub fn interval(lang: Lang, seconds: i64) -> String {
     words.with(lang, &[&(seconds / unit).max(1).to_string()])
 }
 
-/// Minutes and seconds, as a stopwatch shows them.
+/// Minutes and seconds of a stopwatch.
 pub fn stopwatch(time: std::time::Duration) -> String {
     let seconds = time.as_secs();
     match seconds / 3600 {

@@ -1,4 +1,4 @@
-//! Words of the help and of what is around keys; what the keys do is in the table of actions.
+//! Texts of the help and around keys; the names of actions are in the table of actions.
 
 use crate::text::Words;
 use crate::ui::{keys::KeyScope, theme::glyphs};
@@ -9,7 +9,7 @@ pub const START_AGAIN: Words = Words::new("start again", "重新开始");
 pub const LOOK_BACK: Words = Words::new("look at what happened", "查看已发生的步骤");
 pub const TO_CATALOGUE: Words = Words::new("catalogue", "返回目录");
 
-/// Somebody outside has stopped a server or a client: what is known of it, and the key that starts again.
+/// A server or a client was stopped from outside: what is known, and the key that starts again.
 pub const SILENT: Words =
     Words::new("{}; `{}` starts again on a fresh lab", "{}；按 `{}` 在全新环境中重新开始");
 
@@ -48,7 +48,7 @@ pub const fn place(place: KeyScope) -> Words {
 
 pub const HELP: Words = Words::new("Help", "帮助");
 pub const PROGRAMS: Words = Words::new("Reading the programs", "怎么读程序");
-/// The signs and words of the pane with the clients' programs.
+/// Signs and terms of the pane of programs.
 pub const PROGRAM_ROWS: &[Hint] = &[
     (
         "✓ ●",
@@ -90,7 +90,7 @@ pub const PROGRAM_ROWS: &[Hint] = &[
     ("${…} {…}", Words::new("a value that is put in when the line is done", "执行到这一行时才代入的值")),
 ];
 pub const LEGEND: Words = Words::new("Reading the lanes", "时间线图例");
-/// What the glyphs of the screen mean: those of the lanes, then those of the servers and the wire.
+/// The meaning of the glyphs: first those of the lanes, then those of the servers and the wire.
 pub const LEGEND_ROWS: &[Hint] = &[
     (
         "● ■ ▲ …",

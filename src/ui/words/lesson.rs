@@ -1,4 +1,4 @@
-//! Words of the lesson screen.
+//! Texts of the lesson screen.
 
 use crate::{
     log::{Belief, Excess, Limit, Role, SentinelNotice},
@@ -10,7 +10,7 @@ use crate::{
 pub const CONTROLLED: Words = Words::new("CONTROLLED CLOCK", "可控时钟");
 pub const WALL: Words = Words::new("WALL CLOCK", "真实时钟");
 pub const RECORDED: Words = Words::new("RECORDED", "录像");
-/// What somebody who looks at the servers from outside has to add.
+/// The command with which the user can inspect a server from outside.
 pub const PASSWORD: Words =
     Words::new("from outside: redis-cli -s … -a {}", "从外部查看：redis-cli -s … -a {}");
 pub const WALL_WARNING: Words = Words::new(
@@ -53,13 +53,13 @@ pub const NO_PROGRAM: Words =
     Words::new("The programs of this run are not known here.", "这里没有这次运行的程序。");
 pub const VERDICT: Words = Words::new("Verdict", "结论");
 pub const MORE: Words = Words::new("more", "更多");
-/// Something is so that must never be.
+/// A broken invariant.
 pub const INVARIANT_BROKEN: Words = Words::new("INVARIANT BROKEN", "违反不变式");
-/// A release has woken so many, of whom one can have what was released.
+/// A release has woken that many clients, of which only one can take what was released.
 pub const WOKEN: Words = Words::new("{} WOKEN, 1 NEEDED", "唤醒 {} 个，只需 1 个");
-/// How many lanes there is no room for.
+/// The number of lanes without room.
 pub const MORE_LANES: Words = Words::new("{} more", "还有 {}");
-/// More holders of a lock than it may have: how many, and of what kind or how many it may.
+/// Too many holders of a lock: how many, and of which kind or out of how many allowed.
 pub fn overlap_span(lang: Lang, excess: Excess) -> String {
     const CLASH: Words = Words::new("{} HOLDERS AT ONCE", "{} 个持有者同时存在");
     const PERMITS: Words = Words::new("{} HOLDERS, {} ALLOWED", "{} 个持有者，最多允许 {} 个");
@@ -75,8 +75,8 @@ pub fn overlap_span(lang: Lang, excess: Excess) -> String {
     }
 }
 
-/// What the carried lessons call what clients do for a while, and what they count. A lesson of one's own may call it
-/// otherwise: that stands as it is written.
+/// The labels of waits and counters in the built-in lessons. A user's own lesson may use others, which are shown as
+/// written.
 const LABELS: [Words; 18] = [
     Words::new("work", "干活"),
     Words::new("wait", "等待"),
@@ -98,7 +98,7 @@ const LABELS: [Words; 18] = [
     Words::new("awake", "醒来"),
 ];
 
-/// What a client is told: of its own session in the words of its library.
+/// A notification: for a client's session, in the terms of its library.
 pub fn notice(what: &str, about: &str, lang: Lang) -> String {
     match (about, lang) {
         ("session", Lang::Zh) => format!("会话 {what}"),
@@ -106,12 +106,13 @@ pub fn notice(what: &str, about: &str, lang: Lang) -> String {
     }
 }
 
-/// The word of a lesson for what a client does or for what is counted, in a language.
+/// The label of an operation or a counter, translated if known.
 pub fn label(label: &str, lang: Lang) -> &str {
     LABELS.iter().find(|words| words.get(Lang::En) == label).map_or(label, |words| words.get(lang))
 }
 
-/// In a bar, after its client's name: what the client believes, and no server says any more; or what it did.
+/// In a bar, after the client's name: what the client believes, what no server confirms any more, or what the client
+/// did.
 pub const IN_BAR: Words = Words::new("mine", "持有");
 pub const IN_BAR_SHARED: Words = Words::new("shared", "共享持有");
 pub const IN_BAR_STILL: Words = Words::new("still mine", "仍以为持有");
@@ -132,13 +133,13 @@ const HELD_FOR_A_MOMENT: Words = Words::new(
 );
 const HOLD_TOGETHER: Words =
     Words::new("{} think at the same time that they hold {}, since {}.", "{} 同时以为自己持有{}：从 {} 起。");
-/// It was so, and nothing came of it.
+/// Two held the lock, but without consequences.
 pub const HARMLESS: Words = Words::new(
     "The lock did not keep them apart. What this variant promises held all the same.",
     "锁没能把它们分开，但本方案要保证的结论仍然成立。",
 );
 
-/// Who held which lock together, from when to when; or since when.
+/// Who held which lock together; from when to when, or since when.
 pub fn held_together(who: &str, lock: &str, (from, to): (&str, Option<&str>), lang: Lang) -> String {
     match to {
         Some(to) if to == from => HELD_FOR_A_MOMENT.with(lang, &[who, lock, from]),
@@ -147,27 +148,27 @@ pub fn held_together(who: &str, lock: &str, (from, to): (&str, Option<&str>), la
     }
 }
 
-/// Who has got which lock, and who has not let go of it.
+/// Who took which lock, and who has not released it.
 pub const TAKEN_TOO: Words =
     Words::new("{} has got {} before {} let go of it.", "{} 拿到了{}，而 {} 还没有放手。");
-/// Who has done what on which outdated value, and how often that was done, of what there was no more than so many.
+/// Who did what on the basis of which outdated value, how often that was done, and how much there was.
 pub const SOLD_ON: Words = Words::new(
     "{} {} on an outdated {}: {} {}, but {} was {}.",
     "{} {}时依据的是旧值 {}：共 {} 次{}，而 {} 只有 {}。",
 );
-/// The same where too little was taken of something: of what, and from what to what.
+/// The same if too little was taken: from what, and its values before and after.
 pub const COUNTED_ON: Words = Words::new(
     "{} {} on an outdated {}: {} {}, but {} went from {} to {}.",
     "{} {}时依据的是旧值 {}：共 {} 次{}，{} 却只从 {} 变为 {}。",
 );
-/// The same where nothing was to be taken of anything.
+/// The same if nothing was to be taken.
 pub const ACTED_ON: Words = Words::new("{} {} on an outdated {}.", "{} {}时依据的是旧值 {}。");
 pub const PROOF: Words = Words::new("{}: what proves it", "{}：查看证据");
 pub const NO_PROOF: Words = Words::new("{}: without the proofs", "{}：收起证据");
 
 pub const NOTHING_YET: Words = Words::new("nothing yet", "暂无");
 pub const EMPTY: Words = Words::new("empty", "空");
-/// Nobody has what somebody believes to hold.
+/// No client holds what a client believes to hold.
 pub const NOBODY: Words = Words::new("nobody", "无人持有");
 pub const SERVER_DIED: Words = Words::new("this server has died", "该服务器已退出");
 
@@ -182,7 +183,7 @@ pub const ABSENT: Words = Words::new("absent", "不存在");
 pub const MORE_NODES: Words = Words::new("{} more", "还有 {} 个");
 pub const NOTIFIED: Words = Words::new("notified", "已通知");
 pub const IN_FLIGHT: Words = Words::new("in flight", "未返回");
-/// A reply that came in a later step than its request.
+/// A reply in a later step than its request.
 pub const REPLIED_AT: Words = Words::new("{} at {}", "{}（{}）");
 pub const BLOCKED: Words = Words::new("blocked", "阻塞中");
 pub const WAITS_THERE: Words =
@@ -208,7 +209,7 @@ const LEADER: Words = Words::new("leader", "Leader");
 const FOLLOWER: Words = Words::new("follower", "Follower");
 const LOOKING: Words = Words::new("serves nobody: no leader", "无 Leader，不提供服务");
 
-/// What a server says that it is to others.
+/// The role that a server reports.
 pub fn role(role: &Role, lang: Lang) -> String {
     match role {
         Role::Master => MASTER.get(lang).to_owned(),
@@ -221,14 +222,14 @@ pub fn role(role: &Role, lang: Lang) -> String {
 
 pub const SENTINELS: Words = Words::new("Sentinels", "哨兵");
 const SEVERAL_SENTINELS: Words = Words::new("{} Sentinels", "{} 个哨兵");
-/// Of a server, how many Sentinels miss it; and how many have to.
+/// How many Sentinels miss a server; and how many are needed.
 pub const MISSED_BY: Words = Words::new("{} missed by {}", "{} 下线：{} 个联系不上");
 pub const NEEDED: Words = Words::new(", {} needed", "，需 {} 个");
 pub const VOTES: Words = Words::new("votes: {} (epoch {})", "投票：{}（纪元 {}）");
 pub const ELECTED: Words = Words::new("elected: {}", "当选：{}");
 pub const MAKES_MASTER: Words = Words::new(", promotes {}", "，提升 {}");
 
-/// Who says something: one Sentinel by its name, several by their number.
+/// The speakers of a notice: one Sentinel by name, several by number.
 pub fn sentinels(who: &[&str], lang: Lang) -> String {
     match who {
         [one] => (*one).to_owned(),
@@ -236,13 +237,13 @@ pub fn sentinels(who: &[&str], lang: Lang) -> String {
     }
 }
 
-/// Who says what.
+/// A notice with its speakers.
 pub fn sentinels_say(who: &[&str], notice: &SentinelNotice, lang: Lang) -> String {
     let words = sentinel_notice(notice, lang);
     format!("{} {}{}{words}", glyphs::SENTINEL, sentinels(who, lang), lang.colon())
 }
 
-/// What a Sentinel says, by Sentinel's own word for it and in plain ones.
+/// The notice of a Sentinel: Sentinel's own term for it, and plain words.
 pub fn sentinel_notice(notice: &SentinelNotice, lang: Lang) -> String {
     let words = match notice {
         SentinelNotice::Misses { .. } => Words::new("no answer, its own view", "主观下线，只是各自的判断"),
@@ -275,7 +276,7 @@ fn said(notice: &SentinelNotice, words: &str) -> String {
     format!("{}{about} · {words}", notice.word())
 }
 
-/// The same in few words, where the server that it is about is known.
+/// A short form, for places where the server that it is about is obvious.
 pub fn sentinel_mark(sentinel: &str, notice: &SentinelNotice, lang: Lang) -> String {
     match notice {
         SentinelNotice::Agrees { votes, quorum, .. } => {
@@ -293,12 +294,12 @@ pub const OBSERVED: Words = Words::new("observed", "实际");
 pub const TAKE_AWAY: Words = Words::new("Takeaway", "要点");
 pub const TRY_VARIANT: Words = Words::new("{}: next variant – {}", "{}：下一个方案 – {}");
 pub const TRY_LESSON: Words = Words::new("{}: next lesson – {}", "{}：下一课 – {}");
-/// For newcomers, one at a time, until they have done it.
+/// Tips for newcomers, shown one at a time until the learner has used the action.
 pub const TIP_STEP: Words = Words::new(
     "{} takes the next step: a real command to a real server.",
     "按 {} 走下一步：一条真实的命令，发给真实的服务器。",
 );
-/// The same where no server runs.
+/// The same without a live server.
 pub const TIP_STEP_RECORDED: Words = Words::new(
     "{} takes the next step of a real run that was recorded.",
     "按 {} 走下一步：看的是一次真实运行的录像。",
@@ -341,7 +342,7 @@ pub const fn belief(belief: Belief) -> Words {
 
 pub const PREDICTION: Words = Words::new("Your prediction", "先猜一猜");
 pub const ANSWER: Words = Words::new("{}-{} answer, {} skip", "按 {}-{} 作答，{} 跳过");
-/// Somebody wants to go on without an answer.
+/// The learner wants to continue without an answer.
 pub const ANSWER_FIRST: Words = Words::new(
     "What do you think? {}-{}, or {} to skip, and then {}",
     "先猜一个：{}-{}，或按 {} 跳过，再按 {}",
@@ -350,7 +351,7 @@ pub const ANSWERED: Words = Words::new("{} see what happens", "{} 看看结果")
 pub const SKIPPED: Words = Words::new("skipped, {} see what happens", "已跳过，{} 看看结果");
 pub const RIGHT: Words = Words::new("You were right: {}", "猜对了：{}");
 pub const WRONG: Words = Words::new("You said: {}. What happened: {}", "你猜的是：{}。实际是：{}");
-/// What happened, to somebody who made no prediction.
+/// What happened, for a learner who made no prediction.
 pub const HAPPENED: Words = Words::new("What happened: {}", "实际是：{}");
 pub const PREDICTIONS: Words = Words::new("Your predictions: {} of {} right", "你的预测：{}/{} 猜对");
 pub const OF_WHICH_SKIPPED: Words = Words::new(", {} skipped", "，跳过 {} 题");

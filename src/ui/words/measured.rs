@@ -1,4 +1,4 @@
-//! Words of locks measured against each other, and the report that is made of them: for the terminal, and for pages.
+//! Texts of the lock measurement, and its report for the terminal and for pages.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use crate::{
     text::{Lang, Words},
 };
 
-/// What is measured: clients, hand-overs, work, rest.
+/// The setting: clients, hand-overs, work, rest.
 pub const WHAT_IS_MEASURED: Words = Words::new(
     "{} clients, {} hand-overs through each lock, {} of work under it, {} between two turns. Measured on the machine's own \
      clock, here and now.",
     "{} 个客户端抢同一把锁，每种锁交接 {} 次，持锁干活 {}，两次之间歇 {}。用的是机器的真实时钟，就在这台机器上现测。",
 );
-/// Under way: the lock, grants, of how many, which lock, of how many.
+/// In progress: the lock, its turns done and wanted, its number, the number of locks.
 pub const TAKING_TURNS: Words =
     Words::new("{}: {} of {} turns (lock {} of {})", "{}：第 {}/{} 次加锁（第 {}/{} 种锁）");
 pub const STARTING_SERVERS: Words =
@@ -50,7 +50,7 @@ pub const CAME_IN: Words = Words::new(
     "✗ {}: {} times a client came in while another one held the lock",
     "✗ {}：有 {} 次，别人还持有锁，又有客户端进来了",
 );
-/// The lock, how many hand-overs, of how many.
+/// The lock, the hand-overs done and wanted.
 pub const OUT_OF_TIME: Words = Words::new(
     "{}: {} of {} hand-overs in the time there was; --at-most gives more",
     "{}：时间用完，只测了 {}/{} 次交接；可用 --at-most 延长",
@@ -64,7 +64,7 @@ pub const LEFT_OUT: Words = Words::new(
     "没有测：客户端与服务器之间的网络、每次写入都要落盘的磁盘、机房之间的距离。Lockstep 启动的服务器都在这台机器上；往返次数多的锁，一旦每次往返要花一毫秒，会慢得更多。etcd 走的是 JSON 网关，服务器开销比 gRPC 大。",
 );
 
-/// Over the screen: the heading, and why nothing is measured with recordings alone.
+/// Over the screen: the heading, and why nothing is measured when only recordings are played.
 pub const MEASURED: Words = Words::new("locks, measured here and now", "现场测量各种锁");
 pub const MEASURED_AGAIN: Words = Words::new("{} measures once more.", "按 {} 再测一遍。");
 pub const MEASURE_HERE: Words = Words::new(
@@ -72,19 +72,19 @@ pub const MEASURE_HERE: Words = Words::new(
     "按 {} 现场测量这些锁：吞吐、交接耗时、请求数、CPU。",
 );
 
-/// What was measured, in the words of one language.
+/// The results in one language.
 #[derive(Debug, Clone)]
 pub struct Report {
     pub head: String,
-    /// Rows of cells, the first the heads of the columns; empty where nothing was measured.
+    /// Rows of cells, the first one with the headings; empty if nothing was measured.
     pub table: Vec<Vec<String>>,
     pub legend: &'static str,
     pub charts: Vec<Chart>,
-    /// What is to be said of single locks, and of all.
+    /// Remarks about single locks, and about all of them.
     pub remarks: Vec<String>,
 }
 
-/// A bar for each lock.
+/// A chart with a bar for each lock.
 #[derive(Debug, Clone)]
 pub struct Chart {
     pub title: &'static str,
@@ -94,12 +94,12 @@ pub struct Chart {
 #[derive(Debug, Clone)]
 pub struct Bar {
     pub name: &'static str,
-    /// Of the longest of its chart.
+    /// The share of the longest bar of the chart.
     pub share: f64,
     pub value: String,
 }
 
-/// What the charts are of.
+/// The figures shown in charts.
 const CHARTED: [fn(&Figures) -> f64; 3] = [
     |figures| figures.per_second,
     |figures| figures.median_ms,
@@ -142,7 +142,7 @@ impl Report {
     }
 }
 
-/// What is not as it should be of one lock.
+/// The remark about a lock that needs one.
 fn remark(row: &Row, work: Work, lang: Lang) -> Option<String> {
     let name = row.lock.title.get(lang);
     match &row.figures {

@@ -1,5 +1,5 @@
-//! Every word that the screens say by themselves, in both languages. It must not know where a word is shown;
-//! the texts of lessons are the lessons' own.
+//! All texts that the screens show by themselves, in both languages. It must not know where a text is shown; the texts
+//! of lessons belong to the lessons.
 
 pub(crate) mod catalogue;
 pub(crate) mod classroom;

@@ -1,4 +1,4 @@
-//! Words of many races, and of one of them.
+//! Texts of races and explorations, and of a single run of them.
 
 use crate::run::race::LockFate;
 use crate::text::{Lang, Words};
@@ -11,12 +11,12 @@ pub const RACES_PAUSED: Words = Words::new("paused", "已暂停");
 pub const RACES_GOING: Words = Words::new("racing", "正在并发竞争");
 pub const RACES_DONE: Words = Words::new("done", "已跑完");
 pub const RACES_FAILED: Words = Words::new("failed", "出错");
-/// How many broke what must never be so: how many, of how many, a percentage.
+/// How many races broke an invariant, the number of races, a percentage.
 pub const BROKE: Words = Words::new("{} of {} races went wrong ({})", "{}/{} 次出错（{}）");
 /// In how many races something was broken, and what.
 pub const BROKE_THIS: Words = Words::new("{}: {}", "{} 次：{}");
 pub const BROKE_NONE: Words = Words::new("none of {} races went wrong", "{} 次并发竞争，没有一次出错");
-/// What a race is: how many take part.
+/// What a race is; with the number of clients.
 pub const ALL_AT_ONCE: Words = Words::new(
     "{} clients run their whole programs at once, and the server decides who comes first.",
     "{} 个客户端同时从头到尾执行各自的程序，先后由服务器决定。",
@@ -37,7 +37,7 @@ pub const STEPS: Words = Words::new("{} steps", "{} 步");
 pub const NOT_KEPT: Words = Words::new("not kept any more", "记录已不再保留");
 pub const FORGOTTEN: Words =
     Words::new("{} races not kept: there is room for {} events", "{} 次的记录已清除：最多保留 {} 个事件");
-/// A race whose log is gone was to be opened: how it can be run again.
+/// The log of a race to be opened was dropped: how to run it again.
 pub const RACE_FORGOTTEN: Words = Words::new(
     "This race is counted, but its log was let go: the memory for them is bounded. Its start can be drawn again: `lockstep \
      race {} --variant {} -n 1 --seed {}`",
@@ -46,7 +46,7 @@ pub const RACE_FORGOTTEN: Words = Words::new(
 pub const NO_MORE_RACES: Words = Words::new("There can be no more races here.", "不能再增加并发竞争次数了。");
 
 pub const THIS_RACE: Words = Words::new("This race", "这次并发竞争");
-/// Which race it is: its number, of how many, its seed.
+/// The race's number, the number of races, its seed.
 pub const WHICH_RACE: Words =
     Words::new("Race {} of {}, seed {}:", "第 {} 次并发竞争（共 {} 次），种子 {}：");
 pub const NO_STORY: Words = Words::new(
@@ -70,7 +70,7 @@ pub const fn fate(fate: LockFate) -> Words {
 
 pub const NO_LOCK_HELD: Words = Words::new("nobody held a lock", "没有人持有过锁");
 
-/// What was counted: `3 sold`.
+/// The value of a counter: `3 sold`.
 pub fn counted(counter: &str, count: i64, lang: Lang) -> String {
     let counter = super::label(counter, lang);
     match lang {
@@ -91,13 +91,13 @@ pub const SEARCHED: Words = Words::new("all tried", "已试遍");
 pub const STOPPED: Words = Words::new("stopped: this is what was found", "已停止：以下是已找到的部分");
 pub const NOT_EXPLORED: Words = Words::new("This cannot be explored", "无法穷举");
 pub const TRIED: Words = Words::new("{} tried, {} more equivalent", "已试 {} 种，另有等价 {} 种");
-/// Where orders are counted by states.
+/// Where the search counts states.
 pub const STATES: Words = Words::new("{} states", "{} 个状态");
-/// As far as they have come to an end.
+/// Counting completed orders.
 pub const ORDERS_SO_FAR: Words =
     Words::new("{} orders so far through {} states", "目前 {} 种顺序，经过 {} 个状态");
 pub const ORDERS_BY_STATES: Words = Words::new("{} orders through {} states", "{} 种顺序，经过 {} 个状态");
-/// How many will be tried, how fast, how long still.
+/// The estimated number of orders, the rate, the remaining time.
 pub const OF_ABOUT: Words = Words::new("of about {}, {}/s, {} left", "约 {} 种要试，每秒 {} 种，还需 {}");
 pub const GO_WRONG: Words = Words::new("{} orders go wrong", "{} 种顺序出错");
 pub const ONE_GOES_WRONG: Words = Words::new("1 order goes wrong", "1 种顺序出错");
@@ -107,12 +107,12 @@ pub const NOT_ALL_END: Words = Words::new(
     "no order breaks an invariant, but in some not everybody gets to the end",
     "没有一种顺序违反不变式，但有些顺序里并非人人都能走到结尾",
 );
-/// Not many lessons fail without a fault: the key that adds one.
+/// Few lessons fail without a fault; with the key that adds one.
 pub const NONE_WITHOUT_FAULT: Words = Words::new(
     "Without a fault none goes wrong. {} adds one: a crash first, then others.",
     "不加故障时，没有一种顺序出错。按 {} 加入一次故障：先是崩溃，再按换一种。",
 );
-/// The variant fails, but not by this fault: the key for another.
+/// The variant fails, but not with this fault; with the key for another one.
 pub const NONE_WITH_FAULT: Words = Words::new(
     "With this fault none goes wrong, although the variant fails in its story. {} tries another fault.",
     "加入这种故障，没有一种顺序出错，但剧情里这个方案确实会失败。按 {} 换一种故障。",
@@ -122,7 +122,7 @@ pub const SOME_GO_WRONG: Words = Words::new(
     "有顺序会出错，有多少种要等搜索结束才知道",
 );
 pub const NONE_SO_FAR: Words = Words::new("no order that goes wrong so far", "目前还没有出错的顺序");
-/// One row on the smallest screen: what goes wrong, and why, is to be seen below.
+/// One row on the smallest screen; what goes wrong and why is shown below.
 pub const WITHIN: Words = Words::new("Up to {} moves, {}; {}.", "每种最多 {} 步，{}；{}。");
 pub const NO_FAULT: Words = Words::new("without a fault", "不加故障");
 pub const ONE_CRASH: Words = Words::new("at most one crash", "至多崩溃一次");
@@ -135,21 +135,21 @@ pub const NOT_PRUNED: Words = Words::new("each of them is tried", "逐一试遍"
 pub const SHORTEST: Words = Words::new("The shortest that goes wrong", "最短的出错顺序");
 pub const SHORTEST_YET: Words = Words::new("The shortest so far that goes wrong", "目前最短的出错顺序");
 pub const STUCK_ORDER: Words = Words::new("The first that does not end", "第一种走不到头的顺序");
-/// States as a chart: steps to the right, and for how many states a mark stands.
+/// A chart of states by number of steps; with the number of states per mark.
 pub const GROWS: Words = Words::new(
     "states so many steps from the beginning, {} to a mark",
     "从开头起走了多少步的状态，每格 {} 个",
 );
 pub const GROWS_ONE: Words =
     Words::new("states so many steps from the beginning", "从开头起走了多少步的状态");
-/// While walking through states: how many there are, and how many the search has counted.
+/// While walking through states: their number, and the number that the search has counted.
 pub const TOLD_APART: Words = Words::new(
     "{} states with every client told apart; the search has counted {}, as clients that nothing tells apart count as one another \
      there.",
     "把每个客户端分开算是 {} 个状态；搜索时可以互换的客户端算作同一个，所以数出来是 {} 个。",
 );
 pub const NO_ORDER: Words = Words::new("No order that goes wrong was found.", "没有找到出错的顺序。");
-/// Walking through the states of a search: how many there may be.
+/// Walking through the states of a search: the maximum number of states.
 pub const NO_STATES: Words = Words::new(
     "States can be walked through once the search is over, where there are at most {} of them.",
     "搜索结束后，状态不超过 {} 个时才能逐个查看。",
@@ -161,7 +161,7 @@ pub const ORDERS_END_HERE: Words = Words::new("Orders end here.", "到此结束�
 pub const AT_THE_BEGINNING: Words = Words::new("Nobody has moved yet.", "还没有任何人走一步。");
 pub const NO_KEYS: Words = Words::new("no key", "没有键");
 pub const BELIEVES_HOLDS: Words = Words::new("holds {}", "持有 {}");
-/// Where a client stands in its program.
+/// Where a client is in its program.
 pub const STANDS_BEFORE: Words = Words::new("is before {}", "下一步是 {}");
 pub const STANDS_WAITING: Words = Words::new("waits for {}", "还要等 {}");
 pub const STANDS_AT_END: Words = Words::new("has come to the end", "已走到结尾");
@@ -170,16 +170,17 @@ pub const STANDS_FROZEN: Words = Words::new("frozen: {}", "已冻结：{}");
 pub const THIS_ORDER: Words = Words::new("An order that goes wrong", "一种出错的顺序");
 pub const SHORTEST_OF: Words =
     Words::new("No shorter order goes wrong than these {} choices:", "没有比这 {} 步更短的出错顺序：");
-/// How long the shortest one is that a search had found when it was stopped.
+/// The length of the shortest failing order found when the search was stopped.
 pub const SHORTEST_SO_FAR: Words = Words::new(
     "The shortest that was found before the search was stopped has these {} choices:",
     "停止搜索前找到的最短出错顺序共 {} 步：",
 );
-/// What orders broke: how many of them, and what that means.
+/// The number of orders that broke something, and what that is.
 pub const ORDERS_BROKE: Words = Words::new("{}: {}", "{} 种：{}");
 pub const TOLD_AT_THE_END: Words =
     Words::new("told when the search is over or stopped", "搜索结束或停止后显示");
-/// Orders that were not seen to their ends: how many, after how many moves, and the key that makes orders longer.
+/// Orders that were not followed to their ends: their number, after how many moves they were cut, and the key that
+/// allows longer orders.
 pub const CUT_ORDERS: Words = Words::new(
     "{} orders were cut after {} moves, ends unknown. {} allows more.",
     "{} 种顺序走满 {} 步就停了，后面未知。按 {} 增加步数。",
