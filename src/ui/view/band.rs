@@ -1,4 +1,5 @@
-//! A crowd's band: how many wait, hold, were notified; what they did together; and each of them as a dot.
+//! The band of a crowd: how many members wait, hold and were notified; what they did together; and each member as a
+//! dot.
 
 use super::{plot::Plot, prelude::*, selection};
 use crate::{
@@ -7,12 +8,12 @@ use crate::{
     world::Life,
 };
 
-/// Rows of a band: counts, runs, and two of its members, dot by dot.
+/// The rows of a band: counts, runs, and two rows of members as dots.
 pub const ROWS: u16 = 4;
-/// The dots of a braille cell, column by column from the left, each from the top.
+/// The bits of a braille cell's dots: by column from the left, each from the top.
 const BRAILLE: [u32; 8] = [0x01, 0x02, 0x04, 0x40, 0x08, 0x10, 0x20, 0x80];
 
-/// The members worth a lane of their own: who holds, who has been told, then the first of the rest.
+/// The members most worth a lane of their own, by state: holding, crashed or frozen, notified, others, finished.
 pub fn sample(scene: &Scene<'_>, band: &Band, room: usize) -> Vec<ActorId> {
     let rank = |member: &ActorId| {
         let Some(actor) = scene.world.actor(*member) else { return 4 };
@@ -69,7 +70,7 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, band: &Band, (y, bottom): (u16, u16)
     }
 }
 
-/// Clients beside a crowd who have wanted or had a lock by now: its members are among them.
+/// Clients outside the crowd that have wanted or held a lock so far; they are drawn among its members.
 fn contenders_outside(scene: &Scene<'_>) -> Vec<ActorId> {
     let wanted = |bar: &Bar| matches!(bar.kind, BarKind::Belief(_)) && bar.from.1 < scene.world.position;
     let lanes = scene.chart.lanes.iter().enumerate();
@@ -77,8 +78,8 @@ fn contenders_outside(scene: &Scene<'_>) -> Vec<ActorId> {
     alone.filter_map(|(n, _)| Some(ActorId(u32::try_from(n).ok()?))).collect()
 }
 
-/// Everybody who is there for a lock, as one dot or one sign: bright who holds and who has been told something in this
-/// step, or ever, where all of a run is seen. They fill what is so now, as far as they fit there.
+/// Draws everybody who competes for the lock, each as one dot or glyph. Bright are those that hold, and those notified
+/// in this step (in the whole run if all of it is shown). They are drawn right of the playhead if they fit there.
 fn draw_members(scene: &Scene<'_>, plot: &Plot, band: &Band, area: Rect, buf: &mut Buffer) {
     let Some(first) = band.members.first() else { return };
     let position = scene.world.position;
@@ -102,7 +103,7 @@ fn draw_members(scene: &Scene<'_>, plot: &Plot, band: &Band, area: Rect, buf: &m
     let now = Rect { x: now, width: area.right() - now, ..area };
     let cells = |area: Rect| usize::from(area.width) * usize::from(area.height);
     let area = if lit.len() <= cells(now) * BRAILLE.len() { now } else { area };
-    // As many in a cell as are needed: one, or the eight dots of braille.
+    // One member per cell if there is room, otherwise eight, as braille dots.
     let each = if lit.len() <= cells(area) { 1 } else { BRAILLE.len() };
     let columns = lit.len().div_ceil(each).div_ceil(usize::from(area.height).max(1)).max(1);
     let pitch = (usize::from(area.width) / columns).max(1);
@@ -117,7 +118,7 @@ fn draw_members(scene: &Scene<'_>, plot: &Plot, band: &Band, area: Rect, buf: &m
             (1, true) => scene.glyph(*first).to_owned(),
             (1, false) => "·".to_owned(),
             _ => {
-                // Of a cell in which one is bright, only the bright ones are shown.
+                // If some members of a cell are bright, only these are shown.
                 let shown = members.iter().zip(BRAILLE).filter(|(lit, _)| !any || **lit);
                 let dots = shown.fold(0x2800, |dots, (_, dot)| dots | dot);
                 char::from_u32(dots).map(String::from).unwrap_or_default()
@@ -158,7 +159,7 @@ fn draw_runs(scene: &Scene<'_>, plot: &Plot, band: &Band, y: u16, buf: &mut Buff
     }
 }
 
-/// Whether a run tells an event: one of the same kind, of a member, before the next such run.
+/// Whether a run covers an event: one of the same kind, of a member, before the next such run.
 fn covers(scene: &Scene<'_>, band: &Band, run: &Run, event: usize) -> bool {
     let (event, _) = selection::exchange(scene, event);
     let same = |from: usize| scene.sequence.row_of(from);
@@ -169,7 +170,7 @@ fn covers(scene: &Scene<'_>, band: &Band, run: &Run, event: usize) -> bool {
             && band.is_of(scene.log, run, event))
 }
 
-/// The event of the run that covers a column of the screen.
+/// The event of the run at a column of the screen.
 pub fn event_at(plot: &Plot, band: &Band, x: u16) -> Option<usize> {
     let column = plot.column(x);
     let before = band.runs.partition_point(|run| run.x <= column);

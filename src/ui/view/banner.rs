@@ -1,5 +1,5 @@
-//! What breaks a lock is an event: a banner across all lanes, in large letters where there is room for them, and a
-//! sentence that says what happened.
+//! The banner for a broken lock or invariant: across all lanes, in large letters if there is room, with a sentence that
+//! says what happened.
 
 use super::{
     prelude::*,
@@ -7,16 +7,16 @@ use super::{
 };
 use crate::{log::Log, text::Text, ui::chart::Chart, world::Overlap};
 
-/// Panes of so many rows have room for letters of five rows, and of three.
+/// The minimum rows of a pane for letters of five rows, and for letters of three rows.
 const ROOM: (u16, u16) = (36, 24);
-/// The same for two lines of letters of three rows.
+/// The minimum rows of a pane for two lines of letters of three rows.
 const ROOM_FOR_TWO: u16 = 25;
-/// A verdict tells of so many groups that held a lock together.
+/// The maximum number of groups of holders in a verdict.
 pub const GROUPS: usize = 3;
-/// So many are named one by one.
+/// The maximum number of names in a list.
 const NAMED: usize = 4;
 
-/// Letters of three columns and five rows, row after row.
+/// Bitmaps of letters, three columns by five rows, in row order.
 #[rustfmt::skip]
 const LETTERS: &[(char, u16)] = &[
     ('A', 0b010_101_111_101_101), ('B', 0b110_101_110_101_110), ('C', 0b011_100_100_100_011),
@@ -35,7 +35,7 @@ const LETTERS: &[(char, u16)] = &[
     ('9', 0b010_101_011_001_110), ('/', 0b001_001_010_100_100), ('-', 0b000_000_111_000_000), ('+', 0b000_010_111_010_000), (',', 0b000_000_000_010_100), (' ', 0),
 ];
 
-/// Names with the signs of their clients: `● A and ■ B`.
+/// Names with the glyphs of their clients: `● A and ■ B`.
 pub fn names(scene: &Scene<'_>, actors: &[ActorId]) -> String {
     let name = |actor: &ActorId| format!("{} {}", scene.glyph(*actor), scene.name(*actor));
     let (listed, and) = (words::LISTED.get(scene.lang), words::LAST_LISTED.get(scene.lang));
@@ -47,7 +47,7 @@ pub fn names(scene: &Scene<'_>, actors: &[ActorId]) -> String {
     if named.is_empty() { last } else { format!("{}{and}{last}", named.join(listed)) }
 }
 
-/// What is wrong at this very moment, in words for those who do not see red.
+/// A short text for what is wrong at the playhead, so that it does not depend on the colour red.
 fn loud(scene: &Scene<'_>) -> Option<String> {
     match scene.alarm()? {
         Alarm::Holders(excess, _) => Some(words::overlap_span(scene.lang, excess)),
@@ -64,7 +64,7 @@ fn loud(scene: &Scene<'_>) -> Option<String> {
     }
 }
 
-/// What was broken by an event, in the fewest words.
+/// The shortest text for an invariant broken by `event`.
 pub fn loud_breach(run: (&Log, &Chart), event: usize, lang: Lang) -> String {
     match woken(run, event) {
         Some(woken) => words::WOKEN.with(lang, &[&woken.to_string()]),
@@ -72,18 +72,18 @@ pub fn loud_breach(run: (&Log, &Chart), event: usize, lang: Lang) -> String {
     }
 }
 
-/// What else is so that must never be, from the event that says it on.
+/// The text for a broken invariant, from the event that reports it on.
 pub fn broken(scene: &Scene<'_>, says: &Text, event: usize) -> String {
     let loud = loud_breach((scene.log, scene.chart), event, scene.lang);
     format!("{loud} · {}", sentence_of(scene, says))
 }
 
-/// What a lesson says, without the full stop.
+/// A sentence of a lesson, without its full stop.
 fn sentence_of(scene: &Scene<'_>, says: &Text) -> String {
     says.get(scene.lang).replace('`', "").trim_end_matches(['.', '。']).to_owned()
 }
 
-/// How many were told the same at once, where it is that what breaks an invariant.
+/// How many clients got the same notification at once, if that is what broke an invariant.
 fn woken((log, chart): (&Log, &Chart), breach: usize) -> Option<usize> {
     let kind = |event: usize| log.events().get(event).map(|event| &event.kind);
     let EventKind::Breached { evidence, .. } = kind(breach)? else { return None };
@@ -97,12 +97,12 @@ fn woken((log, chart): (&Log, &Chart), breach: usize) -> Option<usize> {
     (woken > 1 && evidence.iter().all(|event| told(*event).is_some())).then_some(woken)
 }
 
-/// Draws the banner on the upper edge of a pane's frame, beside its title. So many columns at the right end are needed for
-/// something else. Says whether there is one.
+/// Draws the banner on the upper edge of a pane's frame, beside its title; `taken` columns at the right end are in use.
+/// Returns whether there is a banner.
 pub fn on_frame(scene: &Scene<'_>, title: &str, (frame, taken): (Rect, u16), buf: &mut Buffer) -> bool {
     let loud = loud(scene).unwrap_or_default();
     let alarm = scene.alarm();
-    // What was broken is told rather than who held together before it, and at the end in any case.
+    // A breach takes precedence over an earlier overlap, and at the end of a run over every overlap.
     let breach = match alarm {
         Some(Alarm::Broken(_, event)) => Some(if scene.whole { usize::MAX } else { event }),
         _ => None,
@@ -139,7 +139,7 @@ pub fn on_frame(scene: &Scene<'_>, title: &str, (frame, taken): (Rect, u16), buf
         }
         Some(Alarm::Broken(says, event)) => {
             let words = broken(scene, says, event);
-            // What the lesson says of it says more than that something was broken.
+            // If space is short, the lesson's own sentence says more than that an invariant is broken.
             let room = frame.width.saturating_sub(if taken == 0 { 2 } else { taken + 4 });
             let is_cut = text::width(&words) > usize::from(room);
             format!(" {} ", if is_cut { sentence_of(scene, says) } else { words })
@@ -150,7 +150,7 @@ pub fn on_frame(scene: &Scene<'_>, title: &str, (frame, taken): (Rect, u16), buf
     fill(scene, row, buf);
     let title = format!(" {title} ");
     let beside = u16::try_from(text::width(&title)).unwrap_or(u16::MAX).saturating_add(2);
-    // In the middle of the row, as long as that is beside what stands at its right end.
+    // Centred in the row, as long as that leaves the right end free.
     let taken = if taken == 0 { 0 } else { taken + 2 };
     let middle = Rect { x: row.x + taken, width: row.width.saturating_sub(2 * taken), ..row };
     let left = Rect { width: row.width.saturating_sub(taken), ..row };
@@ -169,14 +169,14 @@ fn fill(scene: &Scene<'_>, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// In the middle of a row.
+/// Writes text centred in a row.
 fn write(scene: &Scene<'_>, words: &str, row: Rect, buf: &mut Buffer) {
     let words = text::fit(words, row.width.into());
     let width = u16::try_from(text::width(&words)).unwrap_or(row.width);
     buf.set_string(row.x + (row.width - width) / 2, row.y, words, scene.theme.alarming());
 }
 
-/// Words in large letters: a line, or two, of letters with dots so wide.
+/// Text in large letters: one line or two, with dots that are `wide` columns wide.
 struct Large {
     lines: Vec<String>,
     wide: u16,
@@ -187,12 +187,12 @@ impl Large {
         match (self.lines.len(), self.wide) {
             (2, _) => 2 * letter_rows(1),
             (_, 1) => letter_rows(1),
-            // With a free row above and below them.
+            // With a free row above and below.
             (_, wide) => letter_rows(wide) + 2,
         }
     }
 
-    /// How many rows a pane has that has room for them.
+    /// The minimum rows of a pane for this text.
     fn room(&self) -> u16 {
         match (self.lines.len(), self.wide) {
             (2, _) => ROOM_FOR_TWO,
@@ -206,8 +206,8 @@ impl Large {
     }
 }
 
-/// In which large letters what is wrong may stand, the best first. What the lesson says of it says more than that an
-/// invariant is broken.
+/// The possible large texts for what is wrong, best first. The lesson's own sentence says more than that an invariant
+/// is broken.
 fn large_letters(scene: &Scene<'_>) -> Vec<Large> {
     let Some(loud) = loud(scene) else { return Vec::new() };
     let line = |words: &str, wide: u16| Large { lines: vec![words.to_owned()], wide };
@@ -223,7 +223,7 @@ fn large_letters(scene: &Scene<'_>) -> Vec<Large> {
     choice
 }
 
-/// Words in two lines, as even as can be: broken at a space, or behind a Chinese comma.
+/// Splits text into two lines of similar width, at a space or after a Chinese comma.
 fn halves(words: &str) -> Option<Vec<String>> {
     let breaks = words.char_indices().filter(|(_, sign)| matches!(sign, ' ' | '，' | '；'));
     let halves = breaks.map(|(at, sign)| {
@@ -234,7 +234,7 @@ fn halves(words: &str) -> Option<Vec<String>> {
     halves.min_by_key(widest).map(Vec::from)
 }
 
-/// How many rows of a pane's inside a banner in large letters takes: none, where it does not fit.
+/// The rows that a banner in large letters takes within a pane, or 0 if it does not fit.
 pub fn rows(scene: &Scene<'_>, area: Rect) -> u16 {
     if area.height < ROOM.1 {
         return 0;
@@ -244,12 +244,12 @@ pub fn rows(scene: &Scene<'_>, area: Rect) -> u16 {
     choice.find(fits).map_or(0, |large| large.rows())
 }
 
-/// The dots of a letter, where it has any.
+/// The bitmap of a letter, if it has one.
 fn dots(sign: char) -> Option<u16> {
     LETTERS.iter().find(|(known, _)| *known == sign).map(|(_, dots)| *dots)
 }
 
-/// The columns of a sign: of a letter made of dots so wide, or of a Chinese one with air beside it.
+/// The columns of a character: a letter with dots of the given width, or a Chinese character with space around it.
 fn advance(sign: char, wide: u16) -> u16 {
     match dots(sign) {
         Some(0) => 2 * wide,
@@ -258,8 +258,8 @@ fn advance(sign: char, wide: u16) -> u16 {
     }
 }
 
-/// Draws it in letters as high as there is room for. Chinese characters need twelve dots a side to be told apart, and ten of
-/// them would not fit a screen: they stand bold and spaced out beside figures as large as the letters.
+/// Draws the banner in the largest letters that fit. Chinese characters need twelve dots a side to be legible, and ten
+/// of them would not fit a screen; they are set bold and spaced out beside large digits.
 pub fn large(scene: &Scene<'_>, area: Rect, buf: &mut Buffer) {
     let fits = |large: &Large| large.rows() == area.height && large.fits(area.width);
     let Some(large) = large_letters(scene).into_iter().find(fits) else { return };
@@ -275,17 +275,17 @@ pub fn large(scene: &Scene<'_>, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// The columns of words in letters of dots so wide.
+/// The columns of a text with dots of the given width.
 pub fn columns(words: &str, wide: u16) -> u16 {
     words.chars().map(|sign| advance(sign, wide)).sum()
 }
 
-/// The rows of letters of dots so wide: two dots of one column stand in one cell, one above the other.
+/// The rows of letters with dots of the given width. Dots of one column share a cell, one above the other.
 pub const fn letter_rows(wide: u16) -> u16 {
     if wide == 1 { 3 } else { 5 * (wide / 2) }
 }
 
-/// Signs with their places.
+/// The characters of a text with their columns.
 fn signs(words: &str, wide: u16) -> impl Iterator<Item = (u16, char)> {
     words.chars().scan(0, move |next, sign| {
         let at = *next;
@@ -294,7 +294,7 @@ fn signs(words: &str, wide: u16) -> impl Iterator<Item = (u16, char)> {
     })
 }
 
-/// Sets words in large letters, in the style that is there: dots of one column, or of an even number of them.
+/// Draws text in large letters with the style already set. `wide` is the width of a dot: one column, or an even number.
 pub fn letters(words: &str, wide: u16, (left, top): (u16, u16), buf: &mut Buffer) {
     let dot = |letter: u16, row: u16, column: u16| row < 5 && (letter >> (14 - 3 * row - column)) & 1 == 1;
     for (at, letter) in signs(words, wide).filter_map(|(at, sign)| Some((at, dots(sign)?))) {
@@ -326,7 +326,7 @@ pub fn together(scene: &Scene<'_>, overlap: &Overlap) -> String {
     words::held_together(&who, lock, (&from, to.as_deref()), scene.lang)
 }
 
-/// Who has sold what on which value, and what that has come to.
+/// Who sold on the basis of which value, and the result.
 pub fn outdated(scene: &Scene<'_>, oversold: &Oversold<'_>, (seller, value): (ActorId, &str)) -> String {
     let (who, counter) = (names(scene, &[seller]), words::label(oversold.counter, scene.lang));
     let Oversold { of, before, now, .. } = oversold;
@@ -340,7 +340,7 @@ pub fn outdated(scene: &Scene<'_>, oversold: &Oversold<'_>, (seller, value): (Ac
     }
 }
 
-/// What has just happened, where it broke a lock and nobody has said anything since.
+/// A sentence for an overlap that was just caused, unless a narration has followed.
 pub fn sentence(scene: &Scene<'_>) -> Option<String> {
     let position = scene.world.position;
     let is_news = |event: usize| {
@@ -357,7 +357,7 @@ pub fn sentence(scene: &Scene<'_>) -> Option<String> {
         _ => {}
     }
     let overlap = scene.world.holding.overlaps().last().filter(|overlap| is_news(overlap.event))?;
-    // The evidence is in the order in which they came, the newest last; the holders are in that of the lanes.
+    // The evidence is in the order of acquisition, the newest last; the holders are in the order of the lanes.
     let came = overlap.evidence.iter().filter_map(|event| scene.log.events().get(*event)?.kind.actor());
     let came: Vec<ActorId> = came.collect();
     let (newest, others) = came.split_last()?;

@@ -1,4 +1,4 @@
-//! The tree of branches of free play, over the lesson's screen: where each goes off and what was done in it.
+//! The tree of branches in free play, over the lesson screen: where each branch begins and what was done in it.
 
 use super::{LessonView, overlay, paragraph, prelude::*};
 use crate::{
@@ -57,7 +57,7 @@ fn line(view: &LessonView<'_>, row: &BranchRow<'_>, chosen: bool, width: usize) 
     ])
 }
 
-/// What was done in a run after the first `shared` deeds: `A.check → B.check → +1.0s`.
+/// What was done in a run after the first `shared` entries of its history: `A.check → B.check → +1.0s`.
 fn summary(log: &Log, shared: usize, lang: Lang) -> String {
     let history = log.history(log.len());
     let lines = history.iter().skip(shared).filter(|entry| **entry == HistoryEntry::Line).count();
@@ -74,7 +74,7 @@ fn summary(log: &Log, shared: usize, lang: Lang) -> String {
     parts.join(" → ")
 }
 
-/// What was chosen before a position of the log, each choice in a word or two.
+/// The choices made before a position of the log, each in a word or two.
 pub(crate) fn choices(log: &Log, position: usize, lang: Lang) -> Vec<String> {
     let steps = Steps::of(log);
     let mut parts = Vec::new();

@@ -1,4 +1,4 @@
-//! The catalogue: lessons by track on the left, the chosen one on the right.
+//! The catalogue: lessons by track on the left, the selected lesson on the right.
 
 use super::{key_hints, lanes, lesson::inside, paragraph, prelude::*, table};
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// The least columns and rows of the chosen lesson's pane in which its failure is told, too: those of 100x30.
+/// The minimum columns and rows of the right pane that leave room for the preview: those of a 100x30 screen.
 const PREVIEW: (u16, u16) = (48, 26);
 
 #[derive(Debug, Clone, Copy)]
@@ -27,9 +27,9 @@ pub struct CatalogueView<'a> {
     pub focus: CatalogueFocus,
     pub search: Option<&'a Search>,
     pub scroll: u16,
-    /// Its failure, as far as it has been told.
+    /// The preview of the selected lesson's failure, as far as it has been played.
     pub preview: Option<&'a Preview>,
-    /// Those of the lessons, as far as they have been made.
+    /// The fingerprints made so far.
     pub fingerprints: &'a [Option<Vec<Cell>>],
     pub context: Context<'a>,
 }
@@ -39,7 +39,7 @@ impl<'a> CatalogueView<'a> {
         self.catalogue.entries.get(self.selected)
     }
 
-    /// The place whose keys are live, as far as nobody types.
+    /// The active key scope, ignoring the search field.
     pub(crate) fn place(&self) -> KeyScope {
         match self.focus {
             CatalogueFocus::Variants(_) => KeyScope::Variants,
@@ -47,7 +47,7 @@ impl<'a> CatalogueView<'a> {
         }
     }
 
-    /// The variant that is chosen, where the keys go to the variants.
+    /// The selected variant, if the focus is on the variants.
     fn variant(&self) -> Option<usize> {
         match self.focus {
             CatalogueFocus::Variants(variant) => Some(variant),
@@ -59,7 +59,7 @@ impl<'a> CatalogueView<'a> {
         self.context.theme.style(role)
     }
 
-    /// Head, list, chosen lesson, foot.
+    /// Header, list, selected lesson, footer.
     pub(crate) fn areas(area: Rect) -> [Rect; 4] {
         let [head, body, foot] =
             Layout::vertical([Constraint::Length(2), Constraint::Min(1), Constraint::Length(1)]).areas(area);
@@ -69,7 +69,7 @@ impl<'a> CatalogueView<'a> {
         [head, left, right, foot]
     }
 
-    /// Where the chosen lesson is described, and where its failure is told: nowhere, where there is no room.
+    /// Divides the right pane into the description and, if there is room for it, the preview.
     fn split_for_preview(&self, area: Rect) -> (Rect, Option<(Scene<'a>, Rect)>) {
         let room = (area.width >= PREVIEW.0 && area.height >= PREVIEW.1).then_some(self.preview).flatten();
         let Some(preview) = room else { return (area, None) };
@@ -154,13 +154,13 @@ impl<'a> CatalogueView<'a> {
         let block = self.context.theme.pane(focused).title(Span::styled(heading, self.style(Role::Accent)));
         let inner = paragraph::text_area(paragraph::frame(block, area, buf));
         let (lines, end) = self.description(entry, inner.width);
-        // The chosen variant stays in sight.
+        // Scrolls so that the selected variant stays visible.
         let end = u16::try_from(end).unwrap_or(u16::MAX);
         let scroll = self.scroll.max(end.saturating_sub(inner.height));
         paragraph::draw_with_more(&lines, scroll, self.context, inner, buf);
     }
 
-    /// What is said of a lesson, and the row after the variant that is chosen.
+    /// The description of a lesson, and the line after the selected variant.
     fn description(&self, entry: &CatalogueEntry, width: u16) -> (Vec<Line<'static>>, usize) {
         let Some(error) = &entry.broken else { return self.entry_lines(entry, width) };
         let broken = words::BROKEN.get(self.context.lang);
@@ -231,7 +231,7 @@ impl<'a> CatalogueView<'a> {
         paragraph::hang(Span::styled(format!("{glyph} "), style), rows)
     }
 
-    /// A variant, and what came of it for who has seen that.
+    /// A variant, with its outcome if the learner has finished it.
     fn variant_lines(
         &self,
         n: usize,
@@ -258,7 +258,7 @@ impl<'a> CatalogueView<'a> {
             if !chosen {
                 return Line::from(spans);
             }
-            // One ground over all of the row.
+            // One background over the whole row.
             let row: String = spans.iter().map(|span| span.content.as_ref()).collect();
             Line::styled(text::pad(&row, columns), self.style(Role::Selected))
         };

@@ -1,11 +1,11 @@
-//! Cells and words over what stood there. Nothing of that shines through: a style alone only adds to the one before.
+//! Writing over cells. The earlier content is removed entirely, because setting a style only adds to the one before.
 
 use super::prelude::*;
 
-/// How U+1100 begins in UTF-8: no character before it is wide (Unicode Standard Annex 11).
+/// The first byte of U+1100 in UTF-8: no earlier character is wide (Unicode Standard Annex 11).
 const FIRST_WIDE: u8 = 0xe1;
 
-/// Whether a cell belongs to the wide character before it.
+/// Whether a cell is covered by the wide character to its left.
 fn is_second_half(buf: &Buffer, (x, y): (u16, u16)) -> bool {
     let left = x.checked_sub(1).and_then(|x| buf.cell((x, y)));
     left.is_some_and(|left| {
@@ -13,7 +13,7 @@ fn is_second_half(buf: &Buffer, (x, y): (u16, u16)) -> bool {
     })
 }
 
-/// A vertical line over those cells that hold one of these symbols.
+/// Draws a vertical line over those cells that contain one of the symbols in `over`.
 pub fn line(buf: &mut Buffer, (x, rows): (u16, Rect), over: &[&str], symbol: &str, style: Style) {
     for y in rows.top()..rows.bottom() {
         let free = !is_second_half(buf, (x, y));
@@ -24,7 +24,7 @@ pub fn line(buf: &mut Buffer, (x, rows): (u16, Rect), over: &[&str], symbol: &st
 }
 
 pub fn put(buf: &mut Buffer, place: (u16, u16), symbol: &str, style: Style) {
-    // Of a wide character whose second half goes, the first half goes as well.
+    // Overwriting the second half of a wide character removes its first half as well.
     if is_second_half(buf, place)
         && let Some(left) = buf.cell_mut((place.0 - 1, place.1))
     {
@@ -36,7 +36,7 @@ pub fn put(buf: &mut Buffer, place: (u16, u16), symbol: &str, style: Style) {
     }
 }
 
-/// Writes words from a column on, up to a limit; gives the column after them.
+/// Writes text from a column on, up to `limit`. Returns the column after it.
 pub fn write((x, y): (u16, u16), words: &str, limit: u16, style: Style, buf: &mut Buffer) -> u16 {
     let room = usize::from(limit.saturating_sub(x));
     if room == 0 || !buf.area.contains((x, y).into()) {

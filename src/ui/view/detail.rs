@@ -1,4 +1,4 @@
-//! The chosen event in full words: when, who, to whom, the whole command and reply, how long it took, what it changed.
+//! The selected event in full: time, actor, server, the whole command and reply, duration, and what it changed.
 
 use std::time::Duration;
 
@@ -88,7 +88,7 @@ fn brief(duration: Duration) -> String {
     }
 }
 
-/// What is not said over a wire.
+/// The text of an event that crosses no wire.
 pub fn own_words(scene: &Scene<'_>, event: usize) -> (String, Style) {
     let Some(logged) = scene.log.events().get(event) else { return Default::default() };
     let (words, role) = match &logged.kind {
@@ -137,7 +137,7 @@ pub fn own_words(scene: &Scene<'_>, event: usize) -> (String, Style) {
     (text::clean(&words).into_owned(), scene.style(role))
 }
 
-/// What it changed: `+ lock, ~ stock`; with the server's name where there are several.
+/// What it changed: `+ lock, ~ stock`; with the server's name if there are several servers.
 fn changed(scene: &Scene<'_>, event: usize) -> String {
     let several = scene.world.servers.len() > 1;
     let mut changed = Vec::new();
@@ -162,7 +162,7 @@ fn changed(scene: &Scene<'_>, event: usize) -> String {
     words
 }
 
-/// Words one after another, broken where the line is full. Each keeps its style.
+/// Wraps styled words into lines.
 fn wrapped(words: &Words, width: usize, between: &str) -> Vec<Line<'static>> {
     let mut lines: Vec<Line<'static>> = Vec::new();
     let mut used = 0;

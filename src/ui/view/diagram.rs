@@ -1,4 +1,4 @@
-//! The two ways to look at one log, and the event that is chosen in either.
+//! The two diagrams of a log, and the selected event in either.
 
 use ratatui::{layout::Rect, text::Line};
 
@@ -17,7 +17,7 @@ impl LessonView<'_> {
         pane == Pane::Wire || (pane == Pane::Lanes && self.diagram == DiagramKind::Sequence)
     }
 
-    /// The event so many places after the chosen one in the pane with the focus; the newest if none is chosen.
+    /// The event `by` places after the selected one in the focused pane; the newest if none is selected.
     pub fn neighbour(&self, by: i32) -> Option<usize> {
         let of = match (self.focus, self.diagram) {
             (Pane::Wire, _) => selection::Order::Wire,
@@ -43,7 +43,7 @@ impl LessonView<'_> {
         sequence::View { back: self.scrolls.get(Pane::Lanes), aside: self.aside }
     }
 
-    /// What the story's pane says: about the chosen event, where there is one.
+    /// The lines of the story's pane: the details of the selected event, if there is one.
     pub(crate) fn story_pane_lines(&self, area: Rect) -> Vec<Line<'static>> {
         match self.scene.selected {
             Some(event) => detail::lines(&self.scene, event, inside(area).width.saturating_sub(2)),

@@ -1,4 +1,4 @@
-//! An exam: an order of moves in the middle of the screen, whether it is safe, what came of all of them.
+//! An exam: an order of moves in the middle of the screen, the answer, and the results.
 
 use super::{interview::InterviewView, paragraph, prelude::*};
 use crate::{
@@ -6,12 +6,12 @@ use crate::{
     ui::state::exam::{ExamQuestion, ExamRound},
 };
 
-/// Rows below an order, for what to do now.
+/// Rows below an order for the prompt.
 const BELOW: u16 = 3;
-/// Rows of the frame in which it is said whether an order is safe. A number, so that an empty frame tells nothing.
+/// Rows reserved for the answer. The number is fixed, so that the height of the frame gives nothing away.
 const ANSWER: usize = 5;
 
-/// Keys that do nothing now.
+/// Actions that do nothing now.
 pub(super) fn idle(exam: &ExamRound) -> &'static [&'static str] {
     match (&exam.question, exam.said) {
         (None, _) => &["judge-safe", "judge-unsafe", "next-order", "proof"],
@@ -60,7 +60,7 @@ impl InterviewView<'_> {
         buf.set_line(row.x, row.y, &line, row.width);
     }
 
-    /// What must never be, and the moves.
+    /// The invariant, and the moves.
     fn order_lines(&self, question: &ExamQuestion, width: usize) -> Vec<Line<'static>> {
         let Context { theme, lang, .. } = self.context;
         let never = words::EXAM_NEVER.with(lang, &[question.never().get(lang)]);
@@ -102,7 +102,7 @@ impl InterviewView<'_> {
         lines
     }
 
-    /// What came of it: everything that was judged wrongly, by its lesson.
+    /// The results: everything that was judged wrongly, by lesson.
     fn exam_result(&self, exam: &ExamRound, width: usize) -> Vec<Line<'static>> {
         let Context { theme, lang, .. } = self.context;
         if exam.judged.is_empty() {

@@ -9,7 +9,7 @@ pub fn draw(scene: &Scene<'_>, failure: &Failure, area: Rect, buf: &mut Buffer) 
     let title = words::failed(failure.server);
     let message = sentence(failure.message.get(scene.lang));
     let mut lines = paragraph::prose(&message, body, Style::new(), scene.theme);
-    // A server's own log may be long; the first lines say what happened.
+    // A server's log may be long; its first lines say what happened.
     lines.truncate(usize::from(area.height.saturating_sub(8)));
     lines.push(Line::default());
     lines.extend(paragraph::plain(words::STILL_THERE.get(scene.lang), body, scene.style(Role::Chrome)));
@@ -29,7 +29,7 @@ pub fn draw(scene: &Scene<'_>, failure: &Failure, area: Rect, buf: &mut Buffer) 
     paragraph::draw(&lines, 0, paragraph::text_area(inner), buf);
 }
 
-/// A message of the command line begins in small letters, behind the program's name; here it begins a sentence.
+/// Capitalizes a message, which on the command line follows the program's name.
 fn sentence(message: &str) -> String {
     let mut chars = message.chars();
     match chars.next() {

@@ -1,4 +1,4 @@
-//! The header: what, where, how fast, on which clock.
+//! The header: lesson, state, speed, clock.
 
 use super::{
     SingleRun,
@@ -13,16 +13,16 @@ use crate::{
     },
 };
 
-/// From this width on, there is room for how many have joined.
+/// The minimum width that has room for the number of participants.
 const ROOMY: u16 = 100;
 
-/// The left end of a header: a glyph for what is going on, which lesson, which of its variants.
+/// The left end of a header: a glyph for the state, the lesson, the variant.
 #[derive(Debug, Clone, Copy)]
 pub struct Title<'a> {
     pub glyph: (&'a str, Role),
     pub entry: &'a CatalogueEntry,
     pub variant: usize,
-    /// What is made of it, where it is not just played.
+    /// The kind of screen, unless the lesson is just played.
     pub what: Option<&'a str>,
     pub context: Context<'a>,
 }
@@ -37,7 +37,7 @@ impl<'a> Title<'a> {
         let what = self.what.map_or_else(String::new, |what| format!(" · {what}"));
         let room = room.saturating_sub(5 + text::width(&what) + text::width(&count));
         let variant = variants.get(self.variant).map_or("", |variant| variant.title.get(lang));
-        // The title gives way first, down to a quarter of the room: the variant is what the learner compares.
+        // The title is cut first, down to a quarter of the room, because the variant is what the learner compares.
         let title = self.entry.title.get(lang);
         let title = text::fit(title, room.saturating_sub(text::width(variant) + 3).max(room / 4));
         let variant = text::fit(variant, room.saturating_sub(text::width(&title) + 3));
@@ -52,7 +52,7 @@ impl<'a> Title<'a> {
     }
 }
 
-/// Draws a line of which the right end has as much room as it needs, and the left end the rest.
+/// Draws a line whose right end gets the room it needs, and whose left end gets the rest.
 pub fn draw_ends<'a>(
     left: impl FnOnce(usize) -> Line<'a>,
     right: Vec<Span<'_>>,
@@ -84,7 +84,7 @@ fn right<'a>(view: &LessonView<'a>, width: u16) -> Vec<Span<'a>> {
     let (words, role) = doing(view);
     spans.push(Span::styled(format!(" {words}  "), scene.style(role).remove_modifier(Modifier::BOLD)));
     let steps = view.step_count();
-    // Whoever has left the story takes none of its steps.
+    // Free play takes no steps of the story.
     if let Some(step) = step(view).filter(|step| *step <= steps && view.free.is_none() && !view.was_chosen())
     {
         let words = words::STEP.with(scene.lang, &[&step.to_string(), &steps.to_string()]);
@@ -111,12 +111,12 @@ fn right<'a>(view: &LessonView<'a>, width: u16) -> Vec<Span<'a>> {
     spans
 }
 
-/// What the learner should know about the run beyond the glyph.
+/// The state of the run, beyond the glyph.
 fn doing(view: &LessonView<'_>) -> (String, Role) {
     let arrives = view.scene.flight.is_some_and(|in_flight| in_flight.leads_to(view.scene.log.len()));
     let behind = view.scene.world.position < view.scene.log.len() && !arrives;
     let (words, role) = match (view.phase, view.motion) {
-        // All of it is known from the beginning: nobody looks back at it.
+        // A single run is known from the beginning, so its playhead is not "behind".
         (_, Motion::Paused) if view.single.is_some() && view.at_end() => (words::JUDGED, Role::Good),
         (_, Motion::Paused) if view.single.is_some() => (words::PAUSED, Role::Chrome),
         _ if behind && view.motion != Motion::Playing => (words::BEHIND, Role::Warning),
@@ -126,18 +126,18 @@ fn doing(view: &LessonView<'_>) -> (String, Role) {
         (_, Motion::Held) => (words::HELD, Role::Warning),
         (RunPhase::Working, _) => (words::WORKING, Role::Chrome),
         (RunPhase::Ready, _) if view.free.is_some() => (words::FREE_MODE, Role::Good),
-        // Nobody judges what was chosen.
+        // Free play has no verdict.
         (RunPhase::Over(None), _) if view.was_chosen() => (words::JUDGED, Role::Good),
         (RunPhase::Over(None), _) => (words::OVER, Role::Good),
         (RunPhase::Over(Some(_)), _) => (words::JUDGED, Role::Good),
         _ => (words::PAUSED, Role::Chrome),
     };
-    // Only one of them names a key.
+    // Only one of the texts names a key.
     let step = view.scene.keys.label("step");
     (words.with(view.scene.lang, &[&step]), role)
 }
 
-/// The number of the story's step that the playhead stands behind, from 1 on.
+/// The number of the story's step before the playhead, counted from 1.
 fn step(view: &LessonView<'_>) -> Option<usize> {
     let events = view.scene.log.events().get(..view.scene.world.position)?;
     if let Some(SingleRun::Answer(_) | SingleRun::Order(_) | SingleRun::Examined(_)) = view.single {

@@ -1,5 +1,5 @@
-//! The help: the keys of what has the focus, then the rest of the screen's, then how to read the lanes and the programs,
-//! then the other screens' keys. All of them come from the table of actions.
+//! The help: first the keys of the focused pane, then those of the rest of the screen, how to read the lanes and the
+//! programs, and the other screens' keys. All keys come from the table of actions.
 
 use super::paragraph::{hang, plain, prose};
 use super::{overlay::Page, prelude::*};
@@ -7,10 +7,10 @@ use crate::ui::keys::{KeyMap, KeyScope, TABLE};
 
 const KEYS: usize = 18;
 
-/// The page, on a screen where these places are live, the nearest first.
+/// The page for a screen with these active scopes, innermost first.
 pub fn page(context: Context<'_>, places: &[KeyScope], width: usize) -> Page {
     let mut listed = vec![false; TABLE.len()];
-    // Who is in free play takes no steps: how to read the lanes comes before those keys.
+    // Free play takes no steps: how to read the lanes comes before those keys.
     let free = places.iter().position(|place| *place == KeyScope::Free);
     let (before, after) = places.split_at(free.map_or(places.len(), |free| free + 1));
     let mut lines = Vec::new();
@@ -36,7 +36,7 @@ fn row(first: &str, style: Style, words: &str, width: usize) -> Vec<Line<'static
     let words = plain(words, width.saturating_sub(KEYS), Style::new());
     let gap = KEYS.saturating_sub(text::width(first));
     let mut lines = hang(Span::raw(" ".repeat(KEYS)), words);
-    // The ground of a sign is no wider than the sign.
+    // The background of a glyph is no wider than the glyph.
     if let Some(indent) = lines.first_mut().and_then(|line| line.spans.first_mut()) {
         *indent = Span::raw(" ".repeat(gap));
     }
@@ -46,7 +46,7 @@ fn row(first: &str, style: Style, words: &str, width: usize) -> Vec<Line<'static
     lines
 }
 
-/// A place's actions that were not listed yet: a heading, and a row for each. Nothing where there are none.
+/// The actions of a scope that were not listed yet: a heading, and a row for each. Empty if there are none.
 fn section(context: Context<'_>, place: KeyScope, listed: &mut [bool], width: usize) -> Vec<Line<'static>> {
     let Context { keys, theme, lang } = context;
     let mut lines = Vec::new();
@@ -65,7 +65,7 @@ fn section(context: Context<'_>, place: KeyScope, listed: &mut [bool], width: us
     lines
 }
 
-/// The keys of a row and of so many after it: all of them where there is room, else the first of each.
+/// The keys of a row and of the `more` rows after it: as many per row as fit, at least the first one.
 fn labels(keys: &KeyMap, row: usize, more: usize) -> String {
     let labels = |most: usize| {
         let rows = (row..=row + more).flat_map(|n| keys.keys(n).iter().take(most));

@@ -1,5 +1,5 @@
-//! What is on its way between the lanes: a glyph on a thin line from a client's lane to a server's or back, a crowd's
-//! stream, a held message, a fault's flash, a promotion.
+//! Draws what travels between the lanes: a glyph on a thin line between a client's lane and a server's, a crowd's
+//! stream, held messages, the flash of a fault, a promotion.
 
 use std::time::Duration;
 
@@ -9,29 +9,29 @@ use crate::{
     ui::flight::{HALF, Hop, Load, predecessor},
 };
 
-/// What is lost is seen to break before its flight ends.
+/// The rest of the way at which a lost message is drawn breaking.
 const NEARLY: f32 = 0.15;
-/// How long the glyphs of a stream stay where they are, in milliseconds.
+/// How long the glyphs of a stream stay in place, in milliseconds.
 const STREAM: u128 = 40;
 
-/// Where lanes and names stand on the screen: the first row of each.
+/// The first rows of lanes and names on the screen.
 #[derive(Debug, Default)]
 pub struct Places<'a> {
-    /// Actors with lanes of their own in sight.
+    /// Visible actors with lanes of their own.
     pub actors: Vec<(ActorId, u16)>,
-    /// Bands in sight: the last row of each, from which things go down.
+    /// Visible bands: the last row of each, from which messages depart.
     pub bands: Vec<(usize, u16)>,
     pub servers: Vec<(&'a str, u16)>,
-    /// The first row of all, and the last row of the servers.
+    /// The first row of all lanes, and the last row of the servers.
     pub rows: (u16, u16),
-    /// The first column of the names, and the column after them.
+    /// The first column of the names.
     pub left: u16,
-    /// Where the sign of a master stands.
+    /// The column of the sign of a master.
     pub role: u16,
 }
 
 impl Places<'_> {
-    /// The row of a client: its lane's, or its band's, or the edge behind which it is.
+    /// The row of a client: its lane's, its band's, or the edge beyond which it is scrolled.
     pub fn client(&self, scene: &Scene<'_>, actor: ActorId) -> u16 {
         if let Ok(n) = self.actors.binary_search_by_key(&actor, |(actor, _)| *actor) {
             return self.actors[n].1;
@@ -46,7 +46,7 @@ impl Places<'_> {
         }
     }
 
-    /// The row of a server, or the last one where it has none in sight.
+    /// The row of a server, or the last row if it is not visible.
     pub fn server(&self, name: &str) -> u16 {
         let its = self.servers.iter().find(|(server, _)| *server == name);
         its.map_or(self.rows.1, |(_, y)| *y)
@@ -65,7 +65,7 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffe
             Load::Command | Load::Reply | Load::Notice if hop.swarm => {}
             Load::Command | Load::Reply | Load::Notice => {
                 let Some((thread, glyph)) = travel(scene, plot, places, (hop, progress)) else { continue };
-                // Of a wave many share one line: it is drawn once, as far as the first of them has come.
+                // The messages of a wave share a line; it is drawn once, as far as the first of them has come.
                 match threads.iter_mut().find(|known| known.is_that_of(&thread)) {
                     Some(known) => known.passed = known.passed.max(thread.passed),
                     None => threads.push(thread),
@@ -82,7 +82,7 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffe
             stream(scene, plot, places, (newest, at), buf);
         }
     }
-    // Glyphs last, so that no line runs over one.
+    // Glyphs are drawn last, so that no line covers them.
     for thread in &threads {
         thread.draw(scene.style(Role::Chrome), buf);
     }
@@ -91,15 +91,15 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffe
     }
 }
 
-/// A glyph's column and row, what it looks like and its style.
+/// A glyph's column and row, its symbol and its style.
 type Glyph = (u16, u16, &'static str, Style);
 
-/// The line on which something travels: bright behind it, faint before it.
+/// The line on which something travels: bright behind it, faint ahead of it.
 struct Thread {
     x: u16,
-    /// From the row where it sets out to the row where it arrives.
+    /// The rows of departure and arrival.
     rows: (u16, u16),
-    /// How many rows are behind it.
+    /// How many rows have been passed.
     passed: u16,
     style: Style,
 }
@@ -119,13 +119,13 @@ impl Thread {
     }
 }
 
-/// The column of a hop and the rows at its ends: the client's, and the server's.
+/// The column of a hop, and the rows of its client and of its server.
 fn line(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, hop: &Hop) -> Option<(u16, u16, u16)> {
     let (actor, server) = match scene.event(hop.at)? {
         EventKind::Sent { actor, server, .. } | EventKind::Notified { actor, server, .. } => (*actor, server),
         _ => return None,
     };
-    // What has not happened yet has its place right of the playhead, perhaps out of sight.
+    // The column of an event that has not happened yet is right of the playhead, and may be invisible.
     let x = plot.screen(scene.chart.column(hop.at)).or(plot.screen(plot.head))?;
     let top = places.client(scene, actor);
     let bottom = places.server(server);
@@ -168,7 +168,7 @@ fn travel(
     Some((thread, (x, here, glyph, style)))
 }
 
-/// So many messages that nobody could follow one: the line itself moves.
+/// Draws a swarm, whose messages are too many to follow: the line itself moves.
 fn stream(
     scene: &Scene<'_>,
     plot: &Plot,
@@ -187,7 +187,7 @@ fn stream(
     }
 }
 
-/// Commands that a link holds stand half way until it lets them go.
+/// Draws the commands and replies that links hold, half way.
 fn held(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
     let links = &scene.world.holding_links;
     if links.is_empty() {
@@ -211,7 +211,7 @@ fn held(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
         }
         let here = row(top + 1, bottom, HALF);
         let style = scene.actor_style(*who);
-        // A command has come from above and is stopped below, a reply the other way round.
+        // A held command has come from above, a held reply from below.
         let (passed, stop) = match way {
             Direction::Both | Direction::Requests => (top + 1..here, here + 1),
             Direction::Replies => (here + 1..bottom + 1, here - 1),
@@ -226,7 +226,7 @@ fn held(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, buf: &mut Buffer) {
     }
 }
 
-/// A fault's marks flash: on its client's lanes, and on the names of the servers that it is about.
+/// Flashes a fault's mark on its client's lanes, and the names of its servers.
 fn flash(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, event: usize, buf: &mut Buffer) {
     let Some(fault) = scene.fault(event) else { return };
     let (client, servers) = match fault.target() {
@@ -259,14 +259,14 @@ fn flash(scene: &Scene<'_>, plot: &Plot, places: &Places<'_>, event: usize, buf:
     }
 }
 
-/// Being the master moves from one server's row to another's.
+/// Moves the sign of a master from one server's row to another's.
 fn promote(scene: &Scene<'_>, places: &Places<'_>, event: usize, progress: f32, buf: &mut Buffer) {
     let Some(EventKind::State(state)) = scene.event(event) else { return };
     let Some(before) = predecessor(scene.log, event, &state.server) else { return };
     let of = |server: &str| places.servers.iter().find(|(name, _)| *name == server);
     let (Some((_, from)), Some((_, to))) = (of(before), of(&state.server)) else { return };
     let here = if from <= to { row(*from, *to, progress) } else { row(*to, *from, 1.0 - progress) };
-    // A server has several rows: its sign stands in the first.
+    // A server may have several rows; the sign is drawn in the first.
     let rows = places.servers.iter().map(|(_, y)| *y);
     let here = rows.filter(|y| *y <= here).max().unwrap_or(here);
     flash_name(places, here, buf);
@@ -285,7 +285,7 @@ fn reverse(x: u16, y: u16, buf: &mut Buffer) {
     }
 }
 
-/// A part of the line, where neither words nor ticks stand.
+/// Draws a piece of a line, unless a word or a tick is there.
 fn thread(x: u16, y: u16, (symbol, style): (&str, Style), buf: &mut Buffer) {
     let is_free = |symbol: &str| {
         let bars = [glyphs::HOLDING, glyphs::WAITING, glyphs::UNSURE, glyphs::FROZEN, glyphs::DEAD];
@@ -301,7 +301,7 @@ fn thread(x: u16, y: u16, (symbol, style): (&str, Style), buf: &mut Buffer) {
     }
 }
 
-/// A glyph over whatever stands there; of a wide character neither half is left.
+/// Draws a glyph over a cell. If that cell is half of a wide character, the other half is removed.
 fn put(x: u16, y: u16, symbol: &str, style: Style, buf: &mut Buffer) {
     if let Some(before) = x.checked_sub(1).and_then(|before| buf.cell_mut((before, y)))
         && text::width(before.symbol()) > 1

@@ -1,4 +1,4 @@
-//! The interview: the choice of a deck, one card in the middle of the screen, what came of a round.
+//! The interview: the choice of a deck, one card in the middle of the screen, the results of a round.
 
 use std::time::Instant;
 
@@ -15,11 +15,11 @@ use crate::{
     },
 };
 
-/// The widest that lines are comfortable to read, with the frame around them.
+/// The maximum comfortable line width, with the frame.
 const WIDEST: u16 = 84;
-/// From the frame to the text.
+/// The columns between the frame and the text.
 const MARGIN: u16 = 3;
-/// Rows below a card: what to do now, and where its answer is shown.
+/// Rows below a card: the prompt, and where its answer is proved.
 const BELOW: u16 = 4;
 const BAR: usize = 24;
 const ROLES: [Role; 4] = [Role::Danger, Role::Warning, Role::Good, Role::Accent];
@@ -29,13 +29,13 @@ pub struct InterviewView<'a> {
     pub interview: &'a Interview,
     pub catalogue: &'a Catalogue,
     pub reviews: &'a Reviews,
-    /// Now: in seconds since 1970, and for the stopwatch.
+    /// The current time: in seconds since 1970, and as an instant for the stopwatch.
     pub moment: (i64, Instant),
     pub context: Context<'a>,
 }
 
 impl<'a> InterviewView<'a> {
-    /// The card that is being asked.
+    /// The card being asked.
     fn card(&self) -> Option<(&'a Round, &'a CatalogueEntry, &'a Card)> {
         let round = self.interview.round.as_ref()?;
         let (entry, card) = round.card()?.of(self.catalogue)?;
@@ -50,7 +50,7 @@ impl<'a> InterviewView<'a> {
         }
     }
 
-    /// Keys that do nothing now.
+    /// Actions that do nothing now.
     fn idle(&self) -> &'static [&'static str] {
         if let Some(exam) = &self.interview.exam {
             return exam::idle(exam);
@@ -74,7 +74,7 @@ impl<'a> InterviewView<'a> {
         area.width.saturating_sub(4).min(WIDEST)
     }
 
-    /// A box in the middle with so many lines in it, and so many rows left free below.
+    /// A centred box for that many lines, with that many free rows below.
     pub(super) fn frame(area: Rect, lines: usize, below: u16) -> Rect {
         let room = area.height.saturating_sub(below);
         let height = u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(4).min(room);
@@ -250,7 +250,7 @@ impl<'a> InterviewView<'a> {
             height: inner.height.saturating_sub(2),
         };
         paragraph::draw(lines, scroll, room, buf);
-        // Signs in the margin, where text goes on.
+        // Arrows in the margin show that there is more text.
         let hidden = lines.len().saturating_sub(room.height.into());
         let style = self.style(Role::Accent);
         if hidden > 0 && scroll > 0 {
@@ -261,7 +261,7 @@ impl<'a> InterviewView<'a> {
         }
     }
 
-    /// So many parts of a card, in lines.
+    /// The first `open` parts of a card, as lines.
     fn card_lines(&self, card: &Card, open: usize, width: usize) -> Vec<Line<'static>> {
         let Context { theme, lang, .. } = self.context;
         let prose = |words: &str, role| paragraph::prose(words, width, self.style(role), theme);
@@ -292,7 +292,7 @@ impl<'a> InterviewView<'a> {
     ) {
         let lang = self.context.lang;
         let width = Self::text_width(area);
-        // As high as it will be in the end, so that nothing moves when more of it is opened.
+        // The frame has its final height from the beginning, so that nothing moves when more is revealed.
         let frame = Self::frame(area, self.card_lines(card, usize::MAX, width).len(), BELOW);
         let lines = self.card_lines(card, round.open, width);
         let star = if entry.starred { " ★" } else { "" };
@@ -326,7 +326,7 @@ impl<'a> InterviewView<'a> {
         self.context.keys.label(id)
     }
 
-    /// What to do with the part that is open.
+    /// The prompt for the revealed part.
     fn prompt(&self, round: &Round, card: &Card) -> Option<Line<'static>> {
         let words = match (round.open, parts(card)) {
             (1, _) => words::SAY_IT,
@@ -338,7 +338,7 @@ impl<'a> InterviewView<'a> {
         Some(Line::styled(words, self.style(Role::Chrome)))
     }
 
-    /// The grades, and when each would bring the card back.
+    /// The grades, and when each would make the card due.
     fn grades(
         &self,
         round: &Round,
@@ -362,7 +362,7 @@ impl<'a> InterviewView<'a> {
             ]
         });
         let grades: Vec<[Span<'_>; 3]> = grades.collect();
-        // As far apart as there is room for.
+        // Spread out as far as there is room.
         let columns: usize = grades.iter().flatten().map(Span::width).sum();
         let gap = usize::from(width).saturating_sub(columns) / (grades.len() - 1);
         let gap = Span::raw(" ".repeat(gap.clamp(1, 4)));
@@ -371,7 +371,7 @@ impl<'a> InterviewView<'a> {
         Some(Line::from(spans))
     }
 
-    /// Where the answer is shown.
+    /// Where the answer is proved.
     fn proof(&self, round: &Round, entry: &CatalogueEntry) -> Option<Line<'static>> {
         let place = round.card().filter(|_| round.open > 1)?;
         let lang = self.context.lang;
@@ -398,7 +398,7 @@ impl<'a> InterviewView<'a> {
         let mut lines = vec![Line::styled(heading, self.style(Role::Accent)), Line::default()];
         for ((grade, words), role) in Grade::ALL.into_iter().zip(words::GRADES).zip(ROLES) {
             let count = round.graded(grade);
-            // Whatever came at all is seen.
+            // Rounded up, so that every grade given has a visible bar.
             let bar = (BAR * count).div_ceil(all);
             lines.push(Line::from(vec![
                 Span::raw(text::pad(words.get(lang), 8)),
@@ -422,7 +422,7 @@ impl<'a> InterviewView<'a> {
         for answered in listed {
             let Some((_, card)) = answered.card.of(self.catalogue) else { continue };
             let grade = answered.grade as usize;
-            // Told in words, too, for those who see no colours.
+            // Words besides the colour, for users who see no colours.
             let mark = format!("▪ {} ", text::pad(words::GRADES[grade].get(lang), 5));
             let mark = Span::styled(mark, self.style(ROLES[grade]));
             let time =
@@ -437,7 +437,7 @@ impl<'a> InterviewView<'a> {
         lines
     }
 
-    /// When the first of these cards is to be asked again.
+    /// When the first of these cards is due again.
     fn next_due(&self, cards: impl Iterator<Item = CardPlace>) -> Vec<Line<'static>> {
         let due = cards.filter_map(|card| card.due(self.catalogue, self.reviews));
         let Some(next) = due.min() else { return Vec::new() };
@@ -447,7 +447,7 @@ impl<'a> InterviewView<'a> {
         vec![Line::default(), Line::styled(words, self.style(Role::Chrome))]
     }
 
-    /// A round in which nothing is asked: there is nothing, or all of it has been answered and is to come later.
+    /// A round without questions: there are no cards, or all have been answered and are due later.
     fn nothing_due(&self, filter: &Filter, width: usize) -> Vec<Line<'static>> {
         let lang = self.context.lang;
         let cards = filter.cards(self.catalogue, self.reviews, self.moment.0);

@@ -9,22 +9,22 @@ use crate::ui::{
     theme::{Glyphs, Ink},
 };
 
-/// Modules of light around a QR code, as its standard wants them.
+/// The quiet zone around a QR code, in modules, as required by its standard.
 const QUIET: usize = 4;
-/// Columns that the words beside a QR code need.
+/// Columns needed by the text beside a QR code.
 const WORDS: u16 = 30;
-/// The widest dots of letters, in columns.
+/// The maximum width of a dot of large letters, in columns.
 const WIDEST: u16 = 6;
 
 #[derive(Debug, Clone, Copy)]
 pub struct JoiningView<'a> {
     pub joining: &'a Joining,
-    /// Nobody can, where this is nothing.
+    /// `None` if nobody can join any more.
     pub joined: Option<usize>,
     pub context: Context<'a>,
 }
 
-/// A QR code with the light around it, dark where `true`.
+/// A QR code without its quiet zone; `true` is dark.
 struct Code {
     side: usize,
     modules: Vec<bool>,
@@ -32,13 +32,13 @@ struct Code {
 
 impl Code {
     fn new(words: &str) -> Option<Self> {
-        // On a screen nothing is torn or dirty.
+        // The lowest error correction level suffices on a screen, where nothing gets damaged.
         let code = QrCode::with_error_correction_level(words, EcLevel::L).ok()?;
         let modules = code.to_colors().into_iter().map(|module| module == Module::Dark).collect();
         Some(Self { side: code.width(), modules })
     }
 
-    /// Modules of a side, with the light around them.
+    /// The modules per side, including the quiet zone.
     fn span(&self) -> usize {
         self.side + 2 * QUIET
     }
@@ -49,7 +49,8 @@ impl Code {
         place.is_some_and(|place| self.modules[place])
     }
 
-    /// Columns and rows where a module is so many columns wide: two of one column stand in one cell.
+    /// The columns and rows of a code with modules that are `wide` columns wide. Modules of one column share a cell,
+    /// one above the other.
     fn size(&self, wide: usize) -> (u16, u16) {
         let cells = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
         if wide == 1 {
@@ -59,7 +60,7 @@ impl Code {
         }
     }
 
-    /// The widest modules with which it fits.
+    /// The widest modules that fit.
     fn widest(&self, room: (u16, u16), theme: Theme) -> Option<usize> {
         let least = if theme.glyphs == Glyphs::Ascii { 2 } else { 1 };
         let fits = |wide: &usize| {
@@ -69,12 +70,12 @@ impl Code {
         [4, 2, 1].into_iter().filter(|wide| *wide >= least).find(fits)
     }
 
-    /// Dark on light whatever the theme, because not every telephone reads it the other way round.
+    /// Draws dark on light whatever the theme, because not every phone reads inverted codes.
     fn draw(&self, wide: usize, area: Rect, theme: Theme, buf: &mut Buffer) {
         let ink = match theme.ink {
             Ink::Colour => Style::new().fg(Color::Indexed(16)).bg(Color::Indexed(231)),
             Ink::Sixteen => Style::new().fg(Color::Black).bg(Color::White),
-            // On a dark ground, as nearly every terminal without colours has it.
+            // Assumes a dark ground, which almost all terminals without colours have.
             Ink::Mono => Style::new().add_modifier(Modifier::REVERSED),
         };
         let paper = ink;
@@ -95,7 +96,7 @@ impl Code {
                 };
                 cell.set_symbol(symbol).set_style(paper);
             } else {
-                // A ground needs no glyph that an ASCII terminal would lack.
+                // Backgrounds need no glyph, which an ASCII terminal would lack.
                 cell.set_symbol(" ").set_style(if self.is_dark(x / wide, 2 * y / wide) {
                     dark
                 } else {
@@ -179,7 +180,7 @@ impl JoiningView<'_> {
         draw(&above, &mut y, buf);
         y += 1;
         let style = theme.style(Role::Fresh).add_modifier(Modifier::BOLD);
-        // Half a cell is no sign of an ASCII terminal.
+        // ASCII has no glyph for half a cell.
         match wide.filter(|wide| theme.glyphs == Glyphs::Unicode || *wide > 1) {
             Some(wide) => {
                 buf.set_style(Rect { y, height: high, ..area }.intersection(buf.area), style);
@@ -194,7 +195,7 @@ impl JoiningView<'_> {
     }
 }
 
-/// Whether words stand beside a QR code.
+/// Whether the text is drawn beside the QR code.
 fn shown_beside(words: Rect, inner: Rect) -> bool {
     words.x > inner.x + 1
 }

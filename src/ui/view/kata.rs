@@ -1,4 +1,4 @@
-//! The exercises: the task, how far the answer has come, and what broke it.
+//! The exercises: the task, the results for the learner's answer, and what broke it.
 
 use std::ops::Range;
 
@@ -8,22 +8,22 @@ use crate::ui::{
     state::kata::{Exercise, ExerciseBoard, RoundState},
 };
 
-/// The widest that lines are comfortable to read.
+/// The maximum comfortable line width.
 const WIDEST: u16 = 100;
 
 #[derive(Debug, Clone, Copy)]
 pub struct KataView<'a> {
     pub board: &'a ExerciseBoard,
     pub scroll: u16,
-    /// The help lies over it, scrolled by so many lines.
+    /// The scroll position of the help in lines; `None` while the help is closed.
     pub help: Option<u16>,
     pub context: Context<'a>,
 }
 
-/// What stands between the head and the foot.
+/// The part between header and footer.
 struct Body {
     lines: Vec<Line<'static>>,
-    /// What was asked for last, by its lines: a hint, or the solution.
+    /// The lines of the hint or solution requested last.
     newest: Range<usize>,
 }
 
@@ -72,7 +72,7 @@ impl KataView<'_> {
         help::page(self.context, &[KeyScope::Kata, KeyScope::Everywhere], overlay::columns(area))
     }
 
-    /// How far it can be scrolled, or the help over it.
+    /// The maximum scroll position of the body, or of the help over it.
     pub fn reach(&self, area: Rect) -> u16 {
         if self.help.is_some() {
             return overlay::reach(&self.help_page(area), area);
@@ -82,8 +82,8 @@ impl KataView<'_> {
         u16::try_from(lines).unwrap_or(u16::MAX).saturating_sub(body.height)
     }
 
-    /// How far it is to be scrolled so that what was asked for last is seen: no further than needed, and from its beginning
-    /// where all of it has no room.
+    /// The scroll position that makes the hint or solution requested last visible: it scrolls no further than needed,
+    /// and shows its beginning if not all of it fits.
     pub fn newest(&self, area: Rect) -> u16 {
         let [_, body, _] = areas(area);
         let Range { start, end } = self.body(inner(body).width.into()).newest;
@@ -191,7 +191,7 @@ impl KataView<'_> {
     }
 }
 
-/// The head, the body and the foot. Between these two is a row for the sign that there is more.
+/// Header, body and footer. The row between body and footer is for the sign that there is more.
 fn areas(area: Rect) -> [Rect; 3] {
     let rows = [2, 0, 1, 1].map(|rows| if rows == 0 { Constraint::Min(1) } else { Constraint::Length(rows) });
     let [head, body, _, foot] = Layout::vertical(rows).areas(area);

@@ -1,4 +1,4 @@
-//! The bottom line: which keys do what, from the table of actions.
+//! The bottom line: hints for keys, from the table of actions.
 
 use super::prelude::*;
 use crate::{
@@ -9,13 +9,13 @@ use crate::{
     },
 };
 
-/// The actions, by name, that cannot be done with a lesson: what only plays from its recording is neither raced nor
-/// explored.
+/// The names of the actions that are impossible in a lesson: one that plays only from its recording can be neither
+/// raced nor explored.
 pub fn idle_in(entry: &CatalogueEntry) -> &'static [&'static str] {
     if entry.recorded { &["race", "explore"] } else { &[] }
 }
 
-/// As many hints for a place as fit, the most needed first; no actions without keys, and none that are `idle`.
+/// As many hints for a scope as fit, most important first, without actions that have no key or are in `idle`.
 pub fn hints(context: Context<'_>, place: KeyScope, idle: &[&str], width: u16) -> Line<'static> {
     let mut hints: Vec<(u8, usize, &Hint)> = Vec::new();
     let other = context.lang.other();
@@ -38,7 +38,7 @@ pub fn draw(context: Context<'_>, place: KeyScope, idle: &[&str], area: Rect, bu
     buf.set_line(area.x, area.y, &hints(context, place, idle, area.width), area.width);
 }
 
-/// A sentence for a newcomer, and as many hints as fit beside it.
+/// A sentence for a newcomer, with as many hints beside it as fit.
 pub fn tell(
     context: Context<'_>,
     (place, idle): (KeyScope, &[&str]),
@@ -52,7 +52,7 @@ pub fn tell(
     draw(context, place, idle, rest, buf);
 }
 
-/// These actions, by name, with words of their own.
+/// Hints for actions given by name, with texts of their own.
 pub fn named(context: Context<'_>, hints: &[(&[&str], Words)], width: u16) -> Line<'static> {
     let named = hints.iter().map(|(ids, words)| {
         let labels: Vec<String> = ids.iter().map(|id| context.keys.label(id)).collect();
@@ -61,7 +61,7 @@ pub fn named(context: Context<'_>, hints: &[(&[&str], Words)], width: u16) -> Li
     line(named, context, width)
 }
 
-/// Keys side by side: arrows and signs touch; letters would read as a word.
+/// Joins key labels: arrows and signs touch; letters would read as a word and are separated.
 fn joined(labels: &[String]) -> String {
     let short = labels.iter().all(|label| text::width(label) == 1);
     let letters = labels.iter().any(|label| label.chars().all(char::is_alphanumeric));

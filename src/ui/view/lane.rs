@@ -1,4 +1,4 @@
-//! One actor's lane: bars for what it believes, ticks for what it does, and red where too many hold one lock.
+//! One actor's lane: bars for its beliefs, ticks for its actions, and red where too many hold one lock.
 
 use super::{plot::Plot, prelude::*, selection, wire};
 use crate::{
@@ -7,26 +7,26 @@ use crate::{
     world::Life,
 };
 
-/// How many bars before the visible ones are looked at: those of other locks, which may still last.
+/// How many bars before the visible ones are examined: bars of other locks may still be open.
 const BEFORE: usize = 32;
 
-/// In fewer columns no words are begun.
+/// The minimum columns in which text is begun.
 const SHORTEST_WORDS: usize = 4;
 
-/// How many rows a lane may have: one, with ticks written over the bar; two, with ticks above it; three, with air below
-/// it; more, with a thicker bar, to be seen from the last row of a classroom.
+/// The maximum rows of a lane. With one row, ticks are written over the bar; with two, above it; with three, there is
+/// space below it; with more, the bar is thicker, to be visible from the back row of a classroom.
 pub const HIGHEST: u16 = 24;
-/// As many as a lane asks for.
+/// The rows that a lane asks for.
 pub const ROOMY: u16 = 6;
-/// The lowest with ticks above the bar.
+/// The minimum rows for ticks above the bar.
 pub const CLEAR: u16 = 2;
 
-/// The rows of the bar in a lane of so many.
+/// The rows of the bar in a lane of that height.
 pub const fn bar_rows(height: u16) -> u16 {
     if height > 3 { height - 2 } else { 1 }
 }
 
-/// The ticks in sight: the column of each, and the column before which its words end.
+/// The visible ticks: the column of each, and the column before which its text ends.
 fn visible<'a>(scene: &Scene<'a>, plot: &Plot, actor: ActorId) -> Vec<(&'a Mark, u16, u16)> {
     let Some(lane) = scene.chart.lanes.get(actor.0 as usize) else { return Vec::new() };
     let first = lane.marks.partition_point(|mark| mark.x < plot.left);
@@ -45,7 +45,7 @@ fn visible<'a>(scene: &Scene<'a>, plot: &Plot, actor: ActorId) -> Vec<(&'a Mark,
 }
 
 fn words(scene: &Scene<'_>, plot: &Plot, (mark, x, limit): (&Mark, u16, u16)) -> String {
-    // Its sign stands before them, and a space before what comes next.
+    // The text follows the glyph, and a space separates it from what comes next.
     let room = limit.saturating_sub(x + 2 + u16::from(limit < plot.area.right()));
     mark.text(
         scene.log,
@@ -55,7 +55,7 @@ fn words(scene: &Scene<'_>, plot: &Plot, (mark, x, limit): (&Mark, u16, u16)) ->
     )
 }
 
-/// The event of the tick that covers a column of the screen in a lane.
+/// The event of the tick at a column of the screen in a lane.
 pub fn event_at(scene: &Scene<'_>, plot: &Plot, actor: ActorId, x: u16) -> Option<usize> {
     let seen = visible(scene, plot, actor).into_iter().rev().find(|(_, from, _)| *from <= x)?;
     let width = u16::try_from(text::width(&words(scene, plot, seen))).unwrap_or(u16::MAX).saturating_add(2);
@@ -66,7 +66,7 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, actor: ActorId, (y, height): (u16, u
     let Some(lane) = scene.chart.lanes.get(actor.0 as usize) else { return };
     let bar_y = y + u16::from(height > 1);
     let bar_height = bar_rows(height);
-    // Bars begin in order, so those that begin right of the window end the search.
+    // Bars are ordered by their beginning, so bars that begin right of the window end the search.
     let end = lane.bars.partition_point(|bar| bar.from.0 < plot.right());
     let ended = |bar: &Bar| bar.to.is_some_and(|(x, _)| x < plot.left);
     let mut start = end;
@@ -85,7 +85,7 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, actor: ActorId, (y, height): (u16, u
         }
     }
     draw_frozen_overlaps(scene, plot, &lane.bars[start..end], (actor, bar_y, bar_height), buf);
-    // A pause may cover all of a bar that has its name at its beginning.
+    // A pause may cover the part of a bar that has its name.
     for bar in lane.bars[start..end].iter().filter(|bar| height >= CLEAR && bar.kind == BarKind::Frozen) {
         name_bar(scene, plot, (bar, &lane.bars[start..end]), (actor, bar_y, bar_height), buf);
     }
@@ -93,7 +93,7 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, actor: ActorId, (y, height): (u16, u
     for seen in &visible {
         draw_mark(scene, plot, *seen, (actor, y), buf);
     }
-    // Where ticks are written over the bar, it says what it is behind the last of them.
+    // If ticks are written over the bar, its text follows the last of them.
     let last = lane.bars[start..end].iter().rev().find(|bar| !bar.hidden);
     if let Some((bar, seen)) = last.filter(|_| height < CLEAR).zip(visible.last())
         && let Some((_, to)) = plot.stretch(bar.from, bar.to)
@@ -113,20 +113,20 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, actor: ActorId, (y, height): (u16, u
     }
 }
 
-/// What was done on an outdated value, by the lesson's own word.
+/// The action on an outdated value, by the lesson's own word.
 fn acted(scene: &Scene<'_>, bar: &Bar) -> String {
     let counter = scene.chart.oversold.as_ref().map_or("", |(_, counter)| counter);
     words::IN_BAR_OVERSOLD.with(scene.lang, &[words::label(counter, scene.lang), &bar.value])
 }
 
-/// Where one of those who hold a lock together does so, as far as it is in sight.
+/// The visible stretches in which the lock of a bar has too many holders.
 fn overlap_spans<'a>(
     scene: &Scene<'a>,
     plot: &'a Plot,
     bar: &'a Bar,
 ) -> impl Iterator<Item = (u16, u16)> + use<'a> {
     let lock = bar.lock.as_str();
-    // Where it ceased to hold, by the rule, its bar may go on.
+    // The bar may go on after the actor ceased to hold the lock according to the rule of holding.
     let own = plot.stretch(bar.from, bar.left.or(bar.to));
     let overlap_spans =
         scene.chart.overlap_spans.iter().filter(move |overlap_span| overlap_span.lock == lock);
@@ -136,7 +136,7 @@ fn overlap_spans<'a>(
     })
 }
 
-/// Says in the bar itself whose it is and what it means, once for each of its looks.
+/// Writes into the bar whose it is and what it means, once for each of its looks.
 fn name_bar(
     scene: &Scene<'_>,
     plot: &Plot,
@@ -147,7 +147,7 @@ fn name_bar(
     let Some(columns) = plot.stretch(bar.from, bar.to) else { return };
     let frozen = bar.kind == BarKind::Frozen;
     let holds = bar.kind.holds();
-    // What a pause covers is said by the pause.
+    // The text of a pause describes the bars that it covers.
     let named =
         bars.iter().filter(|other| if frozen { other.kind.holds() } else { std::ptr::eq(*other, bar) });
     let named: Vec<&Bar> = named.collect();
@@ -178,7 +178,7 @@ fn name_bar(
         }
         let to = starts.get(n + 1).copied().unwrap_or(columns.1);
         let is_bare = within(&outlined, from);
-        // What was never there is not there still.
+        // "Still" does not fit a lock that no server has ever confirmed.
         let still =
             is_bare && named.iter().any(|bar| bar.bare.first().is_some_and(|(from, _)| *from != bar.from));
         let held = named.iter().filter_map(|bar| plot.stretch(bar.from, bar.to));
@@ -216,7 +216,7 @@ fn draw_bar(
     buf: &mut Buffer,
 ) {
     let Some(columns) = plot.stretch(bar.from, bar.to) else { return };
-    // Who stands still and holds nothing is a line, lest it looks like a holder.
+    // A frozen actor that holds nothing is a line, so that it does not look like a holder.
     let holds = |other: &Bar| other.kind.holds() && other.to.is_none_or(|to| to.1 > bar.from.1);
     let (y, rows) = match bar.kind {
         BarKind::Frozen if !bars.iter().any(holds) => (y + rows / 2, 1),
@@ -233,7 +233,7 @@ fn draw_bar(
     };
     let holding = bar.kind.holds();
     for row in 0..rows {
-        // A thick bar is solid below its edge, and one line stays one line.
+        // A thick bar is solid below its upper edge, and a line stays a line.
         let symbol = match bar.kind {
             _ if row == 0 => symbol,
             BarKind::Dead => continue,
@@ -243,7 +243,7 @@ fn draw_bar(
         plot.fill(columns, y + row, symbol, style, buf);
     }
     if bar.kind == BarKind::Saw {
-        // Outdated: the value that it read has changed since.
+        // The value that was read has changed since.
         for (from, to) in bar.bare.iter().filter_map(|(from, to)| plot.stretch(*from, *to)) {
             for row in 0..rows {
                 let place = (from.max(columns.0), to.min(columns.1));
@@ -257,7 +257,7 @@ fn draw_bar(
     for (from, to) in bar.bare.iter().filter_map(|(from, to)| plot.stretch(*from, *to)) {
         outline(plot, (from.max(columns.0), to.min(columns.1)), (y, rows), client, buf);
     }
-    // The failure itself: nothing on the screen is as red as this.
+    // Nothing else on the screen is as red as an overlap.
     for both in overlap_spans(scene, plot, bar) {
         let (symbol, style) = scene.theme.clashing(client);
         for row in 0..rows {
@@ -266,7 +266,7 @@ fn draw_bar(
     }
 }
 
-/// Whoever stands still still holds what it holds: where others do so, too, that is as red as theirs.
+/// Draws the overlaps of a frozen actor: it still holds its locks, so they are as red as those of the others.
 fn draw_frozen_overlaps(
     scene: &Scene<'_>,
     plot: &Plot,
@@ -287,7 +287,7 @@ fn draw_frozen_overlaps(
     }
 }
 
-/// What a client believes to hold and no server knows of any more: the bar without its body.
+/// Draws a lock that the actor believes to hold but no server confirms: the outline of a bar.
 fn outline(plot: &Plot, (from, to): (u16, u16), (y, rows): (u16, u16), style: Style, buf: &mut Buffer) {
     let [top_left, top_right, bottom_left, bottom_right, side, edge] = glyphs::OUTLINE;
     for row in 0..rows {
@@ -328,7 +328,7 @@ fn draw_mark(
         mark.exchanges().any(|(known, _)| known == sent) || mark.note == Some(event)
     });
     let words = words(scene, plot, seen);
-    // An ellipsis in place of a sign, or of all words, tells less than nothing.
+    // A glyph or a text reduced to an ellipsis would say nothing.
     let tick = if limit.saturating_sub(x) > 1 {
         format!("{} ", scene.glyph(actor))
     } else {
@@ -348,7 +348,7 @@ fn draw_mark(
     }
 }
 
-/// The name at the lane's left, dim where the actor cannot or need not act any more.
+/// The name at the left of the lane, dim if the actor has ended.
 pub fn name(scene: &Scene<'_>, actor: ActorId, width: usize) -> (String, Style) {
     let style = scene.actor_style(actor);
     let life = scene.world.actor(actor).map_or(Life::Running, |actor| actor.life);

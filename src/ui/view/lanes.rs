@@ -1,18 +1,18 @@
-//! The timelines: a lane per actor, a band per crowd, a lane per server below them, time to the right. It
-//! decides who gets which rows and must not know how a lane is drawn.
+//! The timelines: a lane per actor, a band per crowd, a lane per server below them, with time to the right. This module
+//! assigns rows and must not know how a lane is drawn.
 
 use super::{band, banner, cells, in_flight, lane, plot::Plot, prelude::*, truth};
 use crate::{log::Observed, ui::chart::Band, world::ServerWorld};
 
-/// The narrowest and the widest that names may be.
+/// The minimum and the maximum width of names.
 pub const NAMES: (usize, usize) = (3, 12);
 
 const MOST_SERVER_ROWS: u16 = 8;
-/// A server's row that is higher than this has a free row at its lower edge.
+/// The row of a server that is higher than this has a blank row at its lower edge.
 const AIRY: u16 = 3;
-/// In a pane so high nothing stays empty below the servers: their rows and those of crowds are higher then.
+/// In a pane of at least this height, the rows of servers and crowds grow to use all of it.
 const TALL: u16 = 24;
-/// So many holders of one lock are given room on the smallest screen.
+/// The maximum number of holders of one lock that are given room on the smallest screen.
 const MOST_HOLDERS: u16 = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,12 +21,12 @@ enum Row {
     Band(usize),
 }
 
-/// Actors and bands in the lesson's order, a few members of each band below it.
+/// Actors and bands in the lesson's order, each band followed by a sample of its members.
 fn rows(scene: &Scene<'_>, height: u16) -> Vec<Row> {
     rows_with(scene, height, |band, room| band::sample(scene, band, room))
 }
 
-/// As many rows as [`rows`], of whichever members: choosing those of a large crowd takes long.
+/// As many rows as [`rows`], with arbitrary members: sampling a large crowd is expensive.
 fn rows_to_count(scene: &Scene<'_>, height: u16) -> Vec<Row> {
     rows_with(scene, height, |band, room| band.members.iter().copied().take(room).collect())
 }
@@ -55,7 +55,7 @@ fn rows_with(scene: &Scene<'_>, height: u16, sample: impl Fn(&Band, usize) -> Ve
     rows
 }
 
-/// How high a lane is, and how many rows a band gets.
+/// The height of a lane, and the rows of a band.
 type Sizes = (u16, u16);
 
 fn row_height(row: Row, (height, band): Sizes) -> u16 {
@@ -69,26 +69,26 @@ fn total(rows: &[Row], height: Sizes) -> u16 {
     rows.iter().fold(0u16, |sum, row| sum.saturating_add(row_height(*row, height)))
 }
 
-/// How many rows stay in sight however far the rest is scrolled: the counts of crowds whose members are shown.
+/// The number of rows that never scroll away: the counts of crowds whose members are shown.
 fn pinned(scene: &Scene<'_>, rows: &[Row], height: Sizes, room: u16) -> usize {
     let bands = rows.iter().rposition(|row| matches!(row, Row::Band(_)));
     let pinned = bands.filter(|_| scene.expanded).map_or(0, |last| last + 1);
-    // Members must be seen, too.
+    // The members must be visible, too.
     if total(&rows[..pinned], height) > room.saturating_sub(2) { 0 } else { pinned }
 }
 
 struct Division {
     rows: Vec<Row>,
-    /// How many of them are never scrolled away.
+    /// How many of the rows are never scrolled away.
     pinned: usize,
     height: Sizes,
-    /// How many rows a row of a server has.
+    /// The height of a server's row.
     truth: u16,
-    /// How many rows of servers have one more.
+    /// How many servers' rows are one row higher.
     higher: u16,
     lanes: Rect,
     below: Rect,
-    /// How many rows of lanes there is no room for.
+    /// The number of rows of lanes that do not fit.
     hidden: u16,
 }
 
@@ -96,9 +96,9 @@ fn divide(scene: &Scene<'_>, area: Rect) -> Division {
     let below = server_rows(scene, area).min(area.height);
     let room = area.height - below;
     let rows = rows(scene, room);
-    // Where its members are shown and there is little room, of the band itself only the counts are.
+    // If the members are shown and space is short, the band is reduced to its counts.
     let band = if scene.expanded && room < 4 * band::ROWS { 1 } else { band::ROWS };
-    // The truth is as tall as the beliefs.
+    // The servers' rows are as high as the bars of beliefs.
     let of_servers = |(height, _): Sizes| below * lane::bar_rows(height);
     let mut heights = (1..=lane::HIGHEST).rev().map(|height| (height, band));
     let fits = |height: &Sizes| total(&rows, *height).saturating_add(of_servers(*height)) <= area.height;
@@ -113,7 +113,7 @@ fn divide(scene: &Scene<'_>, area: Rect) -> Division {
         0 => {}
         bands => height.1 += left / bands,
     }
-    // The truth stands right below the beliefs that it is compared with.
+    // The servers' lanes come right below the beliefs, for comparison.
     let lanes = Rect { height: room.min(total(&rows, height)), ..area };
     Division {
         pinned: pinned(scene, &rows, height, room),
@@ -127,22 +127,21 @@ fn divide(scene: &Scene<'_>, area: Rect) -> Division {
     }
 }
 
-/// Rows of servers: three, or more where the actors leave room for them. So that each server has one, the actors' lanes
-/// become as low as they can be.
+/// The number of servers' rows: three, or more if the actors leave room. The actors' lanes shrink to their minimum so
+/// that each server gets a row.
 fn server_rows(scene: &Scene<'_>, area: Rect) -> u16 {
     let rows = rows_to_count(scene, area.height);
     let left = |height| area.height.saturating_sub(total(&rows, (height, band::ROWS)));
     let most = left(lane::CLEAR).saturating_sub(1).clamp(3, MOST_SERVER_ROWS);
     let servers = u16::try_from(scene.chart.truths.len()).unwrap_or(u16::MAX).min(MOST_SERVER_ROWS);
     let most = most.max(servers.min(left(1)));
-    // Two who hold one lock are seen, however little room there is.
+    // At least two actors, or all holders of an overlap, must stay visible.
     let actors = rows.len().min(scene.clashing().len().max(2));
     let most = most.min(area.height.saturating_sub(u16::try_from(actors).unwrap_or(u16::MAX)).max(1));
     u16::try_from(truth::rows(scene).len()).unwrap_or(u16::MAX).min(most)
 }
 
-/// Rows of the servers' lanes for so many rows of the screen. Where there is not room for all, each server has one for
-/// its first lock before any has one for its second.
+/// The servers' rows for `room` rows of the screen. If not all fit, each server keeps the row of its first lock.
 fn servers<'a>(scene: &Scene<'a>, room: u16) -> Vec<truth::Row<'a>> {
     let mut rows = truth::rows(scene);
     while rows.len() > room.into()
@@ -153,7 +152,7 @@ fn servers<'a>(scene: &Scene<'a>, room: u16) -> Vec<truth::Row<'a>> {
     rows
 }
 
-/// How many lanes there is no room for.
+/// The number of lanes that do not fit.
 fn out_of_sight(scene: &Scene<'_>, scroll: Option<u16>, area: Rect) -> usize {
     let division = divide(scene, area);
     let room = (division.below.height - division.higher) / division.truth;
@@ -161,24 +160,24 @@ fn out_of_sight(scene: &Scene<'_>, scroll: Option<u16>, area: Rect) -> usize {
     actors + servers(scene, room).len().saturating_sub(room.into())
 }
 
-/// Rows with which the lanes have room enough, with those of the servers and the axis.
+/// The rows that give the lanes ample space, including the servers and the axis.
 pub fn wanted(scene: &Scene<'_>, area: Rect) -> u16 {
     rows_of(scene, area, lane::ROOMY)
 }
 
-/// Rows that they can use where nothing else needs them.
+/// The maximum rows that the lanes can use, including the servers and the axis.
 pub fn most(scene: &Scene<'_>, area: Rect) -> u16 {
     rows_of(scene, area, lane::HIGHEST)
 }
 
 fn rows_of(scene: &Scene<'_>, area: Rect, height: u16) -> u16 {
-    // Not what the servers need now: the pane would jump with each lock.
+    // Counts the servers and not their current rows, because the pane would jump with each lock.
     let servers = u16::try_from(scene.chart.truths.len()).unwrap_or(u16::MAX);
     let servers = (servers.saturating_mul(lane::bar_rows(height))).clamp(3, MOST_SERVER_ROWS);
     total(&rows_to_count(scene, area.height), (height, band::ROWS)).saturating_add(servers + 1)
 }
 
-/// Rows that those who hold one lock together need, with one of a server and the axis.
+/// The rows needed for the holders of an overlap, one server and the axis.
 pub fn least(scene: &Scene<'_>) -> u16 {
     match u16::try_from(scene.clashing().len()).unwrap_or(u16::MAX) {
         0 => 0,
@@ -194,18 +193,18 @@ pub fn reach(scene: &Scene<'_>, area: Rect) -> u16 {
     reach_without_axis(scene, above_axis(area))
 }
 
-/// How far they can be scrolled where there is no axis below them.
+/// The maximum scroll position without an axis below the lanes.
 pub fn reach_without_axis(scene: &Scene<'_>, area: Rect) -> u16 {
     divide(scene, area).hidden
 }
 
 pub(crate) fn last_actor(scene: &Scene<'_>) -> Option<ActorId> {
-    // While clients get ready nobody does anything, whatever they are told.
+    // Before the opening ends, clients only get ready.
     let events = scene.log.events().get(scene.log.opening()..scene.world.position)?;
     events.iter().rev().take(64).find_map(|event| event.kind.actor())
 }
 
-/// The scroll at which an actor is in sight; the one that moved last, if none is named.
+/// The scroll position that makes an actor visible; by default the selected event's actor, or the one that moved last.
 fn follow(scene: &Scene<'_>, actor: Option<ActorId>, division: &Division) -> u16 {
     let chosen = || scene.event(scene.selected?)?.actor();
     let actor = actor.or_else(chosen).or_else(|| last_actor(scene));
@@ -215,8 +214,8 @@ fn follow(scene: &Scene<'_>, actor: Option<ActorId>, division: &Division) -> u16
     bottom.saturating_sub(division.lanes.height).min(division.hidden)
 }
 
-/// The rows that are on the screen, and where: whole or not at all. Where the learner has not scrolled, those who hold
-/// one lock together are among them.
+/// The visible rows and their positions; a row is visible as a whole or not at all. Unless the learner has scrolled,
+/// the holders of an overlap are among them.
 fn placed(scene: &Scene<'_>, scroll: Option<u16>, division: &Division) -> Vec<(Row, u16)> {
     let rows = scrolled(scene, scroll, division);
     if scroll.is_some() || division.hidden == 0 || division.pinned > 0 {
@@ -231,7 +230,7 @@ fn placed(scene: &Scene<'_>, scroll: Option<u16>, division: &Division) -> Vec<(R
     let (holders, others): (Vec<usize>, Vec<usize>) =
         (0..division.rows.len()).partition(|n| holds(&division.rows[*n]));
     let mut left = division.lanes.height;
-    // Of more holders than there is room for, the last.
+    // If not all holders fit, the last ones are shown.
     let mut kept: Vec<usize> = holders.into_iter().rev().chain(others).collect();
     kept.retain(|n| {
         let height = row_height(division.rows[*n], division.height);
@@ -250,7 +249,7 @@ fn placed(scene: &Scene<'_>, scroll: Option<u16>, division: &Division) -> Vec<(R
     kept.into_iter().map(place).collect()
 }
 
-/// The rows that are on the screen at a scroll; `None` follows who moves.
+/// The visible rows at a scroll position; `None` follows the actor that moves.
 fn scrolled(scene: &Scene<'_>, scroll: Option<u16>, division: &Division) -> Vec<(Row, u16)> {
     let scroll = scroll.unwrap_or_else(|| follow(scene, None, division)).min(division.hidden);
     let fixed = total(&division.rows[..division.pinned], division.height);
@@ -273,7 +272,7 @@ fn scrolled(scene: &Scene<'_>, scroll: Option<u16>, division: &Division) -> Vec<
     placed
 }
 
-/// The event whose tick is at a place of the screen.
+/// The event of the tick at a place of the screen.
 pub fn event_at(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, (x, y): (u16, u16)) -> Option<usize> {
     let area = below_banner(scene, area);
     if !area.contains((x, y).into()) {
@@ -293,13 +292,13 @@ pub fn event_at(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, (x, y): (u16
     }
 }
 
-/// How many rows show everything, lanes two rows high.
+/// The rows needed to show everything, with lanes two rows high.
 pub fn enough(scene: &Scene<'_>) -> u16 {
     let rows = total(&rows_to_count(scene, u16::MAX), (lane::CLEAR, band::ROWS));
     rows.saturating_add(server_rows(scene, Rect::new(0, 0, 0, u16::MAX)))
 }
 
-/// How many rows of so many are drawn on.
+/// How many of `height` rows are used.
 pub fn used(scene: &Scene<'_>, height: u16) -> u16 {
     let division = divide(scene, Rect { height, ..Rect::default() });
     division.lanes.height + division.below.height
@@ -326,7 +325,7 @@ pub fn names(scene: &Scene<'_>, area: Rect) -> usize {
     rows.chain(labels).chain(locks).max().unwrap_or(0).clamp(NAMES.0, NAMES.1)
 }
 
-/// Of several servers one may lead: its sign stands between its name and its lane, and apart from both.
+/// The columns for the sign of a leading server, if there are several: between its name and its lane, apart from both.
 fn sign_columns(scene: &Scene<'_>) -> usize {
     if scene.chart.truths.len() > 1 { 2 } else { 0 }
 }
@@ -336,7 +335,8 @@ pub fn right_of(names: usize, area: Rect) -> Rect {
     Rect { x: area.x + gutter, width: area.width - gutter, ..area }
 }
 
-/// Draws the pane's inside; `scroll` is the learner's, `None` follows who moves.
+/// Draws the inside of the pane; `scroll` is `None` unless the learner has scrolled, and then follows the actor that
+/// moves.
 pub fn draw(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, buf: &mut Buffer) {
     let below = below_banner(scene, area);
     if below.is_empty() {
@@ -358,13 +358,13 @@ pub fn draw(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, buf: &mut Buffer
     }
 }
 
-/// What is left of the pane's inside for lanes: all of it, but where there is room for a banner in large letters.
+/// The inside of the pane without the banner in large letters, if there is one.
 fn below_banner(scene: &Scene<'_>, area: Rect) -> Rect {
     let banner = banner::rows(scene, area);
     Rect { y: area.y + banner, height: area.height - banner, ..area }
 }
 
-/// Draws the lanes and those of the servers; gives the row below them.
+/// Draws the lanes of actors and servers. Returns the row below them.
 pub fn draw_without_axis(
     scene: &Scene<'_>,
     plot: &Plot,
@@ -375,7 +375,7 @@ pub fn draw_without_axis(
     let division = divide(scene, area);
     let servers = servers(scene, (division.below.height - division.higher) / division.truth);
     let above = Rect { height: division.below.bottom() - area.y, ..plot.area };
-    // First, so that everything else stands in front of it.
+    // Drawn first, so that everything else covers it.
     plot.playhead(scene, above, buf);
     let mut places = in_flight::Places {
         left: area.x,
@@ -394,7 +394,7 @@ pub fn draw_without_axis(
                 let band = &scene.chart.bands[n];
                 let bottom = (y + division.height.1).min(division.lanes.bottom());
                 band::draw(scene, plot, band, (y, bottom), buf);
-                // From its second row things go down, where it has one.
+                // Messages depart from the band's second row, if it has one.
                 places.bands.push((n, bottom.min(y + 2) - 1));
                 let style = band.members.first().map(|first| scene.actor_style(*first));
                 (text::fit(&band.client, names).into_owned(), style.unwrap_or_default())
@@ -422,7 +422,7 @@ pub fn draw_without_axis(
         if let Some(lock) = row.lock_below(label_area) {
             buf.set_stringn(area.x, y + 1, lock, names, chrome);
         }
-        // Bars of several rows have air between them.
+        // Bars of several rows are separated by a blank row.
         let height = height - u16::from(height > AIRY);
         row.labelled(label_area).draw(scene, plot, (y, height), buf);
         if places.servers.last().is_none_or(|(name, _)| *name != row.name()) {
@@ -437,7 +437,7 @@ pub fn draw_without_axis(
             let columns = Rect { x: from, width: to - from, ..above };
             scene.theme.alarm(columns, buf);
             edge(scene, plot, overlap_span.from, above, buf);
-            // What reaches the right edge is not closed.
+            // A stretch that reaches the right edge has no closing edge.
             let ended = |to: &(u32, usize)| to.1 < plot.position && columns.right() < above.right();
             if let Some(to) = overlap_span.to.filter(ended) {
                 edge(scene, plot, to, above, buf);
@@ -457,7 +457,7 @@ fn is_master(scene: &Scene<'_>, name: &str) -> bool {
         && masters.any(|server| server.info.name == name)
 }
 
-/// The edge of a stretch with too many holders, wherever nothing else stands in its column.
+/// Draws the edge of an overlap over the empty cells of its column.
 fn edge(scene: &Scene<'_>, plot: &Plot, (column, _): (u32, usize), rows: Rect, buf: &mut Buffer) {
     let Some(x) = plot.screen(column) else { return };
     let style = scene.style(Role::Danger);

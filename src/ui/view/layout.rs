@@ -1,4 +1,4 @@
-//! Where the panes of the lesson screen are, on any size of screen.
+//! The places of the panes on the lesson screen, for any size of screen.
 
 use super::{LessonView, lanes, lesson::inside, prelude::*};
 use crate::ui::{
@@ -7,22 +7,22 @@ use crate::ui::{
 };
 
 const WIDEST_PAGE: u16 = 96;
-/// From this size on, panes stand beside the story rather than all below it.
+/// The minimum size at which panes stand beside the story rather than all below it.
 const WIDE: (u16, u16) = (150, 40);
-/// From this width on, there is room beside a verdict.
+/// The minimum width at which panes stand beside a verdict.
 const WIDE_VERDICT: u16 = 110;
-/// How much of the width a verdict has there, in per cent.
+/// The share of the width that a verdict then has, in per cent.
 const STORY_SHARE: u16 = 60;
-/// Rows below a run that is over, where the verdict needs no more: the servers and the wire stand beside it.
+/// The minimum rows below a finished run, for the servers and the wire beside the verdict.
 const BELOW: u16 = 20;
-/// Rows of the story and the servers beside it, where neither needs more.
+/// The minimum rows of the story and the servers beside it.
 const ABOVE: u16 = 10;
-/// Rows that the timelines, and what is below them, keep however much the learner wants of the other.
+/// The rows that the timelines and the panes below them keep, however the learner resizes them.
 const LEAST: u16 = 5;
-/// Screens lower than this have no row to spare for the scrubber.
+/// Screens with fewer rows have no scrubber.
 const SCRUBBED: u16 = 20;
 
-/// Where everything is. What is not shown is empty.
+/// The areas of the screen. Hidden parts are empty.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Areas {
     pub header: Rect,
@@ -74,13 +74,13 @@ impl LessonView<'_> {
         .areas(area);
         let mut areas = Areas { header, warning, scrubber, hints, ..Areas::default() };
         if self.is_fresh() {
-            // A page to read: not wider than the eye likes, as high as it needs, in the middle.
+            // A page to read: centred, no wider than comfortable, as high as needed.
             let width = body.width.min(WIDEST_PAGE);
             areas.story = body.centered(width.into(), self.story_height(Rect { width, ..body }).into());
             return areas;
         }
         match self.form {
-            // What is chosen is told in full, whichever pane is alone.
+            // The details of the selected event are shown in full, whichever pane is zoomed.
             Form::Zoomed if self.scene.selected.is_some() && self.focus != Pane::Story => {
                 [*areas.of(self.focus), areas.story] =
                     Layout::vertical([Constraint::Min(1), Constraint::Length(5)]).areas(body);
@@ -112,8 +112,8 @@ impl LessonView<'_> {
     fn story_share(&self, body: Rect) -> u16 {
         let usual = if body.height < 34 { 5 } else { 6 };
         if self.free.is_some() || self.predictions.shown(&self.scene).is_some() || self.focus == Pane::Story {
-            // Choices are to be seen all at once, and so is the text that somebody reads.
-            // What is said of one order of many is known already: those who make it are to be seen, and the rest can be scrolled.
+            // Choices must all be visible, and so must text that is being read. The text about a single run is known
+            // already, so there the lanes take precedence and the text can be scrolled.
             let most = if self.single.is_some() { body.height * 2 / 5 } else { body.height * 3 / 5 };
             self.story_height(body).clamp(usual, most.max(usual))
         } else {
@@ -121,12 +121,12 @@ impl LessonView<'_> {
         }
     }
 
-    /// The whole run above, over the whole width, and the verdict on it below; beside that the servers and the wire, where
-    /// there is room, or one of them in its place, where that has the focus.
+    /// The whole run above, at full width, and the verdict below; beside it the servers and the wire, or, without room
+    /// for them, the focused one in the verdict's place.
     fn judged(&self, areas: &mut Areas, body: Rect) {
         let story = body.width * if body.width >= WIDE_VERDICT { STORY_SHARE } else { 100 } / 100;
         let verdict = self.story_height(Rect { width: story, ..body }).max(BELOW);
-        // Of a large screen the run gets what the verdict leaves.
+        // On a large screen the run gets what the verdict leaves.
         let lanes = self.lanes_height(body).min(body.height.div_ceil(2));
         let lanes = lanes.max(self.most_lanes_height(body).min(body.height.saturating_sub(verdict)));
         let lanes = self.resized(lanes - self.unused(lanes), false, body);
@@ -161,12 +161,12 @@ impl LessonView<'_> {
         // Lanes take no more than they can use.
         let spare = area.height.saturating_sub(self.lanes_height(area));
         let below = below.max(spare.min(area.height / 2));
-        // Those who hold one lock are seen before what else there is, and a frame without a row inside shows nothing.
+        // The holders of an overlap take precedence, and a frame without a row inside is useless.
         let reads = matches!(self.focus, Pane::Story | Pane::Lanes);
         let least = if reads { lanes::least(&self.scene) + 2 } else { 0 };
         let below = below.min(area.height.saturating_sub(least));
         let below = if reads && below < 3 { 0 } else { below };
-        // Then no row of the timelines is empty.
+        // The rows that the timelines do not use go to the panes below.
         let unused = self.unused(area.height - below);
         let below = if reads && least > 0 && below > 0 { below + unused } else { below };
         let below = self.resized(below, true, area);
@@ -179,14 +179,13 @@ impl LessonView<'_> {
         let right;
         [areas.servers, right] =
             Layout::horizontal([Constraint::Percentage(percent), Constraint::Min(1)]).areas(below);
-        // One in the place of the other; the one with the focus is there.
+        // The programs or the wire; the focused one is shown.
         let program = self.focus == Pane::Program || (self.program && self.focus != Pane::Wire);
         *areas.of(if program { Pane::Program } else { Pane::Wire }) = right;
         areas.lanes = lanes;
     }
 
-    /// The story beside the servers, the timelines below them over the whole width, and below those the programs and
-    /// the wire.
+    /// The story beside the servers, the timelines below them at full width, and below those the programs and the wire.
     fn wide(&self, areas: &mut Areas, body: Rect) {
         let least = match self.focus {
             Pane::Servers => body.height / 2,
@@ -209,7 +208,7 @@ impl LessonView<'_> {
             Layout::horizontal([Constraint::Percentage(50), Constraint::Min(1)]).areas(below);
     }
 
-    /// Rows of the timelines, or of what is below them, as the learner wants them: each of the two keeps a few.
+    /// The rows of the timelines, or of the panes below, as resized by the learner; both keep a minimum.
     fn resized(&self, rows: u16, below: bool, area: Rect) -> u16 {
         if self.rows == 0 {
             return rows;
@@ -218,7 +217,7 @@ impl LessonView<'_> {
         wanted.clamp(LEAST, area.height.saturating_sub(LEAST).max(LEAST))
     }
 
-    /// How many of so many rows of the timelines' pane nothing is drawn on.
+    /// How many of `height` rows of the timelines' pane are unused.
     fn unused(&self, height: u16) -> u16 {
         let room = height.saturating_sub(3);
         match self.diagram {
@@ -237,7 +236,7 @@ impl LessonView<'_> {
     fn lanes_height(&self, area: Rect) -> u16 {
         match self.diagram {
             DiagramKind::Timeline => lanes::wanted(&self.scene, inside(area)).saturating_add(2),
-            // There is always more to see of it.
+            // The sequence can use any height.
             DiagramKind::Sequence => area.height,
         }
     }

@@ -32,7 +32,7 @@ pub enum Hit {
     Event(Pane, usize),
     /// A position of the playhead, on the scrubber.
     Position(usize),
-    /// A choice of the question or of free play, from 0 on, and the pane that it stands in.
+    /// The index of a choice, of the question or of free play, and the pane in which it is listed.
     Choice(Pane, usize),
 }
 
@@ -46,32 +46,32 @@ pub struct LessonView<'a> {
     pub speed: f64,
     pub focus: Pane,
     pub form: Form,
-    /// How long has been presented, for whoever stands before a class.
+    /// For how long the lesson has been presented.
     pub presented: Option<Duration>,
     pub scrolls: &'a Scrolls,
     pub diagram: DiagramKind,
-    /// How many clients the sequence leaves out at the left; `None` follows who moves.
+    /// The number of clients scrolled out at the left of the sequence; `None` follows the newest row.
     pub aside: Option<u16>,
     /// Whether the verdict shows its claims' expressions and evidence.
     pub proof: bool,
     pub predictions: &'a Predictions,
-    /// The lesson that comes next, where this variant is the last of its own.
+    /// The next lesson, if this variant is the last of its lesson.
     pub next: Option<&'a CatalogueEntry>,
-    /// The action that a newcomer is told of.
+    /// The action to suggest to a newcomer.
     pub tip: Option<&'static str>,
-    /// What the clients run, and where they are in it.
+    /// The clients' programs, and where the clients are in them.
     pub programs: &'a Programs,
-    /// Whether that is shown where there is no room for it beside the wire.
+    /// Whether the programs are shown in place of the wire when there is no room for both.
     pub program: bool,
-    /// How many rows the learner has given the timelines, or taken from them.
+    /// The number of rows that the learner has added to the timelines; may be negative.
     pub rows: i16,
-    /// Where it is one run of many, and not of the story.
+    /// What this run is, if it is not a run of the story.
     pub single: Option<SingleRun<'a>>,
     pub free: Option<FreeView<'a>>,
     pub class: Option<&'a Class>,
 }
 
-/// The same words in one style.
+/// The same text in one style.
 fn plain(line: Line<'_>) -> Line<'_> {
     line.spans.into_iter().map(|span| Span::raw(span.content)).collect()
 }
@@ -93,7 +93,7 @@ impl<'a> LessonView<'a> {
         }
     }
 
-    /// How many steps there are to be, as far as that is known.
+    /// The number of steps, as far as it is known.
     pub(crate) fn step_count(&self) -> usize {
         let planned = || Some(self.entry.variants.get(self.variant)?.plan.steps);
         let raced = self.single.map(|single| match single {
@@ -109,9 +109,9 @@ impl<'a> LessonView<'a> {
         self.scene.world.position == self.scene.log.len()
     }
 
-    /// Whether nothing has happened yet that the lanes could show.
+    /// Whether the lanes have nothing to show yet.
     pub(crate) fn is_fresh(&self) -> bool {
-        // It has no words to read before it begins.
+        // Single runs and free play have no introduction to read.
         if self.single.is_some() || self.free.is_some() {
             return false;
         }
@@ -167,7 +167,7 @@ impl<'a> LessonView<'a> {
             lines.extend(paragraph::prose(&sentence, width.into(), style, theme));
         }
         if self.form == Form::Presenting && !self.is_fresh() {
-            // For the last row of a classroom: bold, and with air between the lines.
+            // For the back row of a classroom: bold, with blank lines in between.
             let lines_and_air = lines.into_iter().flat_map(|line| [Line::default(), line.bold()]);
             lines = lines_and_air.skip(1).collect();
         }
@@ -178,12 +178,12 @@ impl<'a> LessonView<'a> {
         lines
     }
 
-    /// Whether somebody chose what happened up to the playhead, and neither a story nor a search did.
+    /// Whether the events up to the playhead were chosen in free play, rather than by a story or a search.
     pub(crate) fn was_chosen(&self) -> bool {
         self.single.is_none() && self.scene.world.chosen
     }
 
-    /// Of a recording of free play: what was chosen up to the playhead, and what that has broken.
+    /// For a recording of free play: the choices up to the playhead, and what they have broken.
     fn chosen_lines(&self, width: usize) -> Vec<Line<'static>> {
         let (scene, lang) = (&self.scene, self.scene.lang);
         let chosen = branches::choices(scene.log, scene.world.position, lang).join(" → ");
@@ -199,7 +199,7 @@ impl<'a> LessonView<'a> {
         lines
     }
 
-    /// The variants with the chosen one, which servers, and what to press.
+    /// The variants with the selected one, the servers, and which keys to press.
     fn opening(&self, width: u16) -> Vec<Line<'static>> {
         let scene = &self.scene;
         let line = |words: &str, role: Role| {
@@ -223,7 +223,7 @@ impl<'a> LessonView<'a> {
         lines.extend(paragraph::plain(&words, width.into(), scene.style(role)));
         let mut listed: Vec<(String, usize)> = Vec::new();
         for server in &scene.world.servers {
-            // A recorded server answers nowhere any more, so several of one version are one line.
+            // A recorded server has no address any more, so servers of one version are merged into one line.
             let place = match scene.world.clock {
                 ClockKind::Recorded => words::RECORDED.get(scene.lang),
                 ClockKind::Controlled | ClockKind::Wall => &server.info.address,
@@ -238,7 +238,7 @@ impl<'a> LessonView<'a> {
             let words = if times > 1 { format!("{times} × {words}") } else { words };
             line(&words, Role::Chrome)
         }));
-        // One for all servers of a lab. A recording has none.
+        // All servers of a lab share one password; a recording has none.
         let mut servers = scene.world.servers.iter();
         if let Some(password) = servers.find_map(|server| server.info.password.as_ref()) {
             lines.push(line(&words::PASSWORD.with(scene.lang, &[password]), Role::Chrome));
@@ -279,8 +279,7 @@ impl<'a> LessonView<'a> {
         }
     }
 
-    /// What a newcomer is told of an action, where it can be of use.
-    /// The actions, by name, that would change nothing on the screen now.
+    /// The names of the actions that would change nothing on the screen now.
     fn idle(&self, areas: &Areas) -> Vec<&'static str> {
         let mut idle = self.free.map_or_else(Vec::new, |free| free.idle());
         idle.extend(key_hints::idle_in(self.entry));
@@ -288,13 +287,13 @@ impl<'a> LessonView<'a> {
             idle.extend(["join", "vote"]);
         }
         let fresh = self.is_fresh();
-        // Neither a verdict nor anything else comes after this.
+        // Nothing comes after this, not even a verdict.
         let over =
             self.verdict().is_some() || (self.at_end() && (self.single.is_some() || self.was_chosen()));
         if over && self.free.is_none() {
             idle.extend(["step", "play"]);
         }
-        // The programs and the wire are there both, or neither.
+        // Programs and wire are both visible, or both hidden.
         let both = areas.program.is_empty() == areas.wire.is_empty();
         if fresh || (both && self.verdict().is_none()) {
             idle.push("program");
@@ -340,7 +339,7 @@ impl<'a> LessonView<'a> {
         };
         let inner = self.frame(Pane::Story, title.get(lang), area, buf);
         if self.scene.alarm().is_some() {
-            // Its frame is red, its words are not.
+            // The frame turns red, its text does not.
             for place in area.positions().filter(|place| !inner.contains(*place)) {
                 if matches!(buf[place].symbol(), "─" | "│" | "╭" | "╮" | "╰" | "╯") {
                     buf[place].set_style(self.scene.style(Role::Danger));
@@ -366,7 +365,7 @@ impl<'a> LessonView<'a> {
     fn draw_panes(&self, areas: &Areas, buf: &mut Buffer) {
         let (scene, lang) = (&self.scene, self.scene.lang);
         if !areas.lanes.is_empty() {
-            // Where nobody has believed anything of a lock yet, there is nothing to compare with the truth.
+            // Before any actor has believed to hold or want a lock, there is nothing to compare with the servers.
             let believes = scene.world.actors.iter().any(|actor| actor.ever_believed);
             let title = match self.diagram {
                 DiagramKind::Sequence => words::SEQUENCE,
@@ -403,7 +402,7 @@ impl<'a> LessonView<'a> {
         }
     }
 
-    /// What the servers hold. In the middle of a race nobody has looked.
+    /// The contents of the servers. During a race they are not read.
     fn server_lines(&self, inner: Rect) -> Vec<Line<'a>> {
         let seen = self.scene.world.servers.iter().any(|server| server.observed.is_some());
         if !seen && matches!(self.single, Some(SingleRun::Race(_))) {
@@ -453,7 +452,7 @@ impl<'a> LessonView<'a> {
         Predictions::choice(&self.scene, shown, (usize::from(line), width))
     }
 
-    /// What was counted, for the right end of the pane's frame: nothing where there is no room.
+    /// The counters, for the right end of the pane's frame; empty if there is no room.
     fn counters(&self, area: Rect) -> Line<'a> {
         let scene = &self.scene;
         let mut spans = Vec::new();
@@ -473,13 +472,13 @@ impl<'a> LessonView<'a> {
     }
 }
 
-/// The number of the step that an event ends, from 1 on.
+/// The number of the step that an event ends, counted from 1.
 pub(crate) fn stop(event: &Event) -> Option<usize> {
     if let EventKind::Stop { item, .. } = event.kind { Some(item + 1) } else { None }
 }
 
-/// How many choices were made: each is a step of its own, whichever item of the story stood next. Behind the last it is only
-/// looked at what the servers hold.
+/// The number of choices made; each is a step, whatever item of the story was next. The last stop only observes the
+/// servers and is not counted.
 pub(crate) fn choices(events: &[Event]) -> usize {
     let made = events.iter();
     made.filter(|event| matches!(event.kind, EventKind::Stop { stop, .. } if stop != Stop::End)).count()

@@ -1,4 +1,4 @@
-//! The catalogue's list: lessons by track with how far one has come, or what a search found.
+//! The list in the catalogue: lessons by track with the learner's progress, or the results of a search.
 
 use super::{CatalogueView, paragraph, prelude::*, search_text};
 use crate::{
@@ -11,18 +11,18 @@ use crate::{
 };
 
 const LONGEST_BAR: usize = 8;
-/// Lists as wide as this have room for fingerprints.
+/// The minimum width of a list that has room for full fingerprints.
 const ROOMY: usize = 42;
-/// Columns of what stands behind them: how long a lesson takes, or what was done of it.
+/// The columns right of the fingerprints, for a lesson's duration or progress.
 const BESIDE: usize = 8;
-/// Rows of the search above what it found.
+/// The rows of the search above its results.
 const FIELD: u16 = 2;
 
-/// A line of the list, and which lesson it is about: none, for headings and gaps.
+/// A line of the list, and the index of its lesson; `None` for headings and blank lines.
 type Row = (Option<usize>, Line<'static>);
 
 impl CatalogueView<'_> {
-    /// The search's row and what lies below, or all of it where nothing is searched.
+    /// The row of the search field and the area below, or the whole area without a search.
     fn list_areas(&self, list: Rect) -> (Rect, Rect) {
         let inner = self.context.theme.pane(true).inner(list);
         let field = if self.search.is_some() { FIELD.min(inner.height) } else { 0 };
@@ -78,7 +78,7 @@ impl CatalogueView<'_> {
         format!("{words} ")
     }
 
-    /// The first row in sight: the chosen lesson stays there, with a little of what follows.
+    /// The first visible row: the selected lesson stays visible, with two rows after it.
     fn list_start(&self, rows: &[Row], height: u16) -> usize {
         let chosen = rows.iter().rposition(|row| row.0 == Some(self.selected)).unwrap_or(0);
         paragraph::start((chosen, 2), rows.len(), height)
@@ -106,7 +106,7 @@ impl CatalogueView<'_> {
     fn tracks(&self, width: usize) -> Vec<Row> {
         let entries = &self.catalogue.entries;
         let mut rows: Vec<Row> = Vec::new();
-        // What may be typed is told as long as nothing is.
+        // Explains what can be typed until something is typed.
         if self.search.is_some() {
             rows.extend(self.message(words::SEARCH_HINT, Role::Chrome, width));
             rows.push((None, Line::default()));
@@ -132,10 +132,10 @@ impl CatalogueView<'_> {
             .fold((0, 0), |(done, all), entry| (done + self.finished(entry), all + entry.variants.len()));
         let name = words::track(track).get(self.context.lang);
         let count = format!(" {done}/{all} ");
-        // One column stands between the name and its bar.
+        // One column separates the name and its bar.
         let room = width.saturating_sub(2 + text::width(name) + text::width(&count));
         let cells = all.min(LONGEST_BAR).min(room);
-        // Full only when everything is done, and begun as soon as anything is.
+        // The bar is full only when everything is done, and not empty once anything is.
         let full = if done == 0 { 0 } else { (done * cells / all.max(1)).max(1) };
         let gap = width.saturating_sub(1 + text::width(name) + cells + text::width(&count));
         Line::from(vec![
@@ -152,7 +152,7 @@ impl CatalogueView<'_> {
         hits.flat_map(|(hit, entry)| self.hit(hit, entry, width)).collect()
     }
 
-    /// A lesson that was found: its title, and below it what else of it matches.
+    /// A search result: the lesson's title, and below it another match in the lesson.
     fn hit(&self, hit: &Hit, entry: &CatalogueEntry, width: usize) -> Vec<Row> {
         let selected = hit.entry == self.selected;
         let lines = self.title_lines((hit.entry, entry), &hit.title, selected, width);
@@ -172,7 +172,7 @@ impl CatalogueView<'_> {
         rows
     }
 
-    /// How many of a lesson's variants have come to their verdict.
+    /// The number of finished variants of a lesson.
     fn finished(&self, entry: &CatalogueEntry) -> usize {
         let finished = |variant: &&CatalogueVariant| self.progress.is_finished(&entry.id, &variant.name);
         entry.variants.iter().filter(finished).count()
@@ -182,15 +182,14 @@ impl CatalogueView<'_> {
         self.finished(entry) == entry.variants.len()
     }
 
-    /// What was done of a lesson: how many of its variants are finished, and a tick once all are.
+    /// The progress in a lesson: how many of its variants are finished, with a tick once all are.
     fn done(&self, entry: &CatalogueEntry) -> Option<String> {
         self.progress.lessons.get(&entry.id)?;
         let mark = if self.is_done(entry) { glyphs::DONE } else { "·" };
         Some(format!("{mark} {}/{} ", self.finished(entry), entry.variants.len()))
     }
 
-    /// The failure of the lesson at a place in a few cells, in half as many where there is little room; as wide where it is
-    /// not known.
+    /// The fingerprint of a lesson, in half as many cells if space is short; blanks of equal width if there is none.
     fn fingerprint(&self, place: usize, width: usize) -> Vec<Span<'static>> {
         let theme = self.context.theme;
         let merged = if width < ROOMY { 2 } else { 1 };
@@ -213,7 +212,8 @@ impl CatalogueView<'_> {
         cells.chain([Span::raw(" ")]).collect()
     }
 
-    /// A lesson's title, on as many lines as it needs where it is chosen or there is room, and on the first how long it takes or what was done of it.
+    /// The lines of a lesson's title; several if it is selected or there is room. The first one also shows the lesson's
+    /// duration or progress.
     fn title_lines(
         &self,
         (place, entry): (usize, &CatalogueEntry),
@@ -222,7 +222,7 @@ impl CatalogueView<'_> {
         width: usize,
     ) -> Vec<Line<'static>> {
         let fingerprint = self.fingerprint(place, width);
-        // Where there is little room, only the chosen lesson says all that is known of it.
+        // If space is short, only the selected lesson shows everything.
         let narrow = width < ROOMY;
         let brief = narrow && !selected && marks.is_empty();
         let (right, role) = if entry.broken.is_some() {
@@ -236,18 +236,18 @@ impl CatalogueView<'_> {
             let minutes = words::MINUTES.with(self.context.lang, &[&entry.minutes.to_string()]);
             (format!("{minutes} "), Role::Chrome)
         };
-        // So that fingerprints stand below each other: at the right edge, where there is little room.
+        // Aligns the fingerprints with each other; if space is short, they are at the right edge.
         let right = if narrow {
             right
         } else {
             format!("{}{right}", " ".repeat(BESIDE.saturating_sub(text::width(&right))))
         };
         let (name, right_role) = match (selected, entry.broken.is_some()) {
-            // Where the keys go elsewhere, the choice is seen and not loud.
+            // If the focus is on the variants, the selected lesson is marked less prominently.
             (true, _) if matches!(self.focus, CatalogueFocus::Variants(_)) => (Role::Accent, Role::Accent),
             (true, _) => (Role::Selected, Role::Selected),
             (false, true) => (Role::Danger, role),
-            // What cannot be run here steps back.
+            // Lessons whose servers are not installed are dimmed.
             (false, false) if !entry.served => (Role::Chrome, role),
             (false, false) => (Role::Text, role),
         };

@@ -1,4 +1,4 @@
-//! Locks measured against each other: how far that is, a table, bars, and what they do not tell.
+//! The lock measurement: progress, a table, bars, and what they do not cover.
 
 use super::{overlay::Page, paragraph, prelude::*};
 use crate::text::Lang;
@@ -7,12 +7,12 @@ use crate::ui::{
     words::{Chart, Report},
 };
 
-/// The longest bar, in cells.
+/// The maximum length of a bar, in cells.
 const LONGEST: usize = 40;
-/// Between two columns.
+/// The space between two columns.
 const GAP: usize = 2;
 
-/// What is shown over the catalogue while locks are measured, and after.
+/// The page over the catalogue during and after a measurement.
 pub fn page(measurement: &Measurement, context: Context<'_>, columns: usize) -> Page {
     let Context { theme, lang, keys } = context;
     let mut lines = Vec::new();
@@ -34,7 +34,7 @@ pub fn page(measurement: &Measurement, context: Context<'_>, columns: usize) -> 
     Page { title: words::MEASURED.get(lang).to_owned(), lines }
 }
 
-/// What is done now.
+/// The work in progress.
 fn doing(progress: &Progress, lang: Lang) -> String {
     let name = progress.lock.title.get(lang);
     let (number, of) = (progress.number.to_string(), progress.of.to_string());
@@ -46,7 +46,7 @@ fn doing(progress: &Progress, lang: Lang) -> String {
     }
 }
 
-/// A report of so many columns.
+/// The report, wrapped to `columns` columns.
 pub fn report(report: &Report, columns: usize, theme: Theme) -> Vec<Line<'static>> {
     let plain = |words: &str, role| paragraph::plain(words, columns, theme.style(role));
     let mut lines = plain(&report.head, Role::Text);
@@ -72,7 +72,7 @@ pub fn report(report: &Report, columns: usize, theme: Theme) -> Vec<Line<'static
     lines
 }
 
-/// A table that is too wide as several, each with the first column.
+/// Splits a table that is too wide into several, each with the first column.
 fn fitting(table: &[Vec<String>], columns: usize) -> Vec<Vec<Vec<String>>> {
     let wide = widths(table);
     let Some((first, others)) = wide.split_first() else { return Vec::new() };
@@ -98,7 +98,7 @@ fn widths(table: &[Vec<String>]) -> Vec<usize> {
     (0..columns).map(|n| table.iter().map(|row| text::width(&row[n])).max().unwrap_or(0)).collect()
 }
 
-/// The rows of a table: the first column from its left edge, the others to their right.
+/// The rows of a table, with the first column aligned left and the others right.
 pub fn aligned(table: &[Vec<String>]) -> Vec<String> {
     let widths = widths(table);
     let line = |row: &Vec<String>| {
@@ -125,7 +125,7 @@ fn bars(chart: &Chart, columns: usize, theme: Theme) -> Vec<Line<'static>> {
     chart.bars.iter().map(line).collect()
 }
 
-/// A share of so many cells.
+/// The number of filled cells for a share of `of` cells.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -1,9 +1,8 @@
-//! The screens. Each is drawn from what it is given and from nothing else.
+//! The screens. Each is drawn from its arguments and nothing else.
 //!
-//! **Architecture Invariant:** views are functions of `(&World, playhead, area)` with the log, the lesson's
-//! text and the language beside them. They change nothing and do no I/O, and nothing outside this module, the
-//! loop in [`crate::ui::app`] and the pictures of [`crate::export`] imports `ratatui`. They must not know live runs or the
-//! lab.
+//! **Architecture Invariant:** views are functions of `(&World, playhead, area)` with the log, the lesson's text and
+//! the language beside them. They change nothing and do no I/O, and nothing outside this module, the loop in
+//! [`crate::ui::app`] and the pictures of [`crate::export`] imports `ratatui`. They must not know live runs or the lab.
 
 pub(crate) mod band;
 pub(crate) mod banner;
@@ -80,7 +79,7 @@ use super::{
 };
 use crate::printable::is_harmless;
 
-/// The smallest screen that anything but an apology fits on.
+/// The minimum size of a screen; on a smaller one only a message is shown.
 pub const SMALLEST: (u16, u16) = (60, 16);
 
 #[derive(Debug, Clone, Copy)]
@@ -137,7 +136,7 @@ pub fn draw(screen: &Screen<'_>, overlay: Overlay, area: Rect, buf: &mut Buffer)
 /// terminal. Texts are cleaned before they are fitted; this is the last check.
 fn harmless(buf: &mut Buffer) {
     for cell in &mut buf.content {
-        // Nearly every cell is one of these: ASCII that is shown, and what frames are made of (U+2500 to U+25FF).
+        // A fast path for nearly every cell: printable ASCII, and box-drawing and block characters (U+2500 to U+25FF).
         let is_usual = matches!(cell.symbol().as_bytes(), [b' '..=b'~'] | [0xe2, 0x94..=0x97, _]);
         if is_usual || cell.symbol().chars().all(is_harmless) {
             continue;
@@ -158,7 +157,7 @@ impl<'a> Screen<'a> {
         }
     }
 
-    /// The places whose keys are live on it, the nearest first: what has the focus, the screen, everywhere.
+    /// The active key scopes, innermost first: the focused pane, the screen, everywhere.
     pub fn places(&self) -> Vec<KeyScope> {
         match self {
             Self::Catalogue(view) => vec![view.place(), KeyScope::Everywhere],
@@ -166,7 +165,7 @@ impl<'a> Screen<'a> {
                 let pane = view.focus.into();
                 match view.place() {
                     KeyScope::Single => vec![pane, KeyScope::Single, KeyScope::Everywhere],
-                    // Who is in free play means a client with its number; whoever follows the story, an answer.
+                    // A digit chooses a client in free play, and an answer in a story.
                     KeyScope::Free => vec![pane, KeyScope::Free, KeyScope::Lesson, KeyScope::Everywhere],
                     place if pane == KeyScope::Story => {
                         vec![pane, KeyScope::Asked, place, KeyScope::Everywhere]
@@ -193,7 +192,7 @@ impl<'a> Screen<'a> {
     }
 }
 
-/// Draws what was measured over the catalogue.
+/// Draws the lock measurement over the catalogue.
 pub fn draw_measured(
     measurement: &Measurement,
     context: Context<'_>,
@@ -207,7 +206,7 @@ pub fn draw_measured(
     harmless(buf);
 }
 
-/// How far that can be scrolled.
+/// The maximum scroll position of that page.
 pub fn measured_reach(measurement: &Measurement, context: Context<'_>, area: Rect) -> u16 {
     overlay::reach(&measured::page(measurement, context, overlay::columns(area)), area)
 }

@@ -1,4 +1,4 @@
-//! The teacher's notes beside a lesson that is played in another terminal.
+//! The teacher's notes for a lesson that is played in another terminal.
 
 use super::{header, key_hints, paragraph, prelude::*};
 use crate::{
@@ -6,12 +6,12 @@ use crate::{
     ui::{keys::KeyScope, state::playing::Playing},
 };
 
-/// The widest that lines are comfortable to read.
+/// The maximum comfortable line width.
 const WIDEST: u16 = 100;
 
 #[derive(Debug, Clone, Copy)]
 pub struct NotesView<'a> {
-    /// Nothing where no lesson is played.
+    /// `None` if no lesson is being played.
     pub playing: Option<&'a Playing>,
     /// Seconds since 1970.
     pub now: i64,

@@ -1,4 +1,4 @@
-//! A line or a few at the bottom of the screen about something that is no part of a lesson.
+//! Notices at the bottom of the screen, about things outside the lesson.
 
 use std::path::PathBuf;
 
@@ -15,18 +15,18 @@ use crate::{
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// Somebody outside has stopped a process, and this is to be said of it.
+    /// A process was stopped from outside; with the message about it.
     Silent(Text),
     Questions(bool),
-    /// This throws a run away.
+    /// This action would lose the run.
     RunIsLost(Action),
     Saved(PathBuf),
-    /// A run was left, and is in this file.
+    /// The run that was left has been recorded in this file.
     Recorded(PathBuf),
     NotSaved(Text),
-    /// The recording is of an earlier text of its lesson.
+    /// The recording belongs to an earlier version of its lesson.
     Outdated,
-    /// The story goes on at the step at which it was left.
+    /// The story continues at the step at which the learner left it.
     Resumed,
     /// The step on the screen was opened from the interview.
     BackToCard,
@@ -43,12 +43,12 @@ pub enum Notice {
     Progress(Trouble),
     Config(Mistakes),
     ClassHere,
-    /// The server of its pages has died.
+    /// The server of the class's pages has died.
     ClassGone,
     VoteInFreePlay,
     VoteLater,
     NobodyJoined,
-    /// Chinese was asked for, and the terminal cannot show it.
+    /// Chinese was requested, and the terminal cannot display it.
     OnlyAscii,
 }
 
@@ -102,7 +102,7 @@ impl Notice {
 
 const MOST_ROWS: usize = 4;
 
-/// Draws it over the screen's last rows, as many as it needs.
+/// Draws a notice over as many of the screen's last rows as it needs.
 pub fn draw(notice: &Notice, context: Context<'_>, area: Rect, buf: &mut Buffer) {
     let area = area.intersection(buf.area);
     if area.is_empty() {

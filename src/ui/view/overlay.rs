@@ -1,11 +1,11 @@
-//! What stands over a screen: framed boxes, and pages of text that scroll in one.
+//! Overlays: framed boxes, and pages of text that scroll in one.
 
 use ratatui::widgets::Clear;
 
 use super::{key_hints, paragraph, prelude::*};
 use crate::ui::keys::KeyScope;
 
-/// Lines that scroll, already wrapped to [`columns`].
+/// Scrollable lines, already wrapped to [`columns`].
 #[derive(Debug, Clone)]
 pub struct Page {
     pub title: String,
@@ -16,7 +16,7 @@ fn width(area: Rect) -> u16 {
     area.width.saturating_sub(4).min(92)
 }
 
-/// The columns that a page has for its text on a screen.
+/// The columns for the text of a page on a screen.
 pub fn columns(area: Rect) -> usize {
     width(area).saturating_sub(4).into()
 }
@@ -27,7 +27,7 @@ fn frame(page: &Page, area: Rect) -> Rect {
     area.centered(width(area).into(), height.into())
 }
 
-/// Empties a part of the screen, and with it the wide characters of which it would leave the first half.
+/// Clears an area, including wide characters that would lose their second halves.
 pub fn clear(area: Rect, buf: &mut Buffer) {
     Clear.render(area, buf);
     let Some(before) = area.x.checked_sub(1) else { return };
@@ -40,7 +40,7 @@ pub fn clear(area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// Draws the frame of a box over a screen, with the keys of a place at its bottom; gives its inside.
+/// Draws the frame of a box over a screen, with key hints for a scope at its bottom. Returns its inside.
 pub fn popup(context: Context<'_>, title: &str, place: KeyScope, frame: Rect, buf: &mut Buffer) -> Rect {
     clear(frame, buf);
     let hints = key_hints::hints(context, place, &[], frame.width.saturating_sub(4));

@@ -1,4 +1,4 @@
-//! The command palette: a line to type in, and what matches it with its keys.
+//! The command palette: a text field, and the matching commands with their keys.
 
 use super::{SMALLEST, lesson::inside, overlay, paragraph, prelude::*, search_text};
 use crate::ui::{
@@ -16,7 +16,7 @@ pub struct PaletteView<'a> {
 }
 
 impl PaletteView<'_> {
-    /// In the upper middle, and as high whatever matches, so that nothing jumps while somebody types.
+    /// In the upper middle, with a fixed height, so that nothing jumps while the user types.
     fn frame(area: Rect) -> Rect {
         let width = area.width.saturating_sub(4).min(WIDEST);
         let height = (area.height * 3 / 5).max(14).min(area.height.saturating_sub(2));

@@ -1,4 +1,4 @@
-//! Words in lines, wrapped to a width; and lines within a frame.
+//! Text in lines, wrapped to a width; and lines within a frame.
 
 use ratatui::symbols;
 
@@ -8,7 +8,7 @@ pub fn plain(words: &str, width: usize, style: Style) -> Vec<Line<'static>> {
     text::wrap(words, width).into_iter().map(|row| Line::styled(row, style)).collect()
 }
 
-/// Words with `code` between backticks.
+/// Text with `code` between backticks.
 pub fn prose(words: &str, width: usize, style: Style, theme: Theme) -> Vec<Line<'static>> {
     let mut code = false;
     let rows = text::wrap(words, width).into_iter();
@@ -30,13 +30,13 @@ fn spans(row: &str, code: &mut bool, theme: Theme, style: Style) -> Vec<Span<'st
     spans
 }
 
-/// Puts a mark before the first line, and as much space before the others.
+/// Puts a mark before the first line, and indents the others by its width.
 pub fn hang(mark: Span<'static>, lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
     let space = Span::raw(" ".repeat(mark.width()));
     let marks = std::iter::once(mark).chain(std::iter::repeat(space));
     let hung = marks.zip(lines).map(|(mark, mut line)| {
         line.spans.insert(0, mark);
-        // The line's style is its words' own, and not the mark's.
+        // The style of the line applies to its text and not to the mark.
         let style = std::mem::take(&mut line.style);
         for span in &mut line.spans[1..] {
             span.style = style.patch(span.style);
@@ -52,8 +52,8 @@ pub fn frame(block: Block<'_>, area: Rect, buf: &mut Buffer) -> Rect {
     inner
 }
 
-/// Draws the frame of a pane, in colour where the keys go there; gives its inside. A `Block` would give a style to each
-/// cell within, which is a tenth of what a frame of the lesson screen costs.
+/// Draws the frame of a pane, coloured if it is focused. Returns its inside. A `Block` would also set the style of each
+/// cell inside, which takes a tenth of the time of a frame of the lesson screen.
 pub fn pane(context: Context<'_>, title: &str, focused: bool, area: Rect, buf: &mut Buffer) -> Rect {
     let role = if focused { Role::Accent } else { Role::Chrome };
     let style = context.theme.style(role);
@@ -86,18 +86,18 @@ pub fn pane(context: Context<'_>, title: &str, focused: bool, area: Rect, buf: &
     inner
 }
 
-/// A frame's inside without the columns next to it.
+/// The inside of a frame, with a margin of one column on each side.
 pub fn text_area(inner: Rect) -> Rect {
     Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
 }
 
-/// The first line in sight of a list in which one is chosen: that one stays there, with so many after it.
+/// The first visible line of a list, so that the selected line and the next `after` lines are visible.
 pub fn start((chosen, after): (usize, usize), count: usize, height: u16) -> usize {
     let height = usize::from(height);
     (chosen + after + 1).saturating_sub(height).min(count.saturating_sub(height))
 }
 
-/// Draws lines from the `scroll`-th on, as far as there is room, with a sign where one is cut; `true` where there are more below.
+/// Draws lines from the `scroll`-th on, with `…` where one is cut. Returns `true` if there are more lines below.
 pub fn draw(lines: &[Line<'_>], scroll: u16, area: Rect, buf: &mut Buffer) -> bool {
     let hidden = lines.len().saturating_sub(area.height.into());
     let scroll = usize::from(scroll).min(hidden);
@@ -111,22 +111,22 @@ pub fn draw(lines: &[Line<'_>], scroll: u16, area: Rect, buf: &mut Buffer) -> bo
     scroll < hidden
 }
 
-/// Something is left out at the end of a row.
+/// Marks a row as cut at its end.
 fn mark_cut(area: Rect, y: u16, buf: &mut Buffer) {
-    // A wide character has its last two columns, or none of them.
+    // A wide character occupies the last two columns entirely, or is not there.
     let Some(last) = area.right().checked_sub(1).filter(|last| *last >= area.x) else { return };
     let before = last.saturating_sub(1).max(area.x);
     let x = if text::width(buf[(before, y)].symbol()) > 1 { before } else { last };
     buf[(x, y)].set_symbol("…");
 }
 
-/// Draws lines from the `scroll`-th on, with a sign where there are more below.
+/// Draws lines from the `scroll`-th on, with a sign if there are more below.
 pub fn draw_with_more(lines: &[Line<'_>], scroll: u16, context: Context<'_>, area: Rect, buf: &mut Buffer) {
     if draw(lines, scroll, area, buf) {
         let sign = format!(" ↓ {} ", words::MORE.get(context.lang));
         let columns = u16::try_from(text::width(&sign)).unwrap_or_default().min(area.width);
         let (x, y) = (area.right() - columns, area.bottom());
-        // On the frame below the text, where it covers no word.
+        // On the frame below the text, where it covers no text.
         if buf.area.contains((x, y).into()) {
             buf.set_stringn(x, y, sign, columns.into(), context.theme.style(Role::Accent));
         }

@@ -1,49 +1,49 @@
-//! The window through which the elastic time axis is seen: columns of the chart to columns of the screen.
+//! The visible window of the elastic time axis: maps columns of the chart to columns of the screen.
 
 use super::{cells, lanes, prelude::*};
 use crate::ui::chart::{Detail, OverlapSpan, Pair};
 
-/// Columns that the newest tick's words get right of the playhead at least: labels, and commands.
+/// The minimum columns right of the playhead for the newest tick's text: with labels, and with commands.
 const TAIL: (u16, u16) = (22, 40);
-/// So many stretches with too many holders are given room of their own where a whole run is seen at once.
+/// The maximum number of overlaps that get space of their own when a whole run is shown.
 const STRETCHES: usize = 3;
-/// Columns between two times on the axis.
+/// The columns between two times on the axis.
 pub const TICK: u16 = 12;
-/// How much of the room what broke has at least, where all of a run, or all of a step, is seen.
+/// The minimum share of the columns for what was broken, when all of a run or of a step is shown.
 const LOUD: (u32, u32) = (11, 20);
-/// While something is wrong, what is so now has so many times the columns of one row of the pane, to be seen from afar: of
-/// a high pane fewer columns are enough. Of all columns it has at least so much.
+/// While something is wrong, the present gets at least WRONG times the width that corresponds to one row of the pane,
+/// so that it is visible from afar: a higher pane needs fewer columns. It also gets at least the share WRONG_LEAST.
 const WRONG: u32 = 9;
 const WRONG_LEAST: (u32, u32) = (2, 5);
-/// What led to something that is wrong, such as who locked when and a lease that ended, has so much of the columns, however
+/// The share of the columns for the cause of what is wrong, such as who locked when and a lease that ended, however
 /// soon it went wrong.
 const CAUSE: (u32, u32) = (3, 10);
-/// Columns of what came before a stretch that is drawn large.
+/// The columns before a stretch that is drawn large.
 const BEFORE: u32 = 8;
 
-/// What lies right of the playhead is *now*: whatever lasts is drawn up to the right edge, so that the newest step is
-/// never a sliver.
+/// The area right of the playhead is *now*: whatever lasts is drawn up to the right edge, so that the newest step is
+/// never just a sliver.
 #[derive(Debug, Clone)]
 pub struct Plot {
     pub left: u32,
     pub head: u32,
-    /// How many events are over.
+    /// The number of events before the playhead.
     pub position: usize,
-    /// Whether all of a run is seen: then what ended with its last event reaches the right edge.
+    /// Whether a whole run is shown; whatever ended with its last event then reaches the right edge.
     whole: bool,
     pub area: Rect,
-    /// Which columns of the chart stand at which of the screen, counted from the left edge: evenly between two of them,
-    /// and one to one after the last.
+    /// Pairs of a column of the chart and a column of the screen, counted from the left edge. Columns in between are
+    /// interpolated, and after the last pair the scale is one to one.
     corners: Vec<(u32, u32)>,
 }
 
-/// What is to be seen: a run, or two on one axis.
+/// What the window shows: a run, or two on one axis.
 struct Seen<'a> {
     scenes: &'a [Scene<'a>],
     head: u32,
-    /// How far right of the playhead the words of the newest tick reach.
+    /// How far the newest tick's text reaches right of the playhead.
     newest: u32,
-    /// The first column with an event from a column on.
+    /// The first column with an event at or after a given column.
     next: &'a dyn Fn(u32) -> Option<u32>,
     position: usize,
     area: Rect,
@@ -60,7 +60,7 @@ impl Plot {
             return plot;
         }
         let left = Self::following(head, Self::now(scene.chart.detail, newest, area), area);
-        // What is chosen draws the window along, and what came before it stays in sight.
+        // The window moves to the selected event and keeps a quarter of its width before it.
         let chosen = scene.selected.map(|event| scene.chart.column(event));
         let before = u32::from(area.width / 4);
         let left = match chosen {
@@ -70,25 +70,25 @@ impl Plot {
         Self::from(left, head, position, area)
     }
 
-    /// The window onto the axis of two runs: the same for both, of which `position` events of one are over.
+    /// The window onto the common axis of two runs, of one of which `position` events are over.
     pub fn paired(scenes: &[Scene<'_>], pair: &Pair, slots: usize, (position, area): (usize, Rect)) -> Self {
         let head = pair.head(slots);
         let tail = Self::tail(pair.charts[0].detail).min(area.width / 2);
         let next = |column| pair.time_at(column, slots).map(|(column, _)| column);
         let seen = Seen { scenes, head, newest: tail.into(), next: &next, position, area };
         Self::alarmed(&seen).unwrap_or_else(|| {
-            // Nothing is gained by showing what is right of the end.
+            // Scrolling past the last column would show only blanks.
             let left = Self::following(head, tail, area).min(pair.end().saturating_sub(area.width.into()));
             Self::from(left, head, position, area)
         })
     }
 
-    /// A window from a column of the chart on.
+    /// A window that begins at column `left` of the chart.
     pub fn from(left: u32, head: u32, position: usize, area: Rect) -> Self {
         Self { left, head, position, whole: false, area, corners: vec![(left, 0)] }
     }
 
-    /// The window where all of a run is seen, and where something is wrong, or was within the step that was just taken.
+    /// The window for a whole run, or for a step in which something is or was wrong; `None` otherwise.
     fn alarmed(seen: &Seen<'_>) -> Option<Self> {
         let scenes = seen.scenes.iter();
         if scenes.clone().any(|scene| scene.whole) {
@@ -113,8 +113,8 @@ impl Plot {
         brief.min().map(|stretch| Self::brief(seen, stretch))
     }
 
-    /// Something is wrong now: what is so now has much of the room, and what led to it nearly a third. Where all since its cause
-    /// does not fit, the longest stretches between two events give way first.
+    /// Something is wrong now: the present gets much of the width, and the cause nearly a third. If the time since the
+    /// cause does not fit, the longest gaps between events are shortened first.
     fn alarming(seen: &Seen<'_>, cause: u32, begun: u32) -> Self {
         let (head, width) = (seen.head, u32::from(seen.area.width));
         let part = |(part, whole): (u32, u32)| width * part / whole;
@@ -122,13 +122,13 @@ impl Plot {
         let origin = cause.saturating_sub(1).min(begun);
         let most = width - part(CAUSE);
         let least = width * WRONG / u32::from(seen.area.height.max(1));
-        // What came since it went wrong is red, too.
+        // The time since it went wrong is drawn red, too, and counts towards the minimum.
         let least = least.clamp(part(WRONG_LEAST).min(most), most).saturating_sub(head - begun);
         let least = least.max(part(WRONG_LEAST).min(most)).max(seen.newest.min(most));
         let wanted = (begun - origin).max(part(CAUSE)) + head - begun;
         let room = width - width.saturating_sub(wanted).clamp(least, most);
         let since = (head - begun).min(room - part(CAUSE));
-        // What came before its cause has what is left over.
+        // The time before the cause gets the rest.
         let left = begun.saturating_sub(room - since).min(origin);
         let before = if begun > left { room - since } else { 0 };
         let mut plot = Self::from(left, head, seen.position, seen.area);
@@ -137,8 +137,8 @@ impl Plot {
         plot
     }
 
-    /// Columns of the chart in so many of the screen from an offset on. Where they are too many, the longest stretches
-    /// between two events give way first.
+    /// Maps columns of the chart to `room` columns of the screen from `offset` on. If they are too many, the longest
+    /// gaps between events are shortened first.
     fn compress(&mut self, seen: &Seen<'_>, (begin, end): (u32, u32), (offset, room): (u32, u32)) {
         if begin == end {
             return;
@@ -157,7 +157,7 @@ impl Plot {
             self.corners.push((end, offset + room));
             return;
         };
-        // What is left over goes to the newest of those that gave way.
+        // Spare columns go to the newest of the shortened gaps.
         let mut over = room - taken(most);
         let mut places: Vec<u32> = gaps.iter().map(|gap| (*gap).min(most)).collect();
         for (place, gap) in places.iter_mut().zip(&gaps).rev() {
@@ -180,13 +180,13 @@ impl Plot {
         }
     }
 
-    /// Columns for what is so now: a quarter of them all, and more where the newest words need them.
+    /// The columns for the present: a quarter of the width, or more if the newest text needs them.
     fn now(detail: Detail, newest: u32, area: Rect) -> u16 {
         let quarter = Self::tail(detail).max(area.width / 4).min(area.width / 2);
         u16::try_from(newest).unwrap_or(u16::MAX).min(area.width / 3 * 2).max(quarter)
     }
 
-    /// How far right of the playhead the words of the newest tick reach.
+    /// How far the newest tick's text reaches right of the playhead.
     fn newest(scene: &Scene<'_>, head: u32) -> u32 {
         let position = scene.world.position;
         let lane = lanes::last_actor(scene).and_then(|actor| scene.chart.lanes.get(actor.0 as usize));
@@ -202,23 +202,23 @@ impl Plot {
         (mark.x + u32::try_from(words).unwrap_or(u32::MAX)).saturating_sub(head)
     }
 
-    /// The left edge of a window that follows the playhead, with so many columns right of it.
+    /// The left edge of a window that follows the playhead, with `now` columns right of it.
     pub fn following(head: u32, now: u16, area: Rect) -> u32 {
         head.saturating_sub(u32::from(area.width - now.min(area.width)))
     }
 
-    /// All of a run at once, however long it is: most of the room is for what broke.
+    /// A whole run at once, however long it is, with most of the space for what was broken.
     fn whole(seen: &Seen<'_>) -> Self {
         let (head, width) = (seen.head, u32::from(seen.area.width));
         let (mut all, mut lasts) = (Vec::new(), false);
         for scene in seen.scenes {
             let position = scene.world.position;
-            // Beside too many holders, or too much sold, the room that a step has for what else was broken is enough.
+            // If there are overlaps or overselling, other breaches need no space beyond that of their steps.
             let is_told = !scene.chart.overlap_spans.is_empty() || scene.chart.oversold.is_some();
             let broken = scene.chart.broken.len();
             let count = scene.chart.alarms().count() - if is_told { broken } else { 0 };
             let overlap_spans: Vec<_> = scene.chart.alarms().take(count).collect();
-            // What lasts to the end reaches the right edge, too.
+            // A stretch that lasts to the end reaches the right edge.
             lasts |= overlap_spans
                 .iter()
                 .any(|overlap_span| overlap_span.to.is_none_or(|(x, event)| event >= position || x > head));
@@ -243,7 +243,7 @@ impl Plot {
         Self { whole: true, ..plot }
     }
 
-    /// The step that was just taken, in which something broke and was over again: that has room, however short it was.
+    /// A step in which something was broken and restored: it gets space, however short it was.
     fn brief(seen: &Seen<'_>, (from, to): (u32, u32)) -> Self {
         let (head, width) = (seen.head, u32::from(seen.area.width));
         let detail = seen.scenes.first().map_or_else(Detail::default, |scene| scene.chart.detail);
@@ -257,13 +257,14 @@ impl Plot {
         Self::stretched(seen, left, (stretches, least), room)
     }
 
-    /// A window from a column of the chart to the playhead in so many columns of the screen, of which stretches have at
-    /// least some, and the rest gives way: first what came after them, for what led to them has nearly a third of the window.
+    /// Maps the columns from `left` to the playhead to `room` columns of the screen. `stretches` get at least `least`
+    /// of them, and the rest is shortened: first what came after them, because the cause before them gets nearly a
+    /// third of the window.
     fn stretched(seen: &Seen<'_>, left: u32, (stretches, least): (&[(u32, u32)], u32), room: u32) -> Self {
         let head = seen.head;
         let inside: u32 = stretches.iter().map(|(from, to)| to - from).sum();
         let outside = head - left - inside;
-        // However long it lasted, what led to it is seen.
+        // However long the stretches lasted, their cause stays visible.
         let cause = stretches.first().map_or(0, |(from, _)| from - left);
         let part = u32::from(seen.area.width) * CAUSE.0 / CAUSE.1;
         let even = (room * inside / (head - left).max(1)).min(room.saturating_sub(cause.min(part)));
@@ -309,7 +310,7 @@ impl Plot {
         (offset < self.area.width).then_some(self.area.x + offset)
     }
 
-    /// The chart's column that a column of the screen stands for.
+    /// The chart's column at a column of the screen.
     pub fn column(&self, screen: u16) -> u32 {
         let offset = u32::from(screen.saturating_sub(self.area.x));
         let n = self.corners.partition_point(|(_, at)| *at <= offset).saturating_sub(1);
@@ -320,8 +321,8 @@ impl Plot {
         }
     }
 
-    /// The columns of the screen, first and after the last, of a stretch, at least one wide: up to the right edge where
-    /// it has not ended.
+    /// The first column of a stretch on the screen and the one after its last, at least one wide. A stretch that has
+    /// not ended reaches the right edge.
     pub fn stretch(&self, from: (u32, usize), to: Option<(u32, usize)>) -> Option<(u16, u16)> {
         if from.1 >= self.position || from.0 > self.head {
             return None;
@@ -334,7 +335,7 @@ impl Plot {
                 }
                 self.screen(x).unwrap_or(self.area.right())
             }
-            // What lasts, lasts now.
+            // Open stretches last until now.
             _ => self.area.right(),
         };
         Some((start, end.max(start + 1)))
@@ -346,18 +347,18 @@ impl Plot {
         }
     }
 
-    /// Writes words from a column on, up to a limit; gives the column after them.
+    /// Writes text from a column on, up to `limit`. Returns the column after it.
     pub fn write(&self, at: (u16, u16), words: &str, limit: u16, style: Style, buf: &mut Buffer) -> u16 {
         cells::write(at, words, limit.min(self.area.right()), style, buf)
     }
 
-    /// The line that marks the playhead, where nothing else stands.
+    /// Draws the line of the playhead over empty cells.
     pub fn playhead(&self, scene: &Scene<'_>, rows: Rect, buf: &mut Buffer) {
         let Some(x) = self.screen(self.head) else { return };
         cells::line(buf, (x, rows), &[" "], glyphs::PLAYHEAD, scene.style(Role::Chrome));
     }
 
-    /// The line through everything that happened at the moment of the chosen event.
+    /// Draws the line through everything at the moment of the selected event.
     pub fn hairline(&self, scene: &Scene<'_>, rows: Rect, buf: &mut Buffer) {
         let chosen = scene.selected.map(|event| scene.chart.column(event));
         let Some(x) = chosen.and_then(|column| self.screen(column)) else { return };
@@ -365,7 +366,7 @@ impl Plot {
         cells::line(buf, (x, rows), &over, glyphs::HAIRLINE, scene.style(Role::Accent));
     }
 
-    /// The axis: times of events, as far apart as their words need.
+    /// Draws the axis: times of events, as close as their text allows.
     pub fn axis(&self, scene: &Scene<'_>, y: u16, buf: &mut Buffer) {
         let chrome = scene.style(Role::Chrome);
         self.fill((self.area.x, self.area.right()), y, "─", chrome, buf);
@@ -383,7 +384,7 @@ impl Plot {
                 break;
             }
             let words = format!("┴{} ", time::moment(logged.at));
-            // A later moment that reads the same says nothing new, and now is said at the playhead.
+            // A time that reads like the one before is omitted, and the current time is shown at the playhead.
             if words != last && time::moment(logged.at) != now {
                 self.write((screen, y), &words, self.area.right(), chrome, buf);
             }
@@ -398,7 +399,7 @@ impl Plot {
     }
 }
 
-/// The columns of a stretch with too many holders, up to the playhead.
+/// The columns of an overlap, up to the playhead.
 fn within(overlap_span: &OverlapSpan, head: u32) -> (u32, u32) {
     let from = overlap_span.from.0;
     (from, overlap_span.to.map_or(head, |to| to.0).max(from + 1).min(head))

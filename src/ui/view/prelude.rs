@@ -1,4 +1,4 @@
-//! What nearly every view draws with: cells and styled words, the theme, texts, and what is to be shown.
+//! Imports of nearly every view: cells and styled text, the theme, texts, and the data to show.
 
 pub(crate) use ratatui::{
     buffer::Buffer,

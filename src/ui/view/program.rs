@@ -1,5 +1,5 @@
-//! What the clients run, as its author wrote it: where each of them is, the line that was just done, the one that
-//! comes next, and the text of a script where it is run.
+//! The clients' programs as written by their author: where each client is, the last line executed, the next one, and
+//! the text of a script where it is run.
 
 use std::collections::BTreeMap;
 
@@ -10,23 +10,23 @@ use crate::{
     world::Life,
 };
 
-/// Columns before a line: where clients are, and what was just done.
+/// Columns before a line, for the clients at it and the mark of the last execution.
 const MARGIN: usize = 5;
-/// Lines of a script in sight.
+/// The maximum number of visible lines of a script.
 const SCRIPT: usize = 24;
-/// So many clients' values stand beside a line.
+/// The maximum number of clients whose values are shown beside a line.
 const VALUES: usize = 4;
 const LUA: [&str; 21] = [
     "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "if", "in", "local", "nil",
     "not", "or", "repeat", "return", "then", "true", "until", "while",
 ];
 
-/// The lines of the pane.
+/// The contents of the pane.
 pub(crate) struct Written {
     pub lines: Vec<Line<'static>>,
-    /// The line that is to be in sight.
+    /// The index of the line that should be visible.
     in_sight: usize,
-    /// The lines that stand for a choice in free play, with the choice's number from 0 on.
+    /// Lines that stand for a choice in free play, with the index of the choice.
     pub choices: Vec<(usize, usize)>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn lines(view: &LessonView<'_>, width: u16) -> Written {
         let newest = newest.filter(|(runs, _)| *runs == n).map(|(_, place)| place);
         let done = newest.filter(|place| place.done).and_then(|place| place.at);
         let coming = newest.and_then(|place| place.stands);
-        // Who stands at each operation.
+        // The clients at each operation.
         let mut stand: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (actor, place) in &here {
             if matches!(scene.world.actors[*actor].life, Life::Running | Life::Frozen)
@@ -97,7 +97,7 @@ pub(crate) fn lines(view: &LessonView<'_>, width: u16) -> Written {
     Written { lines, in_sight, choices }
 }
 
-/// The one operation at which a client stands. In free play what it would do next is known.
+/// The operation at which a client is marked. In free play, its next operation is known.
 fn stands(view: &LessonView<'_>, listing: &Listing, client: usize, place: &Place) -> Option<usize> {
     let outlook = view.free.and_then(|free| free.outlook(actor(client)));
     let foreseen = outlook.and_then(|outlook| outlook.next.as_ref()).and_then(|foreseen| {
@@ -107,7 +107,7 @@ fn stands(view: &LessonView<'_>, listing: &Listing, client: usize, place: &Place
     foreseen.or(place.stands)
 }
 
-/// What an expression has come to, as far as a client has been there.
+/// The values of an expression for the clients that have evaluated it.
 fn values(scene: &Scene<'_>, line: &Statement, here: &[(usize, &Place)]) -> Vec<Span<'static>> {
     if !line.words.iter().any(|(_, word)| word.contains("${")) {
         return Vec::new();
@@ -122,7 +122,7 @@ fn values(scene: &Scene<'_>, line: &Statement, here: &[(usize, &Place)]) -> Vec<
     values.collect()
 }
 
-/// The line at the top of the pane: what the learner has scrolled to, or else one above the line to be in sight.
+/// The first visible line: the learner's scroll position, or one that makes the line `in_sight` visible.
 fn top(written: &Written, scroll: Option<u16>, area: Rect) -> u16 {
     let follow = written.in_sight.saturating_sub(usize::from(area.height) * 2 / 5);
     scroll.unwrap_or_else(|| u16::try_from(follow).unwrap_or(u16::MAX))
@@ -134,7 +134,7 @@ pub(crate) fn draw(view: &LessonView<'_>, scroll: Option<u16>, area: Rect, buf: 
     paragraph::draw_with_more(&written.lines, top, view.scene.context(), area, buf);
 }
 
-/// The choice that stands at a row of the screen, by its number from 0 on.
+/// The index of the choice at a row of the screen.
 pub(crate) fn choice(view: &LessonView<'_>, scroll: Option<u16>, area: Rect, y: u16) -> Option<usize> {
     let written = lines(view, area.width);
     let reach = u16::try_from(written.lines.len()).unwrap_or(u16::MAX).saturating_sub(area.height);
@@ -146,7 +146,7 @@ fn actor(place: usize) -> ActorId {
     ActorId(u32::try_from(place).unwrap_or(u32::MAX))
 }
 
-/// Who runs what follows.
+/// The clients that run the following program.
 fn heading(scene: &Scene<'_>, actors: &[(usize, &Place)], width: u16) -> Line<'static> {
     let mut line = Line::default();
     for (n, (client, _)) in actors.iter().enumerate() {
@@ -161,7 +161,7 @@ fn heading(scene: &Scene<'_>, actors: &[(usize, &Place)], width: u16) -> Line<'s
     line
 }
 
-/// The clients that are at a line: their signs, or how many of them (`×9`).
+/// The clients at a line: their glyphs, or their number (`×9`).
 fn margin(scene: &Scene<'_>, waiting: &[usize]) -> Vec<Span<'static>> {
     let sign =
         |place: &usize| Span::styled(scene.glyph(actor(*place)).to_owned(), scene.actor_style(actor(*place)));
@@ -204,7 +204,7 @@ fn operation(
         if !waiting.is_empty() && *tone == Tone::Label {
             style = style.add_modifier(Modifier::UNDERLINED);
         }
-        // Words are parted by spaces, and a long command breaks at its own.
+        // Words are separated by spaces, and a long command is broken at its own spaces.
         for word in text::clean(word).split(' ').filter(|word| !word.is_empty()) {
             spans.push(Span::styled(word.to_owned(), style));
         }
@@ -213,7 +213,7 @@ fn operation(
     broken(mark, spans, MARGIN + 2 * line.depth, usize::from(width))
 }
 
-/// Words over as many lines as they need; what goes on below stands further right.
+/// Wraps words over as many lines as needed, indenting continuation lines.
 fn broken(
     mark: Vec<Span<'static>>,
     words: Vec<Span<'static>>,
@@ -240,7 +240,7 @@ fn broken(
     lines
 }
 
-/// A script's text; what a line has no room for stands below it, further right.
+/// The text of a script, with continuation lines indented.
 fn script_lines(scene: &Scene<'_>, script: &str, depth: usize, width: u16) -> Vec<Line<'static>> {
     let bar = &*format!("{}│ ", " ".repeat(MARGIN + 2 * depth));
     let room = usize::from(width).saturating_sub(text::width(bar));
@@ -269,7 +269,7 @@ fn script_lines(scene: &Scene<'_>, script: &str, depth: usize, width: u16) -> Ve
     lines
 }
 
-/// The text of a program from outside, whose language is not known.
+/// The source of a user's own program, whose language is unknown.
 fn source_lines(scene: &Scene<'_>, source: &str, width: u16) -> Vec<Line<'static>> {
     let indent = " ".repeat(MARGIN);
     let room = usize::from(width).saturating_sub(MARGIN);
@@ -284,7 +284,7 @@ fn source_lines(scene: &Scene<'_>, source: &str, width: u16) -> Vec<Line<'static
     rows.collect()
 }
 
-/// A line of Lua in colours.
+/// A line of Lua with syntax colours.
 fn lua(scene: &Scene<'_>, row: &str) -> Vec<Span<'static>> {
     let mut spans = Vec::new();
     let mut rest = row;

@@ -1,4 +1,4 @@
-//! A question to the learner, what became of the prediction, and all predictions together.
+//! A question to the learner, the result of the prediction, and the score of all predictions.
 
 use super::{paragraph, prelude::*, voting};
 use crate::{
@@ -28,7 +28,7 @@ impl Predictions {
         }
     }
 
-    /// The choice that stands on the `line`-th line of a pane of that width.
+    /// The index of the choice on the `line`-th line of a pane of that width.
     pub(crate) fn choice(scene: &Scene<'_>, shown: Shown<'_>, (line, width): (usize, u16)) -> Option<usize> {
         let Shown { question, decided: false } = shown else { return None };
         let width = usize::from(width);
@@ -82,7 +82,7 @@ impl Predictions {
                     lines.extend(hanging(scene, ("  ", Role::Text), why.get(lang), Role::Text, width));
                 }
             }
-            // The bars say it.
+            // The bars of votes show it.
             _ if self.class.votes(question.item).is_some() => {}
             _ => {
                 let words = words::HAPPENED.with(lang, &[&happened]);
@@ -94,14 +94,14 @@ impl Predictions {
             let right = question.right.as_deref().unwrap_or_default();
             lines.extend(voting::bars(scene.context(), choices.zip(votes.iter().copied()), right, width));
         }
-        // Whoever was right may have been so by chance.
+        // A right answer may have been a lucky guess, so the explanation is always shown.
         if let Some(why) = &question.why {
             lines.extend(hanging(scene, ("→ ", Role::Accent), why.get(lang), Role::Text, width));
         }
         lines
     }
 
-    /// What to press, for the pane's frame.
+    /// The keys to press, for the frame of the pane.
     pub(crate) fn hint(&self, scene: &Scene<'_>, shown: Shown<'_>) -> Option<Line<'static>> {
         let Shown { question, decided: false } = shown else { return None };
         let key = |id: &str| scene.keys.label(id);
@@ -116,7 +116,7 @@ impl Predictions {
             (Some(Answer::Skipped), _) => (words::SKIPPED, vec![&step], Role::Chrome),
             (Some(Answer::Chosen(_) | Answer::Class), _) => (words::ANSWERED, vec![&step], Role::Chrome),
         };
-        // Behind its stop a question that waits for later steps cannot be answered any more.
+        // After its stop, a question that waits for later steps can no longer be answered.
         let last = scene.world.position.checked_sub(1).and_then(|last| scene.event(last));
         if !matches!(last, Some(EventKind::Stop { stop: Stop::Question, .. })) {
             return None;
@@ -126,7 +126,7 @@ impl Predictions {
         Some(Line::styled(format!(" {words} "), scene.style(role)))
     }
 
-    /// All predictions, for the verdict: how many came true, and what happened instead of the others.
+    /// All predictions, for the verdict: how many were right, and what happened instead of the others.
     pub(crate) fn lines_of_verdict(&self, scene: &Scene<'_>, width: usize) -> Vec<Line<'static>> {
         let (lang, questions) = (scene.lang, &scene.world.questions);
         let score = self.score(scene.log);
@@ -148,7 +148,7 @@ impl Predictions {
             lines.extend(hanging(scene, (" ✗ ", Role::Warning), q, Role::Text, width));
             let words = words::WRONG.with(lang, &[says(question, n, scene), &right(question, scene)]);
             lines.extend(hanging(scene, ("   ", Role::Text), &words, Role::Chrome, width));
-            // Why it was plausible, and why it is not so.
+            // Why the answer was plausible, and why it is wrong.
             if let Some(own) = question.choices.get(n).and_then(|choice| choice.why.as_ref()) {
                 lines.extend(hanging(scene, ("   ", Role::Text), own.get(lang), Role::Text, width));
             }

@@ -9,11 +9,11 @@ use crate::{
     world::Change,
 };
 
-/// Cells of a lease's bar, and on a narrow pane.
+/// The cells of a lease's bar: normally, and on a narrow pane.
 const BAR: (usize, usize) = (12, 6);
-/// A bar of fewer cells says nothing.
+/// Shorter bars are not drawn.
 const LEAST_BAR: usize = 3;
-/// Panes narrower than this are narrow.
+/// Panes with fewer columns are narrow.
 const NARROW: usize = 40;
 
 impl<'a> ServerPane<'_, 'a> {
@@ -39,9 +39,9 @@ impl<'a> ServerPane<'_, 'a> {
         };
         let value = if over { String::new() } else { value(&key.value) };
         let wide = text::width(&text::clean(&value));
-        // What has just changed is never cut: its value, and its name.
+        // The name and the value of a key that has just changed are never cut.
         let long = text::width(name) > column;
-        // A value says more than the bar of its lease does.
+        // The value takes precedence over the bar of the lease.
         let most = room(&self.lease(name, key, 0));
         let own = fresh == Role::Fresh && (long || wide > most);
         let lease = self.lease(name, key, if own { usize::MAX } else { most.saturating_sub(wide) });
@@ -61,7 +61,7 @@ impl<'a> ServerPane<'_, 'a> {
         std::iter::once(Line::from(spans)).chain(below).collect()
     }
 
-    /// How much is left of the lease, with a bar of so many cells at most.
+    /// The rest of the lease, with a bar of at most `most` cells.
     fn lease(&self, name: &str, key: &KeyState, most: usize) -> Vec<Span<'a>> {
         let scene = self.scene;
         let Some(end) = key.expires_at else {

@@ -1,7 +1,7 @@
 //! What a pane of the lesson screen may know: the log, the world at the playhead, the time shown.
 //!
-//! **Architecture Invariant:** a scene is borrowed and read-only. A view can neither change the lesson nor ask
-//! anybody for more.
+//! **Architecture Invariant:** a scene is borrowed and read-only. A view can neither change the lesson nor request
+//! more.
 
 use std::collections::BTreeMap;
 
@@ -21,20 +21,20 @@ use crate::{
 #[derive(Debug, Clone, Copy)]
 pub struct Scene<'a> {
     pub log: &'a Log,
-    /// What it amounts to at the playhead; `world.position` is the playhead.
+    /// The world at the playhead; `world.position` is the playhead.
     pub world: &'a World,
     pub chart: &'a Chart,
     pub sequence: &'a Sequence,
-    /// The event that the learner has chosen to look at, the same on every pane.
+    /// The event selected by the learner, the same on every pane.
     pub selected: Option<usize>,
-    /// The lesson time that is shown. While a wait is animated it runs ahead of the last event.
+    /// The lesson time shown. While a wait is animated it runs ahead of the last event.
     pub display: LessonTime,
     pub keys: &'a KeyMap,
-    /// What is on its way at this moment; `None` for a learner who wants nothing to move.
+    /// The animation in progress; `None` with reduced motion.
     pub flight: Option<InFlight<'a>>,
-    /// Whether the run is over and all of it is to be seen at once.
+    /// Whether the run is over and shown as a whole.
     pub whole: bool,
-    /// Up to which event anything was ever shown.
+    /// The number of events that have ever been shown.
     pub seen: usize,
     /// Whether crowds are shown member by member.
     pub expanded: bool,
@@ -47,25 +47,25 @@ pub struct Scene<'a> {
 pub enum Alarm<'a> {
     /// A lock has too many holders: how many, and which lock.
     Holders(Excess, &'a str),
-    /// Something was counted that was not there.
+    /// A counter exceeds what there was to count.
     Oversold(Oversold<'a>),
-    /// Something else is so that must never be: what, and the event that says it.
+    /// Another invariant is broken: its sentence, and the event that reports it.
     Broken(&'a Text, usize),
 }
 
-/// More was counted than there was, or than was taken from it.
+/// A counter exceeds what there was, or what was taken from it.
 #[derive(Debug, Clone, Copy)]
 pub struct Oversold<'a> {
     pub counter: &'a str,
     pub sold: i64,
-    /// What there was: a key's or a column's name, its value before anybody sold, and its value now.
+    /// What was counted from: the name of the key or column, its value before, and its value now.
     pub of: &'a str,
     pub before: &'a str,
     pub now: &'a str,
 }
 
 impl<'a> Oversold<'a> {
-    /// What was sold by the moment of a world, if that is more than there was.
+    /// What was oversold up to the position of a world, if anything.
     pub fn of(chart: &'a Chart, world: &World) -> Option<Self> {
         let position = world.position;
         let (overlap_span, counter) =
@@ -75,7 +75,7 @@ impl<'a> Oversold<'a> {
         let first = known.next()?;
         let last = known.max_by_key(|span| span.from.1).unwrap_or(first);
         let sold = *world.counters.get(counter)?;
-        // Of a row the first column that has changed.
+        // For a row: the first column that has changed.
         let mut columns = first.token.holder.split(' ').zip(last.token.holder.split(' '));
         let changed = columns.find_map(|(before, now)| {
             let ((name, before), (_, now)) = (before.split_once('=')?, now.split_once('=')?);
@@ -86,25 +86,25 @@ impl<'a> Oversold<'a> {
         Some(Self { counter, sold, of, before, now })
     }
 
-    /// Whether more was sold than there ever was. Else sales are missing in what is left.
+    /// Whether more was sold than there ever was. Otherwise sales are missing in the current value.
     pub fn exceeds(&self) -> bool {
         self.before.parse().is_ok_and(|before: i64| self.sold > before)
     }
 
-    /// Whether what was done was to take nothing away: a bonus that is granted.
+    /// Whether the action adds to the value, such as granting a bonus, instead of taking from it.
     pub fn grew(&self) -> bool {
         self.change().is_some_and(|change| change > 0)
     }
 
-    /// By how much what is left has changed.
+    /// The change of the value; `None` if it is not a number.
     pub fn change(&self) -> Option<i64> {
         self.now.parse::<i64>().ok()?.checked_sub(self.before.parse().ok()?)
     }
 }
 
 impl<'a> Scene<'a> {
-    /// What to tell first of what is wrong at this very moment: what was broken last, or before that too many holders. Where
-    /// all of a run is seen, what came of it first.
+    /// The most important thing that is wrong at the playhead: the newest breach, or too many holders or overselling if
+    /// that began later. If a whole run is shown, the first consequence.
     pub fn alarm(&self) -> Option<Alarm<'a>> {
         let exceeded = self.exceeded();
         let holders = exceeded.map(|(excess, lock)| Alarm::Holders(excess, lock));
@@ -140,13 +140,13 @@ impl<'a> Scene<'a> {
         Some(Alarm::Broken(says, broken.event()))
     }
 
-    /// What else was broken and is so, or was in the step that was just taken.
+    /// The other invariants that are broken now, or were in this step.
     fn broken_now(&self) -> impl DoubleEndedIterator<Item = Alarm<'a>> {
         let now = self.chart.broken.iter().filter(|broken| broken.span.is_now(self.world.position));
         now.filter_map(|broken| self.breaks(broken))
     }
 
-    /// All that came of it up to now besides too many holders, in the order in which it did.
+    /// All consequences so far except too many holders, in the order in which they happened.
     pub fn consequences(&self) -> Vec<Alarm<'a>> {
         let position = self.world.position;
         let broken = self.chart.broken.iter().filter(|broken| broken.event() < position);
@@ -159,8 +159,8 @@ impl<'a> Scene<'a> {
         consequences.into_iter().map(|(_, alarm)| alarm).collect()
     }
 
-    /// Too many holders that are told although they are no more: at the end of a run the first of them, before that those
-    /// that were there within the step that was just taken. Nobody, while there are too many or too much was sold.
+    /// An overlap that has ended but is still to be shown: the first one at the end of a run, otherwise one within this
+    /// step. `None` while a lock has too many holders or something is oversold.
     pub fn past(&self) -> Option<&'a Overlap> {
         if self.exceeded().is_some() || matches!(self.alarm(), Some(Alarm::Oversold(_))) {
             return None;
@@ -169,8 +169,8 @@ impl<'a> Scene<'a> {
         self.world.holding.overlaps().iter().find(|overlap| overlap.event >= begun && overlap.end.is_some())
     }
 
-    /// The first column of the requests that brought about what is wrong now: for a grant, a value that was read, what
-    /// proves a breach.
+    /// The first column of the requests that caused what is wrong now: of an acquisition, of the value that was read,
+    /// of the evidence of a breach.
     pub fn cause(&self) -> Option<u32> {
         let position = self.world.position;
         let overlap = self.exceeded().and_then(|(_, lock)| self.overlap_now(lock));
@@ -185,12 +185,12 @@ impl<'a> Scene<'a> {
         known.map(|event| self.chart.request_of(self.log, event)).min()
     }
 
-    /// What proves it, since when those who did that had the lock, and the newest fault before it.
+    /// The evidence of a breach, where its actors acquired the lock, and the newest fault before it.
     fn cause_of_breach(&self, breach: usize) -> Vec<usize> {
         let Some(EventKind::Breached { evidence, .. }) = self.event(breach) else { return Vec::new() };
         let proof = evidence.iter().copied().filter(|event| *event < breach);
         let mut causes: Vec<usize> = proof.chain(self.fault_before(breach)).chain([breach]).collect();
-        // Of each who did it, the last that proves it.
+        // For each actor the last event of the evidence.
         let by = |event: &usize| Some((self.event(*event)?.actor()?, *event));
         let mut last: BTreeMap<ActorId, usize> = causes.iter().filter_map(by).collect();
         for event in (0..breach).rev() {
@@ -208,8 +208,8 @@ impl<'a> Scene<'a> {
         causes
     }
 
-    /// The newest fault that did harm, and so may have led to what came after it: since when it has lasted, where what a link
-    /// held was lost.
+    /// The newest harmful fault before an event, which may have caused it. If the target had harmful faults right
+    /// before, such as a link that first held and then lost messages, the first of them.
     fn fault_before(&self, event: usize) -> Option<usize> {
         let mended = |fault: &Fault| {
             matches!(
@@ -223,7 +223,7 @@ impl<'a> Scene<'a> {
         Some(same.take_while(|(_, fault)| !mended(fault)).last().map_or(newest, |(event, _)| event))
     }
 
-    /// Those who hold one lock together, now or in what is told of it.
+    /// The holders of the overlap that exists now or is still to be shown.
     pub fn clashing(&self) -> Vec<ActorId> {
         match self.exceeded() {
             Some((_, lock)) => self.holders(lock),
@@ -231,7 +231,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Those who hold a lock, in the order of the lanes.
+    /// The holders of a lock, in the order of the lanes.
     pub fn holders(&self, lock: &str) -> Vec<ActorId> {
         let mut holders: Vec<ActorId> = self.world.holding.holders(lock).collect();
         holders.sort_unstable();
@@ -253,7 +253,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// The reply that an event is, as far as the playhead has come.
+    /// The reply of an event, unless it is after the playhead.
     pub fn reply(&self, event: usize) -> Option<&'a Reply> {
         match self.event(event)? {
             EventKind::Replied { reply, .. } if event < self.world.position => Some(reply),
@@ -280,7 +280,7 @@ impl<'a> Scene<'a> {
         self.world.actor(actor).map_or("?", |actor| &actor.who.name)
     }
 
-    /// The sign of an actor that is there no more: killed, or ended by itself with an error.
+    /// The sign of an actor that has ended: killed, or failed with an error.
     pub fn end_sign(&self, actor: ActorId) -> &'static str {
         let marks = self.chart.lanes.get(actor.0 as usize).map_or(&[][..], |lane| &lane.marks);
         let known = marks.iter().rev().filter(|mark| mark.event < self.world.position);
@@ -289,7 +289,7 @@ impl<'a> Scene<'a> {
         if gave_up { glyphs::CUT } else { glyphs::KILLED }
     }
 
-    /// The same of a server.
+    /// The sign of a server that has ended: killed, or exited by itself.
     pub fn server_end_sign(&self, name: &str) -> &'static str {
         let known = self.log.events().get(..self.world.position).unwrap_or_default();
         let by_itself = known.iter().rev().find_map(|event| match &event.kind {
@@ -307,7 +307,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// A session by its owner's name, in the owner's colour.
+    /// A session, by the name and in the colour of its owner.
     pub fn session(&self, session: i64) -> Span<'a> {
         match self.world.session_owner(session) {
             Some(actor) => {

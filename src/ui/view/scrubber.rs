@@ -1,4 +1,4 @@
-//! The scrubber: the whole story as one line, with marks for questions, faults and the violation.
+//! The scrubber: the whole story as one line, with marks for questions, faults and violations.
 
 use super::{cells, prelude::*};
 use crate::ui::{chart::StoryMark, words::fault};
@@ -10,26 +10,26 @@ pub struct Scrubber {
 }
 
 impl Scrubber {
-    /// A scrubber for a story of so many steps. A run may know of more than the catalogue does.
+    /// A scrubber for a story of `steps` steps. A run may have more steps than the catalogue knows.
     pub fn new(scene: &Scene<'_>, steps: usize, area: Rect) -> Self {
         let known = scene.chart.story_marks.last().map_or(0, |mark| mark.item + 1);
         let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
         Self { area, steps: steps.max(known).max(1) }
     }
 
-    /// The column behind a step; 0 is the story's beginning.
+    /// The column after that many steps; 0 is the beginning of the story.
     fn column(&self, steps: usize) -> u16 {
         let width = usize::from(self.area.width.saturating_sub(1));
         let offset = width * steps.min(self.steps) / self.steps;
         self.area.x + u16::try_from(offset).unwrap_or(self.area.width)
     }
 
-    /// The position that a click on a column asks for: that of the nearest known step, or 0 for the beginning.
+    /// The position that a click on a column selects: the end of the nearest known step, or 0 for the beginning.
     pub fn position(&self, scene: &Scene<'_>, x: u16) -> usize {
         let distance = |steps: usize| self.column(steps).abs_diff(x);
         let mut best = (distance(0), 0);
         for mark in &scene.chart.story_marks {
-            // Of several stops in one step, the last.
+            // If a step has several stops, the last one.
             if distance(mark.item + 1) <= best.0 {
                 best = (distance(mark.item + 1), mark.position);
             }
@@ -42,7 +42,7 @@ impl Scrubber {
             return;
         }
         let y = self.area.y;
-        // What has not been shown yet is not marked, even where it is known.
+        // Steps that have not been shown yet are not marked, even if they are known.
         let seen = scene.chart.story_marks.partition_point(|mark| mark.position <= scene.seen);
         let marks = &scene.chart.story_marks[..seen];
         let steps = |mark: Option<&StoryMark>| mark.map_or(0, |mark| mark.item + 1);
@@ -58,7 +58,7 @@ impl Scrubber {
             };
             put(x, symbol, scene.style(role));
         }
-        // The violation is a stretch, from where the step before it ended.
+        // A violation is a stretch, from the end of the step before.
         for mark in marks.iter().filter(|mark| mark.overlap_span) {
             for x in self.column(mark.item) + 1..=self.column(mark.item + 1) {
                 put(x, glyphs::CLASH_LINE, scene.style(Role::Danger));

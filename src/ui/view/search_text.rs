@@ -1,10 +1,10 @@
-//! Texts with the letters marked that were searched for, and the line in which they are typed.
+//! Texts with their matching letters highlighted, and the search field.
 
 use super::prelude::*;
 
 const PROMPT_COLUMNS: u16 = 3;
 
-/// A text in at most so many columns, its marked characters lit and, where it is too long, in sight.
+/// A text in at most `columns` columns, with its matching characters highlighted and, if it is cut, visible.
 pub fn marked(
     words: &str,
     marks: &[usize],
@@ -19,7 +19,7 @@ pub fn marked(
     if let (Some(first), Some(last)) = (marks.first(), marks.last())
         && wide(0, chars.len()) > columns
     {
-        // As much of what comes before as leaves the last mark in sight, and the sign of a cut at both ends.
+        // Includes as much before the first match as leaves the last one visible, with `…` at both ends.
         let end = (*last + 1).min(chars.len());
         let first = (*first).min(end);
         let fits = |start: &usize| usize::from(*start > 0) + wide(*start, end) < columns;
@@ -42,7 +42,7 @@ pub fn marked(
     spans
 }
 
-/// The marks of a text that was wrapped into these rows, row by row. Spaces at the ends of rows are gone.
+/// Assigns the matches of a text to the rows into which it was wrapped. Spaces at the ends of rows are gone.
 pub fn by_row(words: &str, rows: &[String], marks: &[usize]) -> Vec<Vec<usize>> {
     let mut chars = words.chars().enumerate();
     let row = |row: &String| {
@@ -56,7 +56,7 @@ pub fn by_row(words: &str, rows: &[String], marks: &[usize]) -> Vec<Vec<usize>> 
     rows.iter().map(row).collect()
 }
 
-/// Colour and line: on the ground of a chosen line the colour alone would be lost.
+/// Both colour and underline, because on the background of a selected line the colour alone would not be visible.
 fn lit_up(style: Style, theme: Theme) -> Style {
     let lit = style.add_modifier(Modifier::UNDERLINED | Modifier::BOLD);
     match (style.bg, theme.style(Role::Fresh).fg) {
@@ -65,7 +65,7 @@ fn lit_up(style: Style, theme: Theme) -> Style {
     }
 }
 
-/// Draws the line in which is typed: a sign, the end of the text that fits, and at its right a word.
+/// Draws the text field: a sign, the end of the text that fits, and a word at its right.
 pub fn field(typed: &str, sign: &str, beside: &str, theme: Theme, area: Rect, buf: &mut Buffer) {
     let (shown, room) = (tail(typed, area, beside), area.width);
     buf.set_stringn(area.x + 1, area.y, sign, 1, theme.style(Role::Accent));
@@ -73,7 +73,7 @@ pub fn field(typed: &str, sign: &str, beside: &str, theme: Theme, area: Rect, bu
     let columns = u16::try_from(text::width(beside)).unwrap_or(room).min(room);
     let at = area.right() - columns;
     buf.set_stringn(at, area.y, beside, columns.into(), theme.style(Role::Chrome));
-    // Drawn too: not every terminal shows its own cursor.
+    // The cursor is also drawn, because not every terminal shows its own.
     if let Some(cell) = buf.cell_mut(cursor(typed, beside, area)) {
         cell.modifier |= Modifier::REVERSED;
     }
@@ -84,7 +84,7 @@ pub fn cursor(typed: &str, beside: &str, area: Rect) -> Position {
     Position::new(area.x + PROMPT_COLUMNS + columns, area.y)
 }
 
-/// The end of what was typed, as far as it fits with the cursor after it.
+/// The end of the typed text that fits, leaving room for the cursor.
 fn tail(typed: &str, area: Rect, beside: &str) -> String {
     let room = usize::from(area.width.saturating_sub(PROMPT_COLUMNS + 2)).saturating_sub(text::width(beside));
     let clean = text::clean(typed);

@@ -1,4 +1,4 @@
-//! The chosen event: which one comes next, what belongs to it, what it changed.
+//! The selected event: the next one, the exchange it belongs to, what it changed.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::{
     world::{self, Change},
 };
 
-/// How far ahead the state is looked for that an event left behind.
+/// How many events are searched for the state after an event.
 const AHEAD: usize = 4000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,11 +19,11 @@ pub enum Order {
     Wire,
 }
 
-/// The event so many places after the chosen one, as far as there are any; the newest where none is chosen.
+/// The event `by` places after the selected one, as far as there are any; the newest if none is selected.
 pub fn neighbour(scene: &Scene<'_>, order: Order, by: i32) -> Option<usize> {
     let events = events(scene, order);
     let Some(chosen) = scene.selected else { return events.last().copied() };
-    // What is told with others is passed with them, as a whole.
+    // Events shown together are skipped together.
     let here = match order {
         Order::Timeline => chosen,
         Order::Sequence => {
@@ -43,7 +43,7 @@ pub fn neighbour(scene: &Scene<'_>, order: Order, by: i32) -> Option<usize> {
     found.copied().or(Some(chosen))
 }
 
-/// The events that can be chosen, oldest first.
+/// The events that can be selected, oldest first.
 fn events(scene: &Scene<'_>, order: Order) -> Vec<usize> {
     match order {
         Order::Timeline => (0..scene.world.position).filter(|event| is_tick(scene, *event)).collect(),
@@ -56,7 +56,7 @@ fn events(scene: &Scene<'_>, order: Order) -> Vec<usize> {
     }
 }
 
-/// Whether an event has a tick on the timeline: of a crowd, what many did or were told has one for all.
+/// Whether an event has a tick on the timeline; equal events of a crowd share one.
 fn is_tick(scene: &Scene<'_>, event: usize) -> bool {
     let Some(kind) = scene.event(event) else { return false };
     let Some(actor) = ticking(kind) else { return matches!(kind, EventKind::Fault(_)) };
@@ -65,13 +65,13 @@ fn is_tick(scene: &Scene<'_>, event: usize) -> bool {
     band.is_none_or(|band| band.runs.binary_search_by_key(&event, |run| run.first).is_ok())
 }
 
-/// The command and, once it came, the reply that an event belongs to; else the event itself.
+/// The command of the event's exchange and its reply, if there is one; otherwise the event itself.
 pub fn exchange(scene: &Scene<'_>, event: usize) -> (usize, Option<usize>) {
     let exchanges = &scene.world.exchanges;
     let found = match scene.event(event) {
         Some(EventKind::Sent { .. }) => exchanges.binary_search_by_key(&event, |exchange| exchange.sent).ok(),
         Some(EventKind::Replied { .. }) => {
-            // Its command was sent before it, and seldom long before.
+            // The command is searched backwards, because it is usually close.
             let before = exchanges.partition_point(|exchange| exchange.sent < event);
             exchanges[..before].iter().rposition(|exchange| exchange.replied == Some(event))
         }
@@ -80,14 +80,14 @@ pub fn exchange(scene: &Scene<'_>, event: usize) -> (usize, Option<usize>) {
     found.map_or((event, None), |n| (exchanges[n].sent, exchanges[n].replied))
 }
 
-/// What an event changed on the servers, by server: the state right after it against the state before.
+/// The changes of an event on the servers, by server: the difference between the states before and right after it.
 pub fn changes<'a>(scene: &Scene<'a>, event: usize) -> BTreeMap<&'a str, BTreeMap<String, Change>> {
     let mut changes = BTreeMap::new();
     let log = scene.log.events();
     let (sent, replied) = exchange(scene, event);
     let Some(logged) = log.get(sent) else { return changes };
     let last = match &logged.kind {
-        // A reply that the playhead has not reached tells of nothing yet.
+        // A reply beyond the playhead reveals nothing yet.
         EventKind::Sent { .. } => match replied {
             Some(replied) => replied,
             None => return changes,
@@ -100,7 +100,7 @@ pub fn changes<'a>(scene: &Scene<'a>, event: usize) -> BTreeMap<&'a str, BTreeMa
         }
         _ => return changes,
     };
-    // Up to the next command or the end of the step: what is seen later is of something else.
+    // States after the next command or the end of the step reflect something else.
     let end = log
         .iter()
         .enumerate()

@@ -1,4 +1,4 @@
-//! Draws the sequence: names, lifelines, and the newest rows upward from the bottom, as many as fit.
+//! Draws the sequence: names, lifelines, and as many of the newest rows as fit.
 
 mod arrow;
 pub(crate) mod layout;
@@ -104,7 +104,7 @@ fn piece(scene: &Scene<'_>, column: usize, look: Look) -> Option<(&'static str, 
         Look::Unsure => (glyphs::UNSURE, client.add_modifier(Modifier::DIM)),
         Look::Holding => (glyphs::LIFELINE_HOLDING, client.add_modifier(Modifier::BOLD)),
         Look::Clashing => {
-            // Each in its own colour; where there are none, in the pattern that stands for it.
+            // Each holder in its own colour; without colours, in a pattern.
             let (symbol, style) = scene.theme.clashing(client.add_modifier(Modifier::BOLD));
             (if symbol == glyphs::CLASHING { glyphs::FULL } else { symbol }, style)
         }
@@ -130,14 +130,14 @@ fn draw_lifelines(scene: &Scene<'_>, layout: &Layout, buf: &mut Buffer) {
         line(y, first.saturating_sub(1));
     }
     for placed in &layout.rows {
-        // Words above an arrow are read before it arrives.
+        // The text above an arrow precedes the arrival of the message.
         if placed.height > 1 {
             line(placed.y, placed.row.saturating_sub(1));
         }
         line(placed.y + placed.height - 1, placed.row);
     }
     let end = layout.rows.last().map_or(layout.body.y, |placed| placed.y + placed.height);
-    // What has become of them after the newest row.
+    // The lifelines after the newest row.
     let last = layout.rows.last().map_or(0, |placed| placed.row + 1);
     for y in end..layout.body.bottom() {
         line(y, last);
@@ -174,7 +174,7 @@ fn draw_row(scene: &Scene<'_>, layout: &Layout, placed: &Placed, buf: &mut Buffe
         RowKind::Fault { columns } => draw_fault(scene, layout, (row, columns, placed.y), buf),
         RowKind::Link { ends } => draw_link(scene, layout, (row, ends, placed.y), buf),
         RowKind::OverlapSpan { lock, excess } => {
-            // Who they are says more than the name that the lesson has for the lock.
+            // The names of the holders say more than the lesson's name for the lock.
             let overlaps = scene.world.holding.overlaps().iter();
             let begun = overlaps.rev().find(|overlap| overlap.event == row.event && overlap.lock == *lock);
             let about = match begun {
@@ -199,7 +199,7 @@ fn draw_row(scene: &Scene<'_>, layout: &Layout, placed: &Placed, buf: &mut Buffe
     }
 }
 
-/// What broke, across all columns.
+/// Draws what was broken across all columns.
 fn draw_alarm(scene: &Scene<'_>, layout: &Layout, (words, y): (&str, u16), buf: &mut Buffer) {
     let plot = layout.window.plot;
     let words = text::pad(&text::fit(&format!(" {words}"), plot.width.into()), plot.width.into());
@@ -215,7 +215,7 @@ fn draw_arrow(scene: &Scene<'_>, layout: &Layout, (placed, arrow): (&Placed, &Ar
         cells::put(buf, (x, y), arrow.dash, arrow.style);
     }
     for (column, x) in layout.window.lines().filter(|(_, x)| (left..right).contains(x)) {
-        // Lifelines that it only passes: who holds, or stands still, stays in front.
+        // Lifelines that the arrow crosses; those of holding or frozen actors stay in front.
         let look = scene.sequence.lifelines[column].look(placed.row, position);
         let Some((symbol, style)) = piece(scene, column, look) else { continue };
         let (symbol, style) = match look {
@@ -229,7 +229,7 @@ fn draw_arrow(scene: &Scene<'_>, layout: &Layout, (placed, arrow): (&Placed, &Ar
         cells::put(buf, (right - 1, y), arrow.right, arrow.style);
         cells::put(buf, (left, y), arrow.left, arrow.style);
         if right - left == 1 {
-            // Too short for two ends: the one that says something.
+            // Too short for both ends: only the one with a head.
             let head = if arrow.left == arrow.dash { arrow.right } else { arrow.left };
             cells::put(buf, (left, y), head, arrow.style);
         }
@@ -251,7 +251,7 @@ fn draw_arrow(scene: &Scene<'_>, layout: &Layout, (placed, arrow): (&Placed, &Ar
     write(&words, (left + 2, y), right, buf);
 }
 
-/// What a client does by itself, and to how many of a crowd it happens.
+/// The text of an action within a client, with the number of a crowd's members.
 fn own_words(scene: &Scene<'_>, row: &Row) -> Words {
     let position = scene.world.position;
     let mut words = arrow::note_words(scene, row.event);
@@ -270,7 +270,7 @@ fn own_words(scene: &Scene<'_>, row: &Row) -> Words {
     words
 }
 
-/// The ground of rows in which two hold one lock, and of those from which on something else is wrong.
+/// Turns the background red for rows in which a lock has too many holders, or from which another invariant is broken.
 fn alarm(scene: &Scene<'_>, layout: &Layout, area: Rect, buf: &mut Buffer) {
     let position = scene.world.position;
     let besides = scene.chart.besides().filter_map(|overlap_span| {
@@ -281,7 +281,7 @@ fn alarm(scene: &Scene<'_>, layout: &Layout, area: Rect, buf: &mut Buffer) {
     });
     let besides: Vec<OverlapSpan<usize>> = besides.collect();
     let overlaps = scene.sequence.overlaps.iter().chain(&besides);
-    // They begin in order; few last long.
+    // They are ordered by their beginning, and few last long.
     let top = layout.rows.first().map_or(0, |placed| placed.row);
     for overlap in overlaps.filter(|overlap| overlap.from.1 < position) {
         let end = overlap.to.filter(|(_, event)| *event < position);

@@ -1,4 +1,4 @@
-//! The servers' pane: one server under the other, each by its kind.
+//! The servers' pane: one server below the other, each drawn by its product.
 
 use std::collections::BTreeMap;
 
@@ -10,39 +10,39 @@ use crate::{
     world::{Change, ServerWorld},
 };
 
-/// What an event changed, by key or path.
+/// The changes of an event, by key or path.
 type Changes = BTreeMap<String, Change>;
 
 static NO_CHANGES: Changes = Changes::new();
-/// So many of those that are not there any more are named.
+/// The maximum number of deleted entries that are named.
 const GONE: usize = 3;
-/// The narrowest that a line may be which stands beside its server's name.
+/// The minimum width for a line beside the server's name.
 const LEAST_BESIDE: usize = 18;
-/// So many of the sessions that are connected to a server are named.
+/// The maximum number of sessions listed per server.
 const MEMBER_SESSIONS: usize = 4;
 
 #[derive(Clone, Copy)]
 pub(crate) struct ServerPane<'v, 'a> {
     pub scene: &'v Scene<'a>,
     pub server: &'a ServerWorld,
-    /// What the chosen event changed on it.
+    /// What the selected event changed on the server.
     pub marked: &'v Changes,
     pub width: usize,
 }
 
-/// Every line of the pane. Large trees are folded, so there are never many. Where there are too many for so many rows,
-/// what is one line stands beside its server's name.
+/// All lines of the pane. Large trees are folded, so there are never many. If there are more than rows, single lines
+/// move beside their server's name.
 pub fn lines<'a>(scene: &Scene<'a>, Rect { width, height, .. }: Rect) -> Vec<Line<'a>> {
     let lines = all_lines(scene, width.into(), false);
     if lines.len() > height.into() { all_lines(scene, width.into(), true) } else { lines }
 }
 
-/// How far lines are scrolled in so many rows for what the newest event changed to be seen.
+/// The scroll position that shows what the newest event changed in `height` rows.
 pub fn newest(lines: &[Line<'_>], height: u16) -> u16 {
     let is_news =
         |line: &&Line<'_>| line.spans.iter().any(|span| ["+ ", "~ ", "- "].contains(&&*span.content));
     let last = lines.iter().rposition(|line| is_news(&line)).map_or(0, |last| {
-        // A value that has no room beside its name stands below it, and so do those who watch it.
+        // A value without room beside its name is below it, and so are its watchers.
         let watches = |line: &Line<'_>| line.spans.get(1).is_some_and(|span| span.content.starts_with("  ◉"));
         let is_below = |line: &&Line<'_>| line.spans.len() == 1 || watches(line);
         let below = lines[last + 1..].iter().take_while(is_below).count();
@@ -82,7 +82,7 @@ fn all_lines<'a>(scene: &Scene<'a>, width: usize, dense: bool) -> Vec<Line<'a>> 
     lines
 }
 
-/// How far Sentinels have come with a failover.
+/// The progress of the Sentinels in a failover.
 fn sentinels<'a>(scene: &Scene<'a>, width: usize) -> Vec<Line<'a>> {
     let Scene { lang, world, .. } = *scene;
     let sentinels = &world.sentinels;
@@ -115,7 +115,7 @@ fn sentinels<'a>(scene: &Scene<'a>, width: usize) -> Vec<Line<'a>> {
 }
 
 impl<'a> ServerPane<'_, 'a> {
-    /// What the line of a key or a path begins with, and how its name looks: by what was done to it.
+    /// The mark before the line of a key or a path, and the style of its name, depending on what was done to it.
     pub fn mark(&self, name: &str) -> (Span<'static>, Style) {
         let (sign, role) = match self.server.changes.get(name) {
             _ if self.marked.contains_key(name) => ("▸ ", Role::Selected),
@@ -127,7 +127,7 @@ impl<'a> ServerPane<'_, 'a> {
         (Span::styled(sign, self.scene.style(Role::Good)), self.scene.style(role))
     }
 
-    /// Lines of what the newest event removed, the names in so many columns at most.
+    /// Lines for the entries that the newest event removed, with names of at most `width` columns.
     pub fn removed(&self, width: usize) -> impl Iterator<Item = Line<'a>> {
         let why = text::width(words::REMOVED.get(self.scene.lang)) + 4;
         let width = width.min(self.width.saturating_sub(why));
@@ -146,7 +146,7 @@ impl<'a> ServerPane<'_, 'a> {
         Line::from(vec![sign, name, Span::styled(why, self.scene.style(Role::Chrome))])
     }
 
-    /// What the chosen event changed and is not there any more.
+    /// Lines for entries that the selected event changed and that no longer exist.
     fn deleted(&self) -> impl Iterator<Item = Line<'a>> {
         let held = self.server.observed.as_ref();
         let is_there = move |name: &str| held.is_some_and(|held| held.entry(name).is_some());
@@ -158,7 +158,7 @@ impl<'a> ServerPane<'_, 'a> {
         })
     }
 
-    /// A server's name, with what it says that it is, and whether it stands still.
+    /// A server's name, its role, and whether its process is stopped.
     fn heading(&self) -> Line<'a> {
         let Self { scene, server, .. } = self;
         let mut spans = vec![Span::styled(server.info.name.clone(), scene.style(Role::Accent))];
@@ -188,7 +188,7 @@ impl<'a> ServerPane<'_, 'a> {
         Line::from(spans)
     }
 
-    /// Of a member of an ensemble: its last transaction, and who is connected to it.
+    /// For a member of an ensemble: its last transaction, and the sessions connected to it.
     fn member(&self) -> Vec<Span<'a>> {
         if let Some(Observed::Etcd(EtcdKeys { member: Some(member), .. })) = &self.server.observed {
             let known = [member.revision.to_string(), member.term.to_string()];
@@ -197,7 +197,7 @@ impl<'a> ServerPane<'_, 'a> {
         }
         let Some(Observed::Zookeeper(tree)) = &self.server.observed else { return Vec::new() };
         let Some(member) = &tree.member else { return Vec::new() };
-        // A server without a majority serves nobody, and tells nobody its last transaction either.
+        // A server without a quorum serves no requests, so its last transaction is unknown.
         let zxid = Some(member.zxid).filter(|zxid| *zxid != 0).map(|zxid| format!(" · zxid {zxid:#x}"));
         let zxid = zxid.map(|zxid| Span::styled(zxid, self.scene.style(Role::Chrome)));
         let mut spans: Vec<Span<'a>> = zxid.into_iter().collect();
@@ -254,7 +254,7 @@ fn cluster_node(lang: Lang, node: &ClusterNode) -> String {
     format!("{slots} · {}", words::EPOCHS.with(lang, &[&epochs[0], &epochs[1]]))
 }
 
-/// The pane's title: product and version where there is one server.
+/// The title of the pane, with product and version if there is one server.
 pub fn title(scene: &Scene<'_>) -> String {
     let heading = words::SERVERS.get(scene.lang);
     match scene.world.servers.as_slice() {

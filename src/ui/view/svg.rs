@@ -1,7 +1,7 @@
-//! A drawn screen as a picture: an SVG of its cells. A pure function.
+//! Renders a drawn screen as SVG. A pure function of its cells.
 //!
-//! Every character stands where its cell is, whatever font the reader has: runs of ASCII are set to their cells'
-//! width, every other character has its own place, and lines and blocks are no letters at all.
+//! Every character is placed in its cell, whatever font the reader has: runs of ASCII are stretched to their cells'
+//! width, every other character has its own position, and lines and blocks are shapes instead of letters.
 
 pub(crate) mod ink;
 pub(crate) mod shapes;
@@ -15,10 +15,10 @@ use shapes::CELL;
 use super::prelude::*;
 use crate::printable::html;
 
-/// Where a letter's foot stands in its cell.
+/// The baseline of text within a cell.
 const BASELINE: f32 = 13.5;
 const MARGIN: f32 = 12.0;
-/// Monospaced fonts of the usual systems, and those that have Chinese. Every picture names them.
+/// Monospaced fonts of the usual systems, and fonts with Chinese characters.
 pub const FONTS: &str = "'DejaVu Sans Mono','Cascadia Mono',Menlo,Consolas,'Liberation Mono','Noto Sans Mono CJK SC',\
                      'Noto Sans CJK SC','PingFang SC','Microsoft YaHei','WenQuanYi Zen Hei',monospace";
 /// At this size a letter of the first font is as wide as a cell.
@@ -30,7 +30,7 @@ pub fn picture(buffer: &Buffer) -> String {
     titled(buffer, "")
 }
 
-/// The picture, with words for whoever cannot see it.
+/// The picture with a title for readers who cannot see it.
 pub fn titled(buffer: &Buffer, title: &str) -> String {
     let (columns, rows) = (buffer.area.width, buffer.area.height);
     let width = f32::from(columns) * CELL.0 + 2.0 * MARGIN;
@@ -83,7 +83,7 @@ impl Drawn<'_> {
     }
 }
 
-/// The commonest ground along the edges: what fills the middle may be a failure's.
+/// The most frequent background along the edges; the middle may be red because of a failure.
 fn paper(buffer: &Buffer) -> String {
     let mut counts: HashMap<_, usize> = HashMap::new();
     let inner = buffer.area.inner(Margin::new(1, 1));
@@ -149,7 +149,7 @@ fn blocks(svg: &mut String, cells: &[Drawn<'_>], row: u16) {
     for run in cells.chunk_by(same) {
         let first = &run[0];
         let Some(block) = shapes::block(first.symbol) else { continue };
-        // What fills its cell from side to side is one shape with its neighbours.
+        // Characters that fill the width of their cells are merged into one shape.
         let whole = block.wide >= 1.0;
         let parts: Vec<(f32, f32)> = if whole {
             let last = &run[run.len() - 1];
@@ -200,7 +200,7 @@ fn words(svg: &mut String, cells: &[Drawn<'_>], row: u16) {
         let first = &run[0];
         if !first.symbol.is_ascii() {
             if shapes::block(first.symbol).is_none() && shapes::lines(first.symbol, (0.0, 0.0)).is_none() {
-                // In the middle of its cells, however wide the font has it.
+                // Centred in its cells, whatever its width in the font.
                 let middle = first.x() + first.width() / 2.0;
                 let _ = write!(svg, "<text x=\"{middle}\" y=\"{y}\" text-anchor=\"middle\"");
                 if first.wide > 1 {
@@ -212,7 +212,7 @@ fn words(svg: &mut String, cells: &[Drawn<'_>], row: u16) {
         }
         let underlined = first.look.intersects(Modifier::UNDERLINED | Modifier::CROSSED_OUT);
         let blank = |cell: &&Drawn<'_>| !underlined && cell.symbol.trim().is_empty();
-        // Wide gaps would be at the mercy of the font's space: words apart are set apart.
+        // Wide gaps would depend on the font's space, so words far apart are placed separately.
         let mut rest = run;
         while let Some(start) = rest.iter().position(|cell| !blank(&cell)) {
             rest = &rest[start..];
@@ -233,7 +233,7 @@ fn words(svg: &mut String, cells: &[Drawn<'_>], row: u16) {
     }
 }
 
-/// The rest of a text element whose place is written.
+/// Writes the rest of a text element whose position is written.
 fn letters(svg: &mut String, cell: &Drawn<'_>, said: &str) {
     let weight = if cell.look.contains(Modifier::BOLD) { " font-weight=\"bold\"" } else { "" };
     let line = if cell.look.contains(Modifier::UNDERLINED) {

@@ -1,4 +1,4 @@
-//! A lesson's variants as a table: what came of each, and its figure, for who has seen that.
+//! A lesson's variants as a table, with the outcomes and figures of those that the learner has finished.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use crate::{
     },
 };
 
-/// Between two columns at least.
+/// The minimum space between two columns.
 const GAP: usize = 2;
 
-/// Whether a variant was seen to its end.
+/// Whether the learner has finished a variant.
 type Finished<'a> = &'a dyn Fn(&CatalogueVariant) -> bool;
 
-/// Head, rows, the title of the chosen cell, and what all of it means. Of a variant that was not `finished` a cell says
-/// only that it is there.
+/// Headings, rows, the title of the selected cell, and a legend. The cell of an unfinished variant shows only that it
+/// exists.
 pub(crate) fn lines(
     grid: &Grid,
     (variants, finished): (&[CatalogueVariant], Finished<'_>),
@@ -36,7 +36,7 @@ pub(crate) fn lines(
     if names + wide.iter().sum::<usize>() > columns {
         wide = cells(1);
     }
-    // What the cells leave, where that is less.
+    // The row titles get what the cells leave, if that is less than they need.
     let name = names.min(columns.saturating_sub(wide.iter().sum()));
     let mut head = vec![Span::raw(" ".repeat(name))];
     head.extend(heads.iter().zip(&wide).map(|(head, wide)| Span::raw(right_aligned(head, *wide))));
@@ -73,7 +73,7 @@ pub(crate) fn lines(
     lines
 }
 
-/// At the right edge of a column.
+/// Aligns text at the right edge of a column.
 fn right_aligned(words: &str, columns: usize) -> String {
     format!("{}{words}", " ".repeat(columns.saturating_sub(text::width(words))))
 }
@@ -133,7 +133,7 @@ mod tests {
             let widths: Vec<usize> = rows[..3].iter().map(Line::width).collect();
             assert!(widths.iter().all(|width| *width == widths[0] && *width <= 30), "{widths:?}");
         }
-        // What came of a variant is seen by who has played it.
+        // Only a finished variant shows its outcome.
         let one = |variant: &CatalogueVariant| variant.name == "b-crash";
         let seen = lines(&grid, (&variants, &one), None, 40, context(Lang::En));
         let (first, second) = (seen[1].to_string(), seen[2].to_string());

@@ -1,28 +1,28 @@
-//! What a server holds as a tree of nodes: who owns what, who watches what.
+//! The contents of a server as a tree of nodes, with owners and watchers.
 
 use super::{prelude::*, servers::ServerPane};
 use crate::log::{Entry, Observed, product::mariadb::Transaction};
 
-/// Of more siblings than this, only the first and the last few are shown.
+/// With more siblings than this, only the first and the last few are shown.
 const MANY: usize = 10;
-/// How many at the beginning and at the end.
+/// How many are shown at the beginning and at the end.
 const ENDS: (usize, usize) = (5, 2);
 const NAMED_WATCHERS: usize = 4;
-/// So many that one event changed are shown wherever they are.
+/// The maximum number of changes of one event that are shown even if folded.
 const CHANGES: usize = 3;
-/// The columns of a node's data, and the fewest to which they are cut for those who watch it.
+/// The columns of a node's data, and the minimum to which they are cut in favour of watchers.
 const ROOM: usize = 16;
 const LEAST_DATA: usize = 6;
 
 impl<'a> ServerPane<'_, 'a> {
-    /// A line per node, siblings folded where they are many.
+    /// One line per node; many siblings are folded.
     pub(crate) fn tree(&self, observed: &'a Observed) -> Vec<Line<'a>> {
         let scene = self.scene;
         let mut lines = Vec::new();
-        // A change among many is not folded away with them.
+        // A few changes must stay visible among folded siblings.
         let few = self.server.changes.len() <= CHANGES;
         let nodes: Vec<(&str, Entry<'a>)> = observed.entries().into_iter().collect();
-        // Neighbours of one parent that have no children of their own stand together.
+        // Siblings without children of their own are grouped.
         for run in nodes.chunk_by(|(one, _), (next, _)| parent(one) == parent(next)) {
             let hidden = if run.len() > MANY { ENDS.0..run.len() - ENDS.1 } else { run.len()..run.len() };
             for (n, (path, node)) in run.iter().enumerate() {
@@ -51,7 +51,7 @@ impl<'a> ServerPane<'_, 'a> {
         lines
     }
 
-    /// A node with what it holds; what has just changed is whole, in lines of its own where it needs them.
+    /// A node with its data. Data that has just changed is shown in full, in lines of its own if necessary.
     fn node(&self, path: &'a str, node: Entry<'a>) -> Vec<Line<'a>> {
         let scene = self.scene;
         let (mark, style) = self.mark(path);
@@ -69,10 +69,10 @@ impl<'a> ServerPane<'_, 'a> {
             spans.extend([Span::raw(" "), owner]);
         }
         if !node.text().is_empty() {
-            // A row says more than a lock's node does.
+            // The data of a row matters more than that of a lock's node.
             let room = if matches!(node, Entry::Row(_)) { self.width / 2 } else { ROOM };
             let taken: usize = spans.iter().map(Span::width).sum();
-            // Whoever watches or waits is to be named behind it.
+            // Leaves room for watchers and waiting clients.
             let rest = self.width.saturating_sub(taken + 3 + least_watching(scene, node.watchers()));
             let room = if rest < LEAST_DATA { room } else { room.min(rest) };
             let whole = text::width(&text::clean(&node.text())) <= rest;
@@ -107,7 +107,7 @@ impl<'a> ServerPane<'_, 'a> {
     }
 }
 
-/// A transaction under way, and whose locks it waits for.
+/// A transaction in progress, and whose locks it waits for.
 fn under_way<'a>(scene: &Scene<'a>, transaction: &Transaction) -> Line<'a> {
     let mut spans = vec![Span::raw("  "), scene.session(transaction.session)];
     let (words, role) = if transaction.waits_for.is_empty() {
@@ -130,8 +130,8 @@ fn depth(path: &str) -> usize {
     path.matches('/').count().saturating_sub(1)
 }
 
-/// Who watches or waits, in so many columns: how many, and as many of their names as are whole. Where there is less room
-/// the sign and the names say it.
+/// The watchers or waiting clients: their number, and as many whole names as fit. If space is short, only a sign and
+/// the names.
 fn watching<'a>(scene: &Scene<'a>, watchers: &[i64], words: words::Words, room: usize) -> Vec<Span<'a>> {
     if watchers.is_empty() {
         return Vec::new();
@@ -166,7 +166,7 @@ fn watching<'a>(scene: &Scene<'a>, watchers: &[i64], words: words::Words, room: 
     spans
 }
 
-/// The columns that [`watching`] needs at least.
+/// The minimum columns that [`watching`] needs.
 fn least_watching(scene: &Scene<'_>, watchers: &[i64]) -> usize {
     let names = watchers.iter().take(NAMED_WATCHERS).map(|session| scene.session(*session).width() + 1);
     if watchers.is_empty() { 0 } else { 2 + names.sum::<usize>() }

@@ -1,4 +1,4 @@
-//! The servers' lanes: who really held each lock and what each key really held, below what the clients believed.
+//! The servers' lanes: who really held each lock and what each key really contained, below the clients' beliefs.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -11,38 +11,38 @@ use crate::{
     },
 };
 
-/// How many keys of one server get a row, and how many locks of the only server.
+/// The maximum rows per server, and the maximum rows of locks if there is only one server.
 const ROWS: usize = 2;
 const LOCKS_OF_ONE: usize = 3;
 
-/// So many spans up to the right edge are looked at.
+/// How many spans up to the right edge are examined.
 const SPANS: usize = 128;
 const EIGHTHS: u16 = 8;
 
-/// A row: a server, and one of its locks if it has any yet.
+/// A row: a server, and one of its locks or keys if it has any yet.
 #[derive(Debug, Clone, Copy)]
 pub struct Row<'a> {
     truth: &'a Truth,
     lock: Option<&'a str>,
-    /// Whether it is the server's first row, where its faults and roles are marked.
+    /// Whether it is the server's first row, which shows its faults and roles.
     first: bool,
     /// Whether the server has more rows.
     several: bool,
-    /// Whether the lock's name stands at the row's left, and need not be said in it.
+    /// Whether the lock's name is at the left of the row, and need not be written in it.
     named: bool,
 }
 
 pub fn rows<'a>(scene: &Scene<'a>) -> Vec<Row<'a>> {
     let mut rows = Vec::new();
     for truth in &scene.chart.truths {
-        // A lock that the playhead has not reached yet must not be given away.
+        // Locks after the playhead must not be revealed.
         let known = |lock: &&String| {
             let first = truth.spans.iter().find(|span| span.lock == **lock);
             first.filter(|span| span.from.1 < scene.world.position).map(|span| span.about)
         };
         let known: Vec<(&String, About)> =
             truth.locks.iter().filter_map(|lock| Some((lock, known(&lock)?))).collect();
-        // Locks are what the lesson is about: values stand below them, where there is room.
+        // Locks come first; values follow if there is room.
         let of = |about| known.iter().filter(move |(_, of)| *of == about);
         let locks = of(About::Lock).count();
         let most = if scene.chart.truths.len() == 1 { locks.clamp(ROWS, LOCKS_OF_ONE) } else { ROWS };
@@ -72,17 +72,17 @@ impl<'a> Row<'a> {
         &self.truth.server
     }
 
-    /// What stands at its left: the server in its first row, and in the others what tells them from that.
+    /// The label at the left: the server's name in its first row, the lock's name in the others.
     pub fn label(&self) -> &'a str {
         self.lock.filter(|_| !self.first).unwrap_or(&self.truth.server)
     }
 
-    /// What a server's first row is about: it stands below the server's name, where there is room for all of it.
+    /// The lock of a server's first row, if it fits below the server's name.
     pub fn lock_below(&self, (names, height): (usize, u16)) -> Option<&'a str> {
         self.lock.filter(|lock| self.first && height > 1 && text::width(lock) <= names)
     }
 
-    /// The row beside so many columns of names, so many rows high.
+    /// The row, with `named` set for a label of that many columns and rows.
     pub fn labelled(self, (columns, height): (usize, u16)) -> Self {
         let named = if self.first {
             self.lock_below((columns, height)).is_some()
@@ -97,7 +97,7 @@ impl<'a> Row<'a> {
         dead.any(|(from, to)| from.1 < position && to.is_none_or(|(_, event)| event >= position))
     }
 
-    /// Draws it in so many rows from a row of the screen on.
+    /// Draws the row; `rows` is its first row on the screen and its height.
     pub fn draw(&self, scene: &Scene<'_>, plot: &Plot, rows: (u16, u16), buf: &mut Buffer) {
         let middle = rows.0 + rows.1 / 2;
         for frozen in self.truth.frozen.iter().filter_map(|(from, to)| plot.stretch(*from, *to)) {
@@ -115,7 +115,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Says that nobody has what somebody believes to hold.
+    /// Writes "nobody" where an actor believes to hold a lock that no server confirms.
     fn draw_nobody(&self, scene: &Scene<'_>, plot: &Plot, (y, is_top): (u16, bool), buf: &mut Buffer) {
         let shown = |span: &&Span| self.lock == Some(span.lock.as_str());
         let spans = || self.truth.spans.iter().rev().filter(shown).take(SPANS);
@@ -153,8 +153,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// What was done to the server and what it came to be in its group: from which column on, and in words that there is
-    /// room for.
+    /// The marks of faults and role changes of the server: the column, the text that fits, the style.
     fn marks(&self, scene: &Scene<'_>, plot: &Plot) -> Vec<(u16, String, Role)> {
         let faults = self.truth.faults.iter().filter_map(|(column, event)| {
             let fault: &Fault = scene.fault(*event)?;
@@ -172,7 +171,7 @@ impl<'a> Row<'a> {
             .filter_map(|(column, _, words, role)| Some((plot.screen(column)?, words, role)))
             .collect();
         visible.sort_by_key(|(x, ..)| *x);
-        // What was done to a server is read before what was decided over it.
+        // A Sentinel's decision must not cover the text of the fault that caused it.
         let mut fault_to = 0;
         visible.retain(|(x, words, role)| {
             let is_fault = *role == Role::Danger;
@@ -186,7 +185,7 @@ impl<'a> Row<'a> {
             let room = usize::from(right.saturating_sub(*x));
             right = *x;
             if text::width(words.trim_end()) > room {
-                // Half a name is no name: then the sign alone says that something happened.
+                // Instead of a cut name, only the glyph is shown.
                 let sign = words.split_inclusive(' ').next().filter(|sign| text::width(sign) == 2);
                 *words = text::fit(sign.unwrap_or(words).trim_end(), room).into_owned();
             }
@@ -194,15 +193,15 @@ impl<'a> Row<'a> {
         visible
     }
 
-    /// The columns of its upper row that say what happened to the server.
+    /// The columns of the upper row that the marks occupy.
     fn marked(&self, scene: &Scene<'_>, plot: &Plot) -> Vec<(u16, u16)> {
         let marks = if self.first { self.marks(scene, plot) } else { Vec::new() };
         let width = |words: &str| u16::try_from(text::width(words)).unwrap_or(u16::MAX);
         marks.into_iter().map(|(x, words, _)| (x, x.saturating_add(width(&words)))).collect()
     }
 
-    /// The columns in which the lock's name is said, where it does not stand at the row's left: those in which nobody has
-    /// the lock yet and nothing has happened to the server, if there is room.
+    /// The columns for the lock's name if it is not at the left of the row: before the lock is first held and the first
+    /// mark, if there is room.
     fn name_columns(&self, scene: &Scene<'_>, plot: &Plot) -> Option<(u16, u16)> {
         let lock = self.lock.filter(|_| !self.named)?;
         let mut spans = self.spans(plot).iter().filter(|span| span.lock == lock).peekable();
@@ -217,14 +216,13 @@ impl<'a> Row<'a> {
         (to < free).then_some((from, to))
     }
 
-    /// What is looked at of what was seen on the server.
+    /// The spans to examine.
     fn spans(&self, plot: &Plot) -> &'a [Span] {
         let end = self.truth.spans.partition_point(|span| span.from.0 < plot.right());
         &self.truth.spans[end.saturating_sub(SPANS)..end]
     }
 
-    /// What of some columns is neither covered by what happened to the server nor by its being dead, from the first such
-    /// column on.
+    /// The first part of the given columns that is covered neither by marks nor by the server's death.
     fn uncovered(&self, scene: &Scene<'_>, plot: &Plot, (from, to): (u16, u16), is_top: bool) -> (u16, u16) {
         let dead = self.truth.dead.iter().filter_map(|(from, to)| plot.stretch(*from, *to));
         let mut covered: Vec<(u16, u16)> = dead.collect();
@@ -256,7 +254,7 @@ impl<'a> Row<'a> {
         }
         let own = self.spans(plot).iter().filter(|span| span.lock == lock);
         let visible: Vec<&Span> = own.filter(|span| plot.stretch(span.from, span.to).is_some()).collect();
-        // What it is has to be known before what it held, unless there is no room for that anywhere.
+        // The name of a key must be readable before its values, unless there is no room for it anywhere.
         let has_room = |span: &&Span| {
             let place = self.value_columns(scene, plot, span, rows.1);
             place.is_some_and(|(columns, is_newest)| is_newest || columns.len() > text::width(lock) + 2)
@@ -284,11 +282,11 @@ impl<'a> Row<'a> {
         let owner = span.owner.filter(|_| span.others.is_empty()).and_then(|owner| scene.owner(owner));
         let style = owner.map_or(scene.style(Role::Chrome), |owner| scene.actor_style(owner));
         for x in columns.0..columns.1 {
-            // Where time is drawn short, a cell begins before what it shows the beginning of.
+            // On a compressed axis, a cell may begin before the moment that it shows.
             let column = plot.column(x).max(span.from.0).min(plot.head);
             let left = self.left(scene, plot, column, rows);
             for row in 0..rows {
-                // Eighths of the row, counted from the lowest row on.
+                // Eighths of the row, counted from the lowest row up.
                 let below = (rows - 1 - row) * EIGHTHS;
                 let symbol = match left {
                     None if row + 1 == rows => glyphs::HELD,
@@ -323,7 +321,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// What a key held, from the moment it was seen: its name once, with the first value that there is room for, then what
+    /// Draws the value of a key from its observation on: the name once, with the first value that fits, then only what
     /// has changed.
     fn draw_value<'s>(
         &self,
@@ -341,7 +339,7 @@ impl<'a> Row<'a> {
         let with_name = format!("{} {value}", span.lock);
         let Some((place, is_newest)) = self.value_columns(scene, plot, span, rows) else { return };
         let (from, end, room) = (place.start, place.end, place.len());
-        // A value that is cut says nothing, and is said again with what comes next.
+        // A cut value counts as not shown, and is repeated with the next one.
         let (words, whole) = match printed.name {
             false if is_newest || room >= text::width(&with_name) => (Cow::from(with_name), true),
             false if room > text::width(&span.lock) + 2 => (text::fit(&with_name, room), false),
@@ -354,7 +352,7 @@ impl<'a> Row<'a> {
             PrintedKey { name: true, value: if whole { Some(&span.token.holder) } else { printed.value } };
     }
 
-    /// The columns in which it may be said what a key held, and whether that is what it holds now.
+    /// The columns for the text of a value, and whether it is the current value.
     fn value_columns(
         &self,
         scene: &Scene<'_>,
@@ -364,17 +362,18 @@ impl<'a> Row<'a> {
     ) -> Option<(Range<u16>, bool)> {
         let columns = plot.stretch(span.from, span.to)?;
         let (from, to) = self.uncovered(scene, plot, columns, rows / 2 == 0);
-        // What comes next does not touch it.
+        // Leaves a column before the next value.
         let end = if span.to.is_some() && to < plot.area.right() { to.saturating_sub(1) } else { to };
         Some((from..end.max(from), span.to.is_none() && to == columns.1))
     }
 
-    /// How many eighths of so many rows are left of the lease at a column, where the key has one.
+    /// The eighths of `rows` rows that are left of the key's lease at a column, if it has one.
     fn left(&self, scene: &Scene<'_>, plot: &Plot, column: u32, rows: u16) -> Option<u16> {
         let moment = scene.chart.moment(scene.log, column, plot.position, scene.display);
         let lease = self.truth.lease_at(self.lock?, moment, plot.position)?;
         let share = lease.to.since(moment).as_secs_f64() / lease.to.since(lease.from).as_secs_f64();
-        // Rounded up: as long as the key is there, its lease is seen. It never touches what stands above it.
+        // Rounded up, because the lease of an existing key must be visible; but never so high that it touches the row
+        // above.
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -385,20 +384,20 @@ impl<'a> Row<'a> {
     }
 }
 
-/// What a row has said of its key so far.
+/// What a row has shown of its key so far.
 #[derive(Debug, Clone, Copy, Default)]
 struct PrintedKey<'a> {
     name: bool,
     value: Option<&'a str>,
 }
 
-/// The holder as the server knows it: by its client, where the value names that and none of its threads.
+/// The holder's name: the client's, if the value names the client and not one of its threads.
 fn holder_name<'a>(scene: &Scene<'a>, owner: ActorId, value: &str) -> &'a str {
     let client = scene.world.actor(owner).map(|actor| actor.who.client.as_str());
     client.filter(|client| value.rsplit(':').next() == Some(*client)).unwrap_or_else(|| scene.name(owner))
 }
 
-/// What a server has come to be in its group.
+/// The text for a change of a server's role.
 pub fn role_change_words(change: &RoleChange, lang: Lang) -> (String, Role) {
     let said = |words: words::Words, role| (words.get(lang).to_owned(), role);
     match change {
@@ -418,7 +417,7 @@ pub fn role_change_words(change: &RoleChange, lang: Lang) -> (String, Role) {
     }
 }
 
-/// Of a row's columns those that are not as before; of any other value all.
+/// For a row of a table, the columns that have changed; otherwise the whole value.
 fn changed<'a>(before: &str, now: &'a str) -> Cow<'a, str> {
     let columns = now.split(' ').filter(|column| !before.split(' ').any(|before| before == *column));
     let columns: Vec<&str> = columns.collect();

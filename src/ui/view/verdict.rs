@@ -1,4 +1,4 @@
-//! The verdict: each claim, what was expected and what was seen, what it amounts to and what to take away.
+//! The verdict: each claim with what was expected and observed, the outcome, and what to remember.
 
 use super::{LessonView, banner, paragraph, prelude::*, scene::Alarm};
 use crate::verdict::{ClaimResult, Outcome, Verdict, evidence};
@@ -35,8 +35,8 @@ impl LessonView<'_> {
         let hint = paragraph::plain(&words, width, scene.style(Role::Chrome));
         let claims = verdict.claims.iter().flat_map(|claim| claim_lines(scene, claim, width, self.proof));
         let gap = [Line::default()];
-        // What to take away, how the predictions went and where to go stand first; whoever asks for what proves it
-        // has that first, right below the failure.
+        // By default the takeaway, the predictions and the next steps come first. If the learner asked for the
+        // evidence, it comes first, right below the failure.
         if self.proof {
             lines.extend(hint.into_iter().chain(claims).chain(gap).chain(rest));
         } else {
@@ -45,8 +45,8 @@ impl LessonView<'_> {
         lines
     }
 
-    /// The failure in sentences: what came of it, in the order in which it did, as the banner says it; then who held a lock
-    /// together. That is always told.
+    /// The failure in sentences: its consequences in the order in which they happened, as in the banner; then who held
+    /// a lock together, which is always included.
     fn failure(&self, verdict: &Verdict) -> Vec<String> {
         if verdict.outcome != Outcome::Shown {
             return Vec::new();
@@ -68,7 +68,7 @@ impl LessonView<'_> {
         says.map(|says| text::clean(says.get(scene.lang)).into_owned()).into_iter().collect()
     }
 
-    /// Who held a lock together where what the variant promises held all the same.
+    /// Who held a lock together although everything that the variant promises held.
     fn harmless(&self) -> Vec<String> {
         let mut told: Vec<String> = self.together().collect();
         if !told.is_empty() {
@@ -103,7 +103,7 @@ impl LessonView<'_> {
     }
 }
 
-/// What it amounts to, and how many of its claims hold. A failure is red, also where the variant promised it.
+/// The outcome, and how many claims hold. A failure is red even if the variant is meant to show it.
 fn heading(scene: &Scene<'_>, verdict: &Verdict, width: usize) -> Vec<Line<'static>> {
     let (glyph, role) = match verdict.outcome {
         Outcome::Prevented => ("✓", Role::Good),
@@ -120,7 +120,7 @@ fn heading(scene: &Scene<'_>, verdict: &Verdict, width: usize) -> Vec<Line<'stat
     vec![Line::from(vec![Span::styled(words, style), Span::styled(count, scene.style(Role::Good))])]
 }
 
-/// A claim; with `proof` what was expected and seen, and the evidence. What does not hold is always proved.
+/// A claim; with `proof` what was expected and observed, and the evidence. Claims that do not hold always include it.
 pub fn claim_lines(scene: &Scene<'_>, claim: &ClaimResult, width: usize, proof: bool) -> Vec<Line<'static>> {
     const INDENT: usize = 3;
     let (glyph, role) = if claim.holds { ("✓", Role::Good) } else { ("✗", Role::Danger) };
@@ -157,7 +157,7 @@ pub fn claim_lines(scene: &Scene<'_>, claim: &ClaimResult, width: usize, proof: 
     lines
 }
 
-/// What was expected and what was seen; once, where it is the same.
+/// What was expected and what was observed; only once if both are the same.
 fn figures(scene: &Scene<'_>, claim: &ClaimResult) -> String {
     let expected = text::clean(claim.expected.get(scene.lang));
     let observed = text::clean(claim.observed.get(scene.lang));

@@ -1,15 +1,15 @@
-//! What a class has voted: how many, and, once it is decided, a bar for each choice.
+//! The votes of a class: the turnout and, once decided, a bar for each choice.
 
 use super::{Context, paragraph, prelude::*};
 
-/// The longest bar, in columns.
+/// The maximum length of a bar, in columns.
 const LONGEST: usize = 24;
 /// The columns of the figures beside a bar.
 const FIGURES: usize = 12;
 
-/// How many have voted, of how many that are there.
+/// How many of those present have voted.
 pub fn turnout(context: Context<'_>, voted: usize, joined: usize, width: usize) -> Line<'static> {
-    // Who has voted and gone is counted still.
+    // Participants who voted and left are still counted.
     let joined = joined.max(voted);
     let words = words::VOTED.with(context.lang, &[&voted.to_string(), &joined.to_string()]);
     let room = width.saturating_sub(text::width(&words) + 3).min(LONGEST);
@@ -22,7 +22,7 @@ pub fn turnout(context: Context<'_>, voted: usize, joined: usize, width: usize) 
     ])
 }
 
-/// A bar for each choice, those marked that were right.
+/// A bar for each choice, with the right ones marked.
 pub fn bars<'c>(
     context: Context<'_>,
     choices: impl Iterator<Item = (&'c str, usize)>,

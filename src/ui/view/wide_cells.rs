@@ -1,12 +1,12 @@
-//! The cells that wide characters cover, prepared for a terminal that is sent only what differs from the picture before.
+//! Prepares the cells that wide characters cover for terminals that are sent only differences between pictures.
 
 use ratatui::buffer::Buffer;
 
 use crate::ui::theme::text;
 
-/// Leaves nothing in the cells that wide characters cover. A terminal blanks such a cell without any style when its
-/// wide character is overwritten, and ratatui sends a cell anew only where it differs from the one before: a covered
-/// cell must therefore differ from every cell that can be seen.
+/// Empties the cells that wide characters cover. A terminal blanks such a cell without any style when its wide
+/// character is overwritten, and ratatui sends a cell only if it differs from the one before: so a covered cell must
+/// differ from every visible cell.
 pub fn empty_covered_cells(buffer: &mut Buffer) {
     let width = usize::from(buffer.area.width.max(1));
     for row in buffer.content.chunks_mut(width) {
@@ -34,7 +34,7 @@ mod tests {
         style::{Color, Style},
     };
 
-    /// What a terminal shows that is sent the difference between one picture and the next.
+    /// The terminal's state after it was sent the differences between these pictures.
     fn shown(pictures: &[Buffer]) -> vt100::Parser {
         let area = pictures[0].area;
         let mut terminal = vt100::Parser::new(area.height, area.width, 0);
@@ -69,7 +69,7 @@ mod tests {
                     let cell = parser.screen().cell(0, x).expect("on the screen");
                     (cell.contents().trim().to_owned(), cell.bgcolor())
                 };
-                // The second half of a wide character has no ground of its own.
+                // The second half of a wide character has no background of its own.
                 if x == 0 || !fresh.screen().cell(0, x - 1).is_some_and(vt100::Cell::is_wide) {
                     prop_assert_eq!(cell(&moved), cell(&fresh), "{} in {:?}", x, &rows);
                 }

@@ -1,4 +1,4 @@
-//! The wire log: every command with its reply, and whatever else crossed the wire, up to the playhead.
+//! The wire log: every command with its reply, and everything else that crossed the wire, up to the playhead.
 
 use super::{detail, prelude::*, selection, truth};
 use crate::{
@@ -8,7 +8,8 @@ use crate::{
 };
 
 const TIME_COLUMNS: usize = 8;
-/// The newest command and its reply are told whole in so many lines, and what is longer in fewer.
+/// The maximum lines in which the newest command and its reply are shown in full; a longer text is cut to the second
+/// number.
 const READ: usize = 8;
 const CUT: usize = 2;
 
@@ -20,33 +21,33 @@ pub fn reach(scene: &Scene<'_>, height: u16) -> u16 {
     u16::try_from(rows(scene)).unwrap_or(u16::MAX).saturating_sub(height)
 }
 
-/// The line that tells an event, or the last one before it.
+/// The line of an event, or the last one before it.
 pub fn row_of(scene: &Scene<'_>, event: usize) -> Option<usize> {
     let (event, _) = selection::exchange(scene, event);
     let wire = &scene.chart.wire[..rows(scene)];
     wire.partition_point(|row| row.event <= event).checked_sub(1)
 }
 
-/// The line that tells the chosen event, if one does.
+/// The line of the selected event, if it has one.
 fn chosen(scene: &Scene<'_>) -> Option<usize> {
     let event = scene.selected?;
     let (sent, _) = selection::exchange(scene, event);
     let at = row_of(scene, event)?;
     let row = &scene.chart.wire[at];
     let is_notice = |event: usize| matches!(scene.event(event), Some(EventKind::Notified { .. }));
-    // Of many that were told the same, one line tells all.
+    // A notification of many clients has one line for all of them.
     let notified = row.count > 1 && is_notice(event) && is_notice(row.event);
     (row.event == sent || notified).then_some(at)
 }
 
-/// Which lines are shown: the newest, or those `back` lines before them; `None` follows what is chosen.
+/// The visible lines: the newest, or those `back` lines before them; `None` follows the selected event.
 fn window(scene: &Scene<'_>, back: Option<u16>, height: u16) -> std::ops::Range<usize> {
     let known = rows(scene);
     let chosen = scene.selected.and_then(|event| row_of(scene, event));
     let end = match (back, chosen) {
         (Some(back), _) => known - usize::from(back.min(reach(scene, height))),
         (None, Some(chosen)) if chosen + usize::from(height) < known => {
-            // What came next stays in sight.
+            // Lines after the selected one stay visible.
             (chosen + 1 + usize::from(height / 3)).max(usize::from(height)).min(known)
         }
         (None, _) => known,
@@ -60,13 +61,13 @@ pub fn event_at(scene: &Scene<'_>, back: Option<u16>, area: Rect, (x, y): (u16, 
     }
     let below = u16::try_from(rest(scene, back, area).len()).unwrap_or_default();
     let visible = window(scene, back, area.height - below);
-    // The lines below the newest are its own.
+    // The lines below the newest one belong to it.
     let n = usize::from(y - area.y);
     let n = if below > 0 { n.min(visible.len().saturating_sub(1)) } else { n };
     visible.clone().nth(n).map(|row| scene.chart.wire[row].event)
 }
 
-/// Draws the newest lines, or those `back` lines before them; `None` follows what is chosen.
+/// Draws the newest lines, or those `back` lines before them; `None` follows the selected event.
 pub fn draw(scene: &Scene<'_>, back: Option<u16>, area: Rect, buf: &mut Buffer) {
     let known = rows(scene);
     if known == 0 {
@@ -93,7 +94,7 @@ pub fn draw(scene: &Scene<'_>, back: Option<u16>, area: Rect, buf: &mut Buffer) 
     }
 }
 
-/// What the newest line has no room for: its command and reply, whole, in lines of their own.
+/// The full command and reply of the newest line, if it is cut, in lines of their own.
 fn rest(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Vec<String> {
     // A notification may come between a request and its reply.
     let newest = scene.log.events()[..scene.world.position]
@@ -105,7 +106,7 @@ fn rest(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Vec<String> {
     let row = &scene.chart.wire[newest];
     let Some(EventKind::Sent { command, .. }) = scene.event(row.event) else { return Vec::new() };
     let visible = window(scene, back, area.height);
-    // A reply may come long after its request.
+    // A reply may come long after its request, whose line may be out of sight.
     let is_visible = visible.contains(&newest);
     let names = names(scene, &scene.chart.wire[visible]);
     let line = line(scene, row, names, area.width.into());
@@ -121,12 +122,12 @@ fn rest(scene: &Scene<'_>, back: Option<u16>, area: Rect) -> Vec<String> {
     if lines.len() > most {
         lines = text::chop(&format!("→ {reply}"), area.width.saturating_sub(2).into());
     }
-    // Nobody reads a list of forty names: what came before it says more than the rest of it.
+    // Of a very long reply only the beginning is shown: the earlier lines of the log are more useful.
     lines.truncate(if lines.len() > READ { CUT } else { most });
     lines
 }
 
-/// Who sends, and to which server, where there are several.
+/// The sender, with the server if there are several.
 fn who(scene: &Scene<'_>, row: &WireRow) -> String {
     if let Some(EventKind::Sentinel { .. }) = scene.event(row.event) {
         return words::sentinels(&scene.log.say_alike(row.event, scene.world.position), scene.lang);
@@ -142,7 +143,7 @@ fn who(scene: &Scene<'_>, row: &WireRow) -> String {
     }
 }
 
-/// The columns that senders take, with their servers.
+/// The columns for senders, with their servers.
 fn names(scene: &Scene<'_>, rows: &[WireRow]) -> usize {
     let most = if scene.world.servers.len() > 1 { 16 } else { 8 };
     rows.iter().map(|row| text::width(&who(scene, row))).max().unwrap_or(1).clamp(1, most)
@@ -177,7 +178,7 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
         EventKind::Sent { command, server, .. } => {
             let (reply, style) = reply(scene, row);
             let command = command.to_string();
-            // A reply decides more than the end of a long command does.
+            // The reply takes precedence over the end of a long command.
             let most = (room / 2).max(room.saturating_sub(text::width(&command) + 3));
             let reply = text::fit(&reply, most).into_owned();
             let left = room.saturating_sub(text::width(&reply) + 3);
@@ -221,7 +222,7 @@ fn line<'a>(scene: &Scene<'a>, row: &WireRow, names: usize, width: usize) -> Lin
 fn reply(scene: &Scene<'_>, row: &WireRow) -> (String, Style) {
     let known = row.replied.and_then(|replied| Some((replied, scene.reply(replied)?)));
     if let Some((replied, reply)) = known {
-        // A reply of a later step came after what stands on the lines below.
+        // A reply in a later step came after what the lines below show.
         let marks = &scene.chart.story_marks;
         let is_late = |mark: &StoryMark| mark.position > row.event && mark.position <= replied;
         let late = scene.log.events().get(replied).filter(|_| marks.iter().any(is_late));
@@ -235,7 +236,7 @@ fn reply(scene: &Scene<'_>, row: &WireRow) -> (String, Style) {
     (words, scene.style(Role::Chrome))
 }
 
-/// What a command without a reply does: it is on its way, or waits in its server or for a mutex of its own process.
+/// The text for a command without a reply: it is in flight, or blocked in its server or on a mutex of its own process.
 pub fn pending(scene: &Scene<'_>, sent: usize) -> Words {
     let local = matches!(scene.event(sent), Some(EventKind::Sent { server, .. }) if server == "local");
     let exchanges = &scene.world.exchanges;
@@ -243,7 +244,7 @@ pub fn pending(scene: &Scene<'_>, sent: usize) -> Words {
     if local || its.is_ok_and(|n| exchanges[n].blocked) { words::BLOCKED } else { words::IN_FLIGHT }
 }
 
-/// The style of a reply: errors and lost ones alarm, `nil` warns.
+/// The style of a reply: errors and lost replies alarm, `nil` warns.
 pub fn style(scene: &Scene<'_>, reply: &Reply) -> Style {
     match reply {
         Reply::Value(value) if value.is_null() => scene.style(Role::Warning),

@@ -64,7 +64,7 @@ pub const LEFT_OUT: Words = Words::new(
     "没有测：客户端与服务器之间的网络、每次写入都要落盘的磁盘、机房之间的距离。Lockstep 启动的服务器都在这台机器上；往返次数多的锁，一旦每次往返要花一毫秒，会慢得更多。etcd 走的是 JSON 网关，服务器开销比 gRPC 大。",
 );
 
-/// Over the screen: the heading, and why nothing is measured when only recordings are played.
+/// Of the page over the catalogue: its heading, and the keys that measure.
 pub const MEASURED: Words = Words::new("locks, measured here and now", "现场测量各种锁");
 pub const MEASURED_AGAIN: Words = Words::new("{} measures once more.", "按 {} 再测一遍。");
 pub const MEASURE_HERE: Words = Words::new(

@@ -1,4 +1,4 @@
-//! Where the two runs part, in words.
+//! Describes the first difference between two runs.
 
 use super::{CompareView, text, time, words};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
     verdict::compare::{Consequence, Difference, Move, What},
 };
 
-/// Stands before and after a command within a sentence, and takes no column.
+/// Encloses a command within a sentence, and takes no column.
 const COMMAND: char = '\u{2060}';
 
 pub fn lines(view: &CompareView<'_>, width: u16) -> Vec<Line<'static>> {
@@ -27,7 +27,7 @@ pub fn lines(view: &CompareView<'_>, width: u16) -> Vec<Line<'static>> {
     [0, 1].into_iter().flat_map(|side| line(view, side, difference, width)).collect()
 }
 
-/// One run's part of the difference: what it is called, and what it does there.
+/// One run's part of the difference: its name, and what it does.
 fn line(view: &CompareView<'_>, side: usize, difference: &Difference, width: usize) -> Vec<Line<'static>> {
     let (called, role) = view.called(side);
     let widest = [0, 1].map(|side| text::width(view.called(side).0));
@@ -53,7 +53,7 @@ fn line(view: &CompareView<'_>, side: usize, difference: &Difference, width: usi
     lines
 }
 
-/// When, who, what and the reply; and what came of it, where that is the difference.
+/// Time, actor, command and reply; and the consequence, if that is the difference.
 fn sentence(view: &CompareView<'_>, made: &Move, next: Option<&Move>, what: What) -> String {
     let at = time::moment(made.at);
     let mut said = words::AT.with(view.context.lang, &[&at, &does(view, made)]);
@@ -70,7 +70,7 @@ fn sentence(view: &CompareView<'_>, made: &Move, next: Option<&Move>, what: What
 }
 
 fn does(view: &CompareView<'_>, made: &Move) -> String {
-    /// A reply's end tells less than its beginning.
+    /// Longer replies are cut: their beginning says most.
     const REPLY: usize = 60;
     let who = text::clean(&format!("{}.{}", made.who, made.label)).into_owned();
     let wire = format!("{COMMAND}{}{COMMAND}", text::clean(&made.wire));

@@ -1,4 +1,4 @@
-//! One of the two runs: its heading, its lanes, the mark where it parts from the other.
+//! One of the two runs: its heading, its lanes, the mark of the first difference.
 
 use super::{CompareView, actor, lanes, text, time, words};
 use crate::{
@@ -64,7 +64,7 @@ fn heading(view: &CompareView<'_>, side: usize, area: Rect, buf: &mut Buffer) {
     buf.set_line(x, area.y, &badge, area.right() - x);
 }
 
-/// What the run amounts to up to the playhead, in a few words that are seen from the last row.
+/// The state of the run at the playhead, in words that are legible from the back row.
 fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
     let style = |role| view.context.theme.style(role);
     let world = view.sides[side].world;
@@ -72,7 +72,7 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
     let mut say = |words: &str, style: Style| spans.push(Span::styled(format!(" {words} "), style));
     let loud = style(Role::Danger).add_modifier(Modifier::REVERSED);
     let other = view.sides[1 - side].world;
-    // A figure that is not the same on both sides is what the comparison is about.
+    // A counter that differs between the sides is the point of the comparison, so it is coloured.
     let figure = |differs: bool| {
         if differs { style(view.called(side).1) } else { style(Role::Fresh) }
     };
@@ -106,7 +106,7 @@ fn badge(view: &CompareView<'_>, side: usize) -> Vec<Span<'static>> {
     spans
 }
 
-/// Three of those who held a lock together, with the signs of their clients.
+/// Up to three of the holders of an overlap, with the glyphs of their clients.
 fn names(view: &CompareView<'_>, side: usize, overlap: &Overlap) -> String {
     let world = view.sides[side].world;
     let named = overlap.holders.iter().take(3).filter_map(|holder| {
@@ -127,7 +127,7 @@ fn worst(world: &World) -> Option<&Overlap> {
     lasts.or(world.holding.overlaps().first())
 }
 
-/// The mark where the run parts from the other: a line from its heading to the axis, in front of what is empty.
+/// Draws the mark of the first difference: a line from the heading to the axis, over empty cells only.
 pub fn mark(view: &CompareView<'_>, side: usize, (names, area, axis): (usize, Rect, Rect), buf: &mut Buffer) {
     let made = view.difference.and_then(|difference| difference.moves[side].as_ref());
     let Some(made) = made.filter(|made| made.event < view.sides[side].world.position) else { return };
@@ -135,7 +135,7 @@ pub fn mark(view: &CompareView<'_>, side: usize, (names, area, axis): (usize, Re
     let plot = view.plot(lanes::right_of(names, axis), view.sides[side].world.position);
     let column = view.pair.charts[side].column(made.event);
     let Some(x) = plot.screen(column) else {
-        // It is left of what is to be seen.
+        // The difference is left of the window.
         if column < plot.left {
             let words = format!("←{}", glyphs::DIFFERENCE);
             plot.write((axis.x, axis.y), &words, axis.right(), style, buf);

@@ -1,5 +1,5 @@
-//! The screen of two runs beside each other: one above the other on one time axis, where they part, both verdicts.
-//! It divides the screen and must not know how the runs were made.
+//! The screen of two compared runs: one above the other on one time axis, the first difference, both verdicts. It
+//! divides the screen and must not know how the runs were made.
 
 pub(crate) mod difference;
 pub(crate) mod half;
@@ -21,7 +21,7 @@ use crate::{
     world::World,
 };
 
-/// Rows of the verdicts at least, frame included.
+/// The minimum rows of the verdicts, including the frame.
 const VERDICTS: u16 = 5;
 
 #[derive(Debug, Clone, Copy)]
@@ -30,17 +30,17 @@ pub struct CompareView<'a> {
     /// The failing run and the other one.
     pub sides: [CompareSide<'a>; 2],
     pub pair: &'a Pair,
-    /// Where they part, if they do and both are over.
+    /// The first difference, once both runs are over, if there is one.
     pub difference: Option<&'a Difference>,
-    /// The playhead: so many places of the axis are over.
+    /// The playhead: the number of slots of the timeline before it.
     pub slots: usize,
-    /// The step that the playhead is at, and how many there are.
+    /// The step at the playhead, and the number of steps.
     pub steps: (usize, usize),
     pub playing: bool,
-    /// How far the lanes are scrolled; `None` follows who moves.
+    /// The scroll position of the lanes; `None` follows the actor that moves.
     pub lanes: Option<u16>,
     pub verdicts: u16,
-    /// Whether what proves the claims is shown.
+    /// Whether the evidence of the claims is shown.
     pub proof: bool,
     pub context: Context<'a>,
 }
@@ -60,14 +60,14 @@ fn actor(world: &World, name: &str) -> Option<ActorId> {
     Some(ActorId(u32::try_from(place).ok()?))
 }
 
-/// How many columns the time axis has at least on a screen of this size.
+/// The minimum columns of the time axis on a screen of this size.
 pub fn room(area: Rect) -> u16 {
     let names = u16::try_from(lanes::NAMES.1 + 1).unwrap_or(u16::MAX);
     area.width.saturating_sub(names)
 }
 
 impl<'a> CompareView<'a> {
-    /// What a half of the screen may know; `None` while its run is not over.
+    /// The scene of a half; `None` until its run is over.
     fn scene(&self, side: usize) -> Option<Scene<'a>> {
         Some(Scene {
             log: self.sides[side].log?,
@@ -96,7 +96,7 @@ impl<'a> CompareView<'a> {
         self.sides.iter().all(judged)
     }
 
-    /// Whether the playhead has come to where both runs are over.
+    /// Whether the playhead is at the end of both runs.
     fn is_at_end(&self) -> bool {
         self.steps.0 == self.steps.1
     }
@@ -104,14 +104,14 @@ impl<'a> CompareView<'a> {
     fn areas(&self, area: Rect) -> Areas {
         let difference = u16::try_from(difference::lines(self, area.width.saturating_sub(4)).len() + 2)
             .unwrap_or(area.height);
-        // The lanes of both runs get what they need, and the verdicts what is left, if that is enough.
+        // The lanes of both runs get the rows they need, as long as the verdicts keep enough.
         let wanted = [0, 1].map(|side| self.scene(side).map_or(3, |scene| lanes::enough(&scene)) + 1);
         let room = area.height.saturating_sub(3 + difference + VERDICTS);
         let most = room / 2;
-        // What one half does not need, the other may have.
+        // Rows that one half does not need go to the other.
         let before = wanted[0].min(room.saturating_sub(wanted[1].min(most))).max(2.min(most));
         let after = wanted[1].min(room.saturating_sub(before));
-        // Lanes that are one row high because there is no room for two leave rows over.
+        // Lanes reduced to one row for lack of room leave rows over.
         let [before, after] = [(0, before), (1, after)].map(|(side, height)| {
             let used = self.scene(side).map(|scene| lanes::used(&scene, height.saturating_sub(1)) + 1);
             used.unwrap_or(height)
@@ -130,7 +130,8 @@ impl<'a> CompareView<'a> {
         Areas { header, halves: [top, bottom], axis, difference, verdicts, hints }
     }
 
-    /// The scroll at which both halves show who moved last in either; at the end, who made the first other move.
+    /// The scroll position at which both halves show the actor that moved last in either; at the end, the actor of the
+    /// first difference.
     fn follow(&self, area: Rect) -> u16 {
         let parted = self.difference.filter(|_| self.is_at_end());
         let parted = parted.and_then(|difference| difference.moves.iter().flatten().next());
@@ -142,7 +143,7 @@ impl<'a> CompareView<'a> {
         scene.map_or(0, |scene| lanes::scroll_to(&scene, None, area))
     }
 
-    /// The part of a half in which lanes are drawn: below its heading.
+    /// The part of a half below its heading, for the lanes.
     fn lanes_area(half: Rect) -> Rect {
         Rect { y: half.y + 1.min(half.height), height: half.height.saturating_sub(1), ..half }
     }
@@ -201,7 +202,7 @@ impl<'a> CompareView<'a> {
             if screen < free {
                 continue;
             }
-            // The words of a mark are not to be cut by another time.
+            // Times must not cut the text of a mark.
             let is_near = |mark: &u32| plot.screen(*mark).is_some_and(|at| screen.abs_diff(at) < plot::TICK);
             if marks.iter().any(|(mark, _)| is_near(mark)) {
                 continue;
@@ -213,7 +214,8 @@ impl<'a> CompareView<'a> {
         }
         for (x, at) in marks {
             if let Some(screen) = plot.screen(x) {
-                // Right before the playhead there is room for its own time only, and the words below say this one.
+                // Just before the playhead there is room for the playhead's time only; the text below tells the time of
+                // the difference.
                 let words = if head.abs_diff(screen) < plot::TICK {
                     glyphs::DIFFERENCE.to_owned()
                 } else {
@@ -225,7 +227,7 @@ impl<'a> CompareView<'a> {
         }
         if let Some(x) = plot.screen(plot.head) {
             let words = format!("↑ {} ", time::moment(self.now()));
-            // At the right edge the words stand left of the playhead.
+            // At the right edge, the text is drawn left of the playhead.
             let needs = u16::try_from(words.len()).unwrap_or(area.width);
             let x = x.min(area.right().saturating_sub(needs)).max(area.x);
             plot.write((x, area.y), &words, area.right(), self.context.theme.style(Role::Accent), buf);
@@ -255,7 +257,7 @@ impl<'a> CompareView<'a> {
         header::draw_ends(left, right, area, buf);
     }
 
-    /// Where the runs part, as columns and times: on each side that has come so far.
+    /// The columns and times of the first difference, for each side that has reached it.
     fn marks(&self) -> Vec<(u32, LessonTime)> {
         let Some(difference) = self.difference else { return Vec::new() };
         let sides = difference.moves.iter().enumerate();
@@ -277,7 +279,7 @@ impl<'a> CompareView<'a> {
         (words.get(self.context.lang), role)
     }
 
-    /// Whether the second run is that of what mends the first: as the lesson says it, where it says so of any variant.
+    /// Whether the second run's variant fixes the first one's: according to the lesson if it names fixes at all.
     fn is_fix(&self) -> bool {
         let [before, after] = self.sides.each_ref().map(|side| side.variant);
         let variants = &self.entry.variants;

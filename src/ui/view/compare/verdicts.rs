@@ -22,12 +22,12 @@ fn lines(view: &CompareView<'_>, side: usize, width: usize) -> Vec<Line<'static>
             lines.extend(plain(&words::COMPARE_AGAIN.with(view.context.lang, &keys), Role::Chrome));
             lines
         }
-        // The pane's title says when.
+        // The title of the pane tells when it will be shown.
         ComparePhase::Judged(_) if !view.is_at_end() => Vec::new(),
         ComparePhase::Judged(judged) => {
             let Some(scene) = view.scene(side) else { return Vec::new() };
             let mut lines: Vec<Line<'static>> = Vec::new();
-            // First what went wrong and what it teaches, then what proves that.
+            // First what went wrong and what it teaches, then the evidence.
             if judged.outcome == Outcome::Shown
                 && let Some(overlap) = scene.world.holding.overlaps().first()
             {

@@ -1,4 +1,4 @@
-//! Free play in the story's pane: the challenge, who can move and what that would send, time, faults; and what came of
+//! Free play in the story's pane: the challenge, who can move and what that would send, time, faults, and the result of
 //! the last choice. It must not know how a choice is carried out.
 
 pub(crate) mod status;
@@ -23,40 +23,40 @@ use crate::{
     world::World,
 };
 
-/// More clients than this stand in two columns, where the pane is so wide.
+/// More clients than this are listed in two columns, if the pane is wide enough.
 const COLUMN: usize = 4;
 const TWO_COLUMNS: usize = 76;
-/// The most rows that one client takes: a program's last words may be long.
+/// The maximum rows per client: a program's error message may be long.
 const MOST_ROWS: usize = 3;
 
 #[derive(Debug, Clone, Copy)]
 pub struct FreeView<'a> {
-    /// What may happen next, and what was said of the last choice.
+    /// The outlook, and the notice about the last choice.
     pub free: &'a Free,
     pub branches: &'a Branches,
     pub branching: bool,
-    /// Whether the run waits for a choice and the playhead stands behind everything that happened.
+    /// Whether the run waits for a choice and the playhead is at the end of the log.
     pub live: bool,
     pub back: bool,
 }
 
 impl<'a> FreeView<'a> {
-    /// Whether what stands on the screen is what comes next: also while it is on its way there.
+    /// Whether the outlook applies: the playhead is at the end of the log or on its way there.
     fn ahead(&self) -> bool {
         !self.branching && !self.back
     }
 
-    /// The actors that have a key of their own where the playhead stands, in its order.
+    /// The actors that have a key of their own at the playhead, in the order of the keys.
     pub fn keyed(&self) -> Vec<ActorId> {
         if self.back { self.free.keyed_before() } else { self.free.keyed.clone() }
     }
 
-    /// What a client would do next, where the playhead stands behind all that happened.
+    /// What an actor would do next, if the outlook applies at the playhead.
     pub(crate) fn outlook(self, actor: ActorId) -> Option<&'a ActorOutlook> {
         self.free.outlook.actors.get(actor.0 as usize).filter(|_| self.ahead())
     }
 
-    /// The actions, by name, that would do nothing now.
+    /// The names of the actions that would do nothing now.
     pub(crate) fn idle(&self) -> Vec<&'static str> {
         let idle = [
             ("timer", !self.ahead() || self.free.outlook.timer.is_none()),
@@ -73,7 +73,7 @@ impl<'a> LessonView<'a> {
         FreePane { view: self, free: view, width: width.into(), in_program: false }.lines()
     }
 
-    /// What a client with a key would do, for its place in the program: the key's number, from 0, and the words.
+    /// What an actor with a key would do, for its line in the program: the key's index, from 0, and the text.
     pub(crate) fn choice_in_program(
         &self,
         actor: ActorId,
@@ -87,7 +87,7 @@ impl<'a> LessonView<'a> {
         Some((n, pane.actor(n, actor, prospect, (names, width))))
     }
 
-    /// The key's number, from 0, of the client that a place of the pane is about.
+    /// The index, from 0, of the key of the client at a place of the pane.
     pub(crate) fn free_choice(
         &self,
         view: FreeView<'a>,
@@ -106,7 +106,7 @@ struct FreePane<'v, 'a> {
     view: &'v LessonView<'a>,
     free: FreeView<'a>,
     width: usize,
-    /// Whether the operation's label stands in the line above.
+    /// Whether the operation's label is in the line above.
     in_program: bool,
 }
 
@@ -135,7 +135,7 @@ impl<'a> FreePane<'_, 'a> {
         paragraph::hang(Span::styled(head.to_owned(), scene.style(head_role)), lines)
     }
 
-    /// Each client that has a key, and where it stands below what is above all of them.
+    /// Each client that has a key, and its rows and columns below the heading.
     fn blocks(&self) -> Vec<Block> {
         let (keyed, scene) = (self.free.keyed(), self.scene());
         let columns = if keyed.len() > COLUMN && self.width >= TWO_COLUMNS { 2 } else { 1 };
@@ -185,14 +185,14 @@ impl<'a> FreePane<'_, 'a> {
         let (scene, lang) = (self.scene(), self.scene().lang);
         let key = scene.keys.label(&format!("move-{}", n + 1));
         let ahead = self.free.ahead();
-        // What it would send is known only behind everything that happened; further back, what it went on with.
+        // What a client would send is known only at the end of the log; at an earlier step, what it did next is shown.
         let blocked = prospect.and_then(|prospect| prospect.blocked).filter(|_| ahead);
         let next = prospect.and_then(|prospect| prospect.next.as_ref()).filter(|_| ahead);
         let (label, wire) = next.map_or(("", ""), |next| (next.label.as_str(), next.wire.as_str()));
         let server = next.map(|next| next.server.as_str()).filter(|server| !server.is_empty());
         let to = match server {
             Some(PRIMARY) => format!("  → {}", words::PRIMARY.get(lang)),
-            // Where there is one server, it goes without saying.
+            // The server is omitted if there is only one.
             Some(server) if scene.world.servers.len() > 1 => format!("  → {server}"),
             _ => String::new(),
         };
@@ -240,7 +240,7 @@ impl<'a> FreePane<'_, 'a> {
         lines
     }
 
-    /// Why an actor's program ended with an error, where it did.
+    /// The error with which an actor's program ended, if it did.
     fn why_it_gave_up(&self, actor: ActorId) -> Option<&'a Text> {
         let scene = self.scene();
         let known = scene.log.events().get(..scene.world.position)?.iter().rev();
@@ -298,7 +298,7 @@ impl<'a> FreePane<'_, 'a> {
         lines
     }
 
-    /// Keys with what they do, as many to a line as fit.
+    /// Keys with their actions, as many to a line as fit.
     fn flow(&self, parts: Vec<(String, String)>) -> Vec<Line<'static>> {
         let scene = self.scene();
         let mut lines: Vec<Line<'static>> = Vec::new();
@@ -309,7 +309,7 @@ impl<'a> FreePane<'_, 'a> {
             if !fits {
                 lines.push(Line::default());
             }
-            // Nothing jumps while a move is made: what cannot be done meanwhile stays where it is.
+            // Choices that are impossible while a move is in progress stay in place, so that nothing jumps.
             let (key_role, role) =
                 if self.free.live { (Role::Code, Role::Text) } else { (Role::Chrome, Role::Chrome) };
             let spans = [Span::styled(key, scene.style(key_role)), Span::styled(words, scene.style(role))];
@@ -321,7 +321,7 @@ impl<'a> FreePane<'_, 'a> {
     }
 }
 
-/// A choice in words, as something to do.
+/// A choice as an action.
 pub fn choice(choice: &Choice, outlook: &Outlook, world: &World, lang: Lang) -> String {
     let name = |actor: ActorId| world.actor(actor).map_or("?", |actor| actor.who.name.as_str());
     match choice {

@@ -1,4 +1,4 @@
-//! What stands above the clients in free play: what was broken and why, what came of the last choice, the challenges.
+//! The part above the clients in free play: what was broken and why, the result of the last choice, the challenges.
 
 use super::FreePane;
 use crate::{
@@ -15,11 +15,11 @@ use crate::{
 };
 
 const EVIDENCE_LINES: usize = 4;
-/// So many choices of a vote are shown with their votes.
+/// The maximum number of choices shown with their votes.
 const MOST_BARS: usize = 4;
 
 impl<'a> FreePane<'_, 'a> {
-    /// What stands above the clients: what was broken, what was said, the challenges.
+    /// The lines above the clients.
     pub(crate) fn before(&self) -> Vec<Line<'static>> {
         let mut lines = self.ballot();
         lines.extend(self.breach());
@@ -28,7 +28,7 @@ impl<'a> FreePane<'_, 'a> {
         lines
     }
 
-    /// What the step at the playhead has broken.
+    /// The breach in the step at the playhead.
     fn fresh(&self) -> Option<&'a Breached> {
         let scene = self.scene();
         let breached = scene.world.breaches.last()?;
@@ -37,7 +37,7 @@ impl<'a> FreePane<'_, 'a> {
         (stops.count() <= 1).then_some(breached)
     }
 
-    /// The class's vote: how long it lasts and how many have voted; then what was chosen, and all that had votes.
+    /// The class's vote: the time left and the turnout; afterwards the choice, and all that got votes.
     fn ballot(&self) -> Vec<Line<'static>> {
         let Some(class) = self.view.class.filter(|_| !self.free.back) else { return Vec::new() };
         let Some(ballot) = &class.ballot else { return Vec::new() };
@@ -59,7 +59,7 @@ impl<'a> FreePane<'_, 'a> {
                         counted.push((n, says.get(lang), *votes));
                     }
                 }
-                // Of equals the first stays before the others.
+                // The sort is stable, so of equals the first choice stays first.
                 counted.sort_by_key(|(_, _, votes)| std::cmp::Reverse(*votes));
                 counted.truncate(MOST_BARS);
                 let right: Vec<usize> = counted.iter().position(|(n, ..)| *n == chosen).into_iter().collect();
@@ -119,7 +119,7 @@ impl<'a> FreePane<'_, 'a> {
         self.row("", role, &words, role)
     }
 
-    /// What the variant's invariants challenge to, and which of them have been broken.
+    /// The variant's challenges, and which of them are solved.
     fn goals(&self) -> Vec<Line<'static>> {
         let (scene, lang) = (self.scene(), self.scene().lang);
         let Some(variant) = self.view.entry.variants.get(self.view.variant) else { return Vec::new() };
@@ -129,7 +129,7 @@ impl<'a> FreePane<'_, 'a> {
         };
         let mut lines = Vec::new();
         let fresh = self.fresh().map(|breached| breached.invariant);
-        // What has been broken just now stands above, with what proves it.
+        // The breach of this step is shown above, with its evidence.
         let others = variant.plan.invariants.iter().enumerate().filter(|(n, _)| Some(*n) != fresh);
         let others = others.filter(|(_, invariant)| !invariant.goal.en.is_empty());
         for (n, invariant) in others {
@@ -147,7 +147,7 @@ impl<'a> FreePane<'_, 'a> {
     }
 }
 
-/// How the first move that differs came out before, and now.
+/// The first move that differs from the earlier run: its result then and now.
 fn differs(difference: &Difference, lang: Lang) -> String {
     let [before, now] = &difference.moves;
     let who = before.as_ref().or(now.as_ref());

@@ -1,4 +1,4 @@
-//! What is particular to the search through every order: how far it is, and the shortest order that goes wrong.
+//! The parts that are specific to explorations: the progress, and the shortest order that goes wrong.
 
 use super::{BAR, OutcomesView, Summary, histogram::grouped, order};
 use crate::{
@@ -10,10 +10,10 @@ use crate::{
     },
 };
 
-/// The fewest rows of the shortest order below the outcomes, with its frame.
+/// The minimum rows for the shortest order below the outcomes, including its frame.
 const BELOW: u16 = 7;
 
-/// How far the search is, how many orders go wrong, and what is searched.
+/// Summarizes the progress, how many orders go wrong, and the bounds of the search.
 pub(super) fn summarize(exploration: &Exploration, summary: &mut Summary<'_>) {
     let (lang, keys) = (summary.view.context.lang, summary.view.context.keys);
     let found = exploration.found.as_deref();
@@ -37,7 +37,7 @@ pub(super) fn summarize(exploration: &Exploration, summary: &mut Summary<'_>) {
                 summary.say(&format!("{} {}", glyphs::CUT, words::NOT_ALL_END.get(lang)), Role::Danger);
             }
             Some(explored) if explored.complete => none_goes_wrong(exploration, explored.cut, summary),
-            // Orders are counted where they end.
+            // Orders are counted only when they end, but the search has already found one that goes wrong.
             None if !exploration.shortest.is_empty() => {
                 summary.say(&format!("{} {}", glyphs::CUT, words::SOME_GO_WRONG.get(lang)), Role::Danger);
             }
@@ -76,7 +76,8 @@ pub(super) fn summarize(exploration: &Exploration, summary: &mut Summary<'_>) {
     }
 }
 
-/// Nothing is proved by an order that was cut, by a search without a fault, and where the variant's failure was not found.
+/// Explains why "no order goes wrong" may prove nothing: orders were cut, the search had no fault, or the variant's
+/// known failure was not found.
 fn none_goes_wrong(exploration: &Exploration, cut: u128, summary: &mut Summary<'_>) {
     let Context { lang, keys, .. } = summary.view.context;
     let variant = summary.view.entry.variants.get(summary.view.variant);
@@ -92,7 +93,7 @@ fn none_goes_wrong(exploration: &Exploration, cut: u128, summary: &mut Summary<'
     }
 }
 
-/// A bar, how many were tried and left out, how many there are about, how fast, how long still.
+/// A bar, the numbers of orders tried and skipped, the estimated total, the rate, the remaining time.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -136,7 +137,7 @@ fn progress(exploration: &Exploration, summary: &mut Summary<'_>) {
     summary.bar((full, cells), &count, pace);
 }
 
-/// What is said where nothing is known.
+/// The text shown while nothing is known.
 pub(super) fn nothing(view: &OutcomesView<'_>) -> words::Words {
     match view.outcomes.phase() {
         Phase::Running | Phase::Stopping => words::TOLD_AT_THE_END,
@@ -144,7 +145,7 @@ pub(super) fn nothing(view: &OutcomesView<'_>) -> words::Words {
     }
 }
 
-/// The title of what is below or beside the outcomes, and its lines in so many columns.
+/// The title and the lines of the part below or beside the outcomes.
 fn summary(view: &OutcomesView<'_>, exploration: &Exploration, width: usize) -> (String, Vec<Line<'static>>) {
     let lang = view.context.lang;
     let so_far = exploration.so_far();
@@ -174,7 +175,7 @@ fn summary(view: &OutcomesView<'_>, exploration: &Exploration, width: usize) -> 
         let nothing = if exploration.found.is_some() { words::NO_ORDER } else { nothing(view) };
         return (title, plain(nothing.get(lang), Role::Chrome));
     };
-    // What is broken alone is said above.
+    // If only one invariant is broken, it is named above already.
     let says = breaking.says.filter(|_| breaking.place.1 > 1);
     let mut lines = says.map_or_else(Vec::new, |says| plain(says.get(lang), Role::Text));
     let moves = &breaking.order.moves;
@@ -186,7 +187,7 @@ fn summary(view: &OutcomesView<'_>, exploration: &Exploration, width: usize) -> 
     (title, lines)
 }
 
-/// How many rows that takes, with its frame.
+/// The rows of that part, including its frame.
 pub(super) fn rows(view: &OutcomesView<'_>, exploration: &Exploration, area: Rect) -> u16 {
     let (_, lines) = summary(view, exploration, usize::from(area.width.saturating_sub(4)));
     u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).max(BELOW)

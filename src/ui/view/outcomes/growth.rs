@@ -1,4 +1,5 @@
-//! The states of a search as they are found: a column for so many steps from the beginning, a mark for a state or for several.
+//! The states found by a search: a column per number of steps from the beginning, a mark per state or per several
+//! states.
 
 use super::OutcomesView;
 use crate::{
@@ -16,7 +17,7 @@ pub(super) fn draw(view: &OutcomesView<'_>, layers: &[Layer], area: Rect, buf: &
         many => words::GROWS.with(lang, &[&many.to_string()]),
     };
     let inner = paragraph::text_area(paragraph::pane(view.context, &title, false, area, buf));
-    // Of more layers than columns the latest are where it grows.
+    // If there are more layers than columns, the latest are shown, because the search is working on them.
     let from = layers.len().saturating_sub(inner.width.into());
     for (x, layer) in (inner.left()..inner.right()).zip(&layers[from..]) {
         let (marks, broken) = (layer.states.div_ceil(each), layer.broken.div_ceil(each));

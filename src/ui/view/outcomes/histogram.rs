@@ -1,4 +1,4 @@
-//! A histogram of outcomes: a row for each with its bar, how often it was seen, its share, and a word beside it.
+//! A histogram of outcomes: for each a row with its bar, its count, its share, and a remark.
 
 use super::{List, OutcomesView};
 use crate::{
@@ -7,15 +7,15 @@ use crate::{
     ui::view::{paragraph, prelude::*},
 };
 
-/// The shortest bar worth drawing.
+/// The minimum length of a bar.
 const BAR: usize = 6;
 const BAR_CELL: &str = "█";
 
-/// What a run came to, in words; what it broke, in the words of the lesson.
+/// An outcome in words; broken invariants in the lesson's words.
 pub fn words_of(outcome: &Outcome, invariants: &[Invariant], lang: Lang) -> String {
     let locks = outcome.locks.iter();
     let locks = locks.map(|(lock, fate)| {
-        // One name for all stands there only where none of them was held.
+        // A placeholder for all locks is used only if none of them was held.
         if is_any(lock) {
             words::NO_LOCK_HELD.get(lang).to_owned()
         } else {
@@ -45,13 +45,13 @@ pub fn words_of(outcome: &Outcome, invariants: &[Invariant], lang: Lang) -> Stri
     parts.join(" · ")
 }
 
-/// A share of a whole: `41.2%`.
+/// A percentage: `41.2%`.
 pub fn percent(part: u128, whole: u128) -> String {
     let tenths = (part.saturating_mul(2000) / whole.max(1)).div_ceil(2);
     format!("{}.{}%", tenths / 10, tenths % 10)
 }
 
-/// A count that can be read: `1,234,567`.
+/// A count with separators: `1,234,567`.
 pub fn grouped(count: u128) -> String {
     let digits = count.to_string();
     let mut grouped = String::new();
@@ -70,7 +70,7 @@ pub struct Row {
     pub count: u128,
     pub words: String,
     pub percent: String,
-    /// What else is to be said, where there is room for it.
+    /// A remark that is shown if there is room.
     pub beside: String,
     pub chosen: bool,
 }
@@ -79,7 +79,7 @@ pub(super) fn list(rows: &[Row], theme: Theme, area: Rect) -> List {
     List::new(theme, area, rows.iter().position(|row| row.chosen), rows.len())
 }
 
-/// Draws the histogram; `nothing` is said where there are no rows.
+/// Draws the histogram, or the text `nothing` if there are no rows.
 pub(super) fn draw(view: &OutcomesView<'_>, nothing: words::Words, area: Rect, buf: &mut Buffer) {
     let (rows, Context { theme, lang, .. }) = (&view.rows(), view.context);
     let focused = view.outcomes.race.is_none();
@@ -103,7 +103,7 @@ pub(super) fn draw(view: &OutcomesView<'_>, nothing: words::Words, area: Rect, b
     }
 }
 
-/// How wide everything is, the same for all rows.
+/// The widths of the columns, the same for all rows.
 struct Columns {
     words: usize,
     bar: usize,
@@ -119,11 +119,11 @@ impl Columns {
         let count = widest(&|row| grouped(row.count).len());
         let percent = widest(&|row| row.percent.len());
         let beside = widest(&|row| text::width(&row.beside));
-        // Mark and glyph before, gaps between, one column after.
+        // Mark and glyph before, gaps in between, one column after.
         let fixed = 4 + 2 + count + 2 + percent + 1;
         let wanted = widest(&|row| text::width(&row.words));
         let room = width.saturating_sub(fixed);
-        // Where there is too little room, what stands beside goes first.
+        // If space is short, the remark is dropped first.
         let fits = beside > 0 && room >= wanted.min(width / 2) + 2 + BAR + 2 + beside;
         let beside = if fits { beside } else { 0 };
         let room = room.saturating_sub(if fits { beside + 2 } else { 0 });

@@ -1,5 +1,5 @@
-//! The screen of many runs of one variant, races or every order: how far they are, what came of them, and beside that
-//! the races with the chosen outcome or the shortest order that goes wrong. It must not know how a run is made.
+//! The screen of races and explorations of a variant: the progress, the outcomes, and beside them the races with the
+//! selected outcome or the shortest order that goes wrong. It must not know how a run is made.
 
 mod exploration;
 mod growth;
@@ -25,16 +25,16 @@ use crate::{
     },
 };
 
-/// The longest progress bar, in cells, and the shortest beside which anything is said of the pace.
+/// The maximum length of a progress bar, in cells, and the minimum length beside which the pace is shown.
 const BAR: usize = 30;
 const SHORTEST_BAR: usize = 4;
 
-/// Screens wider than this have the details beside the outcomes.
+/// Wider screens show the details beside the outcomes.
 const WIDE: u16 = 130;
-/// Of the outcomes below which there is something, at least this share or so many rows with their frame stay in sight.
+/// The minimum part of the outcomes that stays visible above the details: half, or five rows including their frame.
 const HALF: Least = Least { share: 2, rows: 0 };
 const FEWEST: Least = Least { share: u16::MAX, rows: 5 };
-/// There is always room for so many outcomes, so that the first ones move nothing.
+/// The number of outcomes for which room is reserved, so that the first ones do not move anything.
 const FEW: usize = 6;
 
 #[derive(Debug, Clone, Copy)]
@@ -121,7 +121,7 @@ impl OutcomesView<'_> {
             Source::Races(races) => races::draw(self, races, areas.details, buf),
             Source::Exploration(exploration) => exploration::draw(self, exploration, areas.details, buf),
         }
-        // Nothing is stepped through where nothing goes wrong.
+        // If nothing goes wrong, there is nothing to step through.
         let idle: &[&str] = match &self.outcomes.source {
             Source::Exploration(exploration) if exploration.breaking().is_none() => {
                 &["open-order", "next-broken"]
@@ -210,10 +210,10 @@ impl Summary<'_> {
         self.lines.extend(paragraph::hang(Span::raw("  "), lines));
     }
 
-    /// A bar of which some cells are full, how many runs, how fast.
+    /// A progress bar, with the number of runs and the pace.
     fn bar(&mut self, (full, cells): (usize, usize), count: &str, pace: Option<String>) {
         let style = |role| self.view.style(role);
-        // The figures are read; the bar gives way, and where that is not enough, the pace does.
+        // The figures take precedence: the bar is shortened, and if that is not enough, the pace is dropped.
         let taken =
             |pace: Option<&str>| text::width(count) + 2 + pace.map_or(0, |pace| text::width(pace) + 2);
         let pace = pace.filter(|pace| taken(Some(pace)) + SHORTEST_BAR <= self.columns);
@@ -230,7 +230,7 @@ impl Summary<'_> {
     }
 }
 
-/// A list in a frame, of which one line is chosen: what of it is in sight.
+/// The visible part of a framed list with a selection.
 struct List {
     inner: Rect,
     from: usize,
@@ -243,14 +243,14 @@ impl List {
         Self { inner, from: paragraph::start((chosen.unwrap_or(0), 1), count, inner.height), count }
     }
 
-    /// The line at a row of the screen, by its place.
+    /// The index of the line at a row of the screen.
     fn at(&self, y: u16) -> Option<usize> {
         let place = self.from + usize::from(y.checked_sub(self.inner.y)?);
         (y < self.inner.bottom() && place < self.count).then_some(place)
     }
 }
 
-/// What of a body is kept at least: one of so many parts, or so many rows.
+/// The minimum part of a body to keep: one of `share` parts, or `rows` rows.
 #[derive(Debug, Clone, Copy)]
 struct Least {
     share: u16,
@@ -267,8 +267,8 @@ pub struct Areas {
 }
 
 impl Areas {
-    /// Divides a screen for so many lines of summary and so many outcomes; the details have `below` rows at least, with
-    /// their frame, where they are not beside the outcomes.
+    /// Divides the screen for that many lines of summary and that many outcomes. The details have at least `below` rows
+    /// including their frame, unless they are beside the outcomes.
     fn of(area: Rect, (summary, outcomes): (usize, usize), (below, least): (u16, Least)) -> Self {
         let rows = |count: usize| u16::try_from(count).unwrap_or(u16::MAX);
         let [header, summary, body, hints] = Layout::vertical([
@@ -281,7 +281,7 @@ impl Areas {
         let [outcomes, details] = if area.width >= WIDE {
             Layout::horizontal([Constraint::Percentage(66), Constraint::Min(1)]).areas(body)
         } else {
-            // The histogram takes what it needs, and leaves some of the details in sight.
+            // The histogram takes what it needs, and leaves some of the details visible.
             let least = (body.height / least.share).max(least.rows).min(body.height);
             let most = body.height.saturating_sub(below).max(least);
             let wanted = rows(outcomes.max(FEW) + 2).min(most);

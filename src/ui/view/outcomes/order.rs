@@ -1,23 +1,23 @@
-//! An order of moves as lanes: a column for each choice, in the colours of the clients. What comes again and again stands
-//! there once.
+//! An order of moves as lanes: a column for each choice, in the colours of the clients. Repeated blocks of moves are
+//! drawn once.
 
 use std::ops::Range;
 
 use crate::{log::Log, ui::view::prelude::*};
 
-/// The longest block of moves that is looked for.
+/// The maximum length of a repeated block.
 const LONGEST: usize = 12;
-/// A block stands there once if that saves so many columns of moves.
+/// The minimum number of columns that folding a block must save.
 const WORTH: usize = 3;
 
-/// Moves that come so often, one time after another.
+/// A block of moves, and how often it is repeated.
 #[derive(Debug, PartialEq, Eq)]
 struct Block {
     moves: Range<usize>,
     times: usize,
 }
 
-/// The last move stands by itself: it is the one with which it goes wrong.
+/// Finds repeated blocks. The last move is never part of one, because with it the order goes wrong.
 fn fold(moves: &[String]) -> Vec<Block> {
     let last = moves.len().saturating_sub(1);
     let (mut blocks, mut at) = (Vec::new(), 0);
@@ -27,7 +27,7 @@ fn fold(moves: &[String]) -> Vec<Block> {
             1 + moves[at + length..last].chunks(length).take_while(|next| *next == block).count()
         };
         let lengths = (1..=LONGEST.min((last - at) / 2)).map(|length| (length, times(length)));
-        // The shortest of those that save the most.
+        // Of the blocks that save the most, the shortest.
         let best = lengths.rev().max_by_key(|(length, times)| length * (times - 1));
         let (length, times) = best.filter(|(length, times)| length * (times - 1) >= WORTH).unwrap_or((1, 1));
         blocks.push(Block { moves: at..at + length, times });
@@ -37,7 +37,8 @@ fn fold(moves: &[String]) -> Vec<Block> {
     blocks
 }
 
-/// Who makes a choice, and what: `A.check` is a `check` of A, `crash A` a crash of A. Time that passes is nobody's.
+/// Splits a choice into who makes it and what: `A.check` is a `check` of A, `crash A` a crash of A. Time that passes
+/// belongs to nobody.
 fn part(words: &str) -> (&str, &str) {
     if words.is_empty() || words.starts_with('+') {
         return ("", words);
@@ -46,7 +47,7 @@ fn part(words: &str) -> (&str, &str) {
     choice.unwrap_or(("", words))
 }
 
-/// The place of a client among those of a run, which its colour and its sign follow from.
+/// The index of a client in its run, which decides its colour and glyph.
 fn place(name: &str, names: &[&str], log: Option<&Log>) -> usize {
     let mut clients: Vec<&str> = Vec::new();
     for actor in log.map_or(&[][..], Log::actors) {
@@ -60,8 +61,8 @@ fn place(name: &str, names: &[&str], log: Option<&Log>) -> usize {
     names.iter().filter(|name| !name.is_empty()).position(|known| *known == name).unwrap_or(0)
 }
 
-/// The lanes in so many columns, with the names of the moves if they fit, else with the signs of their clients; nothing
-/// where even these do not fit.
+/// The lanes, with the names of the moves if they fit in `width` columns, otherwise with the glyphs of the clients;
+/// `None` if even these do not fit.
 pub(super) fn lanes(
     moves: &[String],
     log: Option<&Log>,
@@ -85,7 +86,7 @@ fn drawn(
     names.sort_unstable();
     names.dedup();
     let client = |who: &str| place(who, &names, log);
-    // A fault is in_words in any case. While the search goes on it is known who moves, and not yet what for.
+    // A fault is always shown in words. During the search it is known who moves, but not yet with what.
     let words = |n: usize| -> String {
         let ((who, what), fault) = (parts[n], !moves[n].contains('.') && !moves[n].starts_with('+'));
         match (who, what) {
@@ -131,7 +132,7 @@ fn drawn(
     Some(lines)
 }
 
-/// `┌ ×3 ──┐` above the moves that come three times.
+/// The bracket over repeated moves: `┌ ×3 ──┐`.
 fn bracket(times: usize, room: usize) -> String {
     let words = format!("┌ ×{times} ");
     match room.checked_sub(text::width(&words) + 2) {
@@ -155,7 +156,7 @@ mod tests {
         let blocks = fold(&order);
         let block = |moves, times| Block { moves, times };
         assert_eq!(blocks, [block(0..1, 1), block(1..4, 3), block(10..11, 1), block(11..12, 1)]);
-        // Twice the same is shorter as it is, and the last move stays what it is.
+        // Folding two equal moves saves nothing, and the last move is never folded.
         let few = moves("A.get A.get B.get B.get");
         assert!(fold(&few).iter().all(|block| block.times == 1));
         assert!(fold(&[]).is_empty());

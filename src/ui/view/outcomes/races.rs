@@ -1,4 +1,4 @@
-//! What is particular to races: how far they are, and those that came out as the chosen outcome says.
+//! The parts that are specific to races: the progress, and the races with the selected outcome.
 
 use super::{BAR, List, OutcomesView, Summary, histogram};
 use crate::{
@@ -11,15 +11,15 @@ use crate::{
     world::Holding,
 };
 
-/// Rows of the races below the outcomes at least, with their frame.
+/// The minimum rows of the races below the outcomes, including their frame.
 pub(super) const BELOW: u16 = 8;
 
-/// How far the races are, how many broke a lock, and what they are.
+/// Summarizes the progress, how many races broke a lock, and what a race is.
 pub(super) fn summarize(races: &Races, summary: &mut Summary<'_>) {
     let (lang, keys) = (summary.view.context.lang, summary.view.context.keys);
     let (done, violated) = (races.kept.races(), races.kept.violated());
     if let Phase::Failed(failure) = summary.view.outcomes.phase() {
-        // What was refused before the first race will be refused again.
+        // A failure before the first race will repeat, so it is a refusal.
         let refused = done == 0 && !failure.server;
         let title = if refused { words::NOT_RACED } else { words::failed(failure.server) };
         summary.say(&format!("✗ {}", title.get(lang)), Role::Danger);
@@ -156,7 +156,7 @@ fn line(
     line
 }
 
-/// Who sent a command after whom: a sign each, red while a lock has too many holders.
+/// The order in which clients sent commands: a mark for each, red while a lock has too many holders.
 fn bars(view: &OutcomesView<'_>, log: &Log, room: usize) -> Vec<Span<'static>> {
     let mut clients: Vec<&str> = log.actors().iter().map(|actor| actor.client.as_str()).collect();
     clients.dedup();

@@ -1,4 +1,4 @@
-//! What stands in the story's place while one run of many is stepped through: which it is, and what came of it.
+//! The text in the story's place while a single run is stepped through: which run it is, and its outcome.
 
 use super::histogram::words_of;
 use crate::{
@@ -16,14 +16,14 @@ use crate::{
 
 #[derive(Debug, Clone, Copy)]
 pub struct SingleRace<'a> {
-    /// Which it is: 0 was the first.
+    /// The number of the race, counted from 0.
     pub number: u32,
-    /// How many there are by now.
+    /// The number of races so far.
     pub races: u64,
     pub seed: u64,
     pub outcome: &'a Outcome,
     pub invariants: &'a [Invariant],
-    /// Why it went wrong, where its log says so.
+    /// Why it went wrong, if its log says so.
     pub why: Option<&'a Text>,
 }
 
@@ -32,9 +32,9 @@ pub enum SingleRun<'a> {
     Race(SingleRace<'a>),
     /// An order that goes wrong.
     Order(&'a Exploration),
-    /// What broke the answer to an exercise.
+    /// The order that broke the answer to an exercise.
     Answer(&'a FailureRow),
-    /// What an exam asked about.
+    /// The order that an exam asked about.
     Examined(&'a ExamQuestion),
 }
 
@@ -136,7 +136,7 @@ impl SingleRace<'_> {
             tell(&which, Role::Text);
             tell(&what, role);
         }
-        // What is broken beside the locks has been said.
+        // Invariants other than those about locks are named above already.
         for invariant in self.invariants {
             let said = self.outcome.broken_beside_locks().any(|name| name == invariant.name);
             if self.outcome.broken.contains(&invariant.name) && !said {

@@ -1,4 +1,4 @@
-//! A state of a small search, the steps that lead on, and the way there.
+//! A state of a small search, the steps that lead on, and the path to it.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// The most rows that the way there may take.
+/// The maximum rows of the path.
 const WAY: usize = 3;
 
 pub(super) fn draw(view: &OutcomesView<'_>, graph: &StateGraph, walk: &Walk, area: Rect, buf: &mut Buffer) {
@@ -67,12 +67,12 @@ pub(super) fn draw(view: &OutcomesView<'_>, graph: &StateGraph, walk: &Walk, are
     paragraph::draw(&way, 0, paragraph::text_area(foot), buf);
 }
 
-/// What the servers hold, where everybody stands and believes what, and what is broken.
+/// The contents of the servers, the state and the beliefs of every client, and what is broken.
 fn contents(view: &OutcomesView<'_>, state: &StateNode, width: usize) -> Vec<Line<'static>> {
     let lang = view.context.lang;
     let mut lines = Vec::new();
     for server in &state.servers {
-        // Of five masters those that hold nothing are left out.
+        // Of several servers, those that hold nothing are omitted.
         if server.keys.is_empty() && state.servers.len() > 1 {
             continue;
         }
@@ -136,7 +136,7 @@ fn seconds(left: Duration) -> String {
     format!("{:.3} s", left.as_secs_f64())
 }
 
-/// The steps that were taken, the last of them where not all fit.
+/// The steps taken; only the last ones if not all fit.
 fn way(view: &OutcomesView<'_>, graph: &StateGraph, walk: &Walk, width: usize) -> Vec<Line<'static>> {
     let taken = walk.way().iter().filter_map(|(state, step)| graph.states.get(*state)?.steps.get(*step));
     let taken: Vec<&str> = taken.map(|step| step.words.as_str()).collect();

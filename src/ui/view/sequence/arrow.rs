@@ -1,4 +1,4 @@
-//! Arrows: from which lifeline to which, how far they get, what is written on them.
+//! Arrows: from which lifeline to which, how far they get, and their text.
 
 use super::window::Window;
 use crate::{
@@ -9,9 +9,9 @@ use crate::{
     },
 };
 
-/// The least room for words on an arrow: where there is less, they stand above it.
+/// The minimum room for text on an arrow; with less, the text is above it.
 const ROOM: usize = 20;
-/// What an arrow needs besides its words: two columns before them, one after, a space on either side.
+/// The columns that an arrow needs besides its text: two before it, one after it, and a space on either side.
 const AROUND: usize = 5;
 
 pub type Words = Vec<(String, Style)>;
@@ -66,7 +66,7 @@ impl Arrow {
         };
         let mut words = words_of(scene, row, message);
         if window.line(from).is_none() {
-            // Whoever is not on the screen is named.
+            // An actor that is not on the screen is named.
             words.insert(0, (format!("{}: ", scene.name(actor)), client));
         }
         Some(Self {
@@ -88,7 +88,7 @@ impl Arrow {
         wanted > self.room() && self.room() < ROOM
     }
 
-    /// The words that stand on it, cut where it must be.
+    /// The text on the arrow, cut if necessary.
     pub fn written(&self) -> Words {
         if self.is_short() { Words::new() } else { fitted(&self.words, self.room()) }
     }
@@ -103,7 +103,7 @@ fn command(event: &EventKind) -> Option<String> {
 
 fn words_of(scene: &Scene<'_>, row: &Row, message: Message) -> Words {
     let position = scene.world.position;
-    // A row of a crowd tells what its members have in common.
+    // The row of a crowd shows what its members' events have in common.
     let count = row.count(position);
     let common = |words: &dyn Fn(&EventKind) -> Option<String>| {
         let members = std::iter::once(&row.event).chain(&row.more[..count - 1]);

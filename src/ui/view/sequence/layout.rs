@@ -1,18 +1,18 @@
-//! Which rows are on the screen, and where.
+//! The visible rows, and their positions.
 
 use ratatui::layout::Rect;
 
 use super::{arrow::Arrow, window::Window};
 use crate::ui::{chart::OverlapSpan, view::Scene};
 
-/// Rows of what came before a failure that the window is drawn to.
+/// The rows shown before a failure that the window follows.
 const BEFORE: usize = 3;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Placed {
     pub(crate) row: usize,
     pub(crate) y: u16,
-    /// Its lines: one, or two where its words stand above its arrow.
+    /// One line, or two if the text is above the arrow.
     pub(crate) height: u16,
     pub(crate) arrow: Option<Arrow>,
 }
@@ -24,12 +24,12 @@ pub(crate) struct Layout {
     pub(crate) rows: Vec<Placed>,
 }
 
-/// How far a learner has moved the pane: `None` follows what is chosen, or else the newest row.
+/// How the learner has scrolled the pane; `None` follows the selected event or the newest row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct View {
-    /// So many rows before the newest.
+    /// That many rows before the newest.
     pub back: Option<u16>,
-    /// So many clients left out at the left.
+    /// The number of clients scrolled out at the left.
     pub aside: Option<u16>,
 }
 
@@ -48,19 +48,19 @@ impl Layout {
         let failure = failure(scene).filter(|_| free && scene.whole);
         let follow = chosen.or(failure).or(known.checked_sub(1));
         let newest = follow.and_then(|row| {
-            // Time that passes is nobody's: the row before says who is looked at.
+            // A gap in time has no column: the row before it decides which clients are visible.
             let rows = scene.sequence.rows[..=row].iter().rev();
             rows.take(8).find(|row| row.columns().is_some())
         });
         let window = Window::new(scene, view.aside, newest, area);
         let mut layout = Self { window, header: area.y, body, rows: Vec::new() };
         let back = view.back.map_or(0, |back| usize::from(back.min(reach(scene))));
-        // What is wrong now is wrong from here on: the room below is its own.
+        // Something is wrong now and stays wrong: the space below shows that.
         let below = if free && scene.alarm().is_some() { body.height * 2 / 5 } else { 0 };
         layout.fill(scene, known - back.min(known), below);
         let first = layout.rows.first().map_or(0, |placed| placed.row);
         if let Some(chosen) = chosen.filter(|chosen| view.back.is_none() && *chosen < first) {
-            // What is chosen draws the window along, and what came next stays in sight.
+            // The window moves to the selected event and keeps a quarter of its height after it.
             layout.fill(scene, known.min(chosen + 1 + usize::from(body.height / 4)), 0);
         }
         if let Some(failure) = failure
@@ -72,7 +72,7 @@ impl Layout {
         layout
     }
 
-    /// The row after the last that there is room for from a row on.
+    /// The row after the last one that fits, from row `first` on.
     fn end(&self, scene: &Scene<'_>, first: usize, known: usize) -> usize {
         let mut left = self.body.height;
         let heights = (first..known).map(|row| height(self.arrow(scene, row).as_ref()));
@@ -88,7 +88,7 @@ impl Layout {
         Arrow::new(scene, &self.window, &scene.sequence.rows[row])
     }
 
-    /// Places the rows before `end` upward from the bottom, so many lines above it.
+    /// Places the rows before `end` from the bottom upward, leaving `below` lines free.
     fn fill(&mut self, scene: &Scene<'_>, end: usize, below: u16) {
         self.rows.clear();
         let mut left = self.body.height - below;
@@ -102,7 +102,7 @@ impl Layout {
             self.rows.push(Placed { row, y: 0, height, arrow });
         }
         self.rows.reverse();
-        // Few rows hang from the names; of many, the newest stands at the bottom.
+        // A few rows start below the names; otherwise the newest row is at the bottom.
         let all = self.rows.first().is_none_or(|placed| placed.row == 0);
         let mut y = self.body.y + if all { 0 } else { left };
         for placed in &mut self.rows {
@@ -112,15 +112,15 @@ impl Layout {
     }
 }
 
-/// The lines of a row: one, or two where its words stand above its arrow.
+/// The lines of a row: one, or two if its text is above its arrow.
 fn height(arrow: Option<&Arrow>) -> u16 {
     1 + u16::from(arrow.is_some_and(Arrow::is_short))
 }
 
-/// The row with which it first broke.
+/// The row of the first failure.
 fn failure(scene: &Scene<'_>) -> Option<usize> {
     let known = |overlap_span: &&OverlapSpan| overlap_span.from.1 < scene.world.position;
-    // Of two holders there is more to see than that something is so.
+    // An overlap takes precedence, because it shows more than another broken invariant.
     let first = scene.chart.overlap_spans.iter().find(known).or_else(|| scene.chart.besides().find(known))?;
     scene.sequence.row_of(first.from.1)
 }

@@ -1,4 +1,4 @@
-//! Rows without an arrow: words beside a lifeline, marks on those that a fault hit, lines across all columns.
+//! Rows without an arrow: text beside a lifeline, marks of faults, lines across all columns.
 
 use super::{arrow, layout::Layout, write};
 use crate::ui::{
@@ -7,7 +7,7 @@ use crate::ui::{
     words::fault,
 };
 
-/// Words beside a lifeline: at its right, or at its left where there is more room.
+/// Draws text beside a lifeline: at its right, or at its left if there is more room.
 pub(crate) fn label_lifeline(
     layout: &Layout,
     (column, y): (usize, u16),
@@ -54,7 +54,7 @@ pub(crate) fn draw_fault(
     for x in columns.iter().filter_map(|column| layout.window.line(*column)) {
         cells::put(buf, (x, y), glyph, style);
     }
-    // After the marks: no mark may stand in the words.
+    // Drawn after the marks, so that no mark covers the text.
     if let Some(last) = columns.last() {
         label_lifeline(layout, (*last, y), &vec![(words, style)], buf);
     }
@@ -82,11 +82,11 @@ pub(crate) fn draw_link(
         let (left, right) = layout.window.between(*from, *to);
         cells::put(buf, (left + right.saturating_sub(left) / 2, y), glyph, style);
     }
-    // After the marks: no mark may stand in the words.
+    // Drawn after the marks, so that no mark covers the text.
     draw_words(layout, (&words, y), style, buf);
 }
 
-/// A line across all columns.
+/// Draws a line across all columns.
 pub(crate) fn draw_gap(scene: &Scene<'_>, layout: &Layout, (words, y): (&str, u16), buf: &mut Buffer) {
     let plot = layout.window.plot;
     let lines: Vec<u16> = layout.window.lines().map(|(_, x)| x).collect();
@@ -96,7 +96,7 @@ pub(crate) fn draw_gap(scene: &Scene<'_>, layout: &Layout, (words, y): (&str, u1
     draw_words(layout, (words, y), scene.style(Role::Chrome), buf);
 }
 
-/// Words between two lifelines: the first two that leave room for them, or else from the first one on.
+/// Draws text between two lifelines: the first two with enough room, or from the first lifeline on.
 fn draw_words(layout: &Layout, (words, y): (&str, u16), style: Style, buf: &mut Buffer) {
     let plot = layout.window.plot;
     let words = text::fit(words, plot.width.into()).into_owned();
@@ -106,7 +106,7 @@ fn draw_words(layout: &Layout, (words, y): (&str, u16), style: Style, buf: &mut 
     let before = lines.windows(2).find(room).map(|pair| pair[0]);
     let before = before.or(lines.first().copied()).unwrap_or(plot.x);
     let x = (before + 1).min(plot.right() - width).max(plot.x);
-    // A little further in, where there is room.
+    // A little further to the right if there is room.
     let next = lines.iter().find(|line| **line > before).copied().unwrap_or(plot.right());
     let x = if x + width + 2 < next { x + 2 } else { x };
     write(&vec![(words, style)], (x, y), plot.right(), buf);

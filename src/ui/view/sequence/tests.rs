@@ -1,4 +1,5 @@
-//! The fold, on logs of every kind: nothing that was drawn moves, and what is chosen is found where it is drawn.
+//! Properties of the fold on arbitrary logs: nothing that was drawn moves, and a selected event is found where it is
+//! drawn.
 
 use std::time::Duration;
 
@@ -125,7 +126,7 @@ fn with_scene<T>(
     })
 }
 
-/// Draws a pane's inside; gives the lines on which something is chosen.
+/// Draws the inside of a pane.
 type Pane = fn(&Scene<'_>, Rect, &mut Buffer);
 
 fn chosen(scene: &Scene<'_>, area: Rect, pane: Pane) -> Vec<(u16, u16)> {

@@ -1,4 +1,4 @@
-//! Which columns are on the screen, and where: all if there is room, else the servers and a page of clients.
+//! The visible columns and their positions: all if there is room, otherwise the servers and a page of clients.
 
 use crate::ui::{
     chart::sequence::{Row, Who},
@@ -7,28 +7,28 @@ use crate::ui::{
 
 /// Columns of the time, and a space.
 pub const TIME: u16 = 9;
-/// The least that two lifelines may be apart.
+/// The minimum distance of two lifelines.
 const APART: u16 = 6;
 
 #[derive(Debug, Clone)]
 pub struct Window {
-    /// Where the columns are, right of the time.
+    /// The area of the columns, right of the time.
     pub plot: Rect,
-    /// Of every column, where its lifeline is.
+    /// For every column the position of its lifeline, if it is visible.
     lines: Vec<Option<u16>>,
-    /// How many clients are hidden left and right of those that are shown.
+    /// The number of hidden clients left and right of the visible ones.
     pub hidden: (usize, usize),
     clients: usize,
 }
 
-/// How many clients can be left out at the left.
+/// The maximum number of clients that can be scrolled out at the left.
 pub fn reach(scene: &Scene<'_>, area: Rect) -> u16 {
     let (clients, _) = shown(scene, lanes::right_of(usize::from(TIME) - 1, area));
     let hidden = scene.sequence.columns.clients.saturating_sub(clients);
     u16::try_from(hidden).unwrap_or(u16::MAX)
 }
 
-/// How many clients and servers there is room for.
+/// The number of clients and of servers that fit.
 fn shown(scene: &Scene<'_>, plot: Rect) -> (usize, usize) {
     let columns = &scene.sequence.columns;
     let servers = columns.all.len() - columns.clients;
@@ -41,7 +41,7 @@ fn shown(scene: &Scene<'_>, plot: Rect) -> (usize, usize) {
 }
 
 impl Window {
-    /// The window onto the columns that leaves out the first `aside` clients; `None` follows a row.
+    /// The window that hides the first `aside` clients; with `None`, the one that shows the row `follow`.
     pub fn new(scene: &Scene<'_>, aside: Option<u16>, follow: Option<&Row>, area: Rect) -> Self {
         let plot = lanes::right_of(usize::from(TIME) - 1, area);
         let columns = &scene.sequence.columns;
@@ -51,7 +51,7 @@ impl Window {
             .and_then(Row::columns)
             .map(|(client, _)| client)
             .filter(|client| *client < columns.clients);
-        // Page by page, so that the window stands still while neighbours talk.
+        // Moves page by page, so that the window stays in place while neighbours communicate.
         let page = wanted.map_or(0, |client| client / clients.max(1) * clients);
         let first = aside.map_or(page, usize::from).min(most);
         let on_screen = (first..first + clients).chain(columns.clients..columns.clients + servers);
@@ -78,14 +78,14 @@ impl Window {
         self.lines.get(column).copied().flatten()
     }
 
-    /// The columns on the screen and their lifelines, from left to right.
+    /// The visible columns and their lifelines, from left to right.
     pub fn lines(&self) -> impl Iterator<Item = (usize, u16)> + '_ {
         let lines = self.lines.iter().enumerate();
         lines.filter_map(|(column, x)| Some((column, (*x)?)))
     }
 
-    /// The columns of the screen strictly between two lifelines: the first and the one after the last. A lifeline
-    /// that is not on the screen is beyond its edge: clients at the left, servers at the right.
+    /// The columns of the screen strictly between two lifelines: the first, and the one after the last. A lifeline that
+    /// is not visible is beyond the edge: clients at the left, servers at the right.
     pub fn between(&self, one: usize, other: usize) -> (u16, u16) {
         let (one, other) = (one.min(other), one.max(other));
         let at = |column: usize| {

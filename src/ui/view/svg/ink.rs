@@ -1,18 +1,18 @@
-//! The colours of cells as a picture's colours: what xterm shows for each.
+//! The colours of cells as SVG colours: those that xterm shows.
 
 use ratatui::style::Color;
 
-/// What is drawn on where nothing else is said.
+/// The default background.
 pub(crate) const PAPER: &str = "#16181d";
-/// What is drawn with where nothing else is said.
+/// The default text colour.
 pub(crate) const INK: &str = "#d8dae0";
-/// The sixteen colours that have names.
+/// The sixteen named colours.
 const NAMED: [&str; 16] = [
     "#1c1f26", "#e06c75", "#7fb069", "#d8a657", "#6a9fd8", "#b48ead", "#6fb5b5", "#c8cad0", "#5c6370",
     "#ff7b85", "#98c379", "#e5c07b", "#82b4e8", "#c9a3d0", "#8fd0d0", "#ffffff",
 ];
 
-/// A colour, or the default where the cell names none.
+/// A colour, or `default` if the cell has none.
 pub(crate) fn colour(colour: Color, default: &str) -> String {
     let named = |n: usize| NAMED[n].to_owned();
     match colour {
@@ -38,7 +38,7 @@ pub(crate) fn colour(colour: Color, default: &str) -> String {
     }
 }
 
-/// The 256 colours: sixteen names, a cube of 6 x 6 x 6, 24 greys.
+/// The 256 colours: sixteen named ones, a cube of 6 x 6 x 6, 24 greys.
 pub(crate) fn indexed(n: u8) -> String {
     match n {
         0..16 => NAMED[usize::from(n)].to_owned(),

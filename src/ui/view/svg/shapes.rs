@@ -1,15 +1,15 @@
-//! Characters that are drawn as shapes, so that they meet exactly whatever the font: boxes, blocks, shades.
+//! Characters that are drawn as shapes, so that they join exactly whatever the font: boxes, blocks, shades.
 
 use std::fmt::Write as _;
 
-/// Width and height of a cell. Whole numbers, and odd halves for lines, so that edges fall on pixels.
+/// The width and height of a cell: whole numbers here, and halves for lines, so that edges fall on pixels.
 pub(crate) const CELL: (f32, f32) = (9.0, 18.0);
 /// Where lines cross in a cell.
 const CENTRE: (f32, f32) = (4.5, 8.5);
-/// How wide the curve of a round corner is.
+/// The radius of a round corner.
 const ROUND: f32 = 4.0;
 
-/// A filled part of a cell: left, top, width, height as parts of it, and how dense it is.
+/// A filled part of a cell: left, top, width and height as fractions of the cell, and its opacity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Block {
     pub left: f32,
@@ -42,7 +42,7 @@ pub(crate) fn block(symbol: &str) -> Option<Block> {
     })
 }
 
-/// A character of lines: its path in the cell at `x`, `y`, how thick it is, and the pattern of its dashes.
+/// A line character: its path in the cell at `x`, `y`, its thickness, and its dash pattern.
 pub(crate) fn lines(symbol: &str, (x, y): (f32, f32)) -> Option<(String, f32, Option<&'static str>)> {
     let (cx, cy) = (x + CENTRE.0, y + CENTRE.1);
     let (right, bottom) = (x + CELL.0, y + CELL.1);
@@ -82,7 +82,7 @@ pub(crate) fn lines(symbol: &str, (x, y): (f32, f32)) -> Option<(String, f32, Op
         _ => return None,
     };
     match arms {
-        // Straight through: one stroke, so that dashes are even.
+        // A straight line is one stroke, so that its dashes are even.
         [from, to] if from.0.total_cmp(&to.0).is_eq() || from.1.total_cmp(&to.1).is_eq() => line(*from, *to),
         arms => {
             for arm in arms {
