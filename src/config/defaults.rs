@@ -1,4 +1,4 @@
-//! The whole file as it would be if everything in it were the default: made from the same table as the help.
+//! The default configuration file, made from the same table of actions as the help.
 
 use crate::{
     text::Lang,
@@ -33,7 +33,7 @@ const HEAD: &str = r#"# Every setting is written here as it is without this file
 [keys]
 "#;
 
-/// The file, with the path where it is looked for.
+/// The default file; `path` is where it is read from.
 pub fn file(path: &str) -> String {
     let mut text = format!("# Lockstep's configuration: {path}\n{HEAD}");
     let mut home = None;

@@ -1,8 +1,7 @@
-//! The user's configuration file: what is chosen once and for all, and which keys do what. It must not know the
-//! screens.
+//! The user's configuration file: settings and key bindings. It must not know the screens.
 //!
-//! **Architecture Invariant:** nothing in the file stops anybody. What is wrong with it is told, with its place,
-//! and the default stands for it.
+//! **Architecture Invariant:** nothing in the file stops the program. Mistakes are reported with their positions, and
+//! the defaults are used instead.
 
 pub(crate) mod defaults;
 pub(crate) mod read;
@@ -25,21 +24,21 @@ use crate::{
     ui::{keys::map::KeyMap, state::screen::Mistakes, theme::ThemeName},
 };
 
-/// The largest file that is read, in bytes. The one that `lockstep config` prints has an eighth of it.
+/// The maximum size of a file that is read, in bytes: eight times the size of the file that `lockstep config` prints.
 const LARGEST: u64 = 64 << 10;
 
-/// What a user has chosen; `None` where nothing was said.
+/// The user's settings; `None` if not set.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Config {
     pub lang: Option<Lang>,
     pub theme: Option<ThemeName>,
-    /// How fast lessons play: 1.0 is real time.
+    /// The speed of lessons; 1.0 is real time.
     pub speed: Option<f64>,
     pub questions: Option<bool>,
-    /// Whether what moves only to explain is to stand still.
+    /// Whether animations that only explain are turned off.
     pub reduced_motion: Option<bool>,
     pub keys: KeyMap,
-    /// What is wrong with the file, in its order. Reported as mistakes in lessons are.
+    /// The mistakes in the file, in its order, reported like mistakes in lessons.
     pub mistakes: Vec<LessonError>,
 }
 
@@ -54,7 +53,7 @@ impl Config {
         let Some(path) = Self::path() else { return Self::default() };
         match Self::read(&path) {
             Ok(config) => config,
-            // A file where a directory is wanted: nothing is there.
+            // If part of the path is a file, there is no configuration.
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 Self::default()
             }
@@ -74,7 +73,7 @@ impl Config {
         Ok(Self::parse(&short(path), &text))
     }
 
-    /// The first mistake in a line, and how many more there are, for a screen.
+    /// The first mistake as one line, and the number of further ones.
     pub fn summary(&self) -> Option<Mistakes> {
         let first = self.mistakes.first()?;
         let place = first.place.map(|(line, column)| format!(":{line}:{column}"));
@@ -88,7 +87,7 @@ impl Config {
     }
 }
 
-/// A path as its owner knows it: `~` for the home directory.
+/// A path with `~` for the home directory.
 pub fn short(path: &Path) -> String {
     let home = etcetera::home_dir().ok();
     match home.and_then(|home| path.strip_prefix(home).ok().map(Path::to_owned)) {

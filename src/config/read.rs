@@ -1,4 +1,4 @@
-//! From the file's text to what it says, and what is wrong with it.
+//! Parses the file's text into settings and mistakes.
 
 use std::ops::Range;
 
@@ -17,13 +17,13 @@ use crate::{
     },
 };
 
-/// What may be written outside `[keys]`.
+/// The names allowed outside `[keys]`.
 pub(crate) const SETTINGS: [&str; 6] = ["lang", "theme", "speed", "questions", "reduced_motion", "keys"];
 
 type Value<'i> = Spanned<DeValue<'i>>;
 
 impl Config {
-    /// What a text says; `file` is its name in messages.
+    /// Parses a text; `file` is its name in messages.
     pub fn parse(file: &str, text: &str) -> Self {
         let (table, errors) = DeTable::parse_recoverable(text);
         let mut reader = Reader { file, text, unread: Vec::new(), mistakes: Vec::new() };
@@ -43,7 +43,7 @@ impl Config {
     }
 }
 
-/// A table's entries in the order of the file.
+/// The entries of a table in the order of the file.
 fn in_order<'t, 'i>(table: &'t DeTable<'i>) -> Vec<(&'t Spanned<std::borrow::Cow<'i, str>>, &'t Value<'i>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(name, _)| name.span().start);
@@ -53,7 +53,7 @@ fn in_order<'t, 'i>(table: &'t DeTable<'i>) -> Vec<(&'t Spanned<std::borrow::Cow
 struct Reader<'a> {
     file: &'a str,
     text: &'a str,
-    /// Lines that are no TOML.
+    /// Lines that are not valid TOML.
     unread: Vec<usize>,
     mistakes: Vec<(usize, LessonError)>,
 }
@@ -65,7 +65,7 @@ impl Reader<'_> {
         let start = before.rfind('\n').map_or(0, |feed| feed + 1);
         let line = self.text[start..].lines().next().unwrap_or_default();
         let number = before.matches('\n').count() + 1;
-        // What a line that cannot be read seems to say is no second mistake.
+        // A line that cannot be parsed has been reported already.
         if self.unread.contains(&number) {
             return;
         }
@@ -165,7 +165,7 @@ impl Reader<'_> {
         keys
     }
 
-    /// The keys of an action, each with its place; `None` where nothing that was written is one.
+    /// The keys of an action, each with its position; `None` if none of the given keys is valid.
     fn chords(&mut self, value: &Value<'_>) -> Option<Vec<(Chord, usize)>> {
         let keys: Vec<&Value<'_>> = match value.get_ref() {
             DeValue::Array(keys) => keys.iter().collect(),
@@ -203,7 +203,7 @@ fn kind(value: &Value<'_>) -> &'static str {
     }
 }
 
-/// The names that come nearest to one that nobody knows.
+/// The known names most similar to an unknown one.
 fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> String {
     let mut near: Vec<(f64, &str)> = known
         .map(|candidate| (strsim::jaro_winkler(candidate, name), candidate))

@@ -11,7 +11,7 @@ fn parse(text: &str) -> Config {
     Config::parse("config.toml", text)
 }
 
-/// The only mistake, as it is printed.
+/// The only mistake in a text, as it is printed.
 #[track_caller]
 fn mistake(text: &str) -> String {
     let config = parse(text);

@@ -1,4 +1,4 @@
-//! Interview cards as files: for Anki, and as Markdown for printing.
+//! Exports interview cards: for Anki, and as Markdown for printing.
 
 use std::collections::BTreeSet;
 
@@ -9,18 +9,18 @@ use crate::{
     ui::{state::catalogue::CatalogueEntry, words},
 };
 
-/// A card with the lesson that it belongs to.
+/// A card with its lesson.
 pub type LessonCard<'a> = (&'a CatalogueEntry, &'a Card);
 
-/// What every file for Anki begins with. Its documentation calls these file headers.
+/// The file headers of Anki's text import.
 pub const ANKI: &str = "#separator:tab\n#html:true\n#notetype:Basic\n#deck:Lockstep\n#guid column:1\n\
                         #tags column:4\n#columns:Id\tFront\tBack\tTags\n";
-/// What every Markdown file begins with: no reader shows it.
+/// The beginning of every Markdown file; it is not displayed.
 pub const MARKDOWN: &str = "<!-- Interview cards, written by Lockstep. -->\n";
 
 const TITLE: Words = Words::new("Interview questions", "面试题");
 
-/// Notes for Anki's text import: both languages on both sides. A note that is imported again is updated, not doubled.
+/// Notes for Anki's text import, with both languages on both sides. Importing a note again updates it.
 pub fn anki(cards: &[LessonCard<'_>]) -> String {
     let mut out = ANKI.to_owned();
     for (entry, card) in cards {
@@ -38,7 +38,7 @@ pub fn anki(cards: &[LessonCard<'_>]) -> String {
     out
 }
 
-/// Words by which the cards are found in Anki: track, lesson, articles, star. No tag has a space in it.
+/// The tags of a card in Anki: track, lesson, articles, star. Tags must not contain spaces.
 fn tags(entry: &CatalogueEntry, card: &Card) -> Vec<String> {
     let track = serde_json::to_value(entry.track).ok();
     let track = track.as_ref().and_then(|track| track.as_str()).map(|track| format!("lockstep::{track}"));
@@ -56,7 +56,7 @@ fn sides(text: &Text) -> String {
     if text.en == text.zh { side(Lang::En) } else { [Lang::En, Lang::Zh].map(side).concat() }
 }
 
-/// Without what would end a field or a line.
+/// Removes characters that would end a field or a line.
 fn field(words: &str) -> String {
     printable::line(&words.replace(['\n', '\t'], " ")).replace('"', "'")
 }

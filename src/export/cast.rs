@@ -1,8 +1,8 @@
 //! The run as a terminal recording (asciicast v2): what the playground writes to a terminal while it plays the lesson,
-//! each frame as what differs from the one before.
+//! each frame as its difference from the one before.
 //!
-//! Time passes as it does while the lesson plays: messages travel, waits take a moment, and after each step there is
-//! time to read what was said. A recording that would be too long for its viewers goes faster.
+//! Time passes as while the lesson plays: messages travel, waits take a moment, and after each step there is time to
+//! read. A recording that would become too long is sped up.
 
 use std::time::Duration;
 
@@ -29,25 +29,25 @@ use crate::{
     },
 };
 
-/// What every recording says in its first line.
+/// Part of the first line of every recording.
 pub const MARK: &str = "\"command\":\"lockstep export\"";
-/// Between two frames of a wait.
+/// The interval between frames of a wait.
 const FRAME: Duration = Duration::from_millis(100);
-/// Shorter waits are not drawn out.
+/// Shorter waits are not animated.
 const NOTICEABLE: Duration = Duration::from_millis(50);
-/// The longest that a wait is drawn out, and that a step takes.
+/// The maximum duration of a wait, and of a step.
 const LONGEST: Duration = Duration::from_secs(3);
 const TEMPO: Tempo = Tempo { wait: Duration::from_secs(2), longest: LONGEST, messages: true };
-/// How soon something happens.
+/// The maximum duration of the introduction.
 const START: Duration = Duration::from_millis(3500);
-/// How long a recording is at most.
+/// The maximum duration of a recording.
 const WHOLE: Duration = Duration::from_secs(45);
 const MOVE: Duration = Duration::from_millis(900);
 const PASSED: Duration = Duration::from_millis(600);
 const VERDICT: Duration = Duration::from_secs(8);
 
 pub fn recording(run: &Finished, moment: Found, look: &Look) -> String {
-    // The recording has colours, whatever this terminal has.
+    // The recording has colours, whatever the current terminal supports.
     force_color_output(true);
     let mut recorder = Recorder::new(run, look);
     let start = run.log.opening();
@@ -84,7 +84,7 @@ struct Recorder<'a> {
     position: usize,
     display: LessonTime,
     clock: Duration,
-    /// When, which kind, what.
+    /// Time, kind, content.
     events: Vec<(Duration, &'static str, String)>,
 }
 
@@ -106,7 +106,7 @@ impl<'a> Recorder<'a> {
         self.events.push((self.clock, code, data.to_owned()));
     }
 
-    /// Draws a moment and looks at it for a while.
+    /// Draws a moment and shows it for a while.
     fn frame(&mut self, moment: Found, lasts: Duration, flight: Option<(&Flight, Duration)>) {
         let motion = if moment.end { Motion::Paused } else { Motion::Playing };
         let mut next = self.renderer.draw(moment, motion, flight);
@@ -138,7 +138,7 @@ impl<'a> Recorder<'a> {
         self.frame(found, lasts, None);
     }
 
-    /// Lets the time shown pass up to a moment.
+    /// Advances the displayed time to a moment.
     fn glide(&mut self, moment: Found) {
         let (from, passes) = (self.display, moment.display.since(self.display));
         if passes < NOTICEABLE {
@@ -156,7 +156,7 @@ impl<'a> Recorder<'a> {
     }
 
     fn finish(mut self) -> String {
-        // A last word, so that players keep the last picture for as long as it is to be looked at.
+        // An empty last event, so that players keep the last picture on the screen for its duration.
         self.event("o", "");
         let header = json!({
             "version": 2,
@@ -168,7 +168,7 @@ impl<'a> Recorder<'a> {
         });
         let pace = (WHOLE.as_secs_f64() / self.clock.as_secs_f64().max(1e-9)).min(1.0);
         let line = |(at, code, data): &(Duration, &str, String)| {
-            // Whole milliseconds: the same recording on every machine.
+            // Whole milliseconds, so that the recording is the same on every machine.
             let millis = u32::try_from(at.mul_f64(pace).as_millis()).unwrap_or(u32::MAX);
             json!([f64::from(millis) / 1000.0, code, data]).to_string()
         };
@@ -176,7 +176,7 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// What a terminal has to be told so that one picture becomes the other; `None` where they are the same.
+/// The output that turns one picture into the other; `None` if they are equal.
 fn difference(before: Option<&Buffer>, after: &Buffer) -> Option<String> {
     let mut bytes = Vec::new();
     let empty = Buffer::empty(after.area);

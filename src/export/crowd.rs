@@ -1,4 +1,4 @@
-//! Crowds, folded: one participant for all, and one line for what many of them do or are told within one step.
+//! Folds crowds: one participant for all members, and one line for equal events of many of them within a step.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::{
 pub struct Crowds<'a> {
     actors: &'a [Actor],
     sizes: HashMap<&'a str, usize>,
-    /// By event: the events of its like in the step, itself included. Events that are not here are said with another.
+    /// For the first of several alike events in a step: all of them, itself included. The others have no entry.
     said: HashMap<usize, Vec<usize>>,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Crowds<'a> {
         (actor.crowd && self.sizes.contains_key(actor.client.as_str())).then_some(actor.client.as_str())
     }
 
-    /// How many an actor's participant stands for, where it is a crowd.
+    /// The number of members if the actor's participant is a crowd.
     pub fn size(&self, actor: ActorId) -> Option<usize> {
         self.sizes.get(self.client(actor)?).copied()
     }
@@ -51,7 +51,7 @@ impl<'a> Crowds<'a> {
         format!("c{}", self.client(actor).and_then(first).unwrap_or(actor.0 as usize))
     }
 
-    /// The events of an event's like in its step, at the first of them; `None` at the others.
+    /// The alike events in a step, for the first of them; `None` for the others.
     pub fn alike(&self, index: usize) -> Option<&[usize]> {
         self.said.get(&index).map(Vec::as_slice)
     }

@@ -1,15 +1,15 @@
-//! The run as one JSON document, for other programs.
+//! The run as a JSON document, for other programs.
 
 use serde_json::json;
 
 use super::{Finished, moment::Found};
 use crate::log::Steps;
 
-/// What every document has in it.
+/// Part of every document.
 pub const MARK: &str = "\n  \"lockstep_export\": 1,\n";
 const VERSION: u32 = 1;
 
-/// The document. Up to a moment before the end it has no verdict, because there was none yet.
+/// The document. Before the end of the run it has no verdict.
 pub fn document(run: &Finished, moment: Found) -> String {
     let variant = run.variant();
     let steps: Vec<_> = Steps::of(&run.log)
@@ -31,7 +31,7 @@ pub fn document(run: &Finished, moment: Found) -> String {
         "verdict": run.verdict.as_ref().filter(|_| moment.end),
     });
     let mut head = serde_json::to_string_pretty(&head).unwrap_or_default();
-    // The events follow the rest, each on a line: thousands of them can still be read and compared.
+    // The events come last, each on a line, so that thousands of them can be read and compared.
     head.truncate(head.strip_suffix("\n}").map_or(head.len(), str::len));
     let events = run.log.events()[..moment.position].iter();
     let lines: Vec<String> =

@@ -1,4 +1,4 @@
-//! What each kind of lock costs, as a page: tables and bars in one file, without a script.
+//! The lock measurement as a page: tables and bars in one file, without a script.
 
 use std::fmt::Write as _;
 
@@ -18,15 +18,15 @@ const STYLE: &str = "body { max-width: 64rem } .wide { overflow-x: auto } table 
     .bar b { background: var(--accent); height: .9rem; display: inline-block; vertical-align: middle; margin-right: .5rem } \
     .quiet { color: var(--chrome); font-size: .95rem }";
 
-/// A table and what is said below it.
+/// A table with a legend.
 pub struct Section<'a> {
     pub title: &'a str,
-    /// Rows of cells, the first the heads of the columns.
+    /// Rows of cells, the first one with the headings.
     pub table: &'a [Vec<String>],
     pub legend: &'a str,
 }
 
-/// The report, and what faults do to the same locks.
+/// The report, and the effects of faults on the same locks.
 pub fn page(report: &Report, faults: Option<&Section<'_>>, look: (Lang, ThemeName)) -> String {
     let mut body = format!("<p>{}</p>\n", escape(&report.head));
     if !report.table.is_empty() {
@@ -36,7 +36,7 @@ pub fn page(report: &Report, faults: Option<&Section<'_>>, look: (Lang, ThemeNam
         // Writing to a String cannot fail.
         let _ = writeln!(body, "<h2>{}</h2>", escape(chart.title));
         for bar in &chart.bars {
-            // The longest leaves room for its figure.
+            // The longest bar leaves room for its figure.
             let (name, wide, value) = (escape(bar.name), bar.share * 80.0, escape(&bar.value));
             let _ = writeln!(
                 body,

@@ -1,5 +1,4 @@
-//! The run as a sequence diagram in Mermaid's words: who sent what to whom, what came back, who believed what, which
-//! faults were caused.
+//! The run as a Mermaid sequence diagram: messages, replies, beliefs and faults.
 
 pub(crate) mod text;
 
@@ -19,11 +18,11 @@ use crate::{
 
 use text::{escape, shorten, wrapped};
 
-/// Between every diagram's title and its participants.
+/// The text between every diagram's title and its participants.
 pub const MARK: &str = "\nconfig:\n  theme: default\n---\nsequenceDiagram\n  autonumber\n";
-/// Waits shorter than this are left out.
+/// Shorter waits are omitted.
 const NOTICEABLE: std::time::Duration = std::time::Duration::from_millis(1);
-/// The ground behind a stretch with two holders: it can be read on light and dark pages.
+/// The ground of an overlap, readable on light and dark pages.
 const OVERLAP: &str = "rgba(220, 40, 40, 0.25)";
 
 pub fn diagram(run: &Finished, moment: Found, lang: Lang) -> String {
@@ -43,11 +42,11 @@ struct Diagram<'a> {
     /// The first and the last participant, for notes over all.
     ends: (String, String),
     servers: Vec<String>,
-    /// Who holds which lock: their lifelines are drawn broad.
+    /// The holders of locks, whose lifelines are drawn active.
     holders: Vec<(ActorId, String)>,
-    /// Who has sent anything.
+    /// The actors that have sent anything.
     asked: HashSet<ActorId>,
-    /// Whether a ground of overlap is begun.
+    /// Whether the block of an overlap is open.
     alarmed: bool,
 }
 
@@ -97,7 +96,7 @@ impl<'a> Diagram<'a> {
         self.servers.iter().position(|known| known == name).map(|n| format!("s{n}"))
     }
 
-    /// The participant of a client or a server, by name: the first of its threads.
+    /// The participant of a client or a server, by name; for a client, its first thread.
     fn named(&self, name: &str) -> Option<String> {
         let actor = self.world.actors.iter().position(|actor| actor.who.client == name);
         let actor = actor.map(|n| self.crowds.participant(ActorId(u32::try_from(n).unwrap_or(u32::MAX))));
@@ -124,7 +123,7 @@ impl<'a> Diagram<'a> {
         self.world.seek(self.log, index + 1);
         let lasting = self.world.holding.overlaps().iter().rfind(|overlap| overlap.to.is_none());
         let lasting = lasting.map(|overlap| (overlap.lock.clone(), overlap.excess));
-        // Told before the event that ends it, and after the one that begins it.
+        // The block ends before the event that ends the overlap, and begins after the one that begins it.
         if self.alarmed && lasting.is_none() {
             self.line("end");
             self.alarmed = false;
@@ -143,7 +142,7 @@ impl<'a> Diagram<'a> {
         }
     }
 
-    /// A participant is active as long as somebody in it believes to hold a lock.
+    /// A participant is active as long as an actor in it believes to hold a lock.
     fn activate(&mut self, kind: &EventKind) {
         let active = |diagram: &Self, participant: &str| {
             diagram.holders.iter().any(|(holder, _)| diagram.crowds.participant(*holder) == participant)
@@ -185,7 +184,7 @@ impl<'a> Diagram<'a> {
                 self.note_over_all(&wrapped(&words));
             }
             EventKind::Decided { item, right, .. } => self.tell_decision(*item, right),
-            // Too many holders have their own ground, and say so there.
+            // An overlap has its own ground and note.
             EventKind::Breached { says, .. } if !self.alarmed => {
                 self.note_over_all(&wrapped(&format!("✗ {}", says.get(lang))));
             }
@@ -212,7 +211,7 @@ impl<'a> Diagram<'a> {
         }
     }
 
-    /// What an actor, or much of a crowd at once, does or is told.
+    /// Writes an action of an actor or a notification; alike events of a crowd are one line.
     fn tell_of_actors(&mut self, index: usize, at: LessonTime, kind: &EventKind) {
         let lang = self.lang;
         let Some(alike) = self.crowds.alike(index) else { return };
@@ -220,7 +219,7 @@ impl<'a> Diagram<'a> {
         match kind {
             EventKind::Sent { actor, server, .. } => {
                 let from = self.crowds.participant(*actor);
-                // A lock inside the process is nobody else's business.
+                // A lock inside the process involves no server.
                 let to = self.server(server).unwrap_or_else(|| from.clone());
                 self.line(&format!("{from}->>{to}: {said}{times}"));
             }
@@ -241,7 +240,7 @@ impl<'a> Diagram<'a> {
                 let over = self.crowds.participant(*actor);
                 self.note(&over, &format!("{}{times}", escape(&words)));
             }
-            // Whoever has not asked for anything yet does not wait.
+            // An actor that has not sent anything yet is not waiting.
             EventKind::Believes { actor, belief: Belief::Waiting, .. } if !self.asked.contains(actor) => {}
             EventKind::Believes { actor, lock, belief } => {
                 let over = self.crowds.participant(*actor);
@@ -279,7 +278,7 @@ impl<'a> Diagram<'a> {
         }
     }
 
-    /// What commands or replies of a crowd have in common.
+    /// The common part of a crowd's commands or replies.
     fn common(&self, alike: &[usize]) -> String {
         let said = alike.iter().filter_map(|event| match &self.log.events().get(*event)?.kind {
             EventKind::Sent { command, .. } => Some(command.to_string()),

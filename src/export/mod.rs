@@ -1,6 +1,6 @@
-//! Pictures of a finished run, for slides, articles and pages: the screen as a drawing or as a terminal recording, a
-//! page that plays, a sequence diagram, the data. Pure functions of a log, its verdict and the lesson's texts; they
-//! must not know how the run was made, nor touch a file.
+//! Exports finished runs for slides, articles and pages: the screen as a picture or a terminal recording, a page that
+//! plays, a sequence diagram, the data. Pure functions of a log, its verdict and the lesson's texts; they must not know
+//! how the run was made, nor touch a file.
 
 pub mod cards;
 pub(crate) mod cast;
@@ -45,7 +45,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format that a file's name ends in, where it is one.
+    /// The format for a file name, by its extension.
     pub fn of_file(name: &str) -> Option<Self> {
         match name.rsplit_once('.')?.1 {
             "htm" => Some(Self::Html),
@@ -54,7 +54,7 @@ impl Format {
         }
     }
 
-    /// Whether a file that begins like this was written in this format.
+    /// Whether a file with this beginning was written in this format.
     pub fn wrote(self, beginning: &str) -> bool {
         let (first, mark) = match self {
             Self::Svg => ("<svg ", svg::MARK),
@@ -67,17 +67,17 @@ impl Format {
     }
 }
 
-/// A finished run, and what its lesson says about it.
+/// A finished run, with the texts of its lesson.
 #[derive(Debug, Clone)]
 pub struct Finished {
-    /// The lesson's texts, with the run's figures filled in.
+    /// The lesson's texts, with the run's values filled in.
     pub entry: CatalogueEntry,
-    /// The place of the variant among the lesson's.
+    /// The index of the variant in the lesson.
     pub variant: usize,
-    /// What the user had set with `--set`.
+    /// The values set with `--set`.
     pub params: Params,
     pub log: Log,
-    /// None where its lesson claims nothing, or its story was left.
+    /// `None` if the lesson has no claims, or if its story was left.
     pub verdict: Option<Verdict>,
 }
 
@@ -98,7 +98,7 @@ impl Finished {
     }
 }
 
-/// The run up to a moment, or all of it, in a format; where the moment is not in the run, why not.
+/// Exports the run up to a moment, or all of it. Fails if the moment is not in the run.
 pub fn export(run: &Finished, format: Format, moment: Option<Moment>, look: &Look) -> Result<String, Text> {
     let moment = moment.unwrap_or(Moment::End).resolve(&run.log)?;
     // Every format escapes its own text; this is the last check.

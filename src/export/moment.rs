@@ -1,4 +1,4 @@
-//! A moment of a run as somebody names it: a step, a lesson time, the end.
+//! A moment of a run as a user gives it: a step, a lesson time, the end.
 
 use std::{str::FromStr, time::Duration};
 
@@ -11,20 +11,20 @@ use crate::{
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
-    /// After so many steps of the story, counted as the screen does; 0 is before the first.
+    /// After that many steps of the story, counted as on the screen; 0 is before the first.
     Step(usize),
     Time(LessonTime),
-    /// After everything, with the verdict.
+    /// The end of the run, with the verdict.
     End,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
-    /// How many events are over.
+    /// The number of events before the moment.
     pub position: usize,
-    /// The time that is shown: it may lie between two events.
+    /// The time shown, which may be between two events.
     pub display: LessonTime,
-    /// Whether it is the end, where the verdict is.
+    /// Whether it is the end, where the verdict is shown.
     pub end: bool,
 }
 
@@ -44,7 +44,7 @@ const TOO_EARLY: Words = Words::new(
 impl FromStr for Moment {
     type Err = String;
 
-    /// Reads `7`, `end`, and times as the screens write them: `420ms`, `3.204s`, `1m05.2s`.
+    /// Parses `7`, `end`, and times as the screens show them: `420ms`, `3.204s`, `1m05.2s`.
     fn from_str(text: &str) -> Result<Self, String> {
         let text = text.trim();
         if text == "end" {
@@ -78,7 +78,7 @@ fn parse_time(text: &str) -> Option<LessonTime> {
 }
 
 impl Moment {
-    /// Finds the moment in a log; where it is not in there, why not.
+    /// Finds the moment in a log, or tells why the log does not contain it.
     pub fn resolve(self, log: &Log) -> Result<Found, Text> {
         let at = |position: usize, end| Found { position, display: log.time_at(position), end };
         match self {
@@ -90,7 +90,7 @@ impl Moment {
                     let (number, last) = (number.to_string(), last.to_string());
                     return Err(NO_SUCH_STEP.text(&[&number, &last, &last]));
                 }
-                // A line of the story at which nobody stops belongs to the step before it.
+                // A line of the story without a stop belongs to the step before it.
                 let step = steps.all().iter().rfind(|step| step.number <= number).filter(|_| number > 0);
                 Ok(at(step.map_or_else(|| log.opening(), |step| step.position), false))
             }
@@ -102,7 +102,7 @@ impl Moment {
                 if time < first {
                     return Err(TOO_EARLY.text(&[&words, &time::moment(first)]));
                 }
-                // What the words of a time leave out must not lie behind the end.
+                // The user's time may be rounded, so one that reads like the end is accepted.
                 if time > end && words != time::moment(end) {
                     return Err(TOO_LATE.text(&[&words, &time::moment(end)]));
                 }

@@ -29,10 +29,10 @@ pub struct Look {
     pub size: (u16, u16),
     pub lang: Lang,
     pub theme: ThemeName,
-    /// How fast lesson time passes, where a picture moves.
+    /// The speed of lesson time in moving pictures.
     pub speed: f64,
     pub questions: bool,
-    /// Whether the screen is that of a presenter: the story, large, and the timelines.
+    /// Whether to use presentation mode: the story in large, and the timelines.
     pub presenting: bool,
     pub diagram: DiagramKind,
 }
@@ -52,8 +52,8 @@ impl Default for Look {
 }
 
 impl Look {
-    /// The theme of drawn screens. A picture has no terminal to ask: it is drawn with all colours and characters,
-    /// on the dark ground unless another one is asked for.
+    /// The theme of drawn screens. A picture has no terminal to ask, so it has all colours and characters, on a dark
+    /// ground unless another theme is chosen.
     pub fn drawn_theme(&self) -> Theme {
         let name = match self.theme {
             ThemeName::Auto => ThemeName::Dark,
@@ -63,18 +63,18 @@ impl Look {
     }
 }
 
-/// A run at successive moments, drawn.
+/// Draws a run at successive moments.
 pub struct Renderer<'a> {
     run: &'a Finished,
     look: Look,
     theme: Theme,
-    /// What has happened up to the moment, and no more: nobody looks back from a future.
+    /// The log up to the moment and no further, so that the screen does not look back from a later event.
     log: Log,
     world: World,
     chart: Chart,
     sequence: Sequence,
     programs: Programs,
-    /// Pictures name the keys that everybody has.
+    /// The default keys, which all readers have.
     keys: KeyMap,
 }
 
@@ -94,12 +94,12 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// The world at the moment that was drawn last.
+    /// The world at the moment drawn last.
     pub fn world(&self) -> &World {
         &self.world
     }
 
-    /// The screen at a moment that is not before the last one, in the middle of a flight or between two.
+    /// Draws the screen at a moment that is not before the last one, either during a flight or between two.
     pub fn draw(&mut self, moment: Found, motion: Motion, flight: Option<(&Flight, Duration)>) -> Buffer {
         let known = self.log.len();
         let wanted = flight.map_or(moment.position, |(flight, _)| flight.range().end);
@@ -118,7 +118,7 @@ impl<'a> Renderer<'a> {
                 display: moment.display,
                 theme: self.theme,
                 lang: self.look.lang,
-                // Where none is given the picture stands still: what was under way has arrived.
+                // Without a flight nothing is in motion: all messages have arrived.
                 flight: flight.map(|_| InFlight { flight, forward: true }),
                 expanded: false,
                 whole: moment.end,

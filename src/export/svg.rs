@@ -1,9 +1,9 @@
-//! The lesson screen at one moment, as a drawing.
+//! The lesson screen at a moment, as SVG.
 
 use super::{Finished, Look, moment::Found, screen::Renderer};
 use crate::ui::{state::screen::Motion, view::svg};
 
-/// What every drawing has in it.
+/// Part of every picture.
 pub const MARK: &str = svg::FONTS;
 
 pub fn picture(run: &Finished, moment: Found, look: &Look) -> String {

@@ -1,4 +1,4 @@
-//! Every format, made from the recordings of real runs that the program carries.
+//! Every format, made from the embedded recordings of real runs.
 
 use std::{
     sync::{Arc, LazyLock},
@@ -22,7 +22,7 @@ use crate::{
     verdict,
 };
 
-/// Read once: reading all lessons takes longer than any export.
+/// Loaded once, because loading all lessons takes longer than any export.
 static LIBRARY: LazyLock<Library> = LazyLock::new(Library::carried);
 
 fn recorded(lesson: &str, variant: &str) -> Finished {
@@ -113,7 +113,7 @@ fn a_drawing_knows_no_future() {
     assert_eq!(end, made(&run, Format::Svg, Some(Moment::End)), "the same every time");
 }
 
-/// What a terminal shows after a recording.
+/// The terminal's state after a recording.
 fn replayed(cast: &str, size: (u16, u16)) -> vt100::Parser {
     let mut lines = cast.lines();
     let header: Value = serde_json::from_str(lines.next().expect("a header")).expect("JSON");
@@ -187,7 +187,7 @@ fn a_diagram_names_everybody_and_closes_what_it_opens() {
                 let to = rest.trim_start_matches(['-', '>', ')', 'x']).split(':').next().expect("an end");
                 assert!(known.contains(&from) && known.contains(&to), "{line}");
             }
-            // What Mermaid reads at most.
+            // Mermaid's maximum text size.
             assert!(diagram.len() < 50_000, "{}", diagram.len());
         }
     }
@@ -211,7 +211,7 @@ fn the_data_are_the_events() {
 
 #[test]
 fn pages_are_one_file_and_small() {
-    // Each takes a while to draw.
+    // Drawing all of them takes too long.
     for run in all().into_iter().step_by(4) {
         let page = made(&run, Format::Html, None);
         assert_eq!(page.matches("</script>").count(), 2, "two scripts and no third");
@@ -222,7 +222,7 @@ fn pages_are_one_file_and_small() {
     }
 }
 
-/// The members of a crowd, each with its own words, in three steps.
+/// The members of a crowd, each with its own texts, in three steps.
 fn crowd_of(members: u32) -> Log {
     let mut log = LogBuilder::new(ready(&["zookeeper"], crowd(members))).ticking(Duration::from_micros(10));
     for (item, label) in ["create", "watch", "wake"].into_iter().enumerate() {
@@ -283,7 +283,7 @@ fn a_recording_begins_soon_ends_soon_and_shows_messages_on_their_way() {
         let (time, kind, _) = serde_json::from_str::<(f64, String, String)>(line).expect("an event");
         match kind.as_str() {
             "m" => marked.push(time),
-            // Soon after a step has begun, and before its picture stands still.
+            // Soon after a step has begun, and before its animation ends.
             _ => between += usize::from(marked.last().is_some_and(|mark| time > *mark && time - mark < 0.4)),
         }
     }

@@ -1,14 +1,14 @@
-//! How much of a recording is read: a few times what the longest runs come to (a crowd of 2,000 makes 26,000 events,
-//! or 60 MB), and little enough for any machine.
+//! How much of a recording is read: a few times the size of the longest runs (a crowd of 2,000 makes 26,000 events, or
+//! 60 MB), and little enough for any machine.
 
 use std::io::{self, BufRead, Read as _};
 
-/// The most bytes, packed and unpacked.
+/// The maximum number of bytes, packed and unpacked.
 pub(crate) const MOST_BYTES: u64 = 128 << 20;
 pub(crate) const MOST_LINES: usize = 100_000;
-/// The most bytes of a line.
+/// The maximum number of bytes in a line.
 pub(crate) const MOST_IN_LINE: usize = 4 << 20;
-/// The most JSON values: in memory each takes much more than the two bytes that it may have in the file.
+/// The maximum number of JSON values: in memory each takes much more than the two bytes that it may take in the file.
 pub(crate) const MOST_VALUES: usize = 8_000_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -23,7 +23,7 @@ pub enum Bound {
     Values,
 }
 
-/// What the lines so far come to.
+/// The size of the lines so far.
 #[derive(Debug, Default)]
 pub(crate) struct Spent {
     bytes: u64,
@@ -35,7 +35,7 @@ impl Spent {
     pub(crate) fn line(&mut self, line: &[u8]) -> Result<(), Bound> {
         self.bytes += u64::try_from(line.len()).unwrap_or(u64::MAX).saturating_add(1);
         self.lines += 1;
-        // At most one value begins behind each of these.
+        // Each of these characters begins at most one value.
         self.values += line.iter().filter(|byte| matches!(byte, b',' | b':' | b'[' | b'{')).count();
         let bounds = [
             (line.len() > MOST_IN_LINE, Bound::Line),
@@ -52,7 +52,7 @@ impl Spent {
 pub(crate) enum Stopped {
     At(Bound),
     Io(io::Error),
-    /// What is no UTF-8, after so many bytes.
+    /// The text is not UTF-8 after that many bytes.
     NoText(usize),
 }
 
@@ -66,12 +66,12 @@ impl<R: BufRead> Lines<R> {
         Self { text, spent: Spent::default() }
     }
 
-    /// The number of the line that was read last, from 1.
+    /// The number of the line read last, counted from 1.
     pub(crate) fn number(&self) -> usize {
         self.spent.lines
     }
 
-    /// The next line without its line feed; `None` at the end.
+    /// Returns the next line without its line feed, or `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<String>, Stopped> {
         let mut line = Vec::new();
         let most = u64::try_from(MOST_IN_LINE + 2).unwrap_or(u64::MAX);

@@ -1,5 +1,5 @@
-//! The recordings that the binary carries, one per variant of its lessons, so that their stories play where no server
-//! is.
+//! The recordings embedded in the binary, one per variant of its lessons, so that their stories can be played without
+//! servers.
 
 use std::{
     io::BufRead,
@@ -13,7 +13,7 @@ use crate::lesson::Scenario;
 
 static CARRIED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/assets/recordings");
 
-/// Why there is no carried recording of a scenario.
+/// Why there is no embedded recording of a scenario.
 #[derive(Debug, thiserror::Error)]
 pub enum NotCarried {
     #[error(
@@ -21,18 +21,18 @@ pub enum NotCarried {
          servers are: `lockstep run {lesson} --variant {variant} --record FILE`, then `lockstep play FILE`"
     )]
     Missing { lesson: String, variant: String },
-    /// There is one, of something else.
+    /// There is a recording, of a different version.
     #[error(
         "the recording of `{lesson}`, variant `{variant}`, that Lockstep carries was made with another text or \
          other figures. Play the lesson live, or leave `--set` and `--lessons` away"
     )]
     OfAnother { lesson: String, variant: String },
-    /// There is one, and it cannot be read. A test rules that out.
+    /// There is a recording that cannot be read; a test rules this out.
     #[error(transparent)]
     Broken(#[from] RecordingError),
 }
 
-/// The name of the file of a variant's recording, in a directory of recordings.
+/// The file name of a variant's recording in a directory of recordings.
 pub fn file_name(scenario: &Scenario) -> String {
     name_of(&scenario.loaded.lesson.id, &scenario.variant)
 }
@@ -41,7 +41,7 @@ fn name_of(lesson: &str, variant: &str) -> String {
     format!("{lesson}.{variant}.jsonl.gz")
 }
 
-/// Whether a recording of this very scenario is carried. Reads its first line only.
+/// Checks that a recording of exactly this scenario is embedded. Reads only its first line.
 pub fn check(scenario: &Scenario) -> Result<(), NotCarried> {
     find(scenario).map(drop)
 }
@@ -53,12 +53,12 @@ pub fn open(scenario: &Scenario) -> Result<Recording, NotCarried> {
     Ok(recording)
 }
 
-/// The names of all files that are carried.
+/// The names of all embedded files.
 pub fn files() -> impl Iterator<Item = String> {
     CARRIED.files().map(|file| file.path().display().to_string())
 }
 
-/// The file of this very scenario's recording, its first line checked.
+/// Finds the recording of exactly this scenario and checks its first line.
 fn find(scenario: &Scenario) -> Result<(PathBuf, &'static [u8]), NotCarried> {
     let (lesson, variant) = (scenario.loaded.lesson.id.clone(), scenario.variant.clone());
     let name = file_name(scenario);
@@ -106,7 +106,7 @@ mod tests {
         for at in (10..whole.len() - 8).step_by(97) {
             let mut bytes = whole.to_vec();
             bytes[at] ^= 0xff;
-            // Whatever it then says, it says something: there is a checksum over all of it.
+            // Any change must be detected, because the file has a checksum.
             assert!(read(&bytes).is_err(), "at {at}");
         }
     }

@@ -1,4 +1,4 @@
-//! Why a recording cannot be had, and what mends it.
+//! Why a recording cannot be read or written, and what to do about it.
 
 use std::{io, path::PathBuf};
 
@@ -11,15 +11,15 @@ pub enum RecordingError {
     File { path: PathBuf, source: io::Error },
     #[error("{} was not written: {source}", path.display())]
     NotWritten { path: PathBuf, source: Unwritable },
-    /// It is larger than what is read.
+    /// The file exceeds the bounds for reading.
     #[error("{}:{line}: the recording is too large: {bound}, and no run makes so much; record the run again", path.display())]
     TooLarge {
         path: PathBuf,
-        /// The line that is too much, from 1.
+        /// The line that exceeds them, counted from 1.
         line: usize,
         bound: Bound,
     },
-    /// The run is larger than what would be read again.
+    /// The run exceeds the bounds for reading.
     #[error("{} was not written: the run is too long for a recording: {bound}; record it with a smaller crowd", path.display())]
     TooLong { path: PathBuf, bound: Bound },
     #[error("{}:1: this is no recording of Lockstep's; `lockstep run LESSON --variant NAME --record FILE` makes one", path.display())]
@@ -37,11 +37,11 @@ pub enum RecordingError {
     )]
     CutOff {
         path: PathBuf,
-        /// The line at which more was expected.
+        /// The line at which the file ends too early.
         line: usize,
         have: usize,
     },
-    /// Others take part in the lesson by now.
+    /// The lesson has other actors now.
     #[error(
         "the lesson `{lesson}` has changed since its variant `{variant}` was recorded: others take part in it now. \
          Record it again with `lockstep run {lesson} --variant {variant} --record FILE`"

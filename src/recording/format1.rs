@@ -1,4 +1,4 @@
-//! What recordings of format 1 had otherwise: commands were text alone, and operations could share a number.
+//! Reads format 1, in which commands were text alone and operations could share a number.
 
 use std::collections::HashMap;
 
@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use crate::log::{Command, Event, Product};
 
-/// Reads the events of one recording of format 1, in order.
+/// Converts the events of one recording of format 1, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
     zookeepers: Vec<Value>,
-    /// The number that each operation has now, by the one that it had.
+    /// Maps the old number of each operation to its new one.
     ops: HashMap<u64, u64>,
     sent: u64,
 }

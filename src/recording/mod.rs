@@ -1,9 +1,8 @@
-//! Finished runs in files: a recording is a log, with a first line that says of which lesson, and a last line
-//! that says that it is whole. It must not know how a run is made or shown.
+//! Finished runs in files: a recording is a log, with a first line that names the lesson, and a last line that proves
+//! that the file is complete. It must not know how a run is made or shown.
 //!
-//! The format is JSON, one object per line: [`Header`], then every event, then `{"end": N}` with the number of
-//! events. A file whose name ends in `.gz` is that, compressed with gzip; reading tells them apart by what they
-//! begin with.
+//! The format is JSON, one object per line: [`Header`], then every event, then `{"end": N}` with the number of events.
+//! A file whose name ends in `.gz` is compressed with gzip; when reading, the first bytes decide.
 
 pub(crate) mod bounds;
 pub mod carried;
@@ -33,7 +32,7 @@ use crate::{
 };
 use bounds::{Lines, MOST_BYTES, MOST_LINES, Spent, Stopped};
 
-/// The version of the format that is written. Those before it are read as well.
+/// The version of the format that is written. Earlier versions can be read.
 ///
 /// 1. Commands are text, and operations may share a number.
 /// 2. Commands are data (`command`) beside their text, and every operation of a log has a number of its own.
@@ -41,36 +40,36 @@ pub const VERSION: u32 = 2;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Header {
-    /// The version of the format. Its name tells a recording from any other file.
+    /// The version of the format. The field's name distinguishes a recording from other files.
     pub lockstep_recording: u32,
     pub lesson: String,
     pub variant: String,
-    /// What the user had set with `--set`.
+    /// The values set with `--set`.
     #[serde(default)]
     pub params: Params,
-    /// The program that recorded it, as `0.1.0`.
+    /// The version of Lockstep that recorded it, such as `0.1.0`.
     pub program: String,
-    /// [`Scenario::fingerprint`] of what was run. Recordings made before there was one have none.
+    /// [`Scenario::fingerprint`] of the scenario. Older recordings have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
-    /// The programs of the user's that it was a run of, where it was one of `lockstep attach`.
+    /// The user's programs, for a run of `lockstep attach`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attached: Option<AttachedPrograms>,
 }
 
-/// Programs that a user has attached: enough to show their run again without them.
+/// A user's attached programs: enough to show their run again without them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttachedPrograms {
     pub server: Speaks,
-    /// How many of them there are, which know nothing of each other.
+    /// The number of servers, which are independent of each other.
     #[serde(default = "one")]
     pub servers: u8,
-    /// The lock of which it is said when too many hold it; none stands for any.
+    /// The lock that is checked for too many holders; `None` checks every lock.
     pub lock: Option<String>,
-    /// How many may hold it at one time.
+    /// The maximum number of holders.
     #[serde(default = "one")]
     pub holders: usize,
-    /// The command of each client, as it was given.
+    /// The command line of each client.
     pub commands: Vec<Vec<String>>,
 }
 
@@ -78,7 +77,7 @@ fn one<N: From<u8>>() -> N {
     1.into()
 }
 
-/// How many programs may be attached at once.
+/// The maximum number of attached programs.
 pub const MOST_ATTACHED: usize = 16;
 
 impl AttachedPrograms {
@@ -104,7 +103,7 @@ impl AttachedPrograms {
 }
 
 impl Header {
-    /// Whether it was recorded from this very scenario: same lesson, variant, figures, programs and story.
+    /// Whether it was recorded from exactly this scenario: same lesson, variant, values, programs and story.
     pub fn belongs_to(&self, scenario: &Scenario) -> bool {
         self.lesson == scenario.loaded.lesson.id
             && self.variant == scenario.variant
@@ -115,13 +114,13 @@ impl Header {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recording {
     pub header: Header,
-    /// What happened. Its clock is [`ClockKind::Recorded`].
+    /// The events; their clock is [`ClockKind::Recorded`].
     pub log: Log,
 }
 
 impl Recording {
-    /// Makes it ready to be judged as a run of this scenario, if the same take part. The lesson may have changed since
-    /// it was recorded.
+    /// Prepares the recording to be judged as a run of `scenario`. The lesson may have changed since, but must have the
+    /// same actors.
     pub fn fit(&mut self, scenario: &Scenario) -> Result<(), RecordingError> {
         let planned: Vec<_> = scenario.actors.iter().map(|plan| &plan.actor).collect();
         if !self.log.actors().iter().eq(planned) {
@@ -137,7 +136,7 @@ impl Recording {
         Ok(())
     }
 
-    /// How many may hold a lock is for the lesson to say, as its claims are.
+    /// The lesson decides how many may hold a lock, as it decides its claims.
     fn note_locks(&mut self, scenario: &Scenario) {
         let is_news = |event: &Event| matches!(&event.kind, EventKind::LabReady { locks, .. } if *locks != scenario.locks);
         if !self.log.events().first().is_some_and(is_news) {
@@ -151,7 +150,7 @@ impl Recording {
         self.log.extend(events);
     }
 
-    /// Recordings made before commands said which locks they release: the programs tell.
+    /// In recordings made before commands named the locks that they release, this is taken from the programs.
     fn note_releases(&mut self, scenario: &Scenario) {
         let says =
             |event: &Event| matches!(&event.kind, EventKind::Sent { releases, .. } if !releases.is_empty());
@@ -177,10 +176,10 @@ struct End {
     end: usize,
 }
 
-/// What a gzip file begins with.
+/// The first bytes of a gzip file.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Whether a file begins like a recording. A lesson never does.
+/// Whether a file begins like a recording; a lesson never does.
 pub fn looks_like_one(path: &Path) -> bool {
     let mut start = Vec::new();
     let text = files::open(path).and_then(|file| plain(BufReader::new(file)));
@@ -198,7 +197,7 @@ fn plain<'a>(mut file: impl BufRead + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
 }
 
 impl Recording {
-    /// A finished run, as it would be written and read again.
+    /// A finished run, as if written and read again.
     pub fn of(scenario: &Scenario, log: &Log) -> Self {
         let mut recorded = Log::new();
         recorded.extend(log.events().iter().cloned().map(|mut event| {
@@ -225,7 +224,7 @@ impl Header {
     }
 }
 
-/// Writes a finished run, compressed where the file's name ends in `.gz`. The file is whole or not there at all.
+/// Writes a finished run, compressed if the file name ends in `.gz`. The file is written completely or not at all.
 pub fn write(path: &Path, scenario: &Scenario, log: &Log) -> Result<(), RecordingError> {
     let header = Header::of(scenario);
     let text = lines(&header, log);
@@ -244,7 +243,7 @@ pub fn write(path: &Path, scenario: &Scenario, log: &Log) -> Result<(), Recordin
     written.map_err(|source| RecordingError::NotWritten { path: path.to_owned(), source })
 }
 
-/// The name of a file that is not there yet, for a run that is to be kept where the user is.
+/// The name of a file that does not exist yet, in the current directory.
 pub fn free_file_name(scenario: &Scenario) -> String {
     let name =
         |ending: String| format!("{}.{}{ending}.jsonl.gz", scenario.loaded.lesson.id, scenario.variant);
@@ -253,7 +252,7 @@ pub fn free_file_name(scenario: &Scenario) -> String {
     names.find(|name| !Path::new(name).exists()).unwrap_or_default()
 }
 
-/// A file that is not there yet, for another run than that of `file`: `run-2.jsonl.gz` beside `run.jsonl.gz`.
+/// A file that does not exist yet, for another run beside that of `file`: `run-2.jsonl.gz` beside `run.jsonl.gz`.
 pub fn free_file_beside(file: &Path) -> PathBuf {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let ending =
@@ -263,11 +262,11 @@ pub fn free_file_beside(file: &Path) -> PathBuf {
     files.find(|file| !file.exists()).unwrap_or_default()
 }
 
-/// What is written, and what can be read again.
+/// The lines of a recording; an error if it would be too large to be read again.
 fn lines(header: &Header, log: &Log) -> Result<Vec<String>, Bound> {
     let mut spent = Spent::default();
     let mut line = |value: serde_json::Result<String>| {
-        // Plain data always has a JSON form.
+        // Serializing plain data cannot fail.
         let line = value.unwrap_or_default();
         let line = printable::json(&line).into_owned();
         spent.line(line.as_bytes()).map(|()| line)
@@ -341,7 +340,7 @@ fn parse(text: impl BufRead, path: &Path) -> Result<Recording, RecordingError> {
         let line = match lines.next() {
             Ok(Some(line)) => line,
             Ok(None) => break,
-            // Compressed text that ends too soon.
+            // Compressed data that ends too early.
             Err(Stopped::Io(error)) if error.kind() == io::ErrorKind::UnexpectedEof => break,
             Err(why) => return Err(stopped(lines.number().max(1), why)),
         };
@@ -349,7 +348,7 @@ fn parse(text: impl BufRead, path: &Path) -> Result<Recording, RecordingError> {
             if end != log.len() {
                 break;
             }
-            // Behind compressed text comes its checksum.
+            // Reading on verifies the checksum at the end of compressed data.
             match lines.next() {
                 Err(Stopped::Io(error)) if error.kind() == io::ErrorKind::UnexpectedEof => break,
                 Err(why) => return Err(stopped(lines.number(), why)),
@@ -358,7 +357,7 @@ fn parse(text: impl BufRead, path: &Path) -> Result<Recording, RecordingError> {
             let recording = Recording { header, log };
             return match contradiction(&recording.log) {
                 None => Ok(recording),
-                // The first event stands in the second line.
+                // The first event is in the second line.
                 Some((event, why)) => Err(wrong(event + 2, 1, why)),
             };
         }
@@ -373,7 +372,7 @@ fn parse(text: impl BufRead, path: &Path) -> Result<Recording, RecordingError> {
                 }
                 log.append(event);
             }
-            // A file that ends in the middle of a line was cut off there.
+            // A file that ends within a line was cut off there.
             Err(error) if error.is_eof() => break,
             Err(error) => return Err(damaged(path, lines.number(), &error)),
         }
@@ -381,10 +380,10 @@ fn parse(text: impl BufRead, path: &Path) -> Result<Recording, RecordingError> {
     Err(RecordingError::CutOff { path: own_path(), line: lines.number() + 1, have: log.len() })
 }
 
-/// The most servers that a lab has, with room to spare.
+/// The maximum number of servers in a lab, with a margin.
 const MOST_SERVERS: usize = 64;
 
-/// The first event that cannot be part of any run, and why.
+/// The first event that no run can contain, and why.
 fn contradiction(log: &Log) -> Option<(usize, String)> {
     let cast = log.actors().len();
     let mut sent = HashSet::new();

@@ -1,4 +1,4 @@
-//! Recordings, whole and broken.
+//! Recordings, valid and broken.
 
 use std::{
     io::Cursor,
@@ -30,7 +30,7 @@ fn log(scenario: &Scenario) -> Log {
     log.finish()
 }
 
-/// A file with that log, and the directory that it is in.
+/// A file with that log, and its directory.
 fn written(name: &str) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a directory");
     let path = folder.path().join(name);

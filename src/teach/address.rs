@@ -1,20 +1,20 @@
-//! The address at which the room's network finds this machine.
+//! Finds the address at which other machines in the room reach this one.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 
-/// Where a socket that listens at an address is reached. One that listens at every address of the machine is reached at
-/// that of the default route, else at that of any network it is in, else from this machine alone.
+/// The address at which a bound socket is reached. For a socket that listens on all addresses, it is the one of the
+/// default route, otherwise one in any network, otherwise the loopback address.
 pub(crate) fn reached_at(bound: SocketAddr) -> SocketAddr {
     if !bound.ip().is_unspecified() {
         return bound;
     }
-    // An address for examples: whatever lies outside is reached by the default route.
+    // An address reserved for documentation: packets to it would take the default route.
     let outside = Ipv4Addr::new(192, 0, 2, 1);
     let ip = from(outside).or_else(|| networks().into_iter().find_map(from));
     SocketAddr::new(ip.unwrap_or(Ipv4Addr::LOCALHOST).into(), bound.port())
 }
 
-/// The own address that packets to another one carry. Connecting a socket of UDP sends nothing.
+/// The local address of packets sent to `other`. Connecting a UDP socket sends nothing.
 fn from(other: Ipv4Addr) -> Option<Ipv4Addr> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
     socket.connect((other, 9)).ok()?;
@@ -24,7 +24,7 @@ fn from(other: Ipv4Addr) -> Option<Ipv4Addr> {
     }
 }
 
-/// An address in each network that there is a route to, where the system tells: a hotspot has no default route.
+/// An address in each network of the routing table, if it can be read: a hotspot has no default route.
 fn networks() -> Vec<Ipv4Addr> {
     std::fs::read_to_string("/proc/net/route").map(|table| destinations(&table)).unwrap_or_default()
 }
@@ -32,7 +32,7 @@ fn networks() -> Vec<Ipv4Addr> {
 fn destinations(table: &str) -> Vec<Ipv4Addr> {
     let destination = |line: &str| {
         let number = u32::from_str_radix(line.split_whitespace().nth(1)?, 16).ok()?;
-        // Written as it lies in memory. The network itself is no machine's address, its next one may be.
+        // The number is in native byte order. The network's own address is no host, so the next one is used.
         Some(Ipv4Addr::from(u32::from_be_bytes(number.to_ne_bytes()) | 1))
     };
     table.lines().skip(1).filter_map(destination).collect()

@@ -1,5 +1,4 @@
-//! Requests and their answers. A path is compared with those that there are, as it was sent: nothing is decoded, and
-//! nothing reads a file.
+//! Answers requests. Paths are compared literally with the known ones: nothing is decoded, and no file is read.
 
 use std::{convert::Infallible, net::IpAddr, sync::PoisonError, time::Duration};
 
@@ -25,7 +24,7 @@ use super::{
 };
 use crate::ui::state::classroom::protocol::Remote;
 
-/// The longest body.
+/// The maximum size of a body, in bytes.
 const BODY: usize = 200;
 const BODY_WITHIN: Duration = Duration::from_secs(10);
 
@@ -46,7 +45,7 @@ const JSON: &str = "application/json";
 type Body = UnsyncBoxBody<Bytes, Infallible>;
 type Answer = Response<Body>;
 
-/// Why there is no answer: a status, and a word for scripts.
+/// The reason for a refusal: a status, and a word for scripts.
 #[derive(Debug, Clone, Copy)]
 struct Refusal(StatusCode, &'static str);
 
@@ -115,7 +114,7 @@ async fn route(connection: &Connection, request: Request<Incoming>) -> Result<An
             let (kind, text) = pages::asset(name).ok_or(NOT_FOUND)?;
             Ok(respond(StatusCode::OK, kind, text.into_owned()))
         }
-        // It has the form of a code.
+        // Handled first, because `assets` looks like a code.
         ["assets", ..] => Err(NOT_FOUND),
         ["teacher", given, ref rest @ ..] => {
             if !secret::same(given, &class.secret) {
@@ -178,7 +177,8 @@ async fn route(connection: &Connection, request: Request<Incoming>) -> Result<An
     }
 }
 
-/// Whether a request is for this server: a name could be another site's that points here, and an origin is another site.
+/// Whether a request is meant for this server. A host name other than `localhost` could belong to a site that points
+/// here, and another origin is another site.
 fn is_ours(head: &Parts) -> Result<(), Refusal> {
     let wrong_host = Refusal(StatusCode::MISDIRECTED_REQUEST, "host");
     let mut hosts = head.headers.get_all(header::HOST).iter();
@@ -198,11 +198,11 @@ fn is_ours(head: &Parts) -> Result<(), Refusal> {
     }
 }
 
-/// The page that asks for the code; with a code, the way to the phone's page.
+/// The page that asks for the code. With a valid form of code it redirects to the phone's page.
 fn join(query: Option<&str>) -> Answer {
     let given = query.and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("code=")));
     let Some(given) = given else { return respond(StatusCode::OK, HTML, pages::JOIN) };
-    // As people write it: with a space or a dash in the middle.
+    // People may type a space or a dash in the middle.
     let given = given.replace("%20", "");
     let code: String = given.chars().filter(char::is_ascii_alphanumeric).collect();
     let code = code.to_ascii_uppercase();
@@ -220,7 +220,8 @@ fn has_form_of_code(given: &str) -> bool {
     given.len() == CODE_LENGTH && given.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Whether a code is this class's. Who guesses too often is not told, but phones that are there stay.
+/// Checks a code. After too many wrong guesses even the right code is refused, except for phones that have joined
+/// before.
 fn joins(connection: &Connection, given: &str, is_known: bool) -> Result<(), Refusal> {
     let class = &connection.class;
     let is_right = secret::same(&given.to_ascii_uppercase(), &class.code);
@@ -248,7 +249,7 @@ fn cookie(headers: &HeaderMap) -> Option<u128> {
     votes.find_map(|vote| u128::from_str_radix(vote, 16).ok())
 }
 
-/// An answer for a phone, which gets a cookie where it has none that is known.
+/// Answers a phone, and sets a cookie if the phone has no known one.
 fn with_cookie(
     class: &Class,
     known: Option<u128>,

@@ -1,4 +1,4 @@
-//! Who is there and what they voted: one vote for each cookie and poll, and a bound on all of it.
+//! Participants and their votes: one vote per cookie and poll, and bounds on everything.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -8,21 +8,22 @@ use std::{
 use super::limits::{Bucket, VOTES};
 use crate::ui::state::classroom::protocol::{Poll, Tally};
 
-/// Cookies that are known at the same time. More than connections: one that is nowhere connected can be forgotten.
+/// The maximum number of known cookies. It exceeds the number of connections, so that there is always an unconnected
+/// one to drop.
 const PHONES: usize = 4000;
-/// A phone counts as still connecting until this many others were heard of since its page was loaded.
+/// A phone counts as still connecting until this many other phones have been active since its page was loaded.
 const COMING: u64 = 1000;
-/// Polls whose votes are kept: a teacher steps back to them.
+/// The maximum number of polls whose votes are kept, because a teacher may step back to them.
 const BALLOTS: usize = 32;
-/// Streams of one phone: pages that were left are not always seen to be gone.
+/// The maximum number of streams per phone: it is not always noticed at once when a page is closed.
 const STREAMS: usize = 6;
 
 #[derive(Debug)]
 struct Phone {
     streams: usize,
-    /// When it was heard of last, as a count.
+    /// When it was last active, on a counter of activity.
     heard: u64,
-    /// Whether it has a vote to lose.
+    /// Whether it has voted, and would lose its votes.
     voted: bool,
     rate: Bucket,
 }
@@ -34,11 +35,11 @@ struct Ballot {
     counts: Vec<usize>,
 }
 
-/// What a vote came to.
+/// The result of a vote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Vote {
     Counted,
-    /// It is not the poll that is open.
+    /// The poll is not open.
     Over,
     NoSuchChoice,
     TooOften,
@@ -53,14 +54,15 @@ pub(crate) struct Phones {
 }
 
 impl Phones {
-    /// Whether a cookie is one that was given out and is still known.
+    /// Whether a cookie was issued here and is still known.
     pub(crate) fn knows(&self, cookie: u128) -> bool {
         self.known.contains_key(&cookie)
     }
 
     pub(crate) fn add(&mut self, cookie: u128) {
         if self.known.len() >= PHONES {
-            // First who has not voted and does not come just now, then who was not heard of for the longest time.
+            // Of the unconnected phones, drops first those that have not voted and are not connecting, then the least
+            // recently active.
             let absent = self.known.iter().filter(|(_, phone)| phone.streams == 0);
             let stays = |phone: &Phone| phone.voted || self.heard - phone.heard < COMING;
             let oldest = absent.min_by_key(|(_, phone)| (stays(phone), phone.heard));
@@ -74,7 +76,7 @@ impl Phones {
             .insert(cookie, Phone { streams: 0, heard: self.heard, voted: false, rate: Bucket::new(VOTES) });
     }
 
-    /// Whether one more stream of a phone may begin.
+    /// Registers another stream of a phone. Returns `false` if that would be too many.
     pub(crate) fn join(&mut self, cookie: u128) -> bool {
         self.heard += 1;
         let phone = self.known.get_mut(&cookie).filter(|phone| phone.streams < STREAMS);
@@ -91,7 +93,7 @@ impl Phones {
         }
     }
 
-    /// Counts a vote in place of the one that the phone had, while the poll is open.
+    /// Counts a vote if the poll is open, replacing the phone's earlier one.
     pub(crate) fn vote(&mut self, cookie: u128, id: u64, choice: usize, open: Option<&Poll>) -> Vote {
         self.heard += 1;
         let Some(phone) = self.known.get_mut(&cookie) else { return Vote::Stranger };
@@ -111,7 +113,7 @@ impl Phones {
     }
 
     fn ballot(&mut self, poll: &Poll) -> &mut Ballot {
-        // The newest polls have the highest numbers.
+        // Newer polls have higher numbers, so this drops the oldest.
         while self.ballots.len() >= BALLOTS && !self.ballots.contains_key(&poll.id) {
             self.ballots.pop_first();
         }
@@ -127,7 +129,7 @@ impl Phones {
         self.ballots.get(&poll)?.votes.get(&cookie).copied()
     }
 
-    /// Who is there, the votes of a poll, and when that began.
+    /// The number of participants and the votes of a poll, and when the poll ends.
     pub(crate) fn tally(&mut self, poll: Option<&Poll>, stages: usize) -> (Tally, Option<Instant>) {
         let joined = self.known.values().filter(|phone| phone.streams > 0).count();
         let ballot = poll.map(|poll| self.ballot(poll));
@@ -195,7 +197,7 @@ mod tests {
         open.decided = Some(Decision { right: vec![0], why: None, whys: Vec::new() });
         assert_eq!(vote(1, 7, 0, &open), (Vote::Over, vec![1, 1]));
         assert_eq!(vote(2, 8, 1, &poll(8)), (Vote::Counted, vec![0, 1]));
-        // Who steps back finds the votes again.
+        // After stepping back, the earlier votes are still there.
         assert_eq!(phones.tally(Some(&open), 0).0.votes, [1, 1]);
         assert_eq!((phones.mine(1, 7), phones.mine(1, 8)), (Some(1), None));
     }

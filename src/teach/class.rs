@@ -1,4 +1,4 @@
-//! One class: what the screen publishes to it, who is there, and what is known of them.
+//! A class: what the screen publishes to it, who is connected, and what is known about them.
 
 use std::{
     net::IpAddr,
@@ -19,7 +19,7 @@ use crate::{
     ui::state::classroom::protocol::{ClassroomServer, Joining, Published, Remote, Tally},
 };
 
-/// Stages, and pages of the teacher, at the same time. A stage is sent far more than a phone.
+/// The maximum number of stages, and of teacher's pages. A stage receives much more data than a phone.
 const FEW: usize = 8;
 
 #[derive(Debug)]
@@ -29,11 +29,11 @@ pub(crate) struct Class {
     pub(crate) look: Look,
     pub(crate) published: watch::Receiver<Published>,
     pub(crate) state: watch::Sender<Arc<State>>,
-    /// The event that has the run, while a stage is open.
+    /// The server-sent event with the run, while a stage is open.
     pub(crate) run: watch::Sender<Option<Bytes>>,
-    /// Somebody came, left or voted.
+    /// Notified when a participant joined, left or voted.
     pub(crate) changed: Notify,
-    /// A stage was opened or closed.
+    /// Notified when a stage was opened or closed.
     pub(crate) staged: Notify,
     joining: serde_json::Value,
     tally: watch::Sender<Tally>,
@@ -69,12 +69,12 @@ impl Class {
         }
     }
 
-    /// Whatever panicked while it had the lock: counts are changed as a whole.
+    /// A poisoned lock is fine: no panic can leave the counts half updated.
     pub(crate) fn people(&self) -> MutexGuard<'_, People> {
         self.people.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells the screen who is there and what was voted.
+    /// Reports the participants and votes to the screen.
     pub(crate) fn count(&self, published: &Published) -> (Tally, Option<Instant>) {
         let (tally, ends) = {
             let mut people = self.people();
@@ -89,7 +89,7 @@ impl Class {
         (tally, ends)
     }
 
-    /// Tells the screen and all pages how things are now.
+    /// Updates the screen and the state of all pages.
     pub(crate) fn refresh(&self, published: &Published) {
         let (tally, ends) = self.count(published);
         let known = Known { class: &published.class, teacher: &published.teacher, tally: &tally, ends };
@@ -108,7 +108,7 @@ impl Class {
         vote
     }
 
-    /// Whether the screen will do it: it may be busy, or gone.
+    /// Passes a request to the screen. Returns `false` if the screen is busy or gone.
     pub(crate) fn ask(&self, remote: Remote) -> bool {
         self.remote.try_send(remote).is_ok()
     }
@@ -141,7 +141,7 @@ fn more(count: &mut usize) -> bool {
     fits
 }
 
-/// Who looks at a stream of states.
+/// The receiver of a stream of states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Viewer {
     Phone(u128),
@@ -149,7 +149,7 @@ pub(crate) enum Viewer {
     Teacher,
 }
 
-/// A viewer's place, until its stream ends.
+/// The registration of a viewer, until its stream ends.
 #[derive(Debug)]
 pub(crate) struct Seat {
     pub(crate) class: Arc<Class>,
@@ -178,7 +178,7 @@ impl Drop for Seat {
     }
 }
 
-/// A connection, while there is one.
+/// An open connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) class: Arc<Class>,
@@ -192,7 +192,7 @@ impl Drop for Connection {
     }
 }
 
-/// Milliseconds until then.
+/// The milliseconds until `ends`.
 pub(crate) fn left(ends: Option<Instant>) -> Option<u128> {
     ends.map(|ends| ends.saturating_duration_since(Instant::now()).as_millis())
 }

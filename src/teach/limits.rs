@@ -1,4 +1,4 @@
-//! What a request, a phone and an address may cost.
+//! Limits for requests, phones and addresses.
 
 use std::{
     collections::HashMap,
@@ -8,29 +8,32 @@ use std::{
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Connections at the same time: a phone has two, one for what it sees and one for what it says.
+/// The maximum number of connections. A phone has two: one for the stream of states and one for its votes.
 const CONNECTIONS: usize = 2000;
-/// Those that one address may have, so that nobody takes all of them. A room may be behind one address, though.
+/// The maximum number of connections per address, so that no one can take all of them. A whole room may share one
+/// address, though.
 const PER_ADDRESS: usize = 1500;
-/// Open files that stay for the lesson: its servers, clients and links.
+/// Open files reserved for the lesson: its servers, clients and links.
 const OTHER_FILES: u64 = 2048;
-/// Addresses that are remembered although they have no connection.
+/// The maximum number of addresses that are remembered without a connection.
 const REMEMBERED: usize = 4096;
 
-/// So many a second, and so many at once.
+/// The rate per second and the burst of a token bucket.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rate {
     pub(crate) a_second: f64,
     pub(crate) burst: f64,
 }
 
-/// All that comes over one connection: a page loads its parts at once.
+/// Requests per connection: a page loads all its parts at once.
 pub(crate) const REQUESTS: Rate = Rate { a_second: 10.0, burst: 40.0 };
 pub(crate) const VOTES: Rate = Rate { a_second: 10.0, burst: 10.0 };
-/// Wrong codes of all together. Beyond it every code is refused, even the right one: else guessing could go on. At 200 a second, an hour finds one of 887 million with one chance in 1,200.
+/// Wrong codes from all addresses together. Beyond this rate every code is refused, even the right one, so that
+/// guessing cannot continue. At 200 a second, an hour of guessing finds one of 887 million codes with a chance of 1 in
+/// 1,200.
 const WRONG_CODES: Rate = Rate { a_second: 200.0, burst: 200.0 };
-/// Those of one address, so that nobody alone keeps all others from joining. A room may be behind one address, and those
-/// who mistype are to keep nobody from joining at all.
+/// Wrong codes per address, so that a single address cannot prevent all others from joining. A whole room may share one
+/// address, where a few mistyped codes must not prevent the others from joining.
 const WRONG_CODES_OF_ONE: Rate = Rate { a_second: 50.0, burst: 50.0 };
 
 /// A token bucket.
@@ -53,7 +56,7 @@ impl Bucket {
         self.tokens < 1.0
     }
 
-    /// Takes one token, where there is one.
+    /// Takes a token. Returns `false` if there is none.
     pub(crate) fn take(&mut self) -> bool {
         let is_there = !self.is_empty();
         if is_there {
@@ -73,7 +76,7 @@ struct Address {
     wrong: Bucket,
 }
 
-/// Who is connected, and who has guessed.
+/// Connections and wrong guesses by address.
 #[derive(Debug)]
 pub(crate) struct Addresses {
     most: usize,
@@ -100,7 +103,7 @@ impl Addresses {
         self.by_address.entry(network(ip)).or_insert_with(new)
     }
 
-    /// Whether one more connection from there fits.
+    /// Registers a connection. Returns `false` if it exceeds a limit.
     pub(crate) fn enter(&mut self, ip: IpAddr) -> bool {
         let fits = self.connections < self.most;
         let address = self.of(ip);
@@ -117,7 +120,7 @@ impl Addresses {
         self.of(ip).connections -= 1;
     }
 
-    /// Whether somebody there has guessed too often to be told whether this guess is right.
+    /// Whether there were too many wrong guesses to tell whether this one is right.
     pub(crate) fn guesses_too_often(&mut self, ip: IpAddr) -> bool {
         self.wrong.is_empty() || self.of(ip).wrong.is_empty()
     }
@@ -128,7 +131,7 @@ impl Addresses {
     }
 }
 
-/// A network of IPv6 gives its members as many addresses as they like.
+/// Maps an IPv6 address to its /64 network, whose hosts can choose their addresses freely.
 fn network(ip: IpAddr) -> IpAddr {
     match ip.to_canonical() {
         IpAddr::V6(ip) => IpAddr::V6((ip.to_bits() >> 64 << 64).into()),
@@ -136,13 +139,14 @@ fn network(ip: IpAddr) -> IpAddr {
     }
 }
 
-/// Raises the limit of open files as far as it may be, and leaves enough of them to the lesson.
+/// Raises the limit of open files as far as possible. Returns how many connections fit, leaving enough files for the
+/// lesson.
 fn connections_that_fit() -> usize {
     let limit = getrlimit(Resource::Nofile);
     let wanted = OTHER_FILES + CONNECTIONS as u64;
     let wanted = limit.maximum.map_or(wanted, |most| most.min(wanted));
     if limit.current.is_some_and(|current| current < wanted) {
-        // Where it fails, fewer fit.
+        // If this fails, fewer connections fit.
         let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: limit.maximum });
     }
     let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
@@ -150,8 +154,8 @@ fn connections_that_fit() -> usize {
     usize::try_from(fit).unwrap_or(usize::MAX).min(CONNECTIONS)
 }
 
-/// How long a request that is too much waits for its answer: as answers come one after the other, this is what makes
-/// a connection slow.
+/// The delay of the answer to a request beyond the limit. A connection gets its answers one after another, so this
+/// slows it down.
 pub(crate) const TOO_MUCH: Duration = Duration::from_millis(100);
 
 #[cfg(test)]

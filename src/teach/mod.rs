@@ -1,9 +1,9 @@
-//! The pages of a class and their server: it shows what the screen publishes, counts votes, and passes on what the
-//! teacher's phone asks for. It must not know the screen, nor how lessons are run, and nothing here waits for anybody:
-//! the server has a thread and a runtime of its own, and states that a slow reader misses are gone.
+//! The pages of a class and their server: it shows what the screen publishes, counts votes, and passes on the teacher's
+//! remote control. It must not know the screen, nor how lessons are run. Nothing here waits for a client: the server
+//! has a thread and a runtime of its own, and a slow reader misses intermediate states.
 //!
-//! Everybody in the room's network can reach it: what a request may cost is bounded, and what a phone sends is a choice
-//! out of those that there are.
+//! Everybody in the room's network can reach the server, so the cost of a request is bounded, and a phone can only send
+//! one of the offered choices.
 
 pub(crate) mod address;
 pub(crate) mod answer;
@@ -31,13 +31,13 @@ use crate::{
 };
 use class::Class;
 
-/// Connections that wait to be accepted: a class opens the page at the same moment.
+/// The maximum number of connections waiting to be accepted: a whole class opens the page at the same moment.
 const BACKLOG: i32 = 1024;
 
-/// The server of a class. It ends, with all its connections, when this is dropped.
+/// The server of a class. Dropping it ends the server with all its connections.
 #[derive(Debug)]
 pub struct TeachHandle {
-    /// The teacher's own page. Whoever has this address controls the lesson.
+    /// The teacher's own page. Everybody who has this address controls the lesson.
     pub teacher_url: String,
     /// The page for a second projector.
     pub stage_url: String,
@@ -49,13 +49,13 @@ impl Drop for TeachHandle {
     fn drop(&mut self) {
         self.stop.take();
         if let Some(thread) = self.thread.take() {
-            // A server that died has said so by closing the screen's channels.
+            // A panic of the server has already been reported by the closing of the screen's channels.
             let _ = thread.join();
         }
     }
 }
 
-/// Why no class can be served.
+/// Why a class cannot be served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TeachError(Text);
 
@@ -103,7 +103,7 @@ impl fmt::Display for TeachError {
 
 impl std::error::Error for TeachError {}
 
-/// Serves a class at an address from now on. `look` is how the stage shows the run.
+/// Starts serving a class at an address. `look` is how the stage shows the run.
 pub fn start(bind: SocketAddr, look: Look) -> Result<(Classroom, TeachHandle), TeachError> {
     begin(bind, look).map_err(|error| TeachError::new(bind, &error))
 }
@@ -122,19 +122,19 @@ fn begin(bind: SocketAddr, look: Look) -> io::Result<(Classroom, TeachHandle)> {
     let class = Arc::new(Class::new(joining, secret, ends, look));
     let (stop, stopped) = oneshot::channel::<()>();
     let serve = move || {
-        // One thread: the screen and the servers of the lesson need the others.
+        // One thread only, because the screen and the servers of the lesson need the other processors.
         let mut runtime = runtime::Builder::new_current_thread();
         let runtime = runtime.enable_io().enable_time().max_blocking_threads(1).thread_name(THREAD).build();
-        // Where there is none, the screen is told as when it dies later: its channels close.
+        // If there is no runtime, the channels close and the screen reports it as when the server dies.
         let Ok(runtime) = runtime else { return };
         runtime.block_on(async {
             tokio::select! {
-                // It is never sent: the other end is dropped.
+                // Never sent: the receiver resolves when the sender is dropped.
                 _ = stopped => {}
                 _ = serve::serve(listener, class) => {}
             }
         });
-        // A picture of the stage that is being made is nobody's any more.
+        // Does not wait for a picture of the stage in progress, which is no longer needed.
         runtime.shutdown_background();
     };
     let thread = thread::Builder::new().name(THREAD.to_owned()).spawn(serve)?;

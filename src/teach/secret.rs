@@ -1,4 +1,4 @@
-//! What nobody can guess: the code of a class, the teacher's link, the cookies of phones.
+//! Secrets that cannot be guessed: the code of a class, the teacher's link, the cookies of phones.
 
 use std::{
     fs::File,
@@ -7,7 +7,7 @@ use std::{
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 
-/// Characters that are not taken for one another.
+/// Characters that are not easily confused.
 const CODE: &[u8; 31] = b"23456789ABCDEFGHJKMNPQRSTUVWXYZ";
 pub(crate) const CODE_LENGTH: usize = 6;
 
@@ -21,7 +21,7 @@ pub(crate) fn code() -> io::Result<String> {
     let mut code = String::new();
     while code.len() < CODE_LENGTH {
         let [byte] = draw::<1>()?;
-        // Each character is as likely as any other: what is left over of 256 is drawn again.
+        // Rejection sampling, so that all characters are equally likely.
         if usize::from(byte) < 256 / CODE.len() * CODE.len() {
             code.push(CODE[usize::from(byte) % CODE.len()].into());
         }
@@ -37,7 +37,7 @@ pub(crate) fn cookie() -> io::Result<u128> {
     Ok(u128::from_ne_bytes(draw()?))
 }
 
-/// Whether both are the same, in a time that does not tell how far they are.
+/// Compares two secrets in constant time.
 pub(crate) fn same(given: &str, secret: &str) -> bool {
     given.len() == secret.len() && given.bytes().zip(secret.bytes()).fold(0, |all, (a, b)| all | (a ^ b)) == 0
 }

@@ -1,4 +1,4 @@
-//! Connections: who is let in, and how long somebody may keep others waiting.
+//! Accepts connections, and limits how long one may keep resources busy.
 
 use std::{
     convert::Infallible,
@@ -22,16 +22,16 @@ use super::{
     state,
 };
 
-/// Until a request's head is there; a connection without a request ends after it, too.
+/// The timeout for a request's head; it also ends idle connections.
 const HEAD_WITHIN: Duration = Duration::from_secs(10);
-/// The longest that what was sent may stay unread.
+/// The maximum time that sent data may remain unread.
 const READ_WITHIN: Duration = Duration::from_secs(30);
-/// The longest head.
+/// The maximum size of a head, in bytes.
 const HEAD: usize = 8 << 10;
-/// What the system keeps for somebody who does not read.
+/// The size of the send buffer for a client that does not read, in bytes.
 const UNREAD: usize = 64 << 10;
 
-/// Serves the class until there is no screen any more.
+/// Serves the class until the screen is gone.
 pub(crate) async fn serve(listener: std::net::TcpListener, class: Arc<Class>) -> io::Result<()> {
     let listener = TcpListener::from_std(listener)?;
     tokio::select! {
@@ -45,24 +45,24 @@ pub(crate) async fn serve(listener: std::net::TcpListener, class: Arc<Class>) ->
 async fn accept(listener: &TcpListener, class: &Arc<Class>) {
     loop {
         let Ok((stream, peer)) = listener.accept().await else {
-            // Out of open files: others close theirs.
+            // Out of open files: wait until other connections are closed.
             sleep(Duration::from_millis(50)).await;
             continue;
         };
         if class.people().addresses.enter(peer.ip()) {
             let requests = Mutex::new(Bucket::new(REQUESTS));
             let connection = Connection { class: Arc::clone(class), ip: peer.ip(), requests };
-            // A panic ends this connection and nothing else.
+            // A panic ends only this connection.
             tokio::spawn(talk(stream, Arc::new(connection)));
         }
     }
 }
 
 async fn talk(stream: TcpStream, connection: Arc<Connection>) {
-    // What the system does not know stays as it is.
+    // Options that the system does not support are skipped.
     let _ = stream.set_nodelay(true);
     let _ = sockopt::set_socket_send_buffer_size(&stream, UNREAD);
-    // Who is gone without a word, and who does not read at all.
+    // Ends connections of clients that vanished or never read.
     #[cfg(target_os = "linux")]
     let _ =
         sockopt::set_tcp_user_timeout(&stream, u32::try_from(READ_WITHIN.as_millis()).unwrap_or(u32::MAX));
@@ -72,6 +72,6 @@ async fn talk(stream: TcpStream, connection: Arc<Connection>) {
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).max_buf_size(HEAD);
-    // A phone that is gone, or what was no request: nobody needs to know.
+    // Errors are ignored: the phone is gone, or sent no valid request.
     let _ = http.serve_connection(TokioIo::new(stream), service).await;
 }

@@ -1,5 +1,5 @@
-//! What pages are told: the state of the class as JSON, made once for all of them, and streams that each have only its
-//! newest.
+//! What pages receive: the state of the class as JSON, made once for all of them, and streams that always send the
+//! newest state.
 
 use std::{
     fmt::Write as _,
@@ -32,19 +32,19 @@ use crate::{
     ui::state::classroom::protocol::{ClassView, Joining, Published, StageRun, Tally, TeacherView},
 };
 
-/// The shortest time between two states.
+/// The minimum interval between two states.
 const APART: Duration = Duration::from_millis(100);
-/// A stream that has nothing to say says that it is there.
+/// The interval of keep-alive messages on an idle stream.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// How soon a page asks again when its stream has ended.
+/// How soon a page reconnects after its stream has ended, in milliseconds.
 const RETRY: &str = "retry: 1000\n\n";
 
-/// Where people join, with the code as a picture.
+/// The address for joining, with the code as a picture.
 pub(crate) fn joining(joining: &Joining) -> Value {
     json!({"url": joining.url, "code": joining.code, "qr": picture(&joining.url)})
 }
 
-/// A QR code with its quiet zone, as the address of a picture. An address that is too long for one has none.
+/// A QR code with its quiet zone, as a data URL; `None` if the address is too long.
 fn picture(url: &str) -> Option<String> {
     const QUIET: usize = 4;
     let code = QrCode::new(url).ok()?;
@@ -64,18 +64,18 @@ fn picture(url: &str) -> Option<String> {
     Some(format!("data:image/svg+xml;base64,{}", STANDARD.encode(svg)))
 }
 
-/// What states are made of.
+/// The source of a state.
 #[derive(Debug)]
 pub(crate) struct Known<'a> {
     pub(crate) class: &'a ClassView,
     pub(crate) teacher: &'a TeacherView,
     pub(crate) tally: &'a Tally,
-    /// When the poll's time is over.
+    /// When the poll ends.
     pub(crate) ends: Option<Instant>,
 }
 
-/// The state of the class: an object for each kind of page, without its opening brace, before which stands what each
-/// page has of its own. What has not changed since the state before is the same text.
+/// The state of the class: a JSON object per kind of page, without its opening brace, so that each page's own values
+/// can be put in front. A text that has not changed is shared with the state before.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     poll: Option<u64>,
@@ -105,7 +105,7 @@ impl State {
             |open: bool| json!({"joined": tally.joined, "voted": all, "votes": open.then_some(&tally.votes)});
         let text = |votes, joining, teacher, before: &Arc<str>| {
             let page = Page { class, tally: counts(votes), joining, teacher };
-            // It has nothing that JSON has not.
+            // The page contains only JSON types, so this cannot fail.
             let mut page = serde_json::to_value(page).unwrap_or_default();
             printable::value(&mut page);
             let page = page.to_string();
@@ -130,8 +130,8 @@ impl State {
     }
 }
 
-/// Keeps the state up to date while there is a screen. Votes and joining alone are told less often: each state goes to
-/// every phone, and votes wait meanwhile. The screen knows of them sooner.
+/// Updates the state until the screen is gone. Votes and joining alone update it less often, because each state is sent
+/// to every phone, which would delay votes. The screen learns of them sooner.
 pub(crate) async fn follow(class: &Class) {
     let mut published = class.published.clone();
     loop {
@@ -158,7 +158,7 @@ async fn count(class: &Class, published: &Published) {
     }
 }
 
-/// Which run is shown, and where in it.
+/// Identifies the run on the stage and the moment shown.
 #[derive(Debug, PartialEq)]
 struct RunPosition {
     lesson: String,
@@ -182,8 +182,8 @@ impl RunPosition {
     }
 }
 
-/// Makes the run for the stage while one is open. The data of a long run take a while: votes do not wait for them, and
-/// no more than a third of the time is spent with them.
+/// Makes the run for the stage while one is open. The data of a long run take a while to make, so votes do not wait for
+/// them, and at most a third of the time is spent on them.
 pub(crate) async fn follow_run(class: &Class) {
     let mut published = class.published.clone();
     let mut made: Option<(RunPosition, Weak<Log>)> = None;
@@ -196,7 +196,7 @@ pub(crate) async fn follow_run(class: &Class) {
             if !known {
                 made = Some(now);
                 let (look, began) = (class.look, Instant::now());
-                // Where it panics the stage stays as it was.
+                // If this panics, the stage stays as it was.
                 if let Ok(event) = spawn_blocking(move || event(&run, &look)).await {
                     class.run.send_replace(Some(event));
                 }
@@ -222,12 +222,12 @@ fn event(run: &StageRun, look: &Look) -> Bytes {
     format!("event: run\ndata: {{\"position\":{position},\"data\":{data}}}\n\n").into()
 }
 
-/// A viewer's stream. It holds one state at a time: who reads slowly misses those between.
+/// A viewer's stream. It keeps only the newest state, so a slow reader misses intermediate ones.
 struct Reader {
     seat: Seat,
     state: watch::Receiver<Arc<State>>,
     run: watch::Receiver<Option<Bytes>>,
-    /// The state that was sent last, and the viewer's own choice in it.
+    /// The state sent last, and the viewer's own choice in it.
     sent: Option<(Arc<str>, Option<usize>)>,
     keep_alive: tokio::time::Instant,
 }

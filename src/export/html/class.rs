@@ -1,4 +1,4 @@
-//! What a class takes home: the pages of its own runs, with its votes in them, and a page that lists them.
+//! The files that a class takes home: the pages of its runs with its votes, and a page that lists them.
 
 use std::fmt::Write as _;
 
@@ -18,23 +18,23 @@ use crate::{
     ui::{state::classroom::KeptRun, words},
 };
 
-/// A page that was written.
+/// A written page.
 #[derive(Debug, Clone)]
 pub struct Kept {
     pub file: String,
     pub title: Text,
-    /// What came of the run.
+    /// The result of the run.
     pub result: Text,
 }
 
-/// The page of a class's run, and what a list says of it.
+/// The page of a class's run, and its entry in the list.
 pub fn class_page(run: &KeptRun, params: Params, look: &Look) -> Result<(String, Kept), Text> {
     let finished = Finished {
         entry: run.entry.clone(),
         variant: run.variant,
         params,
         log: run.log.clone(),
-        // Whoever left the story has no verdict on it.
+        // In free play there is no verdict.
         verdict: run.verdict.clone(),
     };
     let mut data = data::of((&finished).into(), Moment::End.resolve(&run.log)?, look);

@@ -1,4 +1,4 @@
-//! The themes' colours as variables of a page's style.
+//! The themes' colours as CSS variables.
 
 use std::fmt::Write as _;
 
@@ -9,10 +9,10 @@ use crate::ui::{
     view::svg::ink::colour as hex,
 };
 
-/// Clients that have colours of their own.
+/// The number of clients with colours of their own.
 const CLIENTS: usize = 8;
 
-/// The variables: of one theme, or of the dark and the light one by what the reader prefers.
+/// The variables of one theme, or of both the dark and the light one, between which the reader's preference decides.
 pub(crate) fn variables(theme: ThemeName) -> String {
     if theme != ThemeName::Auto {
         return format!(":root {{ {} }}", of(theme));
@@ -33,7 +33,7 @@ pub(crate) fn of(name: ThemeName) -> String {
     theme.finish(&mut plain);
     let (ground, text) = (plain.content[0].bg, plain.content[0].fg);
     let scheme = if name == ThemeName::Light { "light" } else { "dark" };
-    // Text in a client's colour must be readable on the ground: on a light one it is darkened.
+    // Text in a client's colour must be readable on the ground, so on a light one it is darkened.
     let share = if name == ThemeName::Light { 62 } else { 100 };
     let mut css = format!("color-scheme: {scheme}; --ink: {share}%;");
     let mut variable = |name: &str, colour: Option<Color>| {

@@ -1,5 +1,5 @@
-//! What the page knows of a run, as JSON: places on the time axis in columns, and for everything the event that it
-//! came with, so that the page can show any moment.
+//! The data of a page as JSON: positions on the time axis in columns, and for everything the event with which it
+//! appeared, so that the page can show any moment.
 
 pub(crate) mod alarms;
 pub(crate) mod lanes;
@@ -24,9 +24,9 @@ use crate::{
     world::World,
 };
 
-/// The longest that a reply or a value may be, in characters.
+/// The maximum length of a reply or a value, in characters.
 const LONGEST: usize = 300;
-/// Events of evidence that a claim names.
+/// The maximum number of events of evidence per claim.
 const EVIDENCE: usize = 3;
 
 pub(crate) struct Source<'a> {
@@ -41,19 +41,19 @@ impl Source<'_> {
         self.world.actor(actor).map_or("?", |actor| &actor.who.name)
     }
 
-    /// The place of an actor's client among the clients: its colour and glyph.
+    /// The index of an actor's client, which decides its colour and glyph.
     fn client(&self, actor: ActorId) -> usize {
         self.chart.lanes.get(actor.0 as usize).map_or(0, |lane| lane.client)
     }
 }
 
-/// What a page shows: a run that is over, or one that goes on.
+/// The run of a page, which may be in progress.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shown<'a> {
     pub(crate) entry: &'a CatalogueEntry,
     pub(crate) variant: Option<&'a CatalogueVariant>,
     pub(crate) log: &'a Log,
-    /// Shown at the end, and there only.
+    /// Shown only at the end.
     pub(crate) verdict: Option<&'a Verdict>,
 }
 
@@ -135,7 +135,7 @@ fn step_list(source: &Source<'_>, moment: Found, questions: bool) -> Vec<Value> 
     list
 }
 
-/// For each column at which something happens: how many events are over then, and when that is.
+/// For each column with an event: the number of events up to it, and the time.
 fn ticks(source: &Source<'_>) -> Vec<(u32, usize, i64)> {
     let mut ticks: Vec<(u32, usize, i64)> = Vec::new();
     for (n, event) in source.log.events().iter().enumerate() {
@@ -184,7 +184,7 @@ fn story(source: &Source<'_>, questions: bool) -> Vec<Value> {
 }
 
 fn verdict(log: &Log, verdict: &Verdict, failure: Option<&Text>) -> Value {
-    // Each event by itself, because each leads to its own place.
+    // Each event separately, because each links to its own position.
     let line = |claim: &str, event| evidence(log, claim, &[event], 1).into_iter().next();
     let claims = verdict.claims.iter().map(|claim| {
         let events = claim.evidence.iter().take(EVIDENCE);

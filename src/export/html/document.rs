@@ -1,9 +1,9 @@
-//! A page without a script: its head, and the colours that all of them have.
+//! A page without a script, with the common head and colours.
 
 use super::{MARK, colours, escape};
 use crate::{printable, text::Lang, ui::theme::ThemeName};
 
-/// A page of this title. Style and body are written by Lockstep; what of the body is data has been escaped.
+/// A page with this title. Style and body are written by Lockstep; data in the body must be escaped.
 pub fn document(title: &str, style: &str, body: &str, (lang, theme): (Lang, ThemeName)) -> String {
     let title = escape(title);
     let page = format!(

@@ -1,8 +1,8 @@
-//! The run as a page that plays in a browser: one file, no network. The page is drawn by a script from data that is
-//! made here. It must not know the terminal's screens, only what happened and where it stands on the time axis.
+//! The run as a page that plays in a browser: one file, no network. A script draws the page from data that is made
+//! here. It must not know the terminal's screens, only what happened and where it is on the time axis.
 //!
-//! Whatever a lesson or a server says is data: it reaches the page inside a JSON block in which no `<` is left, and the
-//! script writes it as text, never as markup.
+//! Whatever a lesson or a server says is data: it is embedded in a JSON block in which no `<` is left, and the script
+//! writes it as text, never as markup.
 
 pub(crate) mod class;
 pub(crate) mod colours;
@@ -15,15 +15,15 @@ use serde_json::Value;
 use super::{Finished, Look, moment::Found};
 use crate::printable;
 
-/// What every page has in it.
+/// Part of every page.
 pub const MARK: &str = "<meta name=\"generator\" content=\"Lockstep\">";
 
 const PAGE: &str = include_str!("page.html");
-// What the pages of a class are drawn with, too.
+// Shared with the pages of a class.
 pub(crate) const STYLE: &str = include_str!("player.css");
 pub(crate) const WORDS: &str = include_str!("words.js");
 pub(crate) const TIMELINE: &str = include_str!("timeline.js");
-/// Parts of one script, in order: each uses what stands before it.
+/// The parts of one script, in order: each uses the ones before it.
 const SCRIPT: [&str; 5] =
     [WORDS, TIMELINE, include_str!("votes.js"), include_str!("story.js"), include_str!("player.js")];
 
@@ -43,7 +43,7 @@ fn page_of(run: &Finished, mut data: Value, look: &Look) -> String {
         ("{preview}", preview),
         ("{style}", style),
         ("{script}", format!("(() => {{\n\"use strict\";\n{}}})();", SCRIPT.concat())),
-        // Last, so that nothing in it is taken for a part.
+        // The data come last, so that nothing in them is replaced.
         ("{data}", data),
     ];
     let mut page = PAGE.to_owned();

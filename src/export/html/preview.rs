@@ -1,5 +1,4 @@
-//! What other places show where somebody names the page: its title, what came of the run, and a small picture of the
-//! timeline.
+//! The link preview of a page: its title, the result of the run, and a small picture of the timeline.
 
 use std::fmt::Write as _;
 
@@ -8,7 +7,7 @@ use serde_json::Value;
 use super::{super::Finished, colours, escape};
 use crate::{text::Lang, ui::theme::text};
 
-/// The size that such pictures usually have.
+/// The usual size of preview pictures.
 const SIZE: (u32, u32) = (1200, 630);
 const LEFT: f64 = 190.0;
 const TOP: f64 = 230.0;

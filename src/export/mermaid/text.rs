@@ -1,7 +1,7 @@
-//! Words inside a Mermaid diagram.
+//! Escapes text in Mermaid diagrams.
 //!
-//! Mermaid reads its statements line by line, ends them at `;`, begins comments with `%%` and entities with `#`, and
-//! takes labels for HTML. Whatever could mean any of that is written as an entity, by its number.
+//! Mermaid parses statements line by line, ends them at `;`, begins comments with `%%` and entities with `#`, and takes
+//! labels for HTML. Every character with such a meaning is written as a numeric entity.
 
 use std::fmt::Write as _;
 
@@ -10,25 +10,25 @@ use crate::{
     ui::theme::text::{fit, wrap},
 };
 
-/// The widest line of a note, in columns.
+/// The maximum width of a line of a note, in columns.
 const NOTE: usize = 60;
-/// The longest that a command or a reply may be.
+/// The maximum length of a command or a reply.
 const LABEL: usize = 80;
 
-/// Words of a note or a message that mean nothing to Mermaid.
+/// Escapes the text of a note or a message.
 pub(crate) fn escape(words: &str) -> String {
     let safe = entities(words, "#;<>&\"%$\\");
-    // `wrap:` at the beginning is an instruction.
+    // `wrap:` at the beginning is a directive.
     match safe.split_once(':') {
         Some((first, rest)) if first.trim_start().ends_with("wrap") => format!("{first}#58;{rest}"),
         _ => safe,
     }
 }
 
-/// The name of a participant: arrows and lists end one.
+/// Escapes the name of a participant, which arrows and lists would end.
 pub(crate) fn name(words: &str) -> String {
     let safe = entities(words, "#;<>&\"%$\\-+:,()@{}");
-    // These words alone begin and end blocks.
+    // `end` alone would end a block.
     if safe.trim().eq_ignore_ascii_case("end") {
         return safe.replacen(['e', 'E'], "#101;", 1);
     }
@@ -50,7 +50,7 @@ fn entities(words: &str, special: &str) -> String {
     safe
 }
 
-/// A long text in lines, as a note has it. Its backticks are left out: a note knows no code.
+/// Wraps a long text for a note. Backticks are removed, because notes have no code.
 pub(crate) fn wrapped(words: &str) -> String {
     let lines = wrap(&words.replace('`', ""), NOTE);
     let lines: Vec<String> = lines.iter().map(|line| escape(line.trim_end())).collect();
@@ -61,8 +61,8 @@ pub(crate) fn shorten(words: &str) -> String {
     fit(words, LABEL).into_owned()
 }
 
-/// A value for the front matter, which is YAML: in double quotes, as JSON has it, and without markup for whoever puts the
-/// diagram into a page as it is.
+/// A value of the front matter, which is YAML: double-quoted like JSON, and without markup, in case the diagram is
+/// inserted into a page as it is.
 pub(crate) fn yaml(words: &str) -> String {
     let quoted = printable::json(&serde_json::Value::from(words).to_string()).into_owned();
     let quoted = quoted.replace('&', "\\u0026");

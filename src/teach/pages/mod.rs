@@ -1,10 +1,10 @@
-//! The pages that a class sees, carried in the binary. They must not know the server: they read what it sends.
+//! The pages of a class, embedded in the binary. They must not know the server: they read what it sends.
 
 use std::borrow::Cow;
 
 use crate::{export::html, ui::theme::ThemeName};
 
-/// A page: the head that all of them have, with its styles and scripts, and the body in its file.
+/// A page: the common head with its styles and scripts, and the body from its file.
 macro_rules! page {
     ($body:literal, $class:literal, [$($style:literal),*], [$($script:literal),*]) => {
         concat!(
@@ -30,7 +30,7 @@ pub(super) const STAGE: &str = page!(
 pub(super) const TEACHER: &str =
     page!("teacher.html", "", ["colours", "votes", "class"], ["words", "votes", "common", "teacher"]);
 
-/// The page that asks for the code, where none is heard just now: it tries again by itself.
+/// The page that asks for the code, for a time without checks of codes: it retries by itself.
 pub(super) fn later() -> String {
     JOIN.replacen("<body class=\"join", "<body class=\"later join", 1)
 }
@@ -38,7 +38,7 @@ pub(super) fn later() -> String {
 const CSS: &str = "text/css; charset=utf-8";
 const JS: &str = "text/javascript; charset=utf-8";
 
-/// What pages load from `/assets/`: its type and its text.
+/// An asset under `/assets/`: its type and its text.
 pub(super) fn asset(name: &str) -> Option<(&'static str, Cow<'static, str>)> {
     let (kind, text) = match name {
         "colours.css" => return Some((CSS, html::colours::variables(ThemeName::Auto).into())),
@@ -62,7 +62,7 @@ pub(super) fn asset(name: &str) -> Option<(&'static str, Cow<'static, str>)> {
 mod tests {
     use super::{JOIN, PHONE, STAGE, TEACHER, asset};
 
-    /// What pages name of `/assets/`.
+    /// The assets that a page names.
     fn named(page: &str) -> Vec<&str> {
         page.split("\"/assets/").skip(1).filter_map(|rest| rest.split('"').next()).collect()
     }
@@ -74,7 +74,7 @@ mod tests {
             for name in named(page) {
                 assert!(asset(name).is_some_and(|(_, text)| !text.is_empty()), "{name}");
             }
-            // The policy of content allows none of these.
+            // The content security policy forbids these.
             for inline in ["<script>", "<style", " style=", "javascript:", " onclick", " onload", "://"] {
                 assert!(!page.contains(inline), "{inline}");
             }
@@ -87,7 +87,7 @@ mod tests {
     fn phones_of_2018_can_read_their_pages() {
         for name in [JOIN, PHONE, TEACHER].into_iter().flat_map(named) {
             let (_, text) = asset(name).expect("an asset");
-            // The stage is on a computer, whose browser is kept up to date.
+            // The stage runs on a computer, whose browser is up to date.
             let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with(".stage ")).collect();
             let text = lines.join("\n").replace("grid-gap:", "");
             let newer = [

@@ -1,4 +1,4 @@
-//! What must never be so, and is: the banner of each moment, the stretches of red ground, the sentences.
+//! Broken invariants and overlaps: the banner of each moment, the stretches with a red ground, the sentences.
 
 use serde_json::{Value, json};
 
@@ -16,13 +16,13 @@ use crate::{
     world::{Holding, Overlap, World},
 };
 
-/// So many are named one by one.
+/// The maximum number of names in a list.
 const NAMED: usize = 4;
-/// The longest bar of what was sold, in signs.
+/// The maximum length of the bar of sales, in characters.
 const SOLD: i64 = 20;
 const SINCE: Words = Words::new("since {}", "从 {} 起");
 
-/// Names with the signs of their clients, which no line break takes from them: `● A and ■ B`.
+/// Names with the glyphs of their clients, joined by no-break spaces: `● A and ■ B`.
 fn names(source: &Source<'_>, actors: &[ActorId], lang: Lang) -> String {
     let sign = |actor: &ActorId| glyphs::client(source.client(*actor));
     let name = |actor: &ActorId| format!("{}\u{a0}{}", sign(actor), source.name(*actor));
@@ -37,7 +37,7 @@ fn names(source: &Source<'_>, actors: &[ActorId], lang: Lang) -> String {
     format!("{}{}{last}", named.join(words::LISTED.get(lang)), words::LAST_LISTED.get(lang))
 }
 
-/// The banner from each event on at which it changes: nothing where nothing is wrong.
+/// The banner from each event that changes it; `None` while nothing is wrong.
 pub(crate) fn banners(source: &Source<'_>) -> Vec<(usize, Option<Text>)> {
     let sold = source.chart.oversold.as_ref().map(|(span, _)| span.from.1);
     let broken = &source.chart.broken;
@@ -63,7 +63,7 @@ pub(crate) fn banners(source: &Source<'_>) -> Vec<(usize, Option<Text>)> {
             says = Oversold::of(source.chart, &world).map(|oversold| sold_words(source, &oversold, n + 1));
             begun = sold;
         }
-        // What was broken last is told rather than what was wrong before it.
+        // The newest breach takes precedence over what was wrong before it.
         let newest = broken.iter().rfind(|broken| is_broken(broken, n)).map(Broken::event);
         let newest = newest.filter(|event| says.is_none() || begun.is_none_or(|begun| begun < *event));
         let says = newest.and_then(|event| broken_words(source, event)).or(says);
@@ -116,7 +116,7 @@ fn broken_words(source: &Source<'_>, event: usize) -> Option<Text> {
     }))
 }
 
-/// The stretches of red ground. Of two holders also what is said when they have come to be two, and when it is over.
+/// The stretches with a red ground. For overlaps also the texts for when they begin and after they have ended.
 pub(crate) fn spans(source: &Source<'_>) -> Vec<Value> {
     let overlaps = source.chart.overlap_spans.iter().zip(source.world.holding.overlaps());
     let overlaps = overlaps.map(|(span, overlap)| {
@@ -146,7 +146,7 @@ fn span(span: &OverlapSpan) -> Value {
     })
 }
 
-/// `news`: who has got the lock before others let go of it. `past`: the banner when it is over.
+/// `news`: who took the lock before others released it. `past`: the banner after the overlap.
 fn about(source: &Source<'_>, overlap: &Overlap) -> Vec<(&'static str, Text)> {
     let title = |lang| source.log.lock_in_words(&overlap.lock, lang);
     let mut about = Vec::new();

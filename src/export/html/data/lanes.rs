@@ -1,4 +1,4 @@
-//! Clients' lanes: bars of belief, marks of what was done; crowds as bands of counts, with a sample of their members.
+//! Clients' lanes: bars of beliefs, marks of actions; crowds as bands of counts, with a sample of their members.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// Members of a crowd that get lanes of their own.
+/// The number of members of a crowd with lanes of their own.
 const SAMPLE: usize = 5;
 
 pub(crate) fn lanes(source: &Source<'_>) -> Vec<Value> {
@@ -40,7 +40,7 @@ fn one(source: &Source<'_>, n: usize, lane: &Lane) -> Value {
             let value = shorten(&bar.value);
             Text::from_fn(|lang| words::IN_BAR_OVERSOLD.with(lang, &[words::label(counter, lang), &value]))
         });
-        // Where no server says so any more: columns and events.
+        // Where no server confirms the belief: columns and events.
         let bare = bar.bare.iter().map(|((a, e), to)| (a, e, to.map(|to| to.0), to.map(|to| to.1)));
         Some(json!({
             "kind": kind, "lock": bar.lock, "a": bar.from.0, "e": bar.from.1, "b": bar.to.map(|to| to.0),
@@ -60,7 +60,7 @@ fn mark(source: &Source<'_>, mark: &Mark) -> Value {
     let text = |position, lang| {
         mark.text(source.log, (detail, &|word| words::label(word, lang)), position, usize::MAX)
     };
-    // Commands and replies are the same in both languages, and there are many of them.
+    // Commands and replies are the same in both languages, so one text saves space.
     let both = |position| {
         let [en, zh] = [Lang::En, Lang::Zh].map(|lang| shorten(&text(position, lang)));
         if en == zh { json!(en) } else { json!(Text::new(en, zh)) }
@@ -72,7 +72,7 @@ fn mark(source: &Source<'_>, mark: &Mark) -> Value {
         Some(EventKind::Fault(_)) => "error",
         _ => "note",
     };
-    // What came of it is known with its reply, or with the note that follows it.
+    // The result is known with the reply, or with the note that follows it.
     let last = mark.exchanges().filter_map(|(_, reply)| reply).max();
     let known = mark.note.or(last);
     json!({"x": mark.x, "e": mark.event, "r": known, "sent": before, "done": after, "kind": kind})
@@ -87,7 +87,7 @@ fn band(source: &Source<'_>, band: &Band) -> Value {
         let what = Text::new(words::label(&run.what, Lang::En), words::label(&run.what, Lang::Zh));
         json!({"x": run.x, "e": run.first, "what": what, "notified": run.notified, "count": run.count})
     });
-    // The last of the levels of a column is the one that lasts.
+    // Only the last level of a column lasts.
     let mut levels: Vec<(u32, usize, usize, usize)> = Vec::new();
     for level in &band.levels {
         let here = (level.x, level.event, level.waiting, level.holding);
@@ -103,7 +103,7 @@ fn band(source: &Source<'_>, band: &Band) -> Value {
     })
 }
 
-/// Who ever held, and then the first: lanes to look at one by one.
+/// The sample of members: those that ever held the lock, then the first ones.
 fn sample(source: &Source<'_>, band: &Band) -> Vec<Value> {
     let held = |member: &ActorId| {
         let lane = source.chart.lanes.get(member.0 as usize);

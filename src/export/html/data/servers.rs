@@ -1,4 +1,4 @@
-//! What the servers held: who really had each lock, leases that drain, and everything that they held.
+//! The contents of the servers: who really held each lock, leases that drain, and all entries.
 
 use serde_json::{Value, json};
 
@@ -16,11 +16,11 @@ use crate::{
     world::World,
 };
 
-/// How many locks of one server get a row.
+/// The maximum number of locks per server.
 const ROWS: usize = 3;
-/// How many keys or nodes of one server are listed.
+/// The maximum number of listed entries per server.
 const LISTED: usize = 30;
-/// How finely a lease is seen to drain: the largest digit of base 36.
+/// The resolution of a lease: the largest digit of base 36.
 const FULL: u32 = 35;
 
 pub(crate) fn truths(source: &Source<'_>) -> Vec<Value> {
@@ -35,13 +35,13 @@ pub(crate) fn truths(source: &Source<'_>) -> Vec<Value> {
         if rows.len() == before {
             rows.push(json!({"server": truth.server, "lock": null, "spans": [], "roles": []}));
         }
-        // What a server came to be is told once, in its first row.
+        // The role changes of a server are drawn once, in its first row.
         rows[before]["roles"] = roles(truth).into();
     }
     rows
 }
 
-/// What a server came to be by the decision of its group: each with the column, the event and how it is said.
+/// The role changes of a server, each with its column, event and text.
 pub(super) fn roles(truth: &Truth) -> Vec<Value> {
     let changes = truth.changes.iter();
     let changes = changes.map(|(x, event, change)| {
@@ -71,7 +71,7 @@ fn span(source: &Source<'_>, truth: &Truth, span: &Span) -> Value {
     })
 }
 
-/// How much of the lease is left in each column, as digits from 0 to z; nothing where there is no lease.
+/// The rest of the lease in each column, as digits from 0 to z; `None` without a lease.
 fn lease(source: &Source<'_>, truth: &Truth, span: &Span) -> Option<String> {
     let last = source.chart.column(source.log.len().saturating_sub(1));
     let end = span.to.map_or(last + 1, |to| to.0.max(span.from.0 + 1));
@@ -95,7 +95,7 @@ fn lease(source: &Source<'_>, truth: &Truth, span: &Span) -> Option<String> {
     Some(digits)
 }
 
-/// What each server held, whenever that had changed.
+/// The contents of each server, at each change.
 pub(crate) fn states(source: &Source<'_>) -> Vec<Value> {
     let mut world = World::default();
     let mut seen = Vec::new();

@@ -1,4 +1,4 @@
-//! The wire log: commands with their replies, notifications, faults; what a crowd does at once is one row.
+//! The wire log: commands with their replies, notifications, faults; alike events of a crowd share a row.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::{
 
 pub(crate) fn rows(source: &Source<'_>) -> Vec<Value> {
     let mut rows: Vec<Value> = Vec::new();
-    // By row: the replies that came to its command, several to a crowd's.
+    // By row: the replies to its command, several for a crowd.
     let mut replies: Vec<Vec<String>> = Vec::new();
     let mut in_flight: HashMap<OpId, usize> = HashMap::new();
     for (n, event) in source.log.events().iter().enumerate() {
