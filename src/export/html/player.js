@@ -1,12 +1,12 @@
-// Moving through the run: steps, playing, the mouse and the keyboard.
+// Navigation through the run: steps, playing, mouse and keyboard.
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 let speed = 1, playing = false, due = 0;
 let glide = null; // { from, to, since, lasts, target }
-// Up to which stop anything was ever shown: the scrubber marks nothing beyond it.
+// The last stop ever shown: the scrubber marks nothing beyond it.
 let reached = 0;
-/** What is wrong is looked at for so many seconds longer. */
+/** How much longer a violation is shown, in seconds. */
 const HOLD = 1.5;
-/** The time that a place on the axis stands for. */
+/** The time at a position on the axis. */
 function timeAt(column) {
   let low = 0, high = run.ticks.length;
   while (low < high) {
@@ -19,7 +19,7 @@ function timeAt(column) {
   const share = (column - before[0]) / (after[0] - before[0]);
   return [before[1], before[2] + (after[2] - before[2]) * share];
 }
-/** Goes to a stop, at once. */
+/** Goes to a stop without animation. */
 function go(index) {
   glide = null;
   fly(null);
@@ -32,7 +32,7 @@ function go(index) {
   settle();
 }
 function settle() {
-  // First what may change how much room there is.
+  // These may change how much room there is, so they come first.
   drawStory();
   draw();
   const stop = stops[step], scrub = $("scrub"), words = say("step", stop.n ?? "–", total);
@@ -50,13 +50,13 @@ function settle() {
   markStops();
   address();
 }
-/** The address names the step, so that it can be passed on. A frame without an address of its own goes without. */
+/** Puts the step into the address, so that it can be shared. A frame without an address of its own is skipped. */
 function address() {
   const place = step === 0 ? "" : step === last ? "step=end" : `step=${stops[step].n ?? step}`;
   const hash = [EMBED ? "embed" : "", place].filter(Boolean).join("&");
-  try { history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search); } catch { /* as it was */ }
+  try { history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search); } catch { /* the address stays */ }
 }
-/** Goes to the next stop, in motion where time passes. */
+/** Goes to the next stop, animated if time passes. */
 function forward() {
   if (glide) { go(glide.target); return; }
   if (step === last) return;
@@ -84,7 +84,7 @@ function frame(time) {
   fly(share, stops[step].p, stops[glide.target].p);
   requestAnimationFrame(frame);
 }
-/** How long a stop is looked at while playing: as long as its words take to read. */
+/** Schedules the next stop while playing: after the time to read this one. */
 function dwell() {
   clearTimeout(due);
   const stop = stops[step], before = step ? stops[step - 1].p : 0;
@@ -117,7 +117,7 @@ function buttons() {
     $(id).setAttribute("aria-label", words);
   }
 }
-/** What the scrubber marks, as far as it was shown: questions, faults by their signs, and the stretches that were wrong. */
+/** Marks the scrubber, as far as the run was shown: questions, faults, and stretches in which something was wrong. */
 function markStops() {
   const box = $("marks"), share = (n) => (n / Math.max(1, last)) * 100;
   box.replaceChildren();
@@ -141,7 +141,7 @@ function markStops() {
     box.append(element);
   });
 }
-/** How far the scrubber goes, and the speeds. */
+/** Sets up the range of the scrubber, and the speeds. */
 function controls() {
   $("scrub").max = last;
   for (const factor of new Set([0.25, 0.5, 1, 2, 4, 10, speed].sort((a, b) => a - b))) {
@@ -182,7 +182,7 @@ function turn() {
 }
 
 document.body.classList.toggle("embed", EMBED);
-// A caption that scrolls is reached by the keyboard.
+// A scrolling caption must be reachable by the keyboard.
 if (EMBED) $("story").querySelector("div").tabIndex = 0;
 load(JSON.parse($("run").textContent), wire);
 lang = run.lang;
@@ -199,7 +199,7 @@ $("chart").addEventListener("click", (event) => {
   const far = run.steps.map((stop) => Math.abs(px(stop.x) - place));
   const near = far.indexOf(Math.min(...far));
   pause();
-  // Of several stops at one place, the last one shows it all.
+  // Of several stops at one position, the last one shows everything.
   go(run.steps.findLastIndex((stop) => stop.x === run.steps[near].x));
 });
 document.addEventListener("keydown", (event) => {
@@ -213,14 +213,14 @@ document.addEventListener("keydown", (event) => {
   else if (/^[1-9]$/.test(event.key)) $("story").querySelectorAll(".choices button")[Number(event.key) - 1]?.click();
 });
 addEventListener("resize", () => { fit(); draw(); });
-/** `#step=7` and `#step=end` name a moment, after `#embed&` too. */
+/** Handles `#step=7` and `#step=end`, also after `#embed&`. */
 function fragment() {
   const named = /[#&]step=(\d+|end)$/.exec(location.hash);
   if (named?.[1] === "end") go(last);
   else if (named) go(run.steps.findLastIndex((stop) => stop.n !== null && stop.n <= Number(named[1])));
 }
 addEventListener("hashchange", () => {
-  // How the page is laid out is decided when it is loaded.
+  // The layout is chosen when the page is loaded.
   if (/^#embed\b/.test(location.hash) !== EMBED) location.reload();
   else fragment();
 });

@@ -1,7 +1,7 @@
-// What is told at a stop, what went over the wire, and what the servers held then.
+// The story at a stop, the wire log, and the contents of the servers at that time.
 const answers = new Map();
 let lit = -1;
-/** What is told at a stop: words, a question, a decision, the verdict. */
+/** Draws the story at a stop: text, a question, a decision, the verdict. */
 function drawStory() {
   const stop = stops[step], title = $("story").querySelector("h2"), box = $("story").querySelector("div");
   box.replaceChildren();
@@ -24,7 +24,7 @@ function drawStory() {
     box.append(prose(text(told.says)));
   }
   const news = stop.verdict ? undefined : run.clashes.find((clash) => clash.news && clash.e >= begun() && clash.e < position);
-  // Where the lesson says nothing of it.
+  // Only if the lesson has no narration about it.
   if (news && !run.story.some((entry) => entry.says && entry.e > news.e && entry.e < position)) {
     const sentence = prose(text(news.news));
     sentence.className = "news";
@@ -67,7 +67,7 @@ function decision(told) {
   if (told.why) parts.push(prose(text(told.why)));
   return parts;
 }
-/** The failure in a sentence, what it amounts to, what to take away; what proves it is opened. */
+/** The failure in a sentence, the outcome, the takeaway; the evidence can be opened. */
 function verdict() {
   const { outcome, claims, failure } = run.verdict, parts = [];
   if (failure) {
@@ -102,7 +102,7 @@ function verdict() {
   }
   return parts;
 }
-/** Marks an event wherever it is drawn. */
+/** Highlights an event wherever it is drawn. */
 function light(event) {
   lit = event;
   for (const element of document.querySelectorAll(".lit")) element.classList.remove("lit");
@@ -155,7 +155,7 @@ function wire() {
   $("wire").style.setProperty("--who", `${Math.min(18, Math.max(4, ...run.wire.map(sender)))}ch`);
   rows.sort((one, other) => one[0] - other[0]).forEach(([event, entry]) => $("wire").querySelector("ol").append(wireRow(event, entry)));
 }
-/** Who sends, and to which server, where there are several. */
+/** The sender, with the server if there are several. */
 function senderOf(entry) {
   const several = new Set(run.truths.map((truth) => truth.server)).size > 1 && entry.server !== "local";
   const server = several ? `${entry.kind === "notified" ? "←" : "→"}${entry.server}` : "";

@@ -1,28 +1,28 @@
-// The timeline of a run: built when the run is loaded; a moment is what has appeared, and up to where it reaches. The
-// exported page and the stage of a class use it.
+// The timeline of a run. It is built when the run is loaded; a moment then only decides which elements are visible, and
+// how far they reach. The exported page and the stage of a class use it.
 let run, stops, last, total;
 let step = 0, position = 0, x = 0, now = 0;
-let COLUMN = 8; // pixels of a column
-// How far the chart is drawn: right of the playhead is now, and what lasts is drawn up to there.
+let COLUMN = 8; // the width of a column, in pixels
+// How far the chart is drawn: the area right of the playhead is now, and whatever lasts is drawn up to its end.
 let edge = 0;
-// Columns of which each gets more pixels than others do.
+// Columns that are wider than the others.
 let wide = null;
-// Whether all of the run is to be seen at once.
+// Whether the whole run is shown at once.
 let whole = false;
 const EMBED = /^#embed\b/.test(location.hash);
 const HELD = new Set(["holding", "sharing"]);
-/** The shares of the chart: of now, of now while something is wrong, of what was wrong, of now at the end. */
+/** Shares of the chart's width: for now, for now while something is wrong, for what was wrong, for now at the end. */
 const NOW = 0.28, WRONG = 0.36, WAS_WRONG = 0.42, OVER = 0.1;
-/** The pixels of a time on the axis, which begins at its column. */
+/** The width of a time on the axis, in pixels; it begins at its column. */
 const TIME = 64;
-/** On a phone what is wrong needs more of the little room. */
+/** On a phone, what is wrong needs a larger share. */
 const NARROW = 400, WRONG_NARROW = 0.48;
-/** An article's rows become smaller down to this; where that is not enough they are low and say no commands. */
+/** How far rows are scaled down in an article; below that they become lower and omit commands. */
 const LEGIBLE = 0.75;
-/** Where a column begins, in pixels. */
+/** The left edge of a column, in pixels. */
 const px = (n) => n * COLUMN + (wide ? Math.max(0, Math.min(n, wide.to) - wide.from) * wide.more : 0);
 const isOver = (end) => end !== null && end !== undefined && end < position;
-// What appears with an event: shown while the event is among the first `position`.
+// Elements that appear with an event: visible while the event is among the first `position`.
 let parts = [], shown = 0;
 const appears = (event, element) => { element.hidden = true; parts.push([event, element]); return element; };
 function reveal() {
@@ -30,12 +30,12 @@ function reveal() {
   while (shown > 0 && parts[shown - 1][0] >= position) parts[--shown][1].hidden = true;
 }
 
-// What stands at a column or lasts from one to another; what else depends on the moment; words of labels.
+// Elements with columns; callbacks that depend on the moment; texts of labels.
 let spots = [], moved = [], labels = [];
-// What a reply takes the place of; what has to be said anew in the other language; what else a moment draws.
+// Elements replaced by a reply; callbacks for a change of language; callbacks for drawing a moment.
 let replaced = [], hid = 0, retold = [];
 const drawn = [];
-/** An element whose words are said now, and anew in the other language. */
+/** Sets the text of an element, now and whenever the language changes. */
 function translated(element, words) {
   const tell = () => { element.textContent = words(); };
   tell();
@@ -50,12 +50,12 @@ function row(name, title, client) {
   $("chart").append(element);
   return { element, label, track };
 }
-/** Stands at a column, and lasts up to another one once the event that ended it is over. */
+/** Places an element at a column. It extends to column `to` once the event `end` is over. */
 function place(element, from, to, end) {
   spots.push({ element, from, to, end, left: "", width: "" });
   return element;
 }
-/** The same on the chart, whose tracks begin beside their names. */
+/** The same on the chart, where tracks begin beside their names. */
 function across(element, from, to, end) {
   place(element, from, to, end);
   spots[spots.length - 1].beside = true;
@@ -78,7 +78,7 @@ function settleSpots() {
     }
   }
 }
-/** A mark's words may run on up to the next mark of the row that is there. */
+/** Draws marks. The text of a mark may extend to the next visible mark of its row. */
 function marks(track, list, client, draw) {
   const all = list.map((mark) => {
     const element = place(colour(make("div", "mark"), client), mark.x);
@@ -97,7 +97,7 @@ function marks(track, list, client, draw) {
     }
   });
 }
-/** A command may be cut, what came of it is read as long as there is any room. */
+/** A command may be cut; its result stays visible as long as there is any room. */
 function said(words) {
   const at = words.lastIndexOf(" → "), span = document.createDocumentFragment();
   if (at < 0) span.append(make("span", "cut", words));
@@ -110,7 +110,7 @@ function telling(element, words) {
   retold.push(tell);
   return element;
 }
-/** A bar in its pieces: what no server says any more is an outline, what was read and has changed is outdated. */
+/** The pieces of a bar: an outline where no server confirms it, another fill where a value that was read has changed. */
 function pieces(bar) {
   const list = [];
   let [from, event] = [bar.a, bar.e];
@@ -124,7 +124,7 @@ function pieces(bar) {
   list.push({ from, event, to: bar.b, end: bar.end, bare: false });
   return list;
 }
-/** A piece of a bar before, in and after a stretch with too many holders; who has left it is none of them. */
+/** Splits a piece of a bar into the parts before, in and after an overlap; one who has left holds no more. */
 function split(piece, clash, left) {
   const overs = [[clash.b, clash.end], left].filter((over) => over && over[0] !== null && over[0] !== undefined);
   const [to, end] = overs.sort((one, other) => one[1] - other[1])[0] || [null, null];
@@ -252,7 +252,7 @@ function truth(data) {
     track.append(appears(span.e, place(bar, span.a, span.b, span.end)));
   }
 }
-/** How much of a lease was left, column by column; right of the playhead, as much as there is now. */
+/** The shape of a lease, column by column; right of the playhead, its current level. */
 function drained(span) {
   const from = px(span.a), over = span.b !== null && isOver(span.end), all = Math.max(COLUMN, (over ? px(span.b) : edge) - from);
   const tops = [];
@@ -271,7 +271,7 @@ function axis() {
     return { tick, x: stop.x, room: tick.textContent.length * 7.2 + 12 };
   });
   moved.push(() => {
-    // The newest is there, and of those before it as many as find room.
+    // The newest time is shown, and of the earlier ones as many as fit.
     let until = Infinity;
     for (const { tick, x: at, room } of ticks.slice().reverse()) {
       if (tick.hidden) continue;
@@ -281,7 +281,7 @@ function axis() {
     }
   });
 }
-/** Draws another run in place of the one before, and more that appears with its events. */
+/** Replaces the run; `more` adds further elements that appear with its events. */
 function load(data, more) {
   run = data;
   stops = run.steps.slice();
@@ -310,12 +310,12 @@ function load(data, more) {
   replaced.sort((one, other) => one[0] - other[0]);
 }
 const offset = () => $("chart").querySelector(".label").offsetWidth;
-/** The event that the step began with which has just been taken. */
+/** The position at which the current step began. */
 const begun = () => (whole ? 0 : stops.findLast((stop) => stop.p < position)?.p ?? 0);
-/** What is wrong now; and what was wrong within the step, or within the whole run, and is over. */
+/** What is wrong now; and what was wrong within the step, or within the whole run, and has ended. */
 const wrong = () => run.clashes.filter((clash) => clash.e < position && !isOver(clash.end));
 const past = () => (wrong().length ? undefined : run.clashes.find((clash) => clash.past && clash.e >= begun() && isOver(clash.end)));
-/** In an article the chart is as high as the frame, and all of the run fits it. */
+/** In an article, the chart is as high as the frame, and the whole run fits into it. */
 function fit() {
   const box = $("scroll"), chart = $("chart"), share = () => box.clientHeight / chart.offsetHeight;
   chart.style.zoom = 1;
@@ -324,7 +324,7 @@ function fit() {
   chart.classList.toggle("dense", share() < LEGIBLE);
   chart.style.zoom = Math.min(1, share());
 }
-/** How many pixels a column gets. A run that nearly fits fits; what has just happened and what is wrong have their share. */
+/** Sets the width of a column. A run that nearly fits is made to fit; now and what is wrong get their shares. */
 function scale() {
   const zoom = Number($("chart").style.zoom) || 1, room = Math.max(80, $("scroll").clientWidth / zoom - offset());
   const length = Math.max(1, ...stops.map((stop) => stop.x)) + 1, was = past(), most = 14 / zoom;
@@ -342,7 +342,7 @@ function scale() {
   const width = `${edge}px`;
   for (const track of $("chart").querySelectorAll(".track")) if (track.style.width !== width) track.style.width = width;
 }
-/** Messages on their way: from a client to a server in the first half of a glide, the reply in the second. */
+/** Draws messages in flight: commands in the first half of an animation, replies in the second. */
 function fly(share, from, to) {
   const box = $("flight");
   box.replaceChildren();
@@ -370,7 +370,7 @@ function swap() {
   while (hid > 0 && replaced[hid - 1][0] >= position) replaced[--hid][1].hidden = false;
 }
 
-/** Everything that depends on the moment. */
+/** Draws everything that depends on the moment. */
 function draw() {
   reveal();
   swap();
@@ -380,18 +380,18 @@ function draw() {
   $("head").style.left = `calc(var(--label) + ${px(x)}px)`;
   $("clock").textContent = when(now);
   for (const label of labels) label();
-  // At the end what came of it is told rather than who held a lock together.
+  // At the end, the consequence takes precedence over who held a lock together.
   const came = whole ? run.clashes.find((clash) => clash.past && !clash.lock) : undefined;
   const words = text(came?.past || run.alarms.findLast(([event]) => event < position)?.[1] || past()?.past), alarm = $("alarm");
   alarm.hidden = !words;
   if (alarm.textContent !== words) {
     alarm.textContent = words;
-    // In an article it has one line: of many words the letters are smaller.
+    // In an article it has one line, so a long text gets smaller letters.
     alarm.style.fontSize = "";
     if (EMBED && alarm.scrollWidth > alarm.clientWidth) alarm.style.fontSize = `${0.85 * alarm.clientWidth / alarm.scrollWidth}rem`;
   }
   document.body.classList.toggle("alarmed", Boolean(words));
   for (const part of drawn) part();
-  // Now stands at the right.
+  // Now is at the right.
   $("scroll").scrollLeft = $("scroll").scrollWidth;
 }

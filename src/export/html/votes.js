@@ -1,5 +1,5 @@
-// How a class voted: on phones, the stage, the teacher's page and the page that is kept.
-/** For each choice its words, a bar, how many; the right ones and one's own are marked. */
+// The votes of a class: on phones, the stage, the teacher's page and the exported page.
+/** For each choice its text, a bar and a count; the right choices and the viewer's own are marked. */
 function bars(choices, votes, right, mine) {
   const all = Math.max(1, votes.reduce((sum, count) => sum + count, 0));
   const list = make("ol", "votes");

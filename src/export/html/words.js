@@ -1,5 +1,5 @@
-// Words in both languages, and what every page is made of: that of an exported run, and those of a class, which phones
-// of 2018 read, too (ES2017). Everything that a lesson or a server says is written as text, never as markup.
+// Texts in both languages, and the basics of every page: that of an exported run, and those of a class, which must also
+// work on phones of 2018 (ES2017). Everything that a lesson or a server says is written as text, never as markup.
 const GLYPHS = ["●", "■", "▲", "◆", "▼", "◐", "◇", "○"];
 const SAYS = {
   story: ["Story", "讲解"], intro: ["Before you start", "课前须知"], question: ["Your prediction", "先猜一猜"],
@@ -25,7 +25,7 @@ const SAYS = {
 
 let lang = "en";
 
-/** The sign of a client: beyond those that have one of their own, a number. */
+/** The glyph of a client; after the clients with glyphs of their own, a number. */
 const glyphOf = (client) => GLYPHS[client] || String.fromCodePoint(0x2460 + (client % 20));
 
 const $ = (id) => document.getElementById(id);
@@ -33,7 +33,7 @@ const say = (key, ...values) => {
   let n = 0;
   return SAYS[key][lang === "zh" ? 1 : 0].replace(/\{\}/g, () => values[n++]);
 };
-/** A text in both languages, or one that is the same in them. */
+/** The text in the current language; a string is the same in both. */
 const text = (both) => (typeof both === "string" ? both : both ? both[lang] : "");
 function make(tag, name, words) {
   const element = document.createElement(tag);
@@ -41,7 +41,7 @@ function make(tag, name, words) {
   if (words !== undefined) element.textContent = words;
   return element;
 }
-/** Words with `code` between backticks. */
+/** Text with `code` between backticks. */
 function prose(words, tag = "p") {
   const element = make(tag);
   words.split("`").forEach((part, n) => { if (part) element.append(n % 2 ? make("code", "", part) : part); });

@@ -1,4 +1,4 @@
-// What the pages of a class share: their language, the connection to the class, a vote's clock, the state of the locks.
+// Shared by the pages of a class: language, connection, the clock of a vote, the state of the locks.
 Object.assign(SAYS, {
   code: ["The code on the screen", "屏幕上的口令"], join: ["Join the class", "进入课堂"],
   unknown: ["No class here has the code “{}”. Look at the screen again.", "没有口令为“{}”的课堂，请再看一眼屏幕。"],
@@ -34,15 +34,15 @@ Object.assign(SAYS, {
   unheard: ["That did not arrive. Try again.", "没有送达，请重试。"], busy: ["One moment, still at work.", "请稍等，上一步还没做完。"],
 });
 
-/** What a page remembers, where it may. */
+/** The storage of the browser, if the page may use it. */
 const memory = {
   get(key) { try { return localStorage.getItem(key); } catch (error) { return null; } },
-  set(key, value) { try { localStorage.setItem(key, value); } catch (error) { /* for this time only */ } },
+  set(key, value) { try { localStorage.setItem(key, value); } catch (error) { /* not stored */ } },
 };
 lang = memory.get("lang") || (/^zh\b/i.test(navigator.language || "") ? "zh" : "en");
 if (lang !== "zh") lang = "en";
 
-/** Says what stands on the page in the language that is chosen, now and whenever it changes. */
+/** Draws the page's texts in the current language, now and whenever it changes. */
 function speaks(draw) {
   const speak = () => {
     document.documentElement.lang = lang === "zh" ? "zh-CN" : "en";
@@ -61,7 +61,7 @@ function speaks(draw) {
   return turn;
 }
 
-/** Puts something in the place of what an element shows, unless it shows just that; readers aloud hear only news. */
+/** Replaces the content of an element if it differs, so that screen readers announce only changes. */
 function show(element, key, make) {
   const shown = JSON.stringify([lang, key]);
   if (element.dataset.shown === shown) return false;
@@ -80,12 +80,12 @@ function write(element, words) {
   element.hidden = !words;
 }
 
-/** Hears of the class, again and again where the connection is lost. `hear` has a function for each kind of event. */
+/** Connects to the class, and reconnects when the connection is lost. `hear` has a function for each kind of event. */
 function listen(address, hear) {
   let source = null, due = 0, tries = 0, since = Date.now(), first = true;
   const tell = () => {
     const away = Date.now() - since;
-    // A moment without a connection is nothing to speak of.
+    // A short interruption is not reported.
     const fine = (source && source.readyState === 1) || away < (first ? 400 : 1500);
     write($("lost"), fine ? "" : say(away > 60000 ? "over" : first ? "connecting" : "lost"));
   };
@@ -105,12 +105,12 @@ function listen(address, hear) {
       });
     }
   };
-  // Not everybody at the same moment.
+  // Random delays, so that not all phones reconnect at the same moment.
   const again = () => {
     clearTimeout(due);
     due = setTimeout(connect, Math.min(10000, 500 * Math.pow(2, tries++)) * (0.5 + Math.random()));
   };
-  // A phone that was put away, or changed its network, may hold a connection that leads nowhere.
+  // A phone that was asleep, or changed its network, may have a dead connection.
   let hidden = 0;
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) hidden = Date.now();
@@ -126,9 +126,9 @@ function listen(address, hear) {
   return tell;
 }
 
-/** Whether votes still count. */
+/** Whether votes are still counted. */
 const votable = (poll) => Boolean(poll) && !poll.closed && !poll.decided;
-/** Counts down what is left of a vote: seconds, and a bar. `left` are the milliseconds that the server knows of. */
+/** Shows the seconds left in a vote, and a bar. `left` is the time left according to the server, in milliseconds. */
 const ending = { poll: null, at: 0, lasts: 1 };
 function countDown(poll, left) {
   const known = typeof left === "number", counting = votable(poll) && (known || poll.lasts);
@@ -148,7 +148,7 @@ function tick() {
 }
 setInterval(tick, 200);
 
-/** Who holds a lock, in words and in their colours. */
+/** The holders of a lock, in words and in their colours. */
 function lockState(lock) {
   const item = make("li", lock.broken ? "both" : ""), [before, after] = say(lock.broken ? "both" : "held", ...(lock.broken ? [lock.holders.length] : []), "\n").split("\n");
   item.append(make("b", "", text(lock.name)), " ");
@@ -164,10 +164,10 @@ function lockState(lock) {
   item.append(after);
   return item;
 }
-/** In how many moves, where the class chose any of them. */
+/** With the number of moves, if the class chose any of them. */
 const brokenWords = (broken) => (broken.moves === null ? say("broken0") : broken.moves === 1 ? say("broken1") : say("broken", broken.moves));
 const stepWords = (seen) => (seen.steps ? say("step", seen.step, seen.steps) : "");
-/** What was right in a decided poll, with the class's choice where it chose. */
+/** The right choices of a decided poll, or the move that the class chose. */
 function happened(poll) {
   const words = poll.decided.right.map((n) => text(poll.choices[n])).join(" / ");
   return words ? say(poll.kind === "move" ? "chosen" : "happened", words) : "";

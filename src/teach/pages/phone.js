@@ -1,7 +1,7 @@
-// A phone in the class: the question and its choices, what came of it, and between questions where the story is.
+// The page on a phone: the question and its choices, the result, and between questions the state of the story.
 const base = location.pathname.replace(/\/$/, "");
 let seen = null, tally = {}, mine = null;
-// What was tapped in the question of this number and is not known to be counted; at most one request is under way.
+// The choice tapped for the poll `about` and not yet known to be counted; at most one request is in progress.
 let about = null, wanted = null, sending = false, problem = "";
 
 function draw() {
@@ -61,7 +61,7 @@ function vote(choice) {
   draw();
   send();
 }
-/** Sends what was tapped last; what was tapped meanwhile follows. */
+/** Sends the choice tapped last; choices tapped meanwhile follow. */
 function send() {
   const poll = seen && seen.poll;
   if (sending || wanted === null || !poll) return;
@@ -76,7 +76,7 @@ function send() {
       problem = "";
       if (wanted === choice) wanted = null;
     } else if (status === 0 || status >= 500) {
-      // It is kept, and sent when the class is heard of again.
+      // The choice is kept, and sent after the next message from the class.
       problem = "unsent";
       draw();
       return;

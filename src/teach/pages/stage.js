@@ -1,7 +1,7 @@
-// The stage: what the terminal shows, for a second projector. It follows the terminal's playhead; nothing is clicked.
+// The stage: what the terminal shows, for a second projector. It follows the terminal's playhead and takes no input.
 let seen = null, tally = {}, drawing = false, verdict = null;
 
-/** Draws the run as far as it is; everything before it again, because a run that was gone back in is another one. */
+/** Draws the run as far as it goes. Everything is redrawn, because after stepping back it is another run. */
 function drawRun(data) {
   const shown = data && data.data;
   drawing = Boolean(shown);
@@ -14,9 +14,9 @@ function drawRun(data) {
   now = stop.at;
   whole = Boolean(verdict);
 }
-/** Names are 28 px and more on 1080 lines; a long run is followed, and seen whole at its end. */
+/** Arranges the page: names have 28 px or more on 1080 lines; a long run is scrolled, and shown whole at its end. */
 function arrange() {
-  // What was drawn of a lesson is gone when it is closed.
+  // The drawing is hidden when its lesson is closed.
   const open = drawing && Boolean(seen && seen.title);
   $("timeline").hidden = $("clock").hidden = !open;
   $("alarm").hidden = $("alarm").hidden || !open;
@@ -25,26 +25,26 @@ function arrange() {
   const unit = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16, zoom = 2.2 * unit;
   const box = $("scroll"), chart = $("chart");
   $("timeline").style.zoom = zoom;
-  // The banner takes its room first.
+  // Drawn first, because the banner takes part of the room.
   draw();
   chart.classList.remove("dense");
   chart.style.setProperty("--label", "148px");
   const names = [...chart.querySelectorAll(".label > span")].map((name) => name.offsetWidth);
   chart.style.setProperty("--label", `${Math.min(260, Math.max(70, ...names) + 22)}px`);
-  // Rows take what room there is, and make do with little.
+  // Rows grow to fill the room, and become dense if there is too little.
   const rows = Math.max(1, chart.querySelectorAll(".row.lane, .row.truth").length);
   chart.style.setProperty("--more", "0px");
   chart.classList.toggle("dense", chart.offsetHeight > box.clientHeight + 1);
   const more = (box.clientHeight - chart.offsetHeight) / rows;
   chart.style.setProperty("--more", `${Math.max(0, Math.min(40, more))}px`);
   draw();
-  // Where not all rows find room, the one in which something has just happened is in sight.
+  // If not all rows fit, the one with the newest event is made visible.
   const marks = [...chart.querySelectorAll(".mark:not([hidden])")].sort((one, other) => one.dataset.event - other.dataset.event);
   const row = marks.length ? marks[marks.length - 1].parentElement.parentElement : null;
   box.scrollTop = row && chart.offsetHeight > box.clientHeight + 1 ? row.offsetTop - box.clientHeight / 2 : 0;
 }
 
-/** The words below the chart, as large as they fit. */
+/** Writes the text below the chart, as large as it fits. */
 function tellAll() {
   if (!seen) return;
   const poll = seen.poll, decided = poll && poll.decided, votes = tally.votes;
@@ -70,7 +70,7 @@ function tellAll() {
   const counted = $("told").querySelector(".voted");
   if (counted && voting) write(counted, say("voted", tally.voted, Math.max(tally.joined, tally.voted)));
   countDown(poll, seen.left);
-  // The largest size at which all of it is seen.
+  // The largest size at which all of it is visible.
   const told = $("told");
   let size = 2.5;
   do told.style.fontSize = `${size}rem`;
@@ -99,7 +99,7 @@ function answer(poll, votes) {
   return parts;
 }
 function ended() {
-  // What came of it stands out from what it teaches.
+  // The outcome stands out from the takeaway.
   if (!verdict) return [prose(text(seen.outcome))];
   const parts = [line(verdict.outcome === "prevented" ? "good" : "bad", text(verdict.says))];
   if (run.takeaway) parts.push(prose(text(run.takeaway)));
@@ -119,7 +119,7 @@ function invitation(url, joining) {
 }
 
 let due = 0;
-/** At most once a frame, whatever comes; a stage that is not seen draws nothing. */
+/** Draws at most once per frame, and never while the stage is hidden. */
 function soon() {
   cancelAnimationFrame(due);
   due = requestAnimationFrame(arrange);

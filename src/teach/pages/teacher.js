@@ -1,4 +1,4 @@
-// The teacher's page: notes, what comes next, the votes as they come, and the remote control.
+// The teacher's page: notes, the next step, the votes, and the remote control.
 const base = location.pathname.replace(/\/$/, "");
 let seen = null, tally = {};
 
@@ -56,7 +56,7 @@ function label(id, glyph, key) {
     return [sign, make("span", "", say(key))];
   });
 }
-/** How long the lesson has been open. */
+/** Shows for how long the lesson has been open. */
 function clock() {
   const began = seen && seen.teacher && seen.teacher.began;
   const seconds = began ? Math.max(0, Math.floor(Date.now() / 1000 - began)) : 0;
