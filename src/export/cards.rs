@@ -9,7 +9,6 @@ use crate::{
     ui::{state::catalogue::CatalogueEntry, words},
 };
 
-/// A card with its lesson.
 pub type LessonCard<'a> = (&'a CatalogueEntry, &'a Card);
 
 /// The file headers of Anki's text import.

@@ -29,7 +29,7 @@ use crate::{
     },
 };
 
-/// Part of the first line of every recording.
+/// Part of the first line of every recording. It tells that Lockstep wrote the file, and may overwrite it.
 pub const MARK: &str = "\"command\":\"lockstep export\"";
 /// The interval between frames of a wait.
 const FRAME: Duration = Duration::from_millis(100);

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{Finished, moment::Found};
 use crate::log::Steps;
 
-/// Part of every document.
+/// Part of every document. It tells that Lockstep wrote the file, and may overwrite it.
 pub const MARK: &str = "\n  \"lockstep_export\": 1,\n";
 const VERSION: u32 = 1;
 

@@ -3,7 +3,7 @@
 use super::{Finished, Look, moment::Found, screen::Renderer};
 use crate::ui::{state::screen::Motion, view::svg};
 
-/// Part of every picture.
+/// Part of every picture. It tells that Lockstep wrote the file, and may overwrite it.
 pub const MARK: &str = svg::FONTS;
 
 pub fn picture(run: &Finished, moment: Found, look: &Look) -> String {

@@ -77,7 +77,6 @@ fn one<N: From<u8>>() -> N {
     1.into()
 }
 
-/// The maximum number of attached programs.
 pub const MOST_ATTACHED: usize = 16;
 
 impl AttachedPrograms {
@@ -176,7 +175,6 @@ struct End {
     end: usize,
 }
 
-/// The first bytes of a gzip file.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Whether a file begins like a recording; a lesson never does.

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::{Finished, Look, moment::Found};
 use crate::printable;
 
-/// Part of every page.
+/// Part of every page. It tells that Lockstep wrote the file, and may overwrite it.
 pub const MARK: &str = "<meta name=\"generator\" content=\"Lockstep\">";
 
 const PAGE: &str = include_str!("page.html");

@@ -110,7 +110,7 @@ function telling(element, words) {
   retold.push(tell);
   return element;
 }
-/** The pieces of a bar: an outline where no server confirms it, another fill where a value that was read has changed. */
+/** The pieces of a bar: an outline where no server confirms it, another fill where a value read has changed. */
 function pieces(bar) {
   const list = [];
   let [from, event] = [bar.a, bar.e];

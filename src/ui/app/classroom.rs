@@ -63,7 +63,6 @@ pub(crate) struct Shown {
 }
 
 impl<R: Runs> App<R> {
-    /// Attaches a class.
     #[must_use]
     pub fn with_class(mut self, class: Class) -> Self {
         self.class = Some(Box::new(class));

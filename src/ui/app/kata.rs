@@ -20,7 +20,6 @@ use crate::{
     },
 };
 
-/// A request of the learner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request {
     /// Step through the order that broke the answer.

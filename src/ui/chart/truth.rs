@@ -55,7 +55,6 @@ impl Token {
 }
 
 impl Span {
-    /// All holders.
     pub fn holders(&self) -> impl Iterator<Item = (Option<Owner>, &Token)> {
         let first = std::iter::once((self.owner, &self.token));
         first.chain(self.others.iter().map(|(owner, token)| (*owner, token)))

@@ -60,7 +60,6 @@ pub enum Action {
     /// In free play, makes the choice with this index.
     Choose(usize),
     Branches,
-    /// Saves the run to a file.
     Save,
     /// Shows how a class joins.
     Join,

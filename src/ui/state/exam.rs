@@ -80,7 +80,6 @@ impl ExamRound {
         }
     }
 
-    /// Whether the exam is over.
     pub fn is_over(&self) -> bool {
         self.question.is_none() && self.questions.is_none()
     }

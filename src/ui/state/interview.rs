@@ -257,7 +257,6 @@ pub fn parts(card: &Card) -> usize {
     if card.follow_up.is_some() { 4 } else { 2 }
 }
 
-/// The interview on the screen.
 #[derive(Debug)]
 pub struct Interview {
     /// The decks to choose from; empty if it was opened for one lesson.

@@ -168,7 +168,6 @@ impl Learning {
         }
     }
 
-    /// Whether the verdict is shown.
     pub fn shows_verdict(&self) -> bool {
         matches!(self.phase(), RunPhase::Over(Some(_))) && self.playback.at_frontier()
     }

@@ -56,7 +56,6 @@ impl Measurement {
     }
 }
 
-/// How far a measurement is.
 #[derive(Debug)]
 pub struct Progress {
     /// The share of all work that is done, from 0 to 1.

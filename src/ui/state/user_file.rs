@@ -15,9 +15,7 @@ use crate::files::{self, Output, Unwritable};
 /// The maximum size of a file that is read, in bytes: enough for tens of thousands of variants or reviews.
 const LARGEST: u64 = 16 << 20;
 
-/// The content of a file.
 pub trait Content: Default + Clone + PartialEq + Serialize + DeserializeOwned {
-    /// The file name.
     const FILE: &str;
     /// The format version that this program reads and writes.
     const FORMAT: u32;

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use crate::clock::LessonTime;
 
-/// A moment of the lesson.
 pub fn moment(at: LessonTime) -> String {
     at.brief()
 }

@@ -9,7 +9,7 @@ use crate::{
     ui::flight::{HALF, Hop, Load, predecessor},
 };
 
-/// The rest of the way at which a lost message is drawn breaking.
+/// How far before the middle of the way, as a share of it, a lost message is drawn breaking.
 const NEARLY: f32 = 0.15;
 /// How long the glyphs of a stream stay in place, in milliseconds.
 const STREAM: u128 = 40;

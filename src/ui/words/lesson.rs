@@ -53,7 +53,6 @@ pub const NO_PROGRAM: Words =
     Words::new("The programs of this run are not known here.", "这里没有这次运行的程序。");
 pub const VERDICT: Words = Words::new("Verdict", "结论");
 pub const MORE: Words = Words::new("more", "更多");
-/// A broken invariant.
 pub const INVARIANT_BROKEN: Words = Words::new("INVARIANT BROKEN", "违反不变式");
 /// A release has woken that many clients, of which only one can take what was released.
 pub const WOKEN: Words = Words::new("{} WOKEN, 1 NEEDED", "唤醒 {} 个，只需 1 个");

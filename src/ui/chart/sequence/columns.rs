@@ -8,7 +8,6 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Who {
     Actor(ActorId),
-    /// A crowd.
     Crowd {
         client: String,
         /// Its first member, whose colour stands for the crowd.

@@ -6,7 +6,6 @@ use ratatui::style::Color;
 pub(crate) const PAPER: &str = "#16181d";
 /// The default text colour.
 pub(crate) const INK: &str = "#d8dae0";
-/// The sixteen named colours.
 const NAMED: [&str; 16] = [
     "#1c1f26", "#e06c75", "#7fb069", "#d8a657", "#6a9fd8", "#b48ead", "#6fb5b5", "#c8cad0", "#5c6370",
     "#ff7b85", "#98c379", "#e5c07b", "#82b4e8", "#c9a3d0", "#8fd0d0", "#ffffff",
