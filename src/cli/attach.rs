@@ -113,7 +113,7 @@ pub(crate) fn attach(global: &Global, args: &AttachArgs) -> Result<u8, Failure> 
         return Err(Failure::usage(words::ATTACH_NEEDS_TERMINAL.text(&[])));
     }
     let record = args.record.as_deref().map(|file| -> Result<_, Failure> {
-        output::claim(global, file, args.force, "broken.jsonl.gz", recording::looks_like_one)?;
+        output::claim(global, file, args.force, "broken.jsonl.gz", recording::is_recording)?;
         Ok(Rc::new(RunFiles::new(file)))
     });
     let record = record.transpose()?;
@@ -142,7 +142,7 @@ fn tell_recorded(global: &Global, files: &[Result<PathBuf, Text>], ended: u8) ->
 /// Shows a recorded run of attached programs, where that is what the file has. They are not started.
 pub(crate) fn play_recorded(global: &Global, path: &str) -> Option<Result<u8, Failure>> {
     let path = Path::new(path);
-    if !recording::looks_like_one(path) {
+    if !recording::is_recording(path) {
         return None;
     }
     let recording = match recording::read(path) {

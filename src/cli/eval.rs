@@ -26,7 +26,7 @@ const EVIDENCE: usize = 5;
 
 pub(crate) fn eval(global: &Global, args: &EvalArgs) -> Result<u8, Failure> {
     let path = PathBuf::from(&args.lesson);
-    let recorded = if recording::looks_like_one(&path) { Some(recording::read(&path)?) } else { None };
+    let recorded = if recording::is_recording(&path) { Some(recording::read(&path)?) } else { None };
     let scenario = if let Some(Recording { header, .. }) = &recorded {
         if let Some(attached) = &header.attached {
             crate::run::attach::scenario(attached)?

@@ -140,7 +140,7 @@ fn named(output: Option<&Path>) -> Result<Format, Failure> {
 /// here; the carried ones are runs like live ones.
 fn source(global: &Global, lesson: &str) -> Result<(Scenario, Option<Log>), Failure> {
     let path = Path::new(lesson);
-    if recording::looks_like_one(path) {
+    if recording::is_recording(path) {
         return recorded(global, lesson, recording::read(path)?);
     }
     let loaded = global.lesson(lesson)?;

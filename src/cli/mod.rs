@@ -462,7 +462,7 @@ impl Global {
 
 /// A lesson by its file.
 fn read_lesson(path: &Path) -> Result<Arc<Loaded>, LessonError> {
-    if !recording::looks_like_one(path) {
+    if !recording::is_recording(path) {
         return load_file(path);
     }
     let file = path.display().to_string();

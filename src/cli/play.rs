@@ -33,7 +33,7 @@ fn recordings(lesson: Option<&str>, compare: Option<&CompareArgs>) -> Result<Vec
     let mut recorded = Vec::new();
     for path in lesson.into_iter().chain(other).map(PathBuf::from) {
         // The second one can be nothing else.
-        if recording::looks_like_one(&path) || (!recorded.is_empty() && other.is_some()) {
+        if recording::is_recording(&path) || (!recorded.is_empty() && other.is_some()) {
             recorded.push(recording::read(&path)?);
         } else if other.is_some() {
             return Err(Failure::usage(format!(

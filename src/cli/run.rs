@@ -251,7 +251,7 @@ fn recording_files(
     let file = |scenario| {
         let name = carried::file_name(scenario);
         let file = if in_directory { path.join(&name) } else { path.to_owned() };
-        output::claim(global, &file, force, &name, recording::looks_like_one)?;
+        output::claim(global, &file, force, &name, recording::is_recording)?;
         Ok(file)
     };
     scenarios.iter().map(file).collect()

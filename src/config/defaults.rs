@@ -38,7 +38,7 @@ pub fn file(path: &str) -> String {
     let mut text = format!("# Lockstep's configuration: {path}\n{HEAD}");
     let mut home = None;
     for row in TABLE {
-        let place = row.places[0];
+        let place = row.scopes[0];
         if home != Some(place) {
             home = Some(place);
             text.extend(["\n# ", words::place(place).get(Lang::En), "\n"]);

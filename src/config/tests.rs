@@ -20,7 +20,7 @@ fn mistake(text: &str) -> String {
 }
 
 #[test]
-fn what_is_written_is_what_is_chosen() {
+fn settings_are_read() {
     let config = parse(
         "lang = \"zh\"\ntheme = \"light\"\nspeed = 2\nquestions = false\nreduced_motion = true\n\
          [keys]\nstep = \"j\"\nback = [\"y\", \"ctrl-b\"]\n",
@@ -29,15 +29,15 @@ fn what_is_written_is_what_is_chosen() {
     assert_eq!((config.lang, config.theme), (Some(Lang::Zh), Some(ThemeName::Light)));
     assert_eq!((config.speed, config.questions), (Some(2.0), Some(false)));
     assert_eq!(config.reduced_motion, Some(true));
-    let places = [KeyScope::Lesson, KeyScope::Everywhere];
+    let scopes = [KeyScope::Lesson, KeyScope::Everywhere];
     for (key, action) in [("j", Action::Forward), ("y", Action::Back), ("ctrl-b", Action::Back)] {
         let chord = key.parse().expect(key);
-        assert_eq!(config.keys.action(&places, chord), Some(action), "{key}");
+        assert_eq!(config.keys.action(&scopes, chord), Some(action), "{key}");
     }
 }
 
 #[test]
-fn the_printed_file_says_what_is_so_without_it_and_every_line_of_it_can_be_taken() {
+fn the_printed_file_shows_the_defaults_and_every_line_parses() {
     let printed = file("~/.config/lockstep/config.toml");
     assert_eq!(parse(&printed), Config::default());
     let taken: Vec<&str> = printed
@@ -56,7 +56,7 @@ fn the_printed_file_says_what_is_so_without_it_and_every_line_of_it_can_be_taken
 }
 
 #[test]
-fn mistakes_say_where_they_are_and_what_would_be_right() {
+fn mistakes_have_positions_and_help() {
     for (text, says) in [
         (
             "speed = 2\n[keys]\nstepp = \"x\"\n",
@@ -83,7 +83,7 @@ fn mistakes_say_where_they_are_and_what_would_be_right() {
 }
 
 #[test]
-fn what_is_wrong_takes_nothing_else_away() {
+fn a_mistake_leaves_other_settings_intact() {
     let config = parse(
         "theme = \"light\"\nlang = \"fr\"\nspeed = \n[keys]\nstep = [\"nope\", \"j\"]\nback = [\"nope\"]\nfoo = \"x\"\n",
     );
@@ -105,7 +105,7 @@ fn what_is_wrong_takes_nothing_else_away() {
 
 proptest::proptest! {
     #[test]
-    fn nothing_that_is_written_stops_anybody(text in proptest::prelude::any::<String>()) {
+    fn mistakes_never_stop_the_program(text in proptest::prelude::any::<String>()) {
         let _ = parse(&text);
         let _ = parse(&format!("[keys]\nstep = {text}"));
     }

@@ -112,7 +112,7 @@ mod tests {
     };
 
     #[test]
-    fn a_card_is_one_line_for_anki_whatever_it_says() {
+    fn an_anki_card_is_always_one_line() {
         let mut entry = CatalogueEntry::broken("oversell", "");
         entry.starred = true;
         let card = Card {

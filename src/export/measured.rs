@@ -76,7 +76,7 @@ mod tests {
     };
 
     #[test]
-    fn a_page_has_what_was_measured_and_nothing_of_it_is_markup() {
+    fn a_page_shows_the_measurements_and_escapes_markup() {
         let why = Text::new("<script>no server</script>", "<b>没有服务器</b>");
         let row = Row { lock: &LOCKS[0], on: String::new(), figures: Err(why) };
         let report = Report::new(&[row], Series::WORK, Lang::En);

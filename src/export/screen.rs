@@ -138,7 +138,7 @@ impl<'a> Renderer<'a> {
             focus: Pane::Story,
             scrolls: &scrolls,
             diagram: self.look.diagram,
-            aside: None,
+            first_client: None,
             proof: false,
             single: None,
             predictions: &predictions,

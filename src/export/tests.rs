@@ -58,7 +58,7 @@ fn made(run: &Finished, format: Format, at: Option<Moment>) -> String {
 }
 
 #[test]
-fn moments_are_read_as_the_screen_writes_them() {
+fn moments_parse_as_the_screen_shows_them() {
     let time = |millis| Ok(Moment::Time(LessonTime::from_millis(millis)));
     for (text, moment) in [
         ("7", Ok(Moment::Step(7))),
@@ -102,7 +102,7 @@ fn a_moment_is_a_step_or_a_time_of_the_run() {
 }
 
 #[test]
-fn a_drawing_knows_no_future() {
+fn a_picture_shows_nothing_after_its_moment() {
     let run = misdelete();
     let early = made(&run, Format::Svg, Some(Moment::Step(2)));
     assert!(early.contains("<title>Unlocking someone else's lock · DEL without looking</title>"));
@@ -166,7 +166,7 @@ fn a_terminal_recording_ends_in_the_picture_that_was_drawn() {
 }
 
 #[test]
-fn a_diagram_names_everybody_and_closes_what_it_opens() {
+fn a_diagram_names_all_participants_and_closes_its_blocks() {
     for run in all() {
         for lang in [Lang::En, Lang::Zh] {
             let look = Look { lang, ..Look::default() };
@@ -238,7 +238,7 @@ fn crowd_of(members: u32) -> Log {
 }
 
 #[test]
-fn a_crowd_makes_no_larger_page_than_a_few() {
+fn the_page_size_does_not_grow_with_a_crowd() {
     let with = |members| Finished { log: crowd_of(members), ..misdelete() };
     let (few, many) = (with(20), with(900));
     for (format, most) in [(Format::Html, 100_000), (Format::Mermaid, 5_000)] {
@@ -264,7 +264,7 @@ fn a_screen_at_any_moment_is_drawn_by_going_forward() {
 }
 
 #[test]
-fn a_recording_begins_soon_ends_soon_and_shows_messages_on_their_way() {
+fn a_cast_is_short_and_shows_messages_in_flight() {
     for (run, speed) in [(misdelete(), 1.0), (recorded("zk-herd", "herd"), 0.25)] {
         let look = Look { speed, ..Look::default() };
         let cast = export(&run, Format::Cast, None, &look).expect("a recording");

@@ -26,7 +26,7 @@ pub enum NotCarried {
         "the recording of `{lesson}`, variant `{variant}`, that Lockstep carries was made with another text or \
          other figures. Play the lesson live, or leave `--set` and `--lessons` away"
     )]
-    OfAnother { lesson: String, variant: String },
+    Different { lesson: String, variant: String },
     /// There is a recording that cannot be read; a test rules this out.
     #[error(transparent)]
     Broken(#[from] RecordingError),
@@ -67,7 +67,7 @@ fn find(scenario: &Scenario) -> Result<(PathBuf, &'static [u8]), NotCarried> {
     };
     let path = Path::new("assets/recordings").join(name);
     if !first(file.contents(), &path)?.belongs_to(scenario) {
-        return Err(NotCarried::OfAnother { lesson, variant });
+        return Err(NotCarried::Different { lesson, variant });
     }
     Ok((path, file.contents()))
 }
@@ -90,7 +90,7 @@ mod tests {
     use super::{CARRIED, first, parse, text};
 
     #[test]
-    fn a_damaged_one_is_an_error_wherever_it_is_damaged() {
+    fn damage_anywhere_is_an_error() {
         let path = Path::new("carried.jsonl.gz");
         let read = |bytes: &[u8]| {
             first(bytes, path)?;

@@ -46,5 +46,5 @@ pub enum RecordingError {
         "the lesson `{lesson}` has changed since its variant `{variant}` was recorded: others take part in it now. \
          Record it again with `lockstep run {lesson} --variant {variant} --record FILE`"
     )]
-    OtherCast { lesson: String, variant: String },
+    OtherActors { lesson: String, variant: String },
 }

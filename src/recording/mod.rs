@@ -124,7 +124,7 @@ impl Recording {
         let planned: Vec<_> = scenario.actors.iter().map(|plan| &plan.actor).collect();
         if !self.log.actors().iter().eq(planned) {
             let Header { lesson, variant, .. } = self.header.clone();
-            return Err(RecordingError::OtherCast { lesson, variant });
+            return Err(RecordingError::OtherActors { lesson, variant });
         }
         self.note_releases(scenario);
         self.note_locks(scenario);
@@ -178,7 +178,7 @@ struct End {
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Whether a file begins like a recording; a lesson never does.
-pub fn looks_like_one(path: &Path) -> bool {
+pub fn is_recording(path: &Path) -> bool {
     let mut start = Vec::new();
     let text = files::open(path).and_then(|file| plain(BufReader::new(file)));
     // Long enough for the first key, short enough for any file.
@@ -383,7 +383,7 @@ const MOST_SERVERS: usize = 64;
 
 /// The first event that no run can contain, and why.
 fn contradiction(log: &Log) -> Option<(usize, String)> {
-    let cast = log.actors().len();
+    let count = log.actors().len();
     let mut sent = HashSet::new();
     log.events().iter().enumerate().find_map(|(n, event)| {
         let why = match &event.kind {
@@ -401,8 +401,8 @@ fn contradiction(log: &Log) -> Option<(usize, String)> {
                 format!("line {item} of a story, and no story is so long")
             }
             kind => match kind.actor() {
-                Some(ActorId(actor)) if actor as usize >= cast => {
-                    format!("actor {actor} acts, and {cast} take part")
+                Some(ActorId(actor)) if actor as usize >= count => {
+                    format!("actor {actor} acts, and {count} take part")
                 }
                 _ => return None,
             },

@@ -7,7 +7,7 @@ use std::{
 
 use tempfile::TempDir;
 
-use super::{Recording, RecordingError, VERSION, looks_like_one, parse, read, write};
+use super::{Recording, RecordingError, VERSION, is_recording, parse, read, write};
 use crate::{
     lesson::{
         Scenario,
@@ -48,9 +48,9 @@ fn parsed(text: &str) -> Result<Recording, RecordingError> {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn a_recording_round_trips() {
     let (_folder, path) = written("run.jsonl");
-    assert!(looks_like_one(&path));
+    assert!(is_recording(&path));
     let recording = read(&path).expect("read");
     assert_eq!(recording.log, log(&scenario()));
     assert_eq!(
@@ -60,7 +60,7 @@ fn what_is_written_is_read() {
 }
 
 #[test]
-fn a_recording_cut_off_anywhere_is_known_for_it() {
+fn truncation_anywhere_is_detected() {
     let whole = text();
     for end in 0..whole.len() - 1 {
         let error = parsed(&whole[..end]).expect_err("cut off").to_string();
@@ -70,7 +70,7 @@ fn a_recording_cut_off_anywhere_is_known_for_it() {
 }
 
 #[test]
-fn other_versions_other_files_and_damage_are_named() {
+fn other_versions_other_files_and_damage_are_reported() {
     let whole = text();
     let other = whole.replacen("\"lockstep_recording\":2", "\"lockstep_recording\":9", 1);
     assert!(matches!(parsed(&other), Err(RecordingError::OtherVersion { found: 9, .. })));
@@ -81,9 +81,9 @@ fn other_versions_other_files_and_damage_are_named() {
 }
 
 #[test]
-fn a_compressed_recording_is_read_and_known_for_being_cut_off() {
+fn a_truncated_compressed_recording_is_detected() {
     let (_folder, path) = written("run.jsonl.gz");
-    assert!(looks_like_one(&path));
+    assert!(is_recording(&path));
     let recording = read(&path).expect("read");
     assert_eq!(recording.log, log(&scenario()));
     assert!(recording.header.belongs_to(&scenario()));
@@ -98,7 +98,7 @@ fn a_compressed_recording_is_read_and_known_for_being_cut_off() {
 }
 
 #[test]
-fn a_recording_of_another_text_or_cast_is_told_from_one_of_this() {
+fn a_recording_of_another_text_or_other_actors_is_detected() {
     let mut mine = parsed(&text()).expect("read");
     assert!(mine.header.belongs_to(&scenario()) && mine.fit(&scenario()).is_ok());
     let other = testing::scenario(&NEW_LESSON.replace("work: 5s", "work: 6s"), "blind-del");
@@ -112,14 +112,14 @@ fn a_recording_of_another_text_or_cast_is_told_from_one_of_this() {
 }
 
 #[test]
-fn somebody_who_does_not_take_part_is_damage() {
+fn an_unknown_actor_is_damage() {
     let strange = text().replacen("\"actor\":0", "\"actor\":7", 1);
     let error = parsed(&strange).expect_err("damaged").to_string();
     assert!(error.starts_with("run.jsonl:3:1:") && error.contains("actor 7"), "{error}");
 }
 
 #[test]
-fn recordings_of_format_1_are_read_as_what_was_recorded() {
+fn recordings_of_format_1_read_as_recorded() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lessons");
     for name in ["zk-herd.predecessor", "oversell.local-lock", "watchdog.watchdog"] {
         let name = format!("{name}.jsonl.gz");
@@ -149,7 +149,7 @@ fn operations_of_format_1_that_share_a_number_get_their_own() {
 }
 
 #[test]
-fn an_operation_that_is_sent_twice_is_damage() {
+fn an_operation_sent_twice_is_damage() {
     let sent = |op| sent(op, 0, "redis", "acquire", "GET k");
     let scenario = scenario();
     let of = |kinds: [EventKind; 2]| {

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_of_its_own_stays() {
+    fn a_specific_address_is_kept() {
         for bound in ["127.0.0.1:7000", "192.168.1.7:80", "[::1]:7000"] {
             let bound: SocketAddr = bound.parse().expect("an address");
             assert_eq!(reached_at(bound), bound);
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn every_address_becomes_one_that_can_be_typed() {
+    fn the_unspecified_address_becomes_a_reachable_one() {
         for bound in ["0.0.0.0:7000", "[::]:7000"] {
             let reached = reached_at(bound.parse().expect("an address"));
             assert!(

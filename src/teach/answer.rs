@@ -17,7 +17,7 @@ use tokio::time::{sleep, timeout};
 use super::{
     ballot::Vote,
     class::{Class, Connection, Viewer},
-    limits::TOO_MUCH,
+    limits::LIMIT_DELAY,
     pages,
     secret::{self, CODE_LENGTH},
     state,
@@ -86,11 +86,11 @@ async fn route(connection: &Connection, request: Request<Incoming>) -> Result<An
     let class = &connection.class;
     let has_time = connection.requests.lock().unwrap_or_else(PoisonError::into_inner).take();
     if !has_time {
-        sleep(TOO_MUCH).await;
+        sleep(LIMIT_DELAY).await;
         return Err(TOO_OFTEN);
     }
     let (head, body) = request.into_parts();
-    is_ours(&head)?;
+    check_host_and_origin(&head)?;
     let is = |method: Method| {
         let refusal = Refusal(StatusCode::METHOD_NOT_ALLOWED, "method");
         if head.method == method { Ok(()) } else { Err(refusal) }
@@ -132,7 +132,7 @@ async fn route(connection: &Connection, request: Request<Incoming>) -> Result<An
                 ["do"] => {
                     is(Method::POST)?;
                     let RemoteBody { remote } = read(body).await?;
-                    if !class.ask(remote) {
+                    if !class.send_remote(remote) {
                         return Err(BUSY);
                     }
                     Ok(respond(StatusCode::NO_CONTENT, JSON, ""))
@@ -142,7 +142,7 @@ async fn route(connection: &Connection, request: Request<Incoming>) -> Result<An
         }
         [given, ref rest @ ..] if has_form_of_code(given) => {
             let cookie = cookie(&head.headers).filter(|cookie| class.people().phones.knows(*cookie));
-            if let Err(refusal) = joins(connection, given, cookie.is_some()) {
+            if let Err(refusal) = check_code(connection, given, cookie.is_some()) {
                 let page = if refusal.0 == TOO_OFTEN.0 { pages::later() } else { pages::JOIN.to_owned() };
                 return if rest.is_empty() { Ok(respond(refusal.0, HTML, page)) } else { Err(refusal) };
             }
@@ -177,9 +177,9 @@ async fn route(connection: &Connection, request: Request<Incoming>) -> Result<An
     }
 }
 
-/// Whether a request is meant for this server. A host name other than `localhost` could belong to a site that points
+/// Checks that a request is meant for this server. A host name other than `localhost` could belong to a site that points
 /// here, and another origin is another site.
-fn is_ours(head: &Parts) -> Result<(), Refusal> {
+fn check_host_and_origin(head: &Parts) -> Result<(), Refusal> {
     let wrong_host = Refusal(StatusCode::MISDIRECTED_REQUEST, "host");
     let mut hosts = head.headers.get_all(header::HOST).iter();
     let (Some(host), None, None) = (hosts.next(), hosts.next(), head.uri.authority()) else {
@@ -222,7 +222,7 @@ fn has_form_of_code(given: &str) -> bool {
 
 /// Checks a code. After too many wrong guesses even the right code is refused, except for phones that have joined
 /// before.
-fn joins(connection: &Connection, given: &str, is_known: bool) -> Result<(), Refusal> {
+fn check_code(connection: &Connection, given: &str, is_known: bool) -> Result<(), Refusal> {
     let class = &connection.class;
     let is_right = secret::same(&given.to_ascii_uppercase(), &class.code);
     if !is_right {
@@ -274,8 +274,8 @@ async fn read<T: DeserializeOwned>(body: Incoming) -> Result<T, Refusal> {
 }
 
 fn stream(class: &std::sync::Arc<Class>, viewer: Viewer) -> Result<Answer, Refusal> {
-    let seat = class.seat(viewer).ok_or(BUSY)?;
-    let events = state::events(seat).map(|event| Ok(Frame::data(event)));
+    let subscription = class.subscribe(viewer).ok_or(BUSY)?;
+    let events = state::events(subscription).map(|event| Ok(Frame::data(event)));
     let mut answer = Response::new(StreamBody::new(events).boxed_unsync());
     answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     Ok(answer)
@@ -292,7 +292,7 @@ fn respond(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> An
 mod tests {
     use std::sync::{Arc, Mutex};
 
-    use super::{NOT_FOUND, TOO_OFTEN, joins};
+    use super::{NOT_FOUND, TOO_OFTEN, check_code};
     use crate::{
         export::Look,
         teach::{
@@ -303,7 +303,7 @@ mod tests {
     };
 
     #[test]
-    fn who_guesses_too_often_is_not_told_of_the_right_code_and_phones_that_are_there_stay() {
+    fn too_many_guesses_refuse_even_the_right_code_but_known_phones_stay() {
         let code = "ABC234".to_owned();
         let joining = Joining { url: format!("http://127.0.0.1/{code}"), code: code.clone(), loopback: true };
         let (_classroom, ends) = protocol::open(joining.clone());
@@ -312,10 +312,11 @@ mod tests {
         let requests = Mutex::new(Bucket::new(REQUESTS));
         let connection = Connection { class: Arc::new(class), ip, requests };
         assert!(connection.class.people().addresses.enter(ip));
-        let asks = |code: &str, is_known| joins(&connection, code, is_known).map_err(|refusal| refusal.0);
+        let asks =
+            |code: &str, is_known| check_code(&connection, code, is_known).map_err(|refusal| refusal.0);
         assert_eq!(asks("ABC235", false), Err(NOT_FOUND.0));
         assert_eq!(asks("abc234", false), Ok(()));
-        connection.class.people().addresses.wrong = Bucket::new(Rate { a_second: 0.0, burst: 0.0 });
+        connection.class.people().addresses.wrong = Bucket::new(Rate { per_second: 0.0, burst: 0.0 });
         for code in ["ABC235", &code] {
             assert_eq!(asks(code, false), Err(TOO_OFTEN.0), "{code}");
         }

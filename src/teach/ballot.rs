@@ -12,7 +12,7 @@ use crate::ui::state::classroom::protocol::{Poll, Tally};
 /// one to drop.
 const PHONES: usize = 4000;
 /// A phone counts as still connecting until this many other phones have been active since its page was loaded.
-const COMING: u64 = 1000;
+const CONNECTING: u64 = 1000;
 /// The maximum number of polls whose votes are kept, because a teacher may step back to them.
 const BALLOTS: usize = 32;
 /// The maximum number of streams per phone: it is not always noticed at once when a page is closed.
@@ -64,7 +64,7 @@ impl Phones {
             // Of the unconnected phones, drops first those that have not voted and are not connecting, then the least
             // recently active.
             let absent = self.known.iter().filter(|(_, phone)| phone.streams == 0);
-            let stays = |phone: &Phone| phone.voted || self.heard - phone.heard < COMING;
+            let stays = |phone: &Phone| phone.voted || self.heard - phone.heard < CONNECTING;
             let oldest = absent.min_by_key(|(_, phone)| (stays(phone), phone.heard));
             if let Some(oldest) = oldest.map(|(cookie, _)| *cookie) {
                 self.known.remove(&oldest);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn cookies_and_ballots_are_bounded_and_who_is_connected_stays() {
+    fn cookies_and_ballots_are_bounded_and_connected_phones_stay() {
         let mut phones = Phones::default();
         phones.add(0);
         assert!(phones.join(0));
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_that_comes_after_many_who_voted_and_left_is_let_in() {
+    fn new_phones_join_after_many_voted_and_left() {
         let mut phones = Phones::default();
         for cookie in 0..PHONES as u128 {
             phones.add(cookie);
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn who_votes_without_end_is_stopped() {
+    fn votes_are_rate_limited() {
         let mut phones = Phones::default();
         phones.add(1);
         let votes = (0..1000).map(|n| phones.vote(1, 1, n % 2, Some(&poll(1))));

@@ -109,11 +109,11 @@ impl Class {
     }
 
     /// Passes a request to the screen. Returns `false` if the screen is busy or gone.
-    pub(crate) fn ask(&self, remote: Remote) -> bool {
+    pub(crate) fn send_remote(&self, remote: Remote) -> bool {
         self.remote.try_send(remote).is_ok()
     }
 
-    pub(crate) fn seat(self: &Arc<Self>, viewer: Viewer) -> Option<Seat> {
+    pub(crate) fn subscribe(self: &Arc<Self>, viewer: Viewer) -> Option<Subscription> {
         let mut people = self.people();
         let fits = match viewer {
             Viewer::Phone(cookie) => people.phones.join(cookie),
@@ -123,7 +123,7 @@ impl Class {
         drop(people);
         fits.then(|| {
             self.wake(viewer);
-            Seat { class: Arc::clone(self), viewer }
+            Subscription { class: Arc::clone(self), viewer }
         })
     }
 
@@ -151,12 +151,12 @@ pub(crate) enum Viewer {
 
 /// The registration of a viewer, until its stream ends.
 #[derive(Debug)]
-pub(crate) struct Seat {
+pub(crate) struct Subscription {
     pub(crate) class: Arc<Class>,
     pub(crate) viewer: Viewer,
 }
 
-impl Seat {
+impl Subscription {
     /// The viewer's own choice in a poll.
     pub(crate) fn mine(&self, poll: Option<u64>) -> Option<usize> {
         let Viewer::Phone(cookie) = self.viewer else { return None };
@@ -164,7 +164,7 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for Subscription {
     fn drop(&mut self) {
         {
             let mut people = self.class.people();

@@ -21,20 +21,20 @@ const REMEMBERED: usize = 4096;
 /// The rate per second and the burst of a token bucket.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rate {
-    pub(crate) a_second: f64,
+    pub(crate) per_second: f64,
     pub(crate) burst: f64,
 }
 
 /// Requests per connection: a page loads all its parts at once.
-pub(crate) const REQUESTS: Rate = Rate { a_second: 10.0, burst: 40.0 };
-pub(crate) const VOTES: Rate = Rate { a_second: 10.0, burst: 10.0 };
+pub(crate) const REQUESTS: Rate = Rate { per_second: 10.0, burst: 40.0 };
+pub(crate) const VOTES: Rate = Rate { per_second: 10.0, burst: 10.0 };
 /// Wrong codes from all addresses together. Beyond this rate every code is refused, even the right one, so that
 /// guessing cannot continue. At 200 a second, an hour of guessing finds one of 887 million codes with a chance of 1 in
 /// 1,200.
-const WRONG_CODES: Rate = Rate { a_second: 200.0, burst: 200.0 };
+const WRONG_CODES: Rate = Rate { per_second: 200.0, burst: 200.0 };
 /// Wrong codes per address, so that a single address cannot prevent all others from joining. A whole room may share one
 /// address, where a few mistyped codes must not prevent the others from joining.
-const WRONG_CODES_OF_ONE: Rate = Rate { a_second: 50.0, burst: 50.0 };
+const WRONG_CODES_OF_ONE: Rate = Rate { per_second: 50.0, burst: 50.0 };
 
 /// A token bucket.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl Bucket {
 
     pub(crate) fn is_empty(&mut self) -> bool {
         let now = Instant::now();
-        let gained = (now - self.at).as_secs_f64() * self.rate.a_second;
+        let gained = (now - self.at).as_secs_f64() * self.rate.per_second;
         (self.tokens, self.at) = ((self.tokens + gained).min(self.rate.burst), now);
         self.tokens < 1.0
     }
@@ -156,15 +156,15 @@ fn connections_that_fit() -> usize {
 
 /// The delay of the answer to a request beyond the limit. A connection gets its answers one after another, so this
 /// slows it down.
-pub(crate) const TOO_MUCH: Duration = Duration::from_millis(100);
+pub(crate) const LIMIT_DELAY: Duration = Duration::from_millis(100);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_bucket_fills_up_again_and_not_over() {
-        let mut bucket = Bucket::new(Rate { a_second: 10.0, burst: 3.0 });
+    fn a_bucket_refills_up_to_its_burst() {
+        let mut bucket = Bucket::new(Rate { per_second: 10.0, burst: 3.0 });
         for _ in 0..2 {
             assert_eq!([(); 4].map(|()| bucket.take()), [true, true, true, false]);
             bucket.at -= Duration::from_secs(5);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn no_address_takes_all_connections_and_all_together_not_more_than_fit() {
+    fn connections_are_limited_per_address_and_in_total() {
         let mut addresses = Addresses::new();
         addresses.most = CONNECTIONS;
         let [one, two] = ["10.0.0.1", "fe80::1"].map(|ip| ip.parse::<IpAddr>().expect("an address"));
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn who_guesses_too_often_does_not_keep_others_from_joining() {
+    fn guesses_from_one_address_do_not_keep_others_from_joining() {
         let mut addresses = Addresses::new();
         let [guest, other] = ["10.0.0.1", "10.0.0.2"].map(|ip| ip.parse::<IpAddr>().expect("an address"));
         let mut guesses = 0;

@@ -19,7 +19,7 @@ use tokio::{
     time::{Duration, sleep, sleep_until, timeout},
 };
 
-use super::class::{Class, Seat, Viewer, left};
+use super::class::{Class, Subscription, Viewer, left};
 use crate::{
     clock::LessonTime,
     export::{
@@ -224,7 +224,7 @@ fn event(run: &StageRun, look: &Look) -> Bytes {
 
 /// A viewer's stream. It keeps only the newest state, so a slow reader misses intermediate ones.
 struct Reader {
-    seat: Seat,
+    subscription: Subscription,
     state: watch::Receiver<Arc<State>>,
     run: watch::Receiver<Option<Bytes>>,
     /// The state sent last, and the viewer's own choice in it.
@@ -232,12 +232,12 @@ struct Reader {
     keep_alive: tokio::time::Instant,
 }
 
-pub(crate) fn events(seat: Seat) -> impl Stream<Item = Bytes> + Send {
-    let (mut state, mut run) = (seat.class.state.subscribe(), seat.class.run.subscribe());
+pub(crate) fn events(subscription: Subscription) -> impl Stream<Item = Bytes> + Send {
+    let (mut state, mut run) = (subscription.class.state.subscribe(), subscription.class.run.subscribe());
     state.mark_changed();
     run.mark_changed();
     let reader =
-        Reader { seat, state, run, sent: None, keep_alive: tokio::time::Instant::now() + KEEP_ALIVE };
+        Reader { subscription, state, run, sent: None, keep_alive: tokio::time::Instant::now() + KEEP_ALIVE };
     let events = stream::unfold(reader, async |mut reader| Some((reader.next().await?, reader)));
     stream::iter([Bytes::from_static(RETRY.as_bytes())]).chain(events)
 }
@@ -247,7 +247,7 @@ impl Reader {
         loop {
             tokio::select! {
                 biased;
-                changed = self.run.changed(), if self.seat.viewer == Viewer::Stage => {
+                changed = self.run.changed(), if self.subscription.viewer == Viewer::Stage => {
                     changed.ok()?;
                     let run = self.run.borrow_and_update().clone();
                     if run.is_some() {
@@ -256,7 +256,7 @@ impl Reader {
                 }
                 changed = self.state.changed() => {
                     changed.ok()?;
-                    if let Some(state) = self.news() {
+                    if let Some(state) = self.next_state() {
                         return Some(state);
                     }
                 }
@@ -268,10 +268,10 @@ impl Reader {
         }
     }
 
-    fn news(&mut self) -> Option<Bytes> {
+    fn next_state(&mut self) -> Option<Bytes> {
         let state = Arc::clone(&self.state.borrow_and_update());
-        let text = state.text(self.seat.viewer);
-        let mine = self.seat.mine(state.poll);
+        let text = state.text(self.subscription.viewer);
+        let mine = self.subscription.mine(state.poll);
         if self.sent.as_ref().is_some_and(|(before, choice)| Arc::ptr_eq(before, text) && *choice == mine) {
             return None;
         }

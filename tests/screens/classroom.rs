@@ -10,7 +10,7 @@ use lockstep::{
     run::session::{Command, Update},
     text::Lang,
     ui::{
-        app::Heard,
+        app::ClassUpdate,
         state::classroom::protocol::{ClassView, ClassroomServer, PollKind, Remote},
         theme::{Environment, Theme, ThemeName},
     },
@@ -131,7 +131,7 @@ fn what_is_on_the_screen_is_published_and_only_when_it_changes() {
     assert_eq!(before + 1, seen.class.step);
     // A stage gets the log, copied once for both of these positions.
     let stage = lockstep::ui::state::classroom::protocol::Tally { stages: 1, ..Default::default() };
-    stand.hear(Heard::Tally(stage));
+    stand.hear(ClassUpdate::Tally(stage));
     let first = server.published.borrow_and_update().run.clone().expect("a run");
     stand.key(KeyCode::Left);
     let second = server.published.borrow_and_update().run.clone().expect("a run");
@@ -145,12 +145,12 @@ fn a_teachers_phone_does_what_the_keys_do() {
     let (mut stand, _server) = Stand::fresh(Lang::En, (80, 24)).with_class();
     stand.commands();
     stand.press('?');
-    stand.hear(Heard::Remote(Remote::Next));
+    stand.hear(ClassUpdate::Remote(Remote::Next));
     assert_eq!(stand.commands(), [Command::Step]);
     stand.update(Update::Stepped { ended: false });
-    stand.hear(Heard::Remote(Remote::Play));
+    stand.hear(ClassUpdate::Remote(Remote::Play));
     assert_eq!(stand.commands(), [Command::Watch]);
-    stand.hear(Heard::Remote(Remote::Vote));
+    stand.hear(ClassUpdate::Remote(Remote::Vote));
     assert!(stand.shows("in free play: f begins it"), "{:#?}", stand.rows());
 }
 
@@ -162,7 +162,7 @@ fn a_teachers_phone_goes_past_a_question_that_nobody_answers_and_keeps_an_answer
         if answered {
             stand.press('1');
         }
-        stand.hear(Heard::Remote(Remote::Next));
+        stand.hear(ClassUpdate::Remote(Remote::Next));
         assert_eq!(stand.commands(), [Command::Step]);
         assert_eq!(stand.shows("▸ 1."), answered, "{:#?}", stand.rows());
     }
@@ -172,7 +172,7 @@ fn a_teachers_phone_goes_past_a_question_that_nobody_answers_and_keeps_an_answer
 fn a_class_without_its_pages_goes_on() {
     let (mut stand, _server) = Stand::lesson(up_to_question(), Lang::En, (80, 24)).with_class();
     stand.tally(50, Some(1), &[1, 0, 0, 0]);
-    stand.hear(Heard::Gone);
+    stand.hear(ClassUpdate::Gone);
     assert!(stand.shows("The pages of the class are gone"), "{:#?}", stand.rows());
     stand.commands();
     stand.key(KeyCode::Right);

@@ -43,7 +43,7 @@ fn table() -> String {
     for (n, row) in TABLE.iter().enumerate() {
         let labels: Vec<String> = keys.keys(n).iter().map(|chord| format!("`{}`", chord.label())).collect();
         let (keys, name) = (labels.join(" "), row.name.get(Lang::En));
-        let (home, id) = (home(row.places), row.id);
+        let (home, id) = (home(row.scopes), row.id);
         table.extend(["| ", &keys, " | ", name, " | ", home, " | `", id, "` |\n"]);
     }
     table

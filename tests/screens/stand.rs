@@ -21,7 +21,7 @@ use lockstep::{
     },
     text::{Lang, Text},
     ui::{
-        app::{App, AppOptions, Heard, Message, Mode},
+        app::{App, AppOptions, ClassUpdate, Message, Mode},
         state::{
             catalogue::{Catalogue, CatalogueEntry, CatalogueInvariant, CatalogueVariant, VariantPlan},
             classroom::{
@@ -351,10 +351,10 @@ impl Stand {
     /// So many phones are there, and have voted so.
     pub fn tally(&mut self, joined: usize, poll: Option<u64>, votes: &[usize]) {
         let tally = Tally { joined, stages: 0, poll, votes: votes.to_vec() };
-        self.hear(Heard::Tally(tally));
+        self.hear(ClassUpdate::Tally(tally));
     }
 
-    pub fn hear(&mut self, heard: Heard) {
+    pub fn hear(&mut self, heard: ClassUpdate) {
         self.app.handle(Message::Class(heard), self.now);
     }
 

@@ -95,7 +95,7 @@ mod tests {
     };
 
     #[test]
-    fn a_classs_page_has_its_votes_and_what_it_broke_and_nothing_of_it_is_markup() {
+    fn a_class_page_shows_votes_and_breaches_and_escapes_markup() {
         let run = misdelete();
         let broken = Broken { moves: Some(7), says: "A </script> and B hold it.".into() };
         let kept = KeptRun {

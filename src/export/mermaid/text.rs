@@ -74,7 +74,7 @@ mod tests {
     use super::{escape, name, wrapped, yaml};
 
     #[test]
-    fn nothing_in_words_can_end_or_begin_a_statement() {
+    fn texts_cannot_end_or_begin_a_statement() {
         assert_eq!(escape("a; b"), "a#59; b");
         assert_eq!(escape("#1 %%{init}%%"), "#35;1 #37;#37;{init}#37;#37;");
         assert_eq!(escape("one\ntwo\r"), "one<br/>two ");

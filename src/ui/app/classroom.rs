@@ -33,14 +33,14 @@ use crate::{
 };
 
 /// The maximum number of choices in a vote: as many as can be read before it ends.
-const BALLOT: usize = 12;
+const MAX_CHOICES: usize = 12;
 /// The maximum numbers of locks and of holders per lock that are sent to phones, whose screens are small.
-const LOCKS: usize = 12;
-const HOLDERS: usize = 24;
+const MAX_LOCKS: usize = 12;
+const MAX_HOLDERS: usize = 24;
 
 /// An update from the server of the class's pages.
 #[derive(Debug)]
-pub enum Heard {
+pub enum ClassUpdate {
     Tally(Tally),
     Remote(Remote),
     /// The server of the pages has died.
@@ -49,7 +49,7 @@ pub enum Heard {
 
 /// Everything the published state depends on: it is rebuilt only when one of these values changes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Shown {
+pub(crate) struct PublishKey {
     mode: u8,
     lesson: Option<(usize, usize)>,
     position: usize,
@@ -71,14 +71,14 @@ impl<R: Runs> App<R> {
             let (entry, variant, choice) = (lesson.entry, lesson.variant, lesson.run.choice.clone());
             self.announce(entry, variant, &choice);
         }
-        self.tell_class(Instant::now());
+        self.publish_to_class(Instant::now());
         self
     }
 
-    pub(crate) fn hear(&mut self, heard: Heard, now: Instant) {
+    pub(crate) fn hear(&mut self, heard: ClassUpdate, now: Instant) {
         let Some(class) = &mut self.class else { return };
         match heard {
-            Heard::Tally(tally) => {
+            ClassUpdate::Tally(tally) => {
                 if let Some(ballot) = class.ballot.as_mut().filter(|ballot| tally.poll == Some(ballot.id)) {
                     count(&mut ballot.votes, &tally.votes);
                 }
@@ -90,7 +90,7 @@ impl<R: Runs> App<R> {
                 }
                 class.tally = tally;
             }
-            Heard::Remote(remote) => {
+            ClassUpdate::Remote(remote) => {
                 // A remote control's actions are for the lesson, so they close any overlay.
                 self.overlay = Overlay::Nothing;
                 let action = match remote {
@@ -100,13 +100,13 @@ impl<R: Runs> App<R> {
                     Remote::Vote => Action::Vote,
                 };
                 // A phone has no key to skip a question, so Next skips one that nobody answered.
-                let held_back = |run: &mut Learning| run.predictions.holds_back(&run.playback);
+                let held_back = |run: &mut Learning| run.predictions.needs_answer(&run.playback);
                 if remote == Remote::Next && self.run().is_some_and(held_back) {
                     self.act(Action::Skip, now);
                 }
                 self.act(action, now);
             }
-            Heard::Gone => {
+            ClassUpdate::Gone => {
                 class.lose();
                 self.notice = Some(Notice::ClassGone);
             }
@@ -167,17 +167,17 @@ impl<R: Runs> App<R> {
     }
 
     /// Publishes the state of the screen to the class if it has changed, or if a publication is due.
-    pub(crate) fn tell_class(&mut self, now: Instant) {
+    pub(crate) fn publish_to_class(&mut self, now: Instant) {
         let Some(mut class) = self.class.take() else { return };
         self.note_polls(&mut class);
         self.keep_runs(&class, false);
-        let shown = self.shown(&class);
+        let shown = self.publish_key(&class);
         let behind = class.wake(now).is_some_and(|wake| wake <= now);
-        if self.shown_to_class.as_ref() != Some(&shown) || behind {
+        if self.published.as_ref() != Some(&shown) || behind {
             let (view, teacher) = (self.class_view(&mut class), self.teacher_view(&class));
             let run = self.stage_run(&mut class, now);
             class.publish(view, teacher, run);
-            self.shown_to_class = Some(shown);
+            self.published = Some(shown);
         }
         self.class = Some(class);
     }
@@ -195,16 +195,16 @@ impl<R: Runs> App<R> {
         }
     }
 
-    fn shown(&self, class: &Class) -> Shown {
-        let other = |mode, entry| Shown { mode, lesson: Some((entry, 0)), ..Shown::default() };
+    fn publish_key(&self, class: &Class) -> PublishKey {
+        let other = |mode, entry| PublishKey { mode, lesson: Some((entry, 0)), ..PublishKey::default() };
         let lesson = match &self.mode {
             Mode::Learning(lesson) => lesson,
             Mode::Comparing(screen) => return other(1, screen.entry),
             Mode::Outcomes(screen) => return other(1, screen.entry),
-            Mode::Browsing | Mode::Ending => return Shown::default(),
+            Mode::Browsing | Mode::Ending => return PublishKey::default(),
         };
         let playback = &lesson.run.playback;
-        Shown {
+        PublishKey {
             mode: 2,
             lesson: Some((lesson.entry, lesson.variant)),
             position: playback.world().position,
@@ -212,7 +212,7 @@ impl<R: Runs> App<R> {
             state: (lesson.run.shows_verdict(), lesson.run.free.is_some(), can_vote(class, lesson)),
             poll: match &class.ballot {
                 Some(ballot) => Some((ballot.id, !ballot.is_open(), !ballot.is_open())),
-                None => lesson.asked(),
+                None => lesson.poll_state(),
             },
             stages: class.tally.stages.min(1),
         }
@@ -246,7 +246,7 @@ impl<R: Runs> App<R> {
         ClassView {
             title: Some(entry.title.clone()),
             variant: variant.map(|variant| variant.title.clone()),
-            step: playback.steps_over(),
+            step: playback.completed_steps(),
             steps: variant.map(|variant| variant.plan.steps).filter(|_| !free),
             says,
             locks: locks(lesson),
@@ -266,7 +266,7 @@ impl<R: Runs> App<R> {
         let (Mode::Learning(lesson), Some(playing)) = (&self.mode, &class.playing) else {
             return TeacherView::default();
         };
-        let step = lesson.run.playback.steps_over();
+        let step = lesson.run.playback.completed_steps();
         let line = |n: Option<usize>| playing.script.get(n?).filter(|_| lesson.run.free.is_none());
         let (over, next) = (line(step.checked_sub(1)), line(Some(step)));
         TeacherView {
@@ -334,18 +334,18 @@ impl<R: Runs> App<R> {
     }
 
     /// Keeps what is worth keeping of the run on the screen, which is left or whose class ends.
-    pub(crate) fn keep_last(&mut self) {
+    pub(crate) fn keep_current_run(&mut self) {
         if let Some(class) = self.class.take() {
             self.keep_runs(&class, true);
             self.class = Some(class);
         }
-        self.record_left();
+        self.record_run();
     }
 }
 
 impl Lesson {
     /// The question on the screen: its poll number, whether it is closed, whether the answer is known.
-    fn asked(&self) -> Option<(u64, bool, bool)> {
+    fn poll_state(&self) -> Option<(u64, bool, bool)> {
         let run = &self.run;
         let question = run.predictions.question(run.playback.world()).filter(|_| run.free.is_none())?;
         let (id, _) = run.predictions.class.polls.get(&question.item)?;
@@ -355,7 +355,7 @@ impl Lesson {
     }
 
     fn poll(&self) -> Option<Poll> {
-        let (id, closed, _) = self.asked()?;
+        let (id, closed, _) = self.poll_state()?;
         let question = self.run.predictions.question(self.run.playback.world())?;
         let decided = question.right.as_ref().map(|right| Decision {
             right: right.clone(),
@@ -387,9 +387,9 @@ fn can_vote(class: &Class, lesson: &Lesson) -> bool {
 fn locks(lesson: &Lesson) -> Vec<LockView> {
     let (playback, world) = (&lesson.run.playback, lesson.run.playback.world());
     let lanes = &playback.chart().lanes;
-    let locks = world.holding.ever_held().take(LOCKS).map(|lock| LockView {
+    let locks = world.holding.ever_held().take(MAX_LOCKS).map(|lock| LockView {
         name: Text::from_fn(|lang| playback.log().lock_title(lock, lang).to_owned()),
-        holders: (world.holding.holders(lock).take(HOLDERS))
+        holders: (world.holding.holders(lock).take(MAX_HOLDERS))
             .map(|actor| Holder {
                 name: playback.log().name(actor).to_owned(),
                 client: lanes.get(actor.0 as usize).map_or(0, |lane| lane.client),
@@ -423,7 +423,7 @@ fn broken(log: &Log, world: &World, run: &ClassRun) -> Option<Broken> {
 fn ballot_choices(free: &Free, world: &World) -> Vec<(Choice, Text)> {
     let outlook = &free.outlook;
     let mut choices: Vec<Choice> = outlook.able().map(|actor| Choice::Move { actor }).collect();
-    choices.truncate(BALLOT - 1);
+    choices.truncate(MAX_CHOICES - 1);
     choices.extend(outlook.timer.map(|_| Choice::Timer));
     let rank = |n: usize| {
         let kind = mem::discriminant::<Fault>(&outlook.faults[n]);
@@ -431,7 +431,7 @@ fn ballot_choices(free: &Free, world: &World) -> Vec<(Choice, Text)> {
     };
     let mut faults: Vec<usize> = (0..outlook.faults.len()).collect();
     faults.sort_by_key(|n| rank(*n));
-    faults.truncate(BALLOT.saturating_sub(choices.len()));
+    faults.truncate(MAX_CHOICES.saturating_sub(choices.len()));
     faults.sort_unstable();
     choices.extend(faults.into_iter().map(|n| Choice::Inject(outlook.faults[n].clone())));
     let said = |choice: Choice| {

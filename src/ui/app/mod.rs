@@ -16,8 +16,8 @@ pub mod terminal;
 pub(crate) mod update;
 
 pub use crate::ui::app::{
-    classroom::Heard,
-    update::{App, Listened, Message, Mode, interview::today},
+    classroom::ClassUpdate,
+    update::{App, Message, Mode, Receivers, interview::today},
 };
 
 use crate::run::{LessonChoice, Runs};
@@ -119,9 +119,9 @@ pub enum AppError {
 }
 
 /// The maximum number of messages handled before a picture is drawn.
-const DRAIN: usize = 1024;
+const MAX_DRAINED: usize = 1024;
 /// The minimum interval between pictures.
-const SHORTEST: Duration = Duration::from_millis(16);
+const MIN_FRAME: Duration = Duration::from_millis(16);
 
 /// Runs the program until the learner leaves, the terminal is closed or a signal arrives.
 pub async fn run<B, I, R>(
@@ -151,7 +151,7 @@ where
     R: Runs,
 {
     let ended = follow_messages(terminal, &mut input, app).await;
-    app.keep_last();
+    app.keep_current_run();
     ended
 }
 
@@ -170,14 +170,14 @@ where
     let mut changed = true;
     loop {
         let now = Instant::now();
-        let may_draw = drawn.is_none_or(|drawn| now >= drawn + SHORTEST);
+        let may_draw = drawn.is_none_or(|drawn| now >= drawn + MIN_FRAME);
         if changed && may_draw {
             draw(terminal, app)?;
             drawn = Some(now);
             changed = false;
         }
         let wake = match (changed, drawn) {
-            (true, Some(drawn)) => Some(drawn + SHORTEST),
+            (true, Some(drawn)) => Some(drawn + MIN_FRAME),
             _ => app.wake(now),
         };
         let message = tokio::select! {
@@ -192,7 +192,7 @@ where
         };
         changed |= app.handle(message, Instant::now());
         // Handles every pending message before the next picture.
-        for _ in 0..DRAIN {
+        for _ in 0..MAX_DRAINED {
             let Some(message) = pending(input, app).await? else { break };
             changed |= app.handle(message, Instant::now());
         }
@@ -218,16 +218,16 @@ fn draw<B: Backend, R: Runs>(terminal: &mut Terminal<B>, app: &mut App<R>) -> Re
 /// The next update of the live run, a batch, a measurement, an exam or the class; pending forever if there is none of
 /// them.
 async fn next_update<R: Runs>(app: &mut App<R>) -> Message {
-    let Listened { session, batch, measuring, exam, room } = app.listened();
+    let Receivers { session, batch, measuring, exam, room } = app.receivers();
     let (tally, remote) = room.map(|room| (&mut room.tally, &mut room.remote)).unzip();
     let tally = tally.map(async |tally| match tally.changed().await {
-        Ok(()) => Heard::Tally(tally.borrow().clone()),
-        Err(_) => Heard::Gone,
+        Ok(()) => ClassUpdate::Tally(tally.borrow().clone()),
+        Err(_) => ClassUpdate::Gone,
     });
     tokio::select! {
         Some(heard) = OptionFuture::from(tally) => Message::Class(heard),
         Some(asked) = OptionFuture::from(remote.map(mpsc::Receiver::recv)) => {
-            Message::Class(asked.map_or(Heard::Gone, Heard::Remote))
+            Message::Class(asked.map_or(ClassUpdate::Gone, ClassUpdate::Remote))
         }
         Some(update) = OptionFuture::from(session.map(|session| session.updates.recv())) => Message::Run(update),
         Some(update) = OptionFuture::from(batch.map(|batch| batch.updates.recv())) => Message::Batch(update),

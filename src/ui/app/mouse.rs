@@ -19,7 +19,7 @@ const WHEEL: i32 = 3;
 
 impl<R: Runs> App<R> {
     /// Handles a mouse event. Returns `true` when the picture may have changed.
-    pub(crate) fn point(&mut self, mouse: MouseEvent, now: Instant) -> bool {
+    pub(crate) fn handle_mouse(&mut self, mouse: MouseEvent, now: Instant) -> bool {
         let at = (mouse.column, mouse.row);
         match mouse.kind {
             MouseEventKind::Down(MouseButton::Left) => self.click(at, now),

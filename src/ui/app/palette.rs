@@ -27,7 +27,7 @@ impl<R: Runs> App<R> {
     /// Every command that is possible on the screen below: those nearest to the focus first, then lessons, then
     /// settings.
     fn commands(&self) -> Vec<Command> {
-        let mut commands = self.offers();
+        let mut commands = self.free_play_commands();
         if !self.palette.faults {
             commands.extend(self.actions());
             commands.extend(self.lessons());
@@ -37,7 +37,7 @@ impl<R: Runs> App<R> {
     }
 
     /// The choices of free play, or only its faults. A typed duration comes first.
-    fn offers(&self) -> Vec<Command> {
+    fn free_play_commands(&self) -> Vec<Command> {
         let Mode::Learning(lesson) = &self.mode else { return Vec::new() };
         let Some(free) = lesson.run.free.as_ref() else { return Vec::new() };
         let (world, only) = (lesson.run.playback.world(), self.palette.faults);
@@ -46,14 +46,14 @@ impl<R: Runs> App<R> {
         };
         let choices = free.choices().into_iter().enumerate();
         let wanted = choices.filter(|(_, choice)| !only || matches!(choice, Choice::Inject(_)));
-        let offers = wanted.map(|(n, choice)| offer(Action::Choose(n), &choice, None));
+        let free_play_commands = wanted.map(|(n, choice)| offer(Action::Choose(n), &choice, None));
         let typed = &self.palette.typed;
         let millis =
             crate::lesson::parse_millis(typed.trim()).ok().and_then(|millis| u64::try_from(millis).ok());
         let passes = millis
             .filter(|millis| !only && *millis > 0)
             .map(|millis| offer(Action::Pass(millis), &Choice::Pass { millis }, Some(typed.clone())));
-        passes.into_iter().chain(offers).collect()
+        passes.into_iter().chain(free_play_commands).collect()
     }
 
     /// A command with the name that `words` gives in each language. Typing `id` finds it too.
@@ -63,10 +63,10 @@ impl<R: Runs> App<R> {
     }
 
     fn actions(&self) -> Vec<Command> {
-        let places = self.places_below();
+        let scopes = self.screen_scopes();
         // The scope of an action decides its rank: the pane's first, then the screen's, then the global ones.
         let rows = TABLE.iter().enumerate().filter_map(|(n, row)| {
-            let near = places.iter().position(|place| row.places.contains(place))?;
+            let near = scopes.iter().position(|place| row.scopes.contains(place))?;
             let scrolls = matches!(row.action, Action::Move(_) | Action::Page(_) | Action::End(_));
             (row.action != Action::Palette && self.possible(row.action)).then_some((scrolls, near, n))
         });
@@ -202,7 +202,7 @@ impl<R: Runs> App<R> {
     }
 
     /// The active key scopes, innermost first.
-    pub(crate) fn places(&self) -> Vec<KeyScope> {
+    pub(crate) fn key_scopes(&self) -> Vec<KeyScope> {
         match self.overlay {
             Overlay::Palette => vec![KeyScope::Field, KeyScope::Everywhere],
             Overlay::Help(_) | Overlay::Measured(_) => vec![KeyScope::Page, KeyScope::Everywhere],
@@ -210,17 +210,17 @@ impl<R: Runs> App<R> {
             Overlay::Joining => vec![KeyScope::Class, KeyScope::Everywhere],
             Overlay::Nothing => match (&self.mode, self.catalogue_focus) {
                 (Mode::Browsing, CatalogueFocus::Search) => vec![KeyScope::Field, KeyScope::Everywhere],
-                _ => self.places_below(),
+                _ => self.screen_scopes(),
             },
         }
     }
 
     /// The key scopes of the screen itself, ignoring overlays and text fields.
-    fn places_below(&self) -> Vec<KeyScope> {
-        let mut places = self.screen().map_or_else(Vec::new, |screen| screen.places());
+    fn screen_scopes(&self) -> Vec<KeyScope> {
+        let mut scopes = self.screen().map_or_else(Vec::new, |screen| screen.key_scopes());
         if self.class.is_some() {
-            places.insert(places.len().saturating_sub(1), KeyScope::Class);
+            scopes.insert(scopes.len().saturating_sub(1), KeyScope::Class);
         }
-        places
+        scopes
     }
 }

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_stands_between_two_marks_and_none_is_sent_for_nothing() {
+    fn a_picture_is_enclosed_in_marks_and_an_unchanged_one_is_not_sent() {
         let sent = Sent::default();
         let backend = Synchronized::new(CrosstermBackend::new(sent.clone()));
         let viewport = Viewport::Fixed(Rect::new(0, 0, 10, 2));
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_that_was_broken_off_can_be_ended() {
+    fn an_interrupted_picture_can_be_ended() {
         let sent = Sent::default();
         let mut backend = Synchronized::new(CrosstermBackend::new(sent.clone()));
         let cell = ratatui::buffer::Cell::new("x");

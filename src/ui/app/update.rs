@@ -16,7 +16,7 @@ use ratatui::layout::Rect;
 
 use super::{
     AppOptions,
-    classroom::{Heard, Shown},
+    classroom::{ClassUpdate, PublishKey},
 };
 use crate::bench::{Measuring, SeriesUpdate};
 use crate::lesson::{Expect, plan::listing::Listing};
@@ -79,12 +79,12 @@ pub enum Message {
     Measured(Option<SeriesUpdate>),
     /// A question of an exam; `None` when there are no more.
     Exam(Option<Result<ExamQuestion, Text>>),
-    Class(Heard),
+    Class(ClassUpdate),
     Tick,
 }
 
 #[derive(Debug, Default)]
-pub struct Listened<'a> {
+pub struct Receivers<'a> {
     pub session: Option<&'a mut Session>,
     pub batch: Option<&'a mut Batch>,
     pub measuring: Option<&'a mut Measuring>,
@@ -113,7 +113,7 @@ pub struct Lesson {
     pub(crate) scrolls: Scrolls,
     pub(crate) selected: Option<usize>,
     /// The number of clients scrolled out at the left of the sequence; `None` follows the newest row.
-    pub(crate) aside: Option<u16>,
+    pub(crate) first_client: Option<u16>,
     /// The number of events of the run that have been saved to a file.
     kept: usize,
     /// Whether the verdict shows its evidence.
@@ -135,7 +135,7 @@ impl Lesson {
             expanded: false,
             scrolls: Scrolls::default(),
             selected: None,
-            aside: None,
+            first_client: None,
             kept: 0,
             proof: false,
             single: None,
@@ -187,7 +187,7 @@ pub struct App<R> {
     board: Announcer,
     /// The class, and the state last published to it.
     pub(crate) class: Option<Box<Class>>,
-    pub(crate) shown_to_class: Option<Shown>,
+    pub(crate) published: Option<PublishKey>,
     /// When presenting began.
     presenting: Option<Instant>,
     /// Covers everything else, except a lesson that a card has opened.
@@ -235,7 +235,7 @@ impl<R: Runs> App<R> {
             reviews: options.reviews.clone(),
             board: Announcer::new(options.board.clone()),
             class: None,
-            shown_to_class: None,
+            published: None,
             presenting: None,
             measurement: None,
             interview: None,
@@ -254,7 +254,7 @@ impl<R: Runs> App<R> {
         {
             app.open(entry, variant);
         }
-        app.look_ahead(Instant::now());
+        app.update_preview(Instant::now());
         app
     }
 
@@ -279,23 +279,23 @@ impl<R: Runs> App<R> {
         if let Mode::Learning(lesson) = &mut self.mode { Some(&mut lesson.run) } else { None }
     }
 
-    pub fn listened(&mut self) -> Listened<'_> {
+    pub fn receivers(&mut self) -> Receivers<'_> {
         let room = self.class.as_mut().and_then(|class| class.room.as_mut());
         let measuring = self.measurement.as_mut().and_then(|measurement| measurement.running.as_mut());
         let exam = self.interview.as_mut().and_then(|interview| interview.exam.as_mut());
         let exam = exam.and_then(ExamRound::awaited);
-        let mut listened = Listened { measuring, exam, room, ..Listened::default() };
+        let mut receivers = Receivers { measuring, exam, room, ..Receivers::default() };
         match &mut self.mode {
             Mode::Learning(lesson) => {
-                listened.session = lesson.run.session.as_mut();
+                receivers.session = lesson.run.session.as_mut();
                 let screen = lesson.single.as_mut().and_then(Single::of_many);
-                listened.batch = screen.and_then(|screen| screen.outcomes.batch.as_mut());
+                receivers.batch = screen.and_then(|screen| screen.outcomes.batch.as_mut());
             }
-            Mode::Comparing(comparison) => listened.session = comparison.comparing.session(),
-            Mode::Outcomes(screen) => listened.batch = screen.outcomes.batch.as_mut(),
+            Mode::Comparing(comparison) => receivers.session = comparison.comparing.session(),
+            Mode::Outcomes(screen) => receivers.batch = screen.outcomes.batch.as_mut(),
             Mode::Browsing | Mode::Ending => {}
         }
-        listened
+        receivers
     }
 
     /// When to wake up without a message; `None` while nothing moves.
@@ -337,16 +337,16 @@ impl<R: Runs> App<R> {
         self.run_ballot(now);
         self.note_progress();
         self.note_place();
-        self.look_ahead(now);
-        self.tell_followers();
-        self.tell_class(now);
+        self.update_preview(now);
+        self.publish_step();
+        self.publish_to_class(now);
         changed
     }
 
     /// Publishes the current step for the teacher's notes.
-    fn tell_followers(&mut self) {
+    fn publish_step(&mut self) {
         match &self.mode {
-            Mode::Learning(lesson) => self.board.step(lesson.run.playback.steps_over()),
+            Mode::Learning(lesson) => self.board.step(lesson.run.playback.completed_steps()),
             _ if self.board.is_empty() => {}
             _ => self.board.announce(None),
         }
@@ -382,8 +382,8 @@ impl<R: Runs> App<R> {
     /// steps that an interview card has opened.
     fn note_place(&mut self) {
         let Mode::Learning(lesson) = &self.mode else { return };
-        let Some(item) = lesson.run.stands_behind().filter(|item| *item > 0) else { return };
-        if self.interview.as_ref().is_some_and(|interview| interview.away) {
+        let Some(item) = lesson.run.last_item().filter(|item| *item > 0) else { return };
+        if self.interview.as_ref().is_some_and(|interview| interview.in_lesson) {
             return;
         }
         let LessonChoice { id, variant } = lesson.run.choice.clone();
@@ -398,7 +398,7 @@ impl<R: Runs> App<R> {
     }
 
     /// In the catalogue, loads the preview of the selected lesson's failure from its recording.
-    fn look_ahead(&mut self, now: Instant) {
+    fn update_preview(&mut self, now: Instant) {
         if !matches!(self.mode, Mode::Browsing) {
             (self.preview, self.previewed) = (None, None);
             return;
@@ -408,7 +408,7 @@ impl<R: Runs> App<R> {
             let log = choice.as_ref().and_then(|choice| self.runs.recorded(choice));
             self.preview = log.map(|log| Preview::new(log, self.reduced_motion, now));
             self.previewed = choice;
-            self.look_at_table();
+            self.load_figures();
         }
         // One fingerprint at a time, while nobody types.
         if self.fingerprint_due().is_some_and(|due| now >= due) {
@@ -419,7 +419,7 @@ impl<R: Runs> App<R> {
     }
 
     /// Loads the figures of the selected lesson's table from the recordings, once.
-    fn look_at_table(&mut self) {
+    fn load_figures(&mut self) {
         let count = match self.catalogue.entries.get(self.selected) {
             Some(entry) if entry.table.as_ref().is_some_and(|table| table.figures.is_empty()) => {
                 entry.variants.len()
@@ -452,7 +452,7 @@ impl<R: Runs> App<R> {
         }
     }
 
-    pub(crate) fn has_tried(&mut self, action: &'static str) {
+    pub(crate) fn mark_tried(&mut self, action: &'static str) {
         if !self.progress.progress().tried.contains(action) {
             self.keep(|progress| {
                 progress.tried.insert(action.to_owned());
@@ -513,8 +513,8 @@ impl<R: Runs> App<R> {
                     self.notice = None;
                     return true;
                 }
-                let (places, chord) = (self.places(), Chord::pressed(key));
-                if let Some(typed) = chord.typed().filter(|_| places.contains(&KeyScope::Field)) {
+                let (scopes, chord) = (self.key_scopes(), Chord::pressed(key));
+                if let Some(typed) = chord.typed().filter(|_| scopes.contains(&KeyScope::Field)) {
                     self.notice = None;
                     match self.overlay {
                         Overlay::Palette => {
@@ -525,7 +525,7 @@ impl<R: Runs> App<R> {
                     }
                     return true;
                 }
-                let Some(action) = self.keys.action(&places, chord) else { return self.finish_animation() };
+                let Some(action) = self.keys.action(&scopes, chord) else { return self.finish_animation() };
                 self.act(action, now);
                 true
             }
@@ -533,7 +533,7 @@ impl<R: Runs> App<R> {
                 self.resize(Rect::new(0, 0, width, height));
                 true
             }
-            Message::Input(Event::Mouse(mouse)) => self.point(mouse, now),
+            Message::Input(Event::Mouse(mouse)) => self.handle_mouse(mouse, now),
             Message::Input(_) => false,
         }
     }
@@ -544,7 +544,7 @@ impl<R: Runs> App<R> {
         lesson.run.complete()
     }
 
-    fn tells_answer(&self) -> bool {
+    fn shows_answer(&self) -> bool {
         let Mode::Learning(lesson) = &self.mode else { return false };
         let question = lesson.run.predictions.question(lesson.run.playback.world());
         question.is_some_and(|question| question.right.is_some())
@@ -554,7 +554,7 @@ impl<R: Runs> App<R> {
         if !matches!(action, Action::Toggle | Action::Back) {
             let ended = self.finish_animation();
             // The learner must be able to read the answer to a question before the story goes on.
-            if ended && action == Action::Forward && self.tells_answer() {
+            if ended && action == Action::Forward && self.shows_answer() {
                 return;
             }
         }
@@ -566,7 +566,7 @@ impl<R: Runs> App<R> {
                 self.notice = Some(Notice::RunIsLost(action));
             }
             (Action::Quit, _) => {
-                self.keep_last();
+                self.keep_current_run();
                 self.mode = Mode::Ending;
             }
             (Action::Language, _) => self.set_lang(self.lang.other()),
@@ -673,9 +673,9 @@ impl<R: Runs> App<R> {
     pub(crate) fn open(&mut self, entry: usize, variant: usize) {
         let Some(choice) = self.choice(entry, variant) else { return };
         if let Some(interview) = &mut self.interview {
-            interview.away = true;
+            interview.in_lesson = true;
         }
-        self.keep_last();
+        self.keep_current_run();
         self.give_up_ballot();
         // The old lab is shut down first, because two labs at once compete for the machine.
         self.mode = Mode::Browsing;

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::{APART, BURST, Burst, CROWD, Chart, Lane, ticking};
+use super::{APART, BURST, Burst, CROWD, Chart, Lane, actor_with_tick};
 use crate::{
     clock::LessonTime,
     log::{Actor, Event, EventKind, Fault, Log},
@@ -157,13 +157,13 @@ impl Chart {
             let truth = notice.server().and_then(|server| self.truth(server));
             return after.max(truth.map_or(0, |truth| truth.fault_room));
         }
-        let lane = ticking(&event.kind).and_then(|actor| self.lanes.get(actor.0 as usize));
+        let lane = actor_with_tick(&event.kind).and_then(|actor| self.lanes.get(actor.0 as usize));
         let Some(lane) = lane else { return after };
-        if lane.band.is_none() && lane.takes_note(log, &event.kind, event.at) {
+        if lane.band.is_none() && lane.is_note(log, &event.kind, event.at) {
             return after;
         }
         let apart = if same { cursor } else { after.max(cursor + self.compression.apart()) };
-        if lane.band.is_none() && lane.goes_on(log, event) {
+        if lane.band.is_none() && lane.repeats_request(log, event) {
             return apart;
         }
         match lane.band {

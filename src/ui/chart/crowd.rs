@@ -112,7 +112,7 @@ impl Band {
         self.open = self.runs.len();
     }
 
-    pub(crate) fn believe(&mut self, before: Belief, after: Belief, (x, event): (u32, usize)) {
+    pub(crate) fn set_belief(&mut self, before: Belief, after: Belief, (x, event): (u32, usize)) {
         if before == after {
             return;
         }

@@ -51,7 +51,7 @@ pub struct Mark {
 pub enum BarKind {
     Belief(Belief),
     /// The actor has read a key, and relies on the value.
-    Saw,
+    Read,
     /// The actor acted on a value that had changed since it was read: oversold.
     Oversold,
     Frozen,
@@ -82,8 +82,8 @@ pub struct Bar {
     /// read: where the actor last sent a command to its key.
     pub left: Option<(u32, usize)>,
     /// Stretches in which no server confirms the belief, after one did. The last one may be open.
-    pub bare: Vec<Stretch>,
-    backed: bool,
+    pub unconfirmed: Vec<Stretch>,
+    confirmed: bool,
     /// Whether the request for the lock read a row, so that a server can confirm it.
     asked: bool,
     pub hidden: bool,
@@ -132,7 +132,7 @@ impl Lane {
     }
 
     /// Whether an event is a consequence of the last command, and thus shown beside its tick without a tick of its own.
-    pub(crate) fn takes_note(&self, log: &Log, kind: &EventKind, at: LessonTime) -> bool {
+    pub(crate) fn is_note(&self, log: &Log, kind: &EventKind, at: LessonTime) -> bool {
         let is_note = matches!(kind, EventKind::Counted { .. } | EventKind::Waits { .. });
         let last = self.marks.last().filter(|mark| mark.note.is_none());
         let replied = last.and_then(|mark| mark.exchanges().filter_map(|(_, reply)| reply).max());
@@ -148,7 +148,7 @@ impl Lane {
     }
 
     /// Whether an event sends the last request again, to a server that has not had it yet.
-    pub(crate) fn goes_on(&self, log: &Log, event: &Event) -> bool {
+    pub(crate) fn repeats_request(&self, log: &Log, event: &Event) -> bool {
         let EventKind::Sent { command, server, .. } = &event.kind else { return false };
         let Some(mark) = self.marks.last().filter(|mark| mark.note.is_none()) else { return false };
         let last = mark.exchanges().flat_map(|(sent, reply)| [Some(sent), reply]).flatten().max();
@@ -186,15 +186,15 @@ impl Lane {
             from,
             to: None,
             left: None,
-            bare: Vec::new(),
-            backed: false,
+            unconfirmed: Vec::new(),
+            confirmed: false,
             asked: false,
             hidden: false,
         });
     }
 
     /// Begins and ends bars. Returns the belief before.
-    pub(crate) fn believe(&mut self, lock: &str, belief: Belief, here: (u32, usize)) -> Belief {
+    pub(crate) fn set_belief(&mut self, lock: &str, belief: Belief, here: (u32, usize)) -> Belief {
         let believes = |bar: &&mut Bar| matches!(bar.kind, BarKind::Belief(_));
         let mut open = self.bars.iter_mut().rev().filter(believes);
         let open = open.find(|bar| bar.to.is_none() && bar.lock == lock);
@@ -216,7 +216,7 @@ impl Lane {
             self.wanted.push(lock.to_owned());
         } else if belief != Belief::Nothing {
             // The command that took the lock also read a value. The bar of the lock covers both.
-            let read = self.saw().filter(|bar| belief.holds() && bar.from.1 + 1 == here.1);
+            let read = self.open_read().filter(|bar| belief.holds() && bar.from.1 + 1 == here.1);
             let asked = read.map(|bar| bar.hidden = true).is_some();
             self.begin(BarKind::Belief(belief), lock, here);
             if let Some(bar) = self.bars.last_mut() {
@@ -227,39 +227,39 @@ impl Lane {
     }
 
     /// Marks that the actor ceased to hold a lock, whatever it believes.
-    pub(crate) fn leave(&mut self, lock: &str, here: (u32, usize)) {
+    pub(crate) fn stop_holding(&mut self, lock: &str, here: (u32, usize)) {
         let lasting = |bar: &&mut Bar| bar.to.is_none() && bar.lock == lock;
         if let Some(bar) = self.bars.iter_mut().rev().find(lasting) {
             bar.left = Some(here);
         }
     }
 
-    fn saw(&mut self) -> Option<&mut Bar> {
-        self.bars.iter_mut().rev().take(RECENT).find(|bar| bar.kind == BarKind::Saw && bar.to.is_none())
+    fn open_read(&mut self) -> Option<&mut Bar> {
+        self.bars.iter_mut().rev().take(RECENT).find(|bar| bar.kind == BarKind::Read && bar.to.is_none())
     }
 
     /// Begins the bar of a key that was read. The bar is hidden while the actor holds a lock, because the bar of the
     /// lock says more.
-    pub(crate) fn see(&mut self, key: &str, value: &str, current: bool, here: (u32, usize)) {
+    pub(crate) fn begin_read(&mut self, key: &str, value: &str, current: bool, here: (u32, usize)) {
         if self.band.is_some() {
             return;
         }
         let holds = |bar: &Bar| matches!(bar.kind, BarKind::Belief(belief) if belief.holds());
         let hidden = self.bars.iter().rev().take(RECENT).any(|bar| bar.to.is_none() && holds(bar));
-        self.act(here);
-        self.begin(BarKind::Saw, key, here);
+        self.end_read(here);
+        self.begin(BarKind::Read, key, here);
         if let Some(bar) = self.bars.last_mut() {
-            (bar.value, bar.backed, bar.hidden) = (value.to_owned(), true, hidden);
+            (bar.value, bar.confirmed, bar.hidden) = (value.to_owned(), true, hidden);
             // A transaction may read an old version of a row.
-            bar.bare.extend((!current).then_some((here, None)));
+            bar.unconfirmed.extend((!current).then_some((here, None)));
         }
     }
 
     /// Ends the bar of the value that the actor read and now acts on. Returns the key if its value has changed since.
-    pub(crate) fn act(&mut self, here: (u32, usize)) -> Option<String> {
-        let bar = self.saw()?;
+    pub(crate) fn end_read(&mut self, here: (u32, usize)) -> Option<String> {
+        let bar = self.open_read()?;
         bar.to = Some(here);
-        let (from, to) = bar.bare.last_mut().filter(|(_, to)| to.is_none())?;
+        let (from, to) = bar.unconfirmed.last_mut().filter(|(_, to)| to.is_none())?;
         *to = Some(here);
         // A change after the actor's own command was sent counts as made by that command.
         let outdated = bar.left.is_none_or(|(_, sent)| from.1 < sent);
@@ -271,7 +271,7 @@ impl Lane {
         for lock in std::mem::take(&mut self.wanted) {
             self.begin(BarKind::Belief(Belief::Waiting), &lock, here);
         }
-        if let Some(bar) = self.saw().filter(|bar| command.names(&bar.lock)) {
+        if let Some(bar) = self.open_read().filter(|bar| command.names(&bar.lock)) {
             bar.left = Some(here);
         }
     }
@@ -284,7 +284,7 @@ impl Lane {
     }
 
     pub(crate) fn seen(&self) -> String {
-        let saw = self.bars.iter().rev().take(RECENT).find(|bar| bar.kind == BarKind::Saw);
+        let saw = self.bars.iter().rev().take(RECENT).find(|bar| bar.kind == BarKind::Read);
         saw.map_or_else(String::new, |bar| bar.value.clone())
     }
 
@@ -298,24 +298,24 @@ impl Lane {
     ) {
         let holds = |bar: &&mut Bar| match bar.kind {
             BarKind::Belief(belief) => belief.holds(),
-            kind => kind == BarKind::Saw,
+            kind => kind == BarKind::Read,
         };
         for bar in self.bars.iter_mut().rev().take(RECENT).filter(|bar| bar.to.is_none()).filter(holds) {
-            let has = if bar.kind == BarKind::Saw { is(&bar.lock, &bar.value) } else { has(&bar.lock) };
-            match bar.bare.last_mut() {
+            let has = if bar.kind == BarKind::Read { is(&bar.lock, &bar.value) } else { has(&bar.lock) };
+            match bar.unconfirmed.last_mut() {
                 Some((_, to @ None)) if has => *to = Some(here),
                 Some((_, None)) => {}
-                _ if !has && bar.backed => bar.bare.push((here, None)),
-                _ => bar.backed |= has,
+                _ if !has && bar.confirmed => bar.unconfirmed.push((here, None)),
+                _ => bar.confirmed |= has,
             }
         }
     }
 
     /// Marks requested locks that no server has confirmed by the end of the step as never held on a server.
-    pub(crate) fn miss(&mut self) {
+    pub(crate) fn mark_unconfirmed(&mut self) {
         let open = self.bars.iter_mut().rev().take(RECENT).filter(|bar| bar.to.is_none());
-        for bar in open.filter(|bar| bar.asked && !bar.backed && bar.bare.is_empty()) {
-            bar.bare.push((bar.from, None));
+        for bar in open.filter(|bar| bar.asked && !bar.confirmed && bar.unconfirmed.is_empty()) {
+            bar.unconfirmed.push((bar.from, None));
         }
     }
 

@@ -190,12 +190,12 @@ fn proves_overlap(holding: &Holding, evidence: &[usize]) -> bool {
 }
 
 /// Whether an event is shown in the wire log alone: most notices of Sentinels that lead to a decision are.
-fn is_beside(event: &Event) -> bool {
+fn is_wire_only(event: &Event) -> bool {
     event.of_sentinel().is_some_and(|(_, notice)| !notice.decides())
 }
 
 /// The actor on whose lane an event has a tick, apart from faults.
-pub(crate) fn ticking(kind: &EventKind) -> Option<ActorId> {
+pub(crate) fn actor_with_tick(kind: &EventKind) -> Option<ActorId> {
     match kind {
         EventKind::Sent { actor, .. }
         | EventKind::Notified { actor, .. }
@@ -217,7 +217,7 @@ impl Chart {
             let cursor = self.columns.last().copied().unwrap_or_default();
             let event = &log.events()[index];
             // An event without a place on a lane takes no room on the axis.
-            let x = if is_beside(event) {
+            let x = if is_wire_only(event) {
                 cursor
             } else {
                 let x = self.next_column(log, event, (cursor, self.state.at));
@@ -249,7 +249,7 @@ impl Chart {
             }
         }
         self.hold(event, (x, index));
-        if let Some(actor) = ticking(&event.kind) {
+        if let Some(actor) = actor_with_tick(&event.kind) {
             self.mark(log, index, actor, x);
         }
         match &event.kind {
@@ -271,7 +271,7 @@ impl Chart {
                     if let Some(lane) = self.lanes.get_mut(flight.lane) {
                         lane.reply(flight.mark, (sent, index), log, self.detail);
                         if let Some((key, value, current)) = read {
-                            lane.see(&key, &value, current, (x, index));
+                            lane.begin_read(&key, &value, current, (x, index));
                         }
                     }
                 }
@@ -283,10 +283,10 @@ impl Chart {
             }
             EventKind::Finished { actor } => {
                 if let Some(lane) = self.lanes.get_mut(actor.0 as usize) {
-                    lane.act((x, index));
+                    lane.end_read((x, index));
                 }
             }
-            EventKind::Believes { actor, lock, belief } => self.believe(*actor, lock, *belief, (x, index)),
+            EventKind::Believes { actor, lock, belief } => self.set_belief(*actor, lock, *belief, (x, index)),
             EventKind::State(state) => {
                 if let Some(truth) = self.truths.iter_mut().find(|truth| truth.server == state.server) {
                     let known = truth.changes.len();
@@ -351,7 +351,7 @@ impl Chart {
                     overlap_span,
                 });
                 let single = self.lanes.iter_mut().filter(|lane| lane.band.is_none());
-                single.for_each(Lane::miss);
+                single.for_each(Lane::mark_unconfirmed);
                 self.state.step = index;
                 self.state.begun = x;
                 for band in &mut self.bands {
@@ -403,7 +403,7 @@ impl Chart {
     }
 
     /// Everything that is wrong, except too many holders.
-    pub fn besides(&self) -> impl Iterator<Item = &OverlapSpan> {
+    pub fn other_alarms(&self) -> impl Iterator<Item = &OverlapSpan> {
         let oversold = self.oversold.iter().map(|(overlap_span, _)| overlap_span);
         oversold.chain(self.broken.iter().map(|broken| &broken.span))
     }
@@ -415,7 +415,7 @@ impl Chart {
 
     /// Every stretch in which something is wrong.
     pub fn alarms(&self) -> impl Iterator<Item = &OverlapSpan> {
-        self.overlap_spans.iter().chain(self.besides())
+        self.overlap_spans.iter().chain(self.other_alarms())
     }
 
     /// The column of the last request of the event's actor up to the event, or the event's own column if there is none.
@@ -442,7 +442,7 @@ impl Chart {
     pub fn outdated_read(&self, position: usize) -> Option<usize> {
         let (seller, sale) = self.outdated_sale(position)?;
         let mut bars = self.lanes[seller.0 as usize].bars.iter();
-        let read = bars.rfind(|bar| bar.kind == BarKind::Saw && bar.from.1 < sale.from.1);
+        let read = bars.rfind(|bar| bar.kind == BarKind::Read && bar.from.1 < sale.from.1);
         Some(read.unwrap_or(sale).from.1)
     }
 
@@ -480,7 +480,7 @@ impl Chart {
     /// Handles a counter that grew because of a value that was read: it oversold if the value has changed.
     fn counted(&mut self, actor: ActorId, counter: &str, here: (u32, usize)) {
         let Some(lane) = self.lanes.get_mut(actor.0 as usize) else { return };
-        let Some(key) = lane.act(here) else { return };
+        let Some(key) = lane.end_read(here) else { return };
         let value = lane.seen();
         lane.oversell(&key, value, here);
         let overlap_span = OverlapSpan { lock: key, from: here, to: None };
@@ -519,13 +519,13 @@ impl Chart {
 
     /// Like [`Self::step_begun`], for the last step with a command or a reply, so that a narration alone keeps the step
     /// before current.
-    pub fn moved_since(&self, log: &Log, position: usize) -> usize {
+    pub fn last_move_begun(&self, log: &Log, position: usize) -> usize {
         let before = self.story_marks.partition_point(|mark| mark.position < position);
         let begins = self.story_marks[..before].iter().rev().map(|mark| mark.position).chain([0]);
         let mut end = position;
         for begin in begins {
             let step = log.events().get(begin..end).unwrap_or_default();
-            if step.iter().any(|event| ticking(&event.kind).is_some()) {
+            if step.iter().any(|event| actor_with_tick(&event.kind).is_some()) {
                 return begin;
             }
             end = begin;
@@ -548,9 +548,9 @@ impl Chart {
     fn mark(&mut self, log: &Log, index: usize, actor: ActorId, x: u32) {
         let Some(lane) = self.lanes.get_mut(actor.0 as usize) else { return };
         let event = &log.events()[index];
-        if lane.takes_note(log, &event.kind, event.at) {
+        if lane.is_note(log, &event.kind, event.at) {
             lane.note(log, index, self.detail);
-        } else if lane.goes_on(log, event) {
+        } else if lane.repeats_request(log, event) {
             lane.join(log, index, self.detail);
         } else {
             lane.mark(log, index, x, self.detail);
@@ -579,11 +579,11 @@ impl Chart {
         }
     }
 
-    fn believe(&mut self, actor: ActorId, lock: &str, belief: Belief, here: (u32, usize)) {
+    fn set_belief(&mut self, actor: ActorId, lock: &str, belief: Belief, here: (u32, usize)) {
         let Some(lane) = self.lanes.get_mut(actor.0 as usize) else { return };
-        let before = lane.believe(lock, belief, here);
+        let before = lane.set_belief(lock, belief, here);
         if let Some(band) = lane.band {
-            self.bands[band].believe(before, belief, here);
+            self.bands[band].set_belief(before, belief, here);
         }
     }
 
@@ -597,7 +597,7 @@ impl Chart {
             if !turn.holds
                 && let Some(lane) = self.lanes.get_mut(turn.actor.0 as usize)
             {
-                lane.leave(&turn.lock, here);
+                lane.stop_holding(&turn.lock, here);
             }
         }
         OverlapSpan::update(&mut self.overlap_spans, self.state.holding.overlaps(), here);
@@ -625,7 +625,7 @@ impl Chart {
         let (ended, band) = (lane.fault(condition, (x, index)), lane.band);
         for belief in ended {
             if let Some(band) = band {
-                self.bands[band].believe(belief, Belief::Nothing, (x, index));
+                self.bands[band].set_belief(belief, Belief::Nothing, (x, index));
             }
         }
     }

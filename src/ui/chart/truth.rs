@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_that_ends_is_nobodys_and_has_its_lease() {
+    fn a_counter_with_a_ttl_has_a_lease_but_no_owner() {
         let (chart, _) = chart("permit-expirable-semaphore", "one-expiry");
         let spans = &chart.truths[0].spans;
         let mut permits =
@@ -468,14 +468,14 @@ mod tests {
     }
 
     #[test]
-    fn a_server_stands_still_from_its_freezing_to_its_thaw() {
+    fn a_server_is_frozen_until_it_is_thawed() {
         let (chart, _) = chart("cluster-is-not-safer", "frozen-master");
         let [(from, Some(to))] = chart.truths[0].frozen[..] else { panic!("{:?}", chart.truths[0].frozen) };
         assert!(from.0 < to.0 && from.1 < to.1);
     }
 
     #[test]
-    fn a_new_holder_stands_from_the_reply_on_however_much_later_the_server_was_looked_at() {
+    fn a_holder_begins_at_its_reply_even_if_observed_later() {
         let (chart, log) = chart("redis-semaphore", "no-refresh");
         let its = |span: &&Span| span.owner == Some(Owner::Actor(ActorId(1)));
         let span = chart.truths[0].spans.iter().find(its).expect("B has had it");
@@ -488,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_created_a_node_has_it_from_the_reply_on() {
+    fn the_creator_of_a_node_holds_it_from_the_reply_on() {
         let (chart, log) = chart("zk-leader-failover", "works-on");
         let created = log.events().iter().rposition(|event| match &event.kind {
             EventKind::Replied { actor, label, .. } => *actor == ActorId(1) && label == "create",
@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_with_no_session_stays_with_its_dead_creator() {
+    fn an_entry_without_a_session_stays_with_its_dead_creator() {
         for (lesson, variant, lock) in
             [("zk-persistent-deadlock", "persistent", "/lock"), ("etcd-lease", "plain-key", "lock")]
         {

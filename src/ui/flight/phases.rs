@@ -57,7 +57,7 @@ pub(crate) fn compose(log: &Log, base: &World, to: usize, begin: LessonTime, wai
     for index in base.position..to {
         composer.take(index, to);
     }
-    composer.rest();
+    composer.end_phase();
     composer.flight.lasts = composer.time.1;
     composer.flight
 }
@@ -80,13 +80,13 @@ impl<'a> Composer<'a> {
             masters: masters.map(|server| server.info.name.clone()).collect(),
         };
         for exchange in base.actors.iter().flat_map(|actor| &actor.in_flight) {
-            composer.opened(base.exchanges[*exchange].sent);
+            composer.open_command(base.exchanges[*exchange].sent);
         }
         composer
     }
 
     /// Registers a command in flight. Returns `None` if it does not leave its process.
-    fn opened(&mut self, sent: usize) -> Option<&Open> {
+    fn open_command(&mut self, sent: usize) -> Option<&Open> {
         let EventKind::Sent { op, actor, server, .. } = &self.log.events().get(sent)?.kind else {
             return None;
         };
@@ -113,13 +113,13 @@ impl<'a> Composer<'a> {
     fn take(&mut self, index: usize, to: usize) {
         let event = &self.log.events()[index];
         if matches!(self.phase, Phase::Swarm(end) if index >= end) {
-            self.rest();
+            self.end_phase();
         }
-        self.pass(event.at);
+        self.advance_time(event.at);
         let mut landing = None;
         match &event.kind {
             EventKind::Sent { actor, .. } => {
-                if let Some(held) = self.opened(index).map(|open| open.held) {
+                if let Some(held) = self.open_command(index).map(|open| open.held) {
                     self.begin_exchange(index, *actor, to);
                     landing = Some(self.time.0);
                     let way = if held { (0.0, HALF) } else { (0.0, 1.0) };
@@ -148,7 +148,7 @@ impl<'a> Composer<'a> {
             }
             EventKind::State(state) => landing = self.role(index, &state.server, state.observed.role()),
             EventKind::Stop { .. } => {
-                self.rest();
+                self.end_phase();
                 landing = Some(self.time.1);
             }
             _ => {}
@@ -160,10 +160,10 @@ impl<'a> Composer<'a> {
     }
 
     /// Advances lesson time to the next event's.
-    fn pass(&mut self, at: LessonTime) {
+    fn advance_time(&mut self, at: LessonTime) {
         let passed = at.since(self.now);
         if passed >= NOTICEABLE && !self.wait.is_zero() {
-            self.rest();
+            self.end_phase();
             let lasts = self.wait.mul_f64((0.3 + 0.7 * passed.as_secs_f64()).min(1.0));
             let time = (self.time.1, self.time.1 + lasts);
             self.flight.waits.push(Wait { time, passes: (self.now, at) });
@@ -177,7 +177,7 @@ impl<'a> Composer<'a> {
         if self.phase == phase {
             return;
         }
-        self.rest();
+        self.end_phase();
         self.phase = phase;
         self.number += 1;
         self.time = (self.time.1, self.time.1 + lasts);
@@ -189,7 +189,7 @@ impl<'a> Composer<'a> {
             return;
         }
         if self.is_crowd(actor) && self.phase != Phase::Down {
-            let (end, messages) = self.crowd_goes_on(index, to);
+            let (end, messages) = self.swarm_end(index, to);
             if messages >= SWARM {
                 self.begin(Phase::Swarm(end), WAVE, index);
                 return;
@@ -199,7 +199,7 @@ impl<'a> Composer<'a> {
     }
 
     /// The event at which a crowd's successive commands and replies end, and how many messages they are.
-    fn crowd_goes_on(&self, index: usize, to: usize) -> (usize, usize) {
+    fn swarm_end(&self, index: usize, to: usize) -> (usize, usize) {
         let (mut messages, mut replies) = (0, 0);
         for (offset, event) in self.log.events()[index..to].iter().enumerate() {
             match &event.kind {
@@ -221,14 +221,14 @@ impl<'a> Composer<'a> {
     }
 
     /// Ends the current phase; many messages arrive one after another.
-    fn rest(&mut self) {
+    fn end_phase(&mut self) {
         let (event, hop) = self.first;
         let hops = self.flight.hops.len() - hop;
         match self.phase {
-            Phase::Swarm(_) => self.spread(event, hop),
+            Phase::Swarm(_) => self.time_swarm(event, hop),
             Phase::Up if hops > FEW => {
                 self.time.1 = self.time.0 + WAVE;
-                self.roll(event, hop);
+                self.time_wave(event, hop);
             }
             _ => {}
         }
@@ -237,7 +237,7 @@ impl<'a> Composer<'a> {
     }
 
     /// Times a swarm: its events follow one another, and each message travels until the next one.
-    fn spread(&mut self, event: usize, hop: usize) {
+    fn time_swarm(&mut self, event: usize, hop: usize) {
         let (from, to) = self.time;
         let landed = event - self.flight.from;
         let many = self.flight.landings.len() - landed;
@@ -257,7 +257,7 @@ impl<'a> Composer<'a> {
     }
 
     /// Times a wave: all messages depart together and arrive one after another.
-    fn roll(&mut self, event: usize, hop: usize) {
+    fn time_wave(&mut self, event: usize, hop: usize) {
         let (from, to) = self.time;
         let landed = event - self.flight.from;
         let many = self.flight.landings.len() - landed;
@@ -333,7 +333,7 @@ impl<'a> Composer<'a> {
             Some(role) if role.leads() && !was => {
                 self.masters.push(server.to_owned());
                 predecessor(self.log, index, server)?;
-                self.rest();
+                self.end_phase();
                 self.time = (self.time.1, self.time.1 + WAVE);
                 self.number += 1;
                 self.hop(Load::Promotion, (index, index), None, (0.0, 1.0));

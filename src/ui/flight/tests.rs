@@ -64,7 +64,7 @@ fn a_command_goes_down_and_its_reply_comes_up_and_is_known_when_it_arrives() {
 }
 
 #[test]
-fn what_is_sent_together_travels_together() {
+fn messages_sent_together_travel_together() {
     let mut story = begun();
     for sent in [0, 1].map(|actor| get(&mut story, actor)) {
         story.replies(sent, "1");
@@ -99,7 +99,7 @@ fn hundreds_of_notifications_are_one_wave_that_arrives_bit_by_bit() {
 }
 
 #[test]
-fn a_crowd_that_asks_one_after_another_is_a_swarm() {
+fn a_crowd_sending_one_after_another_is_a_swarm() {
     let mut story = begun();
     for member in 2..42 {
         story.moves(member, "get", "GET stock", "1");
@@ -135,7 +135,7 @@ fn a_held_command_stops_half_way_until_it_is_released() {
 }
 
 #[test]
-fn what_is_lost_breaks_half_way() {
+fn a_lost_message_breaks_half_way() {
     let mut story = begun();
     let sent = get(&mut story, 0);
     story.answers(sent, Reply::Lost("connection closed".into()));
@@ -288,7 +288,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_seen_stays_when_more_happens(steps in prop::collection::vec(step(), 0..60), more in prop::collection::vec(step(), 0..20)) {
+    fn a_flight_is_unchanged_by_later_events(steps in prop::collection::vec(step(), 0..60), more in prop::collection::vec(step(), 0..20)) {
         // A crowd's wave is composed as a whole, so this property holds only for hops that can be followed one by one.
         let few = |steps: &[Step]| -> Vec<Step> {
             steps.iter().copied().filter(|step| !matches!(step, Step::Notified(_) | Step::Sent(2..))).collect()

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_what_is_pressed() {
+    fn parsed_chords_match_pressed_keys() {
         for (text, code, held) in [
             ("n", KeyCode::Char('n'), KeyModifiers::NONE),
             ("V", KeyCode::Char('V'), KeyModifiers::SHIFT),
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_of_a_key_is_what_is_on_it_and_what_is_written_reads_back() {
+    fn labels_match_key_caps_and_written_names_round_trip() {
         let label = |text: &str| text.parse::<Chord>().expect(text).label();
         assert_eq!(label("ctrl-p"), "Ctrl-P");
         assert_eq!(label("right"), "→");
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_says_what_would_be_one() {
+    fn an_invalid_key_suggests_valid_ones() {
         for (text, says) in [
             ("", "a key is missing"),
             ("spacebar", "did you mean `space`"),

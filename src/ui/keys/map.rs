@@ -82,14 +82,14 @@ impl KeyMap {
     }
 
     /// The action of a key when these scopes are active, innermost first: the first scope that binds the key decides.
-    pub fn action(&self, places: &[KeyScope], chord: Chord) -> Option<Action> {
-        if places.contains(&KeyScope::Field) && chord.typed().is_some() {
+    pub fn action(&self, scopes: &[KeyScope], chord: Chord) -> Option<Action> {
+        if scopes.contains(&KeyScope::Field) && chord.typed().is_some() {
             return None;
         }
-        places.iter().find_map(|place| {
+        scopes.iter().find_map(|place| {
             let rows = TABLE.iter().zip(&self.chords);
             let mut meant =
-                rows.filter(|(row, chords)| row.places.contains(place) && chords.contains(&chord));
+                rows.filter(|(row, chords)| row.scopes.contains(place) && chords.contains(&chord));
             meant.next().map(|(row, _)| row.action)
         })
     }
@@ -116,7 +116,7 @@ fn granted<M: Copy>(
     for (chord, mark) in wish.chords.iter().copied() {
         let refused = if chord == Chord::INTERRUPT && wanted.action != Action::Quit {
             Some(("`ctrl-c` always quits".to_owned(), format!("give `{}` another key", wanted.id)))
-        } else if wanted.places == [KeyScope::Field] && chord.typed().is_some() {
+        } else if wanted.scopes == [KeyScope::Field] && chord.typed().is_some() {
             Some((
                 format!("`{chord}` is typed into the line and cannot be `{}`", wanted.id),
                 "write a key that types nothing, such as `enter` or `ctrl-x`".to_owned(),
@@ -162,10 +162,10 @@ fn taker<M: Copy>(given: &[Option<Vec<(Chord, M)>>], row: usize, chord: Chord) -
 }
 
 fn together(a: &Row, b: &Row) -> &'static str {
-    let meets = |place: &KeyScope| a.places.iter().chain(b.places).any(|other| other == place);
+    let meets = |place: &KeyScope| a.scopes.iter().chain(b.scopes).any(|other| other == place);
     if meets(&KeyScope::Everywhere) {
         "on every screen"
-    } else if a.places.contains(&KeyScope::Field) && b.places.contains(&KeyScope::Field) {
+    } else if a.scopes.contains(&KeyScope::Field) && b.scopes.contains(&KeyScope::Field) {
         "while you type"
     } else if meets(&KeyScope::Lesson) || meets(&KeyScope::Asked) {
         "in a lesson"
@@ -211,17 +211,17 @@ mod tests {
                 assert_eq!(clash.collect::<Vec<_>>(), Vec::<&&str>::new(), "{} and {}", row.id, other.id);
             }
             if let Some((more, _)) = row.fold {
-                assert!(TABLE[n + 1..=n + more].iter().all(|next| next.places == row.places), "{}", row.id);
+                assert!(TABLE[n + 1..=n + more].iter().all(|next| next.scopes == row.scopes), "{}", row.id);
             }
             let everywhere =
-                [KeyScope::Everywhere, KeyScope::Class].iter().any(|place| row.places.contains(place));
-            let home = |place| row.places.contains(place) || everywhere;
+                [KeyScope::Everywhere, KeyScope::Class].iter().any(|place| row.scopes.contains(place));
+            let home = |place| row.scopes.contains(place) || everywhere;
             assert!(row.hints.iter().all(|hint| home(&hint.place)), "{}", row.id);
         }
     }
 
     #[test]
-    fn a_key_means_what_its_place_says() {
+    fn a_key_is_resolved_by_scope() {
         let map = KeyMap::default();
         assert_eq!(map.action(IN_LESSON, chord("right")), Some(Action::Forward));
         assert_eq!(map.action(IN_CATALOGUE, chord("right")), Some(Action::Variants(true)));
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_takes_a_key_from_who_has_it_by_default() {
+    fn a_binding_takes_a_default_key_from_another_action() {
         let (map, complaints) = KeyMap::with(&[wish("step", &["j"])]);
         assert_eq!(complaints, vec![]);
         assert_eq!(map.action(IN_LESSON, chord("j")), Some(Action::Forward));
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_and_leaves_the_keys_as_they_were() {
+    fn impossible_bindings_are_refused_and_change_nothing() {
         let (map, complaints) = KeyMap::with(&[wish("step", &["u"]), wish("back", &["u", "y"])]);
         assert_eq!(complaints.len(), 1);
         assert!(complaints[0].message.contains("`u` is both `step` and `back`"), "{complaints:?}");

@@ -264,7 +264,7 @@ pub struct Row {
     pub action: Action,
     /// The default keys, in the syntax of [`Chord`].
     pub keys: &'static [&'static str],
-    pub places: &'static [KeyScope],
+    pub scopes: &'static [KeyScope],
     pub name: Words,
     /// The help lists this row and that many following rows in one line.
     pub fold: Option<(usize, Words)>,
@@ -284,7 +284,7 @@ pub struct Hint {
 impl Row {
     /// Whether a key for both would be ambiguous.
     pub fn meets(&self, other: &Self) -> bool {
-        let meets = |a: &KeyScope| other.places.iter().any(|b| a.meets(*b));
-        self.places.iter().any(meets)
+        let meets = |a: &KeyScope| other.scopes.iter().any(|b| a.meets(*b));
+        self.scopes.iter().any(meets)
     }
 }

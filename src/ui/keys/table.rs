@@ -38,10 +38,10 @@ const fn act(
     id: &'static str,
     action: Action,
     keys: &'static [&'static str],
-    places: &'static [KeyScope],
+    scopes: &'static [KeyScope],
     (en, zh): (&'static str, &'static str),
 ) -> Row {
-    Row { id, action, keys, places, name: Words::new(en, zh), fold: None, hints: &[] }
+    Row { id, action, keys, scopes, name: Words::new(en, zh), fold: None, hints: &[] }
 }
 
 impl Row {

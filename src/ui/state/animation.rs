@@ -102,7 +102,7 @@ impl Animation {
     }
 
     /// Reverses the direction from the moment that is shown.
-    pub(crate) fn turn(&mut self, now: Instant) {
+    pub(crate) fn reverse(&mut self, now: Instant) {
         self.thaw(now);
         self.forward = !self.forward;
     }
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn backward_is_forward_in_a_mirror() {
+    fn a_backward_animation_mirrors_the_forward_one() {
         let (log, now) = (log(2), Instant::now());
         let (mut forward, mut backward) = (animation(&log, true, 1.0, now), animation(&log, false, 1.0, now));
         let lasts = forward.flight.lasts;
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn however_much_there_is_to_show_it_takes_no_longer_than_it_may() {
+    fn an_animation_never_exceeds_its_maximum_duration() {
         for (exchanges, speed) in [(1, 1.0), (3, 1.0), (100, 1.0), (100, 4.0), (100, 0.25)] {
             let (log, now) = (log(exchanges), Instant::now());
             let mut animation = animation(&log, true, speed, now);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_while_it_goes_ends_in_the_time_that_is_left() {
+    fn an_extended_animation_ends_in_the_remaining_time() {
         let (long, now) = (log(100), Instant::now());
         let base = World::fold(&long, 1);
         let part = Flight::between(&long, &base, 9, base.now, TEMPO);
@@ -191,14 +191,14 @@ mod tests {
     }
 
     #[test]
-    fn it_turns_round_where_it_stands() {
+    fn a_paused_animation_can_be_reversed() {
         let (log, now) = (log(1), Instant::now());
         let mut animation = animation(&log, true, 1.0, now);
         animation.tick(now + MESSAGE);
         animation.freeze(now + MESSAGE);
         assert!(!animation.tick(now + 100 * MESSAGE));
         assert_eq!(animation.shown, MESSAGE);
-        animation.turn(now + 100 * MESSAGE);
+        animation.reverse(now + 100 * MESSAGE);
         assert!(!animation.tick(now + 100 * MESSAGE + MESSAGE / 2));
         assert_eq!(animation.shown, MESSAGE / 2);
         assert!(animation.tick(now + 101 * MESSAGE));

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_goes_off_from_whoever_did_what_it_shares() {
+    fn the_parent_of_a_branch_is_the_run_whose_steps_it_shares() {
         let mut branches = Branches::default();
         assert!(branches.is_empty() && tree(&branches).is_empty());
         branches.add(Log::new(), 4);

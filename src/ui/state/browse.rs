@@ -125,7 +125,7 @@ mod tests {
     use super::{Erase, erase_from, moved};
 
     #[test]
-    fn what_was_typed_is_taken_back() {
+    fn typed_text_is_erased() {
         let erased = |text: &str, erase| {
             let mut text = text.to_owned();
             erase_from(&mut text, erase);

@@ -26,7 +26,7 @@ pub struct ExamRound {
     /// The question that is being asked or was just answered.
     pub question: Option<ExamQuestion>,
     /// The answer to it.
-    pub said: Option<bool>,
+    pub answer: Option<bool>,
     pub judged: Vec<Judged>,
     /// Why there are no further questions.
     pub failed: Option<Text>,
@@ -39,8 +39,8 @@ impl ExamRound {
             Ok(questions) => (Some(questions), None),
             Err(why) => (None, Some(why)),
         };
-        let (question, said, judged) = (None, None, Vec::new());
-        Self { filter, count, questions, question, said, judged, failed, scroll: 0 }
+        let (question, answer, judged) = (None, None, Vec::new());
+        Self { filter, count, questions, question, answer, judged, failed, scroll: 0 }
     }
 
     /// The source of the next question while the exam waits for one.
@@ -51,27 +51,27 @@ impl ExamRound {
     /// Handles the next question; `None` means that there are no more.
     pub fn receive(&mut self, question: Option<Result<ExamQuestion, Text>>) {
         match question {
-            Some(Ok(question)) => (self.question, self.said, self.scroll) = (Some(question), None, 0),
+            Some(Ok(question)) => (self.question, self.answer, self.scroll) = (Some(question), None, 0),
             Some(Err(why)) => (self.failed, self.questions) = (Some(why), None),
             None => self.questions = None,
         }
     }
 
     /// Takes the answer to the current question; only the first one counts.
-    pub fn say(&mut self, safe: bool) {
-        let Some(question) = self.question.as_ref().filter(|_| self.said.is_none()) else { return };
+    pub fn judge(&mut self, safe: bool) {
+        let Some(question) = self.question.as_ref().filter(|_| self.answer.is_none()) else { return };
         self.judged.push(Judged {
             lesson: question.scenario.loaded.lesson.title.clone(),
             variant: question.scenario.fill(&question.scenario.variant().title),
             safe: question.safe,
             right: question.safe == safe,
         });
-        self.said = Some(safe);
+        self.answer = Some(safe);
     }
 
     /// Leaves an answered question for the next one.
-    pub fn go_on(&mut self) {
-        if self.said.take().is_none() {
+    pub fn next_question(&mut self) {
+        if self.answer.take().is_none() {
             return;
         }
         (self.question, self.scroll) = (None, 0);
@@ -86,7 +86,7 @@ impl ExamRound {
 
     /// The number of questions completed, and of all questions.
     pub fn progress(&self) -> (usize, usize) {
-        (self.judged.len() - usize::from(self.said.is_some()), self.count)
+        (self.judged.len() - usize::from(self.answer.is_some()), self.count)
     }
 
     pub fn right(&self) -> usize {

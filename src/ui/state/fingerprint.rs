@@ -71,7 +71,7 @@ fn fingerprint(log: &Log) -> Vec<Cell> {
         .map(|n| {
             let within = |from: u32, to: Option<u32>| from < edge(n + 1) && to.is_none_or(|to| to > edge(n));
             let mut held = bars().filter(|(_, bar)| match bar.kind {
-                BarKind::Belief(Belief::Holding | Belief::Sharing) | BarKind::Saw => true,
+                BarKind::Belief(Belief::Holding | Belief::Sharing) | BarKind::Read => true,
                 kind => kind == BarKind::Oversold,
             });
             let client =

@@ -23,7 +23,7 @@ pub struct Free {
     /// The actors that have a key of their own, in the order of the keys.
     pub(crate) keyed: Vec<ActorId>,
     /// Whether the keys belong to a run that has been replaced.
-    stale: bool,
+    keys_outdated: bool,
 }
 
 /// The notice about the learner's last request.
@@ -61,15 +61,15 @@ impl Free {
 
     /// Prepares for another run: clears the notice, and assigns keys afresh with the next outlook. Until then all
     /// actors keep their keys on the screen.
-    pub fn deal_anew(&mut self) {
+    pub fn reset_keys(&mut self) {
         self.notice = FreeNotice::Nothing;
-        self.stale = true;
+        self.keys_outdated = true;
     }
 
     /// Takes a new outlook. An actor keeps its key as long as it may ever move again. If there are more actors than
     /// keys, the key then goes to one without.
-    pub fn look_ahead(&mut self, outlook: Outlook) {
-        if std::mem::take(&mut self.stale) {
+    pub fn set_outlook(&mut self, outlook: Outlook) {
+        if std::mem::take(&mut self.keys_outdated) {
             self.keyed.clear();
         }
         self.outlook = outlook;
@@ -111,29 +111,29 @@ mod tests {
     }
 
     #[test]
-    fn keys_do_not_wander() {
+    fn actors_keep_their_keys() {
         let mut free = Free::default();
-        free.look_ahead(outlook([Some(Blocked::Finished), None, Some(Blocked::Dead)]));
+        free.set_outlook(outlook([Some(Blocked::Finished), None, Some(Blocked::Dead)]));
         assert_eq!(free.keyed, [0, 1, 2].map(ActorId));
         // Eleven actors share nine keys: the first that can never move again gives up its key.
         let mut free = Free::default();
-        free.look_ahead(outlook([None; 11]));
+        free.set_outlook(outlook([None; 11]));
         assert_eq!(free.keyed, [0, 1, 2, 3, 4, 5, 6, 7, 8].map(ActorId));
         let mut blocked = [None; 11];
         blocked[4] = Some(Blocked::Finished);
         blocked[5] = Some(Blocked::Unanswered);
-        free.look_ahead(outlook(blocked));
+        free.set_outlook(outlook(blocked));
         assert_eq!(free.keyed, [0, 1, 2, 3, 9, 5, 6, 7, 8].map(ActorId));
         blocked[9] = Some(Blocked::Finished);
         blocked[10] = Some(Blocked::Finished);
-        free.look_ahead(outlook(blocked));
+        free.set_outlook(outlook(blocked));
         assert_eq!(free.keyed, [0, 1, 2, 3, 9, 5, 6, 7, 8].map(ActorId), "nobody wants it");
     }
 
     #[test]
-    fn what_can_be_chosen_begins_with_the_moves() {
+    fn choices_begin_with_the_moves() {
         let mut free = Free::default();
-        free.look_ahead(outlook([None, Some(Blocked::Frozen), None]));
+        free.set_outlook(outlook([None, Some(Blocked::Frozen), None]));
         let choices = free.choices();
         let moves = [0, 2].map(|n| Choice::Move { actor: ActorId(n) });
         assert_eq!(choices[..2], moves);

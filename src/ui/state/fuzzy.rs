@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn in_sentences_letters_stand_together_and_far_apart_is_an_accident() {
+    fn sentences_match_only_adjacent_letters() {
         let sentence = Candidate { loose: false, ..name("A takes the lock for 3 s") };
         assert!(find("the lock", &[sentence]).is_some());
         assert!(find("tlk", &[sentence]).is_none());

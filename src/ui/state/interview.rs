@@ -266,11 +266,11 @@ pub struct Interview {
     /// Takes the place of a round.
     pub exam: Option<ExamRound>,
     /// Whether the learner is watching a step that a card has opened.
-    pub away: bool,
+    pub in_lesson: bool,
     /// Whether it was opened over a lesson, which is kept.
     pub over_lesson: bool,
     /// Whether the program was started for the interview, and ends with it.
-    pub alone: bool,
+    pub standalone: bool,
 }
 
 /// What the interview begins with when the program is started for it.
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn practice_asks_what_is_due_and_then_what_is_new_and_again_what_was_not_known() {
+    fn practice_asks_due_then_new_cards_and_repeats_unknown_ones() {
         let catalogue = catalogue();
         let mut reviews = Reviews::default();
         reviews.add("unlock", "d", Review { at: NOW - 3600, grade: Grade::Again });
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mock_interview_asks_so_many_once_each() {
+    fn a_mock_interview_asks_each_question_once() {
         let catalogue = catalogue();
         let reviews = Reviews::default();
         let begun = Instant::now();

@@ -62,7 +62,7 @@ enum Engine {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Heading {
+enum AdvanceTo {
     Step(usize),
     End,
 }
@@ -86,14 +86,14 @@ pub struct Learning {
     pace: Pace,
     /// Whether an invariant was broken at the last check, and until when playing pauses because of it.
     violated: bool,
-    stands: Option<Instant>,
+    paused_until: Option<Instant>,
     pub(crate) speed: f64,
     pub(crate) predictions: Predictions,
     pub(crate) free: Option<Free>,
     /// Set while another run is repeated on a fresh lab: the events received so far.
     branching: Option<Branching>,
     /// How far the run advances by itself: to a step, counted like `EventKind::Stop`, or to the end.
-    heading: Option<Heading>,
+    target: Option<AdvanceTo>,
     /// The message about a process that was stopped from outside, while it is stopped.
     pub(crate) silent: Option<Text>,
 }
@@ -112,7 +112,7 @@ impl Learning {
         let mut playback = Playback::new(speed);
         playback.append(log.events().to_vec(), None, Instant::now());
         playback.go_to(0);
-        playback.forget_seen();
+        playback.reset_seen();
         Self::with(choice, playback, Engine::Complete, speed)
     }
 
@@ -124,12 +124,12 @@ impl Learning {
             engine,
             pace: Pace::ByHand,
             violated: false,
-            stands: None,
+            paused_until: None,
             speed,
             predictions: Predictions::new(false),
             free: None,
             branching: None,
-            heading: None,
+            target: None,
             silent: None,
         }
     }
@@ -202,20 +202,20 @@ impl Learning {
         self.playback.speed = speed;
         self.tell(Command::Speed(speed));
         if self.engine == Engine::Watching {
-            self.playback.run(self.flow(), now);
+            self.playback.resume_time(self.time_speed(), now);
         }
     }
 
     pub fn forward(&mut self, now: Instant) {
         self.pause();
-        if self.predictions.holds_back(&self.playback) {
+        if self.predictions.needs_answer(&self.playback) {
             return;
         }
         if self.playback.forward(GLIDE, now) {
             return;
         }
         match &mut self.engine {
-            Engine::Ready if self.free.is_some() => self.say_you_choose(),
+            Engine::Ready if self.free.is_some() => self.show_you_choose(),
             Engine::Booting { .. } | Engine::Ready => self.ask_for_step(false),
             Engine::Held => self.resume(now),
             Engine::Over { shown, .. } => *shown = true,
@@ -292,8 +292,8 @@ impl Learning {
                     self.start_playing(now);
                 }
             }
-            Pace::Playing { .. } if self.stands.is_some() => {
-                self.stands = None;
+            Pace::Playing { .. } if self.paused_until.is_some() => {
+                self.paused_until = None;
                 self.hold();
                 let gliding = self.playback.is_gliding();
                 self.pace = if gliding { Pace::Frozen { playing: true } } else { Pace::ByHand };
@@ -310,7 +310,7 @@ impl Learning {
                     self.engine,
                     Engine::Over { shown: true, .. } | Engine::Complete | Engine::Failed(_)
                 );
-                if (done && self.playback.at_frontier()) || self.predictions.holds_back(&self.playback) {
+                if (done && self.playback.at_frontier()) || self.predictions.needs_answer(&self.playback) {
                     return;
                 }
                 self.start_playing(now);
@@ -330,7 +330,7 @@ impl Learning {
     pub fn complete(&mut self) -> bool {
         let gliding = self.playback.is_gliding();
         self.playback.complete();
-        self.stands = self.stands.map(|_| Instant::now());
+        self.paused_until = self.paused_until.map(|_| Instant::now());
         if let Pace::Frozen { .. } = self.pace {
             self.pace = Pace::ByHand;
         }
@@ -338,29 +338,29 @@ impl Learning {
     }
 
     pub(crate) fn pause(&mut self) {
-        self.heading = None;
-        self.stands = None;
+        self.target = None;
+        self.paused_until = None;
         self.playback.complete();
         self.pace = Pace::ByHand;
         self.hold();
     }
 
     /// Advances by itself to a step of the story, or to its end, without asking questions.
-    pub fn head_for(&mut self, item: Option<usize>) {
+    pub fn advance_to(&mut self, item: Option<usize>) {
         self.set_questions(false);
-        self.heading = Some(item.map_or(Heading::End, Heading::Step));
-        self.go_on_heading();
+        self.target = Some(item.map_or(AdvanceTo::End, AdvanceTo::Step));
+        self.advance();
     }
 
     /// Advances to the step at which the learner left the story; earlier questions are not asked again.
     pub fn resume_at(&mut self, item: usize) {
-        self.heading = Some(Heading::Step(item));
-        self.go_on_heading();
+        self.target = Some(AdvanceTo::Step(item));
+        self.advance();
     }
 
     /// The step of the story right before the playhead; `None` in free play or while the run advances by itself.
-    pub fn stands_behind(&self) -> Option<usize> {
-        if self.free.is_some() || self.branching.is_some() || self.heading.is_some() {
+    pub fn last_item(&self) -> Option<usize> {
+        if self.free.is_some() || self.branching.is_some() || self.target.is_some() {
             return None;
         }
         let events = self.playback.log().events().iter().take(self.playback.world().position);
@@ -371,8 +371,8 @@ impl Learning {
         stops.next()
     }
 
-    fn go_on_heading(&mut self) {
-        let Some(heading) = self.heading else { return };
+    fn advance(&mut self) {
+        let Some(target) = self.target else { return };
         self.playback.complete();
         match &mut self.engine {
             Engine::Booting { .. } | Engine::Ready => {
@@ -380,18 +380,18 @@ impl Learning {
                     EventKind::Stop { item, .. } => Some(item),
                     _ => None,
                 });
-                if matches!(heading, Heading::Step(item) if last.is_some_and(|last| last >= item)) {
-                    self.heading = None;
+                if matches!(target, AdvanceTo::Step(item) if last.is_some_and(|last| last >= item)) {
+                    self.target = None;
                 } else {
                     self.ask_for_step(false);
                 }
             }
             Engine::Over { shown, .. } => {
-                *shown |= heading == Heading::End;
-                self.heading = None;
+                *shown |= target == AdvanceTo::End;
+                self.target = None;
             }
             Engine::Stepping { .. } => {}
-            Engine::Watching | Engine::Held | Engine::Complete | Engine::Failed(_) => self.heading = None,
+            Engine::Watching | Engine::Held | Engine::Complete | Engine::Failed(_) => self.target = None,
         }
     }
 
@@ -399,18 +399,18 @@ impl Learning {
         if self.engine == Engine::Watching {
             self.engine = Engine::Held;
             self.tell(Command::Hold);
-            self.playback.rest();
+            self.playback.stop_time();
         }
     }
 
     fn resume(&mut self, now: Instant) {
         self.engine = Engine::Watching;
         self.tell(Command::Resume);
-        self.playback.run(self.flow(), now);
+        self.playback.resume_time(self.time_speed(), now);
     }
 
     /// The speed of lesson time while it passes visibly. The machine's own clock cannot be sped up.
-    fn flow(&self) -> f64 {
+    fn time_speed(&self) -> f64 {
         match self.playback.world().clock {
             ClockKind::Controlled | ClockKind::Recorded => self.speed,
             ClockKind::Wall => 1.0,
@@ -420,11 +420,11 @@ impl Learning {
     /// While playing, requests the next step when it is due.
     fn play(&mut self, now: Instant) {
         let Pace::Playing { next } = self.pace else { return };
-        if let Some(until) = self.stands {
+        if let Some(until) = self.paused_until {
             if now < until {
                 return;
             }
-            self.stands = None;
+            self.paused_until = None;
             self.playback.thaw(now);
             if self.engine == Engine::Held {
                 self.resume(now);
@@ -460,13 +460,13 @@ impl Learning {
     }
 
     /// Pauses playing at the first violation, without completing the animation.
-    fn stand_at_violation(&mut self, now: Instant) {
+    fn pause_at_violation(&mut self, now: Instant) {
         let violated = self.playback.is_violated();
         let first = violated && !std::mem::replace(&mut self.violated, violated);
         if first && matches!(self.pace, Pace::Playing { .. }) {
             self.playback.freeze(now);
             self.hold();
-            self.stands = Some(now + VIOLATION);
+            self.paused_until = Some(now + VIOLATION);
         }
         self.violated = violated;
     }
@@ -474,16 +474,16 @@ impl Learning {
     pub fn tick(&mut self, lang: Lang, now: Instant) {
         let gliding = self.playback.is_gliding();
         self.playback.tick(now);
-        self.stand_at_violation(now);
+        self.pause_at_violation(now);
         if gliding && !self.playback.is_gliding() {
-            self.dwell(lang, now, true);
+            self.schedule_next_step(lang, now, true);
         }
         self.play(now);
     }
 
     /// When the next step is due, if no animation ends before.
     pub fn due(&self) -> Option<Instant> {
-        if let Pace::Playing { next } = self.pace { self.stands.or(next) } else { None }
+        if let Pace::Playing { next } = self.pace { self.paused_until.or(next) } else { None }
     }
 
     /// Handles an update of the live run; `None` means that it ended without a report.
@@ -492,9 +492,9 @@ impl Learning {
             Some(Update::Events(events)) if let Some(branching) = &mut self.branching => {
                 branching.events.extend(events);
             }
-            Some(Update::Branched { difference, refused }) => self.branched(difference, refused),
+            Some(Update::Branched { difference, refused }) => self.finish_branch(difference, refused),
             Some(Update::Silent(why)) => self.silent = why,
-            Some(Update::Outlook(outlook)) => self.free.get_or_insert_default().look_ahead(outlook),
+            Some(Update::Outlook(outlook)) => self.free.get_or_insert_default().set_outlook(outlook),
             Some(Update::Refused(why)) => {
                 self.engine = Engine::Ready;
                 self.free.get_or_insert_default().notice = FreeNotice::Refused(why);
@@ -512,21 +512,22 @@ impl Learning {
                         self.hold();
                     }
                 }
-                let watched = matches!(self.engine, Engine::Watching | Engine::Held).then(|| self.flow());
+                let watched =
+                    matches!(self.engine, Engine::Watching | Engine::Held).then(|| self.time_speed());
                 self.playback.append(events, watched, now);
                 if self.engine == Engine::Held {
-                    self.playback.rest();
+                    self.playback.stop_time();
                 }
             }
             Some(Update::TimeRuns) => {
                 if self.engine == Engine::Watching {
-                    self.playback.time_runs(self.flow(), now);
+                    self.playback.time_runs(self.time_speed(), now);
                 }
             }
             // While a run is being repeated, its steps and its verdict are not the learner's.
             Some(Update::Stepped { .. } | Update::Verdict(_)) if self.branching.is_some() => {}
             Some(Update::Stepped { ended }) => {
-                self.playback.settle();
+                self.playback.end_step();
                 let again = matches!(self.engine, Engine::Stepping { again: true, .. });
                 // The verdict may arrive before this update.
                 match (ended, &self.engine) {
@@ -534,12 +535,12 @@ impl Learning {
                     (true, _) => self.engine = Engine::Over { verdict: None, shown: false },
                     (false, _) => self.engine = Engine::Ready,
                 }
-                if self.engine == Engine::Ready && self.predictions.passes_over(self.playback.log()) {
+                if self.engine == Engine::Ready && self.predictions.skips_question(self.playback.log()) {
                     self.ask_for_step(matches!(self.pace, Pace::Playing { .. }));
                 } else if again && !ended {
                     self.forward(now);
                 } else if !self.playback.is_gliding() {
-                    self.dwell(lang, now, false);
+                    self.schedule_next_step(lang, now, false);
                 }
             }
             Some(Update::Verdict(verdict)) => {
@@ -554,13 +555,13 @@ impl Learning {
                 }
             }
         }
-        self.go_on_heading();
-        self.stand_at_violation(now);
+        self.advance();
+        self.pause_at_violation(now);
         self.play(now);
     }
 
     fn fail(&mut self, failure: Failure) {
-        self.playback.rest();
+        self.playback.stop_time();
         self.pace = Pace::ByHand;
         // The log is kept; it could not be reproduced.
         self.branching = None;
@@ -569,7 +570,7 @@ impl Learning {
     }
 
     /// Schedules the next step after the time to read this one; less if the learner watched it happen.
-    fn dwell(&mut self, lang: Lang, now: Instant, watched: bool) {
+    fn schedule_next_step(&mut self, lang: Lang, now: Instant, watched: bool) {
         if let Pace::Playing { .. } = self.pace {
             let step = self.playback.last_step();
             let lasts = reading::time(step, lang, (self.predictions.on, watched)).div_f64(self.speed);

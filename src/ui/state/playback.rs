@@ -84,7 +84,7 @@ impl Playback {
     }
 
     /// Resets what counts as shown to the playhead's position.
-    pub(crate) fn forget_seen(&mut self) {
+    pub(crate) fn reset_seen(&mut self) {
         self.seen = self.world.position;
     }
 
@@ -93,7 +93,7 @@ impl Playback {
     }
 
     /// The number of steps of the story before the playhead.
-    pub(crate) fn steps_over(&self) -> usize {
+    pub(crate) fn completed_steps(&self) -> usize {
         // Includes the step that ends at the playhead.
         self.steps.before(self.world.position + 1).last().map_or(0, |step| step.number)
     }
@@ -110,7 +110,7 @@ impl Playback {
 
     /// Whether the playhead is at the end of the log, or on its way there.
     pub fn follows(&self) -> bool {
-        self.at_frontier() || self.heads_for(self.log.len())
+        self.at_frontier() || self.animates_to(self.log.len())
     }
 
     /// Whether the picture changes by itself.
@@ -188,7 +188,7 @@ impl Playback {
     }
 
     /// Whether a forward animation ends at `position`.
-    fn heads_for(&self, position: usize) -> bool {
+    fn animates_to(&self, position: usize) -> bool {
         let animation = self.animation.as_ref();
         animation.is_some_and(|animation| animation.forward && animation.target() == position)
     }
@@ -271,7 +271,7 @@ impl Playback {
 
     /// Whether an invariant is broken at the playhead, such as a lock with too many holders.
     pub fn is_violated(&self) -> bool {
-        let besides = self.chart.besides().any(|overlap_span| overlap_span.is_now(self.world.position));
+        let besides = self.chart.other_alarms().any(|overlap_span| overlap_span.is_now(self.world.position));
         besides || self.world.holding.worst().is_some()
     }
 
@@ -291,25 +291,25 @@ impl Playback {
     pub fn turn_back(&mut self, now: Instant) -> bool {
         let animation = self.animation.as_mut();
         let animation = animation.filter(|animation| animation.forward && animation.tempo.messages);
-        animation.map(|animation| animation.turn(now)).is_some()
+        animation.map(|animation| animation.reverse(now)).is_some()
     }
 
     /// Stops the displayed time, because the clock stands still.
-    pub fn rest(&mut self) {
+    pub fn stop_time(&mut self) {
         self.running = None;
     }
 
     /// Ends a step: the time shown is that of its last event, however far it ran ahead.
-    pub fn settle(&mut self) {
-        self.rest();
+    pub fn end_step(&mut self) {
+        self.stop_time();
         if self.at_frontier() && !self.is_gliding() {
             self.display = self.log.time_at(self.log.len());
         }
     }
 
     /// Lets the displayed time continue with the live clock.
-    pub fn run(&mut self, speed: f64, now: Instant) {
-        if (self.at_frontier() && !self.is_gliding()) || self.heads_for(self.log.len()) {
+    pub fn resume_time(&mut self, speed: f64, now: Instant) {
+        if (self.at_frontier() && !self.is_gliding()) || self.animates_to(self.log.len()) {
             self.running = Some(Running { from: self.display, since: now, speed });
         }
     }
@@ -336,11 +336,11 @@ impl Playback {
     /// The next stop after the playhead, or the end of the log.
     fn next_stop(&self) -> usize {
         let mut after = self.steps.after(self.world.position).iter();
-        let next = after.find(|step| self.stays_at(step));
+        let next = after.find(|step| self.stops_at(step));
         next.map_or(self.log.len(), |step| step.position)
     }
 
-    fn stays_at(&self, step: &Step) -> bool {
+    fn stops_at(&self, step: &Step) -> bool {
         !self.passes_questions || step.stop != Stop::Question
     }
 
@@ -348,7 +348,7 @@ impl Playback {
     pub fn back(&mut self, now: Instant) -> bool {
         self.complete();
         let before = self.steps.before(self.world.position).iter();
-        let before = before.rev().find(|step| self.stays_at(step));
+        let before = before.rev().find(|step| self.stops_at(step));
         let target = before.map_or_else(|| self.log.opening(), |step| step.position);
         if target >= self.world.position {
             return false;

@@ -126,7 +126,7 @@ impl Predictions {
 
     /// Whether the run must not continue because an answer is missing; the screen then asks for it. If a class votes,
     /// no other answer is needed.
-    pub(crate) fn holds_back(&mut self, playback: &Playback) -> bool {
+    pub(crate) fn needs_answer(&mut self, playback: &Playback) -> bool {
         let asks = self.asks(playback);
         if asks
             && let Some(item) = self.at_playhead(playback).map(|question| question.item)
@@ -152,7 +152,7 @@ impl Predictions {
     }
 
     /// Whether the run has stopped at a question although questions are off.
-    pub(crate) fn passes_over(&self, log: &Log) -> bool {
+    pub(crate) fn skips_question(&self, log: &Log) -> bool {
         !self.on && log.events().last().is_some_and(is_question)
     }
 }

@@ -227,7 +227,7 @@ mod tests {
     };
 
     #[test]
-    fn what_comes_next_in_every_carried_run_was_marked_before() {
+    fn the_next_operation_is_predicted_in_every_carried_run() {
         let (mut begun, mut several) = (0, 0);
         for loaded in &Library::carried().lessons {
             for variant in loaded.lesson.variants.keys() {

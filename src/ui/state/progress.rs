@@ -150,7 +150,7 @@ mod tests {
         Record { finished: true, outcome: Some(Outcome::Shown), right: 1, asked: 2, solved: 0 };
 
     #[test]
-    fn what_is_noted_is_there_the_next_time_and_others_notes_are_kept() {
+    fn records_persist_and_concurrent_changes_are_kept() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("state/lockstep/progress.json");
         let (mut mine, trouble) = Store::at(path.clone());
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newcomer_is_told_one_thing_at_a_time_until_it_was_tried() {
+    fn tips_are_shown_one_at_a_time_until_tried() {
         let mut store = Store::default();
         assert_eq!(store.progress().tip(), Some("step"));
         let tried = |store: &mut Store, action: &str| {
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_file_is_set_aside_and_a_newer_one_left_alone() {
+    fn a_damaged_file_is_moved_and_a_newer_one_kept() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("progress.json");
         for number in 1..=2 {
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_cannot_be_written_is_told_once() {
+    fn an_unwritable_path_is_reported_once() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let (mut store, trouble) = Store::at(file.path().join("lockstep/progress.json"));
         assert_eq!(trouble, None);

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn no_time_that_a_file_says_stops_the_scheduler() {
+    fn no_stored_time_breaks_the_scheduler() {
         let odd = [i64::MAX, i64::MIN, NOW, NOW - 9 * DAY, -1];
         let reviews = odd.map(|at| review(at, Grade::Good));
         assert!(due(&reviews).is_some_and(|due| due > 0));
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn reviews_are_kept_and_those_of_a_newer_program_left_alone() {
+    fn reviews_persist_and_newer_files_are_kept() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("lockstep/interview.json");
         let add = |reviews: &mut Reviews| reviews.add("oversell", "Why?", review(NOW, Grade::Hard));

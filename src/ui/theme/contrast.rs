@@ -118,7 +118,7 @@ fn clients_stay_apart_for_colour_blind_eyes() {
 }
 
 #[test]
-fn the_measure_knows_what_colour_blindness_is() {
+fn the_distance_reflects_colour_blindness() {
     // Red and green of equal lightness: far apart for normal sight, close for deuteranopes.
     let apart = |n: usize| distance(&EYES[n], 131, 65);
     assert!(apart(0) > 2.0 * apart(2));

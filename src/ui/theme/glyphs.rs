@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fills_a_lane_or_marks_an_event_is_no_other_sign_in_ascii() {
+    fn fills_and_marks_have_distinct_ascii_glyphs() {
         let fills = [HOLDING, SHARING, WAITING, UNSURE, FROZEN, CLASHING, HELD];
         let marks = [
             KILLED, STOPPED, RELEASED, CUT, CLOCK, AGAIN, NOTIFIED, DONE, MASTER, WATCH, DIFFERENCE, KNOB,

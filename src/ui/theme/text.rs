@@ -225,7 +225,7 @@ mod tests {
     use super::{chop, common, fit, fit_middle, pad, width, wrap};
 
     #[test]
-    fn what_texts_have_in_common_is_told_without_their_numbers() {
+    fn common_text_leaves_out_differing_numbers() {
         let watches = ["exists -w /l/n-0000000001", "exists -w /l/n-0000000012", "exists -w /l/n-0000000002"];
         assert_eq!(common(watches), "exists -w /l/n-…");
         assert_eq!(common(["SET k a1 NX", "SET k a23 NX"]), "SET k a… NX");
@@ -281,14 +281,14 @@ mod tests {
         }
 
         #[test]
-        fn nothing_is_lost(text in "[a-z ，。锁（）\n]{0,80}", columns in 2usize..40) {
+        fn wrapping_loses_no_text(text in "[a-z ，。锁（）\n]{0,80}", columns in 2usize..40) {
             let kept: String = wrap(&text, columns).concat().split_whitespace().collect();
             let wanted: String = text.split_whitespace().collect();
             prop_assert_eq!(kept, wanted);
         }
 
         #[test]
-        fn anything_fits(text in any::<String>(), columns in 0usize..30) {
+        fn any_text_can_be_fitted(text in any::<String>(), columns in 0usize..30) {
             for line in wrap(&text, columns) {
                 prop_assert!(width(&line) <= columns, "{line:?}");
             }

@@ -85,7 +85,7 @@ fn draw_members(scene: &Scene<'_>, plot: &Plot, band: &Band, area: Rect, buf: &m
     let position = scene.world.position;
     let beside = contenders_outside(scene);
     let mut lit = vec![false; beside.len() + band.members.len()];
-    let since = if scene.whole { 0 } else { scene.chart.moved_since(scene.log, position) };
+    let since = if scene.whole { 0 } else { scene.chart.last_move_begun(scene.log, position) };
     let step = scene.log.events().get(since..position).unwrap_or_default();
     let recipients = step.iter().filter_map(|event| match event.kind {
         EventKind::Notified { actor, .. } => {

@@ -48,7 +48,7 @@ pub fn names(scene: &Scene<'_>, actors: &[ActorId]) -> String {
 }
 
 /// A short text for what is wrong at the playhead, so that it does not depend on the colour red.
-fn loud(scene: &Scene<'_>) -> Option<String> {
+fn alarm_words(scene: &Scene<'_>) -> Option<String> {
     match scene.alarm()? {
         Alarm::Holders(excess, _) => Some(words::overlap_span(scene.lang, excess)),
         Alarm::Oversold(oversold) => {
@@ -60,12 +60,12 @@ fn loud(scene: &Scene<'_>) -> Option<String> {
             };
             Some(words.to_uppercase())
         }
-        Alarm::Broken(_, event) => Some(loud_breach((scene.log, scene.chart), event, scene.lang)),
+        Alarm::Broken(_, event) => Some(breach_words((scene.log, scene.chart), event, scene.lang)),
     }
 }
 
 /// The shortest text for an invariant broken by `event`.
-pub fn loud_breach(run: (&Log, &Chart), event: usize, lang: Lang) -> String {
+pub fn breach_words(run: (&Log, &Chart), event: usize, lang: Lang) -> String {
     match woken(run, event) {
         Some(woken) => words::WOKEN.with(lang, &[&woken.to_string()]),
         None => words::INVARIANT_BROKEN.get(lang).to_owned(),
@@ -74,7 +74,7 @@ pub fn loud_breach(run: (&Log, &Chart), event: usize, lang: Lang) -> String {
 
 /// The text for a broken invariant, from the event that reports it on.
 pub fn broken(scene: &Scene<'_>, says: &Text, event: usize) -> String {
-    let loud = loud_breach((scene.log, scene.chart), event, scene.lang);
+    let loud = breach_words((scene.log, scene.chart), event, scene.lang);
     format!("{loud} · {}", sentence_of(scene, says))
 }
 
@@ -100,14 +100,14 @@ fn woken((log, chart): (&Log, &Chart), breach: usize) -> Option<usize> {
 /// Draws the banner on the upper edge of a pane's frame, beside its title; `taken` columns at the right end are in use.
 /// Returns whether there is a banner.
 pub fn on_frame(scene: &Scene<'_>, title: &str, (frame, taken): (Rect, u16), buf: &mut Buffer) -> bool {
-    let loud = loud(scene).unwrap_or_default();
+    let loud = alarm_words(scene).unwrap_or_default();
     let alarm = scene.alarm();
     // A breach takes precedence over an earlier overlap, and at the end of a run over every overlap.
     let breach = match alarm {
         Some(Alarm::Broken(_, event)) => Some(if scene.whole { usize::MAX } else { event }),
         _ => None,
     };
-    let past = scene.past().filter(|overlap| breach.is_none_or(|event| event < overlap.event));
+    let past = scene.recent_overlap().filter(|overlap| breach.is_none_or(|event| event < overlap.event));
     let past = past.and_then(|overlap| Some((overlap, overlap.to?)));
     let words = match alarm {
         None | Some(Alarm::Broken(..)) if let Some((Overlap { excess, holders, from, .. }, to)) = past => {
@@ -209,7 +209,7 @@ impl Large {
 /// The possible large texts for what is wrong, best first. The lesson's own sentence says more than that an invariant
 /// is broken.
 fn large_letters(scene: &Scene<'_>) -> Vec<Large> {
-    let Some(loud) = loud(scene) else { return Vec::new() };
+    let Some(loud) = alarm_words(scene) else { return Vec::new() };
     let line = |words: &str, wide: u16| Large { lines: vec![words.to_owned()], wide };
     let mut choice = Vec::new();
     if let Some(Alarm::Broken(says, event)) = scene.alarm()
@@ -318,7 +318,7 @@ pub fn letters(words: &str, wide: u16, (left, top): (u16, u16), buf: &mut Buffer
     }
 }
 
-/// Who held which lock together, and when.
+/// ColumnOwner held which lock together, and when.
 pub fn together(scene: &Scene<'_>, overlap: &Overlap) -> String {
     let who = names(scene, &overlap.holders);
     let lock = &*scene.log.lock_in_words(&overlap.lock, scene.lang);
@@ -326,7 +326,7 @@ pub fn together(scene: &Scene<'_>, overlap: &Overlap) -> String {
     words::held_together(&who, lock, (&from, to.as_deref()), scene.lang)
 }
 
-/// Who sold on the basis of which value, and the result.
+/// ColumnOwner sold on the basis of which value, and the result.
 pub fn outdated(scene: &Scene<'_>, oversold: &Oversold<'_>, (seller, value): (ActorId, &str)) -> String {
     let (who, counter) = (names(scene, &[seller]), words::label(oversold.counter, scene.lang));
     let Oversold { of, before, now, .. } = oversold;

@@ -6,10 +6,12 @@ use super::{LessonView, detail, lanes, lesson::inside, selection, sequence, wire
 use crate::ui::{keys::Pane, state::screen::DiagramKind};
 
 impl LessonView<'_> {
-    pub fn aside_reach(&self, area: Rect) -> u16 {
+    pub fn first_client_reach(&self, area: Rect) -> u16 {
         match self.diagram {
             DiagramKind::Timeline => 0,
-            DiagramKind::Sequence => sequence::aside_reach(&self.scene, inside(self.areas(area).lanes)),
+            DiagramKind::Sequence => {
+                sequence::first_client_reach(&self.scene, inside(self.areas(area).lanes))
+            }
         }
     }
 
@@ -40,7 +42,7 @@ impl LessonView<'_> {
     }
 
     pub(crate) fn view(&self) -> sequence::View {
-        sequence::View { back: self.scrolls.get(Pane::Lanes), aside: self.aside }
+        sequence::View { back: self.scrolls.get(Pane::Lanes), first_client: self.first_client }
     }
 
     /// The lines of the story's pane: the details of the selected event, if there is one.

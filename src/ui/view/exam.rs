@@ -13,7 +13,7 @@ const ANSWER: usize = 5;
 
 /// Actions that do nothing now.
 pub(super) fn idle(exam: &ExamRound) -> &'static [&'static str] {
-    match (&exam.question, exam.said) {
+    match (&exam.question, exam.answer) {
         (None, _) => &["judge-safe", "judge-unsafe", "next-order", "proof"],
         (Some(_), None) => &["next-order", "proof"],
         (Some(_), Some(_)) => &["judge-safe", "judge-unsafe"],
@@ -48,7 +48,7 @@ impl InterviewView<'_> {
         let room = usize::from(frame.width.saturating_sub(6));
         let title = Span::styled(format!(" {} ", text::fit(&title, room)), self.style(Role::Chrome));
         self.fill(self.context.theme.pane(true).title(title), &lines, scroll, frame, buf);
-        let (words, keys) = match exam.said {
+        let (words, keys) = match exam.answer {
             None => (words::EXAM_SAFE, ["judge-safe", "judge-unsafe"]),
             Some(_) => (words::EXAM_NEXT, ["next-order", "proof"]),
         };
@@ -86,7 +86,7 @@ impl InterviewView<'_> {
             return self.exam_result(exam, width);
         };
         let mut lines = self.order_lines(question, width);
-        let Some(said) = exam.said else { return lines };
+        let Some(said) = exam.answer else { return lines };
         lines.extend([Line::default(), Line::styled("─".repeat(width), self.style(Role::Chrome))]);
         let (right, role) = if said == question.safe {
             (words::EXAM_RIGHT, Role::Good)

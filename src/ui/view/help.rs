@@ -8,11 +8,11 @@ use crate::ui::keys::{KeyMap, KeyScope, TABLE};
 const KEYS: usize = 18;
 
 /// The page for a screen with these active scopes, innermost first.
-pub fn page(context: Context<'_>, places: &[KeyScope], width: usize) -> Page {
+pub fn page(context: Context<'_>, scopes: &[KeyScope], width: usize) -> Page {
     let mut listed = vec![false; TABLE.len()];
     // Free play takes no steps: how to read the lanes comes before those keys.
-    let free = places.iter().position(|place| *place == KeyScope::Free);
-    let (before, after) = places.split_at(free.map_or(places.len(), |free| free + 1));
+    let free = scopes.iter().position(|place| *place == KeyScope::Free);
+    let (before, after) = scopes.split_at(free.map_or(scopes.len(), |free| free + 1));
     let mut lines = Vec::new();
     for place in before {
         let section = section(context, *place, &mut listed, width);
@@ -53,7 +53,7 @@ fn section(context: Context<'_>, place: KeyScope, listed: &mut [bool], width: us
     let mut n = 0;
     while let Some(action) = TABLE.get(n) {
         let (more, words) = action.fold.unwrap_or((0, action.name));
-        if action.places.contains(&place) && !listed[n] {
+        if action.scopes.contains(&place) && !listed[n] {
             listed[n..=n + more].fill(true);
             lines.extend(row(&labels(keys, n, more), theme.style(Role::Code), words.get(lang), width));
         }

@@ -97,9 +97,9 @@ pub fn draw(scene: &Scene<'_>, plot: &Plot, actor: ActorId, (y, height): (u16, u
     let last = lane.bars[start..end].iter().rev().find(|bar| !bar.hidden);
     if let Some((bar, seen)) = last.filter(|_| height < CLEAR).zip(visible.last())
         && let Some((_, to)) = plot.stretch(bar.from, bar.to)
-        && let BarKind::Saw | BarKind::Oversold = bar.kind
+        && let BarKind::Read | BarKind::Oversold = bar.kind
     {
-        let said = if bar.kind == BarKind::Saw {
+        let said = if bar.kind == BarKind::Read {
             words::IN_BAR_SAW.with(scene.lang, &[&bar.value])
         } else {
             acted(scene, bar)
@@ -151,8 +151,11 @@ fn name_bar(
     let named =
         bars.iter().filter(|other| if frozen { other.kind.holds() } else { std::ptr::eq(*other, bar) });
     let named: Vec<&Bar> = named.collect();
-    let outlined: Vec<(u16, u16)> =
-        named.iter().flat_map(|bar| &bar.bare).filter_map(|(from, to)| plot.stretch(*from, *to)).collect();
+    let outlined: Vec<(u16, u16)> = named
+        .iter()
+        .flat_map(|bar| &bar.unconfirmed)
+        .filter_map(|(from, to)| plot.stretch(*from, *to))
+        .collect();
     let pauses: Vec<(u16, u16)> = bars
         .iter()
         .filter(|other| holds && other.kind == BarKind::Frozen)
@@ -166,7 +169,7 @@ fn name_bar(
         starts.retain(|start| (columns.0..columns.1).contains(start));
         starts.sort_unstable();
         starts.dedup();
-    } else if !matches!(bar.kind, BarKind::Belief(Belief::Waiting) | BarKind::Saw | BarKind::Oversold) {
+    } else if !matches!(bar.kind, BarKind::Belief(Belief::Waiting) | BarKind::Read | BarKind::Oversold) {
         return;
     }
     let within =
@@ -179,12 +182,12 @@ fn name_bar(
         let to = starts.get(n + 1).copied().unwrap_or(columns.1);
         let is_bare = within(&outlined, from);
         // "Still" does not fit a lock that no server has ever confirmed.
-        let still =
-            is_bare && named.iter().any(|bar| bar.bare.first().is_some_and(|(from, _)| *from != bar.from));
+        let still = is_bare
+            && named.iter().any(|bar| bar.unconfirmed.first().is_some_and(|(from, _)| *from != bar.from));
         let held = named.iter().filter_map(|bar| plot.stretch(bar.from, bar.to));
         let held = frozen && within(&held.collect::<Vec<_>>(), from);
         let what = match bar.kind {
-            BarKind::Saw => words::IN_BAR_SAW,
+            BarKind::Read => words::IN_BAR_SAW,
             BarKind::Frozen if held && still => words::IN_BAR_STILL_FROZEN,
             BarKind::Frozen if held => words::IN_BAR_FROZEN,
             BarKind::Frozen => words::FROZEN,
@@ -226,7 +229,7 @@ fn draw_bar(
     let (symbol, style) = match bar.kind {
         BarKind::Belief(belief) if belief.holds() => (glyphs::belief(belief), client),
         BarKind::Belief(belief) => (glyphs::belief(belief), client.add_modifier(Modifier::DIM)),
-        BarKind::Saw => (glyphs::WAITING, client),
+        BarKind::Read => (glyphs::WAITING, client),
         BarKind::Oversold => scene.theme.clashing(client),
         BarKind::Frozen => (glyphs::FROZEN, scene.style(Role::Warning)),
         BarKind::Dead => (glyphs::DEAD, scene.style(Role::Chrome)),
@@ -242,9 +245,9 @@ fn draw_bar(
         };
         plot.fill(columns, y + row, symbol, style, buf);
     }
-    if bar.kind == BarKind::Saw {
+    if bar.kind == BarKind::Read {
         // The value that was read has changed since.
-        for (from, to) in bar.bare.iter().filter_map(|(from, to)| plot.stretch(*from, *to)) {
+        for (from, to) in bar.unconfirmed.iter().filter_map(|(from, to)| plot.stretch(*from, *to)) {
             for row in 0..rows {
                 let place = (from.max(columns.0), to.min(columns.1));
                 plot.fill(place, y + row, glyphs::UNSURE, scene.style(Role::Warning), buf);
@@ -254,7 +257,7 @@ fn draw_bar(
     if !holding {
         return;
     }
-    for (from, to) in bar.bare.iter().filter_map(|(from, to)| plot.stretch(*from, *to)) {
+    for (from, to) in bar.unconfirmed.iter().filter_map(|(from, to)| plot.stretch(*from, *to)) {
         outline(plot, (from.max(columns.0), to.min(columns.1)), (y, rows), client, buf);
     }
     // Nothing else on the screen is as red as an overlap.

@@ -51,7 +51,7 @@ pub struct LessonView<'a> {
     pub scrolls: &'a Scrolls,
     pub diagram: DiagramKind,
     /// The number of clients scrolled out at the left of the sequence; `None` follows the newest row.
-    pub aside: Option<u16>,
+    pub first_client: Option<u16>,
     /// Whether the verdict shows its claims' expressions and evidence.
     pub proof: bool,
     pub predictions: &'a Predictions,

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_measured_says_why_and_nothing_else() {
+    fn a_failed_measurement_shows_only_the_reason() {
         let measurement = Measurement::new(Err(Text::new("no servers here", "这里没有服务器")));
         let keys = KeyMap::default();
         let context = Context { theme: Theme::default(), lang: Lang::En, keys: &keys };

@@ -158,7 +158,7 @@ impl<'a> Screen<'a> {
     }
 
     /// The active key scopes, innermost first: the focused pane, the screen, everywhere.
-    pub fn places(&self) -> Vec<KeyScope> {
+    pub fn key_scopes(&self) -> Vec<KeyScope> {
         match self {
             Self::Catalogue(view) => vec![view.place(), KeyScope::Everywhere],
             Self::Lesson(view) => {
@@ -182,7 +182,7 @@ impl<'a> Screen<'a> {
     fn page(&self, overlay: Overlay, area: Rect) -> Option<overlay::Page> {
         let (context, width) = (self.context(), overlay::columns(area));
         match overlay {
-            Overlay::Help(_) => Some(help::page(context, &self.places(), width)),
+            Overlay::Help(_) => Some(help::page(context, &self.key_scopes(), width)),
             _ => None,
         }
     }

@@ -97,7 +97,7 @@ impl Plot {
         if scenes.clone().any(|scene| scene.selected.is_some()) {
             return None;
         }
-        let causes = scenes.clone().filter(|scene| scene.past().is_none()).filter_map(|scene| {
+        let causes = scenes.clone().filter(|scene| scene.recent_overlap().is_none()).filter_map(|scene| {
             let now = scene.chart.alarms().filter(|span| span.is_now(scene.world.position));
             let begun = now.map(|span| span.from.0).min()?;
             Some((scene.cause()?, begun))
@@ -107,7 +107,7 @@ impl Plot {
             return Some(Self::alarming(seen, cause.min(begun), begun));
         }
         let brief = scenes.filter_map(|scene| {
-            let overlap_span = scene.chart.overlap_span_of(scene.past()?.event)?;
+            let overlap_span = scene.chart.overlap_span_of(scene.recent_overlap()?.event)?;
             Some(within(overlap_span, seen.head))
         });
         brief.min().map(|stretch| Self::brief(seen, stretch))

@@ -106,7 +106,7 @@ impl<'a> Scene<'a> {
     /// The most important thing that is wrong at the playhead: the newest breach, or too many holders or overselling if
     /// that began later. If a whole run is shown, the first consequence.
     pub fn alarm(&self) -> Option<Alarm<'a>> {
-        let exceeded = self.exceeded();
+        let exceeded = self.overlap_in_progress();
         let holders = exceeded.map(|(excess, lock)| Alarm::Holders(excess, lock));
         if self.whole {
             return self.consequences().into_iter().next().or(holders);
@@ -123,7 +123,7 @@ impl<'a> Scene<'a> {
     }
 
     /// The lock with the most holders, if they are too many.
-    fn exceeded(&self) -> Option<(Excess, &'a str)> {
+    fn overlap_in_progress(&self) -> Option<(Excess, &'a str)> {
         let holding = &self.world.holding;
         let open = holding.overlaps().iter().filter(|overlap| overlap.end.is_none());
         let worst = open.max_by_key(|overlap| holding.holders(&overlap.lock).count())?;
@@ -161,8 +161,8 @@ impl<'a> Scene<'a> {
 
     /// An overlap that has ended but is still to be shown: the first one at the end of a run, otherwise one within this
     /// step. `None` while a lock has too many holders or something is oversold.
-    pub fn past(&self) -> Option<&'a Overlap> {
-        if self.exceeded().is_some() || matches!(self.alarm(), Some(Alarm::Oversold(_))) {
+    pub fn recent_overlap(&self) -> Option<&'a Overlap> {
+        if self.overlap_in_progress().is_some() || matches!(self.alarm(), Some(Alarm::Oversold(_))) {
             return None;
         }
         let begun = if self.whole { 0 } else { self.chart.step_begun(self.world.position) };
@@ -173,7 +173,7 @@ impl<'a> Scene<'a> {
     /// of the evidence of a breach.
     pub fn cause(&self) -> Option<u32> {
         let position = self.world.position;
-        let overlap = self.exceeded().and_then(|(_, lock)| self.overlap_now(lock));
+        let overlap = self.overlap_in_progress().and_then(|(_, lock)| self.overlap_now(lock));
         let mut events = overlap.map_or_else(Vec::new, |overlap| overlap.evidence.clone());
         events.extend(Oversold::of(self.chart, self.world).and_then(|_| self.chart.outdated_read(position)));
         for alarm in self.broken_now() {
@@ -225,9 +225,9 @@ impl<'a> Scene<'a> {
 
     /// The holders of the overlap that exists now or is still to be shown.
     pub fn clashing(&self) -> Vec<ActorId> {
-        match self.exceeded() {
+        match self.overlap_in_progress() {
             Some((_, lock)) => self.holders(lock),
-            None => self.past().map_or_else(Vec::new, |overlap| overlap.holders.clone()),
+            None => self.recent_overlap().map_or_else(Vec::new, |overlap| overlap.holders.clone()),
         }
     }
 

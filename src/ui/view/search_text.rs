@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_marked_is_lit_and_stays_in_sight() {
+    fn matches_are_highlighted_and_visible() {
         assert_eq!(lit("误删别人的锁", &[0, 5], 20), ("误删别人的锁".into(), "误锁".into()));
         assert_eq!(lit("the lock", &[], 20).1, "");
         let (all, marks) = lit("A takes the lock and keeps it for ever and a day", &[39, 40, 41], 12);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_go_with_their_words_to_the_next_row() {
+    fn marks_move_to_the_next_row_with_their_words() {
         let title = "Unlocking someone else's lock";
         let rows = wrap(title, 17);
         assert_eq!(rows, ["Unlocking someone", "else's lock"]);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Scene, wire};
 use crate::{
     log::{EventKind, Observed},
-    ui::chart::ticking,
+    ui::chart::actor_with_tick,
     world::{self, Change},
 };
 
@@ -50,7 +50,7 @@ fn events(scene: &Scene<'_>, order: Order) -> Vec<usize> {
         Order::Sequence => {
             let known = scene.sequence.known(scene.world.position);
             let rows = scene.sequence.rows[..known].iter();
-            rows.filter(|row| row.is_chosen()).map(|row| row.event).collect()
+            rows.filter(|row| row.is_selectable()).map(|row| row.event).collect()
         }
         Order::Wire => scene.chart.wire[..wire::rows(scene)].iter().map(|row| row.event).collect(),
     }
@@ -59,7 +59,7 @@ fn events(scene: &Scene<'_>, order: Order) -> Vec<usize> {
 /// Whether an event has a tick on the timeline; equal events of a crowd share one.
 fn is_tick(scene: &Scene<'_>, event: usize) -> bool {
     let Some(kind) = scene.event(event) else { return false };
-    let Some(actor) = ticking(kind) else { return matches!(kind, EventKind::Fault(_)) };
+    let Some(actor) = actor_with_tick(kind) else { return matches!(kind, EventKind::Fault(_)) };
     let lane = scene.chart.lanes.get(actor.0 as usize);
     let band = lane.and_then(|lane| scene.chart.bands.get(lane.band?));
     band.is_none_or(|band| band.runs.binary_search_by_key(&event, |run| run.first).is_ok())

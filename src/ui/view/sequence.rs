@@ -15,11 +15,11 @@ use window::TIME;
 use super::{banner, cells, detail, lane, prelude::*, truth, wire};
 use crate::ui::chart::{
     OverlapSpan, RoleChange,
-    sequence::{Look, Row, RowKind, Who},
+    sequence::{ColumnOwner, Look, Row, RowKind},
 };
 
 pub(crate) use layout::{View, event_at};
-pub(crate) use window::reach as aside_reach;
+pub(crate) use window::reach as first_client_reach;
 
 pub(crate) fn draw(scene: &Scene<'_>, view: View, area: Rect, buf: &mut Buffer) {
     if area.is_empty() || area.width <= TIME {
@@ -33,7 +33,7 @@ pub(crate) fn draw(scene: &Scene<'_>, view: View, area: Rect, buf: &mut Buffer) 
         draw_row(scene, &layout, placed, buf);
         let row = &scene.sequence.rows[placed.row];
         let moment = scene.log.events().get(row.event).map(|event| time::moment(event.at));
-        let moment = moment.filter(|_| row.is_chosen()).unwrap_or_default();
+        let moment = moment.filter(|_| row.is_selectable()).unwrap_or_default();
         if moment != before {
             let words = format!("{moment:>8}");
             let y = placed.y + placed.height - 1;
@@ -60,11 +60,11 @@ fn draw_names(scene: &Scene<'_>, layout: &Layout, buf: &mut Buffer) {
         let room = usize::from(next.saturating_sub(free));
         let who = &scene.sequence.columns.all[*column];
         let (name, style) = match who {
-            Who::Actor(actor) => lane::name(scene, *actor, room),
-            Who::Crowd { first, .. } => {
+            ColumnOwner::Actor(actor) => lane::name(scene, *actor, room),
+            ColumnOwner::Crowd { first, .. } => {
                 (window::name(scene, who), scene.actor_style(*first).add_modifier(Modifier::BOLD))
             }
-            Who::Server(name) => server_name(scene, name),
+            ColumnOwner::Server(name) => server_name(scene, name),
         };
         let name = text::fit(&name, room).into_owned();
         let width = u16::try_from(text::width(&name)).unwrap_or_default();
@@ -95,8 +95,8 @@ fn server_name(scene: &Scene<'_>, name: &str) -> (String, Style) {
 
 fn piece(scene: &Scene<'_>, column: usize, look: Look) -> Option<(&'static str, Style)> {
     let client = match &scene.sequence.columns.all[column] {
-        Who::Actor(actor) | Who::Crowd { first: actor, .. } => scene.actor_style(*actor),
-        Who::Server(_) => scene.style(Role::Chrome),
+        ColumnOwner::Actor(actor) | ColumnOwner::Crowd { first: actor, .. } => scene.actor_style(*actor),
+        ColumnOwner::Server(_) => scene.style(Role::Chrome),
     };
     Some(match look {
         Look::Idle => (glyphs::LIFELINE, scene.style(Role::Chrome)),
@@ -273,7 +273,7 @@ fn own_words(scene: &Scene<'_>, row: &Row) -> Words {
 /// Turns the background red for rows in which a lock has too many holders, or from which another invariant is broken.
 fn alarm(scene: &Scene<'_>, layout: &Layout, area: Rect, buf: &mut Buffer) {
     let position = scene.world.position;
-    let besides = scene.chart.besides().filter_map(|overlap_span| {
+    let besides = scene.chart.other_alarms().filter_map(|overlap_span| {
         let row = scene.sequence.row_of(overlap_span.from.1)?;
         let end = |event: usize| scene.sequence.row_of(event).map_or(row, |end| end + 1).max(row + 1);
         let to = overlap_span.to.map(|(_, event)| (end(event.saturating_sub(1)), event));

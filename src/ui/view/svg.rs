@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_of_blocks_is_one_shape_on_the_commonest_ground() {
+    fn a_row_of_blocks_is_one_shape_on_the_most_frequent_ground() {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 10, 2));
         buffer.set_style(buffer.area, Style::new().bg(Color::Indexed(255)));
         buffer.set_string(2, 0, "▄▄▄", Style::new().fg(Color::Indexed(16)).bg(Color::Indexed(231)));

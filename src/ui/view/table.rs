@@ -88,7 +88,7 @@ mod tests {
     };
 
     #[test]
-    fn a_cell_says_what_came_of_it_and_the_chosen_one_is_lit_and_named() {
+    fn cells_show_outcomes_and_the_selected_one_is_highlighted_and_named() {
         let variant = |name: &str, expect| CatalogueVariant {
             name: name.to_owned(),
             title: Text::new(format!("title of {name}"), format!("{name} 的标题")),

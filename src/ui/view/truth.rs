@@ -126,7 +126,8 @@ impl<'a> Row<'a> {
         }
         let lanes = scene.chart.lanes.iter().filter(|lane| lane.band.is_none());
         let held = lanes.filter_map(|lane| lane.bars.iter().rfind(|bar| bar.kind.holds()));
-        let bare = held.filter_map(|bar| bar.bare.last()).filter_map(|(from, to)| plot.stretch(*from, *to));
+        let bare =
+            held.filter_map(|bar| bar.unconfirmed.last()).filter_map(|(from, to)| plot.stretch(*from, *to));
         let words = format!(" {} ", words::NOBODY.get(scene.lang));
         let width = u16::try_from(text::width(&words)).unwrap_or(u16::MAX);
         for (from, to) in bare {

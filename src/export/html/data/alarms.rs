@@ -111,7 +111,7 @@ fn broken_words(source: &Source<'_>, event: usize) -> Option<Text> {
     let EventKind::Breached { says, .. } = &source.log.events().get(event)?.kind else { return None };
     Some(Text::from_fn(|lang| {
         let says = says.get(lang).replace('`', "");
-        let loud = banner::loud_breach((source.log, source.chart), event, lang);
+        let loud = banner::breach_words((source.log, source.chart), event, lang);
         format!("{loud} · {}", says.trim_end_matches(['.', '。']))
     }))
 }
@@ -126,7 +126,7 @@ pub(crate) fn spans(source: &Source<'_>) -> Vec<Value> {
         }
         value
     });
-    let lasting = source.chart.besides().map(|span| {
+    let lasting = source.chart.other_alarms().map(|span| {
         let mut value = self::span(span);
         if let Some(EventKind::Breached { says, .. }) =
             source.log.events().get(span.from.1).map(|event| &event.kind)

@@ -30,7 +30,7 @@ fn one(source: &Source<'_>, n: usize, lane: &Lane) -> Value {
             BarKind::Belief(Belief::Waiting) => "waiting",
             BarKind::Belief(Belief::Unsure) => "unsure",
             BarKind::Belief(Belief::Nothing) => return None,
-            BarKind::Saw => "saw",
+            BarKind::Read => "saw",
             BarKind::Oversold => "oversold",
             BarKind::Frozen => "frozen",
             BarKind::Dead => "dead",
@@ -41,7 +41,7 @@ fn one(source: &Source<'_>, n: usize, lane: &Lane) -> Value {
             Text::from_fn(|lang| words::IN_BAR_OVERSOLD.with(lang, &[words::label(counter, lang), &value]))
         });
         // Where no server confirms the belief: columns and events.
-        let bare = bar.bare.iter().map(|((a, e), to)| (a, e, to.map(|to| to.0), to.map(|to| to.1)));
+        let bare = bar.unconfirmed.iter().map(|((a, e), to)| (a, e, to.map(|to| to.0), to.map(|to| to.1)));
         Some(json!({
             "kind": kind, "lock": bar.lock, "a": bar.from.0, "e": bar.from.1, "b": bar.to.map(|to| to.0),
             "end": bar.to.map(|to| to.1), "left": bar.left, "value": shorten(&bar.value),

@@ -45,8 +45,8 @@ impl<R: Runs> App<R> {
             self.notice = Some(Notice::OneVariant);
             return;
         };
-        self.has_tried("compare");
-        let back = self.set_aside();
+        self.mark_tried("compare");
+        let back = self.end_screen();
         // A run that was watched to its end is reused.
         let known = back.as_ref().and_then(|lesson| {
             let (log, verdict) = lesson.run.finished()?;

@@ -20,7 +20,7 @@ impl<R: Runs> App<R> {
         let Mode::Learning(lesson) = &mut self.mode else { return };
         match action {
             // After the end no actor can move, so free play begins where the story begins.
-            Action::Free if lesson.run.free.is_none() && lesson.run.is_everybody_done() => {
+            Action::Free if lesson.run.free.is_none() && lesson.run.all_actors_ended() => {
                 lesson.run.playback.go_to(lesson.run.playback.log().opening());
                 self.branch(None);
             }
@@ -29,7 +29,7 @@ impl<R: Runs> App<R> {
                 lesson.run.leave_story();
             }
             // In free play already there is no story to leave; from an earlier step, this branches.
-            Action::Free if lesson.run.can_choose() => lesson.run.say_you_choose(),
+            Action::Free if lesson.run.can_choose() => lesson.run.show_you_choose(),
             Action::Free => self.branch(None),
             Action::Faults => {
                 self.palette = Palette { faults: true, ..Palette::default() };
@@ -44,7 +44,7 @@ impl<R: Runs> App<R> {
             Action::Pass(millis) => self.decide(Choice::Pass { millis }),
             Action::MoveActor(n) => {
                 let keyed = match &lesson.run.free {
-                    Some(free) if lesson.run.looks_back() => free.keyed_before(),
+                    Some(free) if lesson.run.needs_branch() => free.keyed_before(),
                     Some(free) => free.keyed.clone(),
                     None => Vec::new(),
                 };
@@ -131,7 +131,7 @@ impl super::Lesson {
     /// Scrolls to the newest events and drops the selection.
     fn show_newest(&mut self) {
         self.scrolls = Scrolls::default();
-        self.aside = None;
+        self.first_client = None;
         self.selected = None;
         self.focus = Pane::Story;
     }

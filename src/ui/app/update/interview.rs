@@ -32,14 +32,14 @@ fn fresh_seed() -> u64 {
 impl<R: Runs> App<R> {
     /// The interview if it is on the screen.
     pub(crate) fn interviewing(&self) -> Option<&Interview> {
-        self.interview.as_ref().filter(|interview| !interview.away)
+        self.interview.as_ref().filter(|interview| !interview.in_lesson)
     }
 
     /// Opens the interview when the program was started for it.
     pub(crate) fn begin_interview(&mut self, beginning: &Beginning, now: Instant) {
         self.show_interview(None, false);
         let Some(interview) = &mut self.interview else { return };
-        interview.alone = true;
+        interview.standalone = true;
         match beginning {
             Beginning::Decks => {}
             Beginning::Practice(filter) => self.practice(filter.clone(), false, now),
@@ -59,9 +59,9 @@ impl<R: Runs> App<R> {
             chosen: 0,
             round: None,
             exam: None,
-            away: false,
+            in_lesson: false,
             over_lesson,
-            alone: false,
+            standalone: false,
         });
     }
 
@@ -69,7 +69,7 @@ impl<R: Runs> App<R> {
     /// returns to the card.
     pub(crate) fn interview(&mut self, now: Instant) {
         match &mut self.interview {
-            Some(interview) if interview.away => return self.leave_lesson(),
+            Some(interview) if interview.in_lesson => return self.leave_lesson(),
             Some(_) => return self.end_interview(),
             None => {}
         }
@@ -122,12 +122,12 @@ impl<R: Runs> App<R> {
         match action {
             Action::Close => self.end_round(),
             Action::Judge(safe) => {
-                exam.say(safe);
+                exam.judge(safe);
                 // Scrolls to the explanation.
                 exam.scroll = u16::MAX;
             }
-            Action::Open => exam.go_on(),
-            Action::Proof if exam.said.is_some() => self.watch_order(),
+            Action::Open => exam.next_question(),
+            Action::Proof if exam.answer.is_some() => self.watch_order(),
             Action::Move(_) | Action::Page(_) => self.scroll_card(lines(action)),
             _ => {}
         }
@@ -146,12 +146,12 @@ impl<R: Runs> App<R> {
         self.adapt();
         self.notice = Some(Notice::BackToCard);
         if let Some(interview) = &mut self.interview {
-            interview.away = true;
+            interview.in_lesson = true;
         }
     }
 
     fn end_interview(&mut self) {
-        if self.interview.take().is_some_and(|interview| interview.alone) {
+        if self.interview.take().is_some_and(|interview| interview.standalone) {
             self.mode = Mode::Ending;
         }
     }
@@ -244,7 +244,7 @@ impl<R: Runs> App<R> {
         let proof = lesson.proof(card);
         self.open(entry, proof.map_or(0, |proof| proof.variant));
         if let (Mode::Learning(lesson), Some(proof)) = (&mut self.mode, proof) {
-            lesson.run.head_for(proof.item);
+            lesson.run.advance_to(proof.item);
         }
         self.notice = Some(Notice::BackToCard);
     }

@@ -36,7 +36,7 @@ impl<R: Runs> App<R> {
 
     /// Records the run that is left, where recording was requested: the run on the screen, or the lesson behind its
     /// races.
-    pub(crate) fn record_left(&mut self) {
+    pub(crate) fn record_run(&mut self) {
         let lesson = match &self.mode {
             Mode::Learning(lesson) => lesson.of_its_own(),
             Mode::Outcomes(screen) => screen.back.as_deref(),
@@ -103,7 +103,7 @@ impl<R: Runs> App<R> {
             | Action::Choose(_)
             | Action::Branches => {
                 if action == Action::Free {
-                    self.has_tried("free");
+                    self.mark_tried("free");
                 }
                 self.act_in_free_play(action);
             }
@@ -134,7 +134,7 @@ impl<R: Runs> App<R> {
                 let sequence = self.diagram == DiagramKind::Sequence;
                 self.keep(|progress| progress.screen.sequence = sequence);
             }
-            Action::Sideways(right) => self.move_aside(right),
+            Action::Sideways(right) => self.move_first_client(right),
             Action::Move(by) => match lesson.focus {
                 Pane::Lanes | Pane::Wire => self.select(by),
                 pane @ (Pane::Story | Pane::Servers | Pane::Program) => self.scroll_pane(pane, by),
@@ -156,7 +156,7 @@ impl<R: Runs> App<R> {
             Action::Forward | Action::Open | Action::Back | Action::End(_) | Action::Toggle => {
                 // After a step, the panes follow the newest event again.
                 lesson.scrolls = Scrolls::default();
-                lesson.aside = None;
+                lesson.first_client = None;
                 if let Some(event) = lesson.selected.take()
                     && action == Action::Open
                 {
@@ -169,7 +169,7 @@ impl<R: Runs> App<R> {
                     Action::Toggle => lesson.run.toggle(now),
                     _ => {
                         lesson.run.forward(now);
-                        self.has_tried("step");
+                        self.mark_tried("step");
                     }
                 }
             }
@@ -201,19 +201,19 @@ impl<R: Runs> App<R> {
         let selected = view.neighbour(by);
         if let Mode::Learning(lesson) = &mut self.mode {
             lesson.selected = selected;
-            lesson.aside = None;
+            lesson.first_client = None;
             for pane in [Pane::Lanes, Pane::Wire, Pane::Story] {
                 lesson.scrolls.set(pane, None);
             }
         }
     }
 
-    fn move_aside(&mut self, right: bool) {
+    fn move_first_client(&mut self, right: bool) {
         let Some(Screen::Lesson(view)) = self.screen() else { return };
         let by = if right { 1 } else { -1 };
-        let to = scrolled(view.aside.unwrap_or(0), by, view.aside_reach(self.size));
+        let to = scrolled(view.first_client.unwrap_or(0), by, view.first_client_reach(self.size));
         if let Mode::Learning(lesson) = &mut self.mode {
-            lesson.aside = Some(to);
+            lesson.first_client = Some(to);
         }
     }
 

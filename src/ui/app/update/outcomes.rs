@@ -120,7 +120,7 @@ impl<R: Runs> App<R> {
     fn open_outcomes(&mut self, entry: usize, variant: usize, source: Source) {
         let Some(choice) = self.choice(entry, variant) else { return };
         // The earlier runs are shut down first, with their servers.
-        let back = self.set_aside();
+        let back = self.end_screen();
         let batch = match &source {
             Source::Races(_) => self.runs.race(&choice, RACES),
             Source::Exploration(exploration) => self.runs.explore(&choice, &exploration.options.bounds()),
@@ -132,7 +132,7 @@ impl<R: Runs> App<R> {
     }
 
     /// Ends the current screen. Returns the lesson to which the next screen leads back.
-    pub(crate) fn set_aside(&mut self) -> Option<Box<Lesson>> {
+    pub(crate) fn end_screen(&mut self) -> Option<Box<Lesson>> {
         match std::mem::replace(&mut self.mode, Mode::Browsing) {
             Mode::Learning(mut lesson) => {
                 lesson.run.pause();
@@ -265,7 +265,7 @@ impl<R: Runs> App<R> {
 
     /// Starts free play on a fresh lab, in the state that the walk through the states has reached.
     fn play_on(&mut self, past: Log) {
-        self.record_left();
+        self.record_run();
         let Mode::Outcomes(screen) = std::mem::replace(&mut self.mode, Mode::Browsing) else { return };
         let run = self.run_of_log(screen.outcomes.choice.clone(), &past, (screen.entry, screen.variant));
         let lesson = Lesson::new(screen.entry, screen.variant, run);
@@ -295,11 +295,11 @@ impl<R: Runs> App<R> {
     pub(crate) fn leave_lesson(&mut self) {
         // The lesson behind a single run of many is not left yet.
         if !matches!(&self.mode, Mode::Learning(lesson) if lesson.single.is_some()) {
-            self.keep_last();
+            self.keep_current_run();
         }
         self.give_up_ballot();
         if let Some(interview) = &mut self.interview {
-            interview.away = false;
+            interview.in_lesson = false;
             if interview.over_lesson {
                 return;
             }
@@ -317,7 +317,7 @@ impl<R: Runs> App<R> {
 
     /// Returns to the lesson as it was left, or to the catalogue. The runs end.
     pub(crate) fn go_back(&mut self) {
-        if let Some(mut lesson) = self.set_aside() {
+        if let Some(mut lesson) = self.end_screen() {
             lesson.run.set_speed(self.speed, Instant::now());
             lesson.run.set_questions(self.questions);
             self.mode = Mode::Learning(lesson);

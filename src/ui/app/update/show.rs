@@ -92,7 +92,7 @@ impl<R: Runs> App<R> {
                     presented: self.presented(),
                     scrolls: &lesson.scrolls,
                     diagram: self.diagram,
-                    aside: lesson.aside,
+                    first_client: lesson.first_client,
                     proof: lesson.proof,
                     predictions: &lesson.run.predictions,
                     next: self.next_lesson(lesson.entry, lesson.variant),
@@ -116,7 +116,7 @@ impl<R: Runs> App<R> {
                         branches: &lesson.branches,
                         branching: lesson.run.is_branching(),
                         live: lesson.run.can_choose(),
-                        back: lesson.run.looks_back(),
+                        back: lesson.run.needs_branch(),
                     }),
                     class: self.class.as_deref(),
                 }))

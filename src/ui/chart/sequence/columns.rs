@@ -6,7 +6,7 @@ use crate::{
 };
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Who {
+pub enum ColumnOwner {
     Actor(ActorId),
     Crowd {
         client: String,
@@ -19,7 +19,7 @@ pub enum Who {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Columns {
-    pub all: Vec<Who>,
+    pub all: Vec<ColumnOwner>,
     pub clients: usize,
     of_actor: Vec<usize>,
 }
@@ -36,10 +36,12 @@ impl Columns {
             let column = crowd.and_then(|crowd| of_crowd[crowd]).unwrap_or(next);
             if column == next {
                 columns.all.push(match crowd {
-                    Some(crowd) => {
-                        Who::Crowd { client: actor.client.clone(), first, members: crowds[crowd].1.len() }
-                    }
-                    None => Who::Actor(first),
+                    Some(crowd) => ColumnOwner::Crowd {
+                        client: actor.client.clone(),
+                        first,
+                        members: crowds[crowd].1.len(),
+                    },
+                    None => ColumnOwner::Actor(first),
                 });
             }
             if let Some(crowd) = crowd {
@@ -48,7 +50,7 @@ impl Columns {
             columns.of_actor.push(column);
         }
         columns.clients = columns.all.len();
-        let servers = servers.iter().map(|server| Who::Server(server.name.clone()));
+        let servers = servers.iter().map(|server| ColumnOwner::Server(server.name.clone()));
         columns.all.extend(servers);
         columns
     }
@@ -59,17 +61,20 @@ impl Columns {
 
     pub fn server(&self, name: &str) -> Option<usize> {
         let servers = self.all.iter().enumerate().skip(self.clients);
-        servers.filter(|(_, who)| matches!(who, Who::Server(server) if server == name)).map(|(n, _)| n).next()
+        servers
+            .filter(|(_, who)| matches!(who, ColumnOwner::Server(server) if server == name))
+            .map(|(n, _)| n)
+            .next()
     }
 
     pub fn is_crowd(&self, column: usize) -> bool {
-        matches!(self.all.get(column), Some(Who::Crowd { .. }))
+        matches!(self.all.get(column), Some(ColumnOwner::Crowd { .. }))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Columns, Who};
+    use super::{ColumnOwner, Columns};
     use crate::log::{
         Actor, ActorId,
         testing::{actor, crowd},
@@ -86,6 +91,6 @@ mod tests {
         assert_eq!(columns.of(ActorId(901)), Some(2));
         assert_eq!(columns.of(ActorId(902)), Some(3));
         assert!(columns.is_crowd(2) && !columns.is_crowd(3));
-        assert!(matches!(columns.all[2], Who::Crowd { members: 900, .. }));
+        assert!(matches!(columns.all[2], ColumnOwner::Crowd { members: 900, .. }));
     }
 }

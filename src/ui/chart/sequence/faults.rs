@@ -102,7 +102,7 @@ impl Sequence {
             self.lifelines[*column].state.dead = true;
         }
         for (actor, lock) in held {
-            self.believe(actor, &lock, Belief::Nothing);
+            self.set_belief(actor, &lock, Belief::Nothing);
         }
     }
 

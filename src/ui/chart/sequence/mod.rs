@@ -10,7 +10,7 @@ pub(crate) mod faults;
 pub(crate) mod lifeline;
 pub(crate) mod row;
 
-pub use columns::{Columns, Who};
+pub use columns::{ColumnOwner, Columns};
 pub use lifeline::{Lifeline, Look};
 pub use row::{Delivery, Message, Row, RowKind};
 
@@ -149,7 +149,7 @@ impl Sequence {
             EventKind::Counted { actor, counter, .. } => {
                 return self.note(index, event.at, *actor, counter);
             }
-            EventKind::Believes { actor, lock, belief } => self.believe(*actor, lock, *belief),
+            EventKind::Believes { actor, lock, belief } => self.set_belief(*actor, lock, *belief),
             EventKind::State(state) => self.observe(state, event.at, index),
             EventKind::Sentinel { sentinel, notice } => self.hear(log, sentinel, notice, index),
             EventKind::Fault(fault) => self.fault(log, fault, index),
@@ -238,7 +238,7 @@ impl Sequence {
         self.row(RowKind::Note { column }, index, (column, 9, what))
     }
 
-    fn believe(&mut self, actor: ActorId, lock: &str, belief: Belief) {
+    fn set_belief(&mut self, actor: ActorId, lock: &str, belief: Belief) {
         let before = self.state.beliefs.insert((actor, lock.to_owned()), belief);
         let Some(column) = self.columns.of(actor) else { return };
         let state = &mut self.lifelines[column].state;

@@ -97,7 +97,7 @@ impl Row {
     }
 
     /// Whether the row can be selected; a gap in time has no event.
-    pub fn is_chosen(&self) -> bool {
+    pub fn is_selectable(&self) -> bool {
         !matches!(self.kind, RowKind::Gap { .. })
     }
 

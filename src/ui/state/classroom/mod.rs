@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn votes_of_a_poll_never_become_fewer() {
+    fn votes_of_a_poll_never_decrease() {
         let mut known = vec![2, 1];
         for (votes, expected) in [(&[1, 2][..], [1, 2]), (&[0, 0], [1, 2]), (&[], [1, 2]), (&[4, 0], [4, 0])]
         {

@@ -31,7 +31,7 @@ impl Learning {
         self.playback.replace(past);
         self.session = Some(session);
         self.engine = self.stepping();
-        self.free.get_or_insert_default().deal_anew();
+        self.free.get_or_insert_default().reset_keys();
         self.tell(Command::Speed(self.speed));
     }
 
@@ -57,7 +57,7 @@ impl Learning {
 
     /// Whether a choice would need a branch: the run is recorded, or the playhead is neither at the end of the log nor
     /// on its way there.
-    pub fn looks_back(&self) -> bool {
+    pub fn needs_branch(&self) -> bool {
         let live = self.playback.world().clock != ClockKind::Recorded;
         !live || !self.playback.follows()
     }
@@ -85,12 +85,12 @@ impl Learning {
     }
 
     /// Shows that there is no story to continue and the learner has to choose.
-    pub fn say_you_choose(&mut self) {
+    pub fn show_you_choose(&mut self) {
         self.free.get_or_insert_default().notice = FreeNotice::YouChoose;
     }
 
     /// Whether no actor can move any more, as at the end of a story.
-    pub fn is_everybody_done(&self) -> bool {
+    pub fn all_actors_ended(&self) -> bool {
         let over = |actor: &ActorWorld| matches!(actor.life, Life::Finished | Life::Crashed);
         let actors = &self.playback.world().actors;
         !actors.is_empty() && actors.iter().all(over)
@@ -119,7 +119,7 @@ impl Learning {
     }
 
     /// Replaces the log with the repeated run.
-    pub(crate) fn branched(&mut self, difference: Option<Box<Difference>>, refused: Option<Text>) {
+    pub(crate) fn finish_branch(&mut self, difference: Option<Box<Difference>>, refused: Option<Text>) {
         let Some(Branching { events, steps, then }) = self.branching.take() else { return };
         let mut log = Log::new();
         log.extend(events);

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_again_and_again_stands_there_once() {
+    fn repeated_blocks_are_drawn_once() {
         let order = moves("A.get B.get C.get +1s B.get C.get +1s B.get C.get +1s A.del B.get");
         let blocks = fold(&order);
         let block = |moves, times| Block { moves, times };
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn lanes_have_names_where_these_fit_and_the_colours_of_their_clients() {
+    fn lanes_have_names_if_they_fit_and_the_colours_of_clients() {
         let theme = Theme::new(ThemeName::Dark, Environment::default());
         let order = moves("A.get B.get +1s B.get +1s B.get +1s B.get A.del");
         let wide = lanes(&order, None, 80, theme).expect("room");

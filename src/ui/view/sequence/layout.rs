@@ -30,7 +30,7 @@ pub struct View {
     /// That many rows before the newest.
     pub back: Option<u16>,
     /// The number of clients scrolled out at the left.
-    pub aside: Option<u16>,
+    pub first_client: Option<u16>,
 }
 
 pub(crate) fn reach(scene: &Scene<'_>) -> u16 {
@@ -52,7 +52,7 @@ impl Layout {
             let rows = scene.sequence.rows[..=row].iter().rev();
             rows.take(8).find(|row| row.columns().is_some())
         });
-        let window = Window::new(scene, view.aside, newest, area);
+        let window = Window::new(scene, view.first_client, newest, area);
         let mut layout = Self { window, header: area.y, body, rows: Vec::new() };
         let back = view.back.map_or(0, |back| usize::from(back.min(reach(scene))));
         // Something is wrong now and stays wrong: the space below shows that.
@@ -121,7 +121,8 @@ fn height(arrow: Option<&Arrow>) -> u16 {
 fn failure(scene: &Scene<'_>) -> Option<usize> {
     let known = |overlap_span: &&OverlapSpan| overlap_span.from.1 < scene.world.position;
     // An overlap takes precedence, because it shows more than another broken invariant.
-    let first = scene.chart.overlap_spans.iter().find(known).or_else(|| scene.chart.besides().find(known))?;
+    let first =
+        scene.chart.overlap_spans.iter().find(known).or_else(|| scene.chart.other_alarms().find(known))?;
     scene.sequence.row_of(first.from.1)
 }
 
@@ -133,5 +134,5 @@ pub(crate) fn event_at(scene: &Scene<'_>, view: View, area: Rect, (x, y): (u16, 
     let layout = Layout::new(scene, view, area);
     let placed = layout.rows.iter().find(|placed| (placed.y..placed.y + placed.height).contains(&y))?;
     let row = scene.sequence.rows.get(placed.row)?;
-    row.is_chosen().then_some(row.event)
+    row.is_selectable().then_some(row.event)
 }

@@ -160,7 +160,7 @@ proptest! {
     }
 
     #[test]
-    fn a_frame_of_the_past_is_what_it_was(log in logs(), position in 1..80_usize, width in 20..120_u16, height in 2..30_u16) {
+    fn stepping_back_redraws_the_same_frame(log in logs(), position in 1..80_usize, width in 20..120_u16, height in 2..30_u16) {
         let position = position.min(log.len());
         let area = Rect::new(0, 0, width, height);
         let picture = |log: &Log| {
@@ -177,7 +177,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_chosen_is_found_where_it_is_drawn(log in logs(), event in 0..80_usize, height in 4..30_u16) {
+    fn a_selected_event_is_found_where_it_is_drawn(log in logs(), event in 0..80_usize, height in 4..30_u16) {
         let event = event % log.len();
         let area = Rect::new(3, 2, 110, height);
         with_scene(&log, log.len(), Some(event), |scene| {
@@ -201,7 +201,7 @@ proptest! {
 }
 
 #[test]
-fn time_that_passes_is_one_row_however_often_it_is_looked_at() {
+fn passing_time_is_one_row_however_often_servers_are_observed() {
     let mut log = log();
     log.sends_to(2, "redis1", "a", "PING");
     for at in [1000, 2000, 3000] {
@@ -210,7 +210,7 @@ fn time_that_passes_is_one_row_however_often_it_is_looked_at() {
     log.sends_to(2, "redis1", "a", "PING");
     let sequence = folded(&log);
     assert_eq!(sequence.rows.len(), 3);
-    assert!(!sequence.rows[1].is_chosen());
+    assert!(!sequence.rows[1].is_selectable());
     assert_eq!(sequence.rows[1].last(log.len()), 5);
     assert_eq!(sequence.rows[1].last(3), 2);
 }

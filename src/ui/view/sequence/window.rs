@@ -1,7 +1,7 @@
 //! The visible columns and their positions: all if there is room, otherwise the servers and a page of clients.
 
 use crate::ui::{
-    chart::sequence::{Row, Who},
+    chart::sequence::{ColumnOwner, Row},
     view::{lanes, prelude::*},
 };
 
@@ -41,8 +41,8 @@ fn shown(scene: &Scene<'_>, plot: Rect) -> (usize, usize) {
 }
 
 impl Window {
-    /// The window that hides the first `aside` clients; with `None`, the one that shows the row `follow`.
-    pub fn new(scene: &Scene<'_>, aside: Option<u16>, follow: Option<&Row>, area: Rect) -> Self {
+    /// The window that hides the first `first_client` clients; with `None`, the one that shows the row `follow`.
+    pub fn new(scene: &Scene<'_>, first_client: Option<u16>, follow: Option<&Row>, area: Rect) -> Self {
         let plot = lanes::right_of(usize::from(TIME) - 1, area);
         let columns = &scene.sequence.columns;
         let (clients, servers) = shown(scene, plot);
@@ -53,7 +53,7 @@ impl Window {
             .filter(|client| *client < columns.clients);
         // Moves page by page, so that the window stays in place while neighbours communicate.
         let page = wanted.map_or(0, |client| client / clients.max(1) * clients);
-        let first = aside.map_or(page, usize::from).min(most);
+        let first = first_client.map_or(page, usize::from).min(most);
         let on_screen = (first..first + clients).chain(columns.clients..columns.clients + servers);
         let on_screen: Vec<usize> = on_screen.collect();
         let mut lines = vec![None; columns.all.len()];
@@ -97,10 +97,12 @@ impl Window {
     }
 }
 
-pub fn name(scene: &Scene<'_>, who: &Who) -> String {
+pub fn name(scene: &Scene<'_>, who: &ColumnOwner) -> String {
     match who {
-        Who::Actor(actor) => format!("{} {}", scene.glyph(*actor), scene.name(*actor)),
-        Who::Crowd { client, first, members } => format!("{} {client} ×{members}", scene.glyph(*first)),
-        Who::Server(server) => server.clone(),
+        ColumnOwner::Actor(actor) => format!("{} {}", scene.glyph(*actor), scene.name(*actor)),
+        ColumnOwner::Crowd { client, first, members } => {
+            format!("{} {client} ×{members}", scene.glyph(*first))
+        }
+        ColumnOwner::Server(server) => server.clone(),
     }
 }
