@@ -177,8 +177,8 @@ async fn route(connection: &Connection, request: Request<Incoming>) -> Result<An
     }
 }
 
-/// Checks that a request is meant for this server. A host name other than `localhost` could belong to a site that points
-/// here, and another origin is another site.
+/// Checks that a request is meant for this server. A host name other than `localhost` could belong to a site that
+/// points here, and another origin is another site.
 fn check_host_and_origin(head: &Parts) -> Result<(), Refusal> {
     let wrong_host = Refusal(StatusCode::MISDIRECTED_REQUEST, "host");
     let mut hosts = head.headers.get_all(header::HOST).iter();

@@ -249,8 +249,8 @@ where
     if matches!(app.mode(), Mode::Ending) {
         return Ok(None);
     }
-    // Polled with this task's own waker: crossterm keeps the waker of the first poll that found nothing, and with a no-op
-    // waker the next key would not wake the task.
+    // Polled with this task's own waker: crossterm keeps the waker of the first poll that found nothing, and with a
+    // no-op waker the next key would not wake the task.
     if let Poll::Ready(Some(event)) = futures::poll!(input.next()) {
         return Ok(Some(Message::Input(event.map_err(AppError::Input)?)));
     }

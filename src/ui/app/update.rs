@@ -112,7 +112,7 @@ pub struct Lesson {
     expanded: bool,
     pub(crate) scrolls: Scrolls,
     pub(crate) selected: Option<usize>,
-    /// The number of clients scrolled out at the left of the sequence; `None` follows the newest row.
+    /// The first visible client of the sequence, counted from 0; `None` follows the newest row.
     pub(crate) first_client: Option<u16>,
     /// The number of events of the run that have been saved to a file.
     kept: usize,

@@ -318,7 +318,7 @@ pub fn letters(words: &str, wide: u16, (left, top): (u16, u16), buf: &mut Buffer
     }
 }
 
-/// ColumnOwner held which lock together, and when.
+/// Who held which lock together, and when.
 pub fn together(scene: &Scene<'_>, overlap: &Overlap) -> String {
     let who = names(scene, &overlap.holders);
     let lock = &*scene.log.lock_in_words(&overlap.lock, scene.lang);
@@ -326,7 +326,7 @@ pub fn together(scene: &Scene<'_>, overlap: &Overlap) -> String {
     words::held_together(&who, lock, (&from, to.as_deref()), scene.lang)
 }
 
-/// ColumnOwner sold on the basis of which value, and the result.
+/// Who sold on the basis of which value, and the result.
 pub fn outdated(scene: &Scene<'_>, oversold: &Oversold<'_>, (seller, value): (ActorId, &str)) -> String {
     let (who, counter) = (names(scene, &[seller]), words::label(oversold.counter, scene.lang));
     let Oversold { of, before, now, .. } = oversold;

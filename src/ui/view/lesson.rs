@@ -50,7 +50,7 @@ pub struct LessonView<'a> {
     pub presented: Option<Duration>,
     pub scrolls: &'a Scrolls,
     pub diagram: DiagramKind,
-    /// The number of clients scrolled out at the left of the sequence; `None` follows the newest row.
+    /// The first visible client of the sequence, counted from 0; `None` follows the newest row.
     pub first_client: Option<u16>,
     /// Whether the verdict shows its claims' expressions and evidence.
     pub proof: bool,

@@ -11,8 +11,8 @@ const STRETCHES: usize = 3;
 pub const TICK: u16 = 12;
 /// The minimum share of the columns for what was broken, when all of a run or of a step is shown.
 const LOUD: (u32, u32) = (11, 20);
-/// While something is wrong, the present gets at least WRONG times the width that corresponds to one row of the pane,
-/// so that it is visible from afar: a higher pane needs fewer columns. It also gets at least the share WRONG_LEAST.
+/// While something is wrong, the present gets at least `WRONG` times the width that corresponds to one row of the pane,
+/// so that it is visible from afar: a higher pane needs fewer columns. It also gets at least the share `WRONG_LEAST`.
 const WRONG: u32 = 9;
 const WRONG_LEAST: (u32, u32) = (2, 5);
 /// The share of the columns for the cause of what is wrong, such as who locked when and a lease that ended, however

@@ -68,7 +68,7 @@ impl LessonView<'_> {
         says.map(|says| text::clean(says.get(scene.lang)).into_owned()).into_iter().collect()
     }
 
-    /// ColumnOwner held a lock together although everything that the variant promises held.
+    /// Who held a lock together although everything that the variant promises held.
     fn harmless(&self) -> Vec<String> {
         let mut told: Vec<String> = self.together().collect();
         if !told.is_empty() {
@@ -77,7 +77,7 @@ impl LessonView<'_> {
         told
     }
 
-    /// ColumnOwner held a lock together, in sentences.
+    /// Who held a lock together, in sentences.
     fn together(&self) -> impl Iterator<Item = String> {
         let groups = self.scene.world.holding.overlaps_by_group();
         groups.into_iter().take(banner::GROUPS).map(|overlap| banner::together(&self.scene, overlap))

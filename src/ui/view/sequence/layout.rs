@@ -29,7 +29,7 @@ pub(crate) struct Layout {
 pub struct View {
     /// That many rows before the newest.
     pub back: Option<u16>,
-    /// The number of clients scrolled out at the left.
+    /// The first visible client, counted from 0.
     pub first_client: Option<u16>,
 }
 

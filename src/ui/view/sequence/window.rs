@@ -41,7 +41,7 @@ fn shown(scene: &Scene<'_>, plot: Rect) -> (usize, usize) {
 }
 
 impl Window {
-    /// The window that hides the first `first_client` clients; with `None`, the one that shows the row `follow`.
+    /// The window whose first visible client is `first_client`; with `None`, the one that shows the row `follow`.
     pub fn new(scene: &Scene<'_>, first_client: Option<u16>, follow: Option<&Row>, area: Rect) -> Self {
         let plot = lanes::right_of(usize::from(TIME) - 1, area);
         let columns = &scene.sequence.columns;
