@@ -55,7 +55,7 @@ use crate::{
     recording::{self, RecordingError, carried::NotCarried},
     run::session::RunError,
     text::{Lang, Text, Words, both},
-    ui::{state::user_file::Kept, theme::ThemeName},
+    ui::{state::user_file::UserFile, theme::ThemeName},
 };
 
 /// Every claim held.
@@ -454,7 +454,7 @@ impl Global {
         let mut options = LabOptions::new()?;
         options.wall_clock = self.wall_clock;
         // What is wrong with that file is told when a lesson is allowed; until then nothing in it is.
-        options.trusted = Kept::<trust::Trusted>::open().0.get().lessons.clone();
+        options.trusted = UserFile::<trust::Trusted>::open().0.get().lessons.clone();
         options.set = self.overrides();
         Ok(options)
     }

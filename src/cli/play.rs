@@ -145,7 +145,7 @@ pub(crate) fn play(
         questions: global.questions(),
         progress: progress.clone(),
         reviews,
-        board: playing::path(),
+        playing_file: playing::path(),
         trouble: trouble.or(unreviewed),
         outdated,
         keys: global.chosen.keys.clone(),

@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 
 use super::{Failure, Global, output, play, print, words};
 use crate::{
-    export::{Format, Kept, Look, class_index, class_page},
+    export::{ClassPage, Format, Look, class_index, class_page},
     files::{self, Output},
     lesson::Params,
     signals::Signals,
@@ -180,14 +180,14 @@ fn keep(
     params: &Params,
     look: &Look,
 ) -> Result<usize, Failure> {
-    let mut kept: Vec<Kept> = Vec::new();
+    let mut kept: Vec<ClassPage> = Vec::new();
     for run in runs {
         let (page, listed) = class_page(&run, params.clone(), look).map_err(Failure::usage)?;
         let variant = run.entry.variants.get(run.variant).map_or("", |variant| &variant.name);
         let (file, output) = free_name(folder, &format!("{}-{variant}", run.entry.id))?;
         let failed = |error| Failure::of_file(words::NO_PICTURE, &folder.join(&file), &error);
         output.write(|out| out.write_all(page.as_bytes())).map_err(failed)?;
-        kept.push(Kept { file, ..listed });
+        kept.push(ClassPage { file, ..listed });
         let list = class_index(&kept, look);
         let failed = |error| Failure::of_file(words::NO_PICTURE, &folder.join(INDEX), &error);
         index.write(|out| out.write_all(list.as_bytes())).map_err(failed)?;

@@ -15,7 +15,7 @@ use crate::{
     lesson::Covered,
     printable,
     text::{Lang, Text},
-    ui::state::user_file::{self, Content, Kept, Trouble},
+    ui::state::user_file::{self, Content, Trouble, UserFile},
 };
 
 /// How many commands and files are listed.
@@ -45,7 +45,7 @@ impl Content for Trusted {
 }
 
 pub(crate) fn trust(global: &Global, args: &TrustArgs) -> Result<u8, Failure> {
-    let (mut kept, trouble) = Kept::<Trusted>::open();
+    let (mut kept, trouble) = UserFile::<Trusted>::open();
     let failed = |trouble: Trouble| Failure::usage(words::TRUST_NOT_KEPT.text(&[&format!("{trouble:?}")]));
     if let Some(trouble @ (Trouble::Newer(_) | Trouble::Unkept(_))) = trouble {
         return Err(failed(trouble));

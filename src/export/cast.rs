@@ -17,7 +17,7 @@ use ratatui::{
 };
 use serde_json::json;
 
-use super::{Finished, Look, moment::Found, screen::Renderer};
+use super::{Finished, Look, moment::ResolvedMoment, screen::Renderer};
 use crate::{
     clock::LessonTime,
     log::{Event, EventKind, Step, Steps, Stop},
@@ -46,13 +46,13 @@ const MOVE: Duration = Duration::from_millis(900);
 const PASSED: Duration = Duration::from_millis(600);
 const VERDICT: Duration = Duration::from_secs(8);
 
-pub fn recording(run: &Finished, moment: Found, look: &Look) -> String {
+pub fn recording(run: &Finished, moment: ResolvedMoment, look: &Look) -> String {
     // The recording has colours, whatever the current terminal supports.
     force_color_output(true);
     let mut recorder = Recorder::new(run, look);
     let start = run.log.opening();
     recorder.frame(
-        Found { position: start, display: run.log.time_at(start), end: false },
+        ResolvedMoment { position: start, display: run.log.time_at(start), end: false },
         reading::of(run.entry.intro.get(look.lang), look.lang).div_f64(look.speed).min(START),
         None,
     );
@@ -107,7 +107,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Draws a moment and shows it for a while.
-    fn frame(&mut self, moment: Found, lasts: Duration, flight: Option<(&Flight, Duration)>) {
+    fn frame(&mut self, moment: ResolvedMoment, lasts: Duration, flight: Option<(&Flight, Duration)>) {
         let motion = if moment.end { Motion::Paused } else { Motion::Playing };
         let mut next = self.renderer.draw(moment, motion, flight);
         view::empty_covered_cells(&mut next);
@@ -122,15 +122,18 @@ impl<'a> Recorder<'a> {
 
     fn step(&mut self, step: &Step) {
         let from = self.position;
-        let found = Found { position: step.position, display: step.at, end: false };
+        let found = ResolvedMoment { position: step.position, display: step.at, end: false };
         let flight =
             Flight::between(&self.run.log, self.renderer.world(), step.position, self.display, TEMPO);
         let lasts = flight.lasts.min(LONGEST).div_f64(self.look.speed);
         let frames = u32::try_from(lasts.as_millis() / FRAME.as_millis()).unwrap_or(u32::MAX);
         for frame in 0..frames {
             let shown = flight.lasts.mul_f64(f64::from(frame) / f64::from(frames));
-            let moment =
-                Found { position: flight.position(shown), display: flight.display(shown), end: false };
+            let moment = ResolvedMoment {
+                position: flight.position(shown),
+                display: flight.display(shown),
+                end: false,
+            };
             self.frame(moment, lasts / frames, Some((&flight, shown)));
         }
         let events = &self.run.log.events()[from..step.position];
@@ -139,7 +142,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Advances the displayed time to a moment.
-    fn glide(&mut self, moment: Found) {
+    fn glide(&mut self, moment: ResolvedMoment) {
         let (from, passes) = (self.display, moment.display.since(self.display));
         if passes < NOTICEABLE {
             return;
@@ -151,7 +154,7 @@ impl<'a> Recorder<'a> {
             let display = from + passes.mul_f64(share);
             let over = self.run.log.events().partition_point(|event| event.at <= display);
             let position = over.clamp(self.position, moment.position);
-            self.frame(Found { position, display, end: false }, lasts / frames, None);
+            self.frame(ResolvedMoment { position, display, end: false }, lasts / frames, None);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Finished, moment::Found};
+use super::{Finished, moment::ResolvedMoment};
 use crate::log::Steps;
 
 /// Part of every document. It tells that Lockstep wrote the file, and may overwrite it.
@@ -10,7 +10,7 @@ pub const MARK: &str = "\n  \"lockstep_export\": 1,\n";
 const VERSION: u32 = 1;
 
 /// The document. Before the end of the run it has no verdict.
-pub fn document(run: &Finished, moment: Found) -> String {
+pub fn document(run: &Finished, moment: ResolvedMoment) -> String {
     let variant = run.variant();
     let steps: Vec<_> = Steps::of(&run.log)
         .all()

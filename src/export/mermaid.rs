@@ -4,7 +4,7 @@ pub(crate) mod text;
 
 use std::{collections::HashSet, fmt::Write as _};
 
-use super::{Finished, crowd::Crowds, moment::Found};
+use super::{Finished, crowd::Crowds, moment::ResolvedMoment};
 use crate::{
     clock::LessonTime,
     log::{ActorId, Belief, EventKind, Fault, LinkId, Log, OpId, Stop, Target},
@@ -25,7 +25,7 @@ const NOTICEABLE: std::time::Duration = std::time::Duration::from_millis(1);
 /// The ground of an overlap, readable on light and dark pages.
 const OVERLAP: &str = "rgba(220, 40, 40, 0.25)";
 
-pub fn diagram(run: &Finished, moment: Found, lang: Lang) -> String {
+pub fn diagram(run: &Finished, moment: ResolvedMoment, lang: Lang) -> String {
     let mut diagram = Diagram::new(run, moment.position, lang);
     for index in 0..moment.position {
         diagram.event(index);
@@ -297,7 +297,7 @@ impl<'a> Diagram<'a> {
         })?)
     }
 
-    fn finish(mut self, run: &Finished, moment: Found) -> String {
+    fn finish(mut self, run: &Finished, moment: ResolvedMoment) -> String {
         if self.alarmed {
             self.line("end");
             self.alarmed = false;

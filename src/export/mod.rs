@@ -13,7 +13,7 @@ pub(crate) mod moment;
 pub(crate) mod screen;
 pub(crate) mod svg;
 
-pub use html::class::{Kept, class_index, class_page};
+pub use html::class::{ClassPage, class_index, class_page};
 pub use moment::Moment;
 pub use screen::Look;
 

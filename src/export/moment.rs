@@ -19,7 +19,7 @@ pub enum Moment {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
+pub struct ResolvedMoment {
     /// The number of events before the moment.
     pub position: usize,
     /// The time shown, which may be between two events.
@@ -79,8 +79,8 @@ fn parse_time(text: &str) -> Option<LessonTime> {
 
 impl Moment {
     /// Finds the moment in a log, or tells why the log does not contain it.
-    pub fn resolve(self, log: &Log) -> Result<Found, Text> {
-        let at = |position: usize, end| Found { position, display: log.time_at(position), end };
+    pub fn resolve(self, log: &Log) -> Result<ResolvedMoment, Text> {
+        let at = |position: usize, end| ResolvedMoment { position, display: log.time_at(position), end };
         match self {
             Self::End => Ok(at(log.len(), true)),
             Self::Step(number) => {
@@ -107,7 +107,7 @@ impl Moment {
                     return Err(TOO_LATE.text(&[&words, &time::moment(end)]));
                 }
                 let position = events.partition_point(|event| event.at <= time);
-                Ok(Found { position, display: time.min(end), end: false })
+                Ok(ResolvedMoment { position, display: time.min(end), end: false })
             }
         }
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Finished, moment::Found};
+use super::{Finished, moment::ResolvedMoment};
 use crate::{
     log::Log,
     text::Lang,
@@ -100,7 +100,12 @@ impl<'a> Renderer<'a> {
     }
 
     /// Draws the screen at a moment that is not before the last one, either during a flight or between two.
-    pub fn draw(&mut self, moment: Found, motion: Motion, flight: Option<(&Flight, Duration)>) -> Buffer {
+    pub fn draw(
+        &mut self,
+        moment: ResolvedMoment,
+        motion: Motion,
+        flight: Option<(&Flight, Duration)>,
+    ) -> Buffer {
         let known = self.log.len();
         let wanted = flight.map_or(moment.position, |(flight, _)| flight.range().end);
         self.log.extend(self.run.log.events()[known..wanted.max(known)].to_vec());

@@ -8,7 +8,7 @@ use std::{
 use ratatui::style::Color;
 use serde_json::Value;
 
-use super::{Finished, Format, Look, Moment, export, moment::Found, screen::Renderer};
+use super::{Finished, Format, Look, Moment, export, moment::ResolvedMoment, screen::Renderer};
 use crate::{
     clock::LessonTime,
     lesson::{Library, Params, Scenario},
@@ -257,7 +257,7 @@ fn a_screen_at_any_moment_is_drawn_by_going_forward() {
     let look = Look::default();
     let mut renderer = Renderer::new(&run, &look);
     for step in Steps::of(&run.log).all() {
-        let found = Found { position: step.position, display: step.at, end: false };
+        let found = ResolvedMoment { position: step.position, display: step.at, end: false };
         let fresh = Renderer::new(&run, &look).draw(found, Motion::Paused, None);
         assert_eq!(renderer.draw(found, Motion::Paused, None), fresh, "step {}", step.number);
     }

@@ -25,13 +25,13 @@ pub enum Bound {
 
 /// The size of the lines so far.
 #[derive(Debug, Default)]
-pub(crate) struct Spent {
+pub(crate) struct Usage {
     bytes: u64,
     lines: usize,
     values: usize,
 }
 
-impl Spent {
+impl Usage {
     pub(crate) fn line(&mut self, line: &[u8]) -> Result<(), Bound> {
         self.bytes += u64::try_from(line.len()).unwrap_or(u64::MAX).saturating_add(1);
         self.lines += 1;
@@ -49,21 +49,21 @@ impl Spent {
 }
 
 /// Why there is no next line.
-pub(crate) enum Stopped {
+pub(crate) enum LineError {
     At(Bound),
     Io(io::Error),
     /// The text is not UTF-8 after that many bytes.
-    NoText(usize),
+    NotUtf8(usize),
 }
 
 pub(crate) struct Lines<R> {
     text: R,
-    spent: Spent,
+    spent: Usage,
 }
 
 impl<R: BufRead> Lines<R> {
     pub(crate) fn new(text: R) -> Self {
-        Self { text, spent: Spent::default() }
+        Self { text, spent: Usage::default() }
     }
 
     /// The number of the line read last, counted from 1.
@@ -72,17 +72,17 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// Returns the next line without its line feed, or `None` at the end.
-    pub(crate) fn next(&mut self) -> Result<Option<String>, Stopped> {
+    pub(crate) fn next(&mut self) -> Result<Option<String>, LineError> {
         let mut line = Vec::new();
         let most = u64::try_from(MOST_IN_LINE + 2).unwrap_or(u64::MAX);
         let read = (&mut self.text).take(most).read_until(b'\n', &mut line);
-        if read.map_err(Stopped::Io)? == 0 {
+        if read.map_err(LineError::Io)? == 0 {
             return Ok(None);
         }
         line.pop_if(|last| *last == b'\n');
         line.pop_if(|last| *last == b'\r');
-        self.spent.line(&line).map_err(Stopped::At)?;
+        self.spent.line(&line).map_err(LineError::At)?;
         let text = String::from_utf8(line).map(Some);
-        text.map_err(|error| Stopped::NoText(error.utf8_error().valid_up_to()))
+        text.map_err(|error| LineError::NotUtf8(error.utf8_error().valid_up_to()))
     }
 }

@@ -30,7 +30,7 @@ use crate::{
     printable,
     verdict::with_breaches,
 };
-use bounds::{Lines, MOST_BYTES, MOST_LINES, Spent, Stopped};
+use bounds::{LineError, Lines, MOST_BYTES, MOST_LINES, Usage};
 
 /// The version of the format that is written. Earlier versions can be read.
 ///
@@ -262,7 +262,7 @@ pub fn free_file_beside(file: &Path) -> PathBuf {
 
 /// The lines of a recording; an error if it would be too large to be read again.
 fn lines(header: &Header, log: &Log) -> Result<Vec<String>, Bound> {
-    let mut spent = Spent::default();
+    let mut spent = Usage::default();
     let mut line = |value: serde_json::Result<String>| {
         // Serializing plain data cannot fail.
         let line = value.unwrap_or_default();
@@ -321,14 +321,14 @@ fn parse(text: impl BufRead, path: &Path) -> Result<Recording, RecordingError> {
     let mut lines = Lines::new(text);
     let own_path = || path.to_owned();
     let wrong = |line, column, why| RecordingError::Damaged { path: own_path(), line, column, why };
-    let stopped = |line: usize, stopped: Stopped| match stopped {
-        Stopped::At(bound) => RecordingError::TooLarge { path: own_path(), line, bound },
-        Stopped::NoText(at) => wrong(line, at + 1, "this is not UTF-8".to_owned()),
-        Stopped::Io(source) => RecordingError::File { path: own_path(), source },
+    let stopped = |line: usize, stopped: LineError| match stopped {
+        LineError::At(bound) => RecordingError::TooLarge { path: own_path(), line, bound },
+        LineError::NotUtf8(at) => wrong(line, at + 1, "this is not UTF-8".to_owned()),
+        LineError::Io(source) => RecordingError::File { path: own_path(), source },
     };
     let first = match lines.next() {
         Ok(Some(first)) => first,
-        Err(bound @ Stopped::At(_)) => return Err(stopped(1, bound)),
+        Err(bound @ LineError::At(_)) => return Err(stopped(1, bound)),
         Ok(None) | Err(_) => return Err(RecordingError::NoRecording { path: own_path() }),
     };
     let header = header(&first, path)?;
@@ -339,7 +339,7 @@ fn parse(text: impl BufRead, path: &Path) -> Result<Recording, RecordingError> {
             Ok(Some(line)) => line,
             Ok(None) => break,
             // Compressed data that ends too early.
-            Err(Stopped::Io(error)) if error.kind() == io::ErrorKind::UnexpectedEof => break,
+            Err(LineError::Io(error)) if error.kind() == io::ErrorKind::UnexpectedEof => break,
             Err(why) => return Err(stopped(lines.number().max(1), why)),
         };
         if let Ok(End { end }) = serde_json::from_str(&line) {
@@ -348,7 +348,7 @@ fn parse(text: impl BufRead, path: &Path) -> Result<Recording, RecordingError> {
             }
             // Reading on verifies the checksum at the end of compressed data.
             match lines.next() {
-                Err(Stopped::Io(error)) if error.kind() == io::ErrorKind::UnexpectedEof => break,
+                Err(LineError::Io(error)) if error.kind() == io::ErrorKind::UnexpectedEof => break,
                 Err(why) => return Err(stopped(lines.number(), why)),
                 Ok(_) => {}
             }

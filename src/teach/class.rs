@@ -12,7 +12,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use super::{
     ballot::{Phones, Vote},
     limits::Addresses,
-    state::{self, Known, State},
+    state::{self, State, StateInput},
 };
 use crate::{
     export::Look,
@@ -92,7 +92,7 @@ impl Class {
     /// Updates the screen and the state of all pages.
     pub(crate) fn refresh(&self, published: &Published) {
         let (tally, ends) = self.count(published);
-        let known = Known { class: &published.class, teacher: &published.teacher, tally: &tally, ends };
+        let known = StateInput { class: &published.class, teacher: &published.teacher, tally: &tally, ends };
         let state = State::new(&known, &self.joining, &self.state.borrow());
         self.state.send_replace(Arc::new(state));
     }

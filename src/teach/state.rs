@@ -25,7 +25,7 @@ use crate::{
     export::{
         Look,
         html::data::{self, Shown},
-        moment::Found,
+        moment::ResolvedMoment,
     },
     log::Log,
     printable,
@@ -66,7 +66,7 @@ fn picture(url: &str) -> Option<String> {
 
 /// The source of a state.
 #[derive(Debug)]
-pub(crate) struct Known<'a> {
+pub(crate) struct StateInput<'a> {
     pub(crate) class: &'a ClassView,
     pub(crate) teacher: &'a TeacherView,
     pub(crate) tally: &'a Tally,
@@ -97,8 +97,8 @@ struct Page<'a> {
 }
 
 impl State {
-    pub(crate) fn new(known: &Known<'_>, joining: &Value, before: &Self) -> Self {
-        let &Known { class, teacher, tally, ends } = known;
+    pub(crate) fn new(known: &StateInput<'_>, joining: &Value, before: &Self) -> Self {
+        let &StateInput { class, teacher, tally, ends } = known;
         let decided = class.poll.as_ref().is_some_and(|poll| poll.decided.is_some());
         let all: usize = tally.votes.iter().sum();
         let counts =
@@ -214,7 +214,7 @@ pub(crate) async fn follow_run(class: &Class) {
 
 fn event(run: &StageRun, look: &Look) -> Bytes {
     let position = run.position.min(run.log.len());
-    let moment = Found { position, display: run.display, end: run.verdict.is_some() };
+    let moment = ResolvedMoment { position, display: run.display, end: run.verdict.is_some() };
     let variant = run.entry.variants.get(run.variant);
     let shown = Shown { entry: &run.entry, variant, log: &run.log, verdict: run.verdict.as_ref() };
     let mut data = data::of(shown, moment, look);

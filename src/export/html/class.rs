@@ -20,7 +20,7 @@ use crate::{
 
 /// A written page.
 #[derive(Debug, Clone)]
-pub struct Kept {
+pub struct ClassPage {
     pub file: String,
     pub title: Text,
     /// The result of the run.
@@ -28,7 +28,7 @@ pub struct Kept {
 }
 
 /// The page of a class's run, and its entry in the list.
-pub fn class_page(run: &KeptRun, params: Params, look: &Look) -> Result<(String, Kept), Text> {
+pub fn class_page(run: &KeptRun, params: Params, look: &Look) -> Result<(String, ClassPage), Text> {
     let finished = Finished {
         entry: run.entry.clone(),
         variant: run.variant,
@@ -58,7 +58,7 @@ pub fn class_page(run: &KeptRun, params: Params, look: &Look) -> Result<(String,
         .verdict
         .as_ref()
         .map(|verdict| Text::from_fn(|lang| words::outcome(verdict.outcome).get(lang).to_owned()));
-    let kept = Kept {
+    let kept = ClassPage {
         file: String::new(),
         title: finished.title(),
         result: broken.or(outcome).unwrap_or_else(|| words::NOT_FINISHED.text(&[])),
@@ -67,10 +67,10 @@ pub fn class_page(run: &KeptRun, params: Params, look: &Look) -> Result<(String,
 }
 
 /// The page that lists the runs of a class.
-pub fn class_index(runs: &[Kept], look: &Look) -> String {
+pub fn class_index(runs: &[ClassPage], look: &Look) -> String {
     let lang = look.lang;
     let mut list = String::new();
-    for Kept { file, title, result } in runs {
+    for ClassPage { file, title, result } in runs {
         let [file, title, result] = [file, title.get(lang), result.get(lang)].map(escape);
         // Writing to a String cannot fail.
         let _ = writeln!(list, "<li><a href=\"{file}\">{title}</a><br>{result}</li>");
@@ -88,7 +88,7 @@ pub fn class_index(runs: &[Kept], look: &Look) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{Kept, class_index, class_page};
+    use super::{ClassPage, class_index, class_page};
     use crate::{
         export::{Look, tests::misdelete},
         ui::state::classroom::{KeptRun, RunAnswers, protocol::Broken},
@@ -115,7 +115,7 @@ mod tests {
         }
         assert!(!page.contains("A </script>"), "text, not markup");
         assert!(kept.result.en.starts_with("BROKEN BY THIS CLASS IN 7 MOVES: A "), "{:?}", kept.result);
-        let index = class_index(&[Kept { file: "01-a.html".to_owned(), ..kept }], &Look::default());
+        let index = class_index(&[ClassPage { file: "01-a.html".to_owned(), ..kept }], &Look::default());
         assert!(index.contains("<a href=\"01-a.html\">") && !index.contains("</script>"), "{index}");
     }
 }

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use super::super::{Finished, Look, crowd::Crowds, moment::Found};
+use super::super::{Finished, Look, crowd::Crowds, moment::ResolvedMoment};
 use crate::{
     clock::LessonTime,
     log::{ActorId, EventKind, Log, Steps, Stop},
@@ -63,7 +63,7 @@ impl<'a> From<&'a Finished> for Shown<'a> {
     }
 }
 
-pub(crate) fn of(run: Shown<'_>, moment: Found, look: &Look) -> Value {
+pub(crate) fn of(run: Shown<'_>, moment: ResolvedMoment, look: &Look) -> Value {
     let log = if moment.position < run.log.len() {
         Cow::Owned(run.log.prefix(moment.position))
     } else {
@@ -113,7 +113,7 @@ fn shorten(words: &str) -> String {
     }
 }
 
-fn step_list(source: &Source<'_>, moment: Found, questions: bool) -> Vec<Value> {
+fn step_list(source: &Source<'_>, moment: ResolvedMoment, questions: bool) -> Vec<Value> {
     let column = |position: usize| position.checked_sub(1).map_or(0, |last| source.chart.column(last));
     let start = source.log.opening();
     let mut list =

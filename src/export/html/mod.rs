@@ -12,7 +12,7 @@ pub(crate) mod preview;
 
 use serde_json::Value;
 
-use super::{Finished, Look, moment::Found};
+use super::{Finished, Look, moment::ResolvedMoment};
 use crate::printable;
 
 /// Part of every page. It tells that Lockstep wrote the file, and may overwrite it.
@@ -27,7 +27,7 @@ pub(crate) const TIMELINE: &str = include_str!("timeline.js");
 const SCRIPT: [&str; 5] =
     [WORDS, TIMELINE, include_str!("votes.js"), include_str!("story.js"), include_str!("player.js")];
 
-pub fn page(run: &Finished, moment: Found, look: &Look) -> String {
+pub fn page(run: &Finished, moment: ResolvedMoment, look: &Look) -> String {
     page_of(run, data::of(run.into(), moment, look), look)
 }
 

@@ -67,7 +67,7 @@ pub struct AppOptions {
     /// Opens the interview at once, in place of the catalogue.
     pub interview: Option<Beginning>,
     /// The file in which the current step is written for the teacher's notes.
-    pub board: Option<PathBuf>,
+    pub playing_file: Option<PathBuf>,
     /// What is wrong with the stored progress: reported on the first screen.
     pub trouble: Option<Trouble>,
     pub keys: KeyMap,
@@ -89,7 +89,7 @@ impl Default for AppOptions {
             progress: Store::default(),
             reviews: ReviewStore::default(),
             interview: None,
-            board: None,
+            playing_file: None,
             trouble: None,
             keys: KeyMap::default(),
             reduced_motion: false,

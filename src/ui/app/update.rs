@@ -184,7 +184,7 @@ pub struct App<R> {
     pub(crate) notice: Option<Notice>,
     pub(crate) progress: Store,
     reviews: ReviewStore,
-    board: Announcer,
+    announcer: Announcer,
     /// The class, and the state last published to it.
     pub(crate) class: Option<Box<Class>>,
     pub(crate) published: Option<PublishKey>,
@@ -233,7 +233,7 @@ impl<R: Runs> App<R> {
             },
             progress: options.progress.clone(),
             reviews: options.reviews.clone(),
-            board: Announcer::new(options.board.clone()),
+            announcer: Announcer::new(options.playing_file.clone()),
             class: None,
             published: None,
             presenting: None,
@@ -346,9 +346,9 @@ impl<R: Runs> App<R> {
     /// Publishes the current step for the teacher's notes.
     fn publish_step(&mut self) {
         match &self.mode {
-            Mode::Learning(lesson) => self.board.step(lesson.run.playback.completed_steps()),
-            _ if self.board.is_empty() => {}
-            _ => self.board.announce(None),
+            Mode::Learning(lesson) => self.announcer.step(lesson.run.playback.completed_steps()),
+            _ if self.announcer.is_empty() => {}
+            _ => self.announcer.announce(None),
         }
     }
 
@@ -698,7 +698,7 @@ impl<R: Runs> App<R> {
     }
 
     pub(crate) fn announce(&mut self, entry: usize, variant: usize, choice: &LessonChoice) {
-        if !self.board.is_there() && self.class.is_none() {
+        if !self.announcer.is_there() && self.class.is_none() {
             return;
         }
         let Some(entry) = self.catalogue.entries.get(entry) else { return };
@@ -710,7 +710,7 @@ impl<R: Runs> App<R> {
         if let Some(class) = &mut self.class {
             class.playing = Some(playing.clone());
         }
-        self.board.announce(Some(playing));
+        self.announcer.announce(Some(playing));
     }
 
     pub(crate) fn scroll_overlay(&mut self, by: i32) {

@@ -27,7 +27,7 @@ enum Phase {
 }
 
 #[derive(Debug, Clone)]
-struct Open {
+struct OpenCommand {
     sent: usize,
     link: LinkId,
     /// Whether the command is held half way.
@@ -48,7 +48,7 @@ struct Composer<'a> {
     first: (usize, usize),
     now: LessonTime,
     held: Vec<(LinkId, Direction)>,
-    open: HashMap<OpId, Open>,
+    open: HashMap<OpId, OpenCommand>,
     masters: Vec<String>,
 }
 
@@ -86,7 +86,7 @@ impl<'a> Composer<'a> {
     }
 
     /// Registers a command in flight. Returns `None` if it does not leave its process.
-    fn open_command(&mut self, sent: usize) -> Option<&Open> {
+    fn open_command(&mut self, sent: usize) -> Option<&OpenCommand> {
         let EventKind::Sent { op, actor, server, .. } = &self.log.events().get(sent)?.kind else {
             return None;
         };
@@ -96,7 +96,7 @@ impl<'a> Composer<'a> {
         let client = self.log.actor(*actor).map_or("", |actor| &actor.client);
         let link = LinkId::new(client, server);
         let way = self.held.iter().find(|(held, _)| *held == link).map(|(_, way)| *way);
-        let open = Open {
+        let open = OpenCommand {
             sent,
             link,
             held: matches!(way, Some(Direction::Both | Direction::Requests)),
@@ -270,7 +270,7 @@ impl<'a> Composer<'a> {
         }
     }
 
-    fn reply(&mut self, index: usize, actor: ActorId, open: &Open, lost: bool) {
+    fn reply(&mut self, index: usize, actor: ActorId, open: &OpenCommand, lost: bool) {
         let way = match (lost, open.held || open.reply_held) {
             (true, true) => (HALF, HALF),
             (true, false) => (0.0, HALF),

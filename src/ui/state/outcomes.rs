@@ -216,7 +216,7 @@ pub enum Phase<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Seen<'a> {
+pub struct OutcomeCount<'a> {
     pub outcome: &'a Outcome,
     pub runs: u128,
     pub violates: bool,
@@ -371,17 +371,17 @@ impl Outcomes {
     }
 
     /// The outcomes ordered by their counters; with equal counters, most frequent first.
-    pub fn seen(&self) -> Vec<Seen<'_>> {
+    pub fn seen(&self) -> Vec<OutcomeCount<'_>> {
         let mut seen = self.by_frequency();
         seen.sort_by(|a, b| a.outcome.counters.values().cmp(b.outcome.counters.values()));
         seen
     }
 
-    fn by_frequency(&self) -> Vec<Seen<'_>> {
+    fn by_frequency(&self) -> Vec<OutcomeCount<'_>> {
         match &self.source {
             Source::Races(races) => {
                 let outcomes = races.kept.outcomes().into_iter();
-                let seen = outcomes.map(|(outcome, kind)| Seen {
+                let seen = outcomes.map(|(outcome, kind)| OutcomeCount {
                     outcome,
                     runs: kind.count().into(),
                     violates: outcome.is_violated(),
@@ -391,7 +391,7 @@ impl Outcomes {
             }
             Source::Exploration(exploration) => {
                 let outcomes = exploration.found.iter().flat_map(|found| &found.explored.outcomes);
-                let seen = outcomes.map(|seen| Seen {
+                let seen = outcomes.map(|seen| OutcomeCount {
                     outcome: &seen.outcome,
                     runs: seen.orders,
                     violates: seen.violates,

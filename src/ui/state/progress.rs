@@ -9,7 +9,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 pub use super::user_file::Trouble;
-use super::user_file::{self, Content, Kept};
+use super::user_file::{self, Content, UserFile};
 use crate::{text::Lang, verdict::Outcome};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,7 +97,7 @@ impl Progress {
 }
 
 #[derive(Debug, Clone, Default)]
-pub struct Store(Kept<Progress>);
+pub struct Store(UserFile<Progress>);
 
 impl Store {
     pub fn path() -> Option<PathBuf> {
@@ -106,13 +106,13 @@ impl Store {
 
     /// Opens the user's progress. A problem with it is returned and never fatal.
     pub fn open() -> (Self, Option<Trouble>) {
-        let (kept, trouble) = Kept::open();
+        let (kept, trouble) = UserFile::open();
         (Self(kept), trouble)
     }
 
     /// The file need not exist.
     pub fn at(path: PathBuf) -> (Self, Option<Trouble>) {
-        let (kept, trouble) = Kept::at(path);
+        let (kept, trouble) = UserFile::at(path);
         (Self(kept), trouble)
     }
 

@@ -8,7 +8,7 @@ use chrono::DateTime;
 use rs_fsrs::{FSRS, Parameters, Rating, Seed};
 use serde::{Deserialize, Serialize};
 
-use super::user_file::{Content, Kept};
+use super::user_file::{Content, UserFile};
 
 /// How well an answer was known, according to the learner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,7 +47,7 @@ impl Content for Reviews {
     const FORMAT: u32 = 1;
 }
 
-pub type ReviewStore = Kept<Reviews>;
+pub type ReviewStore = UserFile<Reviews>;
 
 impl Reviews {
     pub fn of(&self, lesson: &str, question: &str) -> &[Review] {

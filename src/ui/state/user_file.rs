@@ -33,7 +33,7 @@ pub enum Trouble {
 }
 
 #[derive(Debug, Clone, Default)]
-pub struct Kept<T> {
+pub struct UserFile<T> {
     /// `None` if nothing is stored.
     path: Option<PathBuf>,
     content: T,
@@ -54,7 +54,7 @@ pub fn path(file: &str) -> Option<PathBuf> {
     Some(state.join("lockstep").join(file))
 }
 
-impl<T: Content> Kept<T> {
+impl<T: Content> UserFile<T> {
     /// Opens the user's file. A problem with it is returned and never fatal.
     pub fn open() -> (Self, Option<Trouble>) {
         path(T::FILE).map_or_else(Default::default, Self::at)

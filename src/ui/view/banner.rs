@@ -73,7 +73,7 @@ pub fn breach_words(run: (&Log, &Chart), event: usize, lang: Lang) -> String {
 }
 
 /// The text for a broken invariant, from the event that reports it on.
-pub fn broken(scene: &Scene<'_>, says: &Text, event: usize) -> String {
+pub fn breach_sentence(scene: &Scene<'_>, says: &Text, event: usize) -> String {
     let loud = breach_words((scene.log, scene.chart), event, scene.lang);
     format!("{loud} · {}", sentence_of(scene, says))
 }
@@ -99,7 +99,7 @@ fn woken((log, chart): (&Log, &Chart), breach: usize) -> Option<usize> {
 
 /// Draws the banner on the upper edge of a pane's frame, beside its title; `taken` columns at the right end are in use.
 /// Returns whether there is a banner.
-pub fn on_frame(scene: &Scene<'_>, title: &str, (frame, taken): (Rect, u16), buf: &mut Buffer) -> bool {
+pub fn draw_on_frame(scene: &Scene<'_>, title: &str, (frame, taken): (Rect, u16), buf: &mut Buffer) -> bool {
     let loud = alarm_words(scene).unwrap_or_default();
     let alarm = scene.alarm();
     // A breach takes precedence over an earlier overlap, and at the end of a run over every overlap.
@@ -138,7 +138,7 @@ pub fn on_frame(scene: &Scene<'_>, title: &str, (frame, taken): (Rect, u16), buf
             }
         }
         Some(Alarm::Broken(says, event)) => {
-            let words = broken(scene, says, event);
+            let words = breach_sentence(scene, says, event);
             // If space is short, the lesson's own sentence says more than that an invariant is broken.
             let room = frame.width.saturating_sub(if taken == 0 { 2 } else { taken + 4 });
             let is_cut = text::width(&words) > usize::from(room);
@@ -235,7 +235,7 @@ fn halves(words: &str) -> Option<Vec<String>> {
 }
 
 /// The rows that a banner in large letters takes within a pane, or 0 if it does not fit.
-pub fn rows(scene: &Scene<'_>, area: Rect) -> u16 {
+pub fn large_rows(scene: &Scene<'_>, area: Rect) -> u16 {
     if area.height < ROOM.1 {
         return 0;
     }
@@ -260,7 +260,7 @@ fn advance(sign: char, wide: u16) -> u16 {
 
 /// Draws the banner in the largest letters that fit. Chinese characters need twelve dots a side to be legible, and ten
 /// of them would not fit a screen; they are set bold and spaced out beside large digits.
-pub fn large(scene: &Scene<'_>, area: Rect, buf: &mut Buffer) {
+pub fn draw_large(scene: &Scene<'_>, area: Rect, buf: &mut Buffer) {
     let fits = |large: &Large| large.rows() == area.height && large.fits(area.width);
     let Some(large) = large_letters(scene).into_iter().find(fits) else { return };
     fill(scene, area, buf);
@@ -268,7 +268,7 @@ pub fn large(scene: &Scene<'_>, area: Rect, buf: &mut Buffer) {
     let height = area.height / count;
     for (n, line) in (0..).zip(&large.lines) {
         let (left, top) = (area.x + (area.width - columns(line, wide)) / 2, area.y + n * height);
-        letters(line, wide, (left, top + wide - 1), buf);
+        draw_letters(line, wide, (left, top + wide - 1), buf);
         for (at, sign) in signs(line, wide).filter(|(_, sign)| dots(*sign).is_none()) {
             buf.set_string(left + at + wide, top + height / 2, sign.to_string(), scene.theme.alarming());
         }
@@ -295,7 +295,7 @@ fn signs(words: &str, wide: u16) -> impl Iterator<Item = (u16, char)> {
 }
 
 /// Draws text in large letters with the style already set. `wide` is the width of a dot: one column, or an even number.
-pub fn letters(words: &str, wide: u16, (left, top): (u16, u16), buf: &mut Buffer) {
+pub fn draw_letters(words: &str, wide: u16, (left, top): (u16, u16), buf: &mut Buffer) {
     let dot = |letter: u16, row: u16, column: u16| row < 5 && (letter >> (14 - 3 * row - column)) & 1 == 1;
     for (at, letter) in signs(words, wide).filter_map(|(at, sign)| Some((at, dots(sign)?))) {
         for (row, column) in (0..5).flat_map(|row| (0..3).map(move |column| (row, column))) {
@@ -319,7 +319,7 @@ pub fn letters(words: &str, wide: u16, (left, top): (u16, u16), buf: &mut Buffer
 }
 
 /// Who held which lock together, and when.
-pub fn together(scene: &Scene<'_>, overlap: &Overlap) -> String {
+pub fn overlap_sentence(scene: &Scene<'_>, overlap: &Overlap) -> String {
     let who = names(scene, &overlap.holders);
     let lock = &*scene.log.lock_in_words(&overlap.lock, scene.lang);
     let (from, to) = (time::moment(overlap.from), overlap.apart.map(time::moment));
@@ -327,7 +327,11 @@ pub fn together(scene: &Scene<'_>, overlap: &Overlap) -> String {
 }
 
 /// Who sold on the basis of which value, and the result.
-pub fn outdated(scene: &Scene<'_>, oversold: &Oversold<'_>, (seller, value): (ActorId, &str)) -> String {
+pub fn oversold_sentence(
+    scene: &Scene<'_>,
+    oversold: &Oversold<'_>,
+    (seller, value): (ActorId, &str),
+) -> String {
     let (who, counter) = (names(scene, &[seller]), words::label(oversold.counter, scene.lang));
     let Oversold { of, before, now, .. } = oversold;
     let sold = oversold.sold.to_string();
@@ -352,7 +356,7 @@ pub fn sentence(scene: &Scene<'_>) -> Option<String> {
         Some(Alarm::Broken(says, event)) => return is_news(event).then(|| says.get(scene.lang).to_owned()),
         Some(Alarm::Oversold(oversold)) => {
             let (seller, bar) = scene.chart.outdated_sale(position)?;
-            return is_news(bar.from.1).then(|| outdated(scene, &oversold, (seller, &bar.value)));
+            return is_news(bar.from.1).then(|| oversold_sentence(scene, &oversold, (seller, &bar.value)));
         }
         _ => {}
     }

@@ -88,7 +88,7 @@ impl<'a> CatalogueView<'a> {
             theme: self.context.theme,
             lang: self.context.lang,
         };
-        let height = (lanes::wanted(&scene, inside(area)) + 2).min(area.height * 2 / 5);
+        let height = (lanes::preferred_rows(&scene, inside(area)) + 2).min(area.height * 2 / 5);
         let [above, below] = Layout::vertical([Constraint::Min(1), Constraint::Length(height)]).areas(area);
         (above, Some((scene, below)))
     }

@@ -184,7 +184,7 @@ impl JoiningView<'_> {
         match wide.filter(|wide| theme.glyphs == Glyphs::Unicode || *wide > 1) {
             Some(wide) => {
                 buf.set_style(Rect { y, height: high, ..area }.intersection(buf.area), style);
-                banner::letters(code, wide, (area.x, y), buf);
+                banner::draw_letters(code, wide, (area.x, y), buf);
             }
             None => {
                 buf.set_stringn(area.x, y, code, width, style);

@@ -161,12 +161,12 @@ fn out_of_sight(scene: &Scene<'_>, scroll: Option<u16>, area: Rect) -> usize {
 }
 
 /// The rows that give the lanes ample space, including the servers and the axis.
-pub fn wanted(scene: &Scene<'_>, area: Rect) -> u16 {
+pub fn preferred_rows(scene: &Scene<'_>, area: Rect) -> u16 {
     rows_of(scene, area, lane::ROOMY)
 }
 
 /// The maximum rows that the lanes can use, including the servers and the axis.
-pub fn most(scene: &Scene<'_>, area: Rect) -> u16 {
+pub fn max_rows(scene: &Scene<'_>, area: Rect) -> u16 {
     rows_of(scene, area, lane::HIGHEST)
 }
 
@@ -178,7 +178,7 @@ fn rows_of(scene: &Scene<'_>, area: Rect, height: u16) -> u16 {
 }
 
 /// The rows needed for the holders of an overlap, one server and the axis.
-pub fn least(scene: &Scene<'_>) -> u16 {
+pub fn min_rows(scene: &Scene<'_>) -> u16 {
     match u16::try_from(scene.clashing().len()).unwrap_or(u16::MAX) {
         0 => 0,
         holders => holders.min(MOST_HOLDERS) + 2,
@@ -293,13 +293,13 @@ pub fn event_at(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, (x, y): (u16
 }
 
 /// The rows needed to show everything, with lanes two rows high.
-pub fn enough(scene: &Scene<'_>) -> u16 {
+pub fn rows_for_all(scene: &Scene<'_>) -> u16 {
     let rows = total(&rows_to_count(scene, u16::MAX), (lane::CLEAR, band::ROWS));
     rows.saturating_add(server_rows(scene, Rect::new(0, 0, 0, u16::MAX)))
 }
 
 /// How many of `height` rows are used.
-pub fn used(scene: &Scene<'_>, height: u16) -> u16 {
+pub fn used_rows(scene: &Scene<'_>, height: u16) -> u16 {
     let division = divide(scene, Rect { height, ..Rect::default() });
     division.lanes.height + division.below.height
 }
@@ -343,7 +343,7 @@ pub fn draw(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, buf: &mut Buffer
         return;
     }
     if below != area {
-        banner::large(scene, Rect { height: area.height - below.height, ..area }, buf);
+        banner::draw_large(scene, Rect { height: area.height - below.height, ..area }, buf);
     }
     let above = above_axis(below);
     let names = names(scene, above);
@@ -360,7 +360,7 @@ pub fn draw(scene: &Scene<'_>, scroll: Option<u16>, area: Rect, buf: &mut Buffer
 
 /// The inside of the pane without the banner in large letters, if there is one.
 fn below_banner(scene: &Scene<'_>, area: Rect) -> Rect {
-    let banner = banner::rows(scene, area);
+    let banner = banner::large_rows(scene, area);
     Rect { y: area.y + banner, height: area.height - banner, ..area }
 }
 

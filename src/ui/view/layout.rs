@@ -163,7 +163,7 @@ impl LessonView<'_> {
         let below = below.max(spare.min(area.height / 2));
         // The holders of an overlap take precedence, and a frame without a row inside is useless.
         let reads = matches!(self.focus, Pane::Story | Pane::Lanes);
-        let least = if reads { lanes::least(&self.scene) + 2 } else { 0 };
+        let least = if reads { lanes::min_rows(&self.scene) + 2 } else { 0 };
         let below = below.min(area.height.saturating_sub(least));
         let below = if reads && below < 3 { 0 } else { below };
         // The rows that the timelines do not use go to the panes below.
@@ -221,21 +221,21 @@ impl LessonView<'_> {
     fn unused(&self, height: u16) -> u16 {
         let room = height.saturating_sub(3);
         match self.diagram {
-            DiagramKind::Timeline => room - lanes::used(&self.scene, room).min(room),
+            DiagramKind::Timeline => room - lanes::used_rows(&self.scene, room).min(room),
             DiagramKind::Sequence => 0,
         }
     }
 
     fn most_lanes_height(&self, area: Rect) -> u16 {
         match self.diagram {
-            DiagramKind::Timeline => lanes::most(&self.scene, inside(area)).saturating_add(2),
+            DiagramKind::Timeline => lanes::max_rows(&self.scene, inside(area)).saturating_add(2),
             DiagramKind::Sequence => area.height,
         }
     }
 
     fn lanes_height(&self, area: Rect) -> u16 {
         match self.diagram {
-            DiagramKind::Timeline => lanes::wanted(&self.scene, inside(area)).saturating_add(2),
+            DiagramKind::Timeline => lanes::preferred_rows(&self.scene, inside(area)).saturating_add(2),
             // The sequence can use any height.
             DiagramKind::Sequence => area.height,
         }

@@ -381,7 +381,7 @@ impl<'a> LessonView<'a> {
             }
             let counters = self.counters(areas.lanes);
             let width = u16::try_from(counters.width()).unwrap_or(u16::MAX);
-            let is_loud = banner::on_frame(scene, title.get(lang), (areas.lanes, width), buf);
+            let is_loud = banner::draw_on_frame(scene, title.get(lang), (areas.lanes, width), buf);
             let counters = if is_loud { plain(counters).style(scene.theme.alarming()) } else { counters };
             buf.set_line(areas.lanes.right() - width - 2, areas.lanes.y, &counters, width);
         }

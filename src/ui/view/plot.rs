@@ -38,7 +38,7 @@ pub struct Plot {
 }
 
 /// What the window shows: a run, or two on one axis.
-struct Seen<'a> {
+struct PlotInput<'a> {
     scenes: &'a [Scene<'a>],
     head: u32,
     /// How far the newest tick's text reaches right of the playhead.
@@ -55,8 +55,9 @@ impl Plot {
         let head = scene.chart.playhead(scene.log, position, scene.display);
         let newest = Self::newest(scene, head);
         let next = |column| scene.chart.event_at(column, position).map(|event| scene.chart.column(event));
-        let seen = Seen { scenes: std::slice::from_ref(scene), head, newest, next: &next, position, area };
-        if let Some(plot) = Self::alarmed(&seen) {
+        let seen =
+            PlotInput { scenes: std::slice::from_ref(scene), head, newest, next: &next, position, area };
+        if let Some(plot) = Self::for_alarm(&seen) {
             return plot;
         }
         let left = Self::following(head, Self::now(scene.chart.detail, newest, area), area);
@@ -75,8 +76,8 @@ impl Plot {
         let head = pair.head(slots);
         let tail = Self::tail(pair.charts[0].detail).min(area.width / 2);
         let next = |column| pair.time_at(column, slots).map(|(column, _)| column);
-        let seen = Seen { scenes, head, newest: tail.into(), next: &next, position, area };
-        Self::alarmed(&seen).unwrap_or_else(|| {
+        let seen = PlotInput { scenes, head, newest: tail.into(), next: &next, position, area };
+        Self::for_alarm(&seen).unwrap_or_else(|| {
             // Scrolling past the last column would show only blanks.
             let left = Self::following(head, tail, area).min(pair.end().saturating_sub(area.width.into()));
             Self::from(left, head, position, area)
@@ -89,10 +90,10 @@ impl Plot {
     }
 
     /// The window for a whole run, or for a step in which something is or was wrong; `None` otherwise.
-    fn alarmed(seen: &Seen<'_>) -> Option<Self> {
+    fn for_alarm(seen: &PlotInput<'_>) -> Option<Self> {
         let scenes = seen.scenes.iter();
         if scenes.clone().any(|scene| scene.whole) {
-            return Some(Self::whole(seen));
+            return Some(Self::of_whole_run(seen));
         }
         if scenes.clone().any(|scene| scene.selected.is_some()) {
             return None;
@@ -104,18 +105,18 @@ impl Plot {
         });
         let cause = causes.reduce(|one, other| (one.0.min(other.0), one.1.min(other.1)));
         if let Some((cause, begun)) = cause {
-            return Some(Self::alarming(seen, cause.min(begun), begun));
+            return Some(Self::during_alarm(seen, cause.min(begun), begun));
         }
         let brief = scenes.filter_map(|scene| {
             let overlap_span = scene.chart.overlap_span_of(scene.recent_overlap()?.event)?;
             Some(within(overlap_span, seen.head))
         });
-        brief.min().map(|stretch| Self::brief(seen, stretch))
+        brief.min().map(|stretch| Self::after_brief_alarm(seen, stretch))
     }
 
     /// Something is wrong now: the present gets much of the width, and the cause nearly a third. If the time since the
     /// cause does not fit, the longest gaps between events are shortened first.
-    fn alarming(seen: &Seen<'_>, cause: u32, begun: u32) -> Self {
+    fn during_alarm(seen: &PlotInput<'_>, cause: u32, begun: u32) -> Self {
         let (head, width) = (seen.head, u32::from(seen.area.width));
         let part = |(part, whole): (u32, u32)| width * part / whole;
         let begun = begun.min(head);
@@ -139,7 +140,7 @@ impl Plot {
 
     /// Maps columns of the chart to `room` columns of the screen from `offset` on. If they are too many, the longest
     /// gaps between events are shortened first.
-    fn compress(&mut self, seen: &Seen<'_>, (begin, end): (u32, u32), (offset, room): (u32, u32)) {
+    fn compress(&mut self, seen: &PlotInput<'_>, (begin, end): (u32, u32), (offset, room): (u32, u32)) {
         if begin == end {
             return;
         }
@@ -208,7 +209,7 @@ impl Plot {
     }
 
     /// A whole run at once, however long it is, with most of the space for what was broken.
-    fn whole(seen: &Seen<'_>) -> Self {
+    fn of_whole_run(seen: &PlotInput<'_>) -> Self {
         let (head, width) = (seen.head, u32::from(seen.area.width));
         let (mut all, mut lasts) = (Vec::new(), false);
         for scene in seen.scenes {
@@ -239,12 +240,12 @@ impl Plot {
         let tail = seen.newest.clamp(u32::from(Self::tail(Detail::Labels)).min(most), most.max(1)).min(width);
         let tail = if lasts && stretches.is_empty() { tail.max(wanted) } else { tail };
         let least = wanted.saturating_sub(if lasts { tail } else { 0 });
-        let plot = Self::stretched(seen, 0, (&stretches, least), width - tail);
+        let plot = Self::with_stretches(seen, 0, (&stretches, least), width - tail);
         Self { whole: true, ..plot }
     }
 
     /// A step in which something was broken and restored: it gets space, however short it was.
-    fn brief(seen: &Seen<'_>, (from, to): (u32, u32)) -> Self {
+    fn after_brief_alarm(seen: &PlotInput<'_>, (from, to): (u32, u32)) -> Self {
         let (head, width) = (seen.head, u32::from(seen.area.width));
         let detail = seen.scenes.first().map_or_else(Detail::default, |scene| scene.chart.detail);
         let tail = u32::from(Self::now(detail, seen.newest.min(width / 4), seen.area));
@@ -254,13 +255,18 @@ impl Plot {
         let stretches = if from < to { &stretches[..] } else { &[] };
         let left = head.saturating_sub(to.saturating_sub(from) + room - least);
         let left = left.min(from.saturating_sub(BEFORE));
-        Self::stretched(seen, left, (stretches, least), room)
+        Self::with_stretches(seen, left, (stretches, least), room)
     }
 
     /// Maps the columns from `left` to the playhead to `room` columns of the screen. `stretches` get at least `least`
     /// of them, and the rest is shortened: first what came after them, because the cause before them gets nearly a
     /// third of the window.
-    fn stretched(seen: &Seen<'_>, left: u32, (stretches, least): (&[(u32, u32)], u32), room: u32) -> Self {
+    fn with_stretches(
+        seen: &PlotInput<'_>,
+        left: u32,
+        (stretches, least): (&[(u32, u32)], u32),
+        room: u32,
+    ) -> Self {
         let head = seen.head;
         let inside: u32 = stretches.iter().map(|(from, to)| to - from).sum();
         let outside = head - left - inside;

@@ -22,7 +22,7 @@ const LUA: [&str; 21] = [
 ];
 
 /// The contents of the pane.
-pub(crate) struct Written {
+pub(crate) struct ProgramLines {
     pub lines: Vec<Line<'static>>,
     /// The index of the line that should be visible.
     in_sight: usize,
@@ -30,7 +30,7 @@ pub(crate) struct Written {
     pub choices: Vec<(usize, usize)>,
 }
 
-pub(crate) fn lines(view: &LessonView<'_>, width: u16) -> Written {
+pub(crate) fn lines(view: &LessonView<'_>, width: u16) -> ProgramLines {
     let (scene, programs) = (&view.scene, view.programs);
     let position = scene.world.position;
     let place = |actor: usize| programs.place(actor, position);
@@ -94,7 +94,7 @@ pub(crate) fn lines(view: &LessonView<'_>, width: u16) -> Written {
         let words = words::NO_PROGRAM.get(scene.lang);
         lines = paragraph::plain(words, width.into(), scene.style(Role::Chrome));
     }
-    Written { lines, in_sight, choices }
+    ProgramLines { lines, in_sight, choices }
 }
 
 /// The operation at which a client is marked. In free play, its next operation is known.
@@ -123,7 +123,7 @@ fn values(scene: &Scene<'_>, line: &Statement, here: &[(usize, &Place)]) -> Vec<
 }
 
 /// The first visible line: the learner's scroll position, or one that makes the line `in_sight` visible.
-fn top(written: &Written, scroll: Option<u16>, area: Rect) -> u16 {
+fn top(written: &ProgramLines, scroll: Option<u16>, area: Rect) -> u16 {
     let follow = written.in_sight.saturating_sub(usize::from(area.height) * 2 / 5);
     scroll.unwrap_or_else(|| u16::try_from(follow).unwrap_or(u16::MAX))
 }

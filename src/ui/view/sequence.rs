@@ -186,7 +186,7 @@ fn draw_row(scene: &Scene<'_>, layout: &Layout, placed: &Placed, buf: &mut Buffe
         }
         RowKind::Breach => {
             if let Some(EventKind::Breached { says, .. }) = scene.event(row.event) {
-                draw_alarm(scene, layout, (&banner::broken(scene, says, row.event), placed.y), buf);
+                draw_alarm(scene, layout, (&banner::breach_sentence(scene, says, row.event), placed.y), buf);
             }
         }
         RowKind::Gap { since } => {

@@ -56,7 +56,7 @@ impl LessonView<'_> {
             Alarm::Broken(says, _) => Some(says.get(scene.lang).to_owned()),
             Alarm::Oversold(oversold) => {
                 let (seller, bar) = scene.chart.outdated_sale(scene.world.position)?;
-                Some(banner::outdated(scene, &oversold, (seller, &bar.value)))
+                Some(banner::oversold_sentence(scene, &oversold, (seller, &bar.value)))
             }
             Alarm::Holders(..) => None,
         });
@@ -80,7 +80,7 @@ impl LessonView<'_> {
     /// Who held a lock together, in sentences.
     fn together(&self) -> impl Iterator<Item = String> {
         let groups = self.scene.world.holding.overlaps_by_group();
-        groups.into_iter().take(banner::GROUPS).map(|overlap| banner::together(&self.scene, overlap))
+        groups.into_iter().take(banner::GROUPS).map(|overlap| banner::overlap_sentence(&self.scene, overlap))
     }
 
     fn next_steps(&self, width: usize) -> Vec<Line<'static>> {

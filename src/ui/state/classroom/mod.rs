@@ -94,7 +94,7 @@ pub struct RunAnswers {
 #[derive(Debug, Default)]
 struct Stage {
     log: Option<Arc<Log>>,
-    /// The length of the copied log, and whether it was the log of a branch.
+    /// The length of the copied log, and whether a branch was being made at that time.
     copied: (usize, bool),
     /// The earliest time of the next copy.
     next: Option<Instant>,

@@ -105,7 +105,7 @@ impl<'a> CompareView<'a> {
         let difference = u16::try_from(difference::lines(self, area.width.saturating_sub(4)).len() + 2)
             .unwrap_or(area.height);
         // The lanes of both runs get the rows they need, as long as the verdicts keep enough.
-        let wanted = [0, 1].map(|side| self.scene(side).map_or(3, |scene| lanes::enough(&scene)) + 1);
+        let wanted = [0, 1].map(|side| self.scene(side).map_or(3, |scene| lanes::rows_for_all(&scene)) + 1);
         let room = area.height.saturating_sub(3 + difference + VERDICTS);
         let most = room / 2;
         // Rows that one half does not need go to the other.
@@ -113,7 +113,7 @@ impl<'a> CompareView<'a> {
         let after = wanted[1].min(room.saturating_sub(before));
         // Lanes reduced to one row for lack of room leave rows over.
         let [before, after] = [(0, before), (1, after)].map(|(side, height)| {
-            let used = self.scene(side).map(|scene| lanes::used(&scene, height.saturating_sub(1)) + 1);
+            let used = self.scene(side).map(|scene| lanes::used_rows(&scene, height.saturating_sub(1)) + 1);
             used.unwrap_or(height)
         });
         let [header, top, axis, bottom, difference, verdicts, hints] = Layout::vertical([

@@ -31,7 +31,7 @@ fn lines(view: &CompareView<'_>, side: usize, width: usize) -> Vec<Line<'static>
             if judged.outcome == Outcome::Shown
                 && let Some(overlap) = scene.world.holding.overlaps().first()
             {
-                let failure = banner::together(&scene, overlap);
+                let failure = banner::overlap_sentence(&scene, overlap);
                 lines.extend(paragraph::prose(&failure, width, style(Role::Danger), view.context.theme));
             }
             let fails = |claim: &&ClaimResult| !claim.holds;

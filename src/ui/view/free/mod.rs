@@ -95,7 +95,7 @@ impl<'a> LessonView<'a> {
         width: u16,
     ) -> Option<usize> {
         let pane = FreePane { view: self, free: view, width: width.into(), in_program: false };
-        let from = pane.before().len();
+        let from = pane.lines_above().len();
         let line = line.checked_sub(from)?;
         let is_there = |block: &Block| block.rows.contains(&line) && block.columns.contains(&column.into());
         pane.blocks().iter().position(is_there)
@@ -122,7 +122,7 @@ impl<'a> FreePane<'_, 'a> {
     }
 
     fn lines(&self) -> Vec<Line<'static>> {
-        let mut lines = self.before();
+        let mut lines = self.lines_above();
         lines.extend(self.actors());
         lines.extend(self.rest());
         lines

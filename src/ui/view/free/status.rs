@@ -20,16 +20,16 @@ const MOST_BARS: usize = 4;
 
 impl<'a> FreePane<'_, 'a> {
     /// The lines above the clients.
-    pub(crate) fn before(&self) -> Vec<Line<'static>> {
+    pub(crate) fn lines_above(&self) -> Vec<Line<'static>> {
         let mut lines = self.ballot();
         lines.extend(self.breach());
-        lines.extend(self.said());
+        lines.extend(self.notice_lines());
         lines.extend(self.goals());
         lines
     }
 
     /// The breach in the step at the playhead.
-    fn fresh(&self) -> Option<&'a Breached> {
+    fn current_breach(&self) -> Option<&'a Breached> {
         let scene = self.scene();
         let breached = scene.world.breaches.last()?;
         let later = scene.log.events()[breached.event..scene.world.position].iter();
@@ -72,7 +72,7 @@ impl<'a> FreePane<'_, 'a> {
     fn breach(&self) -> Vec<Line<'static>> {
         let scene = self.scene();
         let (log, lang) = (scene.log, scene.lang);
-        let Some(breached) = self.fresh() else { return Vec::new() };
+        let Some(breached) = self.current_breach() else { return Vec::new() };
         let moves = self.view.class.and_then(|class| class.broken.as_ref()?.moves);
         let broke = words::broke_it(lang, moves);
         let banner = format!(" {} {broke} ", glyphs::CUT);
@@ -90,7 +90,7 @@ impl<'a> FreePane<'_, 'a> {
         lines
     }
 
-    fn said(&self) -> Vec<Line<'static>> {
+    fn notice_lines(&self) -> Vec<Line<'static>> {
         let lang = self.scene().lang;
         let steps = usize::to_string;
         let (words, role) = match &self.free.free.notice {
@@ -128,7 +128,7 @@ impl<'a> FreePane<'_, 'a> {
             Expect::Prevented => words::GOAL_FIXED,
         };
         let mut lines = Vec::new();
-        let fresh = self.fresh().map(|breached| breached.invariant);
+        let fresh = self.current_breach().map(|breached| breached.invariant);
         // The breach of this step is shown above, with its evidence.
         let others = variant.plan.invariants.iter().enumerate().filter(|(n, _)| Some(*n) != fresh);
         let others = others.filter(|(_, invariant)| !invariant.goal.en.is_empty());

@@ -32,8 +32,8 @@ const SHORTEST_BAR: usize = 4;
 /// Wider screens show the details beside the outcomes.
 const WIDE: u16 = 130;
 /// The minimum part of the outcomes that stays visible above the details: half, or five rows including their frame.
-const HALF: Least = Least { share: 2, rows: 0 };
-const FEWEST: Least = Least { share: u16::MAX, rows: 5 };
+const HALF: MinRows = MinRows { share: 2, rows: 0 };
+const FEWEST: MinRows = MinRows { share: u16::MAX, rows: 5 };
 /// The number of outcomes for which room is reserved, so that the first ones do not move anything.
 const FEW: usize = 6;
 
@@ -252,7 +252,7 @@ impl List {
 
 /// The minimum part of a body to keep: one of `share` parts, or `rows` rows.
 #[derive(Debug, Clone, Copy)]
-struct Least {
+struct MinRows {
     share: u16,
     rows: u16,
 }
@@ -269,7 +269,7 @@ pub struct Areas {
 impl Areas {
     /// Divides the screen for that many lines of summary and that many outcomes. The details have at least `below` rows
     /// including their frame, unless they are beside the outcomes.
-    fn of(area: Rect, (summary, outcomes): (usize, usize), (below, least): (u16, Least)) -> Self {
+    fn of(area: Rect, (summary, outcomes): (usize, usize), (below, least): (u16, MinRows)) -> Self {
         let rows = |count: usize| u16::try_from(count).unwrap_or(u16::MAX);
         let [header, summary, body, hints] = Layout::vertical([
             Constraint::Length(1),
