@@ -63,13 +63,26 @@ pub(crate) struct PendingOperation {
     awaits_deletion: Option<String>,
     /// Whether others may go on while it waits inside its server.
     may_wait: bool,
-    /// Whether it waits for another actor inside its client.
-    is_local: bool,
-    /// Whether it was seen to wait inside its server.
-    waits_inside: bool,
-    /// Whether its reply has passed the link while its client was frozen: it is read once the client goes on, whatever
-    /// the link does by then.
-    reply_passed: bool,
+    place: OperationPlace,
+}
+
+/// Where an operation without a reply was last known to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OperationPlace {
+    InTransit,
+    /// It waits in its client for another actor.
+    InClient,
+    /// It was seen to wait in its server.
+    InServer,
+    /// Its reply has passed the link while its client was frozen. The client reads it when it is thawed, whatever the link
+    /// does by then.
+    ReplyPassed,
+}
+
+impl PendingOperation {
+    fn waits_inside(&self) -> bool {
+        self.place == OperationPlace::InServer
+    }
 }
 
 impl PendingOperations {
@@ -101,9 +114,7 @@ impl PendingOperations {
             ends: ends.map(|ends| now + ends),
             awaits_deletion: wire.command.awaits_deletion().map(str::to_owned),
             may_wait: false,
-            is_local: false,
-            waits_inside: false,
-            reply_passed: false,
+            place: OperationPlace::InTransit,
         };
         self.by_op.insert(op, pending);
     }
@@ -126,14 +137,17 @@ impl PendingOperations {
 
     /// Those that wait inside their servers for a reply that has not come.
     fn inside(&self) -> impl Iterator<Item = (OpId, &PendingOperation)> {
-        let unanswered =
-            |(op, pending): &(&OpId, &PendingOperation)| pending.waits_inside && !self.woken.contains_key(op);
+        let unanswered = |(op, pending): &(&OpId, &PendingOperation)| {
+            pending.waits_inside() && !self.woken.contains_key(op)
+        };
         self.by_op.iter().filter(unanswered).map(|(op, pending)| (*op, pending))
     }
 
     /// Whether others may go on although an operation has no reply.
     pub(crate) fn is_left_waiting(&self, op: OpId) -> bool {
-        self.by_op.get(&op).is_some_and(|pending| pending.waits_inside || pending.is_local)
+        self.by_op.get(&op).is_some_and(|pending| {
+            matches!(pending.place, OperationPlace::InServer | OperationPlace::InClient)
+        })
     }
 }
 
@@ -147,8 +161,9 @@ impl Director {
         while let Some(pending) = self.pending.by_op.get(&op).cloned()
             && !self.pending.woken.contains_key(&op)
         {
-            let PendingOperation { actor, operation, server, may_wait, waits_inside, waits, .. } = pending;
-            let is_read = pending.reply_passed && self.harness.runs(actor);
+            let waits_inside = pending.waits_inside();
+            let PendingOperation { actor, operation, server, may_wait, waits, place, .. } = pending;
+            let is_read = place == OperationPlace::ReplyPassed && self.harness.runs(actor);
             if !is_read && self.harness.is_delayed(actor, &server) {
                 return self.await_delayed(path).await;
             }
@@ -182,7 +197,7 @@ impl Director {
             match arrived? {
                 Arrived::Response(_, Response::Blocked { op: known }) if known == op => {
                     if let Some(pending) = self.pending.by_op.get_mut(&op) {
-                        pending.is_local = true;
+                        pending.place = OperationPlace::InClient;
                     }
                     break;
                 }
@@ -219,7 +234,7 @@ impl Director {
 
     /// Keeps the reply to an operation that waited inside its server for its turn. Gives it back where it did not.
     pub(crate) fn keep_woken(&mut self, op: OpId, reply: Reply) -> Option<Reply> {
-        if !self.pending.by_op.get(&op).is_some_and(|pending| pending.waits_inside) {
+        if !self.pending.by_op.get(&op).is_some_and(PendingOperation::waits_inside) {
             return Some(reply);
         }
         self.pending.woken.insert(op, Woken { reply, then: Vec::new() });
@@ -320,7 +335,7 @@ impl Director {
 
     /// Whether an operation waits inside its server; the first time it is written down.
     async fn waits_inside(&mut self, op: OpId) -> Result<bool, RunError> {
-        let Some(PendingOperation { actor, operation, server, waits_inside, awaits_deletion, .. }) =
+        let Some(PendingOperation { actor, operation, server, place, awaits_deletion, .. }) =
             self.pending.by_op.get(&op).cloned()
         else {
             return Ok(false);
@@ -340,10 +355,10 @@ impl Director {
             },
         };
         if waits
-            && !waits_inside
+            && place != OperationPlace::InServer
             && let Some(pending) = self.pending.by_op.get_mut(&op)
         {
-            pending.waits_inside = true;
+            pending.place = OperationPlace::InServer;
             self.recorder.record(EventKind::Blocked { op, actor, label: operation.label.clone() });
         }
         Ok(waits)
@@ -355,7 +370,7 @@ impl Director {
         if let Arrived::Response(_, Response::Blocked { op }) = &arrived
             && let Some(pending) = self.pending.by_op.get_mut(op)
         {
-            pending.is_local = true;
+            pending.place = OperationPlace::InClient;
         }
         self.handle(arrived, path)?;
         self.take_woken(|_| true, path)?;
@@ -441,7 +456,7 @@ impl Director {
                     && client.state == ClientState::Running
                     && pending.server == id.to
                     && pending.waits.is_zero()
-                    && !pending.waits_inside
+                    && !pending.waits_inside()
             });
             let waits = waits.count();
             if let Some(link) = self.harness.lab.link_control(id)
@@ -498,7 +513,8 @@ impl Director {
 
     /// Waits for the replies that may have come through by now: a link was released, a process thawed.
     pub(crate) async fn await_replies(&mut self, path: &Path) -> Result<(), RunError> {
-        let in_flight = self.pending.by_op.iter().filter(|(_, pending)| !pending.is_local);
+        let in_flight =
+            self.pending.by_op.iter().filter(|(_, pending)| pending.place != OperationPlace::InClient);
         let in_flight = in_flight.map(|(op, _)| *op).collect();
         self.await_all(in_flight, path).await
     }
@@ -531,17 +547,22 @@ impl Director {
     ) -> Result<(), RunError> {
         // Each operation has a connection of its own, on which its request or its reply is held.
         let sent = self.pending.by_op.iter().filter(|(_, other)| {
-            other.server == server && !other.waits_inside && self.harness.share_a_process(other.actor, actor)
+            other.server == server
+                && !other.waits_inside()
+                && self.harness.share_a_process(other.actor, actor)
         });
         let sent: Vec<OpId> = sent.map(|(op, _)| *op).collect();
         let mut held = match self.harness.link_settles(actor, server, sent.len())? {
             None => return Ok(()),
             Some(LinkSettles::Holds(held)) => held,
             Some(LinkSettles::Passes(passed)) => {
-                let waits = |pending: &PendingOperation| pending.waits_inside || !pending.waits.is_zero();
+                let waits = |pending: &PendingOperation| pending.waits_inside() || !pending.waits.is_zero();
                 if !self.pending.by_op.values().any(waits) && passed.await {
                     for op in sent {
-                        self.pending.by_op.entry(op).and_modify(|pending| pending.reply_passed = true);
+                        self.pending
+                            .by_op
+                            .entry(op)
+                            .and_modify(|pending| pending.place = OperationPlace::ReplyPassed);
                     }
                 }
                 return Ok(());
