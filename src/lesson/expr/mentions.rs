@@ -1,6 +1,9 @@
 //! What an expression mentions: names, calls and quoted texts, read off its tokens.
 
-use super::tokens::{Kind, Token, tokens};
+use super::{
+    syntax::LONGEST,
+    tokens::{Kind, Token, tokens},
+};
 
 /// What an expression mentions, each in the order of the source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,9 +26,11 @@ pub struct Call {
 }
 
 impl Mentions {
-    /// Reads a source; what is no expression mentions nothing.
+    /// Reads a source. What is no expression, or is refused because it is too long, mentions nothing.
     pub fn of(source: &str) -> Self {
-        let Ok(tokens) = tokens(source) else { return Self::default() };
+        let Some(tokens) = tokens(source).ok().filter(|_| source.len() <= LONGEST) else {
+            return Self::default();
+        };
         let mut mentions = Self::default();
         let mut before = "";
         for (at, (kind, word)) in tokens.iter().enumerate() {
