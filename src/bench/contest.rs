@@ -1,4 +1,4 @@
-//! Clients that contend for one lock, what they are seen to do, and the figures of it.
+//! Clients that contend for one lock, and the figures measured from their grants.
 
 use std::{
     sync::{
@@ -19,15 +19,16 @@ use crate::lab::{Meters, Usage};
 /// How long clients that have been told to stop may still wait for their last turn.
 const LAST_TURNS: Duration = Duration::from_secs(10);
 
-/// How often it is said how far the contest has come.
+/// The interval between progress reports and checks of the deadline.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What is done through each lock.
+/// The work done under each lock.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Work {
     pub clients: usize,
     pub hand_overs: usize,
-    /// What a holder does under the lock, and after it before it asks again, in milliseconds.
+    /// How long a holder works while it has the lock (`work`), and pauses after the release before it asks again
+    /// (`rest`), in milliseconds when serialized.
     #[serde(rename = "work_ms", serialize_with = "millis")]
     pub work: Duration,
     #[serde(rename = "rest_ms", serialize_with = "millis")]
@@ -42,8 +43,8 @@ fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }
 
-/// What was measured. A hand-over is one grant after another, from the moment when the holder begins to release the lock
-/// to the moment when the next one knows that it holds it.
+/// The measured figures. A hand-over is the time from the moment a holder begins to release the lock to the moment the
+/// next client knows that it holds it.
 #[derive(Debug, Clone, Serialize)]
 pub struct Figures {
     pub hand_overs: usize,
@@ -51,30 +52,30 @@ pub struct Figures {
     pub per_second: f64,
     pub median_ms: f64,
     pub p99_ms: f64,
-    /// The longest that one client waited for one turn.
+    /// The longest time that a client waited for one turn.
     pub longest_wait_ms: f64,
-    /// For each hand-over.
+    /// Requests and notifications per hand-over.
     pub requests: f64,
     pub notifications: f64,
-    /// Jain's index of the clients' turns: 1 where all have as many, 1/n where one has all.
+    /// Jain's fairness index of the clients' turns: 1 if all clients had equally many, 1/n if one client had all.
     pub fairness: f64,
-    /// The share of turns that the same client had as before.
+    /// The share of turns that went to the client that had the previous one.
     pub retaken: f64,
-    /// How often a client came in while another one held the lock.
+    /// How often a client entered while another one held the lock.
     pub overlaps: u64,
-    /// The servers' processor time for each hand-over, and what they have in memory.
+    /// The servers' processor time per hand-over, and their memory.
     pub cpu_ms: Option<f64>,
     pub memory_mib: Option<f64>,
 }
 
-/// A moment between which and a later one is measured.
+/// A snapshot of time, traffic and usage, at the beginning or the end of the measurement.
 struct Mark {
     at: Instant,
     traffic: (u64, u64),
     usage: Option<Usage>,
 }
 
-/// The grants, as they come.
+/// The grants counted so far.
 #[derive(Default)]
 struct Grants {
     seen: usize,
@@ -91,17 +92,17 @@ struct Grants {
 struct Contest {
     site: Arc<Site>,
     work: Work,
-    /// Grants that are not counted: servers and connections are slower at first.
+    /// The number of grants that are not counted: servers and connections are slower at first.
     warm_up: usize,
     over: AtomicBool,
-    /// Who is inside. Nothing of the lock's own is asked: it is the witness.
+    /// The number of clients inside the critical section. It does not rely on the lock, so it detects overlaps.
     inside: AtomicU64,
     overlaps: AtomicU64,
     grants: Mutex<Grants>,
 }
 
-/// Lets clients contend for a lock until it has changed hands as often as is wanted, or for so long at most. `watch` is told
-/// how many of how many grants there were.
+/// Lets clients contend for a lock until it has changed hands as often as `work` says, or until `at_most` is over.
+/// `watch` is called with the number of grants seen and of grants wanted.
 pub async fn measure(
     lock: &Lock,
     site: &Arc<Site>,
@@ -110,7 +111,7 @@ pub async fn measure(
     watch: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Figures, Failed> {
     site.servers.prepare(&site.name).await?;
-    // Nobody asks before everybody is connected.
+    // No client asks for the lock before all are connected.
     let contenders = try_join_all((0..work.clients).map(|_| (lock.join)(Arc::clone(site)))).await?;
     let contest = Arc::new(Contest {
         site: Arc::clone(site),
@@ -218,7 +219,7 @@ impl Grants {
         };
         self.hand_overs.sort();
         let count = self.hand_overs.len();
-        // The nearest rank: the smallest value that so many of a hundred do not exceed.
+        // Nearest-rank percentile: the smallest value that `share` percent of the values do not exceed.
         let percentile = |share: usize| ms(self.hand_overs[(count * share).div_ceil(100).saturating_sub(1)]);
         let seconds = (end.at - begin.at).as_secs_f64();
         let each = |before: u64, after: u64| (after - before) as f64 / count as f64;
@@ -241,7 +242,7 @@ impl Grants {
     }
 }
 
-/// Jain's index.
+/// Jain's fairness index.
 #[expect(clippy::cast_precision_loss, reason = "counts of clients")]
 fn fairness(turns: &[u32]) -> f64 {
     let turns = turns.iter().map(|turns| f64::from(*turns));
@@ -250,7 +251,7 @@ fn fairness(turns: &[u32]) -> f64 {
     if squares > 0.0 { sum * sum / (turns.len() as f64 * squares) } else { 1.0 }
 }
 
-/// Lets time pass as work does that takes so long: tokio's own timer counts in whole milliseconds.
+/// Sleeps for the duration of the work on a blocking thread: tokio's own timer counts in whole milliseconds.
 async fn pass(time: Duration) -> Result<(), Failed> {
     if time.is_zero() {
         yield_now().await;
@@ -274,7 +275,7 @@ mod tests {
         }
     }
 
-    /// A lock that keeps nobody out.
+    /// A lock that excludes nobody.
     struct Open;
 
     impl Contender for Open {

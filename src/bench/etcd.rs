@@ -1,7 +1,7 @@
-//! A lock on etcd as its own client library makes one: a key on a lease for each client, in the order of their creation,
-//! and everybody waits for the one before.
+//! A lock on etcd as the locks of its own client library work: each client creates a key on a lease, keys queue in the
+//! order of their creation, and each client waits for the key before its own.
 //!
-//! It is asked through its JSON gateway, which is in the server: a request costs it more than one of gRPC would.
+//! It uses the JSON gateway inside the server, so a request costs the server more than a gRPC request would.
 
 use std::{sync::Arc, time::Instant};
 
@@ -33,7 +33,7 @@ fn directory(name: &str) -> String {
     format!("{name}/")
 }
 
-/// Removes the keys of a run. Its leases end by themselves.
+/// Removes the keys of a run. Its leases expire by themselves.
 pub(super) async fn clean(address: &str, name: &str) -> Result<(), Failed> {
     let mut connection = open(address).await?;
     let keys = ask(&mut *connection, EtcdCall::Ls { prefix: directory(name) }).await?;
@@ -81,7 +81,7 @@ impl Queue {
     async fn wait(&mut self) -> Result<(), Failed> {
         let prefix = directory(&self.site.name);
         self.own = format!("{prefix}{:016x}", random());
-        // A library renews in the background, as often; a turn here is much shorter.
+        // A client library renews in the background at the same interval; a turn here is much shorter than that.
         if self.renewed.elapsed() > LEASE / 3 {
             self.renewed = Instant::now();
             self.ask(EtcdCall::Keepalive { lease: self.lease }).await?;
@@ -93,7 +93,7 @@ impl Queue {
             let before = EtcdCall::Before { prefix: prefix.clone(), revision: created };
             let before = self.ask(before).await?;
             let Some(key) = before["key"].as_str() else { return Ok(()) };
-            // One from a revision that is past by now is served by a loop of etcd's that runs every 100 ms.
+            // A watch that starts at a past revision is served by a loop in etcd that runs every 100 ms.
             let watch = EtcdCall::Watch { key: key.to_owned(), revision: number(&before["revision"])? };
             self.ask(watch).await?;
             self.site.count_notification();

@@ -1,7 +1,8 @@
-//! The same contended work through several locks, measured on the machine's own clock with connections as programs make
-//! them: no link, no lesson clock, no log. It must not know how the figures are shown.
+//! The same contended work through several locks, measured on the machine's own clock over direct connections as
+//! programs make them: no link, no lesson clock, no log. This module must not know how the figures are shown.
 //!
-//! A further lock is one more entry of [`LOCKS`]; one of a further product also has its [`Servers`] and a file here.
+//! To add a lock, add an entry to [`LOCKS`]; a lock on a new product also needs its [`Servers`] variant and a file
+//! here.
 
 mod contest;
 mod etcd;
@@ -36,29 +37,30 @@ use crate::{
     text::Words,
 };
 
-/// Why a lock could not be measured: what its server or the client's library said.
+/// Why a lock could not be measured: the error of its server or of the client library.
 pub type Failed = Box<dyn Error + Send + Sync>;
 
-/// How long a holder may be silent before a server gives its lock to another: much longer than any work here.
+/// The lease of a lock: how long a holder may be silent before the server gives the lock to another client. Much longer
+/// than any work here.
 const LEASE: Duration = Duration::from_secs(30);
 
-/// How long servers may take to let somebody in or to remove a run's few keys.
+/// How long servers may take to accept a connection or to remove the few keys of a run.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 
 /// A client that is being connected.
 type Joined = BoxFuture<'static, Result<Box<dyn Contender>, Failed>>;
 
-/// A way to lock.
+/// A lock implementation that can be measured.
 #[derive(Debug)]
 pub struct Lock {
     pub id: &'static str,
     pub title: Words,
-    /// The servers that it needs.
+    /// The servers that the lock needs.
     pub lab: LabKind,
     join: fn(Arc<Site>) -> Joined,
 }
 
-/// Those on the same servers stand side by side, and share one start of them.
+/// Locks on the same servers are adjacent, because adjacent locks share one start of these servers.
 pub static LOCKS: [Lock; 7] = [
     Lock {
         id: "redis-polling",
@@ -104,19 +106,19 @@ pub static LOCKS: [Lock; 7] = [
     },
 ];
 
-/// One client's way to the lock that all contend for.
+/// One client of the lock that all clients contend for.
 trait Contender: Send {
-    /// Comes back when this client holds the lock.
+    /// Returns when this client holds the lock.
     fn lock(&mut self) -> BoxFuture<'_, Result<(), Failed>>;
 
-    /// Fails where the lock was not this client's any more.
+    /// Fails if this client did not hold the lock any more.
     fn unlock(&mut self) -> BoxFuture<'_, Result<(), Failed>>;
 }
 
-/// Servers, and how they are reached.
+/// The addresses of servers to measure on.
 #[derive(Debug, Clone)]
 pub enum Servers {
-    /// One, or several that know nothing of each other.
+    /// One server, or several independent masters.
     Redis(Vec<ConnectionInfo>),
     Zookeeper(String),
     Sql(Opts),
@@ -125,7 +127,7 @@ pub enum Servers {
 }
 
 impl Servers {
-    /// Those of a lab.
+    /// The servers of a lab.
     pub fn of(lab: &Lab) -> Result<Self, Failed> {
         let servers = lab.servers();
         let [first, ..] = servers.as_slice() else { return Err("the lab has no servers".into()) };
@@ -145,14 +147,14 @@ impl Servers {
         })
     }
 
-    /// A Redis server by its URL; several are as many masters.
+    /// Parses the URL of a Redis server; several URLs are independent masters.
     pub fn redis(urls: &[String]) -> Result<Self, Failed> {
         let places = urls.iter().map(|url| url.as_str().into_connection_info());
         let places = places.collect::<Result<_, _>>();
         Ok(Self::Redis(places.map_err(|error| format!("{error}; write redis://USER:PASSWORD@HOST:PORT"))?))
     }
 
-    /// ZooKeeper servers, `HOST:PORT,HOST:PORT`.
+    /// Parses the addresses of ZooKeeper servers, `HOST:PORT,HOST:PORT`.
     pub fn zookeeper(hosts: &str) -> Result<Self, Failed> {
         let port = |host: &str| host.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
         match hosts.split(',').find(|host| port(host).is_none()) {
@@ -161,7 +163,7 @@ impl Servers {
         }
     }
 
-    /// A MariaDB or MySQL server by its URL, `mysql://USER:PASSWORD@HOST:PORT/DATABASE`.
+    /// Parses the URL of a MariaDB or MySQL server, `mysql://USER:PASSWORD@HOST:PORT/DATABASE`.
     pub fn sql(url: &str) -> Result<Self, Failed> {
         let options = Opts::from_url(url)
             .map_err(|error| format!("{error}; write mysql://USER:PASSWORD@HOST:PORT/DATABASE"))?;
@@ -169,10 +171,10 @@ impl Servers {
         Ok(Self::Sql(options))
     }
 
-    /// Whether a lock can be measured on them.
+    /// Whether the lock can be measured on these servers.
     pub fn serve(&self, lock: &Lock) -> bool {
         match self {
-            // A majority of two is both of them.
+            // Three masters at least: a majority of two would be both of them.
             Self::Redis(all) => {
                 lock.lab == LabKind::Redis || (lock.lab == LabKind::Masters && all.len() >= 3)
             }
@@ -182,7 +184,7 @@ impl Servers {
         }
     }
 
-    /// Those of them that one lock is on.
+    /// The subset of the servers that this lock uses.
     pub fn for_lock(&self, lock: &Lock) -> Self {
         match self {
             Self::Redis(all) if lock.lab == LabKind::Redis => Self::Redis(all[..all.len().min(1)].to_vec()),
@@ -190,7 +192,7 @@ impl Servers {
         }
     }
 
-    /// Whether they answer and let this user in. Nothing is written.
+    /// Checks that the servers answer and let this user in. Writes nothing.
     pub async fn reach(&self) -> Result<(), Failed> {
         let reach = async {
             match self {
@@ -225,13 +227,13 @@ impl Servers {
     }
 }
 
-/// Gives up where nobody answers: clients of servers may try for ever.
+/// Fails after [`ANSWERS_WITHIN`]: client libraries may retry for ever.
 async fn soon(work: impl Future<Output = Result<(), Failed>>) -> Result<(), Failed> {
     let late = || format!("no answer for {} s", ANSWERS_WITHIN.as_secs());
     timeout(ANSWERS_WITHIN, work).await.map_err(|_| late())?
 }
 
-/// Where they are, without what is secret.
+/// Addresses without credentials.
 impl fmt::Display for Servers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -249,14 +251,14 @@ impl fmt::Display for Servers {
     }
 }
 
-/// What the clients of one contest have in common.
+/// What the clients of one contest share.
 pub struct Site {
     pub servers: Servers,
-    /// The name of all that is written.
+    /// The name of the key, table or directory that the run writes.
     pub name: String,
-    /// How often one that polls asks again, on average.
+    /// The average interval at which a polling client asks again.
     pub poll: Duration,
-    /// What the servers' processes cost, where they are a lab's.
+    /// The resource usage of the server processes, if they belong to a lab.
     pub meters: Option<Meters>,
     requests: AtomicU64,
     notifications: AtomicU64,
@@ -267,22 +269,22 @@ impl Site {
         Self { servers, name, poll, meters, requests: AtomicU64::new(0), notifications: AtomicU64::new(0) }
     }
 
-    /// A request goes to a server.
+    /// Counts a request to a server.
     fn count_request(&self) {
         self.requests.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A server has said something without being asked.
+    /// Counts a notification from a server.
     fn count_notification(&self) {
         self.notifications.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Requests and notifications so far.
+    /// The number of requests and notifications so far.
     fn traffic(&self) -> (u64, u64) {
         (self.requests.load(Ordering::Relaxed), self.notifications.load(Ordering::Relaxed))
     }
 
-    /// The pause of a client that polls: clients that came at once are not to come at once again.
+    /// The pause of a polling client, with random jitter: clients that asked at the same moment should not do so again.
     async fn pause(&self) {
         tokio::time::sleep(
             self.poll
@@ -292,12 +294,12 @@ impl Site {
     }
 }
 
-/// A name for all that a run writes, which no other run has.
+/// A unique name for everything that a run writes.
 pub fn run_name() -> String {
     format!("lockstep_bench_{:08x}", random() >> 32)
 }
 
-/// A number that nobody else draws: the standard library's hashes begin with one.
+/// A random number: the standard library seeds its hashers with one.
 fn random() -> u64 {
     RandomState::new().hash_one(0)
 }

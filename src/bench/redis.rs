@@ -1,4 +1,4 @@
-//! Locks on Redis: `SET NX PX` with a token of its own, released by a script that compares it.
+//! Locks on Redis: `SET NX PX` with a token per turn, released by a script that compares the token.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,21 +17,21 @@ use tokio::{
 
 use super::{Contender, Failed, LEASE, Servers, Site, random};
 
-/// Locks, or tells for how many milliseconds the lock is another's.
+/// Takes the lock and returns nil, or returns for how many more milliseconds another client has it.
 const ACQUIRE: &str = "if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return false end \
     return redis.call('pttl', KEYS[1])";
 
 const RELEASE: &str =
     "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0";
 
-/// The key is also the channel.
+/// The name of the key is also the name of the channel.
 const RELEASE_AND_TELL: &str = "if redis.call('get', KEYS[1]) ~= ARGV[1] then return 0 end \
     redis.call('del', KEYS[1]) redis.call('publish', KEYS[1], 'free') return 1";
 
 /// How long Redlock waits for one server: much less than the lease, much more than a reply takes.
 const PER_SERVER: Duration = Duration::from_millis(50);
 
-/// A machine may be busy, which is no failure.
+/// Generous, because a busy machine is no failure.
 const REPLY_WITHIN: Duration = Duration::from_secs(5);
 
 struct Node {
@@ -73,7 +73,7 @@ impl Node {
         self.ask(cmd("EVAL").arg(script).arg(1).arg(key).arg(arguments)).await
     }
 
-    /// Whether the lock was free and is this token's now.
+    /// Whether the lock was free and now belongs to this token.
     async fn set(&mut self, token: &str) -> Result<bool, Failed> {
         let mut command = cmd("SET");
         command.arg(&self.site.name).arg(token).arg("NX").arg("PX").arg(lease());
@@ -92,7 +92,7 @@ fn lease() -> String {
     LEASE.as_millis().to_string()
 }
 
-/// What nobody else writes into the key, anew for each turn.
+/// A value that no other client writes into the key, fresh for each turn.
 fn token() -> String {
     format!("{:016x}", random())
 }
@@ -129,7 +129,7 @@ impl Contender for Polling {
     }
 }
 
-/// As Redisson waits: subscribe, ask again, sleep until a message or the end of the lease.
+/// Waits as Redisson does: subscribe, try again, sleep until a message or the end of the lease.
 struct Messages {
     node: Node,
     token: String,
@@ -143,11 +143,11 @@ pub(super) async fn messages(site: Arc<Site>) -> Result<Box<dyn Contender>, Fail
 }
 
 impl Messages {
-    /// `None` where the lock is this client's now, else how long it is another's.
+    /// Returns `None` if this client now has the lock, else for how long another client has it.
     async fn acquire(&mut self) -> Result<Option<Duration>, Failed> {
         match self.node.run(ACQUIRE, &[&self.token, &lease()]).await? {
             Value::Nil => Ok(None),
-            // Negative where it came free between two looks at the key's time.
+            // Negative if the key expired between the script's `set` and `pttl`.
             Value::Int(left) => Ok(Some(Duration::from_millis(u64::try_from(left).unwrap_or(0)))),
             other => Err(format!("the server answered {other:?}").into()),
         }
@@ -178,7 +178,7 @@ impl Contender for Messages {
     }
 }
 
-/// Held where a majority has granted it and enough of the lease is left.
+/// The lock is held if a majority of the servers granted it and enough of the lease is left.
 struct Redlock(Vec<Node>, String);
 
 pub(super) async fn redlock(site: Arc<Site>) -> Result<Box<dyn Contender>, Failed> {
@@ -191,12 +191,12 @@ impl Redlock {
         let Self(nodes, token) = self;
         let granted = join_all(nodes.iter_mut().map(|node| timeout(PER_SERVER, node.set(token)))).await;
         let granted = granted.iter().filter(|answer| matches!(answer, Ok(Ok(true)))).count();
-        // Clocks differ by a hundredth, and 2 ms for the expiry's own grain.
+        // Drift as in the Redlock algorithm: one percent of the lease, and 2 ms for the granularity of expiry.
         let drift = LEASE / 100 + Duration::from_millis(2);
         granted > self.0.len() / 2 && began.elapsed() + drift < LEASE
     }
 
-    /// On all servers, also on those whose grant was not heard. Says how many had it.
+    /// Releases on all servers, also on those whose grant was not heard. Returns how many of them had the lock.
     async fn release(&mut self) -> usize {
         let Self(nodes, token) = self;
         let released =
@@ -235,13 +235,13 @@ impl Contender for Redlock {
 pub(super) async fn clean(places: &[ConnectionInfo], name: &str) -> Result<(), Failed> {
     let clean = async |place: &ConnectionInfo| -> Result<(), Failed> {
         let mut connection = Client::open(place.clone())?.get_multiplexed_async_connection().await?;
-        // Who may not write has written nothing, and may not delete either.
+        // A user without permission to write has written nothing, and `DEL` would only fail.
         if cmd("EXISTS").arg(name).query_async(&mut connection).await? {
             cmd("DEL").arg(name).exec_async(&mut connection).await?;
         }
         Ok(())
     };
-    // Each of them, whatever becomes of the others.
+    // Cleans all servers, even if some of them fail.
     join_all(places.iter().map(clean)).await.into_iter().collect()
 }
 

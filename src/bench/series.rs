@@ -1,4 +1,4 @@
-//! Several locks measured one after another in the background, for whoever follows.
+//! Measures several locks one after another in the background and reports progress over a channel.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -18,66 +18,66 @@ use crate::{
 pub struct Series {
     pub locks: Vec<&'static Lock>,
     pub work: Work,
-    /// How long a client that polls waits on average before it asks again.
+    /// The average interval at which a polling client asks again.
     pub poll: Duration,
-    /// How long all may take.
+    /// The time limit for all locks together.
     pub at_most: Duration,
-    /// The user's own servers. What they do not serve is measured on those of a lab.
+    /// The user's own servers. Locks that these cannot serve are measured on the servers of a lab.
     pub own: Vec<Servers>,
-    /// What all that is written is called.
+    /// The name of everything that the series writes.
     pub name: String,
     pub options: LabOptions,
 }
 
-/// What came of one lock.
+/// The result for one lock.
 #[derive(Debug, Clone)]
 pub struct Row {
     pub lock: &'static Lock,
-    /// The servers that it was measured on.
+    /// The servers on which the lock was measured.
     pub on: String,
     pub figures: Result<Figures, Text>,
 }
 
-/// News of a series under way. Locks are numbered from 0.
+/// Progress of a series. Locks are numbered from 0.
 #[derive(Debug)]
 pub enum SeriesUpdate {
-    /// The servers of a lock are being started.
+    /// The servers for this lock are being started.
     Starts(usize),
-    /// How many turns there were, and how many there are to be.
+    /// The number of turns so far, and the number wanted.
     Turns {
         lock: usize,
         seen: usize,
         wanted: usize,
     },
     Measured(Row),
-    /// What was written could not be removed.
+    /// What the series wrote could not be removed from these servers.
     Left {
         servers: String,
         why: String,
     },
 }
 
-/// A series under way. Dropping it ends it, and what it has written is removed.
+/// A running series. Dropping it stops it and removes what it has written.
 #[derive(Debug)]
 pub struct Measuring {
     stop: Option<oneshot::Sender<()>>,
-    /// Its end says that nothing is left running.
+    /// The channel closes when nothing is left running.
     pub updates: mpsc::UnboundedReceiver<SeriesUpdate>,
 }
 
 impl Measuring {
-    /// Ends it; its updates still say what was left.
+    /// Stops the series; `updates` still reports what could not be removed.
     pub fn stop(&mut self) {
         self.stop = None;
     }
 }
 
 impl Series {
-    /// What is done through each lock where nobody says otherwise.
+    /// The default work under each lock.
     pub const WORK: Work =
         Work { clients: 8, hand_overs: 200, work: Duration::from_millis(1), rest: Duration::from_millis(1) };
 
-    /// Every lock, on servers of Lockstep's own, in three minutes at most.
+    /// Every lock, on servers that Lockstep starts, in three minutes at most.
     pub fn usual(options: LabOptions) -> Self {
         Self {
             locks: LOCKS.iter().collect(),
@@ -90,7 +90,7 @@ impl Series {
         }
     }
 
-    /// Begins to measure. Must be called inside a `tokio` runtime.
+    /// Starts to measure. Must be called inside a `tokio` runtime.
     pub fn start(self) -> Measuring {
         let (stop, stopped) = oneshot::channel::<()>();
         let (tell, updates) = mpsc::unbounded_channel();
@@ -109,7 +109,7 @@ impl Series {
 struct Run {
     series: Series,
     tell: mpsc::UnboundedSender<SeriesUpdate>,
-    /// Which of the user's own servers something was written to and has not been removed from.
+    /// The index in `own` of the servers that may still hold keys of this series.
     written: Mutex<Option<usize>>,
 }
 
@@ -160,7 +160,7 @@ impl Run {
         Row { lock, on, figures: figures.map_err(|why| why.to_string().into()) }
     }
 
-    /// The servers of a lab, which is there already or takes the place of the one before.
+    /// The servers of a running lab of this kind; otherwise starts one in place of the previous lab.
     async fn start(
         &self,
         kind: LabKind,
@@ -197,7 +197,7 @@ impl Run {
         *self.written.lock().unwrap_or_else(PoisonError::into_inner) = place;
     }
 
-    /// Whoever does not listen any more needs to be told nothing.
+    /// The receiver may be gone: then the update is dropped.
     fn tell(&self, update: SeriesUpdate) {
         let _ = self.tell.send(update);
     }

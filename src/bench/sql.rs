@@ -1,4 +1,4 @@
-//! A row that is locked for as long as a transaction is open.
+//! A lock that is a row locked by `SELECT … FOR UPDATE` for as long as a transaction is open.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub(super) async fn prepare(options: &Opts, name: &str) -> Result<(), Failed> {
 
 pub(super) async fn clean(options: &Opts, name: &str) -> Result<(), Failed> {
     let mut connection = Conn::new(options.clone()).await?;
-    // Who may not create a table may not drop one either.
+    // A user without permission to create tables has created none, and `DROP TABLE` would only fail.
     let there: Option<String> = connection.query_first(format!("SHOW TABLES LIKE '{name}'")).await?;
     if there.is_some() {
         connection.query_drop(format!("DROP TABLE IF EXISTS {name}")).await?;

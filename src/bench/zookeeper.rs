@@ -12,7 +12,7 @@ async fn open(hosts: &str) -> Result<Client, Error> {
     Client::connector().with_session_timeout(LEASE).connect(hosts).await
 }
 
-/// Says soon why there is no server: its client tries again and again.
+/// Reports quickly why no server can be reached: the client library retries without end.
 pub(super) async fn reach(hosts: &str) -> Result<(), Failed> {
     let mut refused = None;
     for host in hosts.split(',') {
@@ -50,7 +50,7 @@ pub(super) async fn clean(hosts: &str, name: &str) -> Result<(), Failed> {
         }
         match client.delete(&directory, None).await {
             Ok(()) | Err(Error::NoNode) => return Ok(()),
-            // The last request of a client that has just been told to stop.
+            // A client that was just told to stop may still have created a node.
             Err(Error::NotEmpty) => {}
             Err(error) => return Err(error.into()),
         }
@@ -73,7 +73,7 @@ impl Session {
         Ok(Self { site, client, directory })
     }
 
-    /// Comes back when a node is not there any more. A read that fails leaves no watch behind, as one of `exists` would.
+    /// Returns when the node does not exist any more. A read of a missing node leaves no watch behind, unlike `exists`.
     async fn wait_for_deletion(&self, path: &str) -> Result<(), Failed> {
         self.site.count_request();
         match self.client.get_and_watch_data(path).await {
@@ -93,7 +93,7 @@ impl Session {
     }
 }
 
-/// Everybody has a place in a queue and watches the one before it.
+/// Each client has a place in a queue and watches the node before its own.
 struct Predecessor {
     session: Session,
     own: String,
@@ -103,7 +103,7 @@ pub(super) async fn predecessor(site: Arc<Site>) -> Result<Box<dyn Contender>, F
     Ok(Box::new(Predecessor { session: Session::open(site).await?, own: String::new() }))
 }
 
-/// The number that the server gave a node stands at the end of its name.
+/// The sequence number that the server appended to a node's name.
 fn number(name: &str) -> &str {
     name.rsplit_once('-').map_or(name, |(_, number)| number)
 }
@@ -111,7 +111,7 @@ fn number(name: &str) -> &str {
 impl Predecessor {
     async fn wait(&mut self) -> Result<(), Failed> {
         let Session { site, client, directory } = &self.session;
-        // A name that can be told from others, should the reply to the create be lost.
+        // A random prefix lets the client recognize its own node even if the reply to the create is lost.
         let path = format!("{directory}/{:016x}-lock-", random());
         let options = CreateMode::EphemeralSequential.with_acls(Acls::anyone_all());
         site.count_request();
@@ -143,7 +143,7 @@ impl Contender for Predecessor {
     }
 }
 
-/// One node for all, and everybody watches it.
+/// One node for all clients, watched by every waiter.
 struct Herd {
     session: Session,
     node: String,

@@ -1,4 +1,4 @@
-//! An actor during a run: its place in its program, and what it is in the middle of.
+//! An actor during a run: its position in its program, and the operation or wait it is in.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -28,11 +28,12 @@ pub(crate) struct Actor {
     state: State,
     /// Notifications that no operation has taken yet.
     notifications: VecDeque<Notification>,
-    /// What a program outside has sent and has no reply to. It has one on each of its connections, and may go on meanwhile.
+    /// Commands of an attached program that have been sent and have no reply yet. There may be one on each of its
+    /// connections, and the program may continue meanwhile.
     unanswered: Vec<Arc<PlannedOperation>>,
-    /// When the first wait of a program outside ends, as far as is known.
+    /// When the first wait of an attached program ends, as far as is known.
     timer: Option<LessonTime>,
-    /// The locks of which a program outside has said something else than that it has nothing to do with them.
+    /// The locks for which the latest belief that an attached program printed is not "nothing".
     concerned: BTreeSet<String>,
 }
 
@@ -43,8 +44,8 @@ pub(crate) struct Notification {
     pub(crate) what: String,
 }
 
-/// What a client is told of its own session is about this. It has to be asked for by its name: `any` is what servers tell
-/// of what they hold.
+/// The subject (`about`) of notifications about the client's own session. An operation has to ask for it by name: `any`
+/// covers only notifications about what servers hold.
 pub(crate) const SESSION: &str = "session";
 
 impl Notification {
@@ -56,43 +57,43 @@ impl Notification {
 #[derive(Debug, Clone)]
 pub(crate) enum State {
     Ready(Arc<PlannedOperation>),
-    /// This operation was sent and has no reply yet.
+    /// The operation was sent and has no reply yet.
     InFlight {
         operation: Arc<PlannedOperation>,
     },
-    /// It waits for a notification about one of these, and no longer than this.
+    /// The actor waits for a notification about one of `from`, until `until` at most.
     Taking {
         operation: Arc<PlannedOperation>,
         from: Vec<String>,
         until: Option<LessonTime>,
     },
-    /// It waits for time to pass; then it tries `again`, or goes on.
+    /// The actor waits for time to pass; then it retries the operation in `again`, or continues.
     Waiting {
         label: String,
         until: LessonTime,
         again: Option<Arc<PlannedOperation>>,
     },
-    /// Its program is one from outside and in the middle of something of its own.
+    /// The actor's program is an attached one, between requests.
     Outside {
-        /// Whether it does nothing more by itself.
+        /// Whether the program waits for something outside itself: a reply, or time to pass.
         rests: bool,
-        /// Whether its waiting was written down.
+        /// Whether a `Waits` event was recorded for the current wait.
         waits: bool,
     },
     Finished,
-    /// Its process was killed, or it met something that its program does not handle.
+    /// The actor's process was killed, or its program met something that it does not handle.
     Dead,
 }
 
-/// What an operation needs before it is over.
+/// What an operation needs to complete.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Request {
     Command(Wire),
-    /// A notification about one of these, which is waited for so many milliseconds at most.
+    /// A notification about one of these subjects, within this many milliseconds; without a limit if `None`.
     Notification(Vec<String>, Option<u64>),
 }
 
-/// What happened in a step, at one moment.
+/// The events of one step, which all happen at the same time.
 #[derive(Debug)]
 pub(crate) struct Output {
     pub(crate) now: LessonTime,
@@ -105,12 +106,12 @@ impl Output {
     }
 }
 
-/// Why a program cannot go on.
+/// Why a program cannot continue.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Failure {
     pub(crate) actor: ActorId,
     pub(crate) cause: Cause,
-    /// The operation's place in the lesson, where it is about one that has a place.
+    /// The path of the operation in the lesson, if the failure is about an operation that has one.
     pub(crate) path: Option<Path>,
     pub(crate) why: Text,
 }
@@ -146,13 +147,13 @@ impl Actor {
         &self.interpreter.program
     }
 
-    /// The same, as another actor of the same program would be there.
+    /// Returns a copy under another id: the state that another actor of the same program would have here.
     pub(crate) fn with_id(&self, id: ActorId) -> Self {
         Self { id, ..self.clone() }
     }
 
-    /// All that decides what it does next, as a text: two actors of one text go on alike. `bounded`: with how many rounds are
-    /// left of loops that end by a condition.
+    /// Everything that decides what the actor does next, as a text: two actors with equal texts behave alike.
+    /// `bounded`: also includes the rounds left of loops that end by a condition.
     pub(crate) fn local_state(&self, live: &LiveNames, bounded: bool) -> String {
         let until = |until: &Option<LessonTime>| until.map(LessonTime::as_nanos);
         let state = match &self.state {
@@ -176,7 +177,7 @@ impl Actor {
         matches!(self.state, State::Ready(_))
     }
 
-    /// Whether it makes no move any more.
+    /// Whether the actor makes no more moves: it finished or is dead.
     pub(crate) fn is_over(&self) -> bool {
         matches!(self.state, State::Finished | State::Dead)
     }
@@ -188,7 +189,7 @@ impl Actor {
         }
     }
 
-    /// The operation that it is ready for or in the middle of.
+    /// The operation that the actor is ready for or in the middle of.
     pub(crate) fn operation(&self) -> Option<&Arc<PlannedOperation>> {
         match &self.state {
             State::Ready(operation) | State::InFlight { operation } | State::Taking { operation, .. } => {
@@ -198,7 +199,7 @@ impl Actor {
         }
     }
 
-    /// When the wait that it is in ends.
+    /// When the current wait ends; `None` if the actor does not wait, or waits without a limit.
     pub(crate) fn waits_until(&self) -> Option<LessonTime> {
         match self.state {
             State::Finished | State::Dead => None,
@@ -209,7 +210,8 @@ impl Actor {
         }
     }
 
-    /// What its operation would ask a server for if it began now.
+    /// The request that the operation would make if it began now, without changing the actor. `None` if there is no
+    /// operation.
     pub(crate) fn foresee(&self, now: LessonTime, server: &str) -> Option<Result<Request, Text>> {
         let operation = self.operation()?;
         let mut begun = self.interpreter.clone();
@@ -217,8 +219,8 @@ impl Actor {
         Some(begun.begin().and_then(|()| request(&begun, operation, server)))
     }
 
-    /// Its next operation begins. Gives the command that is to be sent; `None` where a notification is taken instead,
-    /// or no operation is next.
+    /// Begins the next operation. Returns the command to send, or `None` if the operation takes a notification or no
+    /// operation is next.
     pub(crate) fn send(&mut self, server: &str, output: &mut Output) -> Result<Option<Wire>, Failure> {
         let Some(operation) = self.next_operation().cloned() else { return Ok(None) };
         self.interpreter.tell_time(output.now);
@@ -246,9 +248,9 @@ impl Actor {
         }
     }
 
-    /// What a log says of an operation that has been sent.
+    /// The log event of an operation that has been sent.
     pub(crate) fn sent(&self, op: OpId, operation: &PlannedOperation, wire: &Wire) -> EventKind {
-        // A lock whose name cannot be evaluated yet is held until its `drops`.
+        // A lock whose name cannot be evaluated yet counts as held until its `drops`.
         let releases = operation.releases.iter().filter_map(|lock| self.interpreter.render(lock).ok());
         EventKind::Sent {
             op,
@@ -260,7 +262,7 @@ impl Actor {
         }
     }
 
-    /// Whether the reply to an operation would be one that it waits for.
+    /// Whether the actor still waits for the reply to this operation.
     pub(crate) fn awaits(&self, operation: &Arc<PlannedOperation>) -> bool {
         let current = match &self.state {
             State::InFlight { operation } => Some(operation),
@@ -269,7 +271,7 @@ impl Actor {
         current.into_iter().chain(&self.unanswered).any(|known| Arc::ptr_eq(known, operation))
     }
 
-    /// The reply to this operation has come, which it awaits.
+    /// Applies the reply to this operation, which must be one that the actor awaits.
     pub(crate) fn reply_to(
         &mut self,
         operation: &Arc<PlannedOperation>,
@@ -284,7 +286,7 @@ impl Actor {
         Ok(())
     }
 
-    /// The reply to the operation that was sent has come.
+    /// Applies the reply to the operation in flight.
     pub(crate) fn reply(&mut self, reply: &Reply, output: &mut Output) -> Result<(), Failure> {
         let State::InFlight { operation } = &self.state else { return Ok(()) };
         let operation = Arc::clone(operation);
@@ -298,7 +300,7 @@ impl Actor {
         Ok(())
     }
 
-    /// A notification has come. It is taken at once where the actor waits for it.
+    /// Stores a notification. If the actor waits for it, the actor takes it at once.
     pub(crate) fn notify(&mut self, notification: Notification, output: &mut Output) -> Result<(), Failure> {
         let Notification { server, about, what } = notification.clone();
         self.notifications.push_back(notification);
@@ -306,7 +308,7 @@ impl Actor {
         self.take(output).map(drop)
     }
 
-    /// Takes the oldest notification that its operation waits for. Says whether there was one.
+    /// Takes the oldest notification that the current operation waits for. Returns whether there was one.
     fn take(&mut self, output: &mut Output) -> Result<bool, Failure> {
         let State::Taking { operation, from, .. } = &self.state else { return Ok(false) };
         let found = self.notifications.iter().position(|notification| notification.is_wanted(from));
@@ -320,7 +322,7 @@ impl Actor {
         self.taken(operation, &Reply::Value(reply), output).map(|()| true)
     }
 
-    /// It waits for a notification no longer, because one came or its time is over.
+    /// Completes a `take` with the notification, or with nil when its time is over.
     fn taken(
         &mut self,
         operation: Arc<PlannedOperation>,
@@ -331,18 +333,18 @@ impl Actor {
         let after = self.interpreter.replied(&operation, reply);
         match after.map_err(|why| self.failure(Cause::Statement, None, why))? {
             After::Onward => return self.advance(output),
-            // The next notification is waited for at once.
+            // Retries at once: the next notification may already be there.
             After::Again(_) => self.state = State::Ready(operation),
         }
         Ok(())
     }
 
-    /// Drops the notifications that no operation has taken.
+    /// Drops all notifications that no operation has taken.
     pub(crate) fn forget_notifications(&mut self) {
         self.notifications.clear();
     }
 
-    /// Its program, one from outside, has printed a line. Beliefs are told on standard output only.
+    /// An attached program printed a line. Only lines on standard output can state beliefs.
     pub(crate) fn said(&mut self, text: String, stderr: bool, output: &mut Output) {
         let actor = self.id;
         let Some((belief, lock)) = Belief::printed(&text).filter(|_| !stderr) else {
@@ -357,13 +359,13 @@ impl Actor {
         output.events.push(EventKind::Believes { actor, lock, belief });
     }
 
-    /// Something is to be said of its program.
+    /// Records a remark of Lockstep's about the actor's program, in both languages.
     pub(crate) fn remarked(&mut self, Text { en, zh }: Text, output: &mut Output) {
         output.events.push(EventKind::Said { actor: self.id, text: en, stderr: false, zh: Some(zh) });
     }
 
-    /// Its program, one from outside, does nothing more by itself: it waits for the reply to what it asks, until a moment,
-    /// or has ended, with its last words where that was no good end.
+    /// An attached program is idle: it waits for the reply to `asks`, waits `until` a time, or has ended. `ended` is
+    /// empty after a normal exit; otherwise it says why the program failed.
     pub(crate) fn rests(
         &mut self,
         asks: Option<Wire>,
@@ -386,7 +388,7 @@ impl Actor {
                 self.state = State::Finished;
                 self.unanswered.clear();
                 let actor = self.id;
-                // Nobody is left who could hold them.
+                // The process has exited, so it holds none of these locks any more.
                 for lock in std::mem::take(&mut self.concerned) {
                     output.events.push(EventKind::Believes { actor, lock, belief: Belief::Nothing });
                 }
@@ -414,7 +416,7 @@ impl Actor {
         }
     }
 
-    /// Whether its program, one from outside, may still do something by itself.
+    /// Whether an attached program may still act by itself, without a reply or the passing of time.
     pub(crate) fn is_at_work(&self) -> bool {
         matches!(self.state, State::Outside { rests: false, .. })
     }
@@ -447,12 +449,12 @@ impl Actor {
         self.advance(output)
     }
 
-    /// Sets its client's clock so many milliseconds ahead.
+    /// Sets the client's clock this many milliseconds ahead of lesson time.
     pub(crate) fn set_clock(&mut self, ahead_ms: i64) {
         self.interpreter.ahead_ms = ahead_ms;
     }
 
-    /// The waits of a program outside are what they are.
+    /// Postpones the end of the current wait. Waits of an attached program are its own and do not change.
     pub(crate) fn put_off(&mut self, by: Duration) {
         if let State::Waiting { until, .. } | State::Taking { until: Some(until), .. } = &mut self.state {
             *until += by;
@@ -471,14 +473,14 @@ impl Actor {
         self.unanswered.clear();
     }
 
-    /// Its program ends at something that it does not handle, as with an exception that nobody catches.
+    /// Ends the program at an error that it does not handle, as an uncaught exception would.
     pub(crate) fn give_up(&mut self, why: impl Into<Text>, output: &mut Output) {
         self.kill();
         let why = without_help(&why.into());
         output.events.push(EventKind::GaveUp { actor: self.id, why });
     }
 
-    /// Carries out statements up to the next operation.
+    /// Executes statements up to the next operation.
     pub(crate) fn advance(&mut self, output: &mut Output) -> Result<(), Failure> {
         if self.program().outside {
             self.state = State::Outside { rests: false, waits: false };
@@ -519,13 +521,13 @@ impl Actor {
     }
 }
 
-/// Whether an operation of a program outside is this request.
+/// Whether an operation of an attached program is this request.
 fn is_of(operation: &PlannedOperation, wire: &Wire) -> bool {
     operation.on.as_ref() == Some(&wire.server)
         && matches!(&operation.verb, PlannedVerb::Given(command) if *command == wire.command)
 }
 
-/// An operation of a program outside.
+/// Builds the operation for a request of an attached program.
 fn given(Wire { server, command, .. }: Wire) -> PlannedOperation {
     let product = if matches!(command, Command::Zookeeper(_)) { Product::Zookeeper } else { Product::Redis };
     let label = command_label(command.brief().split_whitespace().next().unwrap_or_default(), product);
@@ -542,11 +544,11 @@ fn given(Wire { server, command, .. }: Wire) -> PlannedOperation {
     }
 }
 
-/// What an operation that has begun asks for.
+/// The request of an operation that has begun.
 fn request(interpreter: &Interpreter, operation: &PlannedOperation, server: &str) -> Result<Request, Text> {
     if let PlannedVerb::Take(TakePlan { from, within }) = &operation.verb {
         let from = from.iter().map(|from| interpreter.render(from)).collect::<Result<_, _>>()?;
-        // PTTL says -1 of a key that does not end, and so must whoever waits for it.
+        // PTTL answers -1 for a key without expiry: the wait then has no limit.
         let within =
             within.as_ref().map(|within| parse_signed_millis(&interpreter.render(within)?)).transpose()?;
         return Ok(Request::Notification(from, within.and_then(|millis| u64::try_from(millis).ok())));

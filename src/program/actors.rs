@@ -1,4 +1,4 @@
-//! All actors of a run: who is ready, whose wait ends next.
+//! All actors of a run: which of them are ready, and whose wait ends next.
 
 use std::{
     ops::{Index, IndexMut},
@@ -9,28 +9,28 @@ use std::{
 use super::actor::{Actor, Failure, Output, State};
 use crate::{clock::LessonTime, lesson::Scenario, log::ActorId};
 
-/// All actors of a run. Copies share the actors that have not moved since.
+/// All actors of a run. Clones share each actor until one of the clones moves it (copy on write).
 #[derive(Debug, Clone)]
 pub(crate) struct Actors(Vec<Arc<Actor>>);
 
 impl Actors {
-    /// Everybody before the first statement of their programs.
+    /// Creates all actors, each before the first statement of its program.
     pub(crate) fn new(scenario: &Scenario, seed: u64) -> Self {
         let plans = scenario.actors.iter().enumerate();
         Self(plans.map(|(n, plan)| Arc::new(Actor::new(actor_id(n), plan, seed))).collect())
     }
 
-    /// Carries everybody to the first operation.
+    /// Advances every actor to its first operation.
     pub(crate) fn start(&mut self, output: &mut Output) -> Result<(), Failure> {
         self.ids().try_for_each(|actor| self[actor].advance(output))
     }
 
-    /// These, each at the place of its number.
+    /// Wraps these actors; the index of each is its id.
     pub(crate) fn of(actors: Vec<Arc<Actor>>) -> Self {
         Self(actors)
     }
 
-    /// One of them, shared with all copies in which it has not moved since.
+    /// Returns the actor's shared pointer; clones of `Actors` in which the actor has not moved since have the same one.
     pub(crate) fn shared(&self, actor: ActorId) -> &Arc<Actor> {
         &self.0[actor.0 as usize]
     }
@@ -51,28 +51,29 @@ impl Actors {
         self.0.iter().map(Arc::as_ref)
     }
 
-    /// Who can make a move, of those that run.
+    /// The running actors that can make a move. `runs` says which actors run.
     pub(crate) fn ready(&self, runs: impl Fn(ActorId) -> bool) -> impl Iterator<Item = ActorId> {
         self.ids().filter(move |actor| self[*actor].is_ready() && runs(*actor))
     }
 
-    /// How many have not come to the end of their programs.
-    /// By actor, whether it has come to its end, be it a bad one.
+    /// Whether each actor is finished or dead, by actor id.
     pub(crate) fn are_over(&self) -> impl Iterator<Item = bool> {
         self.iter().map(Actor::is_over)
     }
 
+    /// The number of actors that have not finished; dead actors count as unfinished.
     pub(crate) fn unfinished(&self) -> usize {
         self.iter().filter(|actor| !matches!(actor.state(), State::Finished)).count()
     }
 
-    /// The wait that ends first, of those that run; of several that end together, that of the first actor.
+    /// The running actor whose wait ends first, and when it ends; of several that end together, the one with the lowest
+    /// id.
     pub(crate) fn next_timer(&self, runs: impl Fn(ActorId) -> bool) -> Option<(ActorId, LessonTime)> {
         let timers = self.ids().filter_map(|actor| Some((actor, self[actor].waits_until()?)));
         timers.filter(|(actor, _)| runs(*actor)).min_by_key(|(actor, until)| (*until, *actor))
     }
 
-    /// Ends the waits that are over by `end`, in their order, of those that run.
+    /// Ends all waits of running actors that are due by `end`, in the order of their deadlines.
     pub(crate) fn wake_until(
         &mut self,
         end: LessonTime,
@@ -85,7 +86,7 @@ impl Actors {
         Ok(())
     }
 
-    /// Puts off all waits that end after a time.
+    /// Postpones all waits that end later than `after`.
     pub(crate) fn put_off(&mut self, after: LessonTime, by: Duration) {
         for actor in self.ids() {
             if self[actor].waits_until().is_some_and(|until| until > after) {
@@ -94,7 +95,7 @@ impl Actors {
         }
     }
 
-    /// Has all waits end sooner by as much.
+    /// Moves the end of every wait forward by the same duration.
     pub(crate) fn bring_forward(&mut self, by: Duration) {
         for actor in self.ids() {
             if self[actor].waits_until().is_some() {

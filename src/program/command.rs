@@ -1,4 +1,4 @@
-//! From a planned operation to the command that is sent. Pure.
+//! Turns a planned operation into the command that is sent. Pure.
 
 use minijinja::Value;
 
@@ -39,5 +39,5 @@ pub(crate) fn fill_in(verb: &PlannedVerb, server: String, names: &Value) -> Resu
     Ok(Some(Wire { server, command, script }))
 }
 
-/// Where mutexes of the process are, in place of a server.
+/// The server name of commands on mutexes that live in the client's process.
 const LOCAL: &str = "local";

@@ -1,4 +1,4 @@
-//! The interpreter of one actor's program: which operation is next, and what a reply changes.
+//! The interpreter of one actor's program: determines the next operation and applies replies.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::{
     text::{Text, both},
 };
 
-/// How many statements may follow each other without an operation: a loop without one would never end.
+/// The number of statements that may run in a row without an operation; it stops a loop that contains none.
 const MOST_STATEMENTS: usize = 100_000;
 
-/// A program under way: the place in it, and its variables.
+/// A program in progress: the current instruction and the variables.
 #[derive(Debug, Clone)]
 pub(crate) struct Interpreter {
     pub(super) program: Arc<Program>,
@@ -28,25 +28,26 @@ pub(crate) struct Interpreter {
     scope: Scope,
     repeats: Vec<i64>,
     tokens: Tokens,
-    /// How far its client's clock is ahead, in milliseconds.
+    /// How far the client's clock is ahead, in milliseconds.
     pub(crate) ahead_ms: i64,
 }
 
-/// Owner tokens: a fresh one for each acquisition (it stays until the actor wants a lock again after a drop,
-/// because the release needs it), because a token shared by two acquisitions protects
-/// neither (Redis documentation, "Distributed locks", suggests 20 random bytes; these are short to be read on a screen).
+/// Owner tokens, a fresh one for each acquisition: a token shared by two acquisitions protects neither (Redis
+/// documentation, "Distributed locks", suggests 20 random bytes; these are short to be readable on a screen). A token
+/// stays after a drop until the actor wants a lock again, because the release needs it.
 #[derive(Debug, Clone)]
 struct Tokens {
     name: String,
     seed: u64,
     issued: u64,
-    /// Whether the lock that the last one was for has been dropped.
+    /// Whether the actor has dropped the lock that the current token was issued for.
     used: bool,
 }
 
 impl Tokens {
     fn next(&mut self) -> Value {
-        // SplitMix64 (Steele, Lea, Flood 2014): a token follows from the seed, the name and its number.
+        // SplitMix64 (Steele, Lea, Flood 2014): a token is a function of the seed, the actor's name and the token's
+        // number.
         let mut x = self.name.bytes().fold(self.seed, |hash, byte| hash.rotate_left(7) ^ u64::from(byte));
         x = x.wrapping_add((self.issued + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -57,26 +58,26 @@ impl Tokens {
     }
 }
 
-/// What statements lead to.
+/// Where execution stopped after a sequence of statements.
 pub(crate) enum Next {
     Operation(Arc<PlannedOperation>),
-    /// The program is over.
+    /// The program has ended.
     End,
-    /// A loop has had all the rounds that it may have, and its condition is still true.
+    /// A `repeat … while` has used up its bound, and its condition is still true.
     NoRoundLeft,
 }
 
-/// What a reply leads to.
+/// What the actor does after a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum After {
-    /// The operation is done.
+    /// The operation is complete.
     Onward,
-    /// It is to be tried again after so many milliseconds.
+    /// The operation is retried after this many milliseconds.
     Again(i64),
 }
 
 impl Interpreter {
-    /// An actor before its first step.
+    /// An actor's program before its first statement.
     pub(crate) fn new(plan: &ActorPlan, seed: u64) -> Self {
         let tokens = Tokens { name: plan.actor.name.clone(), seed, issued: 0, used: false };
         let mut interpreter = Self {
@@ -94,8 +95,8 @@ impl Interpreter {
         interpreter
     }
 
-    /// The place in the program, and all values that may still be read. The time is told anew before anything is.
-    /// `bounded`: with how many rounds are left of a loop that ends by its condition, too.
+    /// The current instruction and all values that may still be read, as a text. `now` is left out, because it is set
+    /// again before anything reads it. `bounded`: also includes the rounds left of loops that end by a condition.
     pub(super) fn local_state(&self, live: &LiveNames, bounded: bool) -> String {
         let reads = |name: &str| name != "now" && live.is_live(self.at, name);
         let tokens = live.is_live(self.at, "token").then_some(&self.tokens);
@@ -113,13 +114,13 @@ impl Interpreter {
         format!("{program:p} {} {left:?} {} {tokens:?} {values}", self.at, self.ahead_ms)
     }
 
-    /// Tells the actor the time: the name `now`, until it is told another. It is that of its client's clock, which may be
-    /// wrong. How long a wait lasts does not depend on that, as no timer of a real machine does.
+    /// Sets the name `now` to the client's time, which may be wrong, until the next call. The length of a wait does not
+    /// depend on this clock, just as timers of a real machine do not depend on its wall clock.
     pub(crate) fn tell_time(&mut self, now: LessonTime) {
         self.scope.set_outermost("now", now.as_millis().saturating_add(self.ahead_ms).into());
     }
 
-    /// Carries out statements up to the next operation. Values that are set right before it are left for
+    /// Executes statements up to the next operation. Assignments directly before that operation are left to
     /// [`Interpreter::begin`], unless it is a wait, which begins at once.
     pub(crate) fn advance(&mut self, actor: ActorId, events: &mut Vec<EventKind>) -> Result<Next, Text> {
         within_allowance(|| self.advance_within(actor, events))
@@ -142,7 +143,7 @@ impl Interpreter {
                     events.push(EventKind::Believes { actor, lock, belief: *belief });
                     match belief {
                         Belief::Nothing => self.tokens.used = true,
-                        // Whoever begins to want a lock again does so under a new token.
+                        // An actor that wants a lock again after a drop gets a new token.
                         Belief::Waiting | Belief::Holding | Belief::Sharing if self.tokens.used => {
                             let token = self.tokens.next();
                             self.scope.set_outermost("token", token);
@@ -196,23 +197,24 @@ impl Interpreter {
         ))
     }
 
-    /// The operation that follows without anything that others could see, and without a decision: nothing but values
-    /// are set before it.
+    /// The next operation, if only assignments and jumps come before it: nothing that others could observe, and no
+    /// condition.
     fn comes_to(&self) -> Option<Arc<PlannedOperation>> {
         let mut at = self.at;
         loop {
             match self.program.instructions.get(at)? {
                 Instruction::Operate(operation) => return Some(Arc::clone(operation)),
                 Instruction::Set { .. } | Instruction::Enter { .. } | Instruction::Leave => at += 1,
-                // It leads behind an `else`, or to the condition of a repetition.
+                // An unconditional jump leads past an `else` or back to the condition of a loop.
                 Instruction::Jump { to } => at = *to,
                 _ => return None,
             }
         }
     }
 
-    /// The operation begins: sets the values that are set right before it, so that `now` is the time at which it is
-    /// sent, however long after the reply before it. Does nothing when it is tried again.
+    /// Begins the operation: executes the assignments directly before it only now, so that `now` is the time at which
+    /// the operation is sent, however long that is after the previous reply. Does nothing when the operation is
+    /// retried.
     pub(crate) fn begin(&mut self) -> Result<(), Text> {
         let program = Arc::clone(&self.program);
         within_allowance(|| {
@@ -230,7 +232,7 @@ impl Interpreter {
         })
     }
 
-    /// Carries out an instruction that sets values and does nothing else.
+    /// Executes an instruction that only sets variables.
     fn assign(&mut self, instruction: &Instruction) -> Result<(), Text> {
         match instruction {
             Instruction::Set { name, value } => {
@@ -254,7 +256,7 @@ impl Interpreter {
         Ok(())
     }
 
-    /// Takes in a reply to the operation that was next.
+    /// Applies the reply to the current operation.
     pub(crate) fn replied(&mut self, operation: &PlannedOperation, reply: &Reply) -> Result<After, Text> {
         let label = &operation.label;
         let allows = |code: &str| operation.allow.iter().any(|allowed| allowed == code);
@@ -262,8 +264,8 @@ impl Interpreter {
             Reply::Value(value) => (json_value(value), Value::from(())),
             Reply::Error { code, .. } if allows(code) => (Value::from(()), Value::from(code.as_str())),
             Reply::Error { code, text } => {
-                // `ERR` is what Redis says of every wrong command, and MariaDB has codes for statements that it cannot read or
-                // that name what is not there: nothing to cope with.
+                // No `allow` is suggested: Redis answers every malformed command with `ERR`, and these MariaDB codes
+                // mean that a statement is malformed or names something that does not exist.
                 let help = match code.as_str() {
                     "ERR" => both!("put the command right", "请改正这条命令"),
                     "1046" | "1049" | "1052" | "1054" | "1064" | "1109" | "1136" | "1146" | "1305"
@@ -283,7 +285,7 @@ impl Interpreter {
                     &help,
                 ));
             }
-            // Nobody knows what the server did: it is not the same as nil.
+            // A lost reply is not nil: the server may or may not have carried out the command.
             Reply::Lost(_) if allows("Lost") => {
                 let lost = Value::from("Lost");
                 (if self.program.reads_lost { lost.clone() } else { Value::from(()) }, lost)
@@ -314,7 +316,7 @@ impl Interpreter {
         Ok(After::Onward)
     }
 
-    /// A wait is over.
+    /// Moves past a wait that is over.
     pub(crate) fn waited(&mut self) {
         self.at += 1;
     }
@@ -323,19 +325,19 @@ impl Interpreter {
         parse_millis(&template.render(&self.scope.value())?)
     }
 
-    /// A text with this actor's values filled in.
+    /// Renders a template with this actor's values.
     pub(crate) fn render(&self, template: &Template) -> Result<String, Text> {
         Ok(template.render(&self.scope.value())?)
     }
 
-    /// The operation's wire command with all values filled in; `None` for a wait and for taking a
+    /// Returns the operation's wire command with all values filled in, or `None` for a wait and for taking a
     /// notification, which send nothing.
     pub(crate) fn wire(&self, operation: &PlannedOperation, server: String) -> Result<Option<Wire>, Text> {
         command::fill_in(&operation.verb, server, &self.scope.value())
     }
 }
 
-/// A message with what would mend it, as the command line shows both.
+/// A message with a help line, in the format in which the command line shows both.
 fn helped(message: &Text, help: &Text) -> Text {
     Text::from_fn(|lang| {
         let word = both!("help", "提示");
@@ -343,7 +345,7 @@ fn helped(message: &Text, help: &Text) -> Text {
     })
 }
 
-/// The message alone: the help is for the author of the lesson.
+/// The message without its help line, which is meant for the author of the lesson.
 pub(crate) fn without_help(message: &Text) -> Text {
     let first = |text: &str, mark: &str| text.split(mark).next().unwrap_or_default().to_owned();
     Text { en: first(&message.en, "\n  help:"), zh: first(&message.zh, "\n  提示：") }

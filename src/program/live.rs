@@ -1,7 +1,8 @@
-//! Live variables: the names whose values a program may still read from a place on. Two actors at one place whose live
-//! variables are alike go on alike, whatever else they have seen.
+//! Live variables: the names whose values a program may still read from a given instruction on. Two actors at the same
+//! instruction with equal live variables behave alike from there, whatever they have seen before.
 //!
-//! Found by the usual backward data flow (Aho, Lam, Sethi, Ullman, "Compilers", second edition, section 9.2.5).
+//! Computed by the usual backward data-flow analysis (Aho, Lam, Sethi, Ullman, "Compilers", second edition, section
+//! 9.2.5).
 
 use std::collections::BTreeSet;
 
@@ -10,14 +11,15 @@ use crate::lesson::{
     plan::{Instruction, PlannedOperation, PlannedVerb, Program},
 };
 
-/// The names that are live before each instruction; `None` where any may be.
+/// The names that are live before each instruction; `None` where any name may be live.
 #[derive(Debug, Clone)]
 pub(crate) struct LiveNames(Option<Vec<BTreeSet<String>>>);
 
 impl LiveNames {
     pub(crate) fn of(program: &Program) -> Self {
         let code = &program.instructions;
-        // A name that is also one of an inner frame is not the one that a reply is kept under.
+        // Names that a `set` or an inner frame also defines. A reply is stored in the outermost frame, so it need not
+        // overwrite them.
         let mut inner = BTreeSet::new();
         for instruction in code {
             match instruction {
@@ -40,7 +42,7 @@ impl LiveNames {
         }
     }
 
-    /// Whether the program may read this anywhere.
+    /// Whether any instruction of the program may read this name.
     pub(crate) fn ever_reads(&self, name: &str) -> bool {
         self.0.as_ref().is_none_or(|live| live.iter().any(|names| names.contains(name)))
     }
@@ -50,7 +52,7 @@ impl LiveNames {
     }
 }
 
-/// What is live before an instruction; `None` where that cannot be told.
+/// The names that are live before an instruction, or `None` where they cannot be determined.
 fn before(
     instruction: &Instruction,
     at: usize,
@@ -91,7 +93,7 @@ fn before(
     })
 }
 
-/// The names that an operation reads before its reply.
+/// The names that an operation reads before its reply, or `None` where they cannot be determined.
 fn asked_before(operation: &PlannedOperation) -> Option<BTreeSet<String>> {
     let verb = match &operation.verb {
         PlannedVerb::Redis(words) => words.iter().collect::<Vec<_>>(),

@@ -1,8 +1,8 @@
-//! Stepping through programs: the interpreter of one program, and the actors that step through them. Stories, free
-//! play, races and exploring all use it.
+//! Steps through programs: the interpreter of one program, and the actors that step through them. Stories, free play,
+//! races and exploring all use it.
 //!
-//! It is pure: no sockets, no clock, no log. It is given replies, notifications and the time, and gives back what is to
-//! be sent and what happened.
+//! It is pure: no sockets, no clock, no log. Callers pass in replies, notifications and the time; it returns the
+//! commands to send and the events that happened.
 
 mod actor;
 mod actors;

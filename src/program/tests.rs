@@ -159,7 +159,7 @@ fn a_notification_is_waited_for_no_longer_than_it_says() {
         &woken.events[..],
         [EventKind::Waited { in_vain: true, .. }, EventKind::Counted { .. }]
     ));
-    // What was kept is taken by who asks for it, and not what its client is told of its session.
+    // `take: any` takes the notification that was kept, and not the one about the client's own session.
     actors[a].notify(notification("session"), &mut at(102)).expect("kept");
     let mut taken = at(103);
     actors[a].send("redis", &mut taken).expect("taken");
