@@ -11,13 +11,14 @@ pub fn parse_millis(text: &str) -> Result<i64, Text> {
     }
 }
 
-/// A duration that an author wrote.
+/// Parses a duration that an author wrote, and refuses a small number without a unit.
 pub(crate) fn parse_written(text: &str) -> Result<i64, Text> {
     check_unit(text)?;
     parse_millis(text)
 }
 
-/// A small number without a unit is milliseconds, and hardly meant so. It may have a sign.
+/// Refuses a number below 100 without a unit: it would be milliseconds, which the author hardly meant. The number may
+/// have a sign.
 pub(crate) fn check_unit(text: &str) -> Result<(), Text> {
     match text.trim().trim_start_matches(['-', '+']).parse::<i64>() {
         Ok(1..100) => Err(both!(
@@ -28,7 +29,7 @@ pub(crate) fn check_unit(text: &str) -> Result<(), Text> {
     }
 }
 
-/// The longest duration, in milliseconds. Times are counted in nanoseconds, of which 292 years have room.
+/// The longest duration, in milliseconds. Times are `i64` nanoseconds, which have room for 292 years.
 const LONGEST_MS: i64 = 366 * 24 * 60 * 60 * 1000;
 
 fn read_millis(text: &str) -> Result<i64, Text> {
@@ -40,7 +41,7 @@ fn read_millis(text: &str) -> Result<i64, Text> {
             Err(both!("`{text}`: time cannot run backward", "`{text}`：时间不能倒流"))
         };
     }
-    // humantime knows no fractions; `1.5s` is too natural to refuse.
+    // humantime does not parse fractions; `1.5s` is too natural to refuse.
     if let Some(number) = text.strip_suffix('s').and_then(|number| number.parse::<f64>().ok())
         && (0.0..=1e9).contains(&number)
     {
@@ -58,7 +59,7 @@ fn read_millis(text: &str) -> Result<i64, Text> {
         })
 }
 
-/// Reads a duration that may be negative: `-5s`.
+/// Parses a duration that may be negative: `-5s`.
 pub fn parse_signed_millis(text: &str) -> Result<i64, Text> {
     match text.trim().strip_prefix('-') {
         Some(size) => parse_millis(size).map(|millis| -millis),

@@ -1,4 +1,4 @@
-//! What an author did wrong, and where.
+//! Mistakes of a lesson's author, and their places in the file.
 
 use std::{
     collections::BTreeSet,
@@ -7,7 +7,7 @@ use std::{
 
 use crate::text::{Lang, Text, both};
 
-/// Where in a lesson something is: the keys and indices that lead there, `programs.worker[2].acquire`.
+/// A path into a lesson's file, as keys and indices: `programs.worker[2].acquire`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Path(Vec<Segment>);
 
@@ -53,7 +53,7 @@ impl fmt::Display for Path {
     }
 }
 
-/// A mistake, before its line and column are looked up.
+/// A mistake whose path has not yet been resolved to a line and column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
     pub path: Path,
@@ -63,14 +63,14 @@ pub struct Mistake {
     pub span: MistakeSpan,
 }
 
-/// Where at a path a mistake is.
+/// Which part of a path's node the mistake is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MistakeSpan {
-    /// The value that stands there.
+    /// The value at the path.
     Value,
     /// The last key of the path.
     Key,
-    /// A line and column, from 1, of the text that stands there.
+    /// A line and column, from 1, within the text at the path.
     Within(usize, usize),
 }
 
@@ -84,7 +84,7 @@ impl Mistake {
         self
     }
 
-    /// Names of which each must be known.
+    /// Checks that all names are known.
     pub fn unless_known<'a>(
         path: &Path,
         what: impl Into<Text>,
@@ -98,7 +98,7 @@ impl Mistake {
         if nearest(name, known.map(String::as_str), ALIKE).is_some() {
             return Err(mistake);
         }
-        // What other languages call these.
+        // How other languages spell these names.
         let meant = match name.as_str() {
             "null" | "nil" | "None" | "NULL" => Some("none"),
             "True" | "TRUE" | "yes" => Some("true"),
@@ -114,7 +114,7 @@ impl Mistake {
         Err(mistake.help(Text::join(&help, "; ", "；")))
     }
 
-    /// A name that nobody declared, with the nearest that somebody did.
+    /// A mistake about an unknown name, with a similar known name as help.
     pub fn unknown<'a>(
         path: &Path,
         what: impl Into<Text>,
@@ -132,7 +132,7 @@ impl Mistake {
                 "请用半角标点：`{full}` 改成 `{ascii}`"
             ));
         }
-        // Of `redis1` to `redis5` none is more likely than another.
+        // Among `redis1` to `redis5` no name is more likely than another, so all are listed.
         let stem = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
         if known.len() < MOST && known.iter().filter(|known| stem(known) == stem(name)).count() > 1 {
             let known = shorten(&known);
@@ -148,13 +148,13 @@ impl Mistake {
     }
 }
 
-/// The known name that may have been meant: the likest of those that are more alike than `least`, from 0 to 1.
+/// The known name that was probably meant: the most similar one whose similarity exceeds `least`, from 0 to 1.
 pub(crate) fn nearest<'a>(
     name: &str,
     known: impl IntoIterator<Item = &'a str>,
     least: f64,
 ) -> Option<&'a str> {
-    // Two letters that changed places make a short name look like another.
+    // In a short name two swapped letters lower the Jaro-Winkler similarity too much.
     let likeness = |known: &str| {
         let slip = name.len() > 2 && strsim::osa_distance(&known.to_lowercase(), &name.to_lowercase()) <= 1;
         strsim::jaro_winkler(known, name).max(if slip { 0.95 } else { 0.0 })
@@ -168,14 +168,14 @@ pub(crate) fn did_you_mean(near: &str) -> Text {
     both!("did you mean `{near}`?", "是不是 `{near}`？")
 }
 
-/// How much alike a name is to the one that was meant in a lesson.
+/// The similarity above which an unknown name in a lesson is taken for a misspelling of a known one.
 pub(crate) const ALIKE: f64 = 0.8;
 
-/// Punctuation as Chinese is written with, and what stands for it in a lesson.
+/// Chinese punctuation and the ASCII characters that lessons need instead.
 const FULL_WIDTH: [(char, char); 8] =
     [('，', ','), ('、', ','), ('：', ':'), ('；', ';'), ('【', '['), ('】', ']'), ('（', '('), ('）', ')')];
 
-/// The most names of a list that stays readable.
+/// The largest number of names that a help text lists.
 const MOST: usize = 12;
 
 fn shorten(names: &[&str]) -> String {
@@ -186,20 +186,20 @@ fn shorten(names: &[&str]) -> String {
     text
 }
 
-/// Stands around the texts of a mistake in both languages that goes through an error of `serde`, which carries one text.
+/// Delimits the English and the Chinese text of a mistake inside a `serde` error, which carries only one text.
 const MARK: char = '\u{1}';
 
-/// A mistake that is found while a file is read.
+/// Creates the `serde` error for a mistake found while a file is parsed.
 pub(crate) fn custom<E: serde::de::Error>(text: &Text) -> E {
     E::custom(marked(text))
 }
 
-/// The same for a conversion whose error `serde` reads.
+/// Encodes both texts into one string, for a conversion whose error type `serde` reads.
 pub(crate) fn marked(text: &Text) -> String {
     format!("{MARK}{}{MARK}{}{MARK}", text.en, text.zh)
 }
 
-/// What [`custom`] was given; `None` where the words are those of `serde` or of the YAML parser.
+/// Decodes the texts given to [`custom`]; `None` if the message is from `serde` or the YAML parser.
 pub(crate) fn from_custom(message: &str) -> Option<Text> {
     match message.split(MARK).collect::<Vec<_>>()[..] {
         [_, en, zh, _] => Some(Text::new(en, zh)),
@@ -210,9 +210,9 @@ pub(crate) fn from_custom(message: &str) -> Option<Text> {
 /// A mistake in a lesson, with its place in the file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct LessonError {
-    /// The file, as the user knows it.
+    /// The file's name, as the user knows it.
     pub file: String,
-    /// Line and column, from 1, where they are known.
+    /// Line and column, from 1, if known.
     pub place: Option<(usize, usize)>,
     /// The text of that line.
     pub excerpt: Option<String>,
@@ -227,7 +227,7 @@ impl LessonError {
         Self { file: file.into(), place: None, excerpt: None, message: message.into(), help }
     }
 
-    /// What is wrong, the line where it is, and what would be right.
+    /// The message, the line with the mistake, and the help, as the command line shows them.
     pub fn in_lang(&self, lang: Lang) -> String {
         let mut text = self.file.clone();
         if let Some((line, column)) = self.place {

@@ -1,5 +1,5 @@
-//! What trying every order of a variant's moves must find, as its author wrote it, and which faults orders may have.
-//! Grammar only.
+//! What exploring every order of a variant's moves must find, as its author wrote it, and which faults orders may
+//! contain. Grammar only.
 
 use std::fmt;
 
@@ -9,45 +9,45 @@ use serde::Deserialize;
 use super::{error::marked, parse_signed_millis};
 use crate::text::both;
 
-/// What trying every order of the moves must find. `lockstep run` proves it.
+/// What exploring every order of moves must find. `lockstep run` checks it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Explore {
-    /// Whether any order may break an invariant.
+    /// Whether some order must break an invariant, or none may.
     pub expect: ExploreExpect,
-    /// Cuts an order after so many moves, 1 to 250. Where it is left out, after 24, and then an order that is cut is no
-    /// proof that nothing breaks.
+    /// The number of moves after which an order is cut, 1 to 250. Default: 24; an order that is cut at the default does
+    /// not prove that nothing breaks.
     #[serde(default)]
     pub moves: Option<usize>,
-    /// The faults that orders may have, at any point: `crash`, `freeze`, `lost-reply`, of one client only `freeze:A`; `cut`,
-    /// a link that is cut, `cut:A->redis3` only this one; `restart`, a server that is killed and started again, or only
-    /// `restart:redis3`; `skew:redis3=30s`, a server whose clock is set ahead.
+    /// The faults that orders may contain, at any point: `crash`, `freeze`, `lost-reply`, or of one client only
+    /// `freeze:A`; `cut`, a link that is cut, or only `cut:A->redis3`; `restart`, a server that is killed and started
+    /// again, or only `restart:redis3`; `skew:redis3=30s`, a server whose clock is set ahead.
     #[serde(default)]
     pub faults: Vec<MayFail>,
-    /// Faults that are too much for what this variant shows: with each of them alone, some order breaks an invariant.
+    /// Faults that this variant does not withstand: with each of them alone, some order breaks an invariant.
     #[serde(default)]
     pub broken_by: Vec<MayFail>,
-    /// How many faults an order has at most, 1 to 4; 1 where it is left out.
+    /// The largest number of faults in an order, 1 to 4. Default: 1.
     #[serde(default)]
     pub most_faults: Option<usize>,
-    /// How often in an order time may pass although somebody could move, up to 4 times; never where it is left out.
+    /// How many times in an order time may pass although an actor could move, up to 4. Default: 0.
     #[serde(default)]
     pub slow: Option<usize>,
-    /// `all`: in every order everybody must come to the end of their program, but for whoever crashes.
+    /// `all`: in every order each actor must reach the end of its program, except for actors that crash.
     #[serde(default)]
     pub ends: Option<Ends>,
 }
 
-/// Who must come to the end of their program.
+/// Which actors must reach the end of their programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Ends {
-    /// Everybody, but for whoever crashes.
+    /// All actors, except for those that crash.
     All,
 }
 
 impl Explore {
-    /// How many may be left who do not come to the end of their program, in any order.
+    /// The largest number of actors that may not reach the end of their programs in an order.
     pub fn may_not_end(&self) -> usize {
         match self.ends {
             None => usize::MAX,
@@ -59,61 +59,61 @@ impl Explore {
     }
 }
 
-/// What must be found.
+/// What the exploration must find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ExploreExpect {
     /// No order breaks an invariant.
     None,
-    /// Some order breaks one.
+    /// Some order breaks an invariant.
     Violated,
 }
 
-/// An order is cut after so many moves where nobody says otherwise: enough for two clients that wait for a lock of a few
-/// seconds and ask for it again and again.
+/// The default number of moves after which an order is cut: enough for two clients that retry while they wait for a
+/// lock of a few seconds.
 pub const MOVES: usize = 24;
-/// No order is longer.
+/// The largest number of moves of an order.
 pub const MOST_MOVES: usize = 250;
 
-/// No order has more faults, nor is anybody slow more often: there would be too many.
+/// The limit for the faults in an order, and for how often time passes early: more would be too many combinations.
 pub const MOST_FAULTS: usize = 4;
 
-/// A fault that an order may have.
+/// A fault that an order may contain.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(with = "String")]
 pub struct MayFail {
     pub how: Failing,
-    /// To whom; to any client where nobody is named.
+    /// The client that it hits; any client if `None`.
     pub client: Option<String>,
-    /// To which server, or to a link to which; any, where none is named.
+    /// The server that it hits, or whose link it hits; any server if `None`.
     pub server: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failing {
     Crash,
-    /// It is stopped, and runs again later.
+    /// The client is stopped, and continues later.
     Freeze,
-    /// The server does what a client asks, and the client does not hear of it.
+    /// The server carries out a request, and the client does not get the reply.
     LostReply,
     /// The link between a client and a server carries nothing for a while.
     Cut,
     /// A server is killed and started again.
     Restart,
-    /// A server's clock is set ahead by so many milliseconds.
+    /// A server's clock is set ahead by this many milliseconds.
     Skew(i64),
 }
 
 impl Failing {
-    /// To any client, any server or any link.
+    /// The fault on any client, server or link.
     pub fn anywhere(self) -> MayFail {
         MayFail { how: self, client: None, server: None }
     }
 }
 
 impl fmt::Display for MayFail {
-    /// As an author writes it.
+    /// Writes the fault as an author writes it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let how = match self.how {
             Failing::Crash => "crash",
@@ -136,7 +136,7 @@ impl fmt::Display for MayFail {
 impl TryFrom<String> for MayFail {
     type Error = String;
 
-    /// Reads `crash`, `freeze:CLIENT`, `cut:CLIENT->SERVER`, `skew:SERVER=DURATION` and the like.
+    /// Parses `crash`, `freeze:CLIENT`, `cut:CLIENT->SERVER`, `skew:SERVER=DURATION` and the like.
     fn try_from(word: String) -> Result<Self, String> {
         let (how, whom) = match word.split_once(':') {
             Some((how, whom)) => (how, Some(whom.to_owned())),

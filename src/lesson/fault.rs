@@ -1,5 +1,5 @@
-//! Faults that a story causes and that need more than a name: a link held one way, servers whose clocks are wrong.
-//! Grammar only.
+//! Faults of a story whose description needs more than a name: a link held one way, a server that loses unsynced files,
+//! clocks that are wrong. Grammar only.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ use crate::log::Direction;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hold {
     pub links: Vec<String>,
-    /// What is kept of what travels on them.
+    /// The direction in which messages are held.
     pub way: Direction,
 }
 
@@ -30,7 +30,7 @@ pub struct Hold {
 struct OneWay {
     /// The link, or a list of links.
     link: OneOrMany<String>,
-    /// `requests`, what goes along the arrow, or `replies`, what comes back; both, where it is left out.
+    /// The direction: `requests`, which go along the arrow, or `replies`, which come back. Default: both.
     #[serde(default)]
     #[schemars(with = "Option<WayName>")]
     way: Direction,
@@ -40,15 +40,15 @@ struct OneWay {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Kill {
     pub server: String,
-    /// What is lost beside what is in its memory.
+    /// What is lost in addition to the server's memory.
     pub loses: Option<Loses>,
 }
 
-/// What is lost with a server beside what is in its memory.
+/// What a killed server loses in addition to its memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Loses {
-    /// What it has written to files that are not on the disk yet, as when its machine loses its power.
+    /// Writes to files that are not on the disk yet, as when the machine loses power.
     Unsynced,
 }
 
@@ -58,7 +58,7 @@ pub enum Loses {
 struct KillAndLose {
     /// The server.
     server: String,
-    /// `unsynced`: what it has written to files that are not on the disk yet, as when its machine loses its power.
+    /// `unsynced`: writes to files that are not on the disk yet, as when the machine loses power.
     loses: Loses,
 }
 
@@ -97,30 +97,30 @@ impl JsonSchema for Kill {
     }
 }
 
-/// `delay: { link: A->redis, by: 2s }`: what is sent on links arrives later by so much.
+/// `delay: { link: A->redis, by: 2s }`: messages on the links arrive later by this duration.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Delay {
     /// The link, or a list of links.
     pub link: OneOrMany<String>,
-    /// By how much: a duration or `${…}`.
+    /// The delay: a duration or `${…}`.
     pub by: Param,
-    /// `requests`, what goes along the arrow, or `replies`, what comes back; each of both, where it is left out.
+    /// The direction: `requests`, which go along the arrow, or `replies`, which come back. Default: each of both.
     #[serde(default)]
     #[schemars(with = "Option<WayName>")]
     pub way: Direction,
 }
 
-/// For the schema: the names of the ways.
+/// The names of directions, for the schema only.
 #[derive(JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[expect(dead_code, reason = "the schema is all that it is for")]
 enum WayName {
     /// Both.
     Both,
-    /// What goes along the arrow.
+    /// Messages along the arrow.
     Requests,
-    /// What comes back.
+    /// Messages that come back.
     Replies,
 }
 
@@ -182,8 +182,8 @@ impl JsonSchema for Hold {
     }
 }
 
-/// `skew: { redis2: 30s, A: -5s }`: how far the calendar clock of each server or client is ahead from now on.
-/// Behind, where it is negative; `0s` puts it right again.
+/// `skew: { redis2: 30s, A: -5s }`: how far the calendar clock of each server or client is ahead from now on. A
+/// negative value sets it behind; `0s` corrects it.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Skew(pub IndexMap<String, Param>);

@@ -1,4 +1,4 @@
-//! Which servers a lesson wants.
+//! The kinds of labs: which servers a lesson runs on.
 
 use std::{
     fmt,
@@ -21,33 +21,33 @@ use crate::{
 
 /// The servers that a lesson runs on, by the name that its `lab:` gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-// What is derived is for one kind; several are a list of these.
+// The derived code reads and writes a single kind; the implementations below add lists of kinds.
 #[serde(rename_all = "kebab-case", remote = "Self")]
 pub enum LabKind {
     /// One `redis-server`, named `redis`.
     Redis,
     /// One ZooKeeper server, named `zookeeper`.
     Zookeeper,
-    /// Three ZooKeeper servers, of which one leads: `zk1`, `zk2`, `zk3`, which leads at first. Each client has a link to
-    /// every one of them and is connected to one.
+    /// Three ZooKeeper servers, `zk1`, `zk2` and `zk3`, the last of which leads at first. Each client has a link to
+    /// every server and is connected to one.
     Ensemble,
     /// One MariaDB server, named `mariadb`.
     Mariadb,
     /// One etcd server, named `etcd`.
     Etcd,
-    /// Three etcd servers, of which one leads: `etcd1`, `etcd2`, `etcd3`, which leads at first. Each client has a link to
-    /// every one of them and is connected to one.
+    /// Three etcd servers, `etcd1`, `etcd2` and `etcd3`, the last of which leads at first. Each client has a link to
+    /// every server and is connected to one.
     EtcdCluster,
-    /// One Redis master with two replicas and three Sentinels: `node1`, which is the master at first, `node2` and `node3`.
-    /// `primary` is whichever of them Sentinel names as master at the moment of asking. Their former names `master`,
-    /// `replica1` and `replica2` mean the same.
+    /// One Redis master with two replicas and three Sentinels: `node1`, which is the master at first, `node2` and
+    /// `node3`. `primary` is the node that Sentinel names as master at the moment of asking. The former names `master`,
+    /// `replica1` and `replica2` mean the same nodes.
     Sentinel,
     /// A Redis Cluster of three masters, `node1` to `node3`, with a replica each: `node4` of `node1`, `node5` of
     /// `node2`, `node6` of `node3`. An operation goes to the master of its key.
     Cluster,
-    /// Five Redis masters that know nothing of each other: `redis1` to `redis5`.
+    /// Five independent Redis masters: `redis1` to `redis5`.
     Masters,
-    /// So many of them, where a user's programs want another number.
+    /// This many independent masters, for a user's programs that need another number.
     #[serde(skip)]
     SomeMasters(u8),
     #[serde(skip)]
@@ -58,7 +58,7 @@ pub enum LabKind {
 #[derive(Debug, Clone, Copy)]
 pub struct Several(&'static Composed);
 
-/// Each composition is made once, so that it can be told by its place.
+/// Each combination of kinds is interned, so that two values can be compared by address.
 #[derive(Debug)]
 struct Composed {
     parts: Vec<LabKind>,
@@ -132,7 +132,7 @@ impl Serialize for LabKind {
     }
 }
 
-/// One kind, by its name.
+/// A single kind, by its name.
 struct One(LabKind);
 
 impl<'de> Deserialize<'de> for One {
@@ -171,7 +171,7 @@ impl<'de> Deserialize<'de> for LabKind {
     }
 }
 
-/// What a field may say: one kind or a list.
+/// The schema of the `lab` field: one kind, or a list of kinds.
 pub(crate) struct OneOrSeveral;
 
 impl JsonSchema for OneOrSeveral {
@@ -189,26 +189,27 @@ impl JsonSchema for OneOrSeveral {
     }
 }
 
-/// What a kind of lab is made of. A new kind of Redis servers is a variant of [`LabKind`] and one of these.
+/// The servers and the clock of a kind of lab. A new kind of Redis servers is a variant of [`LabKind`] and one of
+/// these.
 #[derive(Debug)]
 pub struct Topology {
     pub product: Product,
-    /// The servers that programs and stories may name, the one that operations without `on` go to first. With
-    /// Sentinels that is the master, the others are its replicas, and the second is to take over from it.
+    /// The servers that programs and stories may name; operations without `on` go to the first. With Sentinels the
+    /// first is the master, the others are its replicas, and the second has the best priority to take over.
     pub servers: &'static [&'static str],
-    /// The servers' watchers, which hold no keys.
+    /// The Sentinels, which watch the servers and hold no keys.
     pub sentinels: &'static [&'static str],
-    /// Of a cluster, how many of its servers are replicas: the last ones, of its masters one after another. 0 where
-    /// there is no cluster.
+    /// How many servers of a cluster are replicas: the last ones, assigned to the masters in turn. 0 if there is no
+    /// cluster.
     pub replicas: usize,
     pub title: Words,
     /// Whether the lesson clock may jump.
     pub jump: bool,
-    /// The highest rate of the lesson clock.
+    /// The highest rate of the lesson clock, as a multiple of real time.
     pub fastest: f64,
 }
 
-// Redis looks at the clock when it is asked, so any jump is safe.
+// Redis reads the clock only when it is asked, so any jump is safe.
 const REDIS: Topology = Topology {
     product: Product::Redis,
     servers: &["redis"],
@@ -239,11 +240,11 @@ static SOME_MASTERS: [Topology; MOST_MASTERS] = {
     all
 };
 
-/// How many independent masters a lab has at most.
+/// The largest number of independent masters in a lab.
 pub const MOST_MASTERS: usize = 9;
 
-// Sentinel takes a jump of 2 s for a broken clock and stops acting (TILT), and a server that is silent for 5 s for a
-// dead one: a machine that is busy for half a second must not look like it.
+// Sentinel takes a jump of 2 s for a broken clock and stops acting (TILT), and takes a server that is silent for 5 s
+// for dead: a machine that is busy for half a second must not look like that.
 const SENTINEL: Topology = Topology {
     servers: &["node1", "node2", "node3"],
     sentinels: &["sentinel1", "sentinel2", "sentinel3"],
@@ -253,8 +254,8 @@ const SENTINEL: Topology = Topology {
     ..REDIS
 };
 
-// Its nodes take one for dead that is silent for 5 s, as Sentinels do, and an election takes its own time: no jump may
-// pass over it.
+// A node that is silent for 5 s is taken for dead, as with Sentinel, and an election takes time of its own, so no jump
+// may skip it.
 const CLUSTER: Topology = Topology {
     servers: &["node1", "node2", "node3", "node4", "node5", "node6"],
     replicas: 3,
@@ -264,7 +265,7 @@ const CLUSTER: Topology = Topology {
     ..REDIS
 };
 
-// ZooKeeper's live clients must ping in time, and they ping in real time slices.
+// ZooKeeper's clients must ping in time, and they schedule their pings in real time.
 const ZOOKEEPER: Topology = Topology {
     product: Product::Zookeeper,
     servers: &["zookeeper"],
@@ -275,14 +276,14 @@ const ZOOKEEPER: Topology = Topology {
     fastest: 2.0,
 };
 
-// As one server; an election takes 0.2 to 0.4 s of lesson time.
+// As with one server; an election takes 0.2 to 0.4 s of lesson time.
 const ENSEMBLE: Topology = Topology {
     servers: &["zk1", "zk2", "zk3"],
     title: Words::new("an ensemble of three ZooKeeper servers", "三台 ZooKeeper 组成的集群"),
     ..ZOOKEEPER
 };
 
-// A wait for a lock ends by the clock whatever its rate, and in a jump.
+// A wait for a lock ends by the clock at any rate, and in a jump.
 const MARIADB: Topology = Topology {
     product: Product::Mariadb,
     servers: &["mariadb"],
@@ -291,7 +292,7 @@ const MARIADB: Topology = Topology {
     ..REDIS
 };
 
-// A Go program's waits end in real time, and only then does it look at the clock: it cannot follow a jump at once.
+// Go timers end in real time, and the program reads the clock only then, so it cannot follow a jump at once.
 const ETCD: Topology = Topology {
     product: Product::Etcd,
     servers: &["etcd"],
@@ -301,7 +302,7 @@ const ETCD: Topology = Topology {
     ..REDIS
 };
 
-// A leader that is silent for 3 s is taken for dead: a machine that is busy for half a second must not look like it.
+// A leader that is silent for 3 s is taken for dead: a machine that is busy for half a second must not look like that.
 const ETCD_CLUSTER: Topology = Topology {
     servers: &["etcd1", "etcd2", "etcd3"],
     title: Words::new("a cluster of three etcd servers", "三台 etcd 组成的集群"),
@@ -309,7 +310,7 @@ const ETCD_CLUSTER: Topology = Topology {
     ..ETCD
 };
 
-/// The name under which a client of Sentinel addresses the master of the moment.
+/// The name under which clients of Sentinel address the current master.
 pub const PRIMARY: &str = "primary";
 
 impl Topology {
@@ -317,17 +318,17 @@ impl Topology {
         self.replicas > 0
     }
 
-    /// How many masters a cluster begins with.
+    /// The number of masters that a cluster begins with.
     fn masters(&self) -> usize {
         self.servers.len() - self.replicas
     }
 
-    /// The master that a node begins with as its replica, by number.
+    /// The index of the master of which this node begins as a replica; `None` for a master.
     pub fn master_of(&self, node: usize) -> Option<usize> {
         node.checked_sub(self.masters()).map(|replica| replica % self.masters())
     }
 
-    /// The first and the last slot that a node of a cluster begins with.
+    /// The first and the last slot of a cluster node at the beginning; `None` if the server begins without slots.
     pub fn slots(&self, server: &str) -> Option<(u16, u16)> {
         let masters = u16::try_from(self.masters()).ok()?;
         let n = self.servers.iter().take(usize::from(masters)).position(|known| *known == server)?;
@@ -335,14 +336,15 @@ impl Topology {
         Some((first(n), first(n + 1) - 1))
     }
 
-    /// The node that begins with a slot.
+    /// The node that owns a slot at the beginning.
     pub fn owner(&self, slot: u16) -> &'static str {
         let owns =
             |server: &&&str| self.slots(server).is_some_and(|(first, last)| (first..=last).contains(&slot));
         self.servers.iter().find(owns).copied().unwrap_or(self.servers[0])
     }
 
-    /// Whether the lab lays a link from one server to another: in a cluster, between those that may follow each other.
+    /// Whether the lab lays a link from one server to another. In a cluster there are links only between a master and
+    /// its replicas.
     pub fn has_link(&self, from: &str, to: &str) -> bool {
         let place = |name: &str| self.servers.iter().position(|known| *known == name);
         let shard = |n: usize| self.master_of(n).unwrap_or(n);
@@ -368,13 +370,13 @@ impl LabKind {
         Self::EtcdCluster,
     ];
 
-    /// A server of every product, for programs of which it is not known where they will run.
+    /// One server of every product, for programs whose lab is not known.
     pub(crate) fn of_every_product() -> Self {
         let parts = [Self::Redis, Self::Zookeeper, Self::Mariadb, Self::Etcd];
         Several::of(&parts).map_or(Self::Redis, Self::Several)
     }
 
-    /// A lab of so many Redis masters that know nothing of each other.
+    /// A lab of this many independent Redis masters.
     pub(crate) fn masters(number: u8) -> Self {
         match number {
             0 | 1 => Self::Redis,
@@ -399,7 +401,7 @@ impl LabKind {
         }
     }
 
-    /// The kinds that it is made of, one for each product.
+    /// The single kinds that this lab is made of, one for each product.
     pub fn parts(&self) -> &[Self] {
         match self {
             Self::Several(several) => &several.0.parts,
@@ -407,7 +409,7 @@ impl LabKind {
         }
     }
 
-    /// The product of its first servers.
+    /// The product of the first servers.
     pub fn product(self) -> Product {
         self.topology().product
     }
@@ -416,13 +418,13 @@ impl LabKind {
         self.parts().iter().any(|part| part.product() == product)
     }
 
-    /// The part that a server is of.
+    /// The single kind that a server belongs to.
     pub fn part_of(&self, server: &str) -> Self {
         let has = |part: &&Self| part.servers().iter().chain(part.sentinels()).any(|known| *known == server);
         self.parts().iter().find(has).copied().unwrap_or(*self)
     }
 
-    /// The server that what names none goes to.
+    /// The server that operations without `on` go to.
     pub fn first_of(&self, product: Product) -> Option<&'static str> {
         let part = self.parts().iter().find(|part| part.product() == product)?;
         part.servers().first().copied()
@@ -436,7 +438,7 @@ impl LabKind {
         self.topology().sentinels
     }
 
-    /// The server or the Sentinel that a lesson names, by the name that it has now.
+    /// The current name of the server or Sentinel that a lesson names, possibly by a former name.
     pub fn server_named(self, name: &str) -> Option<&'static str> {
         let former = self.has_sentinels();
         let mut all = self.servers().iter().chain(self.sentinels()).copied();
@@ -447,13 +449,13 @@ impl LabKind {
         !self.sentinels().is_empty()
     }
 
-    /// Whether its servers are one to their clients: a client is connected to any of them, and goes to another when that
-    /// one fails.
+    /// Whether the servers form one service for clients: a client is connected to one of them, and goes to another when
+    /// that one fails.
     pub fn is_ensemble(self) -> bool {
         matches!(self, Self::Ensemble | Self::EtcdCluster)
     }
 
-    /// The part that is a cluster.
+    /// The topology of the part that is a cluster, if there is one.
     pub fn cluster(self) -> Option<&'static Topology> {
         self.parts().iter().map(|part| part.topology()).find(|topology| topology.is_cluster())
     }
@@ -475,7 +477,7 @@ impl LabKind {
         topology.servers.first().copied().filter(|master| *master != server)
     }
 
-    /// How many replicas a server has at most.
+    /// The largest number of replicas that a server begins with.
     pub fn most_replicas(self) -> usize {
         let of = |master: &&&str| {
             let servers = self.servers().iter();
@@ -484,17 +486,17 @@ impl LabKind {
         self.servers().iter().map(|master| of(&master)).max().unwrap_or(0)
     }
 
-    /// Whether it lays a link from one server to another.
+    /// Whether the lab lays a link from one server to another.
     pub fn has_link(self, from: &str, to: &str) -> bool {
         self.parts().iter().any(|part| part.topology().has_link(from, to))
     }
 
-    /// Whether its servers hold the same, which one of them is written to.
+    /// Whether the servers replicate data from one of them.
     pub fn is_replicated(self) -> bool {
         self.has_sentinels() || self.is_ensemble() || self.is_cluster()
     }
 
-    /// Why orders of moves cannot be tried on it one after another, where they cannot.
+    /// Why orders of moves cannot be explored on this lab; `None` if they can.
     pub fn unexplorable(self) -> Option<Text> {
         let part = self.parts().iter().find(|part| part.is_ensemble())?;
         let traits = part.product().traits();
@@ -507,7 +509,7 @@ impl LabKind {
         ))
     }
 
-    /// Whether what its servers hold can be read as a whole and put back.
+    /// Whether the servers' contents can be read as a whole and restored.
     pub fn can_be_restored(self) -> bool {
         self.parts().len() == 1 && self.product() == Product::Redis && !self.is_replicated()
     }

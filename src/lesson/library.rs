@@ -19,7 +19,7 @@ use crate::{parallel, text::both};
 static CARRIED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/lessons");
 static EXERCISES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/kata");
 
-/// The order of the catalogue within a track, in which people learn; others follow by name.
+/// The order of lessons within a track, in which they are best learned. Lessons that are not listed follow by name.
 const ORDER: &[&str] = &[
     "oversell",
     "file-lock",
@@ -72,17 +72,17 @@ const ORDER: &[&str] = &[
     "which-lock",
 ];
 
-/// The recipes file's name: it is no lesson.
+/// The name of the recipes file, which is no lesson.
 pub const RECIPES: &str = "recipes.yaml";
 
-/// Every lesson that was found, good and bad.
+/// All lessons that were found, readable and broken.
 #[derive(Debug, Clone, Default)]
 pub struct Library {
-    /// Lessons that can be read, in the order of the catalogue.
+    /// The readable lessons, in the order of the catalogue.
     pub lessons: Vec<Arc<Loaded>>,
-    /// Files that cannot.
+    /// The errors of the files that cannot be read.
     pub broken: Vec<LessonError>,
-    /// What is wrong with the directory's own recipes: none of its lessons can be trusted to mean what it says.
+    /// The error in the directory's own recipes, if any. It makes the meaning of all its lessons uncertain.
     pub broken_recipes: Option<LessonError>,
 }
 
@@ -108,7 +108,8 @@ impl Library {
         library
     }
 
-    /// The lessons carried in the binary and those of a directory, which win where ids are the same.
+    /// The lessons carried in the binary and those of a directory; a lesson of the directory replaces a carried one
+    /// with the same id.
     pub fn with_directory(directory: &FilePath) -> Result<Self, LessonError> {
         let mut library = Self::carried();
         let mut recipes = (*carried_recipes()?).clone();
@@ -142,7 +143,7 @@ impl Library {
         Ok(library)
     }
 
-    /// A lesson by its id, or by one that it had before.
+    /// The lesson with this id, or else with this former id.
     pub fn find(&self, id: &str) -> Option<&Arc<Loaded>> {
         let known = |is: &dyn Fn(&Lesson) -> bool| self.lessons.iter().find(|loaded| is(&loaded.lesson));
         known(&|lesson| lesson.id == id)
@@ -154,7 +155,7 @@ impl Library {
     }
 
     fn add(&mut self, source: Source, lesson: Lesson, recipes: &Arc<Recipes>, carried: bool) {
-        // Its solution would be told.
+        // An exercise is not listed as a lesson, because that would show its solution.
         if lesson.kata.is_some() {
             return;
         }
@@ -170,7 +171,7 @@ impl Library {
     }
 }
 
-/// Two files with one id: which of them a name means would be a matter of chance.
+/// The mistake of two files with the same id: which of them the id means would be arbitrary.
 pub(crate) fn id_is_taken(id: &str, first: &str) -> Mistake {
     let message = both!("`{id}` is the id of {first} too", "`{id}` 也是 {first} 的 id");
     Mistake::new(&Path::root().key("id"), message)
@@ -186,14 +187,14 @@ fn read_carried(file: &'static File<'_>) -> Result<(Source, Lesson), LessonError
     Ok((source, lesson))
 }
 
-/// One of the lessons carried in the binary, without reading the others: its file is named after its id.
+/// Loads one of the lessons carried in the binary without reading the others: its file is named after its id.
 pub fn carried(id: &str) -> Option<Arc<Loaded>> {
     let (source, lesson) = read_carried(CARRIED.get_file(format!("{id}.yaml"))?).ok()?;
     let recipes = carried_recipes().ok()?;
     (lesson.id == id).then(|| Arc::new(Loaded { lesson, source, recipes, carried: true }))
 }
 
-/// A lesson from its text, with the recipes carried in the binary. `file` is what its mistakes are named by.
+/// Parses a lesson, with the recipes carried in the binary. `file` is the name that errors give the text.
 pub fn from_text(file: &str, text: &str) -> Result<Arc<Loaded>, LessonError> {
     let source = Source::new(file, text);
     let lesson = source.lesson()?;
@@ -201,7 +202,7 @@ pub fn from_text(file: &str, text: &str) -> Result<Arc<Loaded>, LessonError> {
     Loaded { lesson, source, recipes, carried: false }.solved().map(Arc::new)
 }
 
-/// The exercises carried in the binary, in the order in which they are to be done, which is that of their files.
+/// The exercises carried in the binary, in the order in which they are to be solved, which is that of their file names.
 pub fn exercises() -> Result<Vec<Arc<Loaded>>, LessonError> {
     let mut files: Vec<&File<'_>> = EXERCISES.files().collect();
     files.sort_by_key(|file| file.path());
@@ -221,7 +222,7 @@ pub fn load_file(path: &FilePath) -> Result<Arc<Loaded>, LessonError> {
     Loaded { lesson, source, recipes: Arc::new(recipes), carried: false }.solved().map(Arc::new)
 }
 
-/// Adds a user's own recipes, where there are any, and gives their file.
+/// Adds the user's own recipes, if the file exists, and returns that file.
 fn extend(recipes: &mut Recipes, own: &FilePath) -> Result<Option<Source>, LessonError> {
     if !own.exists() {
         return Ok(None);
@@ -234,24 +235,24 @@ fn extend(recipes: &mut Recipes, own: &FilePath) -> Result<Option<Source>, Lesso
     Ok(Some(source))
 }
 
-/// A lesson's file, in which the steps of recipes beside it are known to stand in theirs.
+/// The lesson's source, in which paths to steps of recipes beside the lesson resolve to the recipes file.
 fn with_recipes(source: &Source, own: Option<&Source>, recipes: &Recipes) -> Source {
     let steps = || recipes.beside.iter().map(|name| Recipe::path(name)).collect();
     own.map_or_else(|| source.clone(), |own| source.with_parts_of(own, steps()))
 }
 
-/// A file of a program that a lesson carried in the binary starts, by the word that its command names it with.
+/// The content of a file that a carried lesson's command names with this word.
 pub(super) fn carried_file(word: &str) -> Option<&'static [u8]> {
     CARRIED.get_file(word).map(File::contents)
 }
 
-/// The files of such programs: their paths as commands name them, and their content.
+/// The files of programs that carried lessons start: their paths, as commands name them, and their content.
 pub(crate) fn carried_programs() -> impl Iterator<Item = (&'static FilePath, &'static [u8])> {
     let directory = CARRIED.get_dir("programs");
     directory.into_iter().flat_map(Dir::files).map(|file| (file.path(), file.contents()))
 }
 
-/// The libraries that lessons carried in the binary need, of each language in the order of their names.
+/// The libraries that the carried lessons need, sorted by name within each language.
 pub fn carried_libraries() -> Libraries {
     let mut all = Libraries::new();
     for loaded in Library::carried().lessons {

@@ -1,5 +1,5 @@
-//! Lessons: what an author wrote, checked, and resolved to what a run needs. It must not know how a run is
-//! carried out (`run`), on which servers (the lab) or how it looks (the views).
+//! Lessons: what an author wrote, checked and resolved for a run. This module must not know how a run is carried out
+//! (`run`), on which servers (the lab) or how it looks (the views).
 
 pub(crate) mod duration;
 pub(crate) mod error;
@@ -48,7 +48,7 @@ pub use story::{Action, MoveRef, Pass, StoryItem};
 pub use table::Table;
 pub use trust::Covered;
 
-/// Whether a word is one of those in a list that is separated by white space.
+/// Whether a white-space separated list contains the word.
 pub(crate) fn has_word(list: &str, word: &str) -> bool {
     list.split_ascii_whitespace().any(|listed| listed == word)
 }

@@ -1,4 +1,4 @@
-//! The grammar of a lesson: the types that an author's file becomes. Plain data with `serde` and a JSON Schema.
+//! The grammar of a lesson: the types that an author's file is parsed into. Plain data with `serde` and a JSON Schema.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,8 @@ use super::{
 };
 use crate::{log::Product, text::Text};
 
-/// The newest version of the grammar; older ones are read, too. What a version changes is in docs/lessons.md.
+/// The newest version of the grammar; older versions can still be read. docs/lessons.md lists what each version
+/// changed.
 pub const FORMAT: u32 = 2;
 
 /// A lesson, as its author wrote it.
@@ -30,98 +31,100 @@ pub struct Lesson {
     pub format: u32,
     /// The lesson's name on the command line: lower-case words joined by hyphens.
     pub id: String,
-    /// The track of the catalogue that it belongs to.
+    /// The track of the catalogue that lists the lesson.
     pub track: Track,
-    /// Its title.
+    /// The lesson's title.
     pub title: Text,
-    /// What it shows, in one line of the catalogue.
+    /// What the lesson shows, in one line of the catalogue.
     pub summary: Text,
-    /// What to know before the first move. Read while the servers start.
+    /// What to know before the first move. Shown while the servers start.
     pub intro: Text,
     /// How long a learner needs, in minutes.
     pub minutes: u32,
-    /// Whether interviewers like to ask about it.
+    /// Whether interviewers often ask about the subject.
     #[serde(default)]
     pub starred: bool,
     /// Lessons that a learner should have played before, by their ids.
     #[serde(default)]
     pub after: Vec<String>,
-    /// Former ids, which still open it.
+    /// Former ids, which still open the lesson.
     #[serde(default)]
     pub formerly: Vec<String>,
-    /// For the teacher: what to ask the class, where to stop, how long it takes.
+    /// Notes for a teacher: what to ask the class, where to stop, how long the lesson takes.
     #[serde(default)]
     pub notes: Option<Text>,
-    /// The servers that it runs on: one kind, or a list of kinds of different products. A variant may have its own.
+    /// The servers that the lesson runs on: one kind, or a list of kinds of different products. A variant may replace
+    /// it.
     #[schemars(with = "OneOrSeveral")]
     pub lab: LabKind,
-    /// How the servers are configured. A variant may give other values.
+    /// How the servers are configured. A variant may override single values.
     #[serde(default)]
     pub settings: Settings,
-    /// Figures that the rest of the lesson uses as `${name}`, and that `--set name=value` changes.
+    /// Values that the rest of the lesson uses as `${name}`, and that `--set name=value` changes.
     #[serde(default)]
     pub params: Params,
     /// Commands that Lockstep sends before the clients start.
     #[serde(default)]
     pub setup: Vec<Setup>,
-    /// What its locks are: what they are called on the screen, and how many may hold one. Of a lock that is not here, one
-    /// may, or any number that share it.
+    /// The locks of the lesson: their titles on the screen, and how many clients may hold each. A lock that is not
+    /// listed may be held by one client, or shared by any number.
     #[serde(default)]
     pub locks: IndexMap<String, LockSpec>,
-    /// Lua scripts for Redis, by name. The recipes' scripts can be used without being repeated here.
+    /// Lua scripts for Redis, by name. The scripts of the recipes can be used without being repeated here.
     #[serde(default)]
     pub scripts: IndexMap<String, String>,
-    /// The server's own counters that claims ask about, by the name that the server gives them (a line of
-    /// ZooKeeper's `mntr`, a field of Redis' `INFO`).
+    /// The server's own counters that claims read, by the name that the server gives them (a line of ZooKeeper's
+    /// `mntr`, a field of Redis' `INFO`).
     #[serde(default)]
     pub metrics: Vec<String>,
-    /// Libraries that the programs of its clients need, by their language and name, each with its version:
-    /// `{ python: { redis: 8.1.0 } }`.
+    /// Libraries that the clients' programs need, by language and name, each with its version: `{ python: { redis:
+    /// 8.1.0 } }`.
     #[serde(default)]
     pub libraries: Libraries,
-    /// Who takes part.
+    /// The clients that take part.
     pub clients: IndexMap<String, Client>,
-    /// What they do.
+    /// The programs that clients run, by name.
     #[serde(default)]
     pub programs: IndexMap<String, Vec<Step>>,
-    /// What happens, in order. A variant may have its own.
+    /// The moves and faults in their order. A variant may replace the story.
     #[serde(default)]
     pub story: Vec<StoryItem>,
-    /// What must never be so, whoever moves when. A variant may have its own; without any, no lock may have more
-    /// holders than `locks` says, which is one where it says nothing.
+    /// Conditions that must hold in every order of moves. A variant may replace them. If there are none, no lock may
+    /// have more holders than `locks` allows, which is one for a lock that is not listed.
     #[serde(default)]
     pub invariants: Option<Vec<Invariant>>,
-    /// An exercise: what of this lesson the learner writes. The variants are the rounds in which it is judged.
+    /// Makes the lesson an exercise: the part that the learner writes. The variants are the rounds in which it is
+    /// judged.
     #[serde(default)]
     pub kata: Option<Kata>,
-    /// The ways to do it, the failure first.
+    /// The variants of the lesson, the failure first.
     pub variants: IndexMap<String, Variant>,
-    /// The variants as the cells of a table.
+    /// Shows the variants as the cells of a table.
     #[serde(default)]
     pub table: Option<Table>,
-    /// Questions that interviewers ask, with answers.
+    /// Interview questions with their answers.
     #[serde(default)]
     pub interview: Vec<Card>,
-    /// Where the facts come from.
+    /// The sources of the facts.
     #[serde(default)]
     pub sources: Vec<String>,
 }
 
 impl Lesson {
-    /// The servers that one of its variants runs on: the variant's own, or the lesson's.
+    /// Returns the lab of a variant: its own, or else the lesson's.
     pub fn lab_of(&self, variant: &Variant) -> LabKind {
         variant.lab.unwrap_or(self.lab)
     }
 }
 
-/// Named figures. A value such as `3s` or `200ms` is a duration and counts in milliseconds.
+/// Parameters by name. A value such as `3s` or `200ms` is a duration and counts in milliseconds.
 pub type Params = IndexMap<String, Param>;
 
 /// The value of a parameter.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Param {
-    /// Yes or no.
+    /// `true` or `false`.
     Flag(bool),
     /// A number.
     Number(i64),
@@ -142,7 +145,7 @@ impl From<&Param> for serde_json::Value {
     }
 }
 
-/// Parts of the catalogue, in the order in which it lists them.
+/// The tracks of the catalogue, in the order in which it lists them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Track {
@@ -152,53 +155,55 @@ pub enum Track {
     Redis,
     /// The locks of Redisson.
     Redisson,
-    /// Locks on ZooKeeper, and those of Curator.
+    /// Locks on ZooKeeper, and the locks of Curator.
     Zookeeper,
     /// Locks in databases.
     Database,
-    /// Locks of libraries as people install them.
+    /// The locks of client libraries as they are published.
     Libraries,
     /// Which lock to choose.
     Choosing,
 }
 
-/// A client: an operating-system process of its own, or several alike.
+/// A client: one operating-system process, or several that run the same program.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Client {
-    /// The program that its thread, or each of its threads, runs.
+    /// The program that the client's thread, or each of its threads, runs.
     #[serde(default)]
     pub runs: Option<String>,
     /// Threads with names and programs of their own, instead of `runs`: `{ worker: work, watchdog: renew }`.
     #[serde(default)]
     pub named_threads: IndexMap<String, String>,
-    /// How many processes, named `P1`, `P2`, …: a number or `${…}`. Without it there is one, named `P`.
+    /// How many processes there are, named `P1`, `P2`, …: a number or `${…}`. If left out, there is one, named `P`.
     #[serde(default)]
     pub processes: Option<Count>,
     /// How many threads each process has, named `P.1`, `P.2`, …: a number or `${…}`.
     #[serde(default)]
     pub threads: Option<Count>,
-    /// How many members of a crowd share one process, named `W1`, `W2`, …, each with its own connection and
-    /// session: a number or `${…}`.
+    /// How many members of a crowd share one process, named `W1`, `W2`, …, each with its own connection and session: a
+    /// number or `${…}`.
     #[serde(default)]
     pub crowd: Option<Count>,
-    /// Parameters that differ for this client.
+    /// Parameters that have other values for this client.
     #[serde(default)]
     pub with: Params,
-    /// A program of its own, in place of `runs`: the command and its arguments, in which `${…}` stands for parameters. It is
-    /// started in the lesson's directory, as the user: a lesson with one has to be allowed with `lockstep trust`.
+    /// An external program, instead of `runs`: the command and its arguments, in which `${…}` stands for parameters. It
+    /// runs in the lesson's directory with the user's permissions, so such a lesson has to be allowed with `lockstep
+    /// trust`.
     #[serde(default)]
     pub exec: Vec<String>,
-    /// The protocol of that program.
+    /// The protocol that the external program speaks.
     #[serde(default)]
     pub speaks: Option<Speaks>,
-    /// The moves of that program which stories and claims name: its commands' names, such as `SET` and `EVAL`, or `create`.
+    /// The commands of the external program that stories and claims can name as moves, such as `SET`, `EVAL` or
+    /// `create`.
     #[serde(default)]
     pub moves: Vec<String>,
-    /// The commands of that program that pass by themselves, in place of those that usually do.
+    /// The commands of the external program that are forwarded without waiting for a move, instead of the default ones.
     #[serde(default)]
     pub passes: Option<Vec<String>>,
-    /// The locks that it says it holds, with `HOLDS lock` on its standard output.
+    /// The locks that the external program reports with `HOLDS lock` on its standard output.
     #[serde(default)]
     pub locks: Vec<String>,
 }
@@ -206,7 +211,7 @@ pub struct Client {
 /// Libraries by language and name, each with its version.
 pub type Libraries = IndexMap<Language, IndexMap<String, String>>;
 
-/// A language of programs that lessons bring along, whose libraries Lockstep can install.
+/// A language of external programs for which Lockstep can install libraries.
 #[derive(
     Debug,
     Clone,
@@ -223,11 +228,11 @@ pub type Libraries = IndexMap<Language, IndexMap<String, String>>;
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Language {
-    /// Packages of `PyPI`.
+    /// Packages from `PyPI`.
     Python,
-    /// Packages of npm.
+    /// Packages from npm.
     Node,
-    /// Jars, from Debian's packages.
+    /// Jars from Debian's packages.
     Java,
 }
 
@@ -240,7 +245,7 @@ impl Language {
         }
     }
 
-    /// As it is written in lessons and on the command line.
+    /// The name in lessons and on the command line.
     pub fn id(self) -> &'static str {
         match self {
             Self::Python => "python",
@@ -250,14 +255,14 @@ impl Language {
     }
 }
 
-/// What a program speaks that a lesson brings along.
+/// The protocol that an external program speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Speaks {
-    /// Redis' protocol (RESP). The server's address is in `REDIS_URL`, `REDIS_HOST` and `REDIS_PORT`; those of several are in
-    /// `REDIS_URLS`, separated by commas.
+    /// Redis' protocol (RESP). The program finds the server's address in `REDIS_URL`, `REDIS_HOST` and `REDIS_PORT`;
+    /// the addresses of several servers are in `REDIS_URLS`, separated by commas.
     Redis,
-    /// ZooKeeper's protocol. The server's address is in `ZOOKEEPER`, as host and port.
+    /// ZooKeeper's protocol. The program finds the server's address in `ZOOKEEPER`, as host and port.
     Zookeeper,
 }
 
@@ -270,19 +275,19 @@ impl Speaks {
     }
 }
 
-/// What a lock is called on the screen, and how many may hold it.
+/// A lock's title, and how many clients may hold it.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LockSpec {
-    /// What it is called on the screen, in place of its name.
+    /// The title on the screen, in place of the lock's name.
     #[serde(default)]
     pub title: Option<Text>,
-    /// How many may hold it at one time, as of a semaphore: a number or `${…}`; 1 where it is left out.
+    /// How many clients may hold it at the same time, as with a semaphore: a number or `${…}`. Default: 1.
     #[serde(default)]
     pub holders: Option<Count>,
 }
 
-/// A number, or `${…}` that gives one.
+/// A number, or a `${…}` that evaluates to one.
 #[derive(Debug, Clone, PartialEq, JsonSchema)]
 #[schemars(untagged)]
 pub enum Count {
@@ -292,27 +297,27 @@ pub enum Count {
     Template(String),
 }
 
-/// One way to do it.
+/// A variant: the lesson's story with settings of its own.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Variant {
-    /// Its title.
+    /// The variant's title.
     pub title: Text,
-    /// Whether its claims show the failure or that it is prevented.
+    /// Whether the claims show the failure, or that it is prevented.
     pub expect: Expect,
-    /// The variant whose failure this one prevents, all else being equal: the two are compared by default.
+    /// The variant whose failure this one prevents while all else is equal: the two are compared by default.
     #[serde(default)]
     pub fixes: Option<String>,
-    /// What the learner should take away when its claims hold.
+    /// What the learner should take away when the claims hold.
     pub lesson: Text,
-    /// The servers that it runs on, instead of the lesson's.
+    /// The servers that the variant runs on, instead of the lesson's.
     #[serde(default)]
     #[schemars(with = "Option<OneOrSeveral>")]
     pub lab: Option<LabKind>,
-    /// How the servers are configured, where that differs.
+    /// Settings that override the lesson's.
     #[serde(default)]
     pub settings: Settings,
-    /// Parameters that differ.
+    /// Parameters that override the lesson's.
     #[serde(default)]
     pub params: Params,
     /// Commands to send before the clients start, instead of the lesson's.
@@ -321,32 +326,32 @@ pub struct Variant {
     /// Clients, instead of the lesson's.
     #[serde(default)]
     pub clients: Option<IndexMap<String, Client>>,
-    /// Programs that replace those of the same name, or are added.
+    /// Programs that are added, or replace those of the same name.
     #[serde(default)]
     pub programs: IndexMap<String, Vec<Step>>,
-    /// Single operations that differ, by `program.label`.
+    /// Single operations to replace, by `program.label`.
     #[serde(default)]
     pub replace: IndexMap<String, super::step::Operation>,
-    /// What happens, instead of the lesson's story.
+    /// The moves and faults in their order, instead of the lesson's story.
     #[serde(default)]
     pub story: Option<Vec<StoryItem>>,
-    /// What must never be so, instead of the lesson's invariants.
+    /// Conditions that must hold in every order of moves, instead of the lesson's invariants.
     #[serde(default)]
     pub invariants: Option<Vec<Invariant>>,
-    /// What trying every order of the moves must find. `lockstep run` proves it.
+    /// What exploring every order of moves must find. `lockstep run` checks it.
     #[serde(default)]
     pub explore: Option<Explore>,
     /// What must be observed.
     pub claims: Vec<Claim>,
 }
 
-/// What a variant's claims, when all hold, amount to.
+/// What it means when all claims of a variant hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Expect {
     /// The failure happens.
     Shown,
-    /// The failure does not happen although the same was tried.
+    /// The failure does not happen although the same moves were tried.
     Prevented,
 }
 
@@ -354,7 +359,7 @@ pub enum Expect {
 #[derive(Debug, Clone, PartialEq, JsonSchema)]
 #[schemars(untagged, deny_unknown_fields)]
 pub enum Claim {
-    /// An expression over what happened, such as `sold == 10` or `A.release == 1`, without a sentence.
+    /// An expression over the run, such as `sold == 10` or `A.release == 1`, without a sentence.
     Bare(String),
     /// An expression.
     That {
@@ -363,14 +368,15 @@ pub enum Claim {
         /// What it means.
         says: Option<Text>,
     },
-    /// At some moment more believed to hold a lock than may: two clients, where `locks` says nothing else.
+    /// At some moment more clients believed that they held the lock than may: at least two, unless `locks` says
+    /// otherwise.
     Overlap {
         /// The lock.
         overlap: String,
         /// What it means.
         says: Option<Text>,
     },
-    /// At no moment more believed to hold a lock than may, and somebody did hold it.
+    /// At no moment did more clients believe that they held the lock than may, and at least one did hold it.
     Exclusive {
         /// The lock.
         exclusive: String,
@@ -380,7 +386,7 @@ pub enum Claim {
 }
 
 impl Claim {
-    /// What it means, in a sentence, where its author wrote one.
+    /// The sentence that tells what the claim means, if its author wrote one.
     pub fn says(&self) -> Option<&Text> {
         match self {
             Self::Bare(_) => None,
@@ -391,21 +397,21 @@ impl Claim {
     }
 }
 
-/// A question that interviewers ask.
+/// An interview question.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Card {
     /// The question.
     pub q: Text,
-    /// The answer, as one would speak it.
+    /// The answer, as one would say it aloud.
     pub a: Text,
-    /// What a good interviewer asks next.
+    /// A question that a good interviewer asks next.
     #[serde(default)]
     pub follow_up: Option<FollowUp>,
-    /// The articles in which it is asked, such as `S3`.
+    /// The articles that ask the question, such as `S3`.
     #[serde(default)]
     pub from: Vec<String>,
-    /// The step of a variant that shows it.
+    /// The step of a variant that demonstrates the answer.
     #[serde(default)]
     pub shown: Option<Shown>,
 }
@@ -420,20 +426,20 @@ pub struct FollowUp {
     pub a: Text,
 }
 
-/// The step of a variant that shows what an answer says.
+/// A step of a variant that demonstrates an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Shown {
     /// The variant.
     pub variant: String,
-    /// The move of its story, such as `A.release`; its end, where it is left out.
+    /// The move of the variant's story, such as `A.release`. Default: the end of the story.
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub at: Option<MoveRef>,
 }
 
-/// What `lessons/recipes.yaml` holds: programs and scripts that lessons use by name, so that each lock is
-/// written once.
+/// The contents of `lessons/recipes.yaml`: programs and scripts that lessons use by name, so that each lock is written
+/// once.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Recipes {
@@ -445,7 +451,7 @@ pub struct Recipes {
     /// Programs, by name, used with `use:`.
     #[serde(default)]
     pub programs: IndexMap<String, Recipe>,
-    /// Those of them that stand in the file beside the lesson, rather than in Lockstep's own.
+    /// The names of recipes that come from the file beside the lesson, rather than from Lockstep's own.
     #[serde(skip)]
     pub beside: BTreeSet<String>,
 }
@@ -454,17 +460,17 @@ pub struct Recipes {
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
-    /// What it does.
+    /// What the program does.
     pub about: Text,
-    /// The parameters that `with:` must give it.
+    /// The parameters that `with:` must give.
     #[serde(default)]
     pub params: Vec<String>,
-    /// Its steps.
+    /// The program's steps.
     pub steps: Vec<Step>,
 }
 
 impl Recipe {
-    /// Where the steps of a recipe stand in its file.
+    /// The path of a recipe's steps in its file.
     pub(crate) fn path(name: &str) -> Path {
         Path::root().key("programs").key(name).key("steps")
     }

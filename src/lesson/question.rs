@@ -1,11 +1,11 @@
-//! A question to the learner before a telling move, as its author wrote it. Grammar only.
+//! A question to the learner before a decisive move, as its author wrote it. Grammar only.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::text::Text;
 
-/// `ask: { q: …, choices: […] }`: the learner says what will happen before it does.
+/// `ask: { q: …, choices: […] }`: the learner predicts what will happen.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ask {
@@ -14,10 +14,10 @@ pub struct Ask {
     /// Two to four answers.
     #[schemars(length(min = 2, max = 4))]
     pub choices: Vec<Choice>,
-    /// Why it comes as it does, for everybody, whatever they chose.
+    /// Explains the result to every learner, whatever they chose.
     #[serde(default)]
     pub why: Option<Text>,
-    /// Decided after so many further steps; narrations and questions do not count.
+    /// The number of further steps after which the question is decided; narrations and questions do not count.
     #[serde(default = "next_step")]
     #[schemars(range(min = 1))]
     pub after: u32,
@@ -33,11 +33,12 @@ fn next_step() -> u32 {
 pub struct Choice {
     /// The answer.
     pub says: Text,
-    /// When it is right: an expression over what then has happened, as in claims, or `true`. Never, where it is
-    /// left out.
+    /// When the answer is right: an expression over the run up to that point, as in claims, or `true`. If left out, the
+    /// answer is never right.
     #[serde(default)]
     pub right: Option<Right>,
-    /// Why it is wrong and yet seemed right, for whom chose it wrongly. Only a choice with `right: true` goes without.
+    /// Explains to a learner who chose this answer wrongly why it seemed right and is not. Only a choice with `right:
+    /// true` may leave it out.
     #[serde(default)]
     pub why: Option<Text>,
 }

@@ -1,5 +1,5 @@
-//! Reading the grammar's small alternatives by hand, because an untagged enum would lose the line and the column of a
-//! mistake. That no key is there twice has been checked before.
+//! Hand-written parsing of the grammar's small alternatives: an untagged enum would lose the line and column of a
+//! mistake. Duplicate keys have been refused before.
 
 use std::fmt;
 

@@ -1,19 +1,19 @@
-//! What can be read off the text of a Lua script.
+//! What can be read from the text of a Lua script without running it.
 
 use std::collections::BTreeMap;
 
-/// The key of a call in a script.
+/// The key argument of a call in a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScriptKey {
-    /// `KEYS[1]` is at place 0.
+    /// An element of `KEYS`, by index from 0: `KEYS[1]` is 0.
     Place(usize),
     /// A name in quotes.
     Named(String),
-    /// Put together while the script runs: the text does not tell it.
+    /// Computed while the script runs, so the text does not show it.
     Derived,
 }
 
-/// The calls in a script's text, each with its first key: `redis.call('GET', KEYS[1])` is `GET` on the key at place 0.
+/// The calls in a script's text, each with its first key: `redis.call('GET', KEYS[1])` is `GET` on the key at index 0.
 pub fn script_calls(source: &str) -> Vec<(String, ScriptKey)> {
     let known = locals(source);
     let calls = source.split("redis.").skip(1).filter_map(|rest| {
@@ -27,7 +27,7 @@ pub fn script_calls(source: &str) -> Vec<(String, ScriptKey)> {
     calls.collect()
 }
 
-/// What `local lock = KEYS[1]` and `local lock = 'lock'` make of their names.
+/// The local variables that are assigned a key: `local lock = KEYS[1]` or `local lock = 'lock'`.
 fn locals(source: &str) -> BTreeMap<&str, ScriptKey> {
     let mut known = BTreeMap::new();
     for rest in source.split("local ").skip(1) {
@@ -42,7 +42,7 @@ fn locals(source: &str) -> BTreeMap<&str, ScriptKey> {
     known
 }
 
-/// `KEYS[1]`, or a name in quotes, and nothing else.
+/// Parses `KEYS[1]` or a name in quotes, and nothing else.
 fn written_key(text: &str) -> Option<ScriptKey> {
     if let Some((name, "")) = quoted(text) {
         return Some(ScriptKey::Named(name.to_owned()));
@@ -51,7 +51,7 @@ fn written_key(text: &str) -> Option<ScriptKey> {
     Some(ScriptKey::Place(number.checked_sub(1)?))
 }
 
-/// What stands in quotes at the beginning, and what follows it.
+/// Splits a text that begins with a quoted string into that string and the rest.
 fn quoted(text: &str) -> Option<(&str, &str)> {
     let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
     text[1..].split_once(quote)

@@ -1,4 +1,4 @@
-//! Settings of a lab's servers. They stand in a server's configuration or on its command line, so they hold from its
+//! Settings of a lab's servers. They are written to a server's configuration or command line, so they hold from its
 //! first start on and survive a restart.
 
 use std::ops::RangeInclusive;
@@ -14,27 +14,27 @@ use super::{
 };
 use crate::{log::Product, text::both};
 
-/// How the lab's servers are configured. A setting that is left out is the lab's own.
+/// How the lab's servers are configured. A setting that is left out keeps the lab's default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Redis: whether every write goes into a file that a restart reads, and when that file is on the disk. `no`, where
-    /// it is left out: a restarted server is empty.
+    /// Redis: whether every write goes into a file that a restart reads, and when that file is synced to the disk.
+    /// Default: `no`, so a restarted server is empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub appendonly: Option<Appendonly>,
-    /// MariaDB: how transactions see each other. `repeatable-read`, where it is left out.
+    /// MariaDB: the isolation level of transactions. Default: `repeatable-read`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
-    /// MariaDB: how long a statement waits for a row that another transaction has locked, in whole seconds. `50s`, where
-    /// it is left out.
+    /// MariaDB: how long a statement waits for a row that another transaction has locked, in whole seconds. Default:
+    /// `50s`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock_wait_timeout: Option<Seconds>,
-    /// ZooKeeper: how long a session lives after its client was heard of last, from 1 s to 60 s. 10 s, where it is left out.
+    /// ZooKeeper: how long a session lives after its client's last message, from 1 s to 60 s. Default: 10 s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_timeout: Option<Millis>,
 }
 
-/// A time as authors write it: `10s`, `500ms`, or a number of milliseconds.
+/// A duration as authors write it: `10s`, `500ms`, or a number of milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(with = "Param")]
 #[serde(transparent)]
@@ -55,32 +55,32 @@ impl<'de> Deserialize<'de> for Millis {
     }
 }
 
-/// What ZooKeeper grants as a session's timeout, in milliseconds.
+/// The session timeouts that ZooKeeper grants, in milliseconds.
 const SESSION_TIMEOUTS: RangeInclusive<u64> = 1_000..=60_000;
 
-/// When Redis has what it wrote on the disk (`appendfsync`).
+/// When Redis syncs its writes to the disk (`appendfsync`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Appendonly {
-    /// Before it replies.
+    /// Before each reply.
     Always,
     /// Within about a second.
     Everysec,
-    /// Never: nothing is written.
+    /// Never: Redis writes no file.
     No,
 }
 
-/// What a transaction sees of others.
+/// The isolation level: which changes of other transactions a transaction sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Isolation {
-    /// What is not committed yet, too.
+    /// Also changes that are not committed yet.
     ReadUncommitted,
-    /// What was committed before each statement.
+    /// Changes that were committed before each statement.
     ReadCommitted,
-    /// What was committed before its first read.
+    /// Changes that were committed before the transaction's first read.
     RepeatableRead,
-    /// As `repeatable-read`, and what it reads stays locked.
+    /// As `repeatable-read`, and every row that the transaction reads stays locked.
     Serializable,
 }
 
@@ -115,7 +115,7 @@ impl From<Seconds> for String {
 }
 
 impl Settings {
-    /// Those that are given, by name, with the product that they are of.
+    /// The settings that are given, by name, with the product that they belong to.
     fn given(&self) -> impl Iterator<Item = (&'static str, Product)> {
         [
             ("appendonly", Product::Redis, self.appendonly.is_some()),
@@ -127,7 +127,7 @@ impl Settings {
         .filter_map(|(name, product, given)| given.then_some((name, product)))
     }
 
-    /// These, and `own` in place of those that it gives.
+    /// These settings, overridden by those that `own` gives.
     pub(crate) fn overlaid(&self, own: &Self) -> Self {
         Self {
             appendonly: own.appendonly.or(self.appendonly),
@@ -137,12 +137,11 @@ impl Settings {
         }
     }
 
-    /// Whether nothing is set.
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Refuses those that no server of the lab has.
+    /// Refuses settings of products that the lab does not have.
     pub(crate) fn check(&self, lab: LabKind, path: &Path) -> Result<(), Mistake> {
         if let Some(Millis(timeout)) = self.session_timeout.filter(|time| !SESSION_TIMEOUTS.contains(&time.0))
         {
@@ -174,7 +173,7 @@ mod tests {
         testing::{NEW_LESSON, scenario},
     };
 
-    /// The lesson to start from with settings of its own, and of a variant.
+    /// The new-lesson template with settings for the lesson and for one variant.
     fn lesson(own: &str, variant: &str) -> String {
         NEW_LESSON.replacen("lab: redis\n", &format!("lab: redis\n{own}"), 1).replacen(
             "  blind-del:\n",

@@ -1,5 +1,5 @@
-//! The steps of a program: operations, each of them one wire command, and what a client makes of the replies. Grammar
-//! only.
+//! The steps of a program: operations, each of which is one wire command, and statements that react to the replies.
+//! Grammar only.
 
 use std::fmt;
 
@@ -18,62 +18,63 @@ use crate::{
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
-    /// `- label: { redis: … }`: an operation, which is what a move performs.
+    /// `- label: { redis: … }`: an operation, which an actor performs as one move.
     Operation { label: String, operation: Operation },
-    /// `- holds: lock` and its sisters: from here on the client believes this of a lock, whose name is a template.
+    /// `- holds: lock`, `waits`, `unsure` or `drops`: from here on the client believes this of the lock. Its name is a
+    /// template.
     Believe { lock: String, belief: Belief },
-    /// `- count: sold`: the counter grows by one.
+    /// `- count: sold`: increments the counter.
     Count { counter: String },
-    /// `- let: { name: expression }`: evaluated when the operation begins, where one follows at once.
+    /// `- let: { name: expression }`: evaluated when the next operation begins, if that follows directly.
     Let { values: IndexMap<String, String> },
     /// `- if: expression`, `then: […]`, `else: […]`
     If { condition: String, then: Vec<Step>, otherwise: Vec<Step> },
     /// `- repeat: […]`, with `times: 3` or `while: expression`, and `at_most: 100`.
     Repeat {
         steps: Vec<Step>,
-        /// How often: a number or `${…}`.
+        /// The number of rounds: a number or `${…}`.
         times: Option<super::model::Count>,
-        /// Repeat while this is true. Looked at before each round.
+        /// Repeats while this expression is true. It is evaluated before each round.
         condition: Option<String>,
         /// The bound of a `while`: the program fails when it is reached.
         at_most: u32,
-        /// `as: i`: the name that is 1 in the first round, 2 in the second, and so on.
+        /// `as: i`: a name whose value is 1 in the first round, 2 in the second, and so on.
         number: Option<String>,
     },
-    /// `- use: recipe`, `with: { … }`: another program's steps, with its parameters.
+    /// `- use: recipe`, `with: { … }`: the steps of another program, with values for its parameters.
     Use {
         program: String,
-        /// Its parameters: templates.
+        /// The values of the parameters: templates.
         with: IndexMap<String, String>,
     },
     /// `- stop`: the program ends here.
     Stop,
 }
 
-/// The bound of a `repeat` with `while` that names none.
+/// The bound of a `repeat` with `while` that gives no `at_most`.
 pub const DEFAULT_AT_MOST: u32 = 1000;
 
 /// An operation: one command, script, call or wait.
 #[derive(Debug, Clone, PartialEq, JsonSchema)]
 #[schemars(with = "RawOperation")]
 pub struct Operation {
-    /// What is sent.
+    /// What is sent or done.
     pub verb: Verb,
-    /// The server it is sent to; the lab's only one where it is left out.
+    /// The server that gets the command. Default: the only server of the lab.
     pub on: Option<String>,
-    /// Try again until this is true.
+    /// Retries the operation until this expression is true.
     pub until: Option<String>,
     /// How long to wait between tries.
     pub every: Option<String>,
-    /// The server's error codes that the program can cope with; any other stops the run.
+    /// Error codes of the server that the program handles; any other error stops the run.
     pub allow: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verb {
-    /// A Redis command as `redis-cli` takes it. Each word is a template.
+    /// A Redis command in the syntax of `redis-cli`. Each word is a template.
     Redis(String),
-    /// A Lua script by name.
+    /// A Lua script by its name.
     Script {
         name: String,
         /// `KEYS`: templates.
@@ -81,24 +82,24 @@ pub enum Verb {
         /// `ARGV`: templates.
         args: Vec<String>,
     },
-    /// A call of another product, as its own client takes it. Each word is a template.
+    /// A call to another product, in the syntax of its own client. Each word is a template.
     Call(Product, String),
     /// `lock NAME` or `unlock NAME`: a mutex inside the client's own process.
     Local(String),
-    /// A file that is locked with `flock(2)`, as `flock(1)` takes it.
+    /// A file to lock with `flock(2)`, in the syntax of `flock(1)`.
     Flock(String),
-    /// Time passes: work, a pause.
+    /// Lets time pass: work, or a pause.
     Wait(String),
-    /// Takes a notification from the queue, or waits for one.
+    /// Takes a notification that has arrived, or waits for one.
     Take(Take),
 }
 
 /// `take: /lock`, or `take: { from: /lock, within: 30s }`
 #[derive(Debug, Clone, PartialEq)]
 pub struct Take {
-    /// What about: `any`, paths or channels. Templates.
+    /// The subjects to accept: `any`, paths or channels. Templates.
     pub from: Vec<String>,
-    /// How long to wait for it.
+    /// How long to wait at most. Without it, there is no limit.
     pub within: Option<String>,
 }
 
@@ -144,11 +145,11 @@ impl JsonSchema for Take {
     }
 }
 
-/// An operation before it is known to have exactly one verb.
+/// An operation before it has been checked to have exactly one verb.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawOperation {
-    /// A Redis command, as `redis-cli` takes it: `SET lock ${token} NX PX ${lease}`.
+    /// A Redis command in the syntax of `redis-cli`: `SET lock ${token} NX PX ${lease}`.
     redis: Option<String>,
     /// A Lua script, by the name that the lesson or the recipes give it.
     script: Option<String>,
@@ -158,8 +159,8 @@ struct RawOperation {
     /// The script's ARGV.
     #[serde(default)]
     args: Vec<String>,
-    /// A ZooKeeper call, as `zkCli` takes it: `create -e -s /locks/n- ${self}`, `delete /lock`,
-    /// `exists -w /lock`, `get -w /lock`, `ls -w /locks`, `set /lock data`.
+    /// A ZooKeeper call in the syntax of `zkCli`: `create -e -s /locks/n- ${self}`, `delete /lock`, `exists -w /lock`,
+    /// `get -w /lock`, `ls -w /locks`, `set /lock data`.
     zk: Option<String>,
     /// One SQL statement.
     sql: Option<String>,
@@ -168,20 +169,20 @@ struct RawOperation {
     etcd: Option<String>,
     /// A mutex inside the client's own process: `lock NAME` or `unlock NAME`.
     local: Option<String>,
-    /// A file of the lab that is locked with `flock(2)`, for clients that are one process each: `FILE` or `MACHINE/FILE`
-    /// waits for it, `-n FILE` fails with `EWOULDBLOCK` where somebody has locked it, `-u FILE` unlocks it.
+    /// A file of the lab to lock with `flock(2)`, for clients that are one process each: `FILE` or `MACHINE/FILE` waits
+    /// for the lock, `-n FILE` fails with `EWOULDBLOCK` if another client has it, `-u FILE` unlocks the file.
     flock: Option<String>,
-    /// Time passes: a duration.
+    /// Lets time pass: a duration.
     wait: Option<String>,
     /// Takes a notification, or waits for one: `any`, a path or a channel, or `{ from: CHANNEL, within: 30s }`.
     take: Option<Take>,
-    /// The server, where the lab has several.
+    /// The server, if the lab has several.
     on: Option<String>,
-    /// Try again until this expression is true.
+    /// Retries the operation until this expression is true.
     until: Option<String>,
     /// How long to wait between tries.
     every: Option<String>,
-    /// Error codes that the program copes with, such as `NodeExists`.
+    /// Error codes that the program handles, such as `NodeExists`.
     #[serde(default)]
     allow: Vec<String>,
 }
@@ -270,10 +271,10 @@ impl TryFrom<RawOperation> for Operation {
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Setup {
-    /// A Redis command, as `redis-cli` takes it.
+    /// A Redis command, in the syntax of `redis-cli`.
     #[serde(default)]
     pub redis: Option<String>,
-    /// A ZooKeeper command, as `zkCli` takes it.
+    /// A ZooKeeper command, in the syntax of `zkCli`.
     #[serde(default)]
     pub zk: Option<String>,
     /// An SQL statement.
@@ -282,13 +283,13 @@ pub struct Setup {
     /// An etcd request.
     #[serde(default)]
     pub etcd: Option<String>,
-    /// The server that it is sent to; the lab's first where it is left out.
+    /// The server that gets the command. Default: the first server of the lab.
     #[serde(default)]
     pub on: Option<String>,
 }
 
 impl Setup {
-    /// The product that it is for, and the command.
+    /// Returns the product and the command, or an error unless exactly one command is given.
     pub(crate) fn command(&self) -> Result<(Product, &str), Text> {
         let given = [
             (Product::Redis, &self.redis),
@@ -307,13 +308,13 @@ impl Setup {
     }
 }
 
-/// The fields of an operation, which stand inside it.
+/// The fields that belong inside an operation.
 pub(crate) const FIELDS: [&str; 14] = [
     "redis", "script", "keys", "args", "zk", "sql", "etcd", "local", "flock", "take", "on", "until", "every",
     "allow",
 ];
 
-/// The words that begin a step and so cannot be labels.
+/// The keys of steps that are no operations; they cannot be labels.
 pub const KEYWORDS: [&str; 16] = [
     "holds", "waits", "unsure", "drops", "count", "let", "if", "then", "else", "repeat", "times", "while",
     "use", "with", "at_most", "as",
@@ -325,7 +326,7 @@ impl<'de> Deserialize<'de> for Step {
     }
 }
 
-/// The step that somebody meant who wrote a command or an assignment as they are written elsewhere.
+/// Suggests the step that an author probably meant who wrote a bare command or an assignment.
 fn meant_step(text: &str) -> Option<String> {
     if is_command(text) {
         return Some(format!("- got: {{ redis: {text} }}"));
@@ -336,7 +337,7 @@ fn meant_step(text: &str) -> Option<String> {
     (is_name && !value.is_empty() && !value.starts_with('=')).then(|| format!("- let: {{ {name}: {value} }}"))
 }
 
-/// Whether it begins as commands of Redis are written, `GET lock`.
+/// Whether the text begins like a Redis command, such as `GET lock`.
 pub(super) fn is_command(text: &str) -> bool {
     let first = text.split_whitespace().next().unwrap_or_default();
     first.len() > 1 && first.chars().all(|c| c.is_ascii_uppercase())
@@ -415,7 +416,7 @@ impl<'de> Visitor<'de> for StepVisitor {
     }
 }
 
-/// The steps that have several keys.
+/// Parses the steps that have several keys.
 fn compound<'de, A: MapAccess<'de>>(first: &str, mut map: A) -> Result<Step, A::Error> {
     let unknown = |key: &str, known: &[&str]| {
         let known = known.join(", ");
@@ -509,7 +510,7 @@ impl<'de> Deserialize<'de> for Held {
 struct HeldLock {
     /// The lock.
     lock: String,
-    /// How it is held; `exclusive`, where it is left out.
+    /// How the lock is held. Default: `exclusive`.
     #[serde(default)]
     mode: Mode,
 }
@@ -518,10 +519,10 @@ struct HeldLock {
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Mode {
-    /// Alone, as by a writer.
+    /// By one client alone, as by a writer.
     #[default]
     Exclusive,
-    /// Together with others who share it, as by a reader.
+    /// Shared with other clients, as by readers.
     Shared,
 }
 

@@ -1,4 +1,4 @@
-//! The story: what happens in a lesson, in order. Grammar only.
+//! The story: the moves and events of a lesson, in order. Grammar only.
 
 use std::{fmt, marker::PhantomData};
 
@@ -21,94 +21,93 @@ use crate::text::{Text, both};
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoryItem {
     pub action: Action,
-    /// The variants in which it happens; every one where the list is empty.
+    /// The variants in which the item happens; all if the list is empty.
     pub only: Vec<String>,
-    /// For the teacher, at this step.
+    /// Notes for a teacher at this step.
     pub notes: Option<Text>,
 }
 
-/// What happens at one item of a story.
+/// What one item of a story does.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     /// `say: { en: …, zh: … }`
     Say(Text),
-    /// `ask: { q: …, choices: […] }`: the learner says what will happen.
+    /// `ask: { q: …, choices: […] }`: the learner predicts what will happen.
     Ask(Ask),
-    /// `move: A.acquire`, or a list of them: one move after another, each a step of the learner's.
+    /// `move: A.acquire`, or a list: one move after another, each a step for the learner.
     Move(Vec<MoveRef>),
-    /// `each: W.create`: everybody who is meant makes this move, one after another, in one step.
+    /// `each: W.create`: all these actors make the move, one after another, in one step.
     Each(Vec<MoveRef>),
-    /// `together: B.read`: everybody who is meant sends at the same time, in one step.
+    /// `together: B.read`: all these actors send at the same time, in one step.
     Together(Vec<MoveRef>),
-    /// `send: B.lock`, or a list of them: one move after another, without waiting for the reply where the server keeps
-    /// it waiting.
+    /// `send: B.lock`, or a list: one move after another, without waiting for a reply that the server delays.
     Send(Vec<MoveRef>),
-    /// `finish: A`: everybody who is meant makes moves to the end of the program, one actor after another.
+    /// `finish: A`: these actors move to the end of their programs, one actor after another.
     Finish(Vec<String>),
     /// `pass: 3s`, or `pass: { for: 35s, moving: [A.watchdog] }`: time passes.
     Pass(Pass),
-    /// `crash: A`: SIGKILL.
+    /// `crash: A`: SIGKILL to a client.
     Crash(String),
-    /// `await: { that: "role('node2') == 'master'", within: 30s }`: time passes until a claim holds.
+    /// `await: { that: "role('node2') == 'master'", within: 30s }`: time passes until the expression is true.
     Await(Await),
     /// `kill: master`: SIGKILL to a server; or `kill: { server: redis, loses: unsynced }`.
     Kill(Kill),
-    /// `restart: redis3`: a killed server is started again, with what it had on its disk.
+    /// `restart: redis3`: starts a killed server again, with the files it had on its disk.
     Restart(String),
-    /// `drop: node2->node1`: what the link held is lost, and the link is cut.
+    /// `drop: node2->node1`: discards what the link held, and cuts it.
     Drop(Vec<String>),
-    /// `freeze: A`: SIGSTOP, as a long GC pause. A client or a server.
+    /// `freeze: A`: SIGSTOP to a client or a server, as in a long GC pause.
     Freeze(String),
-    /// `thaw: A`: SIGCONT. A client or a server.
+    /// `thaw: A`: SIGCONT to a client or a server.
     Thaw(String),
-    /// `cut: A->redis`, or a list of links: their connections close, new ones are refused.
+    /// `cut: A->redis`, or a list of links: closes their connections and refuses new ones.
     Cut(Vec<String>),
-    /// `hold: A->redis`, or `hold: { link: A->redis, way: replies }`: what is sent is kept.
+    /// `hold: A->redis`, or `hold: { link: A->redis, way: replies }`: keeps back what is sent.
     Hold(Hold),
     /// `delay: { link: A->redis, by: 2s }`: what is sent arrives later.
     Delay(Delay),
-    /// `release: A->redis`: what was held is passed on, or a cut link is mended.
+    /// `release: A->redis`: passes on what was held, or mends a cut link.
     Release(Vec<String>),
-    /// `skew: { redis2: 30s }`: a server's clock goes wrong by so much.
+    /// `skew: { redis2: 30s }`: sets a server's or client's clock wrong by this duration.
     Skew(Skew),
 }
 
-/// Who moves, and which operation the author expects it to be: `A.acquire`.
+/// An actor, and the operation that the author expects it to perform: `A.acquire`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MoveRef {
-    /// An actor (`A`, `P1.3`, `W17`) or a client that stands for all its actors (`P`, `P1`, `W`).
+    /// An actor (`A`, `P1.3`, `W17`), or a client that stands for all its actors (`P`, `P1`, `W`).
     pub who: String,
     /// The operation's label.
     pub label: String,
 }
 
-/// Time that passes.
+/// A passing of time.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pass {
     /// How long: a duration or `${…}`.
     #[serde(rename = "for")]
     pub duration: String,
-    /// Who moves by themselves meanwhile, as soon as they can.
+    /// The actors that move by themselves meanwhile, as soon as they can.
     #[serde(default)]
     pub moving: Vec<String>,
 }
 
-/// Time that passes until something is so.
+/// A passing of time until an expression is true.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Await {
-    /// What is waited for: an expression as in claims.
+    /// The condition: an expression as in claims.
     pub that: String,
-    /// How long at most: a duration or `${…}`. It is a mistake of the story's if it takes longer.
+    /// The longest time to wait: a duration or `${…}`. If it takes longer, the story is wrong.
     pub within: String,
-    /// Who moves by themselves meanwhile, as soon as they can.
+    /// The actors that move by themselves meanwhile, as soon as they can.
     #[serde(default)]
     pub moving: Vec<String>,
 }
 
 impl<'de> Deserialize<'de> for MoveRef {
-    /// Splits `A.acquire` at the last dot, because `P1.3.read` is thread 3 of P1.
+    /// Splits `A.acquire` at the last dot, because `P1.3.read` is an operation of thread 3 of P1.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         match text.rsplit_once('.') {

@@ -10,17 +10,17 @@ use super::{
 };
 use crate::text::{Text, both};
 
-/// The variants as the cells of a table. Each is named after its row and its column: `ROW-COLUMN`.
+/// The variants as the cells of a table. Each variant is named after its row and its column: `ROW-COLUMN`.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
-    /// What the rows are called, by the beginning of their variants' names.
+    /// The titles of the rows, by the prefix of their variants' names.
     pub rows: IndexMap<String, Text>,
-    /// What the columns are called, by the end of their variants' names.
+    /// The titles of the columns, by the suffix of their variants' names.
     pub columns: IndexMap<String, Text>,
-    /// What each cell tells of its run, in milliseconds: an expression as in claims, such as `waited('B')`.
+    /// The figure in each cell, in milliseconds: an expression over the run as in claims, such as `waited('B')`.
     pub figure: String,
-    /// What cells and figure mean.
+    /// Explains the cells and the figure.
     pub legend: Text,
 }
 
@@ -31,7 +31,7 @@ impl Table {
     }
 }
 
-/// Every variant has a cell, and every run a figure.
+/// Checks that every variant has a cell, and that every run can have a figure.
 pub(crate) fn check(lesson: &Lesson, scenarios: &[Scenario]) -> Result<(), Mistake> {
     let Some(table) = &lesson.table else { return Ok(()) };
     let path = Path::root().key("table");

@@ -1,4 +1,4 @@
-//! The lesson to start from, for tests.
+//! The new-lesson template, for tests.
 
 use super::{Params, Scenario, library::from_text};
 use crate::log::{
@@ -8,13 +8,13 @@ use crate::log::{
 
 pub const NEW_LESSON: &str = include_str!("../../assets/new-lesson.yaml");
 
-/// A variant of a lesson, which must be good.
+/// Plans a variant of a lesson, which must be valid.
 pub fn scenario(lesson: &str, variant: &str) -> Scenario {
     let loaded = from_text("lesson.yaml", lesson).expect("it is good");
     Scenario::plan(&loaded, variant, &Params::new()).expect("it is good")
 }
 
-/// The beginning of a log of a scenario's actors.
+/// The beginning of a log of this scenario.
 pub fn log(scenario: &Scenario) -> LogBuilder {
     let actors = scenario.actors.iter().map(|plan| plan.actor.clone());
     let mut ready = ready(&["redis", "other", "zookeeper"], actors);

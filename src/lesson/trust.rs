@@ -1,4 +1,5 @@
-//! Lessons that start programs of their own: what a user allows when they allow one. It must not know where that is kept.
+//! Lessons that start programs of their own: what exactly a user allows. This module must not know where that is
+//! stored.
 
 use std::{
     fmt::Write as _,
@@ -18,44 +19,45 @@ use crate::{
     text::{Text, both},
 };
 
-/// The most files and directories that a lesson with programs may have beside it.
+/// The largest number of files and directories that may be beside a lesson with programs.
 const MOST_ENTRIES: usize = 4096;
-/// The most bytes of all those files together. They are read before each run.
+/// The largest total size of these files in bytes. They are read before each run.
 const MOST_BYTES: u64 = 32 << 20;
-/// What comes next in a digest; no name of a file beside a lesson begins with a slash.
+/// Tags for the kind of the next entry in a digest. No name of a file beside a lesson begins with a slash.
 const FILE: &[u8] = b"/file";
 const LINK: &[u8] = b"/link";
-/// What is not looked at: its content changes with each commit, and no program loads from it by itself.
+/// A directory that is skipped: its content changes with each commit, and no program loads from it by itself.
 const HISTORY: &str = ".git";
 
-/// What a user allows who allows a lesson to start programs: its place, and all that its programs are made of.
+/// What a user allows when they allow a lesson to start programs: its directory, and everything its programs consist
+/// of.
 #[derive(Debug, Clone)]
 pub struct Covered {
-    /// The lesson's file, by its one name: without links, without `..`.
+    /// The canonical path of the lesson's file: without links, without `..`.
     pub file: String,
-    /// Its directory, with all that stands in it.
+    /// The lesson's directory, with everything in it.
     pub directory: PathBuf,
-    /// The files in it, by their names from there.
+    /// The files in the directory, by their relative paths.
     pub files: Vec<PathBuf>,
-    /// The files that its commands name and that stand elsewhere.
+    /// The files that the lesson's commands name and that are outside of the directory.
     pub elsewhere: Vec<PathBuf>,
-    /// A digest (SHA-256) of all of these, and of the lesson as it was read.
+    /// A digest (SHA-256) of all these files, and of the lesson as it was read.
     pub digest: String,
 }
 
 impl Loaded {
-    /// The directory of its file.
+    /// The directory of the lesson's file.
     pub fn directory(&self) -> PathBuf {
         directory_of(FilePath::new(&self.source.file))
     }
 
-    /// The directory in which its programs are started: that of the file itself, where its path is a link to it.
+    /// The working directory of the lesson's programs: the directory of the file itself if its path is a symbolic link.
     pub(super) fn home(&self) -> PathBuf {
         let file = fs::canonicalize(&self.source.file);
         file.map_or_else(|_| self.directory(), |file| directory_of(&file))
     }
 
-    /// The commands that its clients are, those of all variants.
+    /// The commands of the lesson's clients, in all variants.
     pub fn commands(&self) -> Vec<&[String]> {
         let own = self.lesson.variants.values().filter_map(|variant| variant.clients.as_ref());
         let clients = std::iter::once(&self.lesson.clients).chain(own).flat_map(|clients| clients.values());
@@ -68,7 +70,7 @@ impl Loaded {
         commands
     }
 
-    /// Whether the scripts that its clients are stand beside it.
+    /// Checks that the scripts that clients run exist beside the lesson.
     pub(crate) fn check_programs(&self) -> Result<(), Mistake> {
         if self.carried || !FilePath::new(&self.source.file).is_file() {
             return Ok(());
@@ -117,8 +119,8 @@ impl Loaded {
         self.commands().into_iter().flatten()
     }
 
-    /// What the files that its commands name contain, in the order in which they name them. What cannot be read is told when
-    /// it is started.
+    /// The contents of the files that the lesson's commands name, in the same order. An unreadable file counts as empty
+    /// here; the error is reported when the program starts.
     pub(super) fn programs(&self) -> Vec<Vec<u8>> {
         if self.carried {
             return self.words().filter_map(|word| carried_file(word)).map(<[u8]>::to_vec).collect();
@@ -128,7 +130,7 @@ impl Loaded {
         files.map(|file| fs::read(file).unwrap_or_default()).collect()
     }
 
-    /// What whoever allows it allows. `Err`: why nobody can.
+    /// Everything that a user allows with this lesson. `Err` says why it cannot be allowed.
     pub fn covered(&self) -> Result<Covered, Text> {
         let named = FilePath::new(&self.source.file);
         let file = fs::canonicalize(named).map_err(|error| unreadable(named, &error))?;
@@ -147,7 +149,8 @@ impl Loaded {
         Ok(Covered { file, directory, files: tree.files, elsewhere, digest: tree.hash.text() })
     }
 
-    /// The files that its commands name and that are none of these. An interpreter is the machine's.
+    /// The files that the lesson's commands name and that are not among `files`. An absolute path in first position is
+    /// skipped, because it is an interpreter of the machine.
     fn files_elsewhere(&self, directory: &FilePath, files: &[PathBuf]) -> Vec<PathBuf> {
         let named = self.commands().into_iter().flat_map(|words| words.iter().enumerate());
         named
@@ -171,7 +174,7 @@ fn unreadable(path: &FilePath, error: &io::Error) -> Text {
     both!("{path} cannot be read: {error}", "{path} 无法读取：{error}")
 }
 
-/// The digest of a list of texts, each with its length, so that no two lists have the same.
+/// The digest of a list of byte strings, each with its length, so that different lists have different inputs.
 #[derive(Default)]
 struct Hash(Sha256);
 
@@ -189,7 +192,7 @@ impl Hash {
     }
 }
 
-/// Files that are read into a digest: their names and what they contain.
+/// Files that are added to a digest, with their names and contents.
 #[derive(Default)]
 struct Tree {
     hash: Hash,
@@ -198,7 +201,7 @@ struct Tree {
 }
 
 impl Tree {
-    /// All that stands in a directory and below it.
+    /// All files in a directory and below it.
     fn of(directory: &FilePath) -> Result<Self, Text> {
         let mut tree = Self::default();
         for path in entries(directory)? {
@@ -208,7 +211,7 @@ impl Tree {
             if kind.is_symlink() {
                 tree.follow(&path, directory)?;
             }
-            // Nothing can be said of what a pipe or a socket will give, so it counts by its name.
+            // A pipe or a socket has no fixed content, so only its name counts.
             if path.is_file() {
                 tree.add(&path, &name)?;
                 tree.files.push(name);
@@ -217,7 +220,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Of a link, where it leads. What is in a directory elsewhere would not be looked at.
+    /// Adds the target of a symbolic link. Refuses a link to a directory elsewhere, whose content would not be covered.
     fn follow(&mut self, link: &FilePath, directory: &FilePath) -> Result<(), Text> {
         let target = fs::read_link(link).map_err(|error| unreadable(link, &error))?;
         self.hash.add(LINK);
@@ -244,7 +247,7 @@ impl Tree {
     }
 }
 
-/// What stands in a directory and below it, directories left out, in the order of their paths.
+/// The paths in a directory and below it, without directories, sorted.
 fn entries(directory: &FilePath) -> Result<Vec<PathBuf>, Text> {
     let (mut found, mut seen, mut open) = (Vec::new(), 0, vec![directory.to_owned()]);
     while let Some(directory) = open.pop() {
