@@ -1,5 +1,5 @@
-//! The one expression language of lessons, for arguments, conditions, texts and claims: that of the crate `minijinja`,
-//! inside `${…}` in templates and bare in conditions.
+//! The one expression language of lessons, for arguments, conditions, texts and claims: the language of the crate
+//! `minijinja`, inside `${…}` in templates and bare in conditions.
 
 pub(crate) mod allowance;
 pub(crate) mod bounds;
@@ -27,13 +27,13 @@ use tokens::brief;
 
 use crate::text::{Text, both};
 
-/// The longest text, in bytes. What is nested in it is gone through by recursion.
+/// The longest text, in bytes. Nested parts of a text are processed by recursion.
 const LONGEST_TEXT: usize = 16 << 10;
 
-/// The most expressions in one text.
+/// The largest number of expressions in one text.
 const MOST_EXPRESSIONS: usize = 100;
 
-/// What it costs to compile an expression, and each byte of it, in the measure of [`LARGEST_VALUE`].
+/// The cost of compiling an expression, and of each byte of it, in the unit of [`LARGEST_VALUE`].
 const COMPILING: usize = 500;
 const COMPILING_A_BYTE: usize = 25;
 
@@ -56,7 +56,7 @@ static FILTERS: LazyLock<Vec<&str>> =
     LazyLock::new(|| bounds::FILTERS.iter().map(|(name, _)| *name).chain(OWN_FILTERS).collect());
 static TESTS: LazyLock<Vec<&str>> = LazyLock::new(|| bounds::TESTS.iter().map(|(name, _)| *name).collect());
 
-/// The filters `duration` and `duration_zh`: milliseconds as people read them, `250 ms`, `3 s`, `1.5 s`, `2 min`.
+/// The filters `duration` and `duration_zh`: formats milliseconds for people, `250 ms`, `3 s`, `1.5 s`, `2 min`.
 fn duration(millis: i64, [ms, s, min]: [&str; 3]) -> String {
     match millis {
         ..1000 => format!("{millis} {ms}"),
@@ -66,14 +66,14 @@ fn duration(millis: i64, [ms, s, min]: [&str; 3]) -> String {
     }
 }
 
-/// The filters `suffix` and `by_suffix`: the number that ZooKeeper appends to a sequential node's name, ten
-/// digits, and names in the order of it. The whole name would sort wrongly behind a GUID (ZooKeeper
-/// Recipes and Solutions, "Locks").
+/// The filters `suffix` and `by_suffix`: the ten-digit number that ZooKeeper appends to the name of a sequential node,
+/// and names sorted by it. Whole names would sort wrongly if they begin with a GUID (ZooKeeper Recipes and Solutions,
+/// "Locks").
 fn suffix(name: &str) -> Option<i64> {
     name.get(name.len().checked_sub(10)?..)?.parse().ok()
 }
 
-/// The filter `before`: the name whose number is the greatest below that of `node`, its predecessor in the queue.
+/// The filter `before`: the name with the greatest number below that of `node`, which is its predecessor in the queue.
 fn before(names: &Value, node: &str) -> Result<Option<Value>, minijinja::Error> {
     let mine = suffix(node);
     let numbered = names.try_iter()?.filter_map(|name| Some((suffix(name.as_str()?)?, name)));
@@ -104,7 +104,7 @@ impl Expr {
     }
 
     pub fn names(&self) -> BTreeSet<String> {
-        // Functions of minijinja's own are no names of the lesson.
+        // minijinja's own functions are no names of the lesson.
         let is_own = |name: &String| !["range", "dict", "namespace"].contains(&name.as_str());
         self.compiled.undeclared_variables(false).into_iter().filter(is_own).collect()
     }
@@ -118,8 +118,8 @@ impl Expr {
         format!("`{}`: {}", brief(&self.source), describe(error))
     }
 
-    /// Whether it is true, given the names' values. What asks about something that has not happened yet, such as
-    /// a reply that nobody has had, is not true.
+    /// Evaluates a condition. An expression about something that has not happened yet, such as a reply that has not
+    /// come, is false.
     pub fn is_so(&self, names: Value) -> Result<bool, String> {
         match self.compiled.eval(names) {
             Ok(value) => Ok(value.is_true()),
@@ -149,7 +149,7 @@ impl fmt::Debug for Expr {
     }
 }
 
-/// minijinja's words without its file and line, which are those of the expression and not of the lesson.
+/// The message of minijinja's error, without its file and line, which refer to the expression and not to the lesson.
 fn describe(error: &minijinja::Error) -> String {
     match error.detail() {
         Some(detail) => format!("{}: {detail}", error.kind()),
@@ -223,17 +223,17 @@ impl Template {
         Ok(Self { parts })
     }
 
-    /// Whether it always gives the same text.
+    /// Whether the template always renders to the same text.
     pub(crate) fn is_literal(&self) -> bool {
         self.parts.iter().all(|part| matches!(part, Part::Text(_)))
     }
 
-    /// A text that stands for itself.
+    /// A template that renders to exactly this text.
     pub fn literal(text: String) -> Self {
         Self { parts: vec![Part::Text(text)] }
     }
 
-    /// What every text has that it can give: `segment …`.
+    /// The template's text with a placeholder for each `${…}`: `segment …`.
     pub(crate) fn pattern(&self) -> String {
         let part = |part: &Part| match part {
             Part::Text(text) => text.clone(),
@@ -242,7 +242,7 @@ impl Template {
         self.parts.iter().map(part).collect()
     }
 
-    /// As its author wrote it, with what is known of its `${…}` filled in.
+    /// The author's text, with the values of those `${…}` that `known` can evaluate.
     pub(crate) fn filled(&self, known: impl Fn(&Expr) -> Option<String>) -> String {
         let part = |part: &Part| match part {
             Part::Text(text) => text.clone(),
@@ -251,7 +251,7 @@ impl Template {
         self.parts.iter().map(part).collect()
     }
 
-    /// The expressions in it.
+    /// The sources of the template's expressions.
     pub(crate) fn sources(&self) -> Vec<String> {
         let exprs = self.parts.iter().filter_map(|part| match part {
             Part::Expr(expr) => Some(expr.source.clone()),
@@ -293,7 +293,7 @@ impl Template {
 }
 
 impl fmt::Display for Template {
-    /// As its author wrote it, but for a `$${`.
+    /// Writes the template as its author wrote it, except for `$${`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.parts.iter().try_for_each(|part| match part {
             Part::Text(text) => f.write_str(text),
@@ -302,7 +302,7 @@ impl fmt::Display for Template {
     }
 }
 
-/// The `}` that closes `${`, past quoted texts and inner braces.
+/// The position of the `}` that closes `${`, skipping quoted texts and inner braces.
 fn closing_brace(text: &str) -> Option<usize> {
     let (mut depth, mut quote) = (0_usize, None);
     for (at, c) in text.char_indices() {
@@ -318,7 +318,7 @@ fn closing_brace(text: &str) -> Option<usize> {
     None
 }
 
-/// A JSON value, such as a reply, for use in expressions.
+/// Converts a JSON value, such as a reply, for use in expressions.
 pub fn json_value(json: &serde_json::Value) -> Value {
     Value::from(minijinja::value::Serde(json))
 }

@@ -1,5 +1,5 @@
-//! Reads the Lua scripts of lessons before any server does: their syntax, that of Lua 5.1, the names that Redis gives
-//! them, and what they send with `redis.call`.
+//! Checks the Lua scripts of lessons before a server runs them: the syntax of Lua 5.1, the names that Redis provides,
+//! and the commands that they send with `redis.call`.
 
 pub(crate) mod tokens;
 mod values;
@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use super::error::{ALIKE, did_you_mean, nearest};
 use crate::text::{Text, both};
 
-/// The names that a script finds in Redis.
+/// The global names that Redis gives to scripts.
 const GLOBALS: [&str; 36] = [
     "KEYS",
     "ARGV",
@@ -51,7 +51,7 @@ const GLOBALS: [&str; 36] = [
     "_VERSION",
 ];
 
-/// What `redis` has.
+/// The members of `redis`.
 const MEMBERS: [&str; 24] = [
     "call",
     "pcall",
@@ -84,7 +84,7 @@ const KEYWORDS: [&str; 21] = [
     "not", "or", "repeat", "return", "then", "true", "until", "while",
 ];
 
-/// Operators between two values, with how strongly they bind to the left and to the right.
+/// Binary operators with their left and right binding power.
 const OPERATORS: [(&[&str], u8, u8); 7] = [
     (&["or"], 1, 1),
     (&["and"], 2, 2),
@@ -94,35 +94,35 @@ const OPERATORS: [(&[&str], u8, u8); 7] = [
     (&["*", "/", "%"], 7, 7),
     (&["^"], 10, 9),
 ];
-/// How strongly `not`, `#` and `-` before a value bind.
+/// The binding power of `not`, `#` and unary `-`.
 const UNARY: u8 = 8;
 
-/// The deepest nesting, since the reader recurses.
+/// The deepest nesting, because the reader recurses.
 const DEEPEST: usize = 100;
 
-/// A mistake in a script, and the byte at which it is.
+/// A mistake in a script, and its byte offset.
 pub(crate) struct LuaMistake {
     pub at: usize,
     pub message: Text,
-    /// Whether the script runs, and does not do what it says.
+    /// Whether the script would run, but not do what it seems to say.
     pub runs: bool,
 }
 
-/// What a script does, read off its text.
+/// What a script does, as far as its text shows.
 #[derive(Default)]
 pub(crate) struct Lua {
     pub calls: Vec<Call>,
-    /// The highest `KEYS[n]` and `ARGV[n]` that it reads.
+    /// The highest `KEYS[n]` and `ARGV[n]` that the script reads.
     pub keys: usize,
     pub args: usize,
 }
 
-/// A `redis.call`.
+/// A `redis.call` or `redis.pcall`.
 pub(crate) struct Call {
     pub at: usize,
-    /// What it sends; `None` where a word is computed.
+    /// The words that it sends; `None` for a computed one.
     pub words: Vec<Option<String>>,
-    /// Whether more words may follow, as many as a function gives.
+    /// Whether more words may follow, because the last argument can give several values.
     pub is_open: bool,
 }
 
@@ -131,7 +131,7 @@ pub(crate) struct Call {
 /// # Errors
 /// The first mistake in it.
 pub(crate) fn read(source: &str) -> Result<Lua, LuaMistake> {
-    // A first line such as `#!lua flags=no-writes` is Redis'.
+    // A first line such as `#!lua flags=no-writes` is meant for Redis, not for Lua.
     let skipped = if source.starts_with("#!") { source.find('\n').unwrap_or(source.len()) } else { 0 };
     let mut reader = Reader {
         source,
@@ -164,15 +164,15 @@ enum Token<'s> {
 
 struct Reader<'s> {
     source: &'s str,
-    /// Where the next token begins, or the white space before it.
+    /// The offset at which the next token begins, or the white space before it.
     rest: usize,
     token: Token<'s>,
-    /// Where the token begins.
+    /// The offset at which the current token begins.
     at: usize,
-    /// Where the token before it ends: what is missing is missed there.
+    /// The offset at which the previous token ends: errors about missing tokens point here.
     end: usize,
     locals: Vec<&'s str>,
-    /// What locals are that keep their first value.
+    /// The kinds of locals that keep their first value.
     kinds: HashMap<&'s str, Kind>,
     depth: usize,
     lua: Lua,
@@ -180,23 +180,23 @@ struct Reader<'s> {
 
 type Done<T = ()> = Result<T, LuaMistake>;
 
-/// What an expression turned out to be.
+/// What is known of an expression's value.
 #[derive(Default)]
 struct Value<'s> {
-    /// A name, and what is asked of it: `redis.call`.
+    /// A name with its fields: `redis.call`.
     path: Vec<&'s str>,
     text: Option<String>,
     number: Option<usize>,
     is_call: bool,
-    /// It may give more values than one: a call, `...`.
+    /// Whether it may give several values: a call, or `...`.
     is_open: bool,
     kind: Option<Kind>,
-    /// The text that it begins with, where more is joined to that.
+    /// The text that it begins with, if more is concatenated to that.
     begins: Option<String>,
 }
 
 impl<'s> Reader<'s> {
-    /// Statements up to what ends them. Names that are declared in it are gone behind it.
+    /// Reads statements up to the end of the block. Names declared inside go out of scope there.
     fn block(&mut self) -> Done {
         self.depth += 1;
         if self.depth > DEEPEST {
@@ -237,7 +237,7 @@ impl<'s> Reader<'s> {
                 }
             }
         }
-        // `until` sees what its block declares.
+        // The condition of `until` sees the locals of its block.
         if !self.is("until") {
             self.locals.truncate(outside);
         }
@@ -347,7 +347,7 @@ impl<'s> Reader<'s> {
         self.expect("end")
     }
 
-    /// The parameters and the body of a function.
+    /// Reads the parameters and the body of a function.
     fn function(&mut self, own: &[&'s str]) -> Done {
         self.expect("(")?;
         let outside = self.locals.len();
@@ -370,10 +370,10 @@ impl<'s> Reader<'s> {
         self.expect("end")
     }
 
-    /// A call, or `a, b.c = …`.
+    /// Reads a call, or an assignment `a, b.c = …`.
     fn assignment(&mut self) -> Done {
         let at = self.at;
-        // What is assigned to need not be known before.
+        // The target of an assignment need not be known before.
         let mut targets = Vec::new();
         if let Token::Name(name) = self.token
             && !self.locals.contains(&name)
@@ -424,7 +424,7 @@ impl<'s> Reader<'s> {
         Ok(values)
     }
 
-    /// A value of which only is asked whether it is true.
+    /// Reads a value that is used as a condition.
     fn condition(&mut self) -> Done {
         let at = self.at;
         let value = self.value()?;
@@ -532,7 +532,7 @@ impl<'s> Reader<'s> {
         self.expect("}")
     }
 
-    /// What a name alone stands for.
+    /// Sets the kind of a value that is just a name.
     fn know(&self, value: &mut Value<'s>) {
         if let ([name], false) = (&value.path[..], value.is_call) {
             value.kind = match *name {
@@ -542,7 +542,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// A name or a value in brackets, with what is asked of it.
+    /// Reads a name or a value in brackets, with its fields, subscripts and calls.
     fn suffixed(&mut self, may_be_assigned: bool) -> Done<Value<'s>> {
         let at = self.at;
         let mut value = Value::default();
@@ -551,7 +551,7 @@ impl<'s> Reader<'s> {
             self.expect(")")?;
         } else {
             let name = self.name()?;
-            // `name = …` creates a global, which is said where that is read.
+            // `name = …` creates a global; that error is reported by `assignment`.
             if !(may_be_assigned && (self.is("=") || self.is(","))) {
                 self.check_name(name, at)?;
             }

@@ -1,22 +1,22 @@
-//! What all the expressions of one task may cost together: planning a lesson, judging a run. One expression is bounded
-//! by itself, but a file has room for many.
+//! A limit for the total cost of all expressions in one task, such as planning a lesson or judging a run. Each
+//! expression is bounded by itself, but a file has room for many.
 
 use std::cell::Cell;
 
 use crate::text::{Text, both};
 
-/// What one task may spend, in the measure of [`super::LARGEST_VALUE`]: about a second without optimization.
+/// The allowance of one task, in the unit of [`super::LARGEST_VALUE`]: about a second without optimization.
 const ALLOWANCE: usize = 48 << 20;
 
 thread_local! {
-    /// What the task on this thread has left; nothing is counted outside of tasks.
+    /// What the task on this thread has left; `None` outside of tasks, where nothing is counted.
     static LEFT: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// Carries out a task whose expressions together may cost no more than an allowance; what it does in tasks of their
-/// own counts too.
+/// Runs a task whose expressions together may cost no more than the allowance. Nested tasks use up the allowance of the
+/// outer one.
 pub fn within_allowance<R>(task: impl FnOnce() -> R) -> R {
-    /// Ends the task however it ends.
+    /// Restores the outer task's state when the task ends, also on panic.
     struct Task(Option<usize>);
     impl Drop for Task {
         fn drop(&mut self) {

@@ -1,7 +1,7 @@
-//! The filters, tests and functions of expressions, each behind a look at the sizes of what goes in and comes out.
-//! Expressions have no loops, so their length bounds their instructions; what is left to bound is how large values
-//! get. A value has a cost (bytes of text, `ITEM` for anything else), no value may cost more than [`LARGEST_VALUE`],
-//! and all the values that one evaluation looks at or makes no more than [`MOST_WORK`].
+//! The filters, tests and functions of expressions, each wrapped in a check of the sizes of its arguments and its
+//! result. Expressions have no loops, so their length bounds their instructions; only the size of values remains to be
+//! bounded. A value has a cost (bytes of text, `ITEM` for anything else); no value may cost more than
+//! [`LARGEST_VALUE`], and all values that one evaluation reads or creates no more than [`MOST_WORK`].
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -16,16 +16,16 @@ use super::{
     syntax::{ARITHMETIC, SLICE},
 };
 
-/// The largest value that an expression may make, in bytes of text; other values count `ITEM` bytes each.
+/// The largest value that an expression may create, in bytes of text; other values count `ITEM` bytes each.
 pub const LARGEST_VALUE: usize = 1 << 20;
 
-/// All values that one evaluation looks at and makes, in the same measure.
+/// The limit for all values that one evaluation reads and creates, in the same unit.
 const MOST_WORK: usize = 4 << 20;
 
-/// What a number, a list or a map counts by itself.
+/// The cost of a number, a list or a map by itself.
 const ITEM: usize = 8;
 
-/// Values inside values: printing, comparing and dropping them recurse.
+/// The deepest nesting of values: printing, comparing and dropping them recurse.
 const DEEPEST_VALUE: usize = 32;
 
 macro_rules! table {
@@ -47,7 +47,7 @@ pub(crate) const FILTERS: Table = table![filters:
     "title" title, "trim" trim, "unique" unique, "upper" upper, "zip" zip,
 ];
 
-/// The tests of `minijinja` that have a name.
+/// The named tests of `minijinja`.
 pub(crate) const TESTS: Table = table![tests:
     "boolean" is_boolean, "defined" is_defined, "divisibleby" is_divisibleby, "endingwith" is_endingwith, "eq" is_eq,
     "equalto" is_eq, "escaped" is_safe, "even" is_even, "false" is_false, "filter" is_filter, "float" is_float,
@@ -58,11 +58,11 @@ pub(crate) const TESTS: Table = table![tests:
     "undefined" is_undefined, "upper" is_upper, "==" is_eq, "!=" is_ne, "<" is_lt, "<=" is_le, ">" is_gt, ">=" is_ge,
 ];
 
-/// The functions of `minijinja`. `debug` is left out: it shows the insides of the program.
+/// The functions of `minijinja`. `debug` is left out: it reveals internals of the program.
 const FUNCTIONS: Table = table![functions: "range" range, "dict" dict, "namespace" namespace];
 
-/// An environment whose filters, tests, functions and arithmetic are bounded. A name that is not known is an error,
-/// not an empty text.
+/// An environment whose filters, tests, functions and arithmetic are bounded. An unknown name is an error, not an empty
+/// text.
 pub(crate) fn environment() -> Environment<'static> {
     let mut environment = Environment::empty();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -84,7 +84,7 @@ pub(crate) fn environment() -> Environment<'static> {
     environment
 }
 
-/// What has been looked at and made so far in one evaluation.
+/// The cost of the values read and created so far in one evaluation.
 #[derive(Debug, Default)]
 struct Work(usize);
 
@@ -108,7 +108,7 @@ fn spend(state: &mut State<'_, '_>, cost: usize) -> Result<(), Error> {
     allowance::take(cost).map_err(|why| refused(why.into()))
 }
 
-/// What a value costs, or an error when that is too much. A value within a value counts each time that it appears.
+/// The cost of a value, or an error if it is too high. A value inside a value counts each time it appears.
 pub(crate) fn cost(value: &Value) -> Result<usize, Error> {
     fn add(value: &Value, depth: usize, sum: &mut usize) -> Result<(), Error> {
         *sum += ITEM;
@@ -141,8 +141,8 @@ pub(crate) fn cost(value: &Value) -> Result<usize, Error> {
     Ok(sum)
 }
 
-/// A value as it is kept: what `minijinja` would compute anew each time that it is asked for (ranges, slices, sums of
-/// lists) is written out, so that such values cannot pile up on each other.
+/// Materializes a value for storage: values that `minijinja` computes lazily at each access (ranges, slices, sums of
+/// lists) are written out, so that they cannot build on one another.
 pub(crate) fn settled(value: Value) -> Result<Value, Error> {
     fn settle(value: &Value) -> Value {
         let settled = value.as_object().and_then(|object| {
@@ -159,7 +159,7 @@ pub(crate) fn settled(value: Value) -> Result<Value, Error> {
     Ok(if value.as_object().is_some() { settle(&value) } else { value })
 }
 
-/// A filter, test or function of `minijinja` between a look at its arguments and a look at its result.
+/// Wraps a filter, test or function of `minijinja` in a check of its arguments and one of its result.
 fn bounded(
     name: &'static str,
     inner: Value,
@@ -175,7 +175,7 @@ fn bounded(
     }
 }
 
-/// Which text is no number, in place of what the parser says of its digits.
+/// Replaces the parser's message about digits by one that quotes the text that is no number.
 fn no_number(name: &str, arguments: &[Value], error: Error) -> Error {
     match arguments.first().and_then(Value::as_str) {
         Some(text) if matches!(name, "int" | "float") => {
@@ -186,7 +186,7 @@ fn no_number(name: &str, arguments: &[Value], error: Error) -> Error {
     }
 }
 
-/// The most that a filter can make of its arguments beyond what they cost, for those that can make more.
+/// The most that a filter can create beyond the cost of its arguments, for the filters that can create more.
 fn growth(name: &str, arguments: &[Value], costs: &[usize]) -> Result<usize, Error> {
     let Some((subject, others)) = arguments.split_first() else { return Ok(0) };
     let others_cost: usize = costs.iter().skip(1).sum();
@@ -195,7 +195,7 @@ fn growth(name: &str, arguments: &[Value], costs: &[usize]) -> Result<usize, Err
     Ok(match name {
         "replace" => {
             let (from, to) = (text(others.first()), text(others.get(1)));
-            // The subject may be no text, but is then refused.
+            // If the subject is no text, the filter itself refuses it.
             let times = subject.as_str().map_or(0, |subject| match from.as_str() {
                 "" => subject.len() + 1,
                 from => subject.matches(from).count(),
@@ -206,7 +206,7 @@ fn growth(name: &str, arguments: &[Value], costs: &[usize]) -> Result<usize, Err
             let lines = subject.as_str().map_or(0, |text| text.matches('\n').count()) + 1;
             lines.saturating_mul(largest_number(others))
         }
-        // Both fill up what is short with their last argument.
+        // Both pad short rows with their last argument.
         "batch" | "slice" => {
             let filling = others.get(1).map(cost).transpose()?.unwrap_or(ITEM);
             largest_number(others).saturating_mul(ITEM + filling)
@@ -222,14 +222,14 @@ fn growth(name: &str, arguments: &[Value], costs: &[usize]) -> Result<usize, Err
             let each = width.saturating_add(given).saturating_add(others_cost);
             text.matches('%').count().saturating_mul(each)
         }
-        // Indentation: four spaces for each level around an item.
+        // Indentation: four spaces per level around an item.
         "pprint" => costs.first().map_or(0, |cost| cost.saturating_mul(4)),
-        // Each sum of texts is a new text.
+        // Each partial sum of texts is a new text.
         "sum" if sums_texts(others) => {
             let whole = costs.first().copied().unwrap_or(0);
             items().saturating_mul(whole + others_cost)
         }
-        // These take their other arguments to each item, or put them between items.
+        // These filters apply their other arguments to each item, or put them between items.
         "join" | "sum" | "sort" | "map" | "min" | "max" | "unique" | "groupby" | "select" | "reject"
         | "selectattr" | "rejectattr" => items().saturating_mul(others_cost),
         _ => 0,
@@ -242,7 +242,7 @@ fn sums_texts(others: &[Value]) -> bool {
     others.get(1).into_iter().chain(&named).any(|start| start.as_str().is_some())
 }
 
-/// The largest number among arguments, by keyword too.
+/// The largest number among the arguments, keyword arguments included.
 fn largest_number(arguments: &[Value]) -> usize {
     let number = |value: &Value| match value.kind() {
         ValueKind::Number => {
@@ -257,7 +257,7 @@ fn largest_number(arguments: &[Value]) -> usize {
     arguments.iter().filter_map(|value| number(value).or_else(|| by_keyword(value))).max().unwrap_or(0)
 }
 
-/// `minijinja`'s arithmetic, which has no interface but its expressions.
+/// `minijinja`'s arithmetic, which can only be reached through its expressions.
 static PLAIN: LazyLock<Vec<(&str, Expression<'static, 'static>)>> = LazyLock::new(|| {
     static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
         let mut environment = Environment::empty();
@@ -306,7 +306,8 @@ fn slice(
         ValueKind::Number => i64::try_from(value.clone()).ok().map(|n| n.clamp(-(1 << 40), 1 << 40)),
         _ => None,
     };
-    // Going backwards through nothing, or from before where it ends: `minijinja` would panic.
+    // `minijinja` panics at a backward slice of an empty value, or of one whose start comes before its end: both are
+    // empty.
     let length = value.as_str().map_or_else(|| value.len().unwrap_or(0), |text| text.chars().count());
     let length = i64::try_from(length).unwrap_or(i64::MAX);
     let from_end = |n: i64| if n < 0 { (length + n).max(0) } else { n };

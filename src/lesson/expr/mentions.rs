@@ -1,17 +1,17 @@
-//! What an expression mentions: names, calls and quoted texts, read off its tokens.
+//! What an expression mentions: names, calls and quoted texts, taken from its tokens.
 
 use super::{
     syntax::LONGEST,
     tokens::{Kind, Token, tokens},
 };
 
-/// What an expression mentions, each in the order of the source.
+/// The names, calls and texts in an expression, each in the order of the source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mentions {
-    /// Names with what is asked of them: `A.worker.release` is three words. Filters and tests are none.
+    /// Names with their attributes: `A.worker.release` is three words. Names of filters and tests are not included.
     pub paths: Vec<Vec<String>>,
     pub calls: Vec<Call>,
-    /// Quoted texts without an escape in them, without their quotes.
+    /// Quoted texts without their quotes; texts that contain an escape are left out.
     pub texts: Vec<String>,
 }
 
@@ -19,14 +19,14 @@ pub struct Mentions {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
     pub function: String,
-    /// The arguments; `None` where one is more than a quoted text.
+    /// The arguments; `None` for one that is more than a quoted text.
     pub arguments: Vec<Option<String>>,
-    /// Whether one of them is a number.
+    /// Whether one of the arguments is a number.
     pub numbers: bool,
 }
 
 impl Mentions {
-    /// Reads a source. What is no expression, or is refused because it is too long, mentions nothing.
+    /// Collects the mentions of an expression. A text that is no expression, or one too long to be accepted, has none.
     pub fn of(source: &str) -> Self {
         let Some(tokens) = tokens(source).ok().filter(|_| source.len() <= LONGEST) else {
             return Self::default();
@@ -55,7 +55,7 @@ impl Mentions {
         mentions
     }
 
-    /// Whether a name stands anywhere by itself or before a dot.
+    /// Whether the name appears by itself or before a dot.
     pub fn names(&self, name: &str) -> bool {
         self.paths.iter().any(|path| path[0] == name)
     }
@@ -68,7 +68,7 @@ impl Mentions {
         self.calls.iter().filter(move |call| call.function == function)
     }
 
-    /// The keys that a function is asked about, `value('key')` or `value('key', 'server')`, where they are quoted.
+    /// The quoted keys in calls of a function, `value('key')` or `value('key', 'server')`, with the server if given.
     pub fn keys_of(&self, function: &str) -> Vec<(String, Option<String>)> {
         let keys = self.calls_of(function).filter_map(|call| {
             let server = call.arguments.get(1).cloned().flatten();
@@ -78,14 +78,14 @@ impl Mentions {
     }
 }
 
-/// The text that a value begins with, where it is a quoted one, by itself or joined to more.
+/// The quoted text that the expression begins with, alone or followed by `~`.
 pub(crate) fn beginning(source: &str) -> Option<String> {
     let tokens = tokens(source).ok()?;
     let ((Kind::Text, word), rest) = tokens.split_first()? else { return None };
     (rest.is_empty() || is_sign(rest.first(), "~")).then(|| text(word))?
 }
 
-/// Splits at the first comparison outside brackets, unless the expression combines several.
+/// Splits at the first comparison outside brackets; `None` if there is none, or if the expression combines conditions.
 pub(crate) fn split_comparison(source: &str) -> Option<(&str, &str, &str)> {
     let tokens = tokens(source).ok()?;
     if tokens.iter().any(|(kind, word)| *kind == Kind::Name && matches!(*word, "and" | "or" | "not" | "if")) {
@@ -97,7 +97,7 @@ pub(crate) fn split_comparison(source: &str) -> Option<(&str, &str, &str)> {
             "(" | "[" | "{" => depth += 1,
             ")" | "]" | "}" => depth -= 1,
             "==" | "!=" | "<=" | ">=" | "<" | ">" if depth == 0 => {
-                // Tokens are slices of the source.
+                // Tokens are slices of the source, so the difference of addresses is the offset.
                 let at = word.as_ptr().addr() - source.as_ptr().addr();
                 return Some((source[..at].trim(), word, source[at + word.len()..].trim()));
             }
@@ -107,7 +107,7 @@ pub(crate) fn split_comparison(source: &str) -> Option<(&str, &str, &str)> {
     None
 }
 
-/// What an expression joins with `and` and `or`, outside brackets: the whole, where it joins nothing.
+/// The operands of `and` and `or` outside brackets; the whole expression if it has neither.
 pub(crate) fn joined(source: &str) -> Vec<&str> {
     let Ok(tokens) = tokens(source) else { return vec![source] };
     let (mut parts, mut from, mut depth) = (Vec::new(), 0, 0);
@@ -117,7 +117,7 @@ pub(crate) fn joined(source: &str) -> Vec<&str> {
             (Kind::Sign, ")" | "]" | "}") => depth -= 1,
             (Kind::Name, "if") if depth == 0 => return vec![source],
             (Kind::Name, "and" | "or") if depth == 0 => {
-                // Tokens are slices of the source.
+                // Tokens are slices of the source, so the difference of addresses is the offset.
                 let at = word.as_ptr().addr() - source.as_ptr().addr();
                 parts.push(source[from..at].trim());
                 from = at + word.len();
@@ -133,7 +133,7 @@ fn is_sign(token: Option<&Token<'_>>, sign: &str) -> bool {
     token.is_some_and(|token| *token == (Kind::Sign, sign))
 }
 
-/// The dotted name that tokens begin with.
+/// The dotted name at the beginning of the tokens.
 fn path(tokens: &[Token<'_>]) -> Vec<String> {
     let mut path = vec![tokens[0].1.to_owned()];
     let mut rest = &tokens[1..];
@@ -144,7 +144,7 @@ fn path(tokens: &[Token<'_>]) -> Vec<String> {
     path
 }
 
-/// The arguments of a call whose opening bracket has been read.
+/// The arguments of a call, from the tokens after the opening bracket.
 fn arguments(tokens: &[Token<'_>]) -> Vec<Option<String>> {
     let (mut arguments, mut from, mut depth) = (Vec::new(), 0, 0);
     for (at, token) in tokens.iter().enumerate() {
@@ -169,7 +169,7 @@ fn arguments(tokens: &[Token<'_>]) -> Vec<Option<String>> {
     arguments
 }
 
-/// What stands between the quotes.
+/// The text between the quotes; `None` if it contains an escape.
 fn text(quoted: &str) -> Option<String> {
     let inner = &quoted[1..quoted.len() - 1];
     (!inner.contains('\\')).then(|| inner.to_owned())

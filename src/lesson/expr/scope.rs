@@ -10,7 +10,7 @@ use minijinja::{
     value::{Object, ObjectRepr},
 };
 
-/// Names and their values, innermost frame last.
+/// Names and their values; the innermost frame is last.
 #[derive(Debug, Clone, Default)]
 pub struct Scope {
     frames: Vec<Arc<HashMap<String, Value>>>,
@@ -29,12 +29,12 @@ impl Scope {
         self.frames.pop();
     }
 
-    /// Gives a name a value in the innermost frame.
+    /// Sets a name in the innermost frame.
     pub fn set(&mut self, name: &str, value: Value) {
         self.set_in(self.frames.len().saturating_sub(1), name, value);
     }
 
-    /// Gives a name a value in the outermost frame, so that it outlives a `use`.
+    /// Sets a name in the outermost frame, so that it survives the end of a `use`.
     pub fn set_outermost(&mut self, name: &str, value: Value) {
         self.set_in(0, name, value);
     }
@@ -46,7 +46,7 @@ impl Scope {
         }
     }
 
-    /// Leaves a name undefined wherever it has a value.
+    /// Makes a name undefined in all frames that have it.
     pub(crate) fn forget(&mut self, name: &str) {
         for frame in self.frames.iter_mut().filter(|frame| frame.contains_key(name)) {
             Arc::make_mut(frame).insert(name.to_owned(), Value::UNDEFINED);
@@ -57,7 +57,7 @@ impl Scope {
         self.frames.iter().rev().find_map(|frame| frame.get(name))
     }
 
-    /// Some names and their values, frame by frame.
+    /// The wanted names and their values as a text, frame by frame.
     pub(crate) fn described(&self, wanted: impl Fn(&str) -> bool) -> String {
         let frames = self.frames.iter().map(|frame| {
             let named = frame.iter().filter(|(name, _)| wanted(name));
@@ -66,7 +66,7 @@ impl Scope {
         frames.collect::<Vec<_>>().join(" ")
     }
 
-    /// The scope as the value that expressions are evaluated against. Cheap: frames are shared.
+    /// The scope as the value that expressions are evaluated against. Cheap, because frames are shared.
     pub fn value(&self) -> Value {
         Value::from_object(self.clone())
     }

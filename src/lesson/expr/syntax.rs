@@ -1,7 +1,7 @@
-//! Reads an expression before `minijinja` does, to bound what it may ask for. The crate's parser, its compiler and the
-//! dropping of its syntax tree all recurse, and its arithmetic makes values of any size: so length, nesting and the
-//! number of operators are limited here, and arithmetic is written as calls of filters that look at sizes first (`a *
-//! b` as `(a)|__mul(b)`).
+//! Parses an expression before `minijinja` does, to bound its cost. The crate's parser, its compiler and the drop of
+//! its syntax tree all recurse, and its arithmetic can create values of any size. So this module limits length, nesting
+//! and the number of operators, and rewrites arithmetic as calls of filters that check sizes first (`a * b` as
+//! `(a)|__mul(b)`).
 
 use super::{
     super::error::{ALIKE, did_you_mean, nearest},
@@ -13,13 +13,14 @@ use crate::text::{Text, both};
 /// The longest expression, in bytes.
 pub const LONGEST: usize = 4096;
 
-/// The most operators, filters, tests and subscripts in one expression: each is one level of the syntax tree.
+/// The largest number of operators, filters, tests and subscripts in one expression: each is one level of the syntax
+/// tree.
 pub const OPERATORS: usize = 200;
 
 /// The deepest nesting of brackets, signs, `not` and `else`.
 pub const DEEPEST: usize = 24;
 
-/// The filters that stand for arithmetic. No lesson can name them.
+/// The filters that stand for arithmetic. Their names cannot be written in a lesson.
 pub(crate) const ARITHMETIC: [(&str, &str); 8] = [
     ("+", "__add"),
     ("-", "__sub"),
@@ -34,10 +35,10 @@ pub(crate) const ARITHMETIC: [(&str, &str); 8] = [
 /// The filter that stands for `a[b:c:d]`.
 pub(crate) const SLICE: &str = "__slice";
 
-/// The expression with its arithmetic written as filters, for `minijinja` to compile.
+/// Rewrites the arithmetic of an expression as filters, for `minijinja` to compile.
 ///
 /// # Errors
-/// What is too long, too deep or no expression, without quoting the whole of it.
+/// If the expression is too long, too deep or invalid. The message does not quote the whole of it.
 pub(crate) fn guarded(source: &str) -> Result<String, Text> {
     if source.len() > LONGEST {
         let bytes = source.len();
@@ -76,7 +77,7 @@ pub(crate) fn guarded(source: &str) -> Result<String, Text> {
     }
 }
 
-/// Reads by the grammar of `minijinja`'s expressions and writes each again.
+/// Parses the grammar of `minijinja`'s expressions and writes each expression again.
 struct Reader<'s> {
     tokens: Vec<Token<'s>>,
     at: usize,
@@ -84,8 +85,8 @@ struct Reader<'s> {
     operators: usize,
 }
 
-/// The reader recurses: what an error says stands elsewhere, and is worded in functions of their own, so that little of
-/// the stack is needed.
+/// The result of a parsing step. The reader recurses, so errors are boxed and built in functions of their own to keep
+/// its stack frames small.
 type Written = Result<String, Box<Text>>;
 
 fn too_deep() -> Text {
@@ -108,7 +109,7 @@ fn empty_subscript() -> Text {
     both!("a subscript is empty", "下标是空的")
 }
 
-/// A value is asked for something as in Python or JavaScript.
+/// The error for a method call as in Python or JavaScript.
 fn called(name: &str) -> Text {
     let name = brief(name);
     let message = both!("values have no functions such as `.{name}()`", "值没有 `.{name}()` 这样的方法");
@@ -144,12 +145,13 @@ fn assigned(next: Option<&str>) -> Text {
 }
 
 impl<'s> Reader<'s> {
-    /// The next token. A quoted text is none of the signs and words that grammar asks for: its quotes are part of it.
+    /// The next token. A quoted text never equals a sign or word of the grammar, because its quotes are part of the
+    /// token.
     fn peek(&self) -> Option<&'s str> {
         self.tokens.get(self.at).map(|(_, text)| *text)
     }
 
-    /// The token after the next.
+    /// The token after the next one.
     fn after(&self) -> Option<&'s str> {
         self.tokens.get(self.at + 1).map(|(_, text)| *text)
     }
@@ -247,7 +249,7 @@ impl<'s> Reader<'s> {
         Ok(written)
     }
 
-    /// Operands with operators between them that stay as they are.
+    /// Parses operands joined by operators that are kept as they are.
     fn chain(&mut self, operators: &[&'static str], operand: fn(&mut Self) -> Written) -> Written {
         let mut written = operand(self)?;
         while let Some(operator) = self.eat_one(operators) {
@@ -280,8 +282,8 @@ impl<'s> Reader<'s> {
         self.arithmetic(&[&["+", "-"], &["~"], &["*", "/", "//", "%"], &["**"]])
     }
 
-    /// Operands with arithmetic between them, from left to right, as a chain of filters. Of the operators, those that
-    /// bind the least come first.
+    /// Parses operands joined by arithmetic, from left to right, and writes a chain of filters. `levels` begins with
+    /// the operators that bind least.
     fn arithmetic(&mut self, levels: &[&[&'static str]]) -> Written {
         let Some((operators, tighter)) = levels.split_first() else { return self.filtered() };
         let mut written = self.arithmetic(tighter)?;
@@ -299,7 +301,7 @@ impl<'s> Reader<'s> {
         Ok(written)
     }
 
-    /// A value with the filters and tests behind it.
+    /// Parses a value with the filters and tests that follow it.
     fn filtered(&mut self) -> Written {
         let mut written = self.signed()?;
         loop {
@@ -364,7 +366,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// `replace` takes what is replaced and what with.
+    /// Checks that `replace` has both arguments: the text to replace, and the replacement.
     fn check_replaced(&self, filter: &str) -> Result<(), Text> {
         let rest = self.tokens.get(self.at..).unwrap_or_default();
         let alone = matches!(rest, [(Kind::Sign, "("), (Kind::Text, _), (Kind::Sign, ")"), ..]);
@@ -377,7 +379,7 @@ impl<'s> Reader<'s> {
         Ok(())
     }
 
-    /// `map('name')` and `select('name')` take a filter or a test by its name.
+    /// Checks the name of the filter or test that `map('name')`, `select('name')` and the like take as a text.
     fn check_named_argument(&self, filter: &str) -> Result<(), Text> {
         let at = match filter {
             "map" | "select" | "reject" => self.at + 1,
@@ -394,7 +396,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// A value, perhaps with signs before it, with what is asked of it: `-a.b[0](c)`.
+    /// Parses a value with its signs, attributes, subscripts and calls: `-a.b[0](c)`.
     fn signed(&mut self) -> Written {
         if !self.eat("-") {
             let value = self.value()?;
@@ -474,7 +476,7 @@ impl<'s> Reader<'s> {
         match (kind, token) {
             (Kind::Text, _) => {
                 self.at += 1;
-                // `minijinja` would make one text of two.
+                // `minijinja` would join two adjacent texts into one.
                 if self.kind() == Some(Kind::Text) {
                     return Err(self.next_text().into());
                 }
@@ -492,7 +494,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// What stands between brackets, with commas between. A comma at the end makes a tuple of one.
+    /// Parses items between brackets, separated by commas. A trailing comma makes a tuple of one.
     fn list(&mut self, end: &str, tuple: bool, item: impl Fn(&mut Self) -> Written) -> Written {
         let mut written = self.peek().unwrap_or_default().to_owned();
         self.at += 1;
@@ -518,7 +520,7 @@ impl<'s> Reader<'s> {
     }
 }
 
-/// A filter or test that does not exist is a mistake when a lesson is read, and not only where it would be used.
+/// Refuses an unknown filter when a lesson is loaded, and not only when it would be used.
 fn check_filter(name: &str) -> Result<(), Text> {
     let what = both!("filter", "过滤器");
     check(&what, name, &FILTERS, "`duration`, `length`, `int`, `first`, `join`")

@@ -83,7 +83,7 @@ fn filters_and_slices_make_what_authors_expect() {
             "c-0000000003",
         ),
         ("${['a-0000000001', 'b-0000000004']|before('/l/a-0000000001') is none}", "True"),
-        // Backwards is backwards, and nothing stays nothing.
+        // A negative step reverses, and an empty value stays empty.
         ("${[1, 2, 3][::-1]} ${'abc'[::-1]} ${[][::-1]} ${1 if [][::-1] else 0}", "[3, 2, 1] cba [] 0"),
     ] {
         let rendered = Template::parse(source).expect("parses").render(&scope(&[]));
@@ -114,7 +114,7 @@ proptest! {
     }
 }
 
-/// The kinds of expressions that overflow a stack when nothing bounds them, each `n` long.
+/// The kinds of expressions that overflow the stack if nothing bounds them, each with `n` repetitions.
 fn long(n: usize) -> Vec<String> {
     vec![
         format!("1{}", "+1".repeat(n)),
@@ -265,14 +265,14 @@ fn filters_and_tests_that_do_not_exist_are_named() {
     }
 }
 
-/// An environment without bounds, to compare with.
+/// An environment without bounds, for comparison.
 fn unbounded() -> minijinja::Environment<'static> {
     let mut environment = minijinja::Environment::new();
     environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
     environment
 }
 
-/// Expressions that are small, whatever they do.
+/// Expressions that are small enough for no bound to apply.
 fn small() -> impl Strategy<Value = String> {
     let leaves = [
         "1.5", "0x1f", "1_000", "2e3", "'ab'", "n", "s", "l", "m.a", "m.no", "nobody", "true", "none", "[]",
@@ -321,7 +321,7 @@ fn small() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("LOCKSTEP_CAMPAIGN").is_some() { 200_000 } else { 2_000 }))]
 
-    /// Bounds change no small expression: its value or the kind of its error is `minijinja`'s own.
+    /// Bounds change no small expression: its value or the kind of its error is that of `minijinja`.
     #[test]
     fn bounds_change_nothing_that_is_small(text in small()) {
         let names = scope(&[
@@ -336,7 +336,7 @@ proptest! {
             let operators = ["not", "and", "or", "if", "else", "is", "in"];
             expr.undeclared_variables(false).iter().any(|name| operators.contains(&name.as_str()))
         });
-        // Of an empty list, what is taken backwards is something to `minijinja`: it panics, or takes it for true.
+        // `minijinja` panics at a backward slice of an empty list, or treats it as true.
         if names_an_operator || text.contains(":-") {
             return Ok(());
         }
@@ -344,7 +344,7 @@ proptest! {
             let value = plain.compile_expression(&text).and_then(|expr| expr.eval(names.clone()));
             value.map(|value| value.to_string())
         }));
-        // What `minijinja` panics at, such as `[][::-1]`, has a value here.
+        // An expression at which `minijinja` panics, such as `[][::-1]`, has a value here.
         let Ok(expected) = expected else {
             let _ = parse(&text).and_then(|bounded| bounded.eval(names)).map(|value| value.to_string());
             return Ok(());
@@ -359,19 +359,19 @@ proptest! {
                     prop_assert_eq!(kept, Ok(expected), "{}", &text);
                 }
                 (Err(expected), Err(error)) => prop_assert_eq!(expected.kind(), error.kind(), "{}", text),
-                // A million times nothing is nothing, and too much to make.
+                // A huge repetition of an empty value is empty, but its bound assumes that it is large.
                 (Ok(_), Err(error)) => {
                     let bound = error.detail().is_some_and(|detail| detail.contains("more than"));
                     prop_assert!(bound, "{text}: {error:?}");
                 }
                 (expected, found) => prop_assert!(false, "{text}: {expected:?} became {found:?}"),
             },
-            // An unknown filter is a mistake here, also where it would never be reached.
+            // An unknown filter is a mistake here, even if it would never be reached.
             (Ok(_), Err(error)) => prop_assert!(error.contains("there is no "), "{text}: {error}"),
         }
     }
 
-    /// No string of tokens makes anything panic, and what is accepted ends soon.
+    /// No sequence of tokens causes a panic, and evaluation ends soon.
     #[test]
     fn no_tokens_do_harm(tokens in proptest::collection::vec(select(vec![
         "1", "99999999999", "0x", "1e", "1.5e9", "'x'", "\"", "x", "range", "(", ")", "[", "]", "{", "}", ",", ":", "|", ".", "=", "==",

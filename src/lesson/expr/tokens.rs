@@ -1,4 +1,4 @@
-//! The words, numbers, texts and signs of an expression, as `minijinja` divides it.
+//! The words, numbers, texts and signs of an expression, tokenized as `minijinja` does.
 
 use crate::text::{Text, both};
 
@@ -56,7 +56,7 @@ pub(crate) fn tokens(source: &str) -> Result<Vec<Token<'_>>, Text> {
     }
 }
 
-/// What a character of a Chinese keyboard, or a typographic quote, stands for in ASCII.
+/// The ASCII equivalent of a full-width character or a typographic quote.
 fn half_width(c: char) -> Option<&'static str> {
     Some(match c {
         '‘' | '’' | '＇' => "'",
@@ -90,7 +90,7 @@ fn run(text: &str, is_part: impl Fn(char) -> bool) -> usize {
     text.find(|c| !is_part(c)).unwrap_or(text.len())
 }
 
-/// How long the number is that a text begins with. After a dot it is an index: `a.1.0` is `a[1][0]`.
+/// The length of the number at the beginning of a text. After a dot it is an index: `a.1.0` is `a[1][0]`.
 fn number(text: &str, after_dot: bool) -> usize {
     let digits = |text: &str| run(text, |c| c.is_ascii_digit() || c == '_');
     if text.starts_with('0') && text[1..].starts_with(['x', 'X', 'b', 'B', 'o', 'O']) {
@@ -112,7 +112,7 @@ fn number(text: &str, after_dot: bool) -> usize {
     length + exponent(&text[length..]).unwrap_or(0)
 }
 
-/// How long the quoted text is, with its quotes.
+/// The length of the quoted text, including its quotes.
 fn text(text: &str, quote: char) -> Result<usize, Text> {
     let mut escaped = false;
     for (at, c) in text.char_indices().skip(1) {
@@ -126,7 +126,7 @@ fn text(text: &str, quote: char) -> Result<usize, Text> {
     Err(both!("a quote is not closed", "有一个引号没有关上"))
 }
 
-/// A piece of an expression, short enough to be read in a message.
+/// Shortens an expression so that it can be read in a message.
 pub(crate) fn brief(text: &str) -> String {
     const MOST: usize = 60;
     if text.chars().count() <= MOST {

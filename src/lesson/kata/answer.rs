@@ -1,4 +1,5 @@
-//! Whether an answer keeps to what its exercise leaves to it: which names it sets and reads, which commands and keys it uses.
+//! Checks that an answer uses only what its exercise allows: the names that it sets and reads, the commands and the
+//! keys.
 
 use std::collections::BTreeSet;
 
@@ -15,10 +16,10 @@ use crate::{
     text::{Text, Words, both},
 };
 
-/// Labels of operations that give no value a name.
+/// Labels of operations whose reply is not stored under a name.
 const UNNAMED: [&str; 2] = ["wait", "work"];
 
-/// What other languages call `none`.
+/// How other languages spell `none`.
 const NULLS: [&str; 7] = ["null", "nil", "Null", "NULL", "Nil", "undefined", "nothing"];
 
 const SCRIPTS: Words = Words::new(
@@ -64,7 +65,7 @@ impl Loaded {
         Ok(())
     }
 
-    /// The names that the lesson's own programs live by: an answer cannot change them.
+    /// Names that the lesson's own programs depend on, so an answer cannot set them.
     fn reserved_names(&self, kata: &Kata) -> BTreeSet<String> {
         let mut names: BTreeSet<String> = BUILTINS.into_iter().map(str::to_owned).collect();
         names.extend(self.lesson.params.keys().cloned());
@@ -77,7 +78,7 @@ impl Loaded {
     }
 }
 
-/// The names that steps give values.
+/// Collects the names that steps set.
 fn set_by(steps: &[Step], names: &mut BTreeSet<String>) {
     for step in steps {
         match step {
@@ -96,7 +97,7 @@ fn set_by(steps: &[Step], names: &mut BTreeSet<String>) {
     }
 }
 
-/// What `let` sets a name to among steps.
+/// Collects the expressions that `let` assigns to a name.
 fn values_of<'s>(name: &str, steps: &'s [Step], values: &mut Vec<&'s str>) {
     for step in steps {
         match step {
@@ -111,14 +112,14 @@ fn values_of<'s>(name: &str, steps: &'s [Step], values: &mut Vec<&'s str>) {
     }
 }
 
-/// A program of an answer, held against what its hole allows.
+/// Checks one program of an answer against what its hole allows.
 struct AnswerChecker<'a> {
     kata: &'a Kata,
     hole: &'a Hole,
     answer: &'a Answer,
     fixed: &'a BTreeSet<String>,
     steps: &'a [Step],
-    /// What it sets itself.
+    /// The names that the program itself sets.
     own: BTreeSet<String>,
 }
 
@@ -197,7 +198,8 @@ impl AnswerChecker<'_> {
         }
     }
 
-    /// A word that is sent as it stands, although a name of the client's is called so: `token`, `{token}`, `$token`.
+    /// Refuses a word that is sent literally but is spelled like a name that the hole reads: `token`, `{token}`,
+    /// `$token`.
     fn no_name(&self, word: &str, path: &Path) -> Result<(), Mistake> {
         let name =
             if word.contains("${") { word } else { word.trim_matches(|sign| "${}()<>".contains(sign)) };
@@ -292,7 +294,8 @@ impl AnswerChecker<'_> {
         })
     }
 
-    /// Whether it stands for the value of a name that is only ever set to keys, or to nothing.
+    /// Whether the key is `${name}`, and the program sets that name only to values that begin with an allowed key, to
+    /// `none` or to an empty text.
     fn is_set_to_keys(&self, key: &str) -> bool {
         let name = key.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
         let mut values = Vec::new();
@@ -314,7 +317,7 @@ impl AnswerChecker<'_> {
     }
 }
 
-/// A step that only the client around the hole may have.
+/// The mistake of a step that only the client around the hole may contain.
 fn not_allowed(path: &Path, what: &str) -> Mistake {
     Mistake::new(path, both!("`{what}` cannot stand in an answer", "答案里不能写 `{what}`")).help(both!(
         "what the client believes and counts is fixed; an answer has operations, `let`, `if` and `repeat`",

@@ -1,5 +1,5 @@
-//! Exercises: lessons of which a part, the hole, is left to the learner. What may stand in it, and the lesson with an
-//! answer in its place. Which orders break an answer is for others to say.
+//! Exercises: lessons of which a part, the hole, is left to the learner. This module checks what may be in the hole,
+//! and builds the lesson with an answer in its place. It does not judge which orders break an answer.
 
 mod answer;
 
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::text::{Text, both};
 
-/// What may come between two moves of an order that breaks an answer, by the names that hints have for it.
+/// What may happen between two moves of an order that breaks an answer: the names by which hints refer to it.
 pub const CAUSES: [&str; 18] = [
     "check_then_act",
     "both_looked",
@@ -43,30 +43,30 @@ pub const CAUSES: [&str; 18] = [
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Kata {
-    /// What the learner is to do.
+    /// The learner's task.
     pub task: Text,
     /// What is given: who calls the hole, and how long things take.
     pub given: Text,
-    /// The programs that the learner writes, by their names. The lesson's programs `use` them.
+    /// The programs that the learner writes, by name. The lesson's programs `use` them.
     #[serde(default)]
     pub programs: IndexMap<String, Hole>,
     /// The Lua scripts that the learner writes, and what each has to do.
     #[serde(default)]
     pub scripts: IndexMap<String, Text>,
-    /// What the learner's file has at first, below the comments.
+    /// The initial content of the learner's file, below the comments.
     pub start: String,
     /// The reference solution, as a learner would write it.
     pub solution: String,
-    /// What is to be said about it once it is solved, and who else does it so.
+    /// A discussion for after the exercise is solved, including who else solves it this way.
     pub discussion: Text,
-    /// Hints, the weakest first: `any`, or those for a round (`paused`) that an answer failed in, for what came between two
-    /// moves there (`lease_ended`), or `stuck`, where somebody did not come to the end.
+    /// Hints, the weakest first: `any`; or the name of a round that the answer failed in (`paused`), of what happened
+    /// between two moves there (`lease_ended`), or `stuck`, if an actor did not reach the end.
     #[serde(default)]
     pub hints: IndexMap<String, Vec<Text>>,
-    /// Answers that are right, by a name.
+    /// Correct answers, by name.
     #[serde(default)]
     pub right: IndexMap<String, String>,
-    /// Answers that are wrong, by a name.
+    /// Wrong answers, by name.
     #[serde(default)]
     pub wrong: IndexMap<String, WrongAnswer>,
 }
@@ -75,51 +75,51 @@ pub struct Kata {
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Hole {
-    /// What it has to do.
+    /// What the program has to do.
     pub about: Text,
-    /// The names that it may read, beside `reply`, `error` and its own.
+    /// The names that the program may read, beside `reply`, `error` and its own.
     #[serde(default)]
     pub reads: Vec<String>,
-    /// The names that it must set, with `let` or as the label of an operation.
+    /// The names that the program must set, with `let` or as the label of an operation.
     #[serde(default)]
     pub sets: Vec<String>,
-    /// What it may use: commands and calls such as `SET` or `create`, `script`, `wait`, `take`.
+    /// What the program may use: commands and calls such as `SET` or `create`, `script`, `wait`, `take`.
     pub uses: Vec<String>,
-    /// The keys, paths and channels that it may name. One that ends in `*` stands for all that begin so.
+    /// The keys, paths and channels that the program may name. One that ends in `*` stands for all with that prefix.
     #[serde(default)]
     pub keys: Vec<String>,
 }
 
-/// An answer that is wrong.
+/// A wrong answer.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WrongAnswer {
-    /// The round in which it fails first.
+    /// The first round in which the answer fails.
     pub fails: String,
     /// The answer.
     pub answer: String,
 }
 
-/// What a learner writes.
+/// An answer, as the learner writes it.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
-    /// The exercise that it answers.
+    /// The id of the exercise.
     #[serde(default)]
     pub kata: Option<String>,
-    /// The programs, by their names.
+    /// The programs, by name.
     #[serde(default)]
     pub programs: IndexMap<String, Vec<Step>>,
-    /// Lua scripts, by their names.
+    /// Lua scripts, by name.
     #[serde(default)]
     pub scripts: IndexMap<String, String>,
 }
 
 impl Loaded {
-    /// The lesson with an answer in place of its hole. Names are checked when its rounds are planned.
+    /// Returns the lesson with an answer in place of its hole. Names are checked when its rounds are planned.
     ///
     /// # Errors
-    /// What is wrong with the answer, and where in its own file.
+    /// The mistake in the answer, with its place in the answer's own file.
     pub fn with_answer(&self, text: &Source) -> Result<Arc<Self>, LessonError> {
         let Some(kata) = &self.lesson.kata else {
             let id = &self.lesson.id;
@@ -140,19 +140,19 @@ impl Loaded {
         Ok(Arc::new(loaded))
     }
 
-    /// An exercise is read with its own solution in the hole, so that it can be run like any other lesson.
+    /// Puts the exercise's own solution into the hole, so that it can be run like any other lesson.
     pub(super) fn solved(self) -> Result<Self, LessonError> {
         let Some(kata) = &self.lesson.kata else { return Ok(self) };
         self.with_answer(&self.part(&kata.solution, "kata.solution")).map(Arc::unwrap_or_clone)
     }
 
-    /// A text of the exercise's own file, by the place where it stands there.
+    /// A source for a text inside the exercise's file. `place` is the path that errors give for it.
     pub fn part(&self, text: &str, place: &str) -> Source {
         Source::new(format!("{}: {place}", self.source.file), text)
     }
 
-    /// All answers whose verdict is known, the first file of the learner's among them: the round in which it must fail,
-    /// `None` where it is right, and any where that is empty.
+    /// All answers whose result is known, including the learner's initial file, each with the round in which it must
+    /// fail: `None` if the answer is right, an empty name if any round will do.
     pub fn known_answers(&self) -> Vec<(Source, Option<&str>)> {
         let Some(kata) = &self.lesson.kata else { return Vec::new() };
         let right = [("kata.solution".to_owned(), &kata.solution)].into_iter();
@@ -165,7 +165,8 @@ impl Loaded {
         right.chain(start).chain(wrong).collect()
     }
 
-    /// What can be said of an exercise without a server: its known answers can be read, and what it names is there.
+    /// Checks what can be checked without a server: that the known answers can be planned, and that all rounds named
+    /// exist.
     pub(super) fn check_kata(&self) -> Result<(), LessonError> {
         let Some(kata) = &self.lesson.kata else { return Ok(()) };
         let at = Path::root().key("kata");
@@ -200,7 +201,7 @@ impl Loaded {
         Ok(())
     }
 
-    /// The rounds in which an answer is judged.
+    /// Plans the rounds in which an answer is judged.
     pub fn rounds(self: &Arc<Self>) -> Result<Vec<Scenario>, LessonError> {
         let names = self.lesson.variants.keys();
         names.map(|name| Scenario::plan(self, name, &Params::new())).collect()

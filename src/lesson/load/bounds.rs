@@ -1,6 +1,6 @@
-//! What a file may ask of the YAML parser, looked at before anything is made of it. The parser's time grows with the
-//! square of the depth of `[` and `{`, and an alias (`*name`) stands for everything behind its anchor, so that a few
-//! lines can stand for gigabytes.
+//! Limits on what a file may ask of the YAML parser, checked before the file is parsed. The parser's time grows with
+//! the square of the nesting depth of `[` and `{`, and an alias (`*name`) repeats everything behind its anchor, so a
+//! few lines can expand to gigabytes.
 
 use std::{collections::HashSet, fmt};
 
@@ -11,19 +11,19 @@ use serde::{
 
 use crate::text::{Text, both};
 
-/// Line and column, what is wrong and what would be right.
+/// Line and column, the message, and the help.
 pub(crate) type Refusal = (Option<(usize, usize)>, Text, Text);
 
-/// The most `[` and `{` in a file. The most that a lesson of Lockstep's own has is 200.
+/// The largest number of `[` and `{` in a file. Lockstep's own lessons have at most 200.
 const BRACKETS: usize = 8_000;
 
-/// The most values in a file, each counted as often as aliases repeat it.
+/// The largest number of values in a file, counted as often as aliases repeat them.
 const VALUES: usize = 100_000;
 
-/// The most text in a file, counted in the same way, in bytes.
+/// The largest amount of text in a file, counted in the same way, in bytes.
 const TEXT: usize = 4 << 20;
 
-/// What is too much of a file or stands twice in it, with its line and column.
+/// Refuses a file that is too large or has a duplicate key, with the line and column.
 pub(crate) fn check(text: &str) -> Result<(), Refusal> {
     if let Some((at, _)) = text.match_indices(['[', '{']).nth(BRACKETS) {
         let before = &text[..at];
@@ -42,19 +42,19 @@ pub(crate) fn check(text: &str) -> Result<(), Refusal> {
             Some((message, help)) => {
                 Err((error.location().map(|place| (place.line(), place.column())), message, help))
             }
-            // What is no YAML is told when it is read, up to the same place.
+            // Invalid YAML is reported when the file is parsed; everything before that place is within bounds.
             None => Ok(()),
         },
         Ok(()) => Ok(()),
     }
 }
 
-/// How much a file has been seen to hold.
+/// The amount of content counted so far.
 #[derive(Debug, Default)]
 struct Weight {
     values: usize,
     text: usize,
-    /// Why it is too much or stands twice, and what would be right.
+    /// Why the file is refused, and what would be right.
     refused: Option<(Text, Text)>,
 }
 
@@ -152,7 +152,7 @@ impl<'de> Visitor<'de> for &mut Weight {
     }
 }
 
-/// A key of a map, which must not have been there before: the first would vanish without a word.
+/// A key of a map that must be new: of two equal keys, the first would be lost silently.
 struct Key<'k> {
     keys: &'k mut HashSet<String>,
     weight: &'k mut Weight,

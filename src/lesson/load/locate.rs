@@ -1,8 +1,8 @@
 //! Finds the line and column of a place in a YAML text, given the path that leads there.
 //!
-//! `serde_yaml` tells positions only through errors. So the text is read once more by a deserializer that
-//! walks down the path and, on arrival, fails on purpose: the error's position is the answer. That happens
-//! only when there is a mistake to report, and spares a second YAML parser.
+//! `serde_yaml` reveals positions only through errors. So the text is parsed once more by a deserializer that walks
+//! down the path and fails on purpose when it arrives: the position of that error is the answer. This happens only when
+//! there is a mistake to report, and saves a second YAML parser.
 
 use std::fmt;
 
@@ -13,8 +13,8 @@ use serde::{
 
 use super::super::error::{Path, Segment};
 
-/// The line and column, from 1, of the value at `path`, or of the nearest value around it that exists. `key`: of the
-/// last key of the path.
+/// The line and column, from 1, of the value at `path`, or of the nearest enclosing value that exists. If `key` is set,
+/// of the last key of the path.
 pub(crate) fn locate(yaml: &str, path: &Path, key: bool) -> Option<(usize, usize)> {
     let mut segments = path.segments();
     loop {
@@ -35,7 +35,7 @@ struct Seeker<'p> {
     key: bool,
 }
 
-/// A key, at which the search ends where it is `wanted`.
+/// A key; deserializing it ends the search if it is the wanted one.
 struct KeySeeker<'p> {
     wanted: Option<&'p str>,
 }
@@ -71,7 +71,7 @@ impl<'de> DeserializeSeed<'de> for Seeker<'_> {
 impl<'de> Visitor<'de> for Seeker<'_> {
     type Value = ();
 
-    /// Part of every refusal. Scalars are refused: at the end of the path this says so, before it there is none.
+    /// This text is part of every type error. A scalar always causes one: it contains the mark if the path ends here.
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.segments.is_empty() { ARRIVED } else { "a list or a map" })
     }

@@ -1,4 +1,4 @@
-//! Reads a lesson file.
+//! Loads lesson files.
 //!
 //! **Architecture Invariant:** this module alone knows that lessons are YAML.
 
@@ -24,28 +24,28 @@ use crate::{
     text::{Text, both, strictly},
 };
 
-/// The largest lesson file that is read, in bytes. The largest of Lockstep's own has a fortieth of it.
+/// The largest lesson file that is read, in bytes. Lockstep's own are at most a fortieth of it.
 pub const LARGEST: u64 = 1 << 20;
 
-/// A file's text, kept so that a mistake found later can still be shown in its place.
+/// The text of a file, kept so that a mistake found later can still be shown at its place.
 #[derive(Debug, Clone)]
 pub struct Source {
-    /// The file, as the user knows it.
+    /// The file's name, as the user knows it.
     pub file: String,
     text: Arc<str>,
-    /// Whether it is one of the program's own, which cannot be hostile.
+    /// Whether the text is carried in the binary, and so needs no protection against hostile input.
     carried: bool,
-    /// Parts of the lesson that stand in other files, by their paths.
+    /// Parts of the lesson that are in other files, by their paths.
     elsewhere: Vec<Arc<(Vec<Path>, Source)>>,
 }
 
 impl Source {
-    /// A text that was read already.
+    /// A source for a text that has already been read.
     pub fn new(file: impl Into<String>, text: impl Into<Arc<str>>) -> Self {
         Self { file: file.into(), text: text.into(), carried: false, elsewhere: Vec::new() }
     }
 
-    /// A text that is carried in the binary.
+    /// A source for a text that is carried in the binary.
     pub fn carried(file: impl Into<String>, text: &'static str) -> Self {
         Self { carried: true, ..Self::new(file, text) }
     }
@@ -54,14 +54,14 @@ impl Source {
         &self.text
     }
 
-    /// The same file, some parts of which stand in another.
+    /// Returns the source with some of its parts located in another file.
     pub fn with_parts_of(&self, other: &Self, parts: Vec<Path>) -> Self {
         let mut source = self.clone();
         source.elsewhere.push(Arc::new((parts, other.clone())));
         source
     }
 
-    /// Whether it is a lesson rather than an answer to one: every lesson says its format.
+    /// Whether the text is a lesson rather than an answer to an exercise: every lesson has a `format`.
     pub fn is_lesson(&self) -> bool {
         self.text.lines().any(|line| line.starts_with("format:"))
     }
@@ -71,7 +71,7 @@ impl Source {
         self.parse(|_: &Answer| FORMAT)
     }
 
-    /// Reads a regular file of UTF-8 that is no larger than [`LARGEST`].
+    /// Reads a regular UTF-8 file that is no larger than [`LARGEST`].
     pub fn read(path: &FilePath) -> Result<Self, LessonError> {
         let file = path.display().to_string();
         let fail = |message: Text, help: Text| LessonError::of_file(&file, message, Some(help));
@@ -114,15 +114,15 @@ impl Source {
         Ok(Self::new(file, text.strip_prefix('\u{feff}').unwrap_or(&text)))
     }
 
-    /// Parses a lesson. Grammar only: names are checked when it is planned.
+    /// Parses a lesson. Checks the grammar only; names are checked when the lesson is planned.
     pub fn lesson(&self) -> Result<Lesson, LessonError> {
         self.parse(|lesson: &Lesson| lesson.format)
     }
 
-    /// Whether every text of a lesson, or of recipes, is there in both languages.
+    /// Checks that every text of a lesson, or of recipes, is there in both languages.
     ///
     /// # Errors
-    /// The first text that is not, and its place.
+    /// The first text that lacks a language, with its place.
     pub fn check_languages(&self, recipes: bool) -> Result<(), LessonError> {
         strictly(|| if recipes { self.recipes().map(drop) } else { self.lesson().map(drop) })
     }
@@ -152,7 +152,7 @@ impl Source {
         }
     }
 
-    /// What an error of the parser's means for an author: it is worded for programmers.
+    /// Translates an error of the parser, which is worded for programmers, for an author.
     fn explain<T: JsonSchema>(&self, error: &serde_yaml::Error) -> LessonError {
         let place = error.location().map(|location| (location.line(), location.column()));
         let message = error.to_string();
@@ -206,7 +206,7 @@ impl Source {
         }
     }
 
-    /// Where a key stands next, from a place on.
+    /// The next position of a key, searching from a given position.
     fn key_after(&self, (line, column): (usize, usize), key: &str) -> Option<(usize, usize)> {
         let written = format!("{key}:");
         self.text.lines().enumerate().skip(line.checked_sub(1)?).find_map(|(n, text)| {
@@ -218,8 +218,8 @@ impl Source {
         })
     }
 
-    /// A word of the grammar at the beginning of a line with a full-width colon, or without a space behind its colon: YAML
-    /// takes the line for a text, and finds fault with the next.
+    /// Finds a key of the grammar at the beginning of a line with a full-width colon, or without a space after its
+    /// colon. YAML takes such a line for a text and reports the next line.
     fn unfinished_key(&self, schema: &Schema) -> Option<((usize, usize), &str)> {
         let schema = schema.as_value().to_string();
         self.text.lines().enumerate().find_map(|(n, line)| {
@@ -233,7 +233,7 @@ impl Source {
         })
     }
 
-    /// Gives a mistake its line and column.
+    /// Resolves the path of a mistake to a line and column.
     pub fn place(&self, mistake: &Mistake) -> LessonError {
         let stands_in =
             |parts: &[Path]| parts.iter().any(|part| mistake.path.segments().starts_with(part.segments()));
@@ -248,7 +248,7 @@ impl Source {
         self.error(place, mistake.message.clone(), mistake.help.clone())
     }
 
-    /// The place of a line and column of a text that begins at `(line, column)`.
+    /// The position in the file of a line and column inside a text that begins at `(line, column)`.
     fn within(&self, (line, column): (usize, usize), (below, beside): (usize, usize)) -> (usize, usize) {
         let mut lines = self.text.lines().skip(line - 1);
         let begins = lines.next().and_then(|first| first.chars().nth(column - 1));

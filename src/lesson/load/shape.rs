@@ -1,5 +1,5 @@
-//! What is wrong with the shape of a file, in an author's words: unknown and missing keys, values of the wrong kind. The
-//! JSON Schema of the grammar says what belongs where, so that a new field needs nothing here.
+//! Reports mistakes in the shape of a file in an author's terms: unknown and missing keys, values of the wrong kind. It
+//! follows the JSON Schema of the grammar, so a new field needs no change here.
 
 use serde_json::Value as Schema;
 use serde_yaml::Value;
@@ -11,7 +11,7 @@ use super::super::{
 use super::synonyms;
 use crate::text::{Text, Words, both};
 
-/// What an author calls the parts of the grammar, by their names in the schema.
+/// The author's names for the types of the schema.
 const PARTS: [(&str, Words); 12] = [
     ("Operation", Words::new("an operation", "操作")),
     ("RawOperation", Words::new("an operation", "操作")),
@@ -27,7 +27,7 @@ const PARTS: [(&str, Words); 12] = [
     ("Pass", Words::new("`pass`", "`pass`")),
 ];
 
-/// What stands at a key, for whoever wrote something of another kind there.
+/// Examples for keys, shown if a value of the wrong kind is given.
 const EXAMPLES: &[&str] = &[
     "move: A.acquire",
     "send: B.acquire",
@@ -148,8 +148,8 @@ impl Kind {
         }
     }
 
-    /// Whether a value of this kind can stand where `wanted` does. `alone`: where nothing else can, a number and a word
-    /// are texts, too.
+    /// Whether a value of this kind is accepted for `wanted`. If it is the only accepted kind (`alone`), numbers and
+    /// booleans are accepted as texts.
     fn fits(self, wanted: Self, alone: bool) -> bool {
         self == wanted || (alone && wanted == Self::Text && matches!(self, Self::Number | Self::Flag))
     }
@@ -166,11 +166,11 @@ impl Kind {
     }
 }
 
-/// One way in which a value may be written.
+/// One accepted form of a value.
 struct Form<'s> {
     schema: &'s Schema,
     kind: Kind,
-    /// Its name in the schema, or that of what it is a form of.
+    /// The name of the form's type in the schema, or of the type that contains it.
     part: &'s str,
 }
 
@@ -212,7 +212,7 @@ impl<'s> Shape<'s> {
         let found = Kind::of(value);
         let alone = forms.iter().filter(|form| form.kind != Kind::Nothing).count() == 1;
         let fitting: Vec<&Form<'_>> = forms.iter().filter(|form| found.fits(form.kind, alone)).collect();
-        // What the schema says nothing of may be anything.
+        // A value that the schema does not describe may be anything.
         if fitting.is_empty() && !forms.is_empty() {
             return Err(wrong_kind(value, &forms, path));
         }
@@ -304,7 +304,7 @@ impl<'s> Shape<'s> {
                     }
                     self.look(value, schema, &path)?;
                 }
-                // Without any fields of its own it may have any.
+                // A map that the schema declares without fields may have any.
                 (None, None) if known.is_empty() => {}
                 (None, None) => return Err(self.unknown_field(key, value, &known, part, &path)),
             }
@@ -437,7 +437,7 @@ fn example(mistake: Mistake, key: &str) -> Mistake {
             Segment::Index(_) => None,
         })
         .collect();
-    // What one gives a recipe is a value, whatever the name says elsewhere.
+    // Under `with` a key is a parameter of a recipe, and its example as a key of the grammar would mislead.
     if keys.len() > 1 && keys[keys.len() - 2] == "with" {
         return mistake.help(both!("such as `with: {{ {key}: lock }}`", "例如 `with: {{ {key}: lock }}`"));
     }
@@ -506,7 +506,7 @@ fn wrong_kind(value: &Value, forms: &[Form<'_>], path: &Path) -> Mistake {
         "Client" => mistake.help(format!("{key}: {{ runs: worker }}")),
         "Operation" | "RawOperation" => mistake.help(format!("{key}: {{ redis: GET lock }}")),
         _ if is_text => mistake.help(format!("{key}: {{ en: …, zh: … }}")),
-        // The example of `from` is that of a `take`.
+        // For a list, use the example only if it shows one: that of `from` is for a `take`, where it is a text.
         _ => match (forms, value) {
             ([Form { kind: Kind::List, .. }, ..], Value::String(word))
                 if example_of(&key).is_none_or(|example| !example.contains(": [")) =>
@@ -525,7 +525,7 @@ fn write(what: &str) -> Text {
     both!("write `{what}`", "请写 `{what}`")
 }
 
-/// A step that is neither a word of the grammar nor an operation.
+/// The mistake of a step that is neither a word of the grammar nor an operation.
 fn no_step(key: &str, value: &Value, path: &Path) -> Mistake {
     let words = KEYWORDS.into_iter().chain(["work", "wait", "stop"]);
     if value.is_null() {

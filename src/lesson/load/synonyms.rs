@@ -1,8 +1,8 @@
-//! Words that other tools have, or that belong elsewhere in a lesson, and what is written here instead.
+//! Words from other tools, or from other parts of a lesson, and what to write instead.
 
 use crate::text::{Text, Words};
 
-/// The part of the grammar, the words, and what is written there instead.
+/// The type in the schema, the words, and the help.
 const SYNONYMS: &[(&str, &[&str], Words)] = &[
     (
         "StoryItem",
@@ -119,7 +119,7 @@ const SYNONYMS: &[(&str, &[&str], Words)] = &[
     ),
 ];
 
-/// What to write in place of a key that a part of the grammar does not have.
+/// What to write instead of an unknown key in this part of the grammar.
 pub(super) fn meant(part: &str, key: &str) -> Option<Text> {
     let found = SYNONYMS.iter().find(|(of, words, _)| *of == part && words.contains(&key));
     found.map(|(.., help)| help.text(&[]))

@@ -1,8 +1,8 @@
-//! What is wrong with a file that is no YAML, in an author's words.
+//! Explains in an author's terms why a file is not valid YAML.
 
 use crate::text::{Text, Words};
 
-/// What the parser says, what that means, and what would be right. The first that fits is taken.
+/// Fragments of the parser's message, the message and the help for the author. The first match is used.
 const WORDS: &[(&[&str], Words, Words)] = &[
     (
         &["repetition limit", "recursion limit"],
@@ -119,8 +119,9 @@ const OTHER: (Words, Words) = (
     ),
 );
 
-/// What the parser's message means for the lines of a file that it names, and where that is: what surrounds the place
-/// at which the parser gave up tells more, such as the `{` that is not closed.
+/// Explains the parser's message with regard to the lines it names, and returns a position. The enclosing structure
+/// that the message names is often more useful than the place where the parser gave up, such as a `{` that is not
+/// closed.
 pub(super) fn explain(
     message: &str,
     text: &str,
@@ -159,7 +160,7 @@ fn has_bare_template(line: &str) -> bool {
     })
 }
 
-/// Reads `… at line 4 column 10`.
+/// Parses `… at line 4 column 10`.
 fn position(words: &str) -> Option<(usize, usize)> {
     let (line, column) = words.split_once(" at line ")?.1.split_once(" column ")?;
     Some((line.parse().ok()?, column.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()?))

@@ -1,4 +1,4 @@
-//! The tokens of a script, one after another.
+//! The tokenizer for Lua scripts.
 
 use super::{Done, KEYWORDS, LuaMistake, Reader, Token};
 use crate::text::{Text, both};
@@ -70,7 +70,7 @@ impl<'s> Reader<'s> {
             (self.rest, self.token) = (end, Token::Text(text));
         } else {
             const SIGNS: &str = "... .. == ~= <= >= + - * / % ^ # < > = ( ) { } [ ] ; : , .";
-            // What other languages write.
+            // Operators of other languages.
             const OTHERS: [(&str, &str); 7] = [
                 ("!=", "~="),
                 ("&&", "and"),
@@ -96,7 +96,7 @@ impl<'s> Reader<'s> {
         Ok(())
     }
 
-    /// A text or comment between `[[` and `]]`, and where it ends.
+    /// The text of a long bracket, `[[` to `]]`, and the offset of its end.
     pub(super) fn long(&self, at: usize) -> Done<Option<(String, usize)>> {
         let rest = &self.source[at..];
         let Some(inner) = rest.strip_prefix('[') else { return Ok(None) };

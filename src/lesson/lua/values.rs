@@ -1,4 +1,5 @@
-//! What kinds of values a script computes with, as far as they can be told, and what never comes out of two of them.
+//! The kinds of values that a script computes with, as far as they are known, and the operations on them that are
+//! always mistakes.
 
 use super::{super::plan::doubts::Answer, LuaMistake, Reader, Value};
 use crate::{
@@ -6,14 +7,14 @@ use crate::{
     text::{Text, both},
 };
 
-/// What a value is known to be.
+/// The known kind of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Text,
     Number,
-    /// A number that a command answers whatever there is.
+    /// A number that a command always answers.
     Answered,
-    /// `OK` and other words that a command answers: a table with the field `ok`.
+    /// `OK` and other status replies: a table with the field `ok`.
     Status,
     Table,
     Nil,
@@ -22,7 +23,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// What `redis.call` gives of a command.
+    /// The kind of value that `redis.call` returns for a command; `None` if unknown.
     pub(super) fn of_call(words: &[Option<String>]) -> Option<Self> {
         let name = words.first()?.as_ref()?;
         if name.eq_ignore_ascii_case("TYPE") {
@@ -40,7 +41,7 @@ impl Kind {
         }
     }
 
-    /// What a function of Lua gives.
+    /// The kind of value that a function of Lua returns; `None` if unknown.
     pub(super) fn of_function(path: &[&str]) -> Option<Self> {
         match path {
             ["tonumber"] => Some(Self::Number),
@@ -54,7 +55,7 @@ impl Kind {
     }
 }
 
-/// What stands in a call of `redis.call` and no command takes.
+/// Why an argument of `redis.call` is one that no command takes.
 pub(super) fn of_argument(value: &Value<'_>) -> Option<Text> {
     let written = match value.kind? {
         Kind::Nil => "nil",
@@ -75,7 +76,7 @@ pub(super) fn of_argument(value: &Value<'_>) -> Option<Text> {
     ))
 }
 
-/// What is wrong with an operator between two values.
+/// Why an operator between two values is a mistake.
 pub(super) fn of_operator(sign: &str, left: &Value<'_>, right: &Value<'_>) -> Option<Text> {
     let is_word =
         |value: &Value<'_>| value.text.as_ref().is_some_and(|text| text.trim().parse::<f64>().is_err());
@@ -114,7 +115,7 @@ pub(super) fn of_operator(sign: &str, left: &Value<'_>, right: &Value<'_>) -> Op
     }
 }
 
-/// A condition that a number decides.
+/// Why a condition that is always a number is a mistake.
 pub(super) fn of_condition(value: &Value<'_>) -> Option<Text> {
     (value.kind? == Kind::Answered).then(always)
 }
@@ -126,7 +127,7 @@ pub(super) fn always() -> Text {
     )
 }
 
-/// What the libraries of Lua have in Redis.
+/// The members of Lua's libraries in Redis.
 const LIBRARIES: &[(&str, &str)] = &[
     ("string", "byte char dump find format gmatch gsub len lower match rep reverse sub upper gfind"),
     ("table", "concat insert maxn remove sort getn setn foreach foreachi unpack"),
@@ -143,7 +144,7 @@ const LIBRARIES: &[(&str, &str)] = &[
     ("bit", "tobit tohex bnot band bor bxor lshift rshift arshift rol ror bswap"),
 ];
 
-/// What people say who mean another function.
+/// Functions of other languages, and what to use instead.
 const MEANT: &[(&str, &str)] = &[
     ("size", "#t"),
     ("length", "#t"),
@@ -160,7 +161,7 @@ const MEANT: &[(&str, &str)] = &[
     ("join", "table.concat"),
 ];
 
-/// A field that a library, `KEYS` or `ARGV` does not have.
+/// Why a field access is a mistake: the library, `KEYS` or `ARGV` has no such field.
 pub(super) fn of_field(library: &str, field: &str) -> Option<Text> {
     if matches!(library, "KEYS" | "ARGV") {
         return Some(both!(
@@ -186,7 +187,7 @@ pub(super) fn of_field(library: &str, field: &str) -> Option<Text> {
     Some(Text::join(&[message, help], "; ", "；"))
 }
 
-/// Commands that a server takes from no script.
+/// Commands that Redis does not accept from a script.
 const NOT_IN_SCRIPTS: &[&str] = &[
     "MULTI",
     "EXEC",
@@ -219,7 +220,7 @@ const NOT_IN_SCRIPTS: &[&str] = &[
     "FUNCTION",
 ];
 
-/// The first word of a `redis.call`: the name of a command, alone, that a script may send.
+/// Why the first argument of `redis.call` is a mistake: it must be the name of one command that a script may send.
 pub(super) fn of_first(value: &Value<'_>) -> Option<Text> {
     if let Some(written) = value.begins.as_ref().filter(|begins| begins.contains(' ')) {
         let name = written.split(' ').next().unwrap_or_default();
@@ -247,7 +248,7 @@ pub(super) fn of_first(value: &Value<'_>) -> Option<Text> {
 }
 
 impl<'s> Reader<'s> {
-    /// Notes what a local is, where nothing else is ever assigned to its name.
+    /// Records the kind of a local, unless its name is assigned anywhere else.
     pub(super) fn note_kind(&mut self, name: &'s str, value: &Value<'_>) {
         let source = self.source;
         let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
@@ -261,14 +262,14 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// Another local has the name from here on.
+    /// Forgets the kinds of these names: new locals shadow them from here on.
     pub(super) fn forget(&mut self, names: &[&'s str]) {
         for name in names {
             self.kinds.remove(name);
         }
     }
 
-    /// Fails where something was found.
+    /// Returns an error if something doubtful was found.
     pub(super) fn doubt(at: usize, found: Option<Text>) -> Result<(), LuaMistake> {
         found.map_or(Ok(()), |message| Err(LuaMistake { at, message, runs: true }))
     }
