@@ -1,5 +1,6 @@
-//! Moves that wait inside a server without end: for what another client holds, or for what nobody has put there. A move ends
-//! with its reply, so that nobody could do that meanwhile: the story has to `send` it.
+//! Finds moves of a story that wait inside a server without end: for something another client holds, or for an item
+//! nobody has put in. A `move` ends with its reply, so nobody could act meanwhile; the story has to `send` the
+//! operation instead.
 
 use std::collections::BTreeMap;
 
@@ -18,15 +19,15 @@ use crate::{
     text::both,
 };
 
-/// What an operation does to what only one client may have.
+/// The effect of an operation on a resource that only one client can hold.
 enum Does {
-    /// Takes it, and waits for it where the flag says so.
+    /// Takes the resource. The flag says whether it waits until the resource is free.
     Takes(String, bool),
     Gives(String),
     Begins,
-    /// Gives back all rows of a transaction.
+    /// Ends a transaction, and releases all its rows.
     Ends,
-    /// Takes out of lists, and waits for somebody who puts something in.
+    /// Takes an item out of lists, and waits until one is there.
     Pops(Vec<String>),
     /// Sends these words.
     Sends(Vec<String>),
@@ -65,13 +66,13 @@ fn does(verb: &PlannedVerb, plan: Option<&ActorPlan>) -> Does {
     }
 }
 
-/// Whom a move waits for.
+/// What a move waits for: an actor that holds the resource, or anybody who adds an item.
 enum Waits {
     For(u32),
     ForAnybody,
 }
 
-/// The one operation that a move makes.
+/// The operation that a move makes, if its label is unique in the program.
 fn operation<'s>(scenario: &'s Scenario, one: &PlannedMove) -> Option<&'s PlannedOperation> {
     let program = &scenario.actors[one.actor.0 as usize].program;
     let mut found = program.instructions.iter().filter_map(|instruction| match instruction {
@@ -81,7 +82,7 @@ fn operation<'s>(scenario: &'s Scenario, one: &PlannedMove) -> Option<&'s Planne
     found.next().filter(|_| found.next().is_none())
 }
 
-/// What is held, and by which actor; who is in a transaction; the words that have been sent.
+/// The holder of each resource, the actors in a transaction, and the words sent so far.
 #[derive(Default)]
 struct State {
     held: BTreeMap<String, u32>,
@@ -113,14 +114,15 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
                             .held
                             .retain(|_, actor| scenario.actors[*actor as usize].actor.client != *client),
                         Fault::Freeze { .. } | Fault::Thaw { .. } => {}
-                        // What becomes of connections is the server's business.
+                        // Other faults affect connections, and what the server then releases is not modelled: the check
+                        // ends here.
                         _ => return Ok(()),
                     }
                 }
             }
             Act::Say(_) | Act::Ask(_) => {}
             Act::Pass(pass) if pass.moving.is_empty() => {}
-            // From here on somebody waits already, or moves by themselves.
+            // From here on an actor may already wait, or moves by itself: the check ends here.
             _ => return Ok(()),
         }
     }
@@ -128,9 +130,10 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
 }
 
 impl State {
-    /// Notes a move, and gives for whom it waits without end.
+    /// Applies a move, and returns what it waits for without end, if anything.
     fn after(&mut self, scenario: &Scenario, actor: u32, operation: &PlannedOperation) -> Option<Waits> {
-        // Time stands still in a move, so that no wait for a row ends with an error; but that may be set otherwise.
+        // Lesson time does not pass in a move, so a wait for a row does not end with an error, unless the settings say
+        // otherwise.
         let ends_itself = |code: &String| code == "1205" && scenario.settings().lock_wait_timeout.is_some();
         let waits_on = |what: &str| match what.strip_prefix(" FROM ") {
             Some(row) => {
@@ -147,7 +150,7 @@ impl State {
                     return Some(Waits::For(*other));
                 }
                 Some(_) => {}
-                // A row is free again at once where no transaction has begun.
+                // Without a transaction, a row is free again as soon as the statement ends.
                 None if what.starts_with(" FROM ") && !self.begun.contains(&actor) => {}
                 None => drop(self.held.insert(what, actor)),
             },

@@ -1,4 +1,4 @@
-//! Calls as the manual of their product writes them: `create -e -s /locks/n- data`, `exists -w /lock`.
+//! Calls in the syntax of their product's manual: `create -e -s /locks/n- data`, `exists -w /lock`.
 
 use minijinja::Value;
 use serde_json::json;
@@ -16,13 +16,13 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct PlannedCall {
     product: Product,
-    /// Its name; the product's key where a call is a text of a language of its own.
+    /// The name of the call; the product's key if the product's calls are texts in a language of its own, such as SQL.
     name: String,
     flags: Vec<String>,
     operands: Vec<Template>,
-    /// How the product writes it.
+    /// The call's form in the product's syntax.
     form: Form,
-    /// Whether it may be how a lock is released.
+    /// Whether the call may release a lock.
     pub(crate) releases: bool,
 }
 
@@ -37,7 +37,7 @@ impl Form {
     fn of(product: Product, name: &str) -> Option<Self> {
         let mut forms = product.traits().calls.iter().map(|form| form.split(' '));
         let words = forms.find_map(|mut words| (words.next() == Some(name)).then_some(words))?;
-        // The operand of a flag comes before all others: `[-t TTL]`.
+        // Leaves out the operand of a flag, `[-t TTL]`: it is inserted before all others if the flag is given.
         let words = words.filter(|word| !word.ends_with(']') || word.starts_with('['));
         let (flags, operands): (Vec<_>, Vec<_>) = words.partition(|word| word.starts_with("[-"));
         let flags = flags.into_iter().map(|flag| flag.trim_matches(['[', ']'])).collect();
@@ -49,7 +49,7 @@ impl Form {
     }
 }
 
-/// The calls of a `multi`, divided by `;`: each as it would be alone, or `check PATH VERSION`.
+/// Checks the calls of a `multi`, separated by `;`: each is in the syntax that it has outside, or `check PATH VERSION`.
 fn check_each(words: &[String], place: &Path) -> Result<(), Mistake> {
     const IN_MULTI: [&str; 4] = [
         "check PATH VERSION",
@@ -65,7 +65,7 @@ fn check_each(words: &[String], place: &Path) -> Result<(), Mistake> {
             place,
             both!("`{text}` is not a call of a `multi`", "`{text}` 不是 `multi` 里的调用"),
         );
-        // Which calls it takes is said elsewhere.
+        // An unknown call is reported by the product's own check.
         let Some(form) = form else { continue };
         let operands = form.split(' ').skip(1).filter(|word| !word.starts_with("[-"));
         let (all, needs) = operands
@@ -156,7 +156,7 @@ impl PlannedCall {
         if let Some(path) = paths.find(|path| !path.starts_with('/') && !path.starts_with("${")) {
             return wrong(both!("the path `{path}` must begin with `/`", "路径 `{path}` 必须以 `/` 开头"));
         }
-        // The server appends a number to the path of a sequential node, which may be nothing but that.
+        // The server appends a number to the path of a sequential node, whose name may consist of that alone.
         let sequential = flags.iter().any(|flag| flag == "-s");
         let has_empty_part =
             |path: &&String| path.contains("//") || (path.ends_with('/') && path.len() > 1 && !sequential);
@@ -183,7 +183,7 @@ impl PlannedCall {
         Ok(Self { product, name: name.clone(), flags, operands, form, releases })
     }
 
-    /// Whether it leaves a watch.
+    /// Whether the call leaves a watch.
     pub(crate) fn watches(&self) -> bool {
         self.has_flag("-w")
     }
@@ -211,16 +211,16 @@ impl PlannedCall {
         (self.product.traits().command)(&self.name, &self.flags, operands)
     }
 
-    /// As its author wrote it: its name, flags and operands, or its text where that is of a language of its own.
+    /// The call in the product's syntax: its name, flags and operands, or only its text for a language such as SQL.
     pub(crate) fn written(&self, operand: impl Fn(&Template) -> String) -> String {
         let name = Some(&self.name).filter(|_| !self.product.traits().calls.is_empty());
         let words = name.into_iter().chain(&self.flags).cloned().chain(self.operands.iter().map(operand));
         words.collect::<Vec<_>>().join(" ")
     }
 
-    /// What tells it from other calls: its name, whether it has each flag, each operand.
+    /// The part of a call that identifies it in a recording: its name, whether it has each flag, and each operand.
     pub(crate) fn fingerprint(&self) -> serde_json::Value {
-        // What calls have got since is said only where it is given: recordings outlive that.
+        // Flags that were added to calls later appear only if given, so that older recordings stay valid.
         let given = |flag: &&str| self.flags.iter().any(|given| given == flag);
         let stated = self.form.flags.iter().filter(|flag| !["-c", "-t"].contains(*flag) || given(flag));
         let flags = stated.map(|flag| json!(given(flag)));

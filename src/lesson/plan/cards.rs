@@ -1,4 +1,4 @@
-//! Where the answer to an interviewer's question is shown.
+//! The step of a story that demonstrates the answer to an interview question.
 
 use super::{
     super::{
@@ -11,7 +11,7 @@ use super::{
 use crate::text::both;
 
 impl Scenario {
-    /// The first step of the story in which this move is made, as `StoryLine::item` counts them.
+    /// The first step of the story that makes this move, numbered as in `StoryLine::item`.
     pub fn step_of(&self, MoveRef { who, label }: &MoveRef) -> Option<usize> {
         let makes = |turn: &PlannedMove| {
             turn.label == *label && self.actors[turn.actor.0 as usize].actor.name == *who
@@ -25,7 +25,7 @@ impl Scenario {
     }
 }
 
-/// What cards say that a variant shows is in its story.
+/// Checks that the moves that cards refer to are in the stories.
 pub(crate) fn check(lesson: &Lesson, scenarios: &[Scenario]) -> Result<(), Mistake> {
     for (n, card) in lesson.interview.iter().enumerate() {
         let path = Path::root().key("interview").index(n);

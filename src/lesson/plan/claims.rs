@@ -1,4 +1,4 @@
-//! What must be observed, with names checked. Evaluating claims is the verdict's business.
+//! Plans claims: checks their names. The verdict evaluates them.
 
 use std::collections::BTreeSet;
 
@@ -21,28 +21,27 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct PlannedClaim {
     pub condition: Condition,
-    /// What that means, in a sentence, where the author wrote one.
+    /// The sentence that tells what the claim means, if the author wrote one.
     pub says: Option<TextPlan>,
 }
 
 #[derive(Debug, Clone)]
 pub enum Condition {
-    /// What is on the left, compared with what is on the right; `None` where the expression is simply to be
-    /// true.
+    /// An expression, split at its comparison; `right` is `None` if it has none and just has to be true.
     That {
         source: String,
         left: Expr,
-        /// The comparison and what is expected, with its own text: `== 10`.
+        /// The comparison with its source text, `== 10`, and the expected value.
         right: Option<(String, Expr)>,
         whole: Expr,
     },
-    /// At some moment more believed to hold this lock than may.
+    /// At some moment more actors believed that they held this lock than may.
     Overlap(String),
-    /// At no moment more believed to hold this lock than may, and somebody did hold it.
+    /// At no moment did more actors believe that they held this lock than may, and at least one did hold it.
     Exclusive(String),
 }
 
-/// The functions that claims may call. Each is explained where it is defined, in the verdict.
+/// The functions that claims may call. Each is explained at its definition, in the verdict.
 pub const FUNCTIONS: [&str; 20] = [
     "role",
     "value",
@@ -66,20 +65,20 @@ pub const FUNCTIONS: [&str; 20] = [
     "herd",
 ];
 
-/// Those of them that answer how things are, rather than what was done.
+/// The functions that answer the present state, rather than what was done.
 pub(crate) const STATE_FUNCTIONS: [&str; 9] =
     ["role", "value", "pttl", "exists", "owner", "children", "waited", "holders", "orphaned"];
 
-/// The attributes that an actor's name has in claims besides the labels of its operations.
+/// The attributes of an actor's name in claims, apart from the labels of its operations.
 pub const ACTOR_FUNCTIONS: [&str; 3] = ["notified", "finished", "crashed"];
 
-/// The names that expressions over what happened may use.
+/// The names that expressions over a run may use.
 pub(crate) struct Vocabulary<'a> {
     known: BTreeSet<String>,
     locks: BTreeSet<String>,
     roster: &'a Roster<'a>,
     lesson: &'a Lesson,
-    /// What the lesson says of locks.
+    /// Titles and limits of the lesson's locks.
     pub(crate) locks_told: &'a [LockInfo],
 }
 
@@ -89,7 +88,7 @@ impl<'a> Vocabulary<'a> {
         known.extend(roster.counters());
         known.extend(roster.params.keys().cloned());
         known.extend(roster.actors.iter().map(|plan| plan.actor.name.clone()));
-        // A process of threads gives its name to theirs: `A.worker`.
+        // The name of a process is the prefix of its threads' names: `A.worker`.
         let process = roster.actors.iter().filter_map(|plan| plan.actor.name.split_once('.'));
         known.extend(process.map(|(name, _)| name.to_owned()));
         Self { known, locks: roster.locks(), roster, lesson, locks_told }
@@ -120,7 +119,7 @@ impl<'a> Vocabulary<'a> {
     }
 }
 
-/// How many arguments functions take at least, and what each is.
+/// For each function, the least number of arguments, and the kind of each.
 const ARGUMENTS: &[(&str, usize, &[&str])] = &[
     ("role", 1, &["server"]),
     ("value", 1, &["key", "server"]),
@@ -143,7 +142,7 @@ const ARGUMENTS: &[(&str, usize, &[&str])] = &[
 ];
 
 impl Vocabulary<'_> {
-    /// Whether functions are asked about what there is: a name that nobody has would be told only after the run.
+    /// Checks that the arguments of functions exist: an unknown name would otherwise be noticed only after the run.
     fn check_calls(&self, source: &str, path: &Path) -> Result<(), Mistake> {
         self.moves_in_quotes(source, path)?;
         let mentions = Mentions::of(source);
@@ -217,7 +216,8 @@ impl Vocabulary<'_> {
     }
 }
 
-/// A field of what is a list, a number, or yes or no: `replies('A.read').length`; an item of what is no list.
+/// Refuses a field of a value that is a list, a number or a boolean, such as `replies('A.read').length`, and an item of
+/// a value that is no list.
 fn of_list(source: &str, path: &Path) -> Result<(), Mistake> {
     for function in FUNCTIONS {
         let opened = format!("{function}([");
@@ -261,7 +261,7 @@ fn of_list(source: &str, path: &Path) -> Result<(), Mistake> {
 }
 
 impl Vocabulary<'_> {
-    /// What the cells of a table tell, in a variant that may have nothing to tell.
+    /// Checks the figure of a table's cells in a variant; a variant may have nothing that it applies to.
     pub(crate) fn check_figure(&self, source: &str, path: &Path) -> Result<(), Mistake> {
         self.moves_in_quotes(source, path)?;
         Mentions::of(source)
@@ -270,7 +270,7 @@ impl Vocabulary<'_> {
             .try_for_each(|call| self.names_in_quotes(source, &call.function, path))
     }
 
-    /// A function asks about a client by its name: `waited('B')`.
+    /// Refuses a client's name without quotes as an argument: `waited('B')` is right.
     fn names_in_quotes(&self, source: &str, function: &str, path: &Path) -> Result<(), Mistake> {
         let written = |who: &&super::ActorPlan| {
             let who = &who.actor.name;
@@ -285,7 +285,7 @@ impl Vocabulary<'_> {
         Err(Mistake::new(path, message).help(help))
     }
 
-    /// A function asks about a move by its name, and not about its reply: `at('B.acquire')`.
+    /// Refuses a move without quotes, which would be its reply: `at('B.acquire')` is right.
     fn moves_in_quotes(&self, source: &str, path: &Path) -> Result<(), Mistake> {
         for function in ["at", "before", "moves", "replies", "woken_by"] {
             let mentions = Mentions::of(source);
@@ -316,7 +316,7 @@ impl Vocabulary<'_> {
 }
 
 impl Vocabulary<'_> {
-    /// Whether the lab has servers that can answer a function.
+    /// Checks that the lab has servers that can answer a function.
     fn can_answer(&self, function: &str, about: Option<&str>, path: &Path) -> Result<(), Mistake> {
         let lab = self.roster.lab;
         let only = |product| lab.parts().iter().all(|part| part.product() == product);
@@ -433,7 +433,8 @@ pub(crate) fn plan(
     claims.iter().enumerate().map(plan_one).collect()
 }
 
-/// A lock that somebody may have beliefs about, or the name of several.
+/// Checks that programs have beliefs about a lock, or about one of the locks that the name stands for. Returns its
+/// name.
 pub(crate) fn lock_name(lock: &str, path: &Path, vocabulary: &Vocabulary<'_>) -> Result<String, Mistake> {
     let locks = &vocabulary.locks;
     let name = Template::parse(lock).map_err(|error| Mistake::new(path, error))?.pattern();
@@ -462,7 +463,7 @@ fn expression(source: &str, path: &Path, vocabulary: &Vocabulary<'_>) -> Result<
     Ok(Condition::That { source: source.to_owned(), left, right, whole })
 }
 
-/// `metric_by('name', …)` must ask for a counter that the lesson has read.
+/// Checks that the counter in `metric_by('name', …)` is listed in `metrics`.
 pub(crate) fn check_metrics(source: &str, lesson: &Lesson, path: &Path) -> Result<(), Mistake> {
     let mentions = Mentions::of(source);
     for name in mentions.calls_of("metric_by").filter_map(|call| call.arguments.first()?.as_ref()) {

@@ -1,4 +1,4 @@
-//! Who takes part: processes, and the actors that live in them.
+//! Plans clients: processes, and the actors in them.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -30,39 +30,40 @@ use crate::{
     text::both,
 };
 
-/// A process of a run.
+/// A client process of a run.
 #[derive(Debug, Clone)]
 pub struct ClientPlan {
     pub name: String,
-    /// The name that the lesson gives the group that it belongs to: `P` for `P1`.
+    /// The name of the client in the lesson, which may stand for several processes: `P` for `P1`.
     pub group: String,
-    /// The program that it is, where it is none of the lesson's `programs`.
+    /// The external program, if the client runs none of the lesson's `programs`.
     pub exec: Option<Exec>,
-    /// Its actors: indices into the scenario's actors. None where a group came to nobody, which has no process.
+    /// The indices of its actors in the scenario. Empty for a group of size 0, which has no process.
     pub actors: std::ops::Range<usize>,
 }
 
-/// A program that is not of the lesson's language.
+/// An external program.
 #[derive(Debug, Clone)]
 pub struct Exec {
     /// The command and its arguments.
     pub words: Vec<String>,
     pub origin: Origin,
-    /// The commands that pass by themselves, where they are not those that usually do.
+    /// The commands that are forwarded without waiting for a move, if not the default ones.
     pub passes: Option<Vec<String>>,
-    /// The libraries that it needs.
+    /// The libraries that the program needs.
     pub libraries: Libraries,
 }
 
 impl Exec {
-    /// The text of the first file that the command names, where it is one to be read. Of a lesson only what stands beside it.
+    /// The content of the first readable file among the arguments, as text. For a lesson, only files in its directory
+    /// count.
     pub fn source(&self) -> Option<String> {
-        /// The longest that is worth reading.
+        /// The size of a file in bytes up to which its text is shown.
         const LONGEST: u64 = 64 << 10;
         let of_file = |path: PathBuf| path.is_file().then(|| files::read(&path, LONGEST).ok())?;
         let is_beside =
             |word: &str| FilePath::new(word).components().all(|part| matches!(part, Component::Normal(_)));
-        // The first word is what runs it.
+        // The first word is the interpreter.
         let text = self.words.iter().skip(1).find_map(|word| match &self.origin {
             Origin::User => of_file(word.into()),
             Origin::Lesson(directory) => is_beside(word).then(|| of_file(directory.join(word)))?,
@@ -72,13 +73,13 @@ impl Exec {
     }
 }
 
-/// Who named a program, and so where its files are.
+/// Where a program comes from, and so where its files are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     User,
     /// A lesson in this directory.
     Lesson(PathBuf),
-    /// A lesson that the binary carries with the files of its programs.
+    /// A lesson carried in the binary, together with the files of its programs.
     Carried,
 }
 
@@ -92,22 +93,23 @@ impl Origin {
 pub struct ActorPlan {
     pub actor: Actor,
     pub program: Arc<Program>,
-    /// The names that it starts with.
+    /// The initial variables of the program.
     pub scope: Scope,
 }
 
-/// How many processes, threads of a process, and members of a crowd there may be. A crowd shares a process; processes
-/// do not, and each costs some megabytes. A group whose size follows from a parameter may come to nobody.
+/// Limits for processes, threads per process, and members of a crowd. A crowd shares one process, whereas each process
+/// costs some megabytes. A group whose size depends on a parameter may be empty.
 const PROCESSES: RangeInclusive<u32> = 0..=64;
 const THREADS: RangeInclusive<u32> = 1..=64;
 const CROWD: RangeInclusive<u32> = 0..=2000;
 
-/// The most processes and actors of a lesson, all its clients together.
+/// The largest numbers of processes and actors in a lesson, over all its clients.
 const ALL_PROCESSES: usize = 128;
 const ALL_ACTORS: usize = 5000;
 
 impl ActorPlan {
-    /// The pattern of a template with what the actor is given filled in, where its program gives none of that another value.
+    /// Renders a template with the actor's parameters if the program never changes those it uses; otherwise returns its
+    /// pattern.
     pub(crate) fn filled(&self, template: &Template) -> String {
         let stays = |name: &String| {
             let changes = |instruction: &Instruction| match instruction {
@@ -147,7 +149,7 @@ pub(crate) fn plan(
             compiler.compile((name, &path.key(at)), &program_path(name), &client.with).map(Arc::new)
         };
         let outside = outside(client, &params, &compiler.lab, &path)?;
-        // What each process runs: a suffix for the actor's name, and its program.
+        // The actors of each process: the suffix of the name, and the program.
         let threads: Vec<(String, Arc<Program>)> = match (&client.runs, client.named_threads.is_empty()) {
             _ if let Some((_, program)) = &outside => vec![(String::new(), Arc::clone(program))],
             (Some(program), true) => {
@@ -229,7 +231,7 @@ pub(crate) fn plan(
     Ok((processes, actors))
 }
 
-/// The program that a client is by itself, and what is known of it before it runs.
+/// The external program of a client with what is known of it before it runs; `None` for a client without `exec`.
 fn outside(
     client: &Client,
     params: &Params,
@@ -277,7 +279,7 @@ fn outside(
     }
     let values = Scope::new(values(params)).value();
     let word = |(n, word): (usize, &String)| {
-        // What has blanks is rather a program of a shell, whose own variables these are.
+        // A word with white space is probably a shell script, in which such placeholders are variables of the shell.
         if !word.contains(char::is_whitespace) {
             foreign(word, &path.index(n), &params.keys(), false)?;
         }
@@ -310,19 +312,19 @@ fn check_command_name(name: &str, product: Product, path: &Path) -> Result<(), M
     Err(Mistake::unknown(path, both!("ZooKeeper call", "ZooKeeper 操作"), name, calls))
 }
 
-/// What a command of a program from outside is called, by its name: Redis' are written in capitals.
+/// The label of a command of an external program. Redis command names are upper-case, ZooKeeper calls lower-case.
 pub(crate) fn command_label(name: &str, product: Product) -> String {
     if product == Product::Zookeeper { name.to_ascii_lowercase() } else { name.to_ascii_uppercase() }
 }
 
-/// How many a client stands for, where it says so.
+/// The sizes that a client gives, if any.
 struct Sizes {
     crowd: Option<u32>,
     processes: Option<u32>,
     threads: Option<u32>,
 }
 
-/// A client's own parameters: values, and no misspelt ones of the lesson.
+/// Checks a client's own parameters: their values, and that none is a misspelt parameter of the lesson.
 fn check_with(client: &Client, params: &Params, path: &Path) -> Result<(), Mistake> {
     for (name, value) in &client.with {
         let path = path.key(name);
@@ -360,7 +362,7 @@ fn sizes(client: &Client, params: &Params, path: &Path) -> Result<Sizes, Mistake
     Ok(sizes)
 }
 
-/// Whether a client still fits, beside the processes and actors before it.
+/// Checks that a client's processes and actors still fit into the limits, given the numbers `before` it.
 fn check_room(
     before: (usize, usize),
     (processes, threads, crowd): (Option<u32>, Option<u32>, Option<u32>),

@@ -1,9 +1,9 @@
-//! Which Redis commands a lesson may send: those that reach the keys of its lab's servers, and what a lock's client
-//! asks about.
+//! The Redis commands that a lesson may send: those on the keys of its lab's servers, and those that a lock's client
+//! needs besides.
 //!
 //! **Architecture Invariant:** what a lesson sends is known to be harmless before anything is started: the name of each
-//! command, its sub-command and the parameters that it sets. Scripts can only be looked at by the server; its ACL
-//! (`crate::lab`) says the same of them.
+//! command, its sub-command and the parameters that it sets. Only the server can check what scripts send; its ACL
+//! (`crate::lab`) has the same rules.
 
 use std::{collections::HashMap, sync::LazyLock};
 
@@ -19,8 +19,9 @@ use super::super::{
 };
 use crate::text::{Text, Words, both};
 
-/// Commands that may have any arguments, each with its number of words as Redis' `COMMAND INFO` counts them: the command
-/// itself is one, and a negative number is the least. Those of newer servers are as their documentation has them.
+/// Commands that may have any arguments, each with its arity as in Redis' `COMMAND INFO`: the number of words including
+/// the command's name, or, if negative, the least number. The arities of commands of newer servers are from their
+/// documentation.
 const COMMANDS: &str = "
     APPEND:3 DECR:2 DECRBY:3 DELEX:-2 DIGEST:2 GET:2 GETDEL:2 GETEX:-2 GETRANGE:4 GETSET:3 INCR:2 INCRBY:3
     INCRBYFLOAT:3 LCS:-3 MGET:-2 MSET:-3 MSETEX:-4
@@ -73,7 +74,8 @@ const SUB_COMMANDS: &[(&str, &str)] = &[
     ("SCRIPT", "EXISTS FLUSH HELP KILL LOAD SHOW"),
 ];
 
-/// What `CONFIG SET` may change: how the server stores, evicts, persists and replicates, and what it tells.
+/// The parameters that `CONFIG SET` may change: how the server stores, evicts, persists and replicates, and what it
+/// notifies.
 const PARAMETERS: &str = "
     active-defrag-cycle-max active-defrag-cycle-min active-expire-effort activedefrag activerehashing aof-load-truncated
     aof-use-rdb-preamble appendfsync appendonly busy-reply-threshold dynamic-hz hash-max-listpack-entries
@@ -91,7 +93,7 @@ const PARAMETERS: &str = "
     zset-max-ziplist-entries zset-max-ziplist-value
 ";
 
-/// Commands that are refused, why, and what does instead. A space stands before a sub-command.
+/// Refused commands, the reason, and what to use instead. A sub-command follows its command after a space.
 const REFUSED: &[(&[&str], Words, Words)] = &[
     (
         &["BGSAVE", "BGREWRITEAOF", "SCRIPT DEBUG"],
@@ -180,7 +182,7 @@ const REFUSED: &[(&[&str], Words, Words)] = &[
     ),
 ];
 
-/// What people say who mean another command.
+/// Command names that people guess, and the commands that they mean.
 const MEANT: &[(&str, &str)] = &[
     ("DELETE", "DEL"),
     ("REMOVE", "DEL"),
@@ -196,7 +198,7 @@ const MEANT: &[(&str, &str)] = &[
     ("SETNXEX", "SET lock ${token} NX EX 3"),
 ];
 
-/// The commands with their numbers of words, for a test that compares them with a server's own.
+/// The commands with their arities, for a test that compares them with a server's own.
 pub fn arities() -> impl Iterator<Item = (&'static str, i64)> {
     COMMANDS.split_ascii_whitespace().filter_map(|entry| {
         let (name, arity) = entry.split_once(':')?;
@@ -204,7 +206,7 @@ pub fn arities() -> impl Iterator<Item = (&'static str, i64)> {
     })
 }
 
-/// Checks a command of so many words. `word` gives one of them, or nothing where it is known only when it is sent.
+/// Checks a command of `count` words. `word` returns a word, or `None` if it is known only when the command is sent.
 pub(crate) fn check(
     count: usize,
     mut word: impl FnMut(usize) -> Option<String>,
@@ -277,7 +279,8 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// An unknown command. Where none is alike, a list of the first dozen of two hundred helps nobody.
+/// The mistake of an unknown command. It lists no known commands if none is similar: a dozen of two hundred would not
+/// help.
 fn unknown<'a>(path: &Path, command: &str, known: impl Iterator<Item = &'a str>) -> Mistake {
     let message = both!("unknown Redis command `{command}`", "没有名为 `{command}` 的 Redis 命令");
     let meant = MEANT.iter().find_map(|(word, meant)| (*word == command).then_some(*meant));
@@ -292,7 +295,7 @@ fn unknown<'a>(path: &Path, command: &str, known: impl Iterator<Item = &'a str>)
     ))
 }
 
-/// Which words of a command count seconds.
+/// The indices of the words of a command that are numbers of seconds.
 pub(crate) fn seconds(words: &[Template]) -> Vec<usize> {
     let is = |n: usize, known: &[&str]| {
         words
@@ -318,10 +321,11 @@ fn arity(name: &str) -> Option<i64> {
     ARITIES.get(name).copied()
 }
 
-/// What a program's library sends to make and to end a connection, and a lesson's own programs may not.
+/// Commands with which the library of an external program opens and closes a connection. A lesson's own programs may
+/// not send them.
 const OF_CONNECTIONS: [&str; 5] = ["HELLO", "AUTH", "RESET", "QUIT", "SCRIPT LOAD"];
 
-/// Checks that a program may send a command of this name; `SCRIPT LOAD` is one.
+/// Checks that an external program may send a command of this name; `SCRIPT LOAD` counts as one name.
 pub(super) fn check_name(name: &str, path: &Path) -> Result<(), Mistake> {
     let container = |known: &str| SUB_COMMANDS.iter().any(|(container, _)| *container == known);
     if arity(name).is_some() || container(name) || OF_CONNECTIONS.contains(&name) {
@@ -331,7 +335,7 @@ pub(super) fn check_name(name: &str, path: &Path) -> Result<(), Mistake> {
     Err(unknown(path, name, known))
 }
 
-/// Checks a `redis.call` of a script: the server refuses what a lesson may not send, and what it does not know.
+/// Checks a `redis.call` of a script: the server refuses commands that a lesson may not send, and unknown ones.
 pub(crate) fn check_in_script(words: &[Option<String>], is_open: bool, path: &Path) -> Result<(), Mistake> {
     let Some(Some(name)) = words.first() else { return Ok(()) };
     let name = name.to_ascii_uppercase();

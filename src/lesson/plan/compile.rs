@@ -1,4 +1,4 @@
-//! From steps to instructions: recipes and repetitions are flattened, names are checked, templates compiled.
+//! Compiles steps to instructions: flattens recipes and repetitions, checks names, compiles templates.
 
 mod checks;
 mod repeat;
@@ -37,10 +37,10 @@ use crate::{
     text::both,
 };
 
-/// How deep `use` may nest.
+/// The deepest nesting of `use`.
 const DEEPEST: usize = 8;
 
-/// The most instructions of a program. A recipe that uses recipes multiplies.
+/// The largest number of instructions in a program. Recipes that use recipes multiply.
 const MOST_INSTRUCTIONS: usize = 5_000;
 
 pub(crate) struct Compiler<'a> {
@@ -50,16 +50,16 @@ pub(crate) struct Compiler<'a> {
     pub scripts: &'a IndexMap<String, String>,
     pub recipes: &'a Recipes,
     pub params: &'a Params,
-    /// The locks of which the lesson says how many may hold them.
+    /// The locks for which the lesson gives a number of holders.
     pub counted: &'a [String],
     /// The programs that a learner writes.
     pub holes: Option<&'a IndexMap<String, Hole>>,
     pub lab: LabKind,
     /// See [`Program::reads_lost`].
     pub reads_lost: bool,
-    /// The programs that were asked for so far.
+    /// The programs that have been used so far.
     pub used: RefCell<BTreeSet<String>>,
-    /// Whether nobody runs what is compiled, so that what its parameters stand for is not known.
+    /// Whether the compiled steps are unused, so that the values of their parameters are not known.
     pub unused: bool,
 }
 
@@ -72,32 +72,33 @@ struct Draft<'a> {
     constants: Constants,
     in_recipe: bool,
     depth: usize,
-    /// The programs and recipes around the steps that are being compiled.
+    /// The programs and recipes around the steps being compiled.
     using: Vec<String>,
-    /// The labels that the steps before have on the way here, to tell a second operation of one label. What another
-    /// program or recipe calls its operations is its own business.
+    /// The labels of the steps so far on this path, to detect a second operation with the same label. Other programs
+    /// and recipes have labels of their own.
     labelled: BTreeSet<String>,
-    /// What its operations take from, and where.
+    /// The subjects of the `take` operations, with their paths.
     takes: Vec<(Vec<Template>, Path)>,
-    /// Repetitions whose condition nothing in them changes: where they end, where that is asked, and whether the program has
-    /// set what it asks for.
+    /// Repetitions whose condition nothing in them changes: the index of their end, the path of the condition, and
+    /// whether the program sets one of its names before.
     endless: Vec<(usize, Path, bool)>,
-    /// What it asks to be told of: channels, or `None` where that may be anything.
+    /// The channels that the program subscribes to; `None` stands for any channel.
     listens_to: Vec<Option<String>>,
-    /// The znodes on which it leaves a watch.
+    /// The znodes on which the program leaves a watch.
     watches: Vec<String>,
-    /// Whether the steps so far have opened a transaction of Redis.
+    /// Whether the steps so far have opened a Redis transaction.
     in_multi: bool,
-    /// Where the number of a sequential znode is asked for.
+    /// The path of an expression that uses the number of a sequential znode.
     asks_suffix: Option<Path>,
-    /// The errors that its conditions ask for, and where.
+    /// The error codes that conditions compare with, with their paths.
     asked_errors: Vec<(String, Path)>,
-    /// Where a lock is named, its name as far as it is known, and the parameters that it comes from.
+    /// For each belief: the index of its instruction, the lock's name as far as it is known, and the parameters that
+    /// the name depends on.
     locks: Vec<(usize, String, BTreeSet<String>)>,
 }
 
 impl Compiler<'_> {
-    /// Compiles a program of the lesson, which stands at `path`. `extra` are names that a client's `with` adds.
+    /// Compiles the program of the lesson at `path`. `extra` are the parameters in a client's `with`.
     pub(crate) fn compile(
         &self,
         (name, named_at): (&str, &Path),
@@ -162,7 +163,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Checks steps that nobody runs, of which only the names of the parameters are known.
+    /// Checks unused steps, for which only the names of the parameters are known.
     pub(crate) fn check_unused(
         &self,
         name: &str,
@@ -179,7 +180,7 @@ impl Draft<'_> {
         self.program.instructions.len()
     }
 
-    /// Writes out the names of locks that no statement of the program changes.
+    /// Replaces the names of locks by their values if no statement of the program changes these.
     fn name_locks(&mut self) {
         for (at, name, from) in std::mem::take(&mut self.locks) {
             if let Instruction::Believe { lock, .. } = &mut self.program.instructions[at]
@@ -211,14 +212,14 @@ impl Draft<'_> {
         Ok(expr)
     }
 
-    /// Whether a `let` has given a label's name to something else.
+    /// Whether a `let` assigns another value to this label's name.
     fn is_set(&self, label: &str) -> bool {
         let sets =
             |instruction: &Instruction| matches!(instruction, Instruction::Set { name, .. } if name == label);
         self.program.instructions.iter().any(sets)
     }
 
-    /// Notes where a reply is asked for what it does not have.
+    /// Reports a reply's field or column that does not exist, and arithmetic on a text.
     fn asks_for_fields(&mut self, source: &str, path: &Path) {
         if source.contains("].") && !self.in_recipe {
             self.program.asked_rows.push((source.to_owned(), path.clone()));
@@ -238,7 +239,8 @@ impl Draft<'_> {
         }
     }
 
-    /// Notes where an answer is compared with what it never is. `own`: the operation whose reply it is.
+    /// Reports a comparison of an answer with a value it never has. `own`: the operation whose reply the expression is
+    /// about.
     fn compares(&mut self, source: &str, own: Option<&PlannedVerb>, path: &Path) {
         let doubt = doubts::doubt(source, |name| match (name, own) {
             ("reply", Some(verb)) => Answer::of(verb),
@@ -280,7 +282,7 @@ impl Draft<'_> {
         doubled_unit(source, self.compiler.params, path)?;
         self.doubt_duration(&template, path);
         let name = source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
-        // Of a number without a unit nobody means next to no time.
+        // A small number without a unit would be a few milliseconds, which the author hardly meant.
         if let Some(super::super::model::Param::Number(few @ 1..=30)) = self.compiler.params.get(name.trim())
             && !self.in_recipe
         {
@@ -381,7 +383,7 @@ impl Draft<'_> {
                 }
                 let test = self.here();
                 self.push(Instruction::Stop);
-                // Only one of both happens, so they may share labels.
+                // Only one of the branches is executed, so they may share labels.
                 let before = self.labelled.clone();
                 let open = self.in_multi;
                 self.steps(then, &path.key("then"))?;
@@ -520,7 +522,8 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// What a learner wrote stands as if it were written here: what it sets is the answer.
+    /// Compiles the learner's steps as if they were written here, without a frame: the names that they set are the
+    /// answer.
     fn fill_hole(&mut self, program: &str, steps: &[Step]) -> Result<(), Mistake> {
         let name = std::mem::replace(&mut self.name, program.to_owned());
         let labelled = std::mem::take(&mut self.labelled);
@@ -531,8 +534,8 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Two operations of one label cannot be told apart in stories and claims. `work` and `wait` are no names that an
-    /// author gave.
+    /// Refuses a second operation with the same label, because stories and claims could not tell them apart. `work` and
+    /// `wait` are not labels that an author chose.
     fn label_is_new(&mut self, label: &str, path: &Path) -> Result<(), Mistake> {
         if matches!(label, "work" | "wait") || self.labelled.insert(label.to_owned()) {
             return Ok(());
@@ -563,7 +566,7 @@ impl Draft<'_> {
             Some(other) => (other, self.compiler.replace_path.key(&replaced)),
             None => (operation, path.key(label)),
         };
-        // What the operation itself replies may be used by its own `until`.
+        // An operation's own reply may be used by its `until`.
         self.known.insert(label.to_owned());
         self.constants.changes(label);
         let verb = self.verb(&operation.verb, &path)?;
@@ -579,7 +582,7 @@ impl Draft<'_> {
             Some(product) => server_of(product, named.as_deref(), self.compiler.lab, &path)?,
             None => named,
         };
-        // Whoever copes with `ERR` may want to show a command that is wrong.
+        // A program that allows `ERR` may want to show a malformed command.
         if let PlannedVerb::Redis(words) = &verb
             && !allow.iter().any(|code| code == "ERR")
         {
@@ -630,7 +633,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// An operation goes to a server of the lab, or to whom Sentinel names.
+    /// The server of an operation: a server of the lab, or `primary` with Sentinels.
     fn server(&mut self, on: &str, path: &Path) -> Result<String, Mistake> {
         let lab = self.compiler.lab;
         let on = self.settled_text(on, path)?;
@@ -657,7 +660,7 @@ impl Draft<'_> {
         Err(Mistake::unknown(path, both!("server", "服务器"), &on, known))
     }
 
-    /// Error codes. A parameter may give several, or none.
+    /// The error codes that an operation allows. A parameter may contain several codes, or none.
     fn allowed(&mut self, codes: &[String], path: &Path) -> Result<Vec<String>, Mistake> {
         let mut allowed = Vec::new();
         for code in codes.iter().filter(|code| !(self.compiler.unused && code.contains("${"))) {
@@ -667,7 +670,7 @@ impl Draft<'_> {
         Ok(allowed)
     }
 
-    /// A text in which only parameters stand that nothing changes.
+    /// The text of a template that may only use parameters that the program never changes.
     fn settled_text(&mut self, source: &str, path: &Path) -> Result<String, Mistake> {
         let template = self.template(source, path)?;
         self.constants.known(&template, path).ok_or_else(|| {
@@ -681,12 +684,12 @@ impl Draft<'_> {
     }
 }
 
-/// `-200ms`; a negative number may be something else than time.
+/// Whether the text is a negative duration such as `-200ms`; a negative number without a unit may be something else.
 fn is_negative_duration(source: &str) -> bool {
     source.strip_prefix('-').is_some_and(|rest| rest.parse::<i64>().is_err() && parse_written(rest).is_ok())
 }
 
-/// Error codes that servers answer with, beside those of an author's own scripts.
+/// Error codes of servers, apart from those of an author's own scripts.
 const CODES: &str = "
     Lost ERR WRONGTYPE NOSCRIPT NOREPLICAS READONLY LOADING MASTERDOWN OOM EXECABORT MOVED ASK TRYAGAIN CROSSSLOT
     CLUSTERDOWN BUSY BUSYKEY BUSYGROUP NOGROUP MISCONF NOAUTH NOPERM WRONGPASS NOPROTO NOTBUSY UNKILLABLE UNBLOCKED
@@ -695,7 +698,7 @@ const CODES: &str = "
     Unimplemented OperationTimeout BadArguments NoAuth InvalidAcl AuthFailed SessionMoved
 ";
 
-/// Errors that only one product answers with.
+/// Error codes that only one product uses.
 const FOREIGN: [(Product, &str); 3] = [
     (
         Product::Redis,
@@ -708,18 +711,18 @@ const FOREIGN: [(Product, &str); 3] = [
     (Product::Etcd, "KeyExists LeaseNotFound LeaseExists"),
 ];
 
-/// Whether a command may answer with what a script of the author's says.
+/// Whether a command may answer with an error code of the author's own script.
 fn runs_script(words: &[Template]) -> bool {
     let name = words.first().map(|word| word.pattern().to_ascii_uppercase()).unwrap_or_default();
     ["EVAL", "FCALL", "EXEC"].iter().any(|script| name.starts_with(script))
 }
 
-/// A code that is nearly a known one is misspelt.
+/// Refuses codes that are misspelt or that the product does not have.
 fn check_codes(codes: &[String], verb: &PlannedVerb, path: &Path) -> Result<(), Mistake> {
     let is_sql = matches!(verb, PlannedVerb::Call(call) if call.product() == Product::Mariadb);
     let known = || CODES.split_ascii_whitespace();
     for (n, code) in codes.iter().enumerate() {
-        // What a recipe is given is known where it is used.
+        // The value that a recipe is given is known only where the recipe is used.
         if code.contains("${") {
             continue;
         }
@@ -731,7 +734,7 @@ fn check_codes(codes: &[String], verb: &PlannedVerb, path: &Path) -> Result<(), 
                 "它的错误是数字：'1213' 是死锁，'1205' 是等锁超时，'1062' 是键重复"
             )));
         }
-        // What another product answers never comes.
+        // An error code of another product never occurs.
         let product = match verb {
             PlannedVerb::Call(call) => Some(call.product()),
             PlannedVerb::Redis(_) => Some(Product::Redis),

@@ -1,5 +1,4 @@
-//! What is known of a command's words before anything runs: what a parameter stands for that nothing gives another
-//! value later.
+//! Values that are known before anything runs: parameters that the program never changes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -19,25 +18,26 @@ use crate::text::both;
 #[derive(Debug)]
 pub(crate) struct Constants {
     values: HashMap<String, Constant>,
-    /// Names that the program gives other values while it runs.
+    /// Names that the program changes at run time.
     changed: BTreeSet<String>,
-    /// Names that have been relied on, and where.
+    /// Names whose values have been used, with the paths of the uses.
     relied_on: Vec<(String, Path)>,
 }
 
-/// A value that is known, and the names that it came from.
+/// A known value, and the parameters that it was computed from.
 #[derive(Debug, Clone)]
 pub(crate) struct Constant {
     value: Value,
     from: BTreeSet<String>,
 }
 
-/// Parameters as values for expressions: durations in milliseconds.
+/// Converts parameters to values for expressions; durations become milliseconds.
 pub(crate) fn values(params: &Params) -> HashMap<String, Value> {
     params.iter().map(|(name, param)| (name.clone(), json_value(&serde_json::Value::from(param)))).collect()
 }
 
-/// What a program or recipe gets for the text of a `with`: a figure stays a figure, and a duration is one.
+/// The value that a program or recipe gets for the text in a `with`: a number stays a number, and a duration becomes
+/// milliseconds.
 pub fn passed(text: String) -> Value {
     let figure = text.parse::<i64>().ok().or_else(|| super::super::parse_millis(&text).ok());
     figure.map_or_else(|| Value::from(text), Value::from)
@@ -59,12 +59,12 @@ impl Constants {
         }
     }
 
-    /// A name gets another value at some time.
+    /// Records that the program changes a name at run time.
     pub(crate) fn changes(&mut self, name: &str) {
         self.changed.insert(name.to_owned());
     }
 
-    /// Opens the frame of a `use`, and gives what was known outside. `alone`: nothing of that is seen in it.
+    /// Opens the frame of a `use`, and returns the values known outside. `alone`: these are not visible inside.
     pub(crate) fn enter(&mut self, with: &[(String, Template)], alone: bool) -> HashMap<String, Constant> {
         let known: Vec<_> = with.iter().map(|(name, template)| (name.clone(), self.text(template))).collect();
         let outside = self.values.clone();
@@ -80,12 +80,12 @@ impl Constants {
         outside
     }
 
-    /// What is known now, to be given to [`Constants::leave`].
+    /// The values known now, to be restored with [`Constants::leave`].
     pub(crate) fn known_values(&self) -> HashMap<String, Constant> {
         self.values.clone()
     }
 
-    /// A name stands for this number from here on, until [`Constants::leave`], whatever it stands for elsewhere.
+    /// Binds a name to this number until [`Constants::leave`], whatever its value is elsewhere.
     pub(crate) fn settle(&mut self, name: &str, number: u32) {
         let known = Constant { value: Value::from(number), from: BTreeSet::new() };
         self.values.insert(name.to_owned(), known);
@@ -95,7 +95,7 @@ impl Constants {
         self.values = outside;
     }
 
-    /// Checks a Redis command, and writes out the words that make it harmless.
+    /// Checks a Redis command, and replaces the templates that this depends on by their values.
     pub(crate) fn command(&mut self, words: &mut [Template], path: &Path) -> Result<(), Mistake> {
         let mut known = BTreeMap::new();
         let word = |n: usize| {
@@ -112,10 +112,10 @@ impl Constants {
         Ok(())
     }
 
-    /// Checks how a Redis command is written, as far as its words are known.
+    /// Checks the syntax of a Redis command, as far as its words are known.
     pub(crate) fn check_form(&self, words: &[Template], path: &Path) -> Result<(), Mistake> {
         let stays = |word: &Template| {
-            // A name is not known before it runs, and neither a number nor an option.
+            // The value of such a name is known only at run time, but it is neither a number nor an option.
             let written = word.to_string();
             if ["${self}", "${client}", "${token}"].contains(&written.as_str()) {
                 return Some(written);
@@ -125,20 +125,20 @@ impl Constants {
         commands::check_form(&words.iter().map(stays).collect::<Vec<_>>(), path)
     }
 
-    /// What a name stands for, where that is a text that stays.
+    /// The text that a name stands for, if the program never changes it.
     pub(crate) fn text_of(&self, name: &str) -> Option<String> {
         let known = self.values.get(name).filter(|known| self.stay(&known.from))?;
         known.value.as_str().map(str::to_owned)
     }
 
-    /// A text that has to be known before anything runs. None where it is known only when it is sent.
+    /// The value of a template that has to be known before anything runs; `None` if it is known only at run time.
     pub(crate) fn known(&mut self, template: &Template, path: &Path) -> Option<String> {
         let (text, from) = self.text(template)?;
         self.relied_on.extend(from.into_iter().map(|name| (name, path.clone())));
         Some(text)
     }
 
-    /// Whether everything that was relied on stays as it is.
+    /// Checks that the program changes none of the names that were used.
     pub(crate) fn verify(&self) -> Result<(), Mistake> {
         match self.relied_on.iter().find(|(name, _)| self.changed.contains(name)) {
             None => Ok(()),
@@ -156,12 +156,12 @@ impl Constants {
         }
     }
 
-    /// Whether the program gives none of these names another value.
+    /// Whether the program changes none of these names.
     pub(crate) fn stay(&self, names: &BTreeSet<String>) -> bool {
         self.changed.is_disjoint(names)
     }
 
-    /// A word's text, where it is known, and the names that it came from.
+    /// The text of a template and the parameters that it was computed from; `None` if it is not known.
     pub(crate) fn text(&self, template: &Template) -> Option<(String, BTreeSet<String>)> {
         let mut from = BTreeSet::new();
         for name in template.names() {

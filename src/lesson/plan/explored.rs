@@ -1,4 +1,4 @@
-//! What of a variant decides how its orders can be tried.
+//! The properties of a variant that decide how its orders can be explored.
 
 use super::{
     super::{
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::text::both;
 
-/// Redis' commands that may wait inside the server before they are answered.
+/// Redis commands that may block inside the server.
 const WAITING: [&str; 12] = [
     "WAIT",
     "WAITAOF",
@@ -27,7 +27,7 @@ const WAITING: [&str; 12] = [
 ];
 
 impl Scenario {
-    /// Whether what the clients do cannot be put back, but only be gone through again.
+    /// Whether the state of the clients cannot be restored, so that each order has to be carried out by processes.
     pub fn needs_processes(&self) -> bool {
         let instructions = self.actors.iter().flat_map(|plan| &plan.program.instructions);
         let kept = |instruction: &Instruction| match instruction {
@@ -38,7 +38,7 @@ impl Scenario {
             _ => false,
         };
         let listens = self.actors.iter().any(|plan| plan.program.listens);
-        // Whoever waits inside the server cannot be put back there.
+        // A client that blocks inside the server cannot be restored to that state.
         let waits = || self.sends(|name| WAITING.contains(&name));
         self.is_attached()
             || listens
@@ -47,13 +47,13 @@ impl Scenario {
             || waits()
     }
 
-    /// Whether any program may send a Redis command whose name, in capitals, is such a one.
+    /// Whether a program may send a Redis command whose name, in capitals, satisfies the predicate.
     pub fn sends(&self, such: impl Fn(&str) -> bool) -> bool {
         let mut instructions = self.actors.iter().flat_map(|plan| &plan.program.instructions);
         instructions.any(|instruction| match instruction {
             Instruction::Operate(operation) => match &operation.verb {
                 PlannedVerb::Redis(words) => {
-                    // Which command it is, is known before anything is sent.
+                    // The name of a command is always known before anything runs.
                     let name = words.first().and_then(|word| word.render(&minijinja::Value::UNDEFINED).ok());
                     name.is_none_or(|name| such(&name.to_ascii_uppercase()))
                 }
@@ -64,7 +64,7 @@ impl Scenario {
     }
 }
 
-/// Faults that only programs can have which Lockstep hosts itself.
+/// Refuses faults that can only happen to programs that run inside Lockstep.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     let Some(explore) = scenario.variant().explore.as_ref().filter(|_| scenario.needs_processes()) else {
         return Ok(());

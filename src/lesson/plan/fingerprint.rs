@@ -1,7 +1,8 @@
-//! What tells one run of a variant from a run of anything else: a digest of all that a run follows.
+//! Identifies a variant's runs: a digest of everything that a run depends on.
 //!
-//! What is digested is JSON: lists that begin with a word, and in them names, figures and the author's expressions as
-//! they were written. None of it is made by Rust's `Debug` or named after a type or a field: recordings outlive those.
+//! The digest is over JSON: lists that begin with a word and contain names, numbers and the author's expressions as
+//! they were written. None of it is produced by Rust's `Debug` or named after a type or field, because recordings
+//! outlive those.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -13,9 +14,9 @@ use super::{
 };
 
 impl Scenario {
-    /// A digest of everything that a log of this variant follows: lab, parameters, clients, programs with the
-    /// recipes that they use, and the story with its texts. Titles, claims, invariants and interview cards are
-    /// no part of it, nor are lines of other variants: they can change and a log still is of this lesson.
+    /// A digest of everything that determines a log of this variant: the lab, the parameters, the clients, the programs
+    /// with the recipes that they use, and the story with its texts. Titles, claims, invariants, interview cards and
+    /// lines of other variants are not included: they can change while a log stays valid.
     pub fn fingerprint(&self) -> String {
         format!("{:016x}", fnv1a(self.followed().to_string().as_bytes()))
     }
@@ -37,19 +38,19 @@ impl Scenario {
         let programs = self.loaded.programs();
         let programs = programs.iter().map(|file| json!(format!("{:016x}", fnv1a(file))));
         let libraries = self.libraries().iter().map(|(language, all)| json!([language, pairs(all)]));
-        // Nothing where there are none, as it was before there were any: recordings outlive that.
+        // Added only if there is something, so that recordings from before this field stay valid.
         let outside: Vec<Value> = libraries.chain(programs).collect();
         let mut before: Option<&Arc<Program>> = None;
         let actors = self.actors.iter().map(|plan| {
             let actor = &plan.actor;
-            // The members of a crowd share one.
+            // The members of a crowd share one program.
             let shared = before.is_some_and(|before| Arc::ptr_eq(before, &plan.program));
             before = Some(&plan.program);
             let program: Vec<Value> =
                 if shared { Vec::new() } else { plan.program.instructions.iter().map(instruction).collect() };
             json!([actor.name, actor.client, actor.crowd, program])
         });
-        // Without settings as it was before there were any: recordings outlive that.
+        // Without settings, the format from before there were any, so that older recordings stay valid.
         let lab = match self.settings() {
             none if none.is_empty() => json!(self.lab()),
             settings => json!([self.lab(), serde_json::to_string(&settings).unwrap_or_default()]),
@@ -73,7 +74,7 @@ impl Scenario {
 }
 
 impl Program {
-    /// Whether it says the same as another, wherever each is written.
+    /// Whether two programs have the same instructions, wherever they are written.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         let all = |program: &Self| program.instructions.iter().map(instruction).collect::<Vec<_>>();
         all(self) == all(other)
@@ -87,7 +88,8 @@ fn pairs<K: serde::Serialize, V: serde::Serialize>(map: impl IntoIterator<Item =
 fn instruction(instruction: &Instruction) -> Value {
     match instruction {
         Instruction::Operate(operation) => {
-            // Where it stands moves with every line above it; the rest follows from the instructions.
+            // The path of an operation changes with every line inserted above it; the other fields follow from the
+            // instructions.
             let PlannedOperation { label, verb: sends, on, until, every, allow, .. } = &**operation;
             json!(["operate", label, verb(sends), on, until, every, allow])
         }
@@ -142,7 +144,7 @@ fn act(act: &Act) -> Value {
         Act::Finish(actors) => json!(["finish", actors]),
         Act::Pass(pass) => json!(["pass", pass.duration, pass.moving]),
         Act::Await(wait) => json!(["await", wait.that, wait.within, wait.moving]),
-        // As text: the order of a JSON object's keys would depend on how `serde_json` was built.
+        // Encoded as text, because the order of a JSON object's keys depends on features of `serde_json`.
         Act::Faults(faults) => {
             let faults = faults.iter().map(|fault| serde_json::to_string(fault).unwrap_or_default());
             json!(["faults", faults.collect::<Vec<_>>()])
@@ -150,8 +152,8 @@ fn act(act: &Act) -> Value {
     }
 }
 
-/// FNV-1a (Fowler, Noll, Vo): the same on every machine and in every release, which the hashers of the standard
-/// library do not promise.
+/// FNV-1a (Fowler, Noll, Vo): the same on every machine and in every release, which the standard library's hashers do
+/// not guarantee.
 fn fnv1a(bytes: &[u8]) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)

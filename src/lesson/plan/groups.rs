@@ -1,4 +1,4 @@
-//! Groups of consumers, which read a stream of Redis together.
+//! Consumer groups of Redis streams.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::{
     text::both,
 };
 
-/// A group of consumers that no command creates, or on a stream that is not there.
+/// Reports a consumer group that no command creates, or that is created on a missing stream.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     let root = Path::root();
     let own = scenario.variant().setup.is_some();

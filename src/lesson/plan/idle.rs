@@ -1,5 +1,5 @@
-//! Items of a story that do nothing: a thaw of what nobody froze, a move of a client that has crashed. A run tells of some
-//! of them when it comes there, and `check` before.
+//! Items of a story that have no effect, such as a thaw of a client that is not frozen, or a move of a crashed client.
+//! A run reports some of them only when it reaches them; `check` reports all of them before.
 
 use std::collections::BTreeSet;
 
@@ -14,13 +14,13 @@ struct State {
     frozen: BTreeSet<String>,
     killed: BTreeSet<String>,
     crashed: BTreeSet<String>,
-    /// Links that are cut, or that keep or delay what is sent.
+    /// Links that are cut, or that hold or delay messages.
     disturbed: BTreeSet<LinkId>,
-    /// Those of them that are cut.
+    /// Links that are cut.
     severed: BTreeSet<LinkId>,
-    /// Clients whose commands may be under way.
+    /// Clients that may have commands in flight.
     sent: BTreeSet<String>,
-    /// Moves whose reply a link keeps, and that cannot do without it.
+    /// Moves whose reply a link holds, and that do not handle a lost reply.
     kept: Vec<(LinkId, String)>,
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
 }
 
 impl State {
-    /// What is wrong with a fault of what is dead, or of a link that holds nothing.
+    /// What is wrong with a fault on something dead, or on a link that holds nothing.
     fn in_vain(&self, fault: &Fault) -> Option<(Text, Text)> {
         match fault {
             Fault::Thaw { client: name } | Fault::ThawServer { server: name }
@@ -122,7 +122,7 @@ impl State {
         }
     }
 
-    /// Notes a fault, and gives what is wrong where it changes nothing.
+    /// Applies a fault, and returns what is wrong if it changes nothing.
     fn after(&mut self, fault: &Fault) -> Option<(Text, Text)> {
         match fault {
             Fault::Crash { client } => {
@@ -211,7 +211,7 @@ impl State {
         }
     }
 
-    /// Notes a move whose reply a link keeps, and gives what is wrong with one that can have none.
+    /// Records a move whose reply a link holds, and returns what is wrong if no reply can come.
     fn lost(&mut self, scenario: &Scenario, one: &PlannedMove, waits: bool) -> Option<(Text, Text)> {
         let actor = &scenario.actors[one.actor.0 as usize];
         let mut operations = actor.program.instructions.iter().filter_map(|instruction| match instruction {
@@ -225,7 +225,7 @@ impl State {
         let lab = scenario.lab();
         let server = match &operation.on {
             Some(on) => lab.server_named(on)?,
-            // In a cluster it asks another node.
+            // In a cluster the operation may go to another node.
             None => lab.first_of(Product::Redis).filter(|_| !lab.is_cluster())?,
         };
         let link = LinkId::new(&actor.actor.client, server);
@@ -264,7 +264,7 @@ impl State {
     }
 }
 
-/// A reply that is lost ends the run where its operation does not cope with that.
+/// The mistake of an operation that does not handle a lost reply, which would end the run.
 fn needs_reply(name: &str, why: &Text) -> (Text, Text) {
     (
         both!(

@@ -1,4 +1,4 @@
-//! What must never be so, with names checked. Watching for it is the verdict's business.
+//! Plans invariants: checks their names. The verdict watches for violations.
 
 use std::{collections::BTreeSet, fmt};
 
@@ -22,11 +22,11 @@ use crate::{
 };
 
 impl Scenario {
-    /// Compiles an expression that somebody wants never to be so beside the lesson's. Whatever it names must be there:
-    /// of a counter that nobody counts it would never be so.
+    /// Compiles a user's own invariant, in addition to the lesson's. All its names must exist: a condition over an
+    /// unknown counter would never hold.
     ///
     /// # Errors
-    /// Says what is wrong with it.
+    /// The mistake in it, with its help.
     pub fn never(&self, source: &str) -> Result<Expr, Text> {
         self.claim(source).map_err(|mistake| match mistake.help {
             Some(help) => Text::join(&[mistake.message, help], "; ", "；"),
@@ -34,16 +34,16 @@ impl Scenario {
         })
     }
 
-    /// Compiles an expression as in claims, which stands in no file.
+    /// Compiles an expression as in claims that is not in a file.
     ///
     /// # Errors
-    /// Says what is wrong with it, and where in it.
+    /// The mistake in it, with its column.
     pub fn expression(&self, source: &str) -> Result<Expr, LessonError> {
         let compiled = within_allowance(|| self.claim(source));
         compiled.map_err(|mistake| self.wrong_expression(source, mistake.message, mistake.help))
     }
 
-    /// A mistake in an expression, at the first thing in it that the message quotes.
+    /// Creates the error for an expression, located at the first word of it that the message quotes.
     pub fn wrong_expression(
         &self,
         source: &str,
@@ -80,26 +80,26 @@ impl Scenario {
     }
 }
 
-/// Something that must never be so, ready to be watched for.
+/// An invariant, ready to be watched.
 #[derive(Debug, Clone)]
 pub struct InvariantPlan {
     pub never: NeverPlan,
-    /// What is broken when it is so, its parameters filled in.
+    /// The sentence that says what is broken, with its parameters filled in.
     pub says: Text,
-    /// The challenge of free play, its parameters filled in.
+    /// The challenge in free play, with its parameters filled in.
     pub goal: Text,
 }
 
 #[derive(Debug, Clone)]
 pub enum NeverPlan {
-    /// That this is true of what has happened so far.
+    /// This expression over the run so far is true.
     That(Expr),
-    /// That more believe at one time to hold this lock than may.
+    /// More actors believe at the same time that they hold this lock than may.
     Overlap(String),
 }
 
 impl fmt::Display for NeverPlan {
-    /// As a lesson has it: `sold > stock`, `overlap: lock`.
+    /// Writes the condition as in a lesson: `sold > stock`, `overlap: lock`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::That(expr) => f.write_str(expr.source()),
@@ -108,7 +108,7 @@ impl fmt::Display for NeverPlan {
     }
 }
 
-/// The variant's own, or else the lesson's, or else one for each lock that its programs have beliefs about.
+/// The variant's invariants, or else the lesson's, or else one for each lock that its programs have beliefs about.
 pub(crate) fn plan(
     lesson: &Lesson,
     (name, variant): (&str, &Variant),
@@ -123,7 +123,7 @@ pub(crate) fn plan(
         }
         (None, Some(shared)) => {
             let plans = each(shared, &root.key("invariants"), roster, vocabulary);
-            // It can be wrong in one variant only, and its place in the file does not say in which.
+            // A shared invariant may be wrong in one variant only, and its place in the file does not show which.
             plans.map_err(|mistake| {
                 let found = both!(
                     "found in the variant `{name}`, which can have `invariants` of its own",
@@ -171,7 +171,7 @@ fn each(
             }
         }
         if matches!(plan.never, NeverPlan::That(_)) && invariant.says.is_some() && invariant.goal.is_none() {
-            // What it means in words says more to a learner than the expression.
+            // The author's sentence tells a learner more than the expression.
             plan.goal = plan.says.clone();
         }
         Ok(plan)
@@ -179,7 +179,7 @@ fn each(
     invariants.iter().enumerate().map(plan_one).collect()
 }
 
-/// A goal is read before anything has happened, so only parameters have a value.
+/// Renders a text that is read before anything has happened, so that only parameters have values.
 fn filled(text: &Text, path: &Path, roster: &Roster<'_>) -> Result<Text, Mistake> {
     let plan = roster.text(text, path)?;
     let names = Scope::new(values(roster.params)).value();
@@ -199,7 +199,7 @@ fn filled(text: &Text, path: &Path, roster: &Roster<'_>) -> Result<Text, Mistake
     Ok(Text { en: fill(&plan.en, "en")?, zh: fill(&plan.zh, "zh")? })
 }
 
-/// What is said of an expression, where the author says nothing.
+/// An invariant for an expression, with default sentences.
 pub(crate) fn so(expr: Expr) -> InvariantPlan {
     let source = expr.source();
     let says = Text::new(
@@ -210,7 +210,7 @@ pub(crate) fn so(expr: Expr) -> InvariantPlan {
     InvariantPlan { never: NeverPlan::That(expr), says, goal }
 }
 
-/// What is said of a lock, where the author says nothing.
+/// The default invariant for a lock.
 fn of_lock(lock: String, known: &[LockInfo]) -> InvariantPlan {
     let LockSentences { says, goal, .. } = LockSentences::of(&lock, known);
     InvariantPlan { never: NeverPlan::Overlap(lock), says, goal }

@@ -1,4 +1,4 @@
-//! Keys that claims ask about. One that no command names, and whose name is nearly that of another, is misspelt.
+//! Checks the keys that claims ask about. A key that no command names and that is similar to another is misspelt.
 
 use std::collections::BTreeSet;
 
@@ -58,7 +58,7 @@ pub(crate) fn check(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
             continue;
         }
         let message = both!("no command ever names the key `{key}`", "没有任何命令用到键 `{key}`");
-        // A file without the directory that it is in.
+        // A file named without its directory.
         let inside = format!("/{key}");
         if let Some(whole) = words.iter().find(|word| word.ends_with(&inside) && !word.contains(ANY)) {
             return Err(Mistake::new(at, message).help(did_you_mean(whole)));
@@ -66,7 +66,7 @@ pub(crate) fn check(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
         if let Some(near) = nearest(&key, words.iter().map(String::as_str), ALIKE) {
             return Err(Mistake::new(at, message).help(did_you_mean(near)));
         }
-        // A script may put names together, and a database names its rows otherwise.
+        // A script may compute names, and rows of a database are named differently.
         if parts.has(Product::Mariadb) || scripts.iter().any(|script| script.contains("..")) {
             continue;
         }
@@ -80,13 +80,13 @@ pub(crate) fn check(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
     Ok(())
 }
 
-/// Commands of one key, which is the first word after the name: what follows is no key.
+/// Commands with one key, the first word after the name; the words that follow are no keys.
 const OF_ONE_KEY: &str = "
     GET SET SETNX SETEX PSETEX GETSET INCR DECR INCRBY DECRBY EXPIRE PEXPIRE TTL PTTL HGET HSET HSETNX HDEL HINCRBY LPUSH RPUSH
     LPOP RPOP LREM SADD SREM SCARD ZADD ZREM ZCARD ZRANGE PUBLISH APPEND STRLEN PERSIST
 ";
 
-/// The words that are sent to servers, and the scripts; nothing where a key is known only when it is sent.
+/// The words that are sent to servers, and the scripts; `None` if a key is known only at run time.
 fn sent(scenario: &Scenario) -> Option<(BTreeSet<String>, BTreeSet<&str>)> {
     let (mut words, mut scripts) = (BTreeSet::new(), BTreeSet::new());
     let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
@@ -95,7 +95,7 @@ fn sent(scenario: &Scenario) -> Option<(BTreeSet<String>, BTreeSet<&str>)> {
         _ => None,
     });
     let any = ANY.to_string();
-    // What a program or recipe is given: a key there is one of these.
+    // Parameters of programs and recipes, which may be keys.
     let given: Vec<&(String, Template)> = scenario
         .actors
         .iter()
@@ -125,7 +125,7 @@ fn sent(scenario: &Scenario) -> Option<(BTreeSet<String>, BTreeSet<&str>)> {
                 scripts.insert(&**source);
                 (keys.iter().collect(), args.iter().collect())
             }
-            // The calls of a `multi` are one operand each.
+            // Each call of a `multi` is one operand.
             PlannedVerb::Call(call) => {
                 let keys = ["PATH", "KEY", "PREFIX", "OTHER", "CALL"]
                     .into_iter()
@@ -135,7 +135,7 @@ fn sent(scenario: &Scenario) -> Option<(BTreeSet<String>, BTreeSet<&str>)> {
             PlannedVerb::Flock { path, .. } => (vec![path], Vec::new()),
             _ => continue,
         };
-        // A parameter that is a number names no key.
+        // A parameter that is a number is no key.
         let is_figure = |word: &Template| {
             let names = word.names();
             let mut values = names.iter().map(|name| scenario.scope.get(name));

@@ -1,4 +1,4 @@
-//! The values that a program has, as far as they follow from the replies that it has had.
+//! The values of a program's variables, as far as they follow from the replies so far.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -12,9 +12,9 @@ use crate::{
 
 #[derive(Debug, Clone)]
 pub struct Known {
-    /// What is not known is undefined.
+    /// The variables; an unknown one is undefined.
     scope: Scope,
-    /// How many rounds are left of each repetition that it is in.
+    /// The rounds left in each enclosing repetition, if known.
     rounds: Vec<Option<i64>>,
 }
 
@@ -41,7 +41,7 @@ impl Known {
         self.are_known(&template.names()).then(|| template.render(&self.scope.value()).ok())?
     }
 
-    /// Whether a condition is true, where that is known.
+    /// Whether a condition is true, if that is known.
     fn is_true(&self, condition: &Expr) -> Option<bool> {
         self.value(condition).map(|value| value.is_true())
     }
@@ -54,7 +54,7 @@ impl Known {
         self.scope.forget(name);
     }
 
-    /// A recipe begins, with these values.
+    /// Opens the frame of a recipe with these parameters.
     pub(super) fn enter<'a>(&mut self, with: impl Iterator<Item = &'a (String, Template)>) {
         let value = |template| self.text(template).map(passed).unwrap_or_default();
         let values = with.map(|(name, template)| (name.clone(), value(template))).collect();
@@ -65,8 +65,8 @@ impl Known {
         self.rounds.push(self.text(bound).and_then(|text| text.trim().parse().ok()));
     }
 
-    /// Of an instruction that decides how it goes on: whether to the next one, where that is known, and where it leads
-    /// otherwise.
+    /// For an instruction that branches: whether execution continues with the next instruction, if known, and the
+    /// target otherwise. `None` for other instructions.
     pub(super) fn decision(&self, instruction: &Instruction) -> Option<(Option<bool>, usize)> {
         match instruction {
             Instruction::JumpUnless { condition, to } => Some((self.is_true(condition), *to)),
@@ -80,7 +80,7 @@ impl Known {
         }
     }
 
-    /// Another round begins, or the repetition is over.
+    /// Counts a round when another one begins, or removes the counter when the repetition is over.
     pub(super) fn count_round(&mut self, another: bool) {
         if let Some(left) = self.rounds.pop()
             && another

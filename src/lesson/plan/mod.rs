@@ -1,5 +1,5 @@
-//! A lesson and one of its variants, resolved to what a run needs: who takes part, what they do, what
-//! happens, what must be observed. Names are checked here. It must not know how any of it is carried out.
+//! A variant of a lesson, resolved to what a run needs: the clients and their programs, the story, the claims. Names
+//! are checked here. This module must not know how any of it is carried out.
 
 mod blocked;
 pub(crate) mod call;
@@ -69,14 +69,14 @@ use crate::{
     text::{Text, both},
 };
 
-/// A lesson with the text that it was read from.
+/// A parsed lesson with its source text.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     pub lesson: Lesson,
-    /// Its text, for mistakes that are found later.
+    /// The source text, so that mistakes found later can be located.
     pub source: Source,
     pub recipes: Arc<Recipes>,
-    /// Whether it is one of those in the binary: then the programs that it starts are, too.
+    /// Whether the lesson is carried in the binary; then so are the programs that it starts.
     pub carried: bool,
 }
 
@@ -86,17 +86,18 @@ pub struct Scenario {
     pub loaded: Arc<Loaded>,
     pub variant: String,
     pub clients: Vec<ClientPlan>,
-    /// Everybody who moves: actor `n` is `ActorId(n)`.
+    /// The actors: index `n` is `ActorId(n)`.
     pub actors: Vec<ActorPlan>,
-    /// What Lockstep sends before the clients start.
+    /// Commands that Lockstep sends before the clients start.
     pub setup: Vec<PlannedSetup>,
     pub story: Vec<StoryLine>,
     pub claims: Vec<PlannedClaim>,
-    /// What is said of locks. Of any other, one may hold it.
+    /// Titles and limits of locks. Any other lock may have one holder.
     pub locks: Vec<LockInfo>,
-    /// What must never be so, whoever moves when. A story of a variant that shows a failure breaks it.
+    /// Conditions that must hold in every order of moves. The story of a variant that shows a failure breaks one of
+    /// them.
     pub invariants: Vec<InvariantPlan>,
-    /// The values that texts and claims may use: the parameters.
+    /// The names that texts and claims may use: the parameters.
     pub scope: Scope,
     pub overrides: Params,
 }
@@ -116,37 +117,37 @@ impl Scenario {
     /// The variant as its author wrote it.
     ///
     /// # Panics
-    /// Never: a scenario is only made of a variant that exists.
+    /// Never: a scenario is created only for an existing variant.
     pub fn variant(&self) -> &Variant {
         &self.loaded.lesson.variants[&self.variant]
     }
 
-    /// Whether somebody locks files.
+    /// Whether an actor locks files.
     pub fn locks_files(&self) -> bool {
         self.actors.iter().any(|plan| plan.program.locks_files)
     }
 
-    /// Whether somebody is a program that is none of the lesson's `programs`.
+    /// Whether a client is an external program instead of one of the lesson's `programs`.
     pub fn is_attached(&self) -> bool {
         self.clients.iter().any(|client| client.exec.is_some())
     }
 
-    /// The commands that start such programs, one of each client that is one.
+    /// The commands that start external programs, one per client that is one.
     pub fn commands(&self) -> impl Iterator<Item = &Vec<String>> {
         self.clients.iter().filter_map(|client| client.exec.as_ref()).map(|exec| &exec.words)
     }
 
-    /// Whether the lesson, and not the user, names such programs.
+    /// Whether external programs come from the lesson rather than from the user.
     pub fn brings_programs(&self) -> bool {
         self.clients.iter().filter_map(|client| client.exec.as_ref()).any(|exec| exec.origin != Origin::User)
     }
 
-    /// Whether its clients are programs that the user named on the command line, and it has no story.
+    /// Whether the clients are programs that the user named on the command line. Such a scenario has no story.
     pub fn is_users(&self) -> bool {
         self.is_attached() && !self.brings_programs()
     }
 
-    /// The libraries that those programs need.
+    /// The libraries that the external programs need.
     pub fn libraries(&self) -> &Libraries {
         &self.loaded.lesson.libraries
     }
@@ -155,18 +156,18 @@ impl Scenario {
         self.loaded.lesson.lab_of(self.variant())
     }
 
-    /// How its servers are configured.
+    /// How the servers are configured.
     pub fn settings(&self) -> Settings {
         self.loaded.lesson.settings.overlaid(&self.variant().settings)
     }
 
-    /// A text with its `${…}` filled in from the parameters; where that fails, as its author wrote it.
+    /// Fills in the parameters in a text's `${…}`; if that fails, returns the text as its author wrote it.
     pub fn fill(&self, text: &Text) -> Text {
         fill(text, &self.scope)
     }
 }
 
-/// A text with its `${…}` filled in; where that fails, as its author wrote it.
+/// Fills in a text's `${…}`; if that fails, returns the text as its author wrote it.
 pub fn fill(text: &Text, scope: &Scope) -> Text {
     let names = scope.value();
     let fill = |source: &str| {
@@ -178,7 +179,7 @@ pub fn fill(text: &Text, scope: &Scope) -> Text {
 }
 
 impl Loaded {
-    /// What the texts of a variant may name, without planning its programs.
+    /// The names that the texts of a variant may use, without planning its programs.
     pub fn scope(&self, variant: &str, overrides: &Params) -> Result<Scope, LessonError> {
         let at = Path::root().key("variants").key(variant);
         let Some(known) = self.lesson.variants.get(variant) else { return Ok(Scope::default()) };
@@ -188,8 +189,8 @@ impl Loaded {
             .map_err(|mistake| self.source.place(&mistake))
     }
 
-    /// Checks the whole lesson: every variant is resolved, and the texts that no variant owns.
-    /// Gives the variants, ready to run.
+    /// Checks the whole lesson: plans every variant and checks the texts that belong to no variant. Returns the
+    /// variants, ready to run.
     pub fn check(self: &Arc<Self>) -> Result<Vec<Scenario>, LessonError> {
         within_allowance(|| {
             check_lesson(&self.lesson).map_err(|mistake| self.source.place(&mistake))?;
@@ -226,10 +227,10 @@ impl Loaded {
 }
 
 impl Loaded {
-    /// Whether each invariant that is an expression is also said in a sentence, which is what learners are shown.
+    /// Checks that each invariant that is an expression also has a sentence, which is what learners read.
     ///
     /// # Errors
-    /// The first that is not, and its place.
+    /// The first invariant without a sentence, with its place.
     pub fn check_sentences(&self) -> Result<(), LessonError> {
         let root = Path::root();
         let own = self.lesson.variants.iter().filter_map(|(name, variant)| {
@@ -254,13 +255,13 @@ impl Loaded {
     }
 }
 
-/// Whether something can be the name of a lesson or of a variant.
+/// Whether the text is a valid name of a lesson or variant.
 pub fn is_well_formed(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     !name.is_empty() && !name.starts_with('-') && name.chars().all(allowed)
 }
 
-/// Files are named after lessons and variants.
+/// Checks the names of the lesson and its variants, because files are named after them.
 fn check_names(lesson: &Lesson) -> Result<(), Mistake> {
     let root = Path::root();
     let id = &lesson.id;
@@ -315,7 +316,7 @@ fn check_lesson(lesson: &Lesson) -> Result<(), Mistake> {
     })
 }
 
-/// Names and versions of libraries are handed to `pip` and `npm`, and are words of their own there.
+/// Checks the names and versions of libraries, because they become arguments of `pip` and `npm`.
 fn check_libraries(libraries: &Libraries, path: &Path) -> Result<(), Mistake> {
     let is_plain = |word: &str, more: &str| {
         word.starts_with(|c: char| c.is_ascii_alphanumeric() || more.contains(c))
@@ -341,10 +342,10 @@ fn check_libraries(libraries: &Libraries, path: &Path) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// The most variants of a lesson. Each is planned before the catalogue is shown.
+/// The largest number of variants in a lesson. Each is planned before the catalogue is shown.
 const MOST_VARIANTS: usize = 32;
 
-/// What a variant fixes is another variant, which shows the failure.
+/// Checks that each `fixes` names another variant that shows a failure.
 fn check_fixes(lesson: &Lesson) -> Result<(), Mistake> {
     for (name, variant) in &lesson.variants {
         let Some(fixed) = &variant.fixes else { continue };
@@ -479,8 +480,8 @@ fn check_numbers(lesson: &Lesson) -> Result<(), Mistake> {
     Err(Mistake::new(&Path::root().key("variants").key(name), message))
 }
 
-/// A variant's own program that nobody runs is misspelt where its name is nearly that of one that somebody runs. Others may
-/// be kept for later.
+/// Refuses an unused program of a variant whose name is similar to that of a used one, because it is probably misspelt.
+/// Other unused programs may be kept for later.
 fn check_programs(variant: &Variant, used: &BTreeSet<String>, at: &Path) -> Result<(), Mistake> {
     for name in variant.programs.keys().filter(|name| !used.contains(*name)) {
         if let Some(meant) = nearest(name, used.iter().map(String::as_str), 0.8) {
@@ -492,7 +493,7 @@ fn check_programs(variant: &Variant, used: &BTreeSet<String>, at: &Path) -> Resu
     Ok(())
 }
 
-/// What exploring must find can be looked for.
+/// Checks that a variant's `explore` can be carried out.
 fn check_explore(
     explore: &Explore,
     path: &Path,
@@ -568,12 +569,12 @@ fn check_explore(
     Ok(())
 }
 
-/// What a variant has of its own, or else its lesson's, and where that stands.
+/// The variant's own value or else the lesson's, with its path.
 fn own_or<'l, T>(own: Option<&'l T>, shared: &'l T, key: &str, at: &Path) -> (&'l T, Path) {
     own.map_or_else(|| (shared, Path::root().key(key)), |own| (own, at.key(key)))
 }
 
-/// The lesson's parameters, then the variant's, then the user's.
+/// The lesson's parameters, overridden by the variant's, then by the user's.
 fn params(lesson: &Lesson, variant: &Variant, overrides: &Params, at: &Path) -> Result<Params, Mistake> {
     let mut params = lesson.params.clone();
     for (name, value) in &params {
@@ -621,7 +622,7 @@ fn params(lesson: &Lesson, variant: &Variant, overrides: &Params, at: &Path) -> 
     Ok(params)
 }
 
-/// A parameter is known before anything runs, so nothing is computed in it.
+/// Checks the value of a parameter. Parameters are known before anything runs, so they cannot contain expressions.
 fn check_value(value: &Param, path: &Path) -> Result<(), Mistake> {
     match value {
         Param::Word(word) if word.contains("${") => Err(Mistake::new(
@@ -635,7 +636,7 @@ fn check_value(value: &Param, path: &Path) -> Result<(), Mistake> {
             "write the value itself, such as 30s, and compute where the parameter is used",
             "请直接写值，例如 30s；要计算，在用到参数的地方写表达式"
         ))),
-        // Digits and a unit, and more of them than a year has.
+        // Digits and a unit that exceed a year.
         Param::Word(word)
             if ["ms", "s", "m", "h"].iter().any(|unit| {
                 word.strip_suffix(unit).is_some_and(|digits| {
@@ -650,7 +651,7 @@ fn check_value(value: &Param, path: &Path) -> Result<(), Mistake> {
     }
 }
 
-/// A replacement that replaces nothing is a typing mistake.
+/// Checks that each replacement replaces an operation; otherwise it is misspelt.
 fn check_replacements(
     variant: &Variant,
     programs: &IndexMap<String, Vec<super::Step>>,
@@ -704,7 +705,7 @@ fn labels_of(steps: &[super::Step], program: &str, labels: &mut BTreeSet<String>
     }
 }
 
-/// A template all of whose names are known. `what` they are.
+/// Parses a template and checks that all its names are known. `what` is the noun for them in the error.
 fn template<'a>(
     source: &str,
     path: &Path,
@@ -716,8 +717,8 @@ fn template<'a>(
     Ok(template)
 }
 
-/// A name in the brackets of another tool, which would stand in the text as it is. `braces`: whether `{name}` is one, too: in
-/// a key it may be a hash tag.
+/// Refuses a known name in the placeholder syntax of another tool, which would be sent literally. `braces`: also refuse
+/// `{name}`, which is allowed in keys because it may be a hash tag.
 fn foreign<'a>(
     source: &str,
     path: &Path,
@@ -755,7 +756,7 @@ fn foreign<'a>(
     Ok(())
 }
 
-/// `${lease}s`: a parameter that is a duration counts in milliseconds, whatever unit follows it.
+/// Refuses `${lease}s`: a parameter that is a duration counts in milliseconds, whatever unit follows it.
 fn doubled_unit(source: &str, params: &Params, path: &Path) -> Result<(), Mistake> {
     let Some((name, unit)) = source.strip_prefix("${").and_then(|rest| rest.split_once('}')) else {
         return Ok(());
@@ -769,7 +770,7 @@ fn doubled_unit(source: &str, params: &Params, path: &Path) -> Result<(), Mistak
     Err(Mistake::new(path, message).help(both!("write `${{{name}}}`", "请写 `${{{name}}}`")))
 }
 
-/// A count that may be a template over the parameters.
+/// Evaluates a count, which may be a template over the parameters, and checks its bounds.
 fn number(
     count: &super::Count,
     params: &Params,
@@ -800,7 +801,7 @@ fn number(
         .help(both!("from {least} to {most}", "应在 {least} 到 {most} 之间")))
 }
 
-/// Reads the value of a `--set name=value` as a lesson's file would be read.
+/// Parses the value of a `--set name=value` in the way a lesson's file is parsed.
 pub fn param_from_word(word: &str) -> Param {
     match (word.parse::<i64>(), word.parse::<bool>()) {
         (Ok(number), _) => Param::Number(number),

@@ -1,4 +1,4 @@
-//! Programs as instructions: steps, recipes and repetitions flattened so that a client's place in its program is one
+//! Programs as instructions: steps, recipes and repetitions are flattened, so that a position in a program is one
 //! number.
 
 use std::{collections::BTreeSet, sync::Arc};
@@ -18,10 +18,10 @@ use crate::log::{Belief, Command, Flock};
 
 #[derive(Debug, Clone)]
 pub enum Instruction {
-    /// Carry out an operation: the only instruction that takes a move.
+    /// Performs an operation: the only instruction that takes a move.
     Operate(Arc<PlannedOperation>),
     Believe {
-        /// Its name: a template.
+        /// The lock's name: a template.
         lock: Template,
         belief: Belief,
     },
@@ -40,21 +40,22 @@ pub enum Instruction {
         to: usize,
     },
     RepeatBegin {
-        /// How often: a template that gives a number.
+        /// The number of rounds: a template that renders to a number.
         bound: Template,
     },
-    /// Begin the next round or leave the repetition.
+    /// Begins the next round or leaves the repetition.
     RepeatNext {
-        /// The condition of a `while`. Reaching the bound with it still true is an error; without one the
-        /// bound is the number of rounds.
+        /// The condition of a `while`. If it is still true when the bound is reached, that is an error; without a
+        /// condition the bound is the number of rounds.
         condition: Option<Expr>,
         exit: usize,
     },
-    /// Open a frame of parameters: from here on to its [`Instruction::Leave`] these are the steps of a program or recipe.
+    /// Opens a frame of parameters: the instructions up to the matching [`Instruction::Leave`] are the steps of a
+    /// program or recipe.
     Enter {
         program: String,
         with: Vec<(String, Template)>,
-        /// Where it stands in the lesson, `None` in a recipe.
+        /// The path of the `use` in the lesson; `None` in a recipe.
         path: Option<Path>,
     },
     Leave,
@@ -65,19 +66,19 @@ pub enum Instruction {
 pub struct PlannedOperation {
     pub label: String,
     pub verb: PlannedVerb,
-    /// The server; the lab's first where it is `None`.
+    /// The server; the lab's first if `None`.
     pub on: Option<String>,
-    /// Try again until this is true.
+    /// Retries the operation until this expression is true.
     pub until: Option<Expr>,
     /// How long to wait between tries.
     pub every: Option<Template>,
-    /// Error codes that the program copes with.
+    /// Error codes that the program handles.
     pub allow: Vec<String>,
-    /// The locks whose release it asks for: whoever sends it holds them no longer.
+    /// The locks that the operation releases: its client does not hold them any more once it is sent.
     pub releases: Vec<Template>,
-    /// Whether a transaction of Redis is open when it is sent, as far as the order of the program tells.
+    /// Whether a Redis transaction is open when the operation is sent, judged by the order of the steps.
     pub queued: bool,
-    /// Where it stands in the lesson, `None` in a recipe.
+    /// The path of the operation in the lesson; `None` in a recipe.
     pub path: Option<Path>,
 }
 
@@ -91,28 +92,28 @@ pub enum PlannedVerb {
         args: Vec<Template>,
     },
     Call(PlannedCall),
-    /// A mutex inside the client's process.
+    /// Locks or unlocks a mutex inside the client's process.
     Local {
         lock: bool,
         name: Template,
     },
-    /// A file is locked or unlocked.
+    /// Locks or unlocks a file.
     Flock {
         call: Flock,
         path: Template,
     },
     Wait(Template),
-    /// What a program outside sends, as it is.
+    /// A command of an external program, sent unchanged.
     Given(Command),
-    /// A notification is taken.
+    /// Takes a notification.
     Take(TakePlan),
 }
 
 #[derive(Debug, Clone)]
 pub struct TakePlan {
-    /// What about: paths, channels or `any`.
+    /// The subjects to accept: paths, channels or `any`.
     pub from: Vec<Template>,
-    /// How long it is waited for: a duration.
+    /// How long to wait at most: a duration.
     pub within: Option<Template>,
 }
 
@@ -120,24 +121,25 @@ pub struct TakePlan {
 #[expect(clippy::struct_excessive_bools, reason = "what is known of a program, each by itself")]
 pub struct Program {
     pub instructions: Vec<Instruction>,
-    /// The labels of its operations, those of recipes included.
+    /// The labels of the program's operations, including those of recipes.
     pub labels: BTreeSet<String>,
     pub counters: BTreeSet<String>,
-    /// The locks that it may have beliefs about. What of a name is known only when it runs is [`ANY`] text.
+    /// The locks that the program may have beliefs about. Parts of a name that are known only at run time are replaced
+    /// by [`ANY`].
     pub locks: BTreeSet<String>,
-    /// Which instructions are beliefs that the author wrote, and where.
+    /// The indices of the beliefs that the author wrote, with their paths.
     pub believes: Vec<(usize, Path)>,
-    /// Whether it subscribes to channels, or waits for what becomes of its session.
+    /// Whether the program subscribes to channels, or waits for events of its session.
     pub listens: bool,
-    /// Whether it locks files.
+    /// Whether the program locks files.
     pub locks_files: bool,
-    /// Whether its operations come from a program that a user brought: it has no instructions of its own.
+    /// Whether this stands for an external program, which has no instructions here.
     pub outside: bool,
-    /// What its expressions ask of rows, and where.
+    /// Expressions that read columns of rows, with their paths.
     pub asked_rows: Vec<(String, Path)>,
-    /// What `check` refuses although a run lets it pass.
+    /// Mistakes that `check` reports although a run goes on with them.
     pub doubts: Vec<Mistake>,
-    /// Whether it reads `'Lost'` as a reply that was lost, as claims do. In `format: 1` it reads `none`.
+    /// Whether the program sees a lost reply as `'Lost'`, as claims do. In `format: 1` it sees `none`.
     pub reads_lost: bool,
 }
 
@@ -155,7 +157,7 @@ impl Program {
         })
     }
 
-    /// What an operation answers, where all that have this label answer the same.
+    /// What the operations with this label answer; `None` if unknown or if they differ.
     pub(crate) fn answer_of(&self, label: &str) -> Option<Answer> {
         let mut answers = self
             .operations()
@@ -165,7 +167,7 @@ impl Program {
         answers.all(|other| other == Some(first)).then_some(first)
     }
 
-    /// The columns of the rows that an operation answers, where all that have this label answer the same.
+    /// The columns of the rows that the operations with this label answer; `None` if unknown or if they differ.
     pub(crate) fn columns_of(&self, label: &str) -> Option<Vec<String>> {
         let mut answers = self.operations().filter(|operation| operation.label == label).map(|operation| {
             let PlannedVerb::Call(call) = &operation.verb else { return None };
@@ -176,7 +178,7 @@ impl Program {
         answers.all(|other| other.as_ref() == Some(&first)).then_some(first)
     }
 
-    /// How often it counts something at most; `None` where that is in a repetition.
+    /// How many times the program increments a counter at most; `None` if it does so in a repetition.
     pub(crate) fn counts(&self, counter: &str) -> Option<usize> {
         let places = self.instructions.iter().enumerate().filter(
             |(_, instruction)| matches!(instruction, Instruction::Count { counter: other } if other == counter),
@@ -188,7 +190,7 @@ impl Program {
         places.map(|(at, _)| (!repeats(at)).then_some(1)).sum()
     }
 
-    /// The SQL statement of a label, where there is one.
+    /// The SQL statement with this label; `None` if there is none, or several, or if a `let` sets the same name.
     pub(crate) fn statement_of(&self, label: &str) -> Option<String> {
         let mut texts = self.operations().filter(|operation| operation.label == label).map(|operation| {
             let PlannedVerb::Call(call) = &operation.verb else { return None };
@@ -202,20 +204,20 @@ impl Program {
         (!is_set && texts.all(|other| other.as_ref() == Some(&first))).then_some(first)
     }
 
-    /// What is wrong with asking whether an operation answers nothing, where it always answers.
+    /// The doubt about a test whether an operation's answer is nil, if the operation always answers.
     pub(crate) fn nil_doubt(&self, label: &str, name: &str) -> Option<Doubt> {
         let mut named = self.operations().filter(|operation| operation.label == label);
         let operation = named.next().filter(|operation| operation.allow.iter().all(|code| code == "Lost"))?;
         Answer::nil_doubt(&operation.verb, name).filter(|_| named.next().is_none())
     }
 
-    /// Whether an operation copes with an error.
+    /// Whether an operation with this label allows the error code.
     pub(crate) fn allows(&self, label: &str, code: &str) -> bool {
         self.operations()
             .any(|operation| operation.label == label && operation.allow.iter().any(|known| known == code))
     }
 
-    /// Whether all that is sent under a label is this command of Redis.
+    /// Whether all operations with this label are this Redis command.
     pub(crate) fn only_sends(&self, label: &str, command: &str) -> bool {
         let mut named = self.operations().filter(|operation| operation.label == label).peekable();
         let is_it = |verb: &PlannedVerb| match verb {
@@ -225,13 +227,13 @@ impl Program {
         named.peek().is_some() && named.all(|operation| is_it(&operation.verb))
     }
 
-    /// Whether nothing is sent under a label, and time passes.
+    /// Whether all operations with this label are waits.
     pub(crate) fn only_waits(&self, label: &str) -> bool {
         let mut named = self.operations().filter(|operation| operation.label == label).peekable();
         named.peek().is_some() && named.all(|operation| matches!(operation.verb, PlannedVerb::Wait(_)))
     }
 
-    /// The locks whose release an operation asks for, by its label, as far as their names are known before it runs.
+    /// The locks that the operation with this label releases, as far as their names are known before it runs.
     pub fn released_by(&self, label: &str) -> Vec<String> {
         let found =
             self.operations().find(|operation| operation.label == label && !operation.releases.is_empty());
@@ -240,7 +242,7 @@ impl Program {
     }
 }
 
-/// Names that every program may use: who it is (`self`, `client`, `index` in its group from 1), its owner
-/// token for the next acquisition (`token`), the last reply (`reply`) or its error code (`error`), and the time
-/// on its own clock (`now`, milliseconds since the lesson began).
+/// Names that every program may use: its identity (`self`, `client`, `index` in its group from 1), its owner token for
+/// the next acquisition (`token`), the last reply (`reply`) or its error code (`error`), and the time on its own clock
+/// (`now`, milliseconds since the lesson began).
 pub const BUILTINS: [&str; 7] = ["self", "client", "index", "token", "reply", "error", "now"];

@@ -1,4 +1,4 @@
-//! How Redis commands are written: how many words, which options, where numbers stand.
+//! The syntax of Redis commands: the number of words, the options, the positions of numbers.
 
 use super::{super::scripts, arity, shapes};
 use crate::{
@@ -6,8 +6,9 @@ use crate::{
     text::{Text, both},
 };
 
-/// The options of commands, from which word on: groups of which one may be there, `:n` where a time to live follows, `:c`
-/// where a whole number does, `:cc` where two do and `:w` where any word does; a `*` marks what may be there twice.
+/// The options of commands, and the index of the word at which they begin. A group separated by `|` allows one of its
+/// options; `:n` is followed by a time to live, `:c` by a whole number, `:cc` by two and `:w` by any word; `*` may
+/// occur more than once.
 const OPTIONS: &[(&str, usize, &str)] = &[
     ("SET", 3, "NX|XX|IFEQ:w|IFNE:w|IFDEQ:w|IFDNE:w GET EX:n|PX:n|EXAT:n|PXAT:n|KEEPTTL"),
     ("GETEX", 2, "EX:n|PX:n|EXAT:n|PXAT:n|PERSIST"),
@@ -37,7 +38,7 @@ const OPTIONS: &[(&str, usize, &str)] = &[
     ("XAUTOCLAIM", 6, "COUNT:c JUSTID"),
 ];
 
-/// Which word of a command is one of a few.
+/// Words of commands that must be one of a few.
 const CHOICES: &[(&str, usize, &[&str])] = &[
     ("OBJECT", 1, &["ENCODING", "FREQ", "HELP", "IDLETIME", "REFCOUNT"]),
     ("BITOP", 1, &["AND", "OR", "XOR", "NOT", "DIFF", "DIFF1", "ANDOR", "ONE"]),
@@ -45,19 +46,19 @@ const CHOICES: &[(&str, usize, &[&str])] = &[
     ("XREADGROUP", 1, &["GROUP"]),
 ];
 
-/// Which word of a command says how many keys follow it.
+/// The index of the word that gives the number of keys.
 const NUMKEYS: &str = "
     EVAL:2 EVAL_RO:2 EVALSHA:2 EVALSHA_RO:2 FCALL:2 FCALL_RO:2 ZINTER:1 ZUNION:1 ZDIFF:1 SINTERCARD:1 ZINTERCARD:1
     LMPOP:1 ZMPOP:1 BLMPOP:2 BZMPOP:2 ZINTERSTORE:2 ZUNIONSTORE:2 ZDIFFSTORE:2
 ";
 
-/// From which word on a command takes pairs.
+/// The index of the word from which on a command takes pairs.
 const PAIRS: &str = "
     MSET:1 MSETNX:1 HSET:2 HMSET:2
 ";
 
-/// Checks what follows a command that may be sent: how many words, options, numbers. `words` are those that are known
-/// before anything runs.
+/// Checks the syntax of a permitted command: the number of words, the options, the numbers. `None` stands for a word
+/// that is known only at run time.
 pub(crate) fn check_form(words: &[Option<String>], path: &Path) -> Result<(), Mistake> {
     let Some(Some(name)) = words.first() else { return Ok(()) };
     let name = name.to_ascii_uppercase();
@@ -148,7 +149,7 @@ pub(crate) fn check_form(words: &[Option<String>], path: &Path) -> Result<(), Mi
     check_options(&name, words).or_else(wrong)
 }
 
-/// What no form tells: how many words there are at most, and what stands behind options.
+/// Checks what the table of forms does not express: the largest number of words, and the words after options.
 fn check_rest(name: &str, words: &[Option<String>]) -> Result<(), Text> {
     let given = words.len() - 1;
     match name {
@@ -177,7 +178,7 @@ fn check_rest(name: &str, words: &[Option<String>]) -> Result<(), Text> {
     Ok(())
 }
 
-/// How many keys follow, as the command says.
+/// Checks that as many keys follow as the command says.
 fn check_numkeys(name: &str, at: usize, words: &[Option<String>]) -> Result<(), Text> {
     let Some(Some(word)) = words.get(at) else { return Ok(()) };
     let follow = words.len() - at - 1;
@@ -194,7 +195,7 @@ fn check_numkeys(name: &str, at: usize, words: &[Option<String>]) -> Result<(), 
     }
 }
 
-/// Where a command of streams has its streams, their ids and their fields.
+/// Checks where a stream command has its streams, their ids and their fields.
 fn check_streams(name: &str, words: &[Option<String>]) -> Result<(), Text> {
     let is = |word: &Option<String>, known: &[&str]| {
         word.as_ref().is_some_and(|word| known.iter().any(|known| known.eq_ignore_ascii_case(word)))
@@ -278,7 +279,7 @@ fn check_streams(name: &str, words: &[Option<String>]) -> Result<(), Text> {
     Ok(())
 }
 
-/// Each member of a `ZADD` comes after its score.
+/// Checks that each member of a `ZADD` follows its score.
 fn check_scores(words: &[Option<String>]) -> Result<(), Text> {
     let is_option = |word: &&Option<String>| {
         let known = ["NX", "XX", "GT", "LT", "CH", "INCR"];
@@ -293,7 +294,7 @@ fn check_scores(words: &[Option<String>]) -> Result<(), Text> {
             "`ZADD` 的选项 `{option}` 要写在分数前面"
         ));
     }
-    // What is known only when it is sent may be an option.
+    // A word that is known only at run time may be an option.
     if rest.first().is_some_and(|first| first.is_none()) && rest.len() % 2 == 1 {
         return Ok(());
     }
@@ -316,13 +317,13 @@ fn check_options(name: &str, words: &[Option<String>]) -> Result<(), Text> {
     };
     let groups: Vec<Vec<&str>> = groups.split(' ').map(|group| group.split('|').collect()).collect();
     let mut chosen = vec![None; groups.len()];
-    // Of streams the options stand before `STREAMS`.
+    // In stream commands the options come before `STREAMS`.
     let is_end =
         |word: &Option<String>| word.as_ref().is_some_and(|word| word.eq_ignore_ascii_case("STREAMS"));
     let end = words.iter().position(is_end).filter(|_| name.starts_with("XREAD"));
     let mut rest = words[..end.unwrap_or(words.len())].iter().skip(*from);
     while let Some(word) = rest.next() {
-        // What is known only when it is sent may be any option.
+        // A word that is known only at run time may be any option.
         let Some(word) = word else { return Ok(()) };
         let option = word.to_ascii_uppercase();
         let is_it = |known: &&str| known.split(':').next() == Some(option.as_str());

@@ -1,9 +1,8 @@
-//! How Redis commands are written, word by word: one table for what is checked and for what is shown to whoever got a
-//! command wrong.
+//! The forms of Redis commands, word by word: one table for both the checks and the help that they show.
 
 use crate::text::{Text, both};
 
-/// How commands are written. What stands in a fixed place is checked by its name: a number, one of a few words.
+/// The forms of commands. A word in a fixed position is checked by its placeholder: a number, or one of a few words.
 const FORMS: &str = "
     GET key
     SET key value [NX | XX] [GET] [EX seconds | PX milliseconds | KEEPTTL]
@@ -108,7 +107,7 @@ const FORMS: &str = "
     WATCH key [key …]
 ";
 
-/// Names of words that are whole numbers.
+/// Placeholders that stand for whole numbers.
 const WHOLE: &[&str] = &[
     "seconds",
     "milliseconds",
@@ -122,14 +121,14 @@ const WHOLE: &[&str] = &[
     "replicas",
 ];
 
-/// How a command is written.
+/// The form of a command.
 pub(super) fn form(name: &str) -> Option<&'static str> {
     FORMS.lines().map(str::trim).find(|form| form.split(' ').next() == Some(name))
 }
 
-/// Checks the words that stand in a fixed place: all before the first brackets with more than one word in them.
+/// Checks the words in fixed positions: all before the first bracketed group of more than one word.
 pub(super) fn check_words(name: &str, form: &str, words: &[Option<String>]) -> Result<(), Text> {
-    // Seconds may have a fraction where a command waits for them.
+    // Blocking commands accept fractions of seconds.
     let waits = ["BLMOVE", "BRPOPLPUSH"].contains(&name);
     for (place, word) in form.split(' ').zip(words).skip(1) {
         let place = match place.strip_prefix('[') {
@@ -176,7 +175,7 @@ pub(super) fn check_choice(name: &str, known: &[&str], word: &str) -> Result<(),
     ))
 }
 
-/// The range of a command: by rank, by score or by letters.
+/// Checks the range of a `ZRANGE`: by rank, by score or lexicographic.
 pub(super) fn check_range(name: &str, words: &[Option<String>]) -> Result<(), Text> {
     let options = || words.iter().skip(4);
     if name != "ZRANGE" || options().any(Option::is_none) {
@@ -194,7 +193,7 @@ pub(super) fn check_range(name: &str, words: &[Option<String>]) -> Result<(), Te
     Ok(())
 }
 
-/// Each member of a `GEOADD` comes after its longitude and its latitude.
+/// Checks that each member of a `GEOADD` follows its longitude and latitude.
 pub(super) fn check_places(words: &[Option<String>]) -> Result<(), Text> {
     let is_option = |word: &&Option<String>| {
         word.as_ref()
@@ -202,7 +201,7 @@ pub(super) fn check_places(words: &[Option<String>]) -> Result<(), Text> {
     };
     let places: Vec<&Option<String>> = words.iter().skip(2).skip_while(is_option).collect();
     if !places.len().is_multiple_of(3) {
-        // What is known only when it is sent may be an option.
+        // A word that is known only at run time may be an option.
         return if places.first().is_some_and(|first| first.is_none()) {
             Ok(())
         } else {
@@ -227,7 +226,7 @@ pub(super) fn check_places(words: &[Option<String>]) -> Result<(), Text> {
     Ok(())
 }
 
-/// What `CONFIG SET` gives a parameter.
+/// Checks the value that `CONFIG SET` gives a parameter.
 pub(super) fn check_parameter(name: &str, value: &str) -> Result<(), Text> {
     let name = name.to_ascii_lowercase();
     let known: &[&str] = match name.as_str() {

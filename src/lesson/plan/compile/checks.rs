@@ -1,5 +1,5 @@
-//! What a program cannot do although each of its steps is well-formed: it waits for what nobody tells, or asks for what the
-//! servers refuse.
+//! Checks for programs whose steps are well-formed but cannot work: they wait for notifications that never come, or
+//! send commands that the servers refuse.
 
 use super::{
     super::{
@@ -24,13 +24,13 @@ use crate::{
 };
 
 impl Draft<'_> {
-    /// What is taken must be something that the program asked to be told of: it would wait for ever.
+    /// Reports a `take` for a subject that the program has no subscription to or watch on: it would wait for ever.
     pub(super) fn check_takes(&mut self) {
         let lab = self.compiler.lab;
         let [redis, zookeeper] = [Product::Redis, Product::Zookeeper].map(|product| lab.has(product));
         let takes = std::mem::take(&mut self.takes);
         for (from, path) in &takes {
-            // Beside what becomes of the session, anything else may be listed.
+            // Besides `session`, the list may name anything else.
             if zookeeper && from.iter().any(|about| about.pattern() == "session") {
                 continue;
             }
@@ -102,7 +102,7 @@ impl Draft<'_> {
         }
     }
 
-    /// A notification of a znode comes only to whoever left a watch on it.
+    /// Reports a `take` for a znode on which the program leaves no watch.
     fn doubt_other_watch(&mut self, from: &[Template], path: &Path) {
         let is_told = |about: &String| {
             ["any", "session"].contains(&about.as_str())
@@ -127,7 +127,8 @@ impl Draft<'_> {
         );
     }
 
-    /// `SET lock NX PX 3000` has an option where its value should be, and `SET lock token NX` a name that stands for nothing.
+    /// Reports `SET lock NX PX 3000`, where an option takes the place of the value, and `SET lock token NX`, where the
+    /// value is a bare name.
     pub(super) fn doubt_value(&mut self, words: &[Template], path: &Path) {
         let value = words[2].pattern();
         if ["NX", "XX", "PX", "EX", "KEEPTTL"].contains(&value.as_str()) {
@@ -143,7 +144,7 @@ impl Draft<'_> {
         self.doubt_plain(&words[2].to_string(), path);
     }
 
-    /// The name of a value where the value is meant.
+    /// Reports the name of a value as plain text where its value is probably meant.
     pub(super) fn doubt_plain(&mut self, name: &str, path: &Path) {
         if !self.in_recipe
             && (["token", "self", "client"].contains(&name) || self.compiler.params.contains_key(name))
@@ -156,7 +157,7 @@ impl Draft<'_> {
         }
     }
 
-    /// The name of a reply in quotes, of which a filter is to make something: `'enter'|replace('/locks/', '')`.
+    /// Reports a filter on the name of a reply in quotes: `'enter'|replace('/locks/', '')`.
     pub(super) fn doubt_quoted(&mut self, source: &str, path: &Path) {
         let Some((quoted, filters)) = source.split_once('|') else { return };
         let quoted = quoted.trim();
@@ -170,7 +171,7 @@ impl Draft<'_> {
         }
     }
 
-    /// A text that is filled into a statement stands in quotes.
+    /// Reports a text value that is filled into an SQL statement without quotes.
     pub(super) fn doubt_quotes(&mut self, call: &PlannedCall, path: &Path) {
         let Some(statement) = call.operands("TEXT").next() else { return };
         let is_text = |name: &str| {
@@ -179,7 +180,7 @@ impl Draft<'_> {
                     text.chars().all(char::is_alphanumeric) && text.starts_with(char::is_alphabetic)
                 })
         };
-        // Each `${…}` that is a text, by its name between two marks.
+        // The statement with each `${…}` that is a text replaced by its name between two marks.
         let marked = statement.filled(|expr| {
             let name = expr.source().trim();
             Some(if is_text(name) { format!("\u{1}{name}\u{1}") } else { "0".to_owned() })
@@ -210,7 +211,7 @@ impl Draft<'_> {
         }
     }
 
-    /// `WAIT` takes replicas first, and milliseconds after them.
+    /// Reports `WAIT` with more replicas than there are, probably because its two arguments are swapped.
     pub(super) fn doubt_wait(&mut self, replicas: &Template, path: &Path) {
         let servers = self.compiler.lab.servers().len();
         let Ok(replicas) = replicas.pattern().parse::<usize>() else { return };
@@ -226,7 +227,7 @@ impl Draft<'_> {
         }
     }
 
-    /// A duration that a name stands for: a text that is none, or what `TTL` answers, which counts in seconds.
+    /// Reports a duration whose value is no duration, or that comes from `TTL`, which answers in seconds.
     pub(super) fn doubt_duration(&mut self, duration: &Template, path: &Path) {
         let source = duration.to_string();
         let known = self.constants.text(duration).filter(|(_, from)| self.constants.stay(from));
@@ -261,7 +262,7 @@ impl Draft<'_> {
         self.program.doubts.push(Mistake::new(path, message).help(help));
     }
 
-    /// A command whose keys are on different nodes of a cluster is refused by it.
+    /// Reports a command whose keys are on different nodes of a cluster, because the cluster refuses it.
     pub(super) fn doubt_slots(&mut self, verb: &PlannedVerb, allow: &[String], path: &Path) {
         if self.compiler.lab.is_cluster()
             && !self.in_recipe
@@ -272,7 +273,7 @@ impl Draft<'_> {
         }
     }
 
-    /// What a try cannot change is asked for in vain after each.
+    /// Reports an `until` whose names no try can change.
     pub(super) fn may_come_true(&mut self, label: &str, until: Option<&Expr>, path: &Path) {
         let names = until.map(Expr::names).unwrap_or_default();
         let changes =
@@ -287,14 +288,14 @@ impl Draft<'_> {
         );
     }
 
-    /// A parameter that is a duration counts in milliseconds, and here seconds are meant.
+    /// Reports a duration parameter, which counts in milliseconds, where the command wants seconds.
     pub(super) fn is_no_duration(&mut self, seconds: &Template, path: &Path) {
         let source = seconds.to_string();
         let name =
             source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default().trim();
         let Some(Param::Word(written)) = self.compiler.params.get(name) else { return };
         let known = self.constants.text(seconds).filter(|(_, from)| self.constants.stay(from));
-        // A client's `with` may give another one.
+        // A client's `with` may give another value.
         let Some(millis @ 1000..) = known.and_then(|(known, _)| known.parse::<i64>().ok()) else { return };
         if parse_written(written).is_err() || written.parse::<i64>().is_ok() {
             return;
@@ -308,7 +309,8 @@ impl Draft<'_> {
         self.program.doubts.push(mistake);
     }
 
-    /// A path without its `/`, or a number that is an object, where what is filled in is known.
+    /// Reports operands whose known values are of the wrong kind: a path without its `/`, an object where a number
+    /// belongs.
     pub(super) fn doubt_operands(&mut self, call: &PlannedCall, path: &Path) {
         let filled = call.operands("PATH").filter(|operand| !operand.is_literal());
         let known = filled
@@ -359,7 +361,7 @@ impl Draft<'_> {
             for operand in call.operands(kind).filter(|operand| !operand.is_literal()) {
                 let known = self.constants.text(operand).filter(|(_, from)| self.constants.stay(from));
                 let known = known.map(|(text, _)| text).or_else(|| {
-                    // Letters beside what is filled in make no number of it.
+                    // A template with letters outside its `${…}` cannot render to a number.
                     let written = operand.pattern();
                     written.contains(char::is_alphabetic).then(|| written.replace(ANY, "…"))
                 });
@@ -399,7 +401,8 @@ impl Draft<'_> {
         }
     }
 
-    /// Three etcd servers hold no short lease: their election takes as long.
+    /// Reports a lease shorter than what etcd grants: 2 s on one server, 5 s on three, because an election takes as
+    /// long.
     pub(super) fn doubt_grant(&mut self, call: &PlannedCall, path: &Path) {
         let is_cluster = self
             .compiler
@@ -438,13 +441,13 @@ impl Draft<'_> {
         }
     }
 
-    /// What is unlocked and never locked: a mutex, a file, a lock of MariaDB's.
+    /// Reports a mutex, a file or a lock of MariaDB that is unlocked but never locked.
     pub(super) fn check_unlocks(&mut self) {
         let operations = self.program.instructions.iter().filter_map(|instruction| match instruction {
             Instruction::Operate(operation) => Some(operation),
             _ => None,
         });
-        // What is locked, by its kind, and whether it is unlocked here.
+        // The kind of each lock operation, whether it unlocks, the name, and the path.
         let found = operations.filter_map(|operation| {
             let (kind, unlocks, name) = match &operation.verb {
                 PlannedVerb::Local { lock, name } => ("local", !*lock, name.pattern()),
@@ -465,7 +468,7 @@ impl Draft<'_> {
         };
         let never = found.iter().find(|(kind, unlocks, name, _)| {
             let is_it = |locked: &&str| stands_for(locked, name) || stands_for(name, locked);
-            // What `RELEASE_LOCK` says to somebody who has no lock may be what is shown.
+            // A lesson may want to show what `RELEASE_LOCK` answers to a client without the lock.
             let may_be_meant = *kind == "sql" && locked(kind).is_empty();
             *unlocks && !may_be_meant && !locked(kind).iter().any(is_it)
         });
@@ -481,7 +484,8 @@ impl Draft<'_> {
         self.doubt(&path.key(kind), message, help);
     }
 
-    /// An error that a condition asks for and that no operation lets pass: the run ends with it.
+    /// Reports an error code that a condition compares with and that no operation allows: the run would end with that
+    /// error.
     pub(super) fn check_asked_errors(&mut self) {
         let operations = self.program.instructions.iter().filter_map(|instruction| match instruction {
             Instruction::Operate(operation) => Some(operation),
@@ -510,7 +514,7 @@ impl Draft<'_> {
         self.doubt(&path, message, help);
     }
 
-    /// The number of a znode, where the program creates only such as have none.
+    /// Reports the use of a znode's sequence number if the program creates no sequential znode.
     pub(super) fn check_numbered(&mut self) {
         let Some(path) = self.asks_suffix.take() else { return };
         let calls = self.program.instructions.iter().filter_map(|instruction| match instruction {
@@ -536,7 +540,7 @@ impl Draft<'_> {
         }
     }
 
-    /// A command that always answers, asked whether there is an answer.
+    /// The doubt about a test for nil on the reply of a command that always answers.
     pub(super) fn nil_doubt(&self, source: &str) -> Option<(Text, Text)> {
         joined(source).into_iter().find_map(|part| {
             let part = part.trim();
@@ -557,7 +561,7 @@ impl Draft<'_> {
         })
     }
 
-    /// In `format: 1` a reply that was lost is `none` in programs.
+    /// The doubt about a comparison with `'Lost'` in `format: 1`, where programs see a lost reply as `none`.
     pub(super) fn lost_doubt(&self, source: &str) -> Option<(Text, Text)> {
         if self.compiler.reads_lost {
             return None;
@@ -582,7 +586,7 @@ impl Draft<'_> {
         })
     }
 
-    /// A list as one word of a command.
+    /// Reports a list that is passed as one word of a command.
     pub(super) fn doubt_list(&mut self, verb: &PlannedVerb, path: &Path) {
         let words: Vec<&Template> = match verb {
             PlannedVerb::Redis(words) => words.iter().collect(),
@@ -608,7 +612,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Whether a command is only queued, and whether there is a transaction that it ends.
+    /// Whether a command is only queued. Also tracks transactions, and reports an `EXEC` or `DISCARD` without `MULTI`.
     pub(super) fn queues(&mut self, verb: &PlannedVerb, path: &Path) -> bool {
         let name = match verb {
             PlannedVerb::Redis(words) => words[0].pattern().to_ascii_uppercase(),
@@ -659,7 +663,7 @@ impl Draft<'_> {
     }
 }
 
-/// The lock of `GET_LOCK('name', 5)` or `RELEASE_LOCK('name')`, and whether it is unlocked.
+/// The lock of `GET_LOCK('name', 5)` or `RELEASE_LOCK('name')`, and whether the statement unlocks it.
 fn named_lock(statement: &str) -> Option<(bool, &str)> {
     let upper = statement.to_ascii_uppercase();
     let (unlocks, at) = match (upper.find("RELEASE_LOCK("), upper.find("GET_LOCK(")) {
@@ -672,7 +676,7 @@ fn named_lock(statement: &str) -> Option<(bool, &str)> {
     Some((unlocks, rest[1..].split(quote).next()?))
 }
 
-/// Keys of a command that are on different nodes of a cluster.
+/// The doubt about a command whose keys are in different slots of a cluster.
 pub(crate) fn slots_doubt(verb: &PlannedVerb) -> Option<(Text, Text)> {
     let keys: Vec<String> = match verb {
         PlannedVerb::Script { keys, .. } => keys.iter().map(Template::pattern).collect(),
@@ -694,7 +698,7 @@ pub(crate) fn slots_doubt(verb: &PlannedVerb) -> Option<(Text, Text)> {
         }
         _ => return None,
     };
-    // Where a value is filled in only a hash tag before it tells the slot.
+    // If a value is filled in, the slot is known only from a hash tag before it.
     let known = |key: &&String| match key.split_once(ANY) {
         None => true,
         Some((before, _)) => {

@@ -1,4 +1,4 @@
-//! Repetitions: how often, while what, and the number of a round.
+//! Compiles repetitions: their count, their condition, and the number of the round.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -74,22 +74,23 @@ impl Draft<'_> {
             && !self.in_recipe
             && !self.changes_in(next + 1..exit, &asked)
         {
-            // What the program itself has set, and never sets again, is not meant to last for ever.
+            // A condition over values that the program has set and never changes again is hardly meant to hold for
+            // ever.
             let is_set = asked.iter().any(|name| self.is_set(name) || self.program.labels.contains(name));
             self.endless.push((exit, path.key("while"), is_set));
         }
         Ok(())
     }
 
-    /// A repetition whose rounds go to different servers, `on: redis${i}`: which one an operation goes to is known before
-    /// anything runs, so each round stands on its own.
+    /// Unrolls a repetition whose rounds go to different servers, `on: redis${i}`: the server of an operation must be
+    /// known before anything runs, so each round gets instructions of its own.
     fn unroll(&mut self, steps: &[Step], rounds: u32, name: &str, path: &Path) -> Result<(), Mistake> {
         let outside = self.constants.known_values();
         let labels = self.labelled.clone();
         for round in 1..=rounds {
             self.number(name, &round.to_string(), path)?;
             self.constants.settle(name, round);
-            // Every round has the same labels, as it has in any repetition.
+            // All rounds have the same labels, as in any repetition.
             self.labelled.clone_from(&labels);
             self.steps(steps, &path.key("repeat"))?;
         }
@@ -97,7 +98,8 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Whether the server of an operation among steps hangs on the number of a round: itself, or as what a recipe is given.
+    /// Whether the server of an operation depends on the number of the round, directly or through a parameter of a
+    /// recipe.
     fn names_server(&mut self, steps: &[Step], name: &str) -> bool {
         let outside = self.constants.known_values();
         self.constants.settle(name, 1);
@@ -121,7 +123,7 @@ impl Draft<'_> {
         found
     }
 
-    /// Whether a repetition may end: what its condition asks for changes in it, or the program stops there.
+    /// Whether a repetition can end: something in it changes its condition, or the program stops there.
     fn changes_in(&self, inside: Range<usize>, asked: &BTreeSet<String>) -> bool {
         let is_asked = |name: &str| asked.iter().any(|asked| asked == name);
         self.program.instructions[inside].iter().any(|instruction| match instruction {
@@ -135,8 +137,8 @@ impl Draft<'_> {
         })
     }
 
-    /// What stands behind a repetition that never ends is never reached. As the last thing of a program it may be meant so,
-    /// where it asks for no more than parameters.
+    /// Reports a repetition that never ends if steps follow it. As the last step of a program it may be intended, if
+    /// its condition reads only parameters.
     pub(super) fn check_endless(&mut self) {
         for (exit, path, is_set) in std::mem::take(&mut self.endless) {
             let is_last = order::operations_from(&self.program, [exit]).is_empty();
@@ -162,7 +164,7 @@ impl Draft<'_> {
         }
     }
 
-    /// A repetition that does nothing, or whose count is none.
+    /// Reports a repetition without rounds, or whose count is no number.
     fn doubt_count(&mut self, times: Option<&Count>, bound: &Template, path: &Path) {
         if let Some((text, from)) = self.constants.text(bound)
             && self.constants.stay(&from)
@@ -180,7 +182,7 @@ impl Draft<'_> {
         }
     }
 
-    /// A number of rounds whose name every program has already.
+    /// Reports a round number whose name is one that every program already has.
     fn doubt_number(&mut self, name: &str, path: &Path) {
         if BUILTINS.contains(&name) {
             let message =
@@ -191,8 +193,8 @@ impl Draft<'_> {
         }
     }
 
-    /// The condition of a repetition is looked at before each round: what only the steps inside answer has no value before
-    /// the first.
+    /// Reports a condition that reads the reply of an operation inside the repetition: it is evaluated before each
+    /// round, and has no value before the first.
     fn has_value_before(&self, source: &str, steps: &[Step], path: &Path) -> Result<(), Mistake> {
         let mut inside = BTreeSet::new();
         labels_of(steps, "", &mut inside);
@@ -206,7 +208,7 @@ impl Draft<'_> {
         )))
     }
 
-    /// The same of a name that only the steps inside set.
+    /// The same check for names that only a `let` inside the repetition sets.
     fn is_set_before(&self, names: &BTreeSet<String>, steps: &[Step], path: &Path) -> Result<(), Mistake> {
         let early = |name: &&String| !self.known.contains(*name) && sets(steps, name);
         let Some(name) = names.iter().find(early) else { return Ok(()) };
@@ -216,7 +218,7 @@ impl Draft<'_> {
         )))
     }
 
-    /// Gives the number of a round another value.
+    /// Emits the assignment of the number of a round.
     fn number(&mut self, name: &str, value: &str, path: &Path) -> Result<(), Mistake> {
         names::check(name, Named::Value, &path.key("as"))
             .map_err(|mistake| Mistake { span: MistakeSpan::Value, ..mistake })?;
@@ -226,7 +228,7 @@ impl Draft<'_> {
     }
 }
 
-/// So many rounds are unrolled: more servers than any lab has.
+/// The largest number of rounds that are unrolled; no lab has so many servers.
 const MOST_UNROLLED: u32 = 16;
 
 fn no_value_yet(name: &str, path: &Path) -> Mistake {
@@ -237,12 +239,12 @@ fn no_value_yet(name: &str, path: &Path) -> Mistake {
     Mistake::new(path, message)
 }
 
-/// Whether a `let` among steps sets a name.
+/// Whether a `let` among the steps sets the name.
 fn sets(steps: &[Step], name: &str) -> bool {
     any_step(steps, &|step| matches!(step, Step::Let { values } if values.contains_key(name)))
 }
 
-/// Whether this is so of a step, or of one inside it.
+/// Whether the predicate holds for one of the steps, or for a step inside it.
 fn any_step(steps: &[Step], is: &impl Fn(&Step) -> bool) -> bool {
     steps.iter().any(|step| match step {
         Step::If { then, otherwise, .. } => any_step(then, is) || any_step(otherwise, is),

@@ -1,4 +1,4 @@
-//! What an operation does: its command with the names in it filled in as templates.
+//! Compiles the verb of an operation: its command, in which the values to fill in become templates.
 
 use super::{
     super::{
@@ -154,7 +154,7 @@ impl Draft<'_> {
             return Err(Mistake::new(path, both!("an empty Redis command", "空的 Redis 命令")));
         }
         let mut words = self.templates(&words, path)?;
-        // Where parameters have no value, no more is known than which command it is, if that.
+        // If the parameters have no values, at most the command's name is known.
         let known = if self.compiler.unused && !words.iter().all(Template::is_literal) {
             usize::from(words[0].is_literal())
         } else {
@@ -175,13 +175,13 @@ impl Draft<'_> {
         if name == "SET" && words.len() > 3 {
             self.doubt_value(&words, path);
         }
-        // A time to live of some milliseconds is hardly meant.
+        // Reports a time to live of a few milliseconds, which is hardly meant.
         for pair in words.windows(2) {
             let [option, value] = pair else { continue };
             let name = value.to_string();
             let name =
                 name.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default().trim();
-            // `30ms` is meant so.
+            // A value with a unit, such as `30ms`, is deliberate.
             let written = match self.compiler.params.get(name) {
                 Some(Param::Number(number)) => number.to_string(),
                 _ => value.pattern(),
@@ -209,7 +209,7 @@ impl Draft<'_> {
         Ok(PlannedVerb::Redis(words))
     }
 
-    /// `FILE`, `-n FILE` or `-u FILE`.
+    /// Parses `FILE`, `-n FILE` or `-u FILE`.
     fn flock(&mut self, text: &str, path: &Path) -> Result<PlannedVerb, Mistake> {
         let (call, file) = match text.split_whitespace().collect::<Vec<_>>()[..] {
             ["-n", file] => (Flock::Try, file),

@@ -1,4 +1,5 @@
-//! What operations answer, as far as their commands tell, and what is asked of an answer in vain.
+//! The kinds of answers that operations give, as far as their commands tell, and checks for uses that no such answer
+//! allows.
 
 use super::{
     super::{
@@ -14,33 +15,33 @@ use super::{
 };
 use crate::{log::Product, text::both};
 
-/// What an operation answers, as far as its command tells.
+/// The kind of answer of an operation, as far as its command tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
     Number,
-    /// A text, such as what a key holds.
+    /// A text, such as the value of a key.
     Text,
     /// The path of a znode.
     Path,
-    /// `OK`, or nothing.
+    /// `OK`, or nil.
     Ok,
     Several,
     /// A list of texts.
     Texts,
-    /// `DELETE`, where it is told of one.
+    /// `DELETE`: the answer of an etcd watch that has seen a deletion.
     Deleted,
-    /// `QUEUED`, in a transaction of Redis: the replies come with `EXEC`.
+    /// `QUEUED`, in a Redis transaction: `EXEC` returns the replies.
     Queued,
     /// An object with these fields.
     Object(&'static [&'static str]),
 }
 
-/// What ZooKeeper knows of a node.
+/// The fields of a znode's stat.
 pub(super) const STAT: &[&str] = &[
     "czxid", "mzxid", "pzxid", "ctime", "mtime", "version", "cversion", "aversion", "length", "children",
     "owner",
 ];
-/// What etcd knows of a key.
+/// The fields of an etcd key.
 const ENTRY: &[&str] = &["key", "value", "create_revision", "mod_revision", "lease"];
 const ENTRY_BEFORE: &[&str] = &["key", "value", "create_revision", "mod_revision", "lease", "revision"];
 const NOTIFICATION: &[&str] = &["about", "what"];
@@ -50,7 +51,7 @@ const NUMBERS: &str = "
     HSETNX HDEL HEXISTS HLEN HINCRBY LPUSH RPUSH LLEN LREM SADD SREM SCARD SISMEMBER ZREM ZCARD PUBLISH COPY RENAMENX
     DBSIZE WAIT TOUCH MSETNX ZRANK ZREVRANK ZCOUNT XLEN XACK XDEL PFCOUNT
 ";
-/// Those of them that answer a number whatever there is.
+/// Commands that answer a number in every case.
 const NEVER_NIL: &str = "
     DEL UNLINK EXISTS INCR DECR INCRBY DECRBY STRLEN APPEND EXPIRE PEXPIRE PERSIST TTL PTTL SETNX HSET HSETNX HDEL HEXISTS HLEN
     HINCRBY LPUSH RPUSH LLEN LREM SADD SREM SCARD SISMEMBER ZREM ZCARD ZCOUNT PUBLISH XLEN XACK WAIT
@@ -78,7 +79,7 @@ impl Answer {
                     () if is_in(SEVERAL) => Some(Self::Several),
                     () if is_in(LISTS) => Some(Self::Texts),
                     () if name == "SET" => {
-                        // The old value is the answer with `GET`, which a parameter may be, too.
+                        // With `GET` the answer is the old value. A parameter could be that option, too.
                         let is_time =
                             |n: usize| matches!(word(n - 1).as_deref(), Some("EX" | "PX" | "EXAT" | "PXAT"));
                         let is_plain = |n: usize| {
@@ -122,18 +123,18 @@ impl Answer {
         }
     }
 
-    /// What the words of a command get, of which some are computed.
+    /// The answer to a command of which some words are computed.
     pub(crate) fn of_words(words: &[Option<String>]) -> Option<Self> {
         let word = |word: &Option<String>| Template::literal(word.clone().unwrap_or_default());
         Self::of(&PlannedVerb::Redis(words.iter().map(word).collect()))
     }
 
-    /// Whether a command answers a number whatever there is.
+    /// Whether a command answers a number in every case.
     pub(crate) fn is_never_nil(name: &str) -> bool {
         has_word(NEVER_NIL, &name.to_ascii_uppercase())
     }
 
-    /// What is wrong with asking whether an operation answers nothing, where it always answers: a number, or `OK`.
+    /// The doubt about a test for nil on an operation that always answers a number or `OK`.
     pub(crate) fn nil_doubt(verb: &PlannedVerb, name: &str) -> Option<Doubt> {
         let PlannedVerb::Redis(words) = verb else { return None };
         let command = words[0].to_string().to_ascii_uppercase();
@@ -170,7 +171,7 @@ impl Answer {
         })
     }
 
-    /// What a script returns, where that is a figure in each place.
+    /// The answer of a script, if all its `return` statements give a number, or all a table.
     fn of_script(source: &str) -> Option<Self> {
         let is_number = |returned: &str| {
             let returned = returned.trim_start();
@@ -187,7 +188,7 @@ impl Answer {
         match () {
             () if said.is_empty() => None,
             () if said.iter().all(|returned| is_number(returned)) => Some(Self::Number),
-            // What is in a table may be anything.
+            // The items of a table may be of any kind.
             () if all.iter().all(|returned| {
                 let first = returned.strip_prefix('{').map(str::trim_start);
                 first.is_some_and(|first| {
@@ -207,15 +208,14 @@ fn capital(word: &str) -> String {
     letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
 }
 
-/// What is asked of a reply that it does not have: a field of an object, or of a list what its items have. `path`: names
-/// with dots between, of which the first is that of the reply.
+/// The doubt about a field that an answer does not have, or that belongs to the items of a list.
 fn of_fields(name: &str, field: &str, answer: Answer) -> Option<Doubt> {
     let is_index = field.bytes().all(|byte| byte.is_ascii_digit());
     match answer {
         Answer::Object(fields) if !fields.contains(&field) && !is_index => {
             let message = both!("what `{name}` answers has no `.{field}`", "`{name}` 的回复没有 `.{field}`");
             let known = fields.join(", ");
-            // ZooKeeper's own word for `version` is `dataVersion`.
+            // ZooKeeper's own name for `version` is `dataVersion`.
             let whole = fields.iter().copied().find(|known| field == format!("data{}", capital(known)));
             let help = whole
                 .or_else(|| nearest(field, fields.iter().copied(), ALIKE))
@@ -237,8 +237,8 @@ fn of_fields(name: &str, field: &str, answer: Answer) -> Option<Doubt> {
     }
 }
 
-/// What an expression asks of replies that they do not have. `answer`: what a name such as `look` or `A.look` answers, and
-/// `columns`: what its rows have.
+/// The doubt about fields in an expression that replies do not have. `answer` gives the kind of answer for a name such
+/// as `look` or `A.look`, `columns` the columns of its rows.
 pub(crate) fn field_doubt(
     source: &str,
     answer: impl Fn(&str) -> Option<Answer>,
@@ -252,7 +252,7 @@ pub(crate) fn field_doubt(
         })
     });
     of_path.or_else(|| {
-        // `look[0].stock`
+        // Such as `look[0].stock`.
         source.match_indices("[0].").find_map(|(at, index)| {
             let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
             let begin = source[..at].rfind(|c| !is_part(c)).map_or(0, |before| before + 1);
@@ -273,7 +273,7 @@ pub(crate) fn field_doubt(
     })
 }
 
-/// Whether a text may be the code of an error: `NoNode`, `WRONGTYPE`, `1205`, `Lost`.
+/// Whether a text may be an error code: `NoNode`, `WRONGTYPE`, `1205`, `Lost`.
 fn is_code(text: &str) -> bool {
     let is_number = text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit());
     is_number || (text.len() > 2 && text.starts_with(|c: char| c.is_ascii_uppercase()))
@@ -298,7 +298,7 @@ pub(super) fn of_answer(
 ) -> Option<Doubt> {
     let digits = |text: &str| text.parse::<i64>().is_ok();
     match (kind, value) {
-        // In a claim the reply may be the code of an error, such as MariaDB's '1062'.
+        // In a claim the reply may be an error code, such as MariaDB's '1062'.
         (Answer::Number, Literal::Text(text)) if digits(text) && !is_code(text) => Some((
             both!(
                 "`{left}` answers a number, never the text {right}",
@@ -369,7 +369,7 @@ pub(super) fn of_answer(
                 both!("write `{left} == 'OK'`", "请写 `{left} == 'OK'`"),
             ))
         }
-        // A claim's reply may be the code of an error.
+        // In a claim the reply may be an error code.
         (Answer::Object(fields), Literal::Text(text)) if fields != NOTIFICATION && is_code(text) => None,
         (Answer::Several | Answer::Texts, Literal::Text(text)) if is_code(text) => None,
         (Answer::Object(fields), _) => {

@@ -1,4 +1,4 @@
-//! Comparisons that come out the same whatever runs: a text with a number, a count with less than nothing.
+//! Comparisons that have the same result in every run: a text with a number, a count with a negative number.
 
 use super::{
     super::super::{
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{lesson::plan::Program, text::both};
 
-/// What stands on the right of a comparison, where it is written out.
+/// A literal on the right of a comparison.
 pub(super) enum Literal<'s> {
     Number(i64),
     Text(&'s str),
@@ -35,7 +35,7 @@ pub(super) fn literal(word: &str) -> Option<Literal<'_>> {
     inner('\'').or_else(|| inner('"')).map(Literal::Text)
 }
 
-/// Functions that count, or tell a time: a number from 0 on.
+/// Functions that return a count or a time: a number from 0 on.
 const COUNTING: [&str; 10] = [
     "moves",
     "notified",
@@ -48,16 +48,16 @@ const COUNTING: [&str; 10] = [
     "waited",
     "at",
 ];
-/// Functions that say yes or no.
+/// Functions that return a boolean.
 const YES_OR_NO: [&str; 3] = ["exists", "before", "orphaned"];
 
-/// A comparison with what an answer never is, among those that `and` and `or` join. `answer`: what a name such as `reply` or
-/// `A.release` answers.
+/// The doubt about a comparison with a value that the answer never has, in one of the parts joined by `and` and `or`.
+/// `answer` gives the kind of answer for a name such as `reply` or `A.release`.
 pub(crate) fn doubt(source: &str, answer: impl Fn(&str) -> Option<Answer>) -> Option<Doubt> {
     filled_doubt(source).or_else(|| joined(source).into_iter().find_map(|part| of_part(part, &answer)))
 }
 
-/// A text in which something is to be filled in: that is done in texts and commands, not between the quotes of an expression.
+/// The doubt about `${…}` inside a quoted text of an expression: values are filled in only in texts and commands.
 fn filled_doubt(source: &str) -> Option<Doubt> {
     let text = Mentions::of(source).texts.into_iter().find(|text| text.contains("${"))?;
     let (before, rest) = text.split_once("${")?;
@@ -74,13 +74,13 @@ fn filled_doubt(source: &str) -> Option<Doubt> {
     ))
 }
 
-/// What only servers say of errors, which are no replies of a program.
+/// Error codes that only servers produce, and no reply of a program.
 const ERRORS: &str = "
     ERR WRONGTYPE NOSCRIPT NOREPLICAS READONLY LOADING MASTERDOWN MOVED ASK TRYAGAIN CROSSSLOT CLUSTERDOWN BUSY NodeExists
     NoNode NotEmpty BadVersion EWOULDBLOCK KeyExists LeaseNotFound Unavailable SessionExpired ConnectionLoss
 ";
 
-/// The codes that an expression compares `error` with.
+/// The error codes that an expression compares `error` with.
 pub(crate) fn errors_asked(source: &str) -> impl Iterator<Item = &str> {
     joined(source).into_iter().filter_map(|part| match split_comparison(part)? {
         ("error", "==" | "!=", right) => match literal(right)? {
@@ -91,7 +91,7 @@ pub(crate) fn errors_asked(source: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A reply in a program that is compared with the code of an error.
+/// The doubt about a program that compares a reply with an error code.
 pub(crate) fn error_doubt(source: &str, known: impl Fn(&str) -> bool, in_sql: bool) -> Option<Doubt> {
     joined(source).into_iter().find_map(|part| {
         let (left, operator, right) = split_comparison(part)?;
@@ -126,7 +126,7 @@ pub(crate) fn error_doubt(source: &str, known: impl Fn(&str) -> bool, in_sql: bo
     })
 }
 
-/// A text that is compared with the name of what every program has: `look == 'token'`.
+/// The doubt about a comparison with the quoted name of a value that every program has: `look == 'token'`.
 pub(crate) fn name_doubt(source: &str) -> Option<Doubt> {
     joined(source).into_iter().find_map(|part| {
         let (left, operator, right) = split_comparison(part)?;
@@ -138,7 +138,7 @@ pub(crate) fn name_doubt(source: &str) -> Option<Doubt> {
     })
 }
 
-/// A text with which is computed: `read - 1`.
+/// The doubt about arithmetic on a text: `read - 1`.
 pub(crate) fn arithmetic_doubt(source: &str, is_text: impl Fn(&str) -> bool) -> Option<Doubt> {
     let tokens = tokens(source).ok()?;
     (0..tokens.len()).find_map(|n| {
@@ -164,10 +164,11 @@ pub(crate) fn arithmetic_doubt(source: &str, is_text: impl Fn(&str) -> bool) -> 
     })
 }
 
-/// An error that a claim asks for, and that no operation of this label allows: the run would have ended with it.
+/// The doubt about an error code that a claim expects but no operation with this label allows: the run would have ended
+/// with it.
 pub(super) fn unallowed(program: &Program, label: &str, code: &str) -> Option<Doubt> {
     let is_code = has_word(ERRORS, code);
-    // What a key holds, and what a script says, may be any text.
+    // The value of a key and the result of a script may be any text.
     let is_plain = matches!(program.answer_of(label)?, Answer::Ok | Answer::Number | Answer::Object(_));
     (is_code && is_plain && !program.allows(label, code)).then(|| {
         (
@@ -177,7 +178,7 @@ pub(super) fn unallowed(program: &Program, label: &str, code: &str) -> Option<Do
     })
 }
 
-/// A parameter that is a text, and is compared by its size: `votes >= quorum`.
+/// The doubt about a text parameter that is compared by size: `votes >= quorum`.
 pub(crate) fn size_doubt(source: &str, params: &Params) -> Option<Doubt> {
     joined(source).into_iter().find_map(|part| {
         let (left, operator, right) = split_comparison(part)?;
@@ -195,7 +196,7 @@ pub(crate) fn size_doubt(source: &str, params: &Params) -> Option<Doubt> {
     })
 }
 
-/// What is wrong whatever it is compared with.
+/// The doubt about a left side that is wrong whatever it is compared with.
 fn of_form(source: &str) -> Option<Doubt> {
     if let Some(asked) = source.strip_prefix("pttl(")
         && let Some((_, test)) = asked.split_once(')')
@@ -229,7 +230,7 @@ fn of_form(source: &str) -> Option<Doubt> {
     None
 }
 
-/// A number that is compared with a text.
+/// The doubt about a number that is compared with a text.
 fn of_quoted(
     left: &str,
     operator: &str,
@@ -263,7 +264,7 @@ fn of_quoted(
     None
 }
 
-/// An item of a list of texts, what a filter makes of a reply that is only queued, or a time that has passed.
+/// The doubt about an item of a list of texts, a filter on a queued reply, or a difference of times.
 fn of_item(
     left: &str,
     operator: &str,
@@ -283,7 +284,7 @@ fn of_item(
     {
         return of_answer(whole, Answer::Queued, equal, value, right);
     }
-    // Who asks for less than some milliseconds may mean that no time has passed.
+    // A comparison with less than a few milliseconds may mean that no time has passed.
     if let Literal::Number(number @ 1..100) = value
         && Mentions::of(left).names("now")
         && left.contains('-')
@@ -300,7 +301,7 @@ fn of_item(
     None
 }
 
-/// `A.note|suffix` of `(A.note|suffix)`.
+/// `A.note|suffix` from `(A.note|suffix)`.
 fn unwrapped(left: &str) -> &str {
     match left.strip_prefix('(').and_then(|left| left.strip_suffix(')')) {
         Some(inside) if !inside.contains(['(', ')']) => inside.trim(),
@@ -308,7 +309,7 @@ fn unwrapped(left: &str) -> &str {
     }
 }
 
-/// The number of a list, where it is that of a name.
+/// The doubt about `suffix` on a list, because it takes one name.
 fn of_suffix(left: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Doubt> {
     if let Some(whole) = left.strip_suffix("|suffix")
         && matches!(answer(whole), Some(Answer::Several | Answer::Texts))
@@ -376,7 +377,7 @@ fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Dou
     }
     let counts = COUNTING.contains(&function);
     match value {
-        // Who asks for less than some milliseconds may mean that nobody waited.
+        // A comparison with less than a few milliseconds may mean that nobody waited.
         Literal::Number(number @ 1..100)
             if matches!(function, "at" | "waited") && !matches!(operator, "<" | "<=") =>
         {
@@ -424,7 +425,7 @@ fn of_part(source: &str, answer: &impl Fn(&str) -> Option<Answer>) -> Option<Dou
     }
 }
 
-/// What stands behind a dot and is never what it is compared with.
+/// The doubt about an attribute that never has the value it is compared with.
 fn of_attribute(left: &str, operator: &str, value: &Literal<'_>, right: &str) -> Option<Doubt> {
     let plain = !left.contains([' ', '|', '(']);
     let says_yes_or_no = left.ends_with(".crashed") || left.ends_with(".finished");
@@ -483,7 +484,7 @@ fn of_attribute(left: &str, operator: &str, value: &Literal<'_>, right: &str) ->
     let of_hash = left.starts_with("value(") && !left.contains('|');
     let parts = [").hash", ").list", ").set", ").sorted_set"];
     let field = parts.iter().find_map(|part| Some(left.split_once(part)?.1)).filter(|_| of_hash)?;
-    // Of a sorted set each item is a member with its score.
+    // The items of a sorted set are pairs of a member and its score.
     let of_pairs = left.contains(").sorted_set[") && field.matches('[').count() == 1 && field.ends_with(']');
     match value {
         Literal::Text(_) | Literal::Number(_) if of_pairs => Some((
@@ -507,7 +508,7 @@ fn of_attribute(left: &str, operator: &str, value: &Literal<'_>, right: &str) ->
     }
 }
 
-/// What ZooKeeper tells its clients.
+/// The events that ZooKeeper's clients are notified of.
 pub(super) const EVENTS: [&str; 7] = [
     "NodeCreated",
     "NodeDeleted",
@@ -518,14 +519,14 @@ pub(super) const EVENTS: [&str; 7] = [
     "Expired",
 ];
 
-/// What ZooKeeper tells its clients, for a word that is written otherwise.
+/// The event that a misspelt word means.
 fn event(word: &str) -> Option<&'static str> {
     let plain: String = word.chars().filter(char::is_ascii_alphanumeric).collect();
     let plain = plain.strip_prefix("Session").or_else(|| plain.strip_prefix("Connection")).unwrap_or(&plain);
     EVENTS.into_iter().find(|event| event.eq_ignore_ascii_case(plain) && *event != word)
 }
 
-/// Whether a comparison of a count with a number comes out the same whatever the count is.
+/// Whether comparing a count with this number has the same result for every count.
 pub(super) fn never_or_always(operator: &str, number: i64) -> bool {
     match operator {
         "<" | ">=" => number <= 0,

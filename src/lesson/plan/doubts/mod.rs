@@ -1,5 +1,5 @@
-//! Comparisons that come out the same whatever happens: a text with a number, a count with less than nothing, figures that
-//! nothing changes. A run lets them pass, and `check` refuses them: what they are to prove, they do not prove.
+//! Doubts: comparisons that have the same result in every run, such as a text with a number, a count with a negative
+//! number, or constants with each other. A run accepts them, but `check` refuses them, because they prove nothing.
 
 mod answer;
 mod comparison;
@@ -36,10 +36,10 @@ use crate::{
     text::{Text, both},
 };
 
-/// What is wrong with a comparison, and what would be right.
+/// A message and its help.
 pub(crate) type Doubt = (Text, Text);
 
-/// What claims, invariants and the story of a variant compare.
+/// Checks what claims, invariants and the story of a variant compare.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     if let Some(doubt) = scenario.actors.iter().find_map(|plan| plan.program.doubts.first()) {
         return Err(doubt.clone());
@@ -98,7 +98,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// What must never be so and is, before anybody has counted anything.
+/// Reports an invariant that is already broken at the beginning, when all counters are 0.
 fn check_beginning(scenario: &Scenario, source: &str, at: &Path) -> Result<(), Mistake> {
     let mut scope = scenario.scope.clone();
     for counter in scenario.actors.iter().flat_map(|plan| &plan.program.counters) {
@@ -119,14 +119,14 @@ fn check_beginning(scenario: &Scenario, source: &str, at: &Path) -> Result<(), M
     )))
 }
 
-/// What is said again.
+/// The mistake of a duplicate in a list.
 fn twice(at: &Path, before: usize) -> Mistake {
     let message = both!("number {before} of this list says the same", "和列表里的第 {before} 条相同");
     Mistake::new(at, message).help(both!("leave one of both out", "两者去掉一个"))
 }
 
-/// A claim about a lock that another claim rules out. That a lock overlaps where the failure is prevented is no mistake: what
-/// is prevented may be the damage.
+/// Reports a claim about a lock that another claim contradicts. A lock that overlaps in a variant that prevents the
+/// failure is no mistake: only the damage may be prevented.
 fn check_lock(scenario: &Scenario, n: usize, at: &Path) -> Result<(), Mistake> {
     let conditions = || scenario.claims.iter().map(|claim| &claim.condition);
     match conditions().nth(n) {
@@ -147,7 +147,7 @@ fn check_lock(scenario: &Scenario, n: usize, at: &Path) -> Result<(), Mistake> {
     }
 }
 
-/// A lock of which programs say that they wait for it, or have it no more, and never that they hold it.
+/// Reports a lock that programs wait for or drop, but never hold.
 fn check_held(scenario: &Scenario, lock: &str, at: &Path) -> Result<(), Mistake> {
     let mut instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
     let is_held = instructions.any(|instruction| match instruction {
@@ -169,7 +169,7 @@ fn check_held(scenario: &Scenario, lock: &str, at: &Path) -> Result<(), Mistake>
     )))
 }
 
-/// More holders than there may be take as many who ever hold the lock.
+/// Reports `overlap` for a lock that no more actors ever hold than may.
 fn check_overlap(scenario: &Scenario, lock: &str, at: &Path) -> Result<(), Mistake> {
     let mut limits =
         scenario.locks.iter().filter(|known| stands_for(&known.name, lock)).map(|known| known.limit);
@@ -195,7 +195,7 @@ fn check_overlap(scenario: &Scenario, lock: &str, at: &Path) -> Result<(), Mista
     )))
 }
 
-/// What the story waits for, and what decides its questions.
+/// Checks the conditions that the story waits for and those that decide its questions.
 fn check_story(scenario: &Scenario) -> Result<(), Mistake> {
     for line in &scenario.story {
         match &line.act {
@@ -248,7 +248,7 @@ fn check_expression(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
     check_comparison(scenario, source, at)
 }
 
-/// What decides an expression by itself, or nothing.
+/// The doubt about a literal `true` or `false` joined by `and` or `or`: it decides the result alone, or has no effect.
 pub(crate) fn decided(source: &str) -> Option<Doubt> {
     let mut parts = joined(source).into_iter();
     let part = parts.find(|part| matches!(*part, "true" | "false" | "True" | "False"))?;
@@ -263,7 +263,7 @@ pub(crate) fn decided(source: &str) -> Option<Doubt> {
     })
 }
 
-/// What no server of a lab tells its clients.
+/// The doubt about an event that no server of the lab sends.
 pub(crate) fn event_doubt(source: &str, lab: LabKind) -> Option<Doubt> {
     joined(source).into_iter().find_map(|part| of_event(part, lab))
 }
@@ -282,7 +282,7 @@ fn check_comparison(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
     };
     let answer = |name: &str| plan_of(name).and_then(|(plan, label)| plan.program.answer_of(&label));
     let columns = |name: &str| plan_of(name).and_then(|(plan, label)| plan.program.columns_of(&label));
-    // An error of MariaDB's is a text.
+    // An error of MariaDB is a text.
     let number = |part: &&str| {
         let (left, _, right) = split_comparison(part)?;
         let (plan, label) = plan_of(left)?;
@@ -309,7 +309,7 @@ fn check_comparison(scenario: &Scenario, source: &str, at: &Path) -> Result<(), 
         .or_else(|| event_doubt(source, scenario.lab()))
         .or_else(|| joined(source).into_iter().find_map(|part| of_owner(part, scenario)))
         .or_else(|| {
-            // A figure that the lesson gives a name.
+            // A constant that the lesson gives a name.
             joined(source).into_iter().find_map(|part| {
                 let (left, operator, right) = split_comparison(part)?;
                 let number = figure(right, scenario).filter(|_| literal(right).is_none())?;

@@ -1,5 +1,5 @@
-//! What no run of a story comes to: a count beyond all that its programs do, a role that a server does not take, a crash that
-//! nobody causes.
+//! Checks for states that no run of a story reaches: a count beyond what its programs do, a role that a server does not
+//! take, a crash that no fault causes.
 
 use std::collections::BTreeSet;
 
@@ -23,9 +23,9 @@ use crate::{
     text::{Text, both},
 };
 
-/// The claims of a variant, and what its story waits for.
+/// Checks the claims of a variant, and the conditions that its story waits for.
 pub(super) fn check(scenario: &Scenario) -> Result<(), Mistake> {
-    // What others do is not known of programs from outside, nor of those that a learner writes.
+    // External programs and those that a learner writes may do anything.
     let is_open = scenario.actors.iter().any(|plan| plan.program.outside);
     if is_open || scenario.loaded.lesson.kata.is_some() {
         return Ok(());
@@ -49,11 +49,11 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     })
 }
 
-/// What the story has done to servers so far.
+/// The effects of the story's faults on servers so far.
 #[derive(Default)]
 struct Servers<'s> {
     dead: BTreeSet<&'s str>,
-    /// Those that a fault has hit, themselves or a link of theirs.
+    /// The servers that a fault has hit, directly or through a link.
     hit: BTreeSet<&'s str>,
 }
 
@@ -89,7 +89,7 @@ fn check_one(scenario: &Scenario, source: &str, servers: &Servers<'_>, at: &Path
             .or_else(|| of_reply(part, scenario))
     };
     let found: Vec<Option<Doubt>> = joined(source).into_iter().map(doubt).collect();
-    // Of what `or` joins each part has to be so.
+    // Of parts joined by `or`, all have to be doubtful.
     if source.contains(" or ") && found.iter().any(Option::is_none) {
         return Ok(());
     }
@@ -99,7 +99,7 @@ fn check_one(scenario: &Scenario, source: &str, servers: &Servers<'_>, at: &Path
     }
 }
 
-/// What an expression over the parameters comes to, where it is a whole number.
+/// The value of an expression over the parameters, if it is a whole number.
 pub(super) fn figure(source: &str, scenario: &Scenario) -> Option<i64> {
     if let Some(Literal::Number(number)) = literal(source) {
         return Some(number);
@@ -110,7 +110,7 @@ pub(super) fn figure(source: &str, scenario: &Scenario) -> Option<i64> {
     i64::try_from(value).ok()
 }
 
-/// A count that no run can have.
+/// The doubt about a count that no run can reach.
 pub(super) fn of_most(source: &str, scenario: &Scenario) -> Option<Doubt> {
     let (left, operator, right) = split_comparison(source)?;
     let number = figure(right, scenario)?;
@@ -128,7 +128,7 @@ pub(super) fn of_most(source: &str, scenario: &Scenario) -> Option<Doubt> {
     })
 }
 
-/// The most that a count comes to, and why.
+/// The largest value of a count, and the reason.
 fn most(left: &str, scenario: &Scenario) -> Option<(i64, Text)> {
     let actors = || both!("so many actors are there", "一共只有这么多参与者");
     let number = |count: usize| i64::try_from(count).ok();
@@ -160,7 +160,7 @@ fn most(left: &str, scenario: &Scenario) -> Option<(i64, Text)> {
     }
 }
 
-/// A server that is dead has no role, and a replica whose master is well stays one.
+/// The doubt about a role: a dead server has none, and a replica whose master works stays a replica.
 fn of_role(source: &str, scenario: &Scenario, servers: &Servers<'_>) -> Option<Doubt> {
     let (left, operator, right) = split_comparison(source)?;
     let mentions = Mentions::of(left);
@@ -196,7 +196,8 @@ fn of_role(source: &str, scenario: &Scenario, servers: &Servers<'_>) -> Option<D
     })
 }
 
-/// A reply that an operation never has: nil of a command that answers a number, an error that ends the run.
+/// The doubt about a reply that an operation never has: nil for a command that always answers, or an error that would
+/// end the run.
 fn of_reply(source: &str, scenario: &Scenario) -> Option<Doubt> {
     let program = |name: &str| {
         let (who, label) = name.trim().rsplit_once('.')?;
@@ -213,7 +214,7 @@ fn of_reply(source: &str, scenario: &Scenario) -> Option<Doubt> {
     unallowed(program, &label, code)
 }
 
-/// Whoever nobody kills is alive: a program that gives up ends the story.
+/// The doubt about a crash: a client that no fault kills is alive, and a program that gives up ends the story.
 fn of_crash(source: &str, scenario: &Scenario) -> Option<Doubt> {
     let name = source.strip_suffix(".crashed")?;
     let plan = scenario.actors.iter().find(|plan| plan.actor.name == name)?;

@@ -1,5 +1,5 @@
-//! Comparisons that come out the same in the lesson they stand in: with a client, a counter, a role or a key that it does
-//! not have.
+//! Comparisons that have the same result in this lesson: with a client, a counter, a role or a key that it does not
+//! have.
 
 use super::{
     super::{
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{log::Product, text::both};
 
-/// What is asked of a key that holds no such thing: a znode and a key of etcd hold a text.
+/// The doubt about a field of a key's value that does not exist: znodes and etcd keys hold a text.
 pub(super) fn of_value(source: &str, lab: LabKind) -> Option<Doubt> {
     if lab.has(Product::Mariadb) {
         return None;
@@ -49,7 +49,7 @@ pub(super) fn of_value(source: &str, lab: LabKind) -> Option<Doubt> {
     None
 }
 
-/// An owner that nobody is.
+/// The doubt about an owner that no client is.
 pub(super) fn of_owner(source: &str, scenario: &Scenario) -> Option<Doubt> {
     let (left, operator, right) = split_comparison(source)?;
     let asks = left.starts_with("owner(") && left.ends_with(')') && left.matches('(').count() == 1;
@@ -81,7 +81,7 @@ pub(super) fn of_owner(source: &str, scenario: &Scenario) -> Option<Doubt> {
     })
 }
 
-/// A role that servers of this product never have.
+/// The doubt about a role that servers of this product never have.
 pub(super) fn of_role(source: &str, lab: LabKind) -> Option<Doubt> {
     let (left, _, right) = split_comparison(source)?;
     let mentions = Mentions::of(left);
@@ -101,7 +101,7 @@ pub(super) fn of_role(source: &str, lab: LabKind) -> Option<Doubt> {
     })
 }
 
-/// A counter, which begins at 0 and only grows, that is compared with what it never is.
+/// The doubt about a counter, which begins at 0 and only grows, that is compared with an impossible value.
 pub(super) fn of_counter(source: &str, scenario: &Scenario) -> Option<Doubt> {
     let (left, operator, right) = split_comparison(source)?;
     if !scenario.actors.iter().any(|plan| plan.program.counters.contains(left)) {
@@ -130,7 +130,7 @@ pub(super) fn of_counter(source: &str, scenario: &Scenario) -> Option<Doubt> {
     }
 }
 
-/// A client's name without quotes, which is no text: it stands for all that is known of the client.
+/// The doubt about a client's name without quotes, which is an object with everything known of the client, and no text.
 pub(super) fn of_actor(source: &str, scenario: &Scenario) -> Option<Doubt> {
     let is_actor = |name: &str| scenario.actors.iter().any(|plan| plan.actor.name == name);
     if let Some((left, operator, right)) = split_comparison(source)
@@ -151,7 +151,7 @@ pub(super) fn of_actor(source: &str, scenario: &Scenario) -> Option<Doubt> {
     })
 }
 
-/// What ZooKeeper never tells, in a lab in which nobody else tells anything.
+/// The doubt about an event that ZooKeeper never sends, in a lab whose servers are all ZooKeeper.
 pub(super) fn of_event(source: &str, lab: LabKind) -> Option<Doubt> {
     let (left, _, right) = split_comparison(source)?;
     let only_zookeeper = lab.parts().iter().all(|part| part.product() == Product::Zookeeper);
