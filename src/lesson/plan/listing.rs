@@ -1,5 +1,5 @@
-//! A program to be read: its operations, conditions and repetitions line by line, with the recipes that it uses folded
-//! open, and which operations can come after which. It must not know what a run made of it.
+//! A program as a listing: its operations, conditions and repetitions line by line, with the recipes that it uses
+//! expanded, and which operations can follow each other. This module must not know the results of a run.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,17 +17,17 @@ use crate::{
     log::{Belief, Reply},
 };
 
-/// So many places are looked at for what comes next.
+/// The limit for the instructions that a search for the next operations visits.
 const MOST_PLACES: usize = 1000;
 
-/// What a word of a program is, for its colour.
+/// The role of a word in a listing, which decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
-    /// A word of the grammar.
+    /// A keyword of the grammar.
     Keyword,
-    /// What the author calls an operation.
+    /// The label of an operation.
     Label,
-    /// What is sent.
+    /// The command that is sent.
     Command,
     /// An expression, or a name.
     Plain,
@@ -37,18 +37,18 @@ pub enum Tone {
 pub struct ListingLine {
     pub depth: usize,
     pub words: Vec<(Tone, String)>,
-    /// The operation that stands here: an index into the instructions.
+    /// The operation on this line: an index into the instructions.
     pub operation: Option<usize>,
-    /// The text of the script that the operation runs, or of a program from outside.
+    /// The text of the script that the operation runs, or of an external program.
     pub script: Option<Arc<str>>,
 }
 
-/// What an operation may be followed by before the next one, as a log shows it.
+/// An event that a log shows between two operations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trace {
     Believes(Belief),
     Counts(String),
-    /// The program has come to its end.
+    /// The program ends.
     Ends,
 }
 
@@ -57,26 +57,26 @@ pub enum Trace {
 struct Walk {
     places: usize,
     seen: BTreeSet<(usize, usize, String)>,
-    /// Whether there was a decision that nobody knows.
+    /// Whether the search met a branch whose condition is not known.
     parted: bool,
     found: Vec<(usize, Known)>,
 }
 
-/// One program, and the clients that run it.
+/// A program, and the actors that run it.
 #[derive(Debug, Clone)]
 pub struct Listing {
     pub lines: Vec<ListingLine>,
-    /// The names of who runs it, with what each of them knows at its beginning.
+    /// The actors that run the program, with the values that each knows at the beginning.
     pub actors: BTreeMap<String, Known>,
     program: Arc<Program>,
 }
 
-/// The programs of a variant, each once, in the order of the clients.
+/// The listings of a variant's programs without duplicates, in the order of the clients.
 pub fn listings(scenario: &Scenario) -> Vec<Listing> {
     let mut listings: Vec<Listing> = Vec::new();
     let mut before: Option<(&Arc<Program>, usize)> = None;
     for plan in &scenario.actors {
-        // The members of a crowd share one; clients of their own may have the same all the same.
+        // The members of a crowd share one program; separate clients may have equal ones.
         let place = match before {
             Some((program, place)) if Arc::ptr_eq(program, &plan.program) => place,
             _ => {
@@ -97,7 +97,7 @@ pub fn listings(scenario: &Scenario) -> Vec<Listing> {
     listings
 }
 
-/// The command line of a program from outside, and its text.
+/// The command line of an external program, with its text.
 fn command(scenario: &Scenario, plan: &ActorPlan) -> Option<ListingLine> {
     let client = scenario.clients.iter().find(|client| client.name == plan.actor.client)?;
     let exec = client.exec.as_ref()?;
@@ -114,22 +114,23 @@ impl Listing {
         }
     }
 
-    /// What is known once an operation has been answered.
+    /// Adds the values that follow from the reply to an operation.
     pub fn answered(&self, at: usize, reply: &Reply, known: &mut Known) {
         if let Some(operation) = self.operation(at) {
             known.answered(&operation.label, reply, self.program.reads_lost);
         }
     }
 
-    /// The operation of this label that is nearest behind another, or behind the beginning.
+    /// The nearest operation with this label after another one, or after the beginning; failing that, the first one
+    /// anywhere.
     pub fn find(&self, after: Option<usize>, label: &str) -> Option<usize> {
         let is_it = |at: &usize| self.operation(*at).is_some_and(|operation| operation.label == label);
         let near = self.after(after, None, &Known::default()).into_iter().map(|(at, _)| at).find(is_it);
         near.or_else(|| (0..self.program.instructions.len()).find(is_it))
     }
 
-    /// The operations that can come next, each with what is known there. `traces` are what has been seen since; where
-    /// it is given, only ways that leave just these are taken, unless there is none.
+    /// The operations that can come next, each with the values known there. `traces` are the events seen since; if
+    /// given, only paths that produce exactly these are followed, unless there is none.
     pub fn after(
         &self,
         after: Option<usize>,
@@ -142,7 +143,7 @@ impl Listing {
             return self.after(after, None, known);
         }
         if walk.parted {
-            // Which of the ways was taken is not known, and so neither is what was set on it.
+            // The path that was taken is not known, and so neither are the values set on it.
             for (_, known) in &mut walk.found {
                 self.program.instructions.iter().filter_map(set).for_each(|name| known.forget(name));
                 known.forget_rounds();
@@ -154,13 +155,13 @@ impl Listing {
     fn walk(&self, mut at: usize, mut traces: Option<&[Trace]>, mut known: Known, walk: &mut Walk) {
         loop {
             walk.places += 1;
-            // Ways that part may meet again.
+            // Paths that split may meet again.
             let mut is_new =
                 |known: &Known| walk.seen.insert((at, traces.map_or(0, <[_]>::len), known.described()));
             if walk.places > MOST_PLACES || (walk.parted && !is_new(&known)) {
                 return;
             }
-            // Whether this is what was seen next; without anything seen, every way is possible.
+            // Whether an instruction matches the next event seen; without events, every path is possible.
             let mut leaves = |trace: &dyn Fn(&Trace) -> bool| match traces {
                 None => true,
                 Some([first, rest @ ..]) if trace(first) => {
@@ -211,7 +212,7 @@ impl Listing {
                 Some(Instruction::Enter { with, .. }) => known.enter(with.iter()),
                 Some(Instruction::Leave) => known.leave(),
                 Some(Instruction::RepeatBegin { bound }) => known.begin_rounds(bound),
-                // Decisions are above.
+                // Branches are handled above.
                 Some(Instruction::JumpUnless { .. } | Instruction::RepeatNext { .. }) => {}
             }
             at += 1;
@@ -219,7 +220,7 @@ impl Listing {
     }
 }
 
-/// The name to which an instruction gives a value.
+/// The name that an instruction sets.
 fn set(instruction: &Instruction) -> Option<&str> {
     match instruction {
         Instruction::Set { name, .. } => Some(name),
@@ -227,11 +228,11 @@ fn set(instruction: &Instruction) -> Option<&str> {
     }
 }
 
-/// Writes a program down. Values that are known before it runs are filled in.
+/// Writes the listing of a program. Values that are known before it runs are filled in.
 struct Writer<'a> {
     instructions: &'a [Instruction],
     scope: Scope,
-    /// Names that the program gives other values while it runs.
+    /// Names that the program changes at run time.
     changed: BTreeSet<&'a str>,
     lines: Vec<ListingLine>,
 }
@@ -248,7 +249,7 @@ impl<'a> Writer<'a> {
     }
 
     fn write(mut self) -> Vec<ListingLine> {
-        // Every program ends with a `stop` that nobody wrote.
+        // The compiler ends every program with a `stop` that the author did not write.
         self.block(0, self.instructions.len().saturating_sub(1), 0);
         self.lines
     }
@@ -268,7 +269,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes what begins at an instruction; gives the instruction after it.
+    /// Writes the statement that begins at an instruction, and returns the index of the next one.
     fn instruction(&mut self, at: usize, depth: usize) -> usize {
         let instructions = self.instructions;
         match &instructions[at] {
@@ -286,7 +287,7 @@ impl<'a> Writer<'a> {
             }
             Instruction::Count { counter } => self.statement(depth, "count", counter),
             Instruction::Set { name, value } => {
-                // The number of a repetition's rounds is written beside it.
+                // The number of the round is shown on the line of its repetition.
                 let begins = matches!(instructions.get(at + 1), Some(Instruction::RepeatBegin { .. }));
                 let counts = |next: &Instruction| matches!(next, Instruction::Set { name: other, .. } if other == name);
                 if begins && value.source() == "0" && instructions.get(at + 3).is_some_and(counts) {
@@ -296,7 +297,7 @@ impl<'a> Writer<'a> {
             }
             Instruction::JumpUnless { condition, to } => {
                 self.statement(depth, "if", condition.source());
-                // The last thing of a `then` that has an `else` leads past it; that of a repetition leads back.
+                // A `then` that has an `else` ends with a jump forward; a jump back belongs to a repetition.
                 let otherwise = match instructions.get(to.wrapping_sub(1)) {
                     Some(Instruction::Jump { to: end }) if *end >= *to => Some(*end),
                     _ => None,
@@ -326,7 +327,7 @@ impl<'a> Writer<'a> {
                 return to + 1;
             }
             Instruction::Stop => self.push(depth, vec![(Tone::Keyword, "stop".to_owned())]),
-            // Parts of what is written down above.
+            // These belong to statements that are written above.
             Instruction::Jump { .. } | Instruction::RepeatNext { .. } | Instruction::Leave => {}
         }
         at + 1
@@ -350,7 +351,7 @@ impl<'a> Writer<'a> {
         }
         words.extend(number.map(|name| (Tone::Plain, format!("as {name}"))));
         self.push(depth, words);
-        // It ends with the jump back, and with a number it begins with the next one.
+        // The body ends before the jump back; with a number, it begins after the assignment of the next one.
         self.block(at + 2 + usize::from(number.is_some()), *exit - 1, depth + 1);
         *exit
     }
@@ -392,7 +393,7 @@ impl<'a> Writer<'a> {
         template.filled(|expr| self.known(expr))
     }
 
-    /// A duration as people read it.
+    /// A duration in seconds or milliseconds.
     fn time(&self, template: &Template) -> String {
         let text = self.fill(template);
         match text.parse::<u64>() {
@@ -402,7 +403,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// An expression's value, if nothing that happens can change it.
+    /// The value of an expression, if nothing in the run can change it.
     fn known(&self, expr: &Expr) -> Option<String> {
         let given = |name: &str| self.scope.get(name).filter(|_| !self.changed.contains(name));
         if let Some(value) = given(expr.source()) {

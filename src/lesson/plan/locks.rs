@@ -1,4 +1,4 @@
-//! What a lesson's locks are: their titles, and how many may hold one.
+//! The locks of a lesson: their titles, and how many clients may hold each.
 
 use std::collections::BTreeSet;
 
@@ -18,18 +18,18 @@ use crate::{
     text::{Text, both},
 };
 
-/// The most holders of a lock: a lesson may have that many actors.
+/// The largest limit of holders: a lesson may have this many actors.
 const MOST_HOLDERS: u32 = 5_000;
 
 impl Scenario {
-    /// How many may hold a lock, or any of those that the name stands for.
+    /// How many clients may hold a lock, or each of the locks that the name stands for.
     pub fn limit(&self, lock: &str) -> Limit {
         let known = self.locks.iter().find(|known| stands_for(&known.name, lock));
         known.map(|known| known.limit).unwrap_or_default()
     }
 }
 
-/// The locks that the lesson tells of, and those that somebody shares.
+/// The locks that the lesson describes, and those that programs share.
 pub(crate) fn plan(lesson: &Lesson, params: &Params, roster: &Roster<'_>) -> Result<Vec<LockInfo>, Mistake> {
     let instructions = || roster.actors.iter().flat_map(|plan| &plan.program.instructions);
     let shared = instructions().filter_map(|instruction| match instruction {
@@ -82,13 +82,13 @@ pub(crate) fn plan(lesson: &Lesson, params: &Params, roster: &Roster<'_>) -> Res
     Ok(locks)
 }
 
-/// The locks of which the lesson says how many may hold them.
+/// The locks for which the lesson gives a number of holders.
 pub(crate) fn counted(lesson: &Lesson) -> Vec<String> {
     let counted = lesson.locks.iter().filter(|(_, spec)| spec.holders.is_some());
     counted.filter_map(|(source, _)| Some(Template::parse(source).ok()?.pattern())).collect()
 }
 
-/// A lock that the lesson tells of and no variant has is a typing mistake.
+/// Refuses a described lock that no variant has, because its name is misspelt.
 pub(crate) fn check_used(lesson: &Lesson, scenarios: &[Scenario]) -> Result<(), Mistake> {
     let used = || scenarios.iter().flat_map(|scenario| &scenario.actors).flat_map(|plan| &plan.program.locks);
     for source in lesson.locks.keys() {
@@ -109,22 +109,22 @@ pub(crate) fn check_used(lesson: &Lesson, scenarios: &[Scenario]) -> Result<(), 
     Ok(())
 }
 
-/// What is said of a lock, where the author says nothing.
+/// The default sentences about a lock.
 pub(crate) struct LockSentences {
-    /// That it has too many holders.
+    /// That it has too many holders now.
     pub(crate) says: Text,
-    /// The challenge to bring that about.
+    /// The challenge to give it too many holders.
     pub(crate) goal: Text,
-    /// That it had too many once.
+    /// That it had too many holders at some time.
     pub(crate) overlapped: Text,
-    /// That it never had.
+    /// That it never had too many holders.
     pub(crate) exclusive: Text,
 }
 
 impl LockSentences {
     pub(crate) fn of(lock: &str, known: &[LockInfo]) -> Self {
         let info = known.iter().find(|known| stands_for(&known.name, lock));
-        // `lock` is the name that nearly all give it: read as the word that it is.
+        // Almost every lesson calls its lock `lock`, so that name is written as the ordinary word.
         let (en, zh) = match (info.and_then(|info| info.title.as_ref()), lock) {
             (Some(title), _) => (title.en.clone(), title.zh.clone()),
             (None, "lock") => ("the lock".to_owned(), "锁".to_owned()),
@@ -178,12 +178,11 @@ impl LockSentences {
     }
 }
 
-/// How alike the name of a lock that a program drops and that of one which it holds and never drops must be. Others may
-/// well hold a lock of a similar name.
+/// The least similarity between the name of a lock that a program drops and one that it holds and never drops. Less
+/// similar names may belong to two locks.
 const ALMOST_THE_SAME: f64 = 0.9;
 
-/// Checks that a lock which is dropped or waited for is one that somebody holds: a name nearly like that of another lock is
-/// misspelt.
+/// Refuses a lock that a program drops or waits for but nobody holds, if its name is similar to that of another lock.
 pub(crate) fn check_names(scenario: &Scenario) -> Result<(), Mistake> {
     let programs = || scenario.actors.iter().map(|plan| &plan.program);
     if programs().any(|program| program.outside) {
@@ -204,7 +203,7 @@ pub(crate) fn check_names(scenario: &Scenario) -> Result<(), Mistake> {
                 continue;
             }
             let never_dropped = || own.iter().filter(|lock| !contains(&dropped, lock)).map(String::as_str);
-            // What nobody ever holds nobody can drop.
+            // A lock that nobody ever holds cannot be dropped.
             let other = || never_dropped().next().filter(|_| !contains(&held, &name));
             if *belief == Belief::Nothing
                 && let Some(near) = nearest(&name, never_dropped(), ALMOST_THE_SAME).or_else(other)
@@ -228,7 +227,7 @@ pub(crate) fn check_names(scenario: &Scenario) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// The locks about which a program has such a belief at some time.
+/// The locks about which a program may have such a belief.
 fn locks_of(program: &Program, wanted: fn(Belief) -> bool) -> impl Iterator<Item = String> + '_ {
     program.instructions.iter().filter_map(move |instruction| match instruction {
         Instruction::Believe { lock, belief } if wanted(*belief) => Some(lock.pattern()),
@@ -236,7 +235,7 @@ fn locks_of(program: &Program, wanted: fn(Belief) -> bool) -> impl Iterator<Item
     })
 }
 
-/// Whether a lock is among some, where parts of either name may be known only when the program runs.
+/// Whether a lock is in the set; parts of either name may be known only at run time.
 fn contains(locks: &BTreeSet<String>, name: &str) -> bool {
     locks.iter().any(|lock| stands_for(lock, name) || stands_for(name, lock))
 }

@@ -1,4 +1,4 @@
-//! What may be the name of what expressions ask for: operations, counters, parameters, clients.
+//! Checks names that expressions can use: of operations, counters, parameters and clients.
 
 use super::{
     super::error::{Mistake, MistakeSpan, Path},
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::text::{Text, both};
 
-/// The words of expressions.
+/// The keywords of expressions.
 const WORDS: [&str; 13] =
     ["and", "or", "not", "in", "is", "if", "else", "true", "false", "none", "True", "False", "None"];
 
@@ -16,11 +16,11 @@ pub(crate) enum Named {
     Operation,
     Counter,
     Client,
-    /// What a `let`, an `as` or a `with` gives a value.
+    /// A value that a `let`, an `as` or a `with` sets.
     Value,
 }
 
-/// Whether expressions can ask for a name, and it means nothing else to them.
+/// Checks that expressions can use a name, and that it has no other meaning there.
 pub(crate) fn check(name: &str, named: Named, path: &Path) -> Result<(), Mistake> {
     let (what, such) = match named {
         Named::Operation => (both!("an operation", "操作"), "acquire"),
@@ -33,7 +33,7 @@ pub(crate) fn check(name: &str, named: Named, path: &Path) -> Result<(), Mistake
         Err(mistake.help(help))
     };
     let begins_well = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
-    // `moves('A.try-lock')` asks for such an operation, and a claim for its client.
+    // An operation can also be named in quotes, `moves('A.try-lock')`, and a client in claims.
     let may_be_joined = matches!(named, Named::Operation | Named::Client);
     let part = |c: char| c.is_alphanumeric() || c == '_' || may_be_joined && c == '-';
     if !begins_well || !name.chars().all(part) {
@@ -46,7 +46,7 @@ pub(crate) fn check(name: &str, named: Named, path: &Path) -> Result<(), Mistake
         );
     }
     let meaning = match name {
-        // An operation is asked for behind its client's name, too: `A.none`.
+        // An operation is also named after its client, `A.none`, where keywords are allowed.
         _ if WORDS.contains(&name) && named != Named::Operation => {
             both!("a word of expressions", "表达式的关键字")
         }

@@ -1,4 +1,4 @@
-//! A story as a teacher reads it: what each step says, and the teacher's notes.
+//! A story as a script for a teacher: what happens in each step, with the teacher's notes.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,17 +9,17 @@ use crate::{
     text::{Text, both},
 };
 
-/// One step of a story.
+/// One step of the script.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScriptLine {
-    /// What is told or asked, or who does what.
+    /// The narration or question, or who does what.
     pub says: Text,
-    /// For the teacher.
+    /// Notes for a teacher.
     pub notes: Option<Text>,
 }
 
 impl Scenario {
-    /// Every step, in order, with what is known before the run filled into its texts.
+    /// Every step in order, with the values that are known before the run filled into its texts.
     pub fn script(&self) -> Vec<ScriptLine> {
         let line = |line: &StoryLine| ScriptLine {
             says: self.says(&line.act),
@@ -28,8 +28,8 @@ impl Scenario {
         within_allowance(|| self.story.iter().map(line).collect())
     }
 
-    /// What the lesson's author wrote to teachers about all of it. A variant that is named in backticks is told by its
-    /// title, as screens name it.
+    /// The author's notes for teachers about the whole lesson. Variants named in backticks are replaced by their
+    /// titles, as screens show them.
     pub fn notes(&self) -> Option<Text> {
         let lesson = &self.loaded.lesson;
         let mut notes = self.fill(lesson.notes.as_ref()?);
@@ -43,7 +43,7 @@ impl Scenario {
 
     fn written(&self, plan: &TextPlan) -> Text {
         let names = self.scope.value();
-        // What only the run tells, such as a counter, is left open.
+        // A value that only the run determines, such as a counter, is shown as an ellipsis.
         let known = |expr: &Expr| {
             let value = expr.eval(names.clone()).ok().filter(|value| !value.is_undefined());
             Some(value.map_or_else(|| "…".to_owned(), |value| value.to_string()))

@@ -1,4 +1,4 @@
-//! Moves in an order that their program does not have. A run would say so when it comes there.
+//! Checks that the moves of a story are possible in that order; a run would fail when it reaches a wrong one.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{log::ActorId, text::both};
 
-/// Where an actor may be: before which operations, as instructions. None of them: its program is over.
+/// The operations that an actor may be at, as indices of instructions. Empty if its program has ended.
 type Places = BTreeSet<usize>;
 
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
@@ -85,7 +85,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
 #[derive(Default)]
 struct MovesMade<'a> {
     moves: BTreeSet<(u32, &'a str)>,
-    /// Who made moves that the story does not name.
+    /// Actors that made moves that the story does not name.
     by_themselves: BTreeSet<u32>,
 }
 
@@ -108,7 +108,7 @@ impl<'a> MovesMade<'a> {
     }
 }
 
-/// A claim about the reply to a move that the story never makes.
+/// Refuses a claim about the reply to a move that the story never makes.
 pub(crate) fn check_claims(scenario: &Scenario) -> Result<(), Mistake> {
     let mut made = MovesMade::default();
     scenario.story.iter().for_each(|line| made.take(&line.act));
@@ -120,7 +120,7 @@ pub(crate) fn check_claims(scenario: &Scenario) -> Result<(), Mistake> {
             Claim::That { that, .. } => (that, at.index(n).key("that")),
             _ => continue,
         };
-        // What asks whether there is a reply, or has another way to be so, is right without one.
+        // A claim that asks whether there is a reply, or has an alternative, is valid without one.
         if joined(source).len() > 1 && source.contains(" or ")
             || source.contains("defined")
             || source.contains("default")
@@ -128,7 +128,7 @@ pub(crate) fn check_claims(scenario: &Scenario) -> Result<(), Mistake> {
             continue;
         }
         let mentions = Mentions::of(source);
-        // A time is that of a reply, too.
+        // The time of a move needs a reply, too.
         let timed = ["at", "before"].into_iter().flat_map(|function| mentions.calls_of(function));
         let timed = timed.flat_map(|call| call.arguments.iter().flatten());
         let timed: Vec<Vec<String>> =
@@ -158,7 +158,7 @@ pub(crate) fn check_claims(scenario: &Scenario) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// A question that no choice can answer when it is decided, because the replies that they ask for come later.
+/// Refuses a question that no choice can answer when it is decided, because the replies in its conditions come later.
 pub(crate) fn check_questions(scenario: &Scenario) -> Result<(), Mistake> {
     let mut made = MovesMade::default();
     let mut open: Vec<(&AskPlan, &Path, u32)> = Vec::new();
@@ -187,7 +187,7 @@ fn check_question(
     path: &Path,
     made: &MovesMade<'_>,
 ) -> Result<(), Mistake> {
-    // The first reply that an expression asks for and nobody has had yet.
+    // The first reply in an expression that has not come yet.
     let missing = |source: &str| {
         if ["defined", "default", " or ", "not "].iter().any(|word| source.contains(word)) {
             return None;
@@ -230,7 +230,7 @@ fn check_question(
     )))
 }
 
-/// Whoever moves by themselves may have come anywhere.
+/// Adds every operation that actors may reach when they move by themselves.
 fn moved_on(scenario: &Scenario, actors: &[ActorId], places: &mut [Places]) {
     for actor in actors {
         let program = &scenario.actors[actor.0 as usize].program;
@@ -253,7 +253,7 @@ fn moves_at(program: &Program, at: usize) -> Option<&str> {
     }
 }
 
-/// Where an actor may be after a move, `None` where it cannot make that.
+/// The operations that an actor may be at after a move; `None` if it cannot make that move.
 fn after_move(program: &Program, here: &Places, label: &str) -> Option<Places> {
     let made: Vec<usize> = here.iter().copied().filter(|at| moves_at(program, *at) == Some(label)).collect();
     if made.is_empty() {
@@ -265,8 +265,8 @@ fn after_move(program: &Program, here: &Places, label: &str) -> Option<Places> {
     Some(after)
 }
 
-/// The operations that may come next from these instructions on. Time that passes is one of them, and passes by itself
-/// before what follows it.
+/// The operations that may come next from these instructions. A wait is one of them, and so is what follows it, because
+/// time may pass before the next move.
 pub(crate) fn operations_from(program: &Program, from: impl IntoIterator<Item = usize>) -> Places {
     let mut open: Vec<usize> = from.into_iter().collect();
     let (mut seen, mut found) = (BTreeSet::new(), Places::new());

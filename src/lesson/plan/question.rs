@@ -1,4 +1,4 @@
-//! Questions with their names resolved. Deciding them is the verdict's business.
+//! Plans questions: checks their names. The verdict decides them.
 
 use super::{
     super::{
@@ -16,9 +16,9 @@ pub struct AskPlan {
     pub q: TextPlan,
     /// Two to four answers.
     pub choices: Vec<ChoicePlan>,
-    /// Why it comes as it does, whatever was chosen.
+    /// Explains the result to every learner, whatever they chose.
     pub why: Option<TextPlan>,
-    /// Decided after so many further steps; narrations and questions do not count.
+    /// The number of further steps after which the question is decided; narrations and questions do not count.
     pub after: u32,
 }
 
@@ -32,12 +32,12 @@ pub struct ChoicePlan {
 #[derive(Debug, Clone)]
 pub enum RightPlan {
     Always,
-    /// If this is true once the question is decided.
+    /// Right if this expression is true when the question is decided.
     When(Expr),
     Never,
 }
 
-/// How many answers a question may have: more would not fit on a small screen, nor under one hand.
+/// The allowed numbers of choices: more would fit neither on a small screen nor under one hand.
 const CHOICES: std::ops::RangeInclusive<usize> = 2..=4;
 
 pub(crate) fn plan(
@@ -103,7 +103,7 @@ pub(crate) fn plan(
     Ok(AskPlan { q, choices, why, after: ask.after })
 }
 
-/// Two choices for which the same is to happen.
+/// Two choices that are right under the same condition.
 fn same_right(choices: &[Choice]) -> Option<(usize, usize)> {
     choices.iter().enumerate().find_map(|(n, choice)| {
         let same = |other: &Choice| match (&choice.right, &other.right) {
@@ -143,7 +143,7 @@ fn plan_choice(
     })
 }
 
-/// Every question must be decided before the story is over.
+/// Checks that every question is decided before the story ends.
 pub(crate) fn check_decided(story: &[StoryLine]) -> Result<(), Mistake> {
     for (n, line) in story.iter().enumerate() {
         let Act::Ask(ask) = &line.act else { continue };

@@ -1,4 +1,4 @@
-//! Redis commands that not every server knows that Lockstep runs on.
+//! Redis commands that some supported server versions do not have.
 
 use super::{
     super::{
@@ -17,7 +17,7 @@ use crate::{
 /// A major and a minor version.
 pub type Since = (u32, u32);
 
-/// Commands, or options of them, and since when Redis has them.
+/// Commands, or options of commands, and the version of Redis that introduced them.
 const NEWER: &[(&[&str], Since)] = &[
     (&["WAITAOF"], (7, 2)),
     (
@@ -39,7 +39,7 @@ const NEWER: &[(&[&str], Since)] = &[
     (&["DELEX", "DIGEST", "MSETEX", "SET IFEQ", "SET IFNE", "SET IFDEQ", "SET IFDNE"], (8, 4)),
 ];
 
-/// What of a command is newer than others, and since when it is there.
+/// The newest feature that a command uses, and the version that introduced it.
 fn newest(words: &[Option<String>]) -> Option<(&'static str, Since)> {
     let word = |n: usize| words.get(n)?.as_ref().map(|word| word.to_ascii_uppercase());
     let name = word(0)?;
@@ -56,7 +56,7 @@ fn known(words: &[Template]) -> Vec<Option<String>> {
     words.iter().map(|word| word.is_literal().then(|| word.to_string())).collect()
 }
 
-/// Checks that a server of this version knows the command.
+/// Checks that a server of this version has the command.
 fn check(words: &[Option<String>], server: Since, path: &Path) -> Result<(), Mistake> {
     let Some((what, since)) = newest(words).filter(|(_, since)| server < *since) else { return Ok(()) };
     let [since, here] = [since, server].map(|(major, minor)| format!("{major}.{minor}"));
@@ -86,11 +86,11 @@ fn check_verb(verb: &PlannedVerb, server: Since, path: &Path) -> Result<(), Mist
 }
 
 impl Loaded {
-    /// Whether a Redis server of this version knows every command of the lesson. Whoever copes with `ERR` may ask for what
-    /// is not there.
+    /// Checks that a Redis server of this version has every command of the lesson. An operation that allows `ERR` may
+    /// send an unknown command.
     ///
     /// # Errors
-    /// The first command that it does not know, and its place.
+    /// The first command that the server does not have, with its place.
     pub fn check_redis(&self, scenarios: &[Scenario], server: Since) -> Result<(), LessonError> {
         let root = Path::root();
         for scenario in scenarios {

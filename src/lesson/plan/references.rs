@@ -1,5 +1,5 @@
-//! References to moves in expressions over what happened: `A.release`, `A.worker.release`, `'P1.2.check'`. A claim
-//! about a reply that can never come proves nothing, so they are checked.
+//! Checks references to moves in expressions over a run: `A.release`, `A.worker.release`, `'P1.2.check'`. A claim about
+//! a reply that can never come would prove nothing.
 
 use super::{
     super::{
@@ -38,7 +38,7 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// Functions of time and order ask about moves that somebody can make, and about whoever waits for a lock.
+/// Checks that functions of time and order name moves that an actor can make, and actors that wait for a lock.
 fn check_order(
     Call { function, arguments, .. }: &Call,
     (clients, actors): (&[ClientPlan], &[ActorPlan]),
@@ -77,7 +77,7 @@ fn check_order(
         let waits = |instruction: &Instruction| {
             matches!(instruction, Instruction::Believe { belief: Belief::Waiting, .. })
         };
-        // A program from outside says so when it runs.
+        // An external program may report at run time that it waits.
         let may_wait = |program: &Program| program.outside || program.instructions.iter().any(waits);
         if !members(who)?.iter().any(|plan| may_wait(&plan.program)) {
             return Err(Mistake::new(
@@ -124,9 +124,9 @@ fn check_one(
                 _ => Ok(()),
             }
         }
-        // A function may be asked about all threads at once: `moves('P1.check')`.
+        // A function may name all threads at once: `moves('P1.check')`.
         None if quoted && actors.iter().any(|plan| plan.program.labels.contains(first)) => Ok(()),
-        // A crowd's members have names of their own.
+        // The members of a crowd have names of their own.
         None if threads().next().is_none() => Ok(()),
         None => {
             let name = &client.name;

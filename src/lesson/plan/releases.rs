@@ -1,8 +1,8 @@
-//! Which operation asks for the release of which lock.
+//! Determines which operation releases which lock.
 //!
-//! It is the last command before the lock's `drops`, where that command deletes or unlocks something. Any other command
-//! there is still work under the lock; but of a lock of which the lesson says how many may hold it, a command that counts
-//! up or takes out of a collection gives a permit back.
+//! It is the last command before the lock's `drops`, if that command deletes or unlocks something. Any other command
+//! there is still work under the lock. For a lock with a limit of `holders`, however, a command that increments a
+//! counter or changes a collection gives a permit back.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::log::{Belief, Flock, stands_for};
 
-/// Notes in each operation of a program the locks that it releases.
+/// Records in each operation the locks that it releases.
 pub(crate) fn mark(instructions: &mut [Instruction], counted: &[String]) {
     for n in 0..instructions.len() {
         let Instruction::Operate(operation) = &instructions[n] else { continue };
@@ -30,12 +30,12 @@ pub(crate) fn mark(instructions: &mut [Instruction], counted: &[String]) {
     }
 }
 
-/// The locks that are dropped from here on, before anything is sent or decided.
+/// The locks that are dropped from this instruction on, before anything is sent or decided.
 fn dropped_from(instructions: &[Instruction], mut at: usize) -> Vec<Template> {
     let mut locks = Vec::new();
-    // What is set meanwhile has no value yet when the command is sent.
+    // A name that is set in between has no value yet when the command is sent.
     let mut all_set = true;
-    // Jumps may lead in a circle.
+    // Jumps may form a loop.
     for _ in 0..instructions.len() {
         match instructions.get(at) {
             Some(Instruction::Believe { lock, belief: Belief::Nothing }) => {
@@ -56,9 +56,9 @@ fn dropped_from(instructions: &[Instruction], mut at: usize) -> Vec<Template> {
     locks
 }
 
-/// What deletes a key.
+/// Commands that delete a key.
 const DELETES: &[&str] = &["DEL", "UNLINK", "GETDEL"];
-/// What gives back one of several permits.
+/// Commands that give back one of several permits.
 const GIVES_BACK: &[&str] = &["INCR", "INCRBY", "HINCRBY", "HDEL", "ZREM", "SREM", "LPUSH", "RPUSH", "SADD"];
 
 fn does(verb: &PlannedVerb, commands: &[&str]) -> bool {
@@ -79,7 +79,7 @@ fn does(verb: &PlannedVerb, commands: &[&str]) -> bool {
 mod tests {
     use crate::lesson::{Params, Scenario, library::from_text};
 
-    /// What the operation `move` of a program with these steps releases.
+    /// The locks that the operation `move` releases in a program with these steps.
     fn released(steps: &str) -> Vec<String> {
         let lab = if steps.contains("zk:") { "zookeeper" } else { "redis" };
         let text = format!(
@@ -127,7 +127,7 @@ story: [ move: A.move ]
             let steps = format!("    - move: {{ {verb} }}\n    - drops: lock");
             assert_eq!(released(&steps), ["lock"], "{verb}");
         }
-        // It still works on what the lock protects, or only looks.
+        // These commands still work on what the lock protects, or only read.
         for verb in ["redis: DECR stock", "script: look, keys: [lock]", "zk: get /lock"] {
             let steps = format!("    - move: {{ {verb} }}\n    - drops: lock");
             assert!(released(&steps).is_empty(), "{verb}");

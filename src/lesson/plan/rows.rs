@@ -1,5 +1,5 @@
-//! Tables and the rows of a lesson, compared with how the tables are defined: what the server would refuse while the lab
-//! starts, or while a program runs.
+//! Checks tables and rows against the tables' definitions, for what the server would refuse while the lab starts or
+//! while a program runs.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -22,15 +22,15 @@ use super::{
 };
 use crate::text::{Text, both};
 
-/// What is wrong, and what would be right.
+/// A message and its help.
 type Wrong = (Text, Text);
 
-/// What a column takes.
+/// The values that a column accepts.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
-    /// Whole numbers from the first to the second.
+    /// Whole numbers from the first to the second, inclusive.
     Figure(i128, i128),
-    /// Texts of so many characters at most.
+    /// Texts of at most this many characters, if known.
     Text(Option<u64>),
     Other,
 }
@@ -39,20 +39,20 @@ struct Column {
     name: String,
     kind: Kind,
     may_be_null: bool,
-    /// Whether it has a value where a row gives none.
+    /// Whether the column has a value when a row gives none.
     has_default: bool,
     counts_itself: bool,
 }
 
 struct Table {
     columns: Vec<Column>,
-    /// The column that is the primary key by itself.
+    /// The column that alone is the primary key.
     primary: Option<usize>,
-    /// The columns of each key that no two rows may share, by their places.
+    /// The columns of each unique key, by index.
     unique: Vec<Vec<usize>>,
 }
 
-/// What a statement gives a column, as far as it is written out.
+/// The value that a statement gives a column, as far as it is literal.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Given {
     Null,
@@ -62,7 +62,7 @@ enum Given {
     Unknown,
 }
 
-/// Every table by its definition, and every row by its table's.
+/// Checks the definition of every table, and every row against its table.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     let sent = tables::sent(scenario);
     check_definitions(&sent)?;
@@ -100,7 +100,8 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         for (columns, row) in &rows {
             of_row((&name, table), columns, row).map_or(Ok(()), |found| Err(wrong(found)))?;
         }
-        // In what order programs come is not known, and a row may be deleted or replaced.
+        // The order of programs is not known, and a row may be deleted or replaced, so duplicates are checked in the
+        // setup only.
         if statement.in_setup && !insert.replace_into && insert.on.is_none() {
             for row in &rows {
                 of_key((&name, table), row, &mut there).map_or(Ok(()), |found| Err(wrong(found)))?;
@@ -110,14 +111,14 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// The tables of a lesson; `None` for one whose definition is not known.
+/// The tables of a lesson; `None` for a table whose definition is not known.
 fn defined(sent: &[Sent]) -> HashMap<String, Option<Table>> {
     let mut known: HashMap<String, Option<Table>> = HashMap::new();
     for statement in sent {
         match read(&statement.text) {
             Ok(Some(Statement::CreateTable(created))) => {
                 let name = last_of(&created.name);
-                // Of two definitions nobody knows which one holds.
+                // If a table is defined twice, it is not known which definition applies.
                 let table = (!known.contains_key(&name)).then(|| Table::of(&created)).flatten();
                 known.insert(name, table);
             }
@@ -134,8 +135,8 @@ fn defined(sent: &[Sent]) -> HashMap<String, Option<Table>> {
     known
 }
 
-/// The rows that statements make in a table, by their primary keys, and whether they may make rows of any number. `None`
-/// where that is known only when they are sent.
+/// The primary keys of the rows that statements insert into a table, and whether the server may number further rows.
+/// `None` if the keys are known only at run time.
 fn made(sent: &[Sent], name: &str, table: &Table) -> Option<(BTreeSet<String>, bool)> {
     let primary = table.primary?;
     let (mut keys, mut numbered) = (BTreeSet::new(), false);
@@ -169,8 +170,8 @@ fn made(sent: &[Sent], name: &str, table: &Table) -> Option<(BTreeSet<String>, b
     Some((keys, numbered))
 }
 
-/// What an expression asks of the rows that a statement answers: a second row where there is one at most, a number of a text.
-/// `statement`: that of a name such as `read` or `A.read`.
+/// The doubt about the rows that a statement answers: an index beyond the one row that there can be, or a value of the
+/// wrong kind. `statement` returns the statement of a name such as `read` or `A.read`.
 pub(crate) fn reply_doubt(
     source: &str,
     statement: impl Fn(&str) -> Option<String>,
@@ -211,19 +212,19 @@ pub(crate) fn reply_doubt(
     })
 }
 
-/// What a column of a table holds.
+/// The kind of a table's column.
 pub(super) fn column_kind(table: &str, column: &str, scenario: &Scenario) -> Option<Kind> {
     let table = defined(&tables::sent(scenario)).remove(&table.to_ascii_lowercase())??;
     table.columns.iter().find(|known| known.name.eq_ignore_ascii_case(column)).map(|known| known.kind)
 }
 
-/// Whether a `SELECT` asks for one value of the primary key.
+/// Whether a `SELECT` finds its row by the primary key.
 fn one_row(select: &Select, table: &Table) -> bool {
     let Some((primary, condition)) = table.primary.zip(select.selection.as_ref()) else { return false };
     equals(condition).iter().any(|(column, _)| *column == table.columns[primary].name)
 }
 
-/// What a column of the answer holds.
+/// The kind of a column in an answer.
 fn kind_of(select: &Select, column: &str, table: Option<&Table>) -> Option<Kind> {
     let is_it = |name: &str| name.eq_ignore_ascii_case(column);
     let expr = select.projection.iter().find_map(|item| match item {
@@ -245,7 +246,7 @@ fn kind_of(select: &Select, column: &str, table: Option<&Table>) -> Option<Kind>
     }
 }
 
-/// A figure that is compared with a text, or the other way round.
+/// The doubt about a number that is compared with a text, or a text with a number.
 pub(super) fn of_compared((left, operator, right): (&str, &str, &str), kind: Kind) -> Option<Wrong> {
     let quoted = right.strip_prefix(['\'', '"']).and_then(|rest| rest.strip_suffix(['\'', '"']));
     match (kind, quoted) {
@@ -261,7 +262,7 @@ pub(super) fn of_compared((left, operator, right): (&str, &str, &str), kind: Kin
     }
 }
 
-/// A row that is asked for, by its table and primary key, and that no statement inserts.
+/// The doubt about a row, given by its table and primary key, that no statement inserts.
 pub(crate) fn row_doubt(key: &str, scenario: &Scenario) -> Option<Wrong> {
     let (name, row) = key.split_once('/')?;
     let sent = tables::sent(scenario);
@@ -311,7 +312,7 @@ fn check_definitions(sent: &[Sent]) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// What the grammar takes of a table's definition, and the server refuses.
+/// What the server refuses in a table's definition although it is grammatical.
 fn of_definition(created: &CreateTable) -> Option<Wrong> {
     let names: Vec<String> =
         created.columns.iter().map(|column| column.name.value.to_ascii_lowercase()).collect();
@@ -381,7 +382,7 @@ fn of_definition(created: &CreateTable) -> Option<Wrong> {
     })
 }
 
-/// The keys of a table, whether no two rows may share one, and how many primary keys there are.
+/// The keys of a table, each with whether it is unique, and the number of primary keys.
 fn keys(created: &CreateTable) -> (Vec<(bool, Vec<String>)>, usize) {
     let (mut keys, mut primary) = (Vec::new(), 0);
     for column in &created.columns {
@@ -407,7 +408,7 @@ fn keys(created: &CreateTable) -> (Vec<(bool, Vec<String>)>, usize) {
             TableConstraint::Index(key) => (&key.columns, false),
             _ => continue,
         };
-        // Of `name(10)` only the beginning is compared.
+        // A key on a prefix, `name(10)`, compares only the beginning.
         let plain = columns.iter().map(|column| match &column.column.expr {
             Expr::Identifier(name) => Some(name.value.to_ascii_lowercase()),
             _ => None,
@@ -517,7 +518,7 @@ fn given(value: &Expr) -> Given {
     }
 }
 
-/// The columns that a statement names, by their places, and what each row gives them.
+/// The columns that a statement names, by index, and the values that a row gives them.
 type Row = (Vec<usize>, Vec<Given>);
 
 fn rows(insert: &Insert, table: &Table) -> Result<Vec<Row>, Wrong> {
@@ -552,7 +553,7 @@ fn rows(insert: &Insert, table: &Table) -> Result<Vec<Row>, Wrong> {
     Ok(rows.filter(|(columns, row)| columns.len() == row.len()).collect())
 }
 
-/// A value that its column does not take, or a column that goes without.
+/// What is wrong with a row: a column that needs a value and gets none, or a value that its column does not accept.
 fn of_row((name, table): (&str, &Table), columns: &[usize], row: &[Given]) -> Option<Wrong> {
     let missing = table.columns.iter().enumerate().find(|(n, column)| {
         !columns.contains(n) && !column.may_be_null && !column.has_default && !column.counts_itself
@@ -571,7 +572,7 @@ fn of_row((name, table): (&str, &Table), columns: &[usize], row: &[Given]) -> Op
     columns.iter().zip(row).find_map(|(place, given)| of_given((name, table), *place, given))
 }
 
-/// A value that its column does not take.
+/// What is wrong with a value that its column does not accept.
 fn of_given((name, table): (&str, &Table), place: usize, given: &Given) -> Option<Wrong> {
     let column = &table.columns[place];
     let name = format!("{name}.{}", column.name);
@@ -612,7 +613,7 @@ fn of_given((name, table): (&str, &Table), place: usize, given: &Given) -> Optio
     }
 }
 
-/// A column of figures that is compared with a text that is none.
+/// The doubt about a numeric column that is compared with a text that is no number.
 fn of_comparison(statement: &Statement, known: &HashMap<String, Option<Table>>) -> Option<Wrong> {
     let is_figures = |name: &str| {
         let mut columns = known
@@ -647,7 +648,7 @@ fn of_comparison(statement: &Statement, known: &HashMap<String, Option<Table>>) 
     wrong
 }
 
-/// A key that an earlier row of the setup has.
+/// The duplicate of a unique key in an earlier row of the setup.
 fn of_key(
     (name, table): (&str, &Table),
     (columns, row): &Row,
@@ -658,7 +659,7 @@ fn of_key(
             let at = columns.iter().position(|column| column == place)?;
             match &row[at] {
                 Given::Number(number) => Some(number.clone()),
-                // Texts are compared without regard to case.
+                // MariaDB's default collation ignores case.
                 Given::Text(text) => Some(text.to_lowercase()),
                 _ => None,
             }

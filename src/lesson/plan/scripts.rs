@@ -1,4 +1,4 @@
-//! Lua scripts, checked before any server reads them.
+//! Checks Lua scripts before a server runs them.
 
 use super::{
     super::{
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::text::{Text, both};
 
-/// Checks a script's syntax and what it sends.
+/// Checks a script's syntax and the commands that it sends.
 pub(crate) fn check(source: &str, path: &Path) -> Result<Lua, Mistake> {
     let place = |mistake: Mistake, at: usize| {
         let before = source.get(..at).unwrap_or(source);
@@ -32,7 +32,7 @@ pub(crate) fn check(source: &str, path: &Path) -> Result<Lua, Mistake> {
     Ok(lua)
 }
 
-/// Redis' nil is `false` in Lua: a reply is never `nil`.
+/// Reports a comparison of a reply with `nil`: Redis' nil is `false` in Lua.
 pub(crate) fn asks_for_nil(source: &str, path: &Path) -> Option<Mistake> {
     for (at, call) in source.match_indices("= redis.call(") {
         let command = source[at + call.len()..].trim_start_matches(['\'', '"', ' ']);
@@ -66,8 +66,7 @@ pub(crate) fn asks_for_nil(source: &str, path: &Path) -> Option<Mistake> {
     None
 }
 
-/// Whether a script is given the keys and the arguments that it reads.
-/// `given`: how many keys and arguments.
+/// Checks that a script gets the keys and arguments that it reads. `given`: the numbers of keys and arguments.
 pub(crate) fn check_given(
     (name, source): (&str, &str),
     lua: &Lua,
@@ -89,7 +88,7 @@ pub(crate) fn check_given(
     )))
 }
 
-/// An argument that a script reads must be there, unless the script asks whether it is.
+/// Checks that the arguments that a script reads are given, unless the script tests for them.
 fn check_arguments(
     name: &str,
     source: &str,
@@ -119,7 +118,7 @@ fn check_arguments(
     )))
 }
 
-/// What stands before an argument, alone in its place, in the calls of a script to which it is handed: `SET`, `KEYS[1]`, `PX`.
+/// For each call that passes the argument alone as a word, the words before it: `SET`, `KEYS[1]`, `PX`.
 fn handed(source: &str, n: usize) -> impl Iterator<Item = Vec<String>> {
     let read = format!("ARGV[{n}]");
     let places: Vec<usize> = source.match_indices(&read).map(|(at, _)| at).collect();
@@ -131,7 +130,7 @@ fn handed(source: &str, n: usize) -> impl Iterator<Item = Vec<String>> {
     })
 }
 
-/// Whether a script hands an argument to a command as seconds.
+/// Whether a script passes an argument to a command as seconds.
 pub(crate) fn reads_seconds(source: &str, n: usize) -> bool {
     handed(source, n).any(|words| match &words[..] {
         [name, _] => ["EXPIRE", "SETEX"].contains(&name.as_str()),
@@ -140,7 +139,7 @@ pub(crate) fn reads_seconds(source: &str, n: usize) -> bool {
     })
 }
 
-/// The command to which a script hands an argument as a number.
+/// The command to which a script passes an argument as a number.
 pub(crate) fn reads_number(source: &str, n: usize) -> Option<String> {
     handed(source, n).find_map(|words| match &words[..] {
         [name, _] => ["EXPIRE", "PEXPIRE", "SETEX", "PSETEX", "INCRBY", "DECRBY"]
@@ -152,9 +151,10 @@ pub(crate) fn reads_number(source: &str, n: usize) -> Option<String> {
     })
 }
 
-/// Keys or arguments that a script is given and never reads.
+/// The doubt about keys or arguments that a script is given and never reads.
 pub(crate) fn unread((name, source): (&str, &str), lua: &Lua, given: (usize, usize)) -> Option<(Text, Text)> {
-    // All of them are read where one is not named by a figure; of a script that reads none they may be there for a cluster.
+    // An index that is no number may read all of them, and a script that reads no keys may get them for a cluster's
+    // sake.
     let by_figure = |array: &str| {
         source.match_indices(array).all(|(at, _)| {
             let index = source[at + array.len()..].strip_prefix('[');
@@ -175,8 +175,8 @@ pub(crate) fn unread((name, source): (&str, &str), lua: &Lua, given: (usize, usi
     extra("KEYS", "keys", lua.keys, given.0).or_else(|| extra("ARGV", "args", lua.args, given.1))
 }
 
-/// What the syntax of Lua allows and the server refuses when it comes there: `redis:call`, and a text that is compared with a
-/// number.
+/// Reports errors that Lua's syntax allows and that occur only when the server runs the script, such as `redis:call`
+/// and a text that is compared with a number.
 pub(crate) fn mistypes(source: &str, path: &Path) -> Option<Mistake> {
     let place = |at: usize, message: Text, help: Text| {
         let before = &source[..at];
@@ -223,7 +223,7 @@ pub(crate) fn mistypes(source: &str, path: &Path) -> Option<Mistake> {
             ));
         }
     }
-    // `true` is no reply of Redis: a number is one, and 1 is not equal to it in Lua.
+    // `redis.call` never returns `true`: commands answer with numbers, and in Lua 1 does not equal `true`.
     for (at, asked) in source.match_indices("== true") {
         let line = source[..at].rsplit('\n').next().unwrap_or_default().trim_end();
         if line.ends_with(')') && line.contains("redis.call(") {

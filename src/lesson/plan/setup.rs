@@ -1,4 +1,4 @@
-//! Commands that prepare the servers, with names checked.
+//! Plans the commands that prepare the servers: checks their names.
 
 use super::{
     super::{
@@ -19,7 +19,7 @@ use crate::{log::Product, text::both};
 #[derive(Debug, Clone)]
 pub struct PlannedSetup {
     pub verb: PlannedVerb,
-    /// The server; the lab's first where it is `None`.
+    /// The server; the lab's first if `None`.
     pub on: Option<String>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn plan(
     }
 }
 
-/// The server that a command of a product goes to; `None`: the lab's first.
+/// The server that a command of a product goes to; `None` stands for the lab's first.
 pub(crate) fn server_of(
     product: Product,
     on: Option<&str>,
