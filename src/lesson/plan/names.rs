@@ -33,7 +33,7 @@ pub(crate) fn check(name: &str, named: Named, path: &Path) -> Result<(), Mistake
         Err(mistake.help(help))
     };
     let begins_well = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
-    // An operation can also be named in quotes, `moves('A.try-lock')`, and a client in claims.
+    // A `-` is allowed in names that claims can quote: `moves('A.try-lock')`.
     let may_be_joined = matches!(named, Named::Operation | Named::Client);
     let part = |c: char| c.is_alphanumeric() || c == '_' || may_be_joined && c == '-';
     if !begins_well || !name.chars().all(part) {

@@ -1,5 +1,5 @@
-//! SQL statements by their grammar, and the columns that they name: no server is there to ask. The tables of a lab are those
-//! that its lesson creates, so a column that none of them has is misspelt.
+//! Checks the syntax of SQL statements, and the columns that they name, before there is a server. A lab has only the
+//! tables that its lesson creates, so a column that none of them has is misspelt.
 
 mod details;
 
@@ -37,19 +37,19 @@ use crate::{
     text::{Text, both},
 };
 
-/// What stands in a statement for a `${…}` that is known only when it is sent: a figure, so that most grammar holds.
+/// The placeholder for a `${…}` whose value is known only at run time: a number, which fits most of the grammar.
 pub(super) const FILLED: &str = "70200701";
 
-/// What a `${…}` outside quotes may stand for, beside a figure.
+/// Other texts that a `${…}` outside quotes may stand for.
 const FILLINGS: [&str; 5] = [FILLED, "x70200701", "", "=", "(70200701)"];
 
-/// Grammar that `sqlparser` does not know and MariaDB does. A statement with one of these words is taken as it is.
+/// Grammar of MariaDB that `sqlparser` does not support. A statement with one of these words is not checked.
 const BEYOND: &str = "
     PERSISTENT VERSIONING SYSTEM_TIME PERIOD PARTITION EXAMINED QUICK DELAYED NEXT PREVIOUS MOD JSON_TABLE MATCH SOUNDS
     PROCEDURE FULLTEXT SPATIAL SEQUENCE VECTOR OVERLAPS EXCEPT INTERSECT
 ";
 
-/// How statements are written.
+/// The forms of statements, for help texts.
 const FORMS: [(&str, &str); 13] = [
     ("SELECT", "SELECT column, … FROM table WHERE condition ORDER BY column LIMIT n FOR UPDATE"),
     ("INSERT", "INSERT INTO table (column, …) VALUES (value, …)"),
@@ -66,19 +66,19 @@ const FORMS: [(&str, &str); 13] = [
     ("SET", "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"),
 ];
 
-/// Words that statements are made of, for one that is misspelt.
+/// Keywords, to detect misspelt ones.
 const WORDS: [&str; 20] = [
     "FROM", "WHERE", "ORDER", "GROUP", "BY", "LIMIT", "UPDATE", "SET", "VALUES", "INTO", "AND", "HAVING",
     "JOIN", "NOWAIT", "SKIP", "PRIMARY", "KEY", "DEFAULT", "NOT", "NULL",
 ];
 
-/// Types of columns that MariaDB has and the grammar takes for names.
+/// Column types of MariaDB that `sqlparser` parses as custom names.
 const TYPES: &str = "
     SERIAL YEAR UUID INET4 INET6 GEOMETRY POINT LINESTRING POLYGON MULTIPOINT MULTILINESTRING MULTIPOLYGON
     GEOMETRYCOLLECTION FIXED LONG INT1 INT2 INT3 INT4 INT8 MIDDLEINT FLOAT4 FLOAT8 NATIONAL NCHAR NVARCHAR XMLTYPE
 ";
 
-/// Words of the grammar that one might call a table or a column, and that MariaDB takes for names only in back quotes.
+/// Reserved words that one might choose as the name of a table or column; MariaDB accepts them only in back quotes.
 const RESERVED: &str = "
     CALL CASE CHANGE CHARACTER CHECK COLUMN CONDITION CURSOR DEC DESC DOUBLE EACH EXIT FETCH FLOAT FOR FORCE FROM FULLTEXT
     GRANT GROUP IN INDEX INT INTEGER INTERVAL INTO KEY KEYS KILL LEAVE LEFT LIKE LIMIT LINES LOAD LOCK LONG LOOP MATCH MOD
@@ -87,10 +87,10 @@ const RESERVED: &str = "
     UNIQUE UNLOCK UPDATE USAGE USE USING VALUES WHEN WHERE WITH WRITE
 ";
 
-/// Units of time, which functions such as `TIMESTAMPDIFF` take as names.
+/// Units of time, which functions such as `TIMESTAMPDIFF` take as bare words.
 const UNITS: &str = "MICROSECOND SECOND MINUTE HOUR DAY WEEK MONTH QUARTER YEAR";
 
-/// Every statement by its grammar.
+/// Checks the syntax of every statement.
 pub(crate) fn check_grammar(scenario: &Scenario) -> Result<(), Mistake> {
     tables::statements(scenario).iter().try_for_each(|(text, path)| match doubt(text) {
         Some((message, help)) => Err(Mistake::new(path, message).help(help)),
@@ -98,7 +98,7 @@ pub(crate) fn check_grammar(scenario: &Scenario) -> Result<(), Mistake> {
     })
 }
 
-/// A word of the grammar that `CREATE TABLE` gives the table or a column as its name.
+/// A reserved word that `CREATE TABLE` uses as the name of the table or of a column.
 fn reserved(text: &str) -> Option<&str> {
     let table = tables::created(text)?;
     let is_type = |word: &str| {
@@ -115,7 +115,7 @@ fn reserved(text: &str) -> Option<&str> {
     columns.chain([table]).find(|name| has_word(RESERVED, &name.to_ascii_uppercase()))
 }
 
-/// What is wrong with a statement, and what would be right.
+/// What is wrong with a statement, with help.
 fn doubt(text: &str) -> Option<(Text, Text)> {
     let words: Vec<String> = tables::words(text).map(str::to_ascii_uppercase).collect();
     let first = words.first().map_or("", String::as_str);
@@ -187,7 +187,7 @@ fn doubt(text: &str) -> Option<(Text, Text)> {
     of_meaning(&statement)
 }
 
-/// What the grammar takes, and the server refuses or means otherwise.
+/// What is grammatical but refused by the server, or means something else than it seems.
 fn of_meaning(statement: &Statement) -> Option<(Text, Text)> {
     if let Statement::CreateTable(table) = statement {
         let unknown = table.columns.iter().find_map(|column| match &column.data_type {
@@ -279,7 +279,7 @@ fn of_meaning(statement: &Statement) -> Option<(Text, Text)> {
     None
 }
 
-/// What other databases know and the grammar takes, and what MariaDB has instead.
+/// Grammatical constructs of other databases, and what to use in MariaDB.
 fn of_other_products(statement: &Statement) -> Option<(&'static str, &'static str)> {
     match statement {
         Statement::Insert(Insert { on: Some(OnInsert::OnConflict(_)), .. }) => {
@@ -296,7 +296,7 @@ fn of_other_products(statement: &Statement) -> Option<(&'static str, &'static st
     }
 }
 
-/// Functions of other databases, and what MariaDB has instead.
+/// Functions of other databases, and what to use in MariaDB.
 const FOREIGN_FUNCTIONS: [(&str, &str); 5] = [
     ("PG_ADVISORY_LOCK", "GET_LOCK('name', seconds)"),
     ("PG_TRY_ADVISORY_LOCK", "GET_LOCK('name', 0)"),
@@ -305,7 +305,7 @@ const FOREIGN_FUNCTIONS: [(&str, &str); 5] = [
     ("GEN_RANDOM_UUID", "UUID()"),
 ];
 
-/// Functions that locks are made of: how many arguments they take, and how they are written.
+/// Functions that locks are built from, their numbers of arguments, and their forms.
 const FUNCTIONS: [(&str, usize, &str); 6] = [
     ("GET_LOCK", 2, "GET_LOCK('name', seconds)"),
     ("RELEASE_LOCK", 1, "RELEASE_LOCK('name')"),
@@ -315,7 +315,7 @@ const FUNCTIONS: [(&str, usize, &str); 6] = [
     ("CONNECTION_ID", 0, "CONNECTION_ID()"),
 ];
 
-/// Other functions that lessons may well want. None is one letter away from another function of MariaDB's.
+/// Other functions that lessons probably use. None is one letter away from another function of MariaDB.
 const COMMON: [&str; 12] = [
     "NOW",
     "DATE_ADD",
@@ -346,9 +346,9 @@ fn of_call(call: &Function) -> Option<(Text, Text)> {
             (message, write(form))
         });
     }
-    // Other functions are the server's business; only what is nearly one of these is misspelt.
+    // Other functions are not checked; only a name similar to one of these is taken for a misspelling.
     let misspelt = || both!("MariaDB has no function `{name}`", "MariaDB 没有函数 `{name}`");
-    // `POW` is a function, too.
+    // `POW` is a function, too, although it is similar to `NOW`.
     let near = |known: &&&str| {
         !matches!(upper.as_str(), "POW" | "RELEASE_ALL_LOCKS") && strsim::osa_distance(known, &upper) <= 1
     };
@@ -363,7 +363,7 @@ fn of_call(call: &Function) -> Option<(Text, Text)> {
     Some((misspelt(), write(form)))
 }
 
-/// Every column that a statement names is one of its tables'.
+/// Checks that every column that a statement names is in one of its tables.
 pub(crate) fn check_columns(scenario: &Scenario) -> Result<(), Mistake> {
     let statements = tables::statements(scenario);
     let known = columns(&statements);
@@ -376,7 +376,7 @@ pub(crate) fn check_columns(scenario: &Scenario) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// The columns of each table, in its order; `None` where they are not known.
+/// The columns of each table, in their order; `None` if they are not known.
 fn columns(statements: &[(String, Path)]) -> HashMap<String, Option<Vec<String>>> {
     let mut known = HashMap::new();
     for (text, _) in statements {
@@ -437,7 +437,7 @@ fn of_columns(statement: &Statement, known: &HashMap<String, Option<Vec<String>>
             let message =
                 both!("`{name}` is a column, and no table is named", "`{name}` 是列名，可是没有写表");
             let text = statement.to_string();
-            // What stands in the brackets of a function is rather a text.
+            // A bare word in the brackets of a function is more probably a text without quotes.
             let in_brackets = text.split(['(', ',', ')']).any(|part| part.trim().eq_ignore_ascii_case(name));
             let help = if in_brackets && text.contains('(') {
                 both!("a text stands in quotes: '{name}'", "文字要写在引号里：'{name}'")
@@ -464,7 +464,7 @@ fn of_columns(statement: &Statement, known: &HashMap<String, Option<Vec<String>>
     of_values(insert, known)
 }
 
-/// A row has a value for each column.
+/// Checks that a row has a value for each column.
 fn of_values(insert: &Insert, known: &HashMap<String, Option<Vec<String>>>) -> Option<(Text, Text)> {
     let TableObject::TableName(table) = &insert.table else { return None };
     let SetExpr::Values(values) = &*insert.source.as_ref()?.body else { return None };
@@ -499,9 +499,10 @@ fn of_values(insert: &Insert, known: &HashMap<String, Option<Vec<String>>>) -> O
     Some((message, both!("give a value for each column", "每一列都要给一个值")))
 }
 
-/// A transaction that its program never ends keeps its locks for as long as the client lives.
+/// Refuses a transaction that its program never ends: it would hold its locks until the client exits.
 pub(crate) fn check_transactions(scenario: &Scenario) -> Result<(), Mistake> {
-    // That somebody forgets to end it may be what is shown: others cope with it, or the client does not live on.
+    // Forgetting to end it may be the point of the lesson: other clients then handle the error, or a fault ends the
+    // client.
     let is_shown = scenario.story.iter().any(|line| matches!(line.act, Act::Faults(_)));
     scenario.actors.iter().try_for_each(check_savepoints)?;
     for plan in scenario.actors.iter().filter(|_| !is_shown) {
@@ -513,7 +514,7 @@ pub(crate) fn check_transactions(scenario: &Scenario) -> Result<(), Mistake> {
         let ends = statements
             .iter()
             .any(|(word, _)| has_word("COMMIT ROLLBACK LOCK CREATE ALTER DROP TRUNCATE", word));
-        // Whoever copes with errors may leave the end to the server, but for what is to be read afterwards.
+        // A program that handles errors may leave the end to the server, unless a claim reads what it has written.
         let copes = statements.iter().any(|(_, operation)| !operation.allow.is_empty())
             && !claims_written(scenario, plan);
         let begins = statements.iter().find(|(word, _)| has_word("BEGIN START", word));
@@ -530,7 +531,7 @@ pub(crate) fn check_transactions(scenario: &Scenario) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// A savepoint that a program goes back to, or gives up, and never sets.
+/// Refuses a program that rolls back to or releases a savepoint that it never sets.
 fn check_savepoints(plan: &ActorPlan) -> Result<(), Mistake> {
     let savepoint = |text: &str| {
         let words: Vec<String> = tables::words(text).map(str::to_ascii_uppercase).collect();
@@ -564,7 +565,7 @@ fn check_savepoints(plan: &ActorPlan) -> Result<(), Mistake> {
     }))
 }
 
-/// The statements of a program, with their operations.
+/// The SQL statements of a program, with their operations.
 fn statements_of(plan: &ActorPlan) -> impl Iterator<Item = (&PlannedOperation, String)> {
     plan.program.instructions.iter().filter_map(|instruction| match instruction {
         Instruction::Operate(operation) => match &operation.verb {
@@ -577,7 +578,7 @@ fn statements_of(plan: &ActorPlan) -> impl Iterator<Item = (&PlannedOperation, S
     })
 }
 
-/// Whether a claim asks for a row of a table to which a program writes.
+/// Whether a claim reads a row of a table that the program writes.
 fn claims_written(scenario: &Scenario, plan: &ActorPlan) -> bool {
     let written: Vec<String> = statements_of(plan)
         .filter_map(|(_, text)| {
@@ -599,7 +600,7 @@ fn claims_written(scenario: &Scenario, plan: &ActorPlan) -> bool {
     })
 }
 
-/// What a claim asks of rows that no table has: `value('good/1').stock`.
+/// The doubt about a row or column that no table has: `value('good/1').stock`.
 pub(crate) fn row_doubt(source: &str, scenario: &Scenario) -> Option<(Text, Text)> {
     let lab = scenario.lab();
     if !lab.has(Product::Mariadb) {
@@ -636,14 +637,15 @@ pub(crate) fn row_doubt(source: &str, scenario: &Scenario) -> Option<(Text, Text
             return Some((message, help));
         }
     }
-    // Of a row that is not there nobody can be the owner, and that may be meant.
+    // `owner` is not checked: a missing row has no owner, and that may be what the claim is about.
     let rows = ["value", "exists"].into_iter().flat_map(|function| mentions.keys_of(function));
     rows.into_iter()
         .find_map(|(key, _)| rows::row_doubt(&key, scenario))
         .or_else(|| joined(source).into_iter().find_map(|part| of_type(part, scenario)))
 }
 
-/// A column of figures that is compared with a text, or the other way round: `value('good/1').stock == '1'`.
+/// The doubt about a numeric column compared with a text, or a text column with a number: `value('good/1').stock ==
+/// '1'`.
 fn of_type(source: &str, scenario: &Scenario) -> Option<(Text, Text)> {
     let (left, operator, right) = split_comparison(source)?;
     let (row, column) = left.strip_prefix("value(")?.split_once(").")?;
@@ -651,7 +653,7 @@ fn of_type(source: &str, scenario: &Scenario) -> Option<(Text, Text)> {
     rows::of_compared((left, operator, right), rows::column_kind(table, column, scenario)?)
 }
 
-/// What a `SELECT` calls the columns of its rows; `None` where that is not known.
+/// The column names of a `SELECT`; `None` if they are not known.
 pub(crate) fn selected(text: &str) -> Option<Vec<String>> {
     let Ok(Some(Statement::Query(query))) = read(text) else { return None };
     let SetExpr::Select(select) = *query.body else { return None };
@@ -666,8 +668,8 @@ pub(crate) fn selected(text: &str) -> Option<Vec<String>> {
     names.filter(|names| !names.iter().any(|name| name.contains(FILLED)))
 }
 
-/// The row that a statement locks, as `table/value` with the column that finds it, and whether it waits for whoever has
-/// locked it. Nothing where it is not found by one value.
+/// The row that a statement locks, as `table/value column`, and whether it waits for the row if that is locked. `None`
+/// if the row is not found by one value.
 pub(super) fn locked_row(text: &str) -> Option<(String, bool)> {
     let statement = read(text).ok()??;
     let upper = text.to_ascii_uppercase();
@@ -688,7 +690,7 @@ pub(super) fn locked_row(text: &str) -> Option<(String, bool)> {
     (!value.contains(FILLED)).then(|| (format!("{}/{value} {column}", last_of(&name)), waits))
 }
 
-/// The columns that a condition wants to be equal to a value, and these values.
+/// The columns that a condition compares for equality with a value, and these values.
 pub(super) fn equals(condition: &Expr) -> Vec<(String, String)> {
     match condition {
         Expr::Nested(inner) => equals(inner),
@@ -706,12 +708,13 @@ pub(super) fn equals(condition: &Expr) -> Vec<(String, String)> {
     }
 }
 
-/// A statement of the kinds whose grammar is known; what was not expected where it is wrong, `None` for its end.
+/// Parses a statement; `Ok(None)` for one that is not checked. `Err` has the unexpected token, or `None` if the
+/// statement ends too early.
 pub(super) fn read(text: &str) -> Result<Option<Statement>, Option<String>> {
     let words: Vec<String> = tables::words(text).map(str::to_ascii_uppercase).collect();
     let begins = |names: &str| words.first().is_some_and(|word| has_word(names, word));
     let creates = begins("CREATE") && words.iter().take(4).any(|word| word == "TABLE");
-    // `!` before a value is a `NOT` that the grammar does not know.
+    // A `!` before a value is a negation that `sqlparser` does not support.
     let negates = bare(text).match_indices('!').any(|(at, _)| !bare(text)[at + 1..].starts_with('='));
     let is_beyond = words.iter().any(|word| has_word(BEYOND, word)) || bare(text).contains(":=") || negates;
     let updates_several = begins("UPDATE")
@@ -736,7 +739,7 @@ pub(super) fn read(text: &str) -> Result<Option<Statement>, Option<String>> {
     if first.is_ok() || holes == 0 {
         return first;
     }
-    // What a `${…}` stands for may be more than a figure.
+    // A `${…}` may stand for something else than a number.
     let others = FILLINGS.len().pow(u32::try_from(holes.min(3)).unwrap_or_default());
     let other = (1..others).find_map(|mut choice| {
         let mut fills = vec![FILLED; holes];
@@ -765,7 +768,7 @@ fn parse(text: &str) -> Result<Option<Statement>, Option<String>> {
     }
 }
 
-/// A statement without what may stand at its end in MariaDB alone: `LOCK IN SHARE MODE`, `WAIT 5`, `INTO @n`.
+/// A statement without the endings that only MariaDB has: `LOCK IN SHARE MODE`, `WAIT 5`, `INTO @n`.
 fn without_end(text: &str) -> String {
     let mut words: Vec<&str> = text.trim_end().trim_end_matches(';').split_whitespace().collect();
     let ends = |words: &[&str], end: &[&str]| {
@@ -795,12 +798,12 @@ fn without_end(text: &str) -> String {
     {
         cut(2, &mut words);
     }
-    // Where nothing was cut its quoted texts keep their spaces.
+    // If nothing was cut, the original text is kept, with the spaces in its strings.
     let count = text.split_whitespace().count();
     if words.len() == count { text.trim_end().trim_end_matches(';').to_owned() } else { words.join(" ") }
 }
 
-/// What stands outside quotes.
+/// The text outside quotes.
 fn bare(text: &str) -> String {
     text.split(['\'', '"']).step_by(2).collect::<Vec<_>>().join(" ")
 }
@@ -817,23 +820,23 @@ pub(super) fn targets(target: &AssignmentTarget) -> Vec<String> {
     }
 }
 
-/// What a statement names.
+/// The names and constructs in a statement.
 #[derive(Default)]
 struct Named {
     tables: BTreeSet<String>,
     columns: Vec<String>,
-    /// Names that it gives itself.
+    /// Aliases that the statement defines.
     aliases: BTreeSet<String>,
-    /// Whether it has tables of its own, whose columns are not known.
+    /// Whether it uses tables whose columns are not known, such as those of a `WITH`.
     beyond: bool,
     compares_null: bool,
     /// `?` or `:name`, which a driver would fill in.
     placeholder: Option<String>,
-    /// A condition that is a column, or that compares what a comparison gives.
+    /// A condition that is a bare column, or that compares the result of a comparison.
     bare_condition: Option<String>,
-    /// Whether it says `FOR SHARE`.
+    /// Whether it contains `FOR SHARE`.
     shares: bool,
-    /// What other databases know, and what MariaDB has instead.
+    /// A construct of another database, and what to use in MariaDB.
     foreign: Option<(&'static str, &'static str)>,
     calls: Vec<Function>,
     aggregate: Option<(Text, Text)>,
@@ -911,7 +914,7 @@ impl Visitor for Named {
                 let is_it = |(known, _): &&(&str, &str)| name.eq_ignore_ascii_case(known);
                 self.foreign = self.foreign.or(FOREIGN_FUNCTIONS.iter().find(is_it).copied());
                 self.calls.push(function.clone());
-                // Sequences are named where columns are.
+                // Sequences appear where the parser expects columns.
                 self.beyond |=
                     has_word("NEXTVAL LASTVAL SETVAL", &function.name.to_string().to_ascii_uppercase());
             }

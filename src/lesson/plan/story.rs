@@ -1,4 +1,4 @@
-//! The story with its names resolved.
+//! Plans the story: resolves its names.
 
 use std::collections::BTreeSet;
 
@@ -24,29 +24,29 @@ use super::{
 use crate::log::{ActorId, Fault, LinkId, Product};
 use crate::text::{Text, both};
 
-/// One line of a story: what happens, and where the lesson says so.
+/// A line of a story, with its place in the lesson.
 #[derive(Debug, Clone)]
 pub struct StoryLine {
     pub act: Act,
-    /// Which step of the variant this is: what the learner counts.
+    /// The number of the step in the variant, as learners see it.
     pub item: usize,
-    /// For the teacher.
+    /// Notes for a teacher.
     pub notes: Option<TextPlan>,
     pub path: Path,
 }
 
-/// What happens in one step of the learner's.
+/// What one line of a story does.
 #[derive(Debug, Clone)]
 pub enum Act {
     Say(TextPlan),
     Ask(AskPlan),
     /// Moves, made one after another.
     Each(Vec<PlannedMove>),
-    /// Moves, all sent before any reply is waited for.
+    /// Moves that are all sent before any reply is awaited.
     Together(Vec<PlannedMove>),
-    /// A move whose reply need not come before the next line.
+    /// A move whose reply may come after the next lines.
     Send(PlannedMove),
-    /// Actors move to the end of their programs, one after another.
+    /// Actors that move to the end of their programs, one after another.
     Finish(Vec<ActorId>),
     Pass(PassPlan),
     Await(AwaitPlan),
@@ -54,7 +54,7 @@ pub enum Act {
 }
 
 impl Act {
-    /// Whether something happens, rather than being told or asked.
+    /// Whether the line changes something, rather than being a narration or a question.
     pub fn is_step(&self) -> bool {
         !matches!(self, Self::Say(_) | Self::Ask(_))
     }
@@ -69,30 +69,30 @@ pub struct PlannedMove {
 
 #[derive(Debug, Clone)]
 pub struct PassPlan {
-    /// How long: gives a duration.
+    /// How long time passes: renders to a duration.
     pub duration: Template,
-    /// Who moves by themselves meanwhile.
+    /// The actors that move by themselves meanwhile.
     pub moving: Vec<ActorId>,
 }
 
-/// Time that passes until something is so.
+/// Time that passes until an expression is true.
 #[derive(Debug, Clone)]
 pub struct AwaitPlan {
     pub that: Expr,
-    /// How long at most: gives a duration.
+    /// The longest time to wait: renders to a duration.
     pub within: Template,
-    /// Who moves by themselves meanwhile.
+    /// The actors that move by themselves meanwhile.
     pub moving: Vec<ActorId>,
 }
 
-/// A text whose values are filled in when it is said.
+/// A text whose values are filled in when it is shown.
 #[derive(Debug, Clone)]
 pub struct TextPlan {
     pub en: Template,
     pub zh: Template,
 }
 
-/// Who and what a story can name.
+/// The clients, actors, parameters, variants and servers that a story can name.
 pub(crate) struct Roster<'a> {
     pub clients: &'a [ClientPlan],
     pub actors: &'a [ActorPlan],
@@ -110,7 +110,7 @@ impl Roster<'_> {
         self.actors.iter().flat_map(|plan| plan.program.locks.iter().cloned()).collect()
     }
 
-    /// The actors that a name stands for: one, or all of a process, or all of a group.
+    /// The actors that a name stands for: one actor, or all of a process or a group.
     pub(crate) fn who(&self, name: &str, path: &Path) -> Result<Vec<ActorId>, Mistake> {
         let id = |n: usize| ActorId(u32::try_from(n).unwrap_or(u32::MAX));
         if let Some(one) = self.actors.iter().position(|plan| plan.actor.name == name) {
@@ -121,7 +121,7 @@ impl Roster<'_> {
         if meant.peek().is_none() {
             let (process, threads) = (name.split('.').next().unwrap_or_default(), format!("{name}."));
             let known = self.actors.iter().map(|plan| plan.actor.name.as_str());
-            // `A.heart` of a client with other threads.
+            // `A.heart`, where the client has threads with other names.
             let of_it =
                 known.filter(|known| known.split('.').next() == Some(process) || known.starts_with(&threads));
             let mut known: Vec<&str> = of_it.collect();
@@ -157,7 +157,7 @@ impl Roster<'_> {
                     let (name, known) = (&plan.actor.name, plan.program.labels.iter().map(String::as_str));
                     let mistake =
                         Mistake::unknown(path, both!("move of {name}", " {name} 的操作"), label, known);
-                    // `A.acquire` of a client whose threads have names.
+                    // `A.acquire`, where the client's threads have names.
                     let has_it = |other: &&ActorPlan| {
                         other.actor.client == plan.actor.client && other.program.labels.contains(label)
                     };
@@ -186,7 +186,7 @@ impl Roster<'_> {
         Ok(turns)
     }
 
-    /// A move as claims name it: `acquire`, of everybody, or `A.acquire`.
+    /// Checks a move as claims name it: `acquire` for all actors, or `A.acquire`.
     pub(crate) fn check_move(&self, name: &str, path: &Path) -> Result<(), Mistake> {
         let (who, label) = name.rsplit_once('.').unwrap_or(("", name));
         let meant = if who.is_empty() { None } else { Some(self.who(who, path)?) };
@@ -251,7 +251,7 @@ impl Roster<'_> {
                 "请写 `{client}->{server}`；`hold` 的 `way: replies` 只扣住返回的内容"
             )));
         }
-        // Servers have links to each other where the lab lays them.
+        // Some labs have links between servers.
         if self.is_server(&link.from) {
             link.from = self.server(&link.from, path)?;
         } else {
@@ -319,7 +319,7 @@ impl Roster<'_> {
         link.0.iter().map(delay).collect()
     }
 
-    /// A duration that is known when the lesson is planned.
+    /// A duration that is known when the lesson is planned, in milliseconds.
     fn millis(
         &self,
         duration: &Param,
@@ -345,7 +345,7 @@ impl Roster<'_> {
         millis.map_err(|error| Mistake::new(path, error))
     }
 
-    /// A client or a server, told by what each is called: `client` or `server` of the fault.
+    /// Whether the name is a server and no client, which decides the kind of fault.
     fn is_server(&self, name: &str) -> bool {
         let client = self.clients.iter().any(|client| client.name == name);
         !client && self.lab.server_named(name).is_some()
@@ -368,7 +368,7 @@ impl Roster<'_> {
         Ok(PassPlan { duration: self.duration(duration, path)?, moving: self.everybody(moving, path)? })
     }
 
-    /// How long a story may wait for something.
+    /// Parses the longest time that a story may wait.
     fn limit(&self, source: &str, path: &Path) -> Result<Template, Mistake> {
         let duration = self.duration(source, path)?;
         match super::super::parse_millis(source) {
@@ -386,16 +386,16 @@ impl Roster<'_> {
                 );
                 Err(Mistake::new(path, message))
             }
-            // One with parameters is looked at when it is known.
+            // A duration with parameters is checked when its value is known.
             _ => Ok(duration),
         }
     }
 }
 
-/// The longest that a story waits for something, in milliseconds of lesson time: it looks every 200 ms.
+/// The longest time that a story may wait, in milliseconds of lesson time: the condition is checked every 200 ms.
 const LONGEST_AWAIT_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// Whether an item is of this variant.
+/// Whether an item belongs to this variant.
 fn happens(only: &[String], variant: &str, path: &Path, roster: &Roster<'_>) -> Result<bool, Mistake> {
     if let Some(unknown) = only.iter().find(|name| !roster.variants.contains_key(*name)) {
         let known = roster.variants.keys().map(String::as_str);

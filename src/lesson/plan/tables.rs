@@ -1,4 +1,5 @@
-//! Tables that SQL statements name. The server begins without any, so one that no statement creates is misspelt.
+//! Checks the tables that SQL statements name. The server begins without tables, so a table that no statement creates
+//! is misspelt.
 
 use std::collections::BTreeSet;
 
@@ -16,24 +17,24 @@ use crate::{
     text::both,
 };
 
-/// A statement of a lesson.
+/// An SQL statement of a lesson.
 pub(crate) struct Sent {
-    /// With [`ANY`] where a value is filled in.
+    /// The statement, with [`ANY`] in place of each value to fill in.
     pub text: String,
-    /// Where it stands.
+    /// The statement's path in the lesson.
     pub path: Path,
-    /// Whether it prepares the server; these come first, in their order.
+    /// Whether it is part of the setup. These statements come first, in their order.
     pub in_setup: bool,
-    /// Whether its program copes with errors.
+    /// Whether its operation allows errors.
     pub copes: bool,
 }
 
-/// The statements of a lesson, and where they stand.
+/// The texts and paths of a lesson's SQL statements.
 pub(crate) fn statements(scenario: &Scenario) -> Vec<(String, Path)> {
     sent(scenario).into_iter().map(|sent| (sent.text, sent.path)).collect()
 }
 
-/// The statements of a lesson.
+/// The SQL statements of a lesson.
 pub(crate) fn sent(scenario: &Scenario) -> Vec<Sent> {
     let root = Path::root();
     let own = scenario.variant().setup.is_some();
@@ -79,7 +80,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// A table that the setup has created already, where nobody drops any.
+/// Refuses a table that an earlier statement of the setup creates, unless some statement drops tables.
 fn check_created_twice(sent: &[Sent]) -> Result<(), Mistake> {
     let is_plain = |text: &str| !words(text).any(|word| has_word("IF REPLACE", &word.to_ascii_uppercase()));
     let drops = |text: &str| words(text).next().is_some_and(|word| word.eq_ignore_ascii_case("DROP"));
@@ -104,7 +105,7 @@ fn check_created_twice(sent: &[Sent]) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// The words of a statement; brackets, commas and strings are none.
+/// The words of a statement, without brackets, commas and strings.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     let outside = text.split(['\'', '"']).step_by(2);
     outside
@@ -123,8 +124,8 @@ pub(crate) fn created(text: &str) -> Option<&str> {
         .then(|| words.next().map(plain))?
 }
 
-/// The tables that a statement reads and changes, as far as they are known before it is sent. None of a statement with names
-/// or a grammar of its own: `WITH`, `SUBSTRING(x FROM 2)`.
+/// The tables that a statement reads or changes, as far as they are known before it is sent. Returns none after `FROM`
+/// and the like for statements with a syntax of their own there: `WITH`, `SUBSTRING(x FROM 2)`.
 fn named(text: &str) -> impl Iterator<Item = &str> {
     let all: Vec<&str> = words(text).collect();
     let is = |word: Option<&&str>, wanted: &str| {
@@ -134,7 +135,7 @@ fn named(text: &str) -> impl Iterator<Item = &str> {
         all.iter().any(|word| is(Some(word), "WITH EXTRACT TRIM SUBSTRING SUBSTR JSON_TABLE"));
     let follows = |n: usize| {
         let before = n.checked_sub(1).and_then(|n| all.get(n));
-        // `SELECT … FOR UPDATE`, `ON DUPLICATE KEY UPDATE` and `ON UPDATE CASCADE` name none.
+        // No table follows in `SELECT … FOR UPDATE`, `ON DUPLICATE KEY UPDATE` and `ON UPDATE CASCADE`.
         is(all.get(n), "FROM JOIN INTO") || (is(all.get(n), "UPDATE") && !is(before, "FOR KEY ON"))
     };
     // `DROP TABLE name`, `TRUNCATE name`, `CREATE INDEX name ON table`.
@@ -156,7 +157,7 @@ fn named(text: &str) -> impl Iterator<Item = &str> {
         .chain(alone.and_then(|n| all.get(n).copied()))
         .collect();
     let is_table = move |name: &&str| {
-        // A table of the server's own, a subquery, a modifier or a name that is not known yet is none of the lesson's.
+        // A system table, a subquery, a modifier or a name that is filled in later is not a table of the lesson.
         !name.contains(['.', ANY, '@'])
             && !name.starts_with("seq_")
             && !is(Some(name), "SELECT DUAL IGNORE LOW_PRIORITY")
@@ -164,7 +165,7 @@ fn named(text: &str) -> impl Iterator<Item = &str> {
     names.into_iter().filter(is_table).map(plain)
 }
 
-/// A name without its quotes.
+/// Removes the back quotes of a name.
 fn plain(name: &str) -> &str {
     name.trim_matches('`')
 }

@@ -1,5 +1,5 @@
-//! What Redis' keys hold. A command on a key that holds another type is answered WRONGTYPE, and a key that is read under a name
-//! that nobody writes is misspelt where another is nearly called so.
+//! Checks the types of Redis keys. A command on a key of another type is answered WRONGTYPE, and a key that programs
+//! read but never write is misspelt if its name is similar to that of a written one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,8 +17,8 @@ use crate::{
     text::{Text, both},
 };
 
-/// Each type as `value()` names it, what people call it, and the commands of one key of this type: those that write it, and
-/// those that do not make it.
+/// For each type: its name in `value()`, its name in messages, the commands with one key that create such a key, and
+/// those that need one but do not create it.
 const TYPES: [(&str, &str, &str, &str, &str); 6] = [
     (
         "string",
@@ -46,21 +46,21 @@ const TYPES: [(&str, &str, &str, &str, &str); 6] = [
     ("stream", "a stream", "流", "XADD", "XLEN XRANGE XREVRANGE XDEL XTRIM XACK XPENDING XCLAIM XAUTOCLAIM"),
 ];
 
-/// Commands of one key of any type, which do not write it.
+/// Commands with one key of any type that do not write it.
 const OF_ANY: &str = "DEL UNLINK TTL PTTL EXISTS PERSIST EXPIRE PEXPIRE EXPIREAT PEXPIREAT TYPE";
 
-/// Commands after which a key is gone, at once or by itself, and may become another.
+/// Commands that delete a key now or later, so that it may get another type.
 const ENDS: &str = "DEL UNLINK EXPIRE PEXPIRE EXPIREAT PEXPIREAT GETDEL FLUSHALL FLUSHDB";
-/// Commands after which a key may hold anything.
+/// Commands after which the type of a key is unknown.
 const UNSETTLE: &str = "RENAME RENAMENX COPY RESTORE";
 
-/// What is done to one key.
+/// A use of a key.
 struct Use {
-    /// The place of its type in [`TYPES`], and whether the command makes such a key.
+    /// The index in [`TYPES`] of the type that the command needs, and whether the command creates such a key.
     of_type: Option<(usize, bool)>,
-    /// Where that stands; `None` in a recipe.
+    /// The path of the operation; `None` in a recipe.
     path: Option<Path>,
-    /// Where a program or recipe is given the key.
+    /// The path at which a program or recipe gets the key as a parameter.
     given_at: Option<Path>,
     command: String,
     copes: bool,
@@ -75,7 +75,7 @@ fn of_type(command: &str) -> Option<(usize, bool)> {
     })
 }
 
-/// The uses of each key that is written out; nothing where a key is known only when it is sent.
+/// The uses of each literal key; `None` if external programs may use any.
 fn uses(scenario: &Scenario) -> Option<BTreeMap<String, Vec<Use>>> {
     if scenario.actors.iter().any(|plan| plan.program.outside) {
         return None;
@@ -107,7 +107,7 @@ fn uses(scenario: &Scenario) -> Option<BTreeMap<String, Vec<Use>>> {
         let mut note = |key: &Template, command: String, path: Option<Path>| {
             let of_type = of_type(&command);
             let names = key.names();
-            // A parameter that is a number names no key.
+            // A parameter that is a number is no key.
             let is_number = |name: &String| scenario.scope.get(name).is_some_and(minijinja::Value::is_number);
             if !names.is_empty() && names.iter().all(is_number) && key.to_string().starts_with("${") {
                 return;
@@ -121,13 +121,13 @@ fn uses(scenario: &Scenario) -> Option<BTreeMap<String, Vec<Use>>> {
                 let path = path.map(|path| path.key("redis"));
                 let of_one_key = of_type(&command).is_some()
                     || has_word("TTL PTTL PERSIST EXPIRE PEXPIRE EXPIREAT PEXPIREAT TYPE", &command);
-                // Before the word `STREAMS` there are no keys.
+                // The keys follow the word `STREAMS`.
                 let first = words.iter().position(|word| word.pattern().eq_ignore_ascii_case("STREAMS"));
                 let first = first.filter(|_| has_word("XREAD XREADGROUP", &command)).map_or(1, |at| at + 1);
                 for key in words[first..].iter().take(if of_one_key { 1 } else { words.len() }) {
                     note(key, command.clone(), path.clone());
                 }
-                // A key that ends by itself may become another.
+                // A key that expires may get another type.
                 let ends = words
                     .iter()
                     .any(|word| has_word("EX PX EXAT PXAT", &word.pattern().to_ascii_uppercase()));
@@ -148,10 +148,10 @@ fn uses(scenario: &Scenario) -> Option<BTreeMap<String, Vec<Use>>> {
     Some(found)
 }
 
-/// What a program or recipe is given, and where that stands.
+/// The parameters of a program or recipe, and the path of its `use`.
 type Frame<'s> = (&'s [(String, Template)], Option<&'s Path>);
 
-/// A key, and where it is given: what a recipe calls its key is what the recipe is given.
+/// Resolves a key that is a parameter to the value that the program or recipe gets, with the path of that value.
 fn given(key: &Template, frames: &[Frame<'_>]) -> (String, Option<Path>) {
     let names = key.names();
     let alone = names.iter().next().filter(|name| key.to_string() == format!("${{{name}}}"));
@@ -167,7 +167,7 @@ fn given(key: &Template, frames: &[Frame<'_>]) -> (String, Option<Path>) {
     }
 }
 
-/// The commands that a script sends with one of its keys first; one without a name where it does anything else with it.
+/// The commands of a script that have one of its keys as their first argument; an empty name stands for any other use.
 fn in_script(source: &str, n: usize) -> Vec<String> {
     let key = format!("KEYS[{n}]");
     let source: String = source.lines().map(|line| line.split("--").next().unwrap_or_default()).collect();
@@ -187,7 +187,7 @@ fn in_script(source: &str, n: usize) -> Vec<String> {
     sent
 }
 
-/// The one type that a key is made as, where nothing else may become of it.
+/// The only type that a key can have; `None` if it may have several or is never created.
 fn settled(uses: &[Use]) -> Option<usize> {
     let is_open = |known: &Use| known.command.is_empty() || has_word(UNSETTLE, &known.command);
     if uses.iter().any(is_open) {
@@ -208,7 +208,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
         if let Some(known) = settled(uses)
             && let Some(wrong) =
                 uses.iter().find(|used| !used.copes && used.of_type.is_some_and(|(n, _)| n != known))
-            // Of a recipe nothing is wrong but what it is given.
+            // A recipe itself is correct; the mistake is the key that it gets.
             && let Some(path) = wrong.path.as_ref().or_else(|| uses.iter().find_map(|used| used.path.as_ref()))
         {
             let (_, en, zh, writes, reads) = TYPES[known];
@@ -230,7 +230,8 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     check_etcd(scenario)
 }
 
-/// A key that nobody writes, beside one that is written and stands where a value should: `XACK group stream`.
+/// Reports a key that nobody writes if the command has a written key where a value belongs, because the two are
+/// probably swapped: `XACK group stream`.
 fn check_swapped(scenario: &Scenario, found: &BTreeMap<String, Vec<Use>>) -> Result<(), Mistake> {
     let any = ANY.to_string();
     let makes = |used: &Use| used.of_type.is_some_and(|(_, makes)| makes) || used.command.is_empty();
@@ -280,10 +281,10 @@ fn check_swapped(scenario: &Scenario, found: &BTreeMap<String, Vec<Use>>) -> Res
     Ok(())
 }
 
-/// Commands that watch keys, or wait for what comes into them; those of the second list end with a time.
+/// Commands that watch keys, and commands that wait for items; the latter end with a timeout.
 const AWAIT: (&str, &str) = ("WATCH", "BLPOP BRPOP BZPOPMIN BZPOPMAX");
 
-/// A key that is watched or waited for, and that nobody ever writes.
+/// Reports a key that is watched or waited for and that nobody ever writes.
 fn check_awaited(scenario: &Scenario, found: &BTreeMap<String, Vec<Use>>) -> Result<(), Mistake> {
     let awaits = |command: &str| has_word(AWAIT.0, command) || has_word(AWAIT.1, command);
     let is_written = |key: &str| {
@@ -305,7 +306,7 @@ fn check_awaited(scenario: &Scenario, found: &BTreeMap<String, Vec<Use>>) -> Res
         let end = match () {
             () if has_word(AWAIT.0, &command) => words.len(),
             () if has_word(AWAIT.1, &command) => words.len() - 1,
-            // It is asked again until it is there.
+            // An operation with `until` is retried until the key is there.
             () if reads && operation.until.is_some() => 2,
             () => continue,
         };
@@ -328,7 +329,7 @@ fn check_awaited(scenario: &Scenario, found: &BTreeMap<String, Vec<Use>>) -> Res
     Ok(())
 }
 
-/// All that the setup and the programs send, and where that stands: nowhere for the setup, and in a recipe.
+/// The operations of the setup and of the programs, with their paths; `None` for the setup and in a recipe.
 fn sent(scenario: &Scenario) -> impl Iterator<Item = (&PlannedVerb, Option<&Path>)> {
     let instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
     let operations = instructions.filter_map(|instruction| match instruction {
@@ -338,8 +339,8 @@ fn sent(scenario: &Scenario) -> impl Iterator<Item = (&PlannedVerb, Option<&Path
     scenario.setup.iter().map(|line| (&line.verb, None)).chain(operations)
 }
 
-/// A field that is only asked for, and nearly has the name of one that is written in the same hash. Nothing is said of a
-/// hash that a script may write.
+/// Reports a hash field that is only read and whose name is similar to that of a written one. Hashes that a script may
+/// write are not checked.
 fn check_fields(scenario: &Scenario, found: &BTreeMap<String, Vec<Use>>) -> Result<(), Mistake> {
     let (mut written, mut asked) = (BTreeSet::new(), Vec::new());
     for (verb, path) in sent(scenario) {
@@ -376,7 +377,7 @@ fn check_fields(scenario: &Scenario, found: &BTreeMap<String, Vec<Use>>) -> Resu
     Ok(())
 }
 
-/// A key that is only asked for, and nearly has the name of one that is written.
+/// Reports a key that is only read and whose name is similar to that of a written one.
 fn check_name(key: &str, uses: &[Use], found: &BTreeMap<String, Vec<Use>>) -> Result<(), Mistake> {
     let makes = |used: &Use| match used.of_type {
         Some((_, makes)) => makes,
@@ -391,8 +392,8 @@ fn check_name(key: &str, uses: &[Use], found: &BTreeMap<String, Vec<Use>>) -> Re
     misspelt(key, written, &path)
 }
 
-/// A key that nobody writes and that is one letter away from one that somebody does. `lock:1` and `lock:2`, or `lockA` and
-/// `lockB`, are two keys.
+/// Reports a key that nobody writes and that differs in one letter from one that somebody does. `lock:1` and `lock:2`,
+/// or `lockA` and `lockB`, count as different keys.
 fn misspelt<'k>(key: &str, written: impl Iterator<Item = &'k str>, path: &Path) -> Result<(), Mistake> {
     nearly(key, written).map_or(Ok(()), |near| {
         let message = both!("no command ever writes the key `{key}`", "没有任何命令写过键 `{key}`");
@@ -419,7 +420,7 @@ fn nearly<'k>(key: &str, mut written: impl Iterator<Item = &'k str>) -> Option<&
     written.find(is_near)
 }
 
-/// A lease that no request grants, by its number.
+/// Reports an etcd lease id that no `grant` creates.
 fn check_leases(scenario: &Scenario) -> Result<(), Mistake> {
     let (mut granted, mut named) = (BTreeSet::new(), Vec::new());
     for plan in &scenario.actors {
@@ -427,7 +428,7 @@ fn check_leases(scenario: &Scenario) -> Result<(), Mistake> {
             let Instruction::Operate(operation) = instruction else { continue };
             let PlannedVerb::Call(call) = &operation.verb else { continue };
             let Some(lease) = call.operands("LEASE").next() else {
-                // Its number is the server's choice.
+                // Without an id in the `grant`, the server chooses it.
                 if call.product() == Product::Etcd && call.name() == "grant" {
                     return Ok(());
                 }
@@ -454,7 +455,7 @@ fn check_leases(scenario: &Scenario) -> Result<(), Mistake> {
     }))
 }
 
-/// The same of etcd's keys.
+/// The same checks for the keys of etcd, and the check of its leases.
 fn check_etcd(scenario: &Scenario) -> Result<(), Mistake> {
     check_leases(scenario)?;
     let (mut written, mut asked) = (BTreeSet::new(), Vec::new());
@@ -480,7 +481,7 @@ fn check_etcd(scenario: &Scenario) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// What an expression asks of a key that holds another type: `value('members').list`.
+/// The doubt about an expression that expects another type of a key: `value('members').list`.
 pub(crate) fn doubt(source: &str, scenario: &Scenario) -> Option<(Text, Text)> {
     let asked = Mentions::of(source).keys_of("value");
     if asked.is_empty() {
@@ -515,7 +516,7 @@ pub(crate) fn doubt(source: &str, scenario: &Scenario) -> Option<(Text, Text)> {
     })
 }
 
-/// Whether all that `value()` gives of a key is compared, counted or searched: only whether there is any can be asked so.
+/// Whether the whole `value()` of a key is compared, counted or searched. Tests for nil do not count.
 fn is_whole(source: &str, key: &str) -> bool {
     ['\'', '"'].into_iter().any(|quote| {
         let call = format!("value({quote}{key}{quote})");

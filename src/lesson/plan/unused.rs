@@ -1,4 +1,5 @@
-//! Programs and recipes that nobody runs yet. A mistake in them would wait for whoever is the first to run them.
+//! Checks programs and recipes that no client runs. Otherwise a mistake in them would show only when they are first
+//! used.
 
 use std::{cell::RefCell, collections::BTreeSet};
 
@@ -17,7 +18,7 @@ use super::{
 };
 use crate::text::both;
 
-/// What steps that nobody runs are compiled with: no parameters, and no servers of their own.
+/// The context for compiling unused steps: no parameters, and no replacements.
 struct EmptyContext {
     params: Params,
     replace: IndexMap<String, Operation>,
@@ -51,7 +52,7 @@ impl EmptyContext {
     }
 }
 
-/// Reads a file of recipes and checks all that it has, whoever uses it.
+/// Reads a file of recipes and checks all of them, used or not.
 pub fn check_recipes(source: &Source) -> Result<Recipes, LessonError> {
     let own = source.recipes()?;
     let mut recipes = (*carried_recipes()?).clone();
@@ -74,7 +75,7 @@ pub fn check_recipes(source: &Source) -> Result<Recipes, LessonError> {
     Ok(own)
 }
 
-/// Checks the programs of a lesson that no variant runs, as far as that is possible.
+/// Checks the programs of a lesson that no variant runs, as far as possible.
 pub(crate) fn check(loaded: &Loaded) -> Result<(), Mistake> {
     let lesson = &loaded.lesson;
     if lesson.kata.is_some() {
@@ -113,7 +114,7 @@ pub(crate) fn check(loaded: &Loaded) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// A parameter that a client is given and that nothing in the lesson asks for.
+/// Reports a parameter in a client's `with` that nothing in the lesson uses.
 pub(crate) fn check_given(loaded: &Loaded) -> Result<(), Mistake> {
     let lesson = &loaded.lesson;
     let root = Path::root();
@@ -144,7 +145,7 @@ pub(crate) fn check_given(loaded: &Loaded) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// Whether a text has a name in it other than as that of a field.
+/// Whether a name occurs in the text other than as the name of a field.
 fn asks_for(text: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(name).any(|(at, _)| {
@@ -153,7 +154,7 @@ fn asks_for(text: &str, name: &str) -> bool {
     })
 }
 
-/// The programs and recipes that steps use.
+/// The programs and recipes that the steps use.
 fn uses(steps: &[Step]) -> Vec<&str> {
     let in_each = steps.iter().map(|step| match step {
         Step::Use { program, .. } => vec![program.as_str()],
@@ -164,7 +165,7 @@ fn uses(steps: &[Step]) -> Vec<&str> {
     in_each.flatten().collect()
 }
 
-/// The names that somebody gives a program with `with`.
+/// The names of parameters that any `with` gives a program.
 fn given(loaded: &Loaded) -> Vec<String> {
     fn within(steps: &[Step], names: &mut Vec<String>) {
         for step in steps {

@@ -1,4 +1,4 @@
-//! Znodes that a lesson's calls need and nobody creates. The server begins without any of the lesson's.
+//! Checks that the znodes that calls need are created. The server begins without any of the lesson's.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::{
     text::both,
 };
 
-/// A call, the errors that it copes with, and where it stands.
+/// A call, the error codes that it allows, and its path.
 type Made<'s> = (&'s PlannedCall, &'s [String], Path);
 
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
@@ -82,7 +82,7 @@ fn on_zookeeper(verb: &PlannedVerb) -> Option<&PlannedCall> {
     }
 }
 
-/// The calls of the setup, and those of programs.
+/// The ZooKeeper calls of the setup, and those of the programs.
 fn calls(scenario: &Scenario) -> (Vec<Made<'_>>, Vec<Made<'_>>) {
     let root = Path::root();
     let own = scenario.variant().setup.is_some();
@@ -101,9 +101,9 @@ fn calls(scenario: &Scenario) -> (Vec<Made<'_>>, Vec<Made<'_>>) {
     (setup.collect(), made.collect())
 }
 
-/// The setup is carried out line by line on an empty server.
+/// Checks the setup, whose calls are made one after another on an empty server.
 fn check_setup(setup: &[Made<'_>]) -> Result<(), Mistake> {
-    // Whether each is ephemeral.
+    // The existing znodes, and whether each is ephemeral.
     let mut there: BTreeMap<String, bool> = BTreeMap::new();
     for (call, _, at) in setup {
         let Some(path) = path_of(call).filter(|path| !path.contains(ANY)) else { return Ok(()) };
@@ -135,7 +135,7 @@ fn check_setup(setup: &[Made<'_>]) -> Result<(), Mistake> {
                 }
             }
             "delete" => drop(there.remove(&path)),
-            // What else changes nodes may do several things.
+            // The effect of a `multi` is not analysed: the check ends here.
             "multi" => return Ok(()),
             _ => {}
         }
@@ -143,7 +143,7 @@ fn check_setup(setup: &[Made<'_>]) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// The path of a call, with [`ANY`] where it is filled in.
+/// The path that a call names, with [`ANY`] in place of each value to fill in.
 fn path_of(call: &PlannedCall) -> Option<String> {
     call.operands("PATH").next().map(Template::pattern)
 }
@@ -152,7 +152,7 @@ fn parent(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(parent, _)| parent)
 }
 
-/// The paths that a call may create. The server numbers a sequential node.
+/// The paths that a call may create. The server appends a number to the path of a sequential node.
 fn created_by(call: &PlannedCall) -> Vec<String> {
     match call.name() {
         "create" => {

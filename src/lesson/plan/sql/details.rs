@@ -1,5 +1,5 @@
-//! What the grammar of SQL takes and the server refuses: engines, precisions, numbers of arguments, names of tables that a
-//! query does not have.
+//! Constructs that are grammatical SQL but refused by the server: engines, precisions, numbers of arguments, and column
+//! prefixes that name no table of the query.
 
 use std::{collections::BTreeSet, ops::ControlFlow};
 
@@ -23,7 +23,7 @@ type Doubt = (Text, Text);
 const ENGINES: [&str; 9] =
     ["INNODB", "MYISAM", "ARIA", "MEMORY", "CSV", "ARCHIVE", "BLACKHOLE", "MERGE", "SEQUENCE"];
 
-/// What is wrong with the words of a statement, whatever stands between them. `words` are in capitals.
+/// What is wrong with the words of a statement, regardless of punctuation. `words` are upper-case.
 pub(super) fn of_words(words: &[String]) -> Option<Doubt> {
     let after = |word: &str| words.iter().skip_while(move |known| *known != word).nth(1);
     if let Some(engine) = after("ENGINE").filter(|_| words[0] == "CREATE" || words[0] == "ALTER")
@@ -66,7 +66,7 @@ pub(super) fn of_words(words: &[String]) -> Option<Doubt> {
     }
 }
 
-/// A fraction of a second with more digits than the server keeps.
+/// A fractional-second precision above the server's maximum of 6.
 pub(super) fn of_precision(statement: &Statement) -> Option<Doubt> {
     let Statement::CreateTable(table) = statement else { return None };
     table.columns.iter().find_map(|column| match column.data_type {
@@ -90,7 +90,7 @@ fn too_precise(written: &str, digits: u64, right: &str) -> Doubt {
     )
 }
 
-/// Functions with the least and the most arguments that they take.
+/// Functions, the least and the largest number of their arguments, and their forms.
 const ARITIES: [(&str, usize, usize, &str); 12] = [
     ("IFNULL", 2, 2, "IFNULL(column, 0)"),
     ("NULLIF", 2, 2, "NULLIF(column, 0)"),
@@ -134,7 +134,7 @@ pub(super) fn of_arguments(call: &Function) -> Option<Doubt> {
         .then(|| (both!("`{name}` does not take {count} arguments", "`{name}` 不接受 {count} 个参数"), write))
 }
 
-/// A count of rows in a condition that is asked of each row.
+/// An aggregate function in a `WHERE` condition, which is evaluated for each row.
 pub(super) fn of_aggregate(select: &Select) -> Option<Doubt> {
     let condition = select.selection.as_ref()?.to_string().to_ascii_uppercase();
     let name = ["COUNT", "SUM", "MAX", "MIN", "AVG"].into_iter().find(|name| {
@@ -154,7 +154,7 @@ pub(super) fn of_aggregate(select: &Select) -> Option<Doubt> {
     })
 }
 
-/// The tables of a query, and the names before the dots of its columns.
+/// The tables of a query, and the prefixes of its columns.
 #[derive(Default)]
 struct Prefixes {
     tables: BTreeSet<String>,
@@ -188,7 +188,7 @@ impl Visitor for Prefixes {
     }
 }
 
-/// A column of a table that the statement does not name.
+/// A column whose prefix is no table of the statement.
 pub(super) fn of_prefix(statement: &Statement) -> Option<Doubt> {
     if !matches!(statement, Statement::Query(_) | Statement::Update(_) | Statement::Delete(_)) {
         return None;
