@@ -1,8 +1,8 @@
-//! The grammar as a JSON Schema, so that editors complete and check lessons while they are written.
+//! The JSON Schema of the grammar, with which editors complete and check lessons while they are written.
 
 use super::Lesson;
 
-/// The schema, as it is kept in `assets/lesson.schema.json`: pretty-printed JSON with a final newline.
+/// Returns the content of `assets/lesson.schema.json`: pretty-printed JSON with a final newline.
 pub fn schema() -> String {
     let mut schema = schemars::schema_for!(Lesson);
     schema.insert("title".to_owned(), "A Lockstep lesson".into());

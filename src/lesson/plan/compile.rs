@@ -487,7 +487,7 @@ impl Draft<'_> {
             }
             for (name, source) in with {
                 if ["lease", "every", "retry", "drift", "work", "patience", "within"].contains(&name.as_str())
-                    && !source.starts_with('-') // which has no end
+                    && !source.starts_with('-') // a negative duration means: no limit
                     && let Err(why) = check_unit(source)
                 {
                     self.program.doubts.push(Mistake::new(&path.key("with").key(name), why));
