@@ -20,7 +20,7 @@ use crate::lab::{Meters, Usage};
 const LAST_TURNS: Duration = Duration::from_secs(10);
 
 /// The interval between progress reports and checks of the deadline.
-const LOOK: Duration = Duration::from_millis(50);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The work done under each lock.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -69,7 +69,7 @@ pub struct Figures {
 }
 
 /// A snapshot of time, traffic and usage, at the beginning or the end of the measurement.
-struct Mark {
+struct Snapshot {
     at: Instant,
     traffic: (u64, u64),
     usage: Option<Usage>,
@@ -79,8 +79,8 @@ struct Mark {
 #[derive(Default)]
 struct Grants {
     seen: usize,
-    begin: Option<Mark>,
-    end: Option<Mark>,
+    begin: Option<Snapshot>,
+    end: Option<Snapshot>,
     released: Option<Instant>,
     last: Option<usize>,
     hand_overs: Vec<Duration>,
@@ -133,7 +133,7 @@ pub async fn measure(
                 Some(ended) => ended??,
                 None => break,
             },
-            () = tokio::time::sleep(LOOK) => {
+            () = tokio::time::sleep(PROGRESS_INTERVAL) => {
                 watch(contest.lock().seen, contest.warm_up + work.hand_overs + 1);
                 if began.elapsed() > at_most + LAST_TURNS {
                     return Err("the clients do not come to an end".into());
@@ -167,12 +167,12 @@ impl Contest {
             }
             self.count(number, asked, granted);
             if !self.over.load(Ordering::SeqCst) {
-                pass(self.work.work).await?;
+                sleep_exactly(self.work.work).await?;
             }
             self.lock().released = Some(Instant::now());
             self.inside.fetch_sub(1, Ordering::SeqCst);
             contender.unlock().await?;
-            pass(self.work.rest).await?;
+            sleep_exactly(self.work.rest).await?;
         }
         Ok(())
     }
@@ -193,21 +193,21 @@ impl Contest {
                 self.finish(&mut grants);
             }
         } else if grants.seen > self.warm_up {
-            grants.begin = Some(self.mark());
+            grants.begin = Some(self.snapshot());
         }
         grants.last = Some(number);
     }
 
     fn finish(&self, grants: &mut Grants) {
         if grants.end.is_none() {
-            grants.end = Some(self.mark());
+            grants.end = Some(self.snapshot());
         }
         self.over.store(true, Ordering::SeqCst);
     }
 
-    fn mark(&self) -> Mark {
+    fn snapshot(&self) -> Snapshot {
         let usage = self.site.meters.as_ref().and_then(Meters::read);
-        Mark { at: Instant::now(), traffic: self.site.traffic(), usage }
+        Snapshot { at: Instant::now(), traffic: self.site.traffic(), usage }
     }
 }
 
@@ -252,7 +252,7 @@ fn fairness(turns: &[u32]) -> f64 {
 }
 
 /// Sleeps for the duration of the work on a blocking thread: tokio's own timer counts in whole milliseconds.
-async fn pass(time: Duration) -> Result<(), Failed> {
+async fn sleep_exactly(time: Duration) -> Result<(), Failed> {
     if time.is_zero() {
         yield_now().await;
         return Ok(());
@@ -268,7 +268,7 @@ mod tests {
     use crate::{bench::Servers, lesson::LabKind, text::Words};
 
     #[test]
-    fn fairness_is_one_where_all_have_as_many_and_a_share_where_one_has_all() {
+    fn fairness_is_one_for_equal_turns_and_one_nth_if_one_client_has_all() {
         let known = [(vec![5, 5, 5, 5], 1.0), (vec![20, 0, 0, 0], 0.25), (vec![10, 10, 0, 0], 0.5)];
         for (turns, index) in known {
             assert!((fairness(&turns) - index).abs() < 1e-9, "{turns:?}");
@@ -276,9 +276,9 @@ mod tests {
     }
 
     /// A lock that excludes nobody.
-    struct Open;
+    struct NoExclusion;
 
-    impl Contender for Open {
+    impl Contender for NoExclusion {
         fn lock(&mut self) -> BoxFuture<'_, Result<(), Failed>> {
             async { Ok(()) }.boxed()
         }
@@ -289,8 +289,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_witness_sees_who_comes_in_while_another_is_inside() {
-        let join = |_| async { Ok(Box::new(Open) as Box<dyn Contender>) }.boxed();
+    async fn overlapping_holders_are_counted() {
+        let join = |_| async { Ok(Box::new(NoExclusion) as Box<dyn Contender>) }.boxed();
         let lock = Lock { id: "open", title: Words::new("", ""), lab: LabKind::Redis, join };
         let site = Arc::new(Site::new(Servers::Redis(Vec::new()), "open".to_owned(), Duration::ZERO, None));
         let pause = Duration::from_millis(1);
@@ -304,16 +304,16 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_of_the_hand_overs_alone() {
+    fn figures_are_computed_from_the_hand_overs() {
         let at = Instant::now();
-        let mark = |millis, traffic, cpu| Mark {
+        let snapshot = |millis, traffic, cpu| Snapshot {
             at: at + Duration::from_millis(millis),
             traffic,
             usage: Some(Usage { cpu: Duration::from_millis(cpu), memory: 3 << 20 }),
         };
         let grants = Grants {
-            begin: Some(mark(0, (10, 1), 5)),
-            end: Some(mark(500, (310, 101), 55)),
+            begin: Some(snapshot(0, (10, 1), 5)),
+            end: Some(snapshot(500, (310, 101), 55)),
             hand_overs: (1..=100).rev().map(Duration::from_millis).collect(),
             turns: vec![75, 25],
             retaken: 20,

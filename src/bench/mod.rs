@@ -45,7 +45,7 @@ pub type Failed = Box<dyn Error + Send + Sync>;
 const LEASE: Duration = Duration::from_secs(30);
 
 /// How long servers may take to accept a connection or to remove the few keys of a run.
-const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A client that is being connected.
 type Joined = BoxFuture<'static, Result<Box<dyn Contender>, Failed>>;
@@ -202,7 +202,7 @@ impl Servers {
                 Self::Etcd(_) => Ok(()),
             }
         };
-        soon(reach).await
+        with_timeout(reach).await
     }
 
     async fn prepare(&self, name: &str) -> Result<(), Failed> {
@@ -223,14 +223,14 @@ impl Servers {
                 Self::Etcd(address) => etcd::clean(address, name).await,
             }
         };
-        soon(clean).await
+        with_timeout(clean).await
     }
 }
 
-/// Fails after [`ANSWERS_WITHIN`]: client libraries may retry for ever.
-async fn soon(work: impl Future<Output = Result<(), Failed>>) -> Result<(), Failed> {
-    let late = || format!("no answer for {} s", ANSWERS_WITHIN.as_secs());
-    timeout(ANSWERS_WITHIN, work).await.map_err(|_| late())?
+/// Fails after [`ANSWER_TIMEOUT`]: client libraries may retry for ever.
+async fn with_timeout(work: impl Future<Output = Result<(), Failed>>) -> Result<(), Failed> {
+    let late = || format!("no answer for {} s", ANSWER_TIMEOUT.as_secs());
+    timeout(ANSWER_TIMEOUT, work).await.map_err(|_| late())?
 }
 
 /// Addresses without credentials.

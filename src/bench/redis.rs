@@ -25,14 +25,14 @@ const RELEASE: &str =
     "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0";
 
 /// The name of the key is also the name of the channel.
-const RELEASE_AND_TELL: &str = "if redis.call('get', KEYS[1]) ~= ARGV[1] then return 0 end \
+const RELEASE_AND_PUBLISH: &str = "if redis.call('get', KEYS[1]) ~= ARGV[1] then return 0 end \
     redis.call('del', KEYS[1]) redis.call('publish', KEYS[1], 'free') return 1";
 
 /// How long Redlock waits for one server: much less than the lease, much more than a reply takes.
-const PER_SERVER: Duration = Duration::from_millis(50);
+const PER_SERVER_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// Generous, because a busy machine is no failure.
-const REPLY_WITHIN: Duration = Duration::from_secs(5);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 
 struct Node {
     connection: MultiplexedConnection,
@@ -45,7 +45,7 @@ impl Node {
         place: &ConnectionInfo,
         notify: Option<Arc<Notify>>,
     ) -> Result<Self, Failed> {
-        let mut config = AsyncConnectionConfig::new().set_response_timeout(Some(REPLY_WITHIN));
+        let mut config = AsyncConnectionConfig::new().set_response_timeout(Some(REPLY_TIMEOUT));
         let mut place = place.clone();
         if let Some(notify) = notify {
             let settings = place.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
@@ -174,7 +174,7 @@ impl Contender for Messages {
     }
 
     fn unlock(&mut self) -> BoxFuture<'_, Result<(), Failed>> {
-        self.node.release(RELEASE_AND_TELL, &self.token).boxed()
+        self.node.release(RELEASE_AND_PUBLISH, &self.token).boxed()
     }
 }
 
@@ -189,7 +189,8 @@ impl Redlock {
     async fn attempt(&mut self) -> bool {
         let began = Instant::now();
         let Self(nodes, token) = self;
-        let granted = join_all(nodes.iter_mut().map(|node| timeout(PER_SERVER, node.set(token)))).await;
+        let granted =
+            join_all(nodes.iter_mut().map(|node| timeout(PER_SERVER_TIMEOUT, node.set(token)))).await;
         let granted = granted.iter().filter(|answer| matches!(answer, Ok(Ok(true)))).count();
         // Drift as in the Redlock algorithm: one percent of the lease, and 2 ms for the granularity of expiry.
         let drift = LEASE / 100 + Duration::from_millis(2);
@@ -200,7 +201,7 @@ impl Redlock {
     async fn release(&mut self) -> usize {
         let Self(nodes, token) = self;
         let released =
-            join_all(nodes.iter_mut().map(|node| timeout(REPLY_WITHIN, node.release(RELEASE, token)))).await;
+            join_all(nodes.iter_mut().map(|node| timeout(REPLY_TIMEOUT, node.release(RELEASE, token)))).await;
         released.iter().filter(|answer| matches!(answer, Ok(Ok(())))).count()
     }
 }

@@ -93,9 +93,9 @@ impl Series {
     /// Starts to measure. Must be called inside a `tokio` runtime.
     pub fn start(self) -> Measuring {
         let (stop, stopped) = oneshot::channel::<()>();
-        let (tell, updates) = mpsc::unbounded_channel();
+        let (sender, updates) = mpsc::unbounded_channel();
         tokio::spawn(async move {
-            let run = Run { series: self, tell, written: Mutex::default() };
+            let run = Run { series: self, sender, written: Mutex::default() };
             tokio::select! {
                 () = run.all() => {}
                 _ = stopped => {}
@@ -108,7 +108,7 @@ impl Series {
 
 struct Run {
     series: Series,
-    tell: mpsc::UnboundedSender<SeriesUpdate>,
+    sender: mpsc::UnboundedSender<SeriesUpdate>,
     /// The index in `own` of the servers that may still hold keys of this series.
     written: Mutex<Option<usize>>,
 }
@@ -121,15 +121,15 @@ impl Run {
         for (number, lock) in locks.iter().enumerate() {
             let left = u32::try_from(locks.len() - number).unwrap_or(1);
             let share = || end.saturating_duration_since(Instant::now()) / left;
-            let row = self.one(number, lock, &mut lab, share).await;
-            self.tell(SeriesUpdate::Measured(row));
+            let row = self.measure_one(number, lock, &mut lab, share).await;
+            self.report(SeriesUpdate::Measured(row));
         }
         if let Some(lab) = lab {
             lab.shutdown().await;
         }
     }
 
-    async fn one(
+    async fn measure_one(
         &self,
         number: usize,
         lock: &'static Lock,
@@ -141,7 +141,7 @@ impl Run {
         let reached = if let Some(place) = place {
             Ok((own[place].for_lock(lock), None, own[place].to_string()))
         } else {
-            self.tell(SeriesUpdate::Starts(number));
+            self.report(SeriesUpdate::Starts(number));
             self.start(lock.lab, lab).await
         };
         let (servers, meters, on) = match reached {
@@ -150,7 +150,7 @@ impl Run {
         };
         self.has_written(place);
         let site = Arc::new(Site::new(servers, name.clone(), *poll, meters));
-        let watch = |seen, wanted| self.tell(SeriesUpdate::Turns { lock: number, seen, wanted });
+        let watch = |seen, wanted| self.report(SeriesUpdate::Turns { lock: number, seen, wanted });
         let figures = measure(lock, &site, *work, share(), &watch).await;
         let cleaned = site.servers.clean(name).await;
         if cleaned.is_ok() {
@@ -189,7 +189,7 @@ impl Run {
         let written = self.written.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(servers) = written.and_then(|place| self.series.own.get(place)) else { return };
         if let Err(error) = servers.clean(&self.series.name).await {
-            self.tell(SeriesUpdate::Left { servers: servers.to_string(), why: error.to_string() });
+            self.report(SeriesUpdate::Left { servers: servers.to_string(), why: error.to_string() });
         }
     }
 
@@ -198,7 +198,7 @@ impl Run {
     }
 
     /// The receiver may be gone: then the update is dropped.
-    fn tell(&self, update: SeriesUpdate) {
-        let _ = self.tell.send(update);
+    fn report(&self, update: SeriesUpdate) {
+        let _ = self.sender.send(update);
     }
 }

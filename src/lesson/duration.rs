@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_the_rest_and_says_what_is_right() {
+    fn refuses_other_texts_with_help() {
         for text in ["soon", "-3s", "-1", "3 parsecs", "", "1e300s"] {
             let error = parse_millis(text).expect_err(text).en;
             assert!(error.contains("write it like") || error.contains("backward"), "{error}");

@@ -179,7 +179,7 @@ mod tests {
     use super::{Failing, MayFail};
 
     #[test]
-    fn faults_are_read_with_what_they_befall() {
+    fn faults_are_parsed_with_their_targets() {
         let read = |word: &str| MayFail::try_from(word.to_owned());
         let own = |how: Failing, client: Option<&str>, server: Option<&str>| MayFail {
             how,

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variant_sets_what_it_gives_and_recordings_without_settings_stay_good() {
+    fn variants_override_settings_and_recordings_without_settings_stay_valid() {
         let set = lesson("settings: { appendonly: always }\n", "    settings: { appendonly: no }\n");
         let appendonly = |variant: &str| scenario(&set, variant).settings().appendonly;
         assert_eq!(appendonly("blind-del"), Some(Appendonly::No));
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_server_of_the_lab_has_is_refused_at_its_place() {
+    fn settings_of_missing_products_are_refused_at_their_place() {
         for (own, variant, why) in [
             ("settings: { appendonly: sometimes }\n", "", "`appendonly` cannot be `sometimes`"),
             ("settings: { dir: / }\n", "", "`dir`"),

@@ -34,7 +34,7 @@ pub(crate) struct Actor {
     /// When the first wait of an attached program ends, as far as is known.
     timer: Option<LessonTime>,
     /// The locks for which the latest belief that an attached program printed is not "nothing".
-    concerned: BTreeSet<String>,
+    believed_locks: BTreeSet<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -135,7 +135,7 @@ impl Actor {
             notifications: VecDeque::new(),
             unanswered: Vec::new(),
             timer: None,
-            concerned: BTreeSet::new(),
+            believed_locks: BTreeSet::new(),
         }
     }
 
@@ -215,7 +215,7 @@ impl Actor {
     pub(crate) fn foresee(&self, now: LessonTime, server: &str) -> Option<Result<Request, Text>> {
         let operation = self.operation()?;
         let mut begun = self.interpreter.clone();
-        begun.tell_time(now);
+        begun.set_time(now);
         Some(begun.begin().and_then(|()| request(&begun, operation, server)))
     }
 
@@ -223,7 +223,7 @@ impl Actor {
     /// operation is next.
     pub(crate) fn send(&mut self, server: &str, output: &mut Output) -> Result<Option<Wire>, Failure> {
         let Some(operation) = self.next_operation().cloned() else { return Ok(None) };
-        self.interpreter.tell_time(output.now);
+        self.interpreter.set_time(output.now);
         let begun = self.interpreter.begin();
         let request = begun.and_then(|()| request(&self.interpreter, &operation, server));
         match request.map_err(|why| self.failure(Cause::Command, Some(&operation), why))? {
@@ -290,12 +290,12 @@ impl Actor {
     pub(crate) fn reply(&mut self, reply: &Reply, output: &mut Output) -> Result<(), Failure> {
         let State::InFlight { operation } = &self.state else { return Ok(()) };
         let operation = Arc::clone(operation);
-        self.interpreter.tell_time(output.now);
-        let after = self.interpreter.replied(&operation, reply);
+        self.interpreter.set_time(output.now);
+        let after = self.interpreter.apply_reply(&operation, reply);
         match after.map_err(|why| self.failure(Cause::Reply, Some(&operation), why))? {
-            After::Onward => return self.advance(output),
-            After::Again(0) => self.state = State::Ready(operation),
-            After::Again(millis) => self.wait(&operation, millis, true, output),
+            After::Done => return self.advance(output),
+            After::Retry(0) => self.state = State::Ready(operation),
+            After::Retry(millis) => self.wait(&operation, millis, true, output),
         }
         Ok(())
     }
@@ -319,22 +319,22 @@ impl Actor {
         let reply = serde_json::json!({ "about": about, "what": what });
         let label = operation.label.clone();
         output.events.push(EventKind::Took { actor: self.id, label, about, what });
-        self.taken(operation, &Reply::Value(reply), output).map(|()| true)
+        self.finish_take(operation, &Reply::Value(reply), output).map(|()| true)
     }
 
     /// Completes a `take` with the notification, or with nil when its time is over.
-    fn taken(
+    fn finish_take(
         &mut self,
         operation: Arc<PlannedOperation>,
         reply: &Reply,
         output: &mut Output,
     ) -> Result<(), Failure> {
-        self.interpreter.tell_time(output.now);
-        let after = self.interpreter.replied(&operation, reply);
+        self.interpreter.set_time(output.now);
+        let after = self.interpreter.apply_reply(&operation, reply);
         match after.map_err(|why| self.failure(Cause::Statement, None, why))? {
-            After::Onward => return self.advance(output),
+            After::Done => return self.advance(output),
             // Retries at once: the next notification may already be there.
-            After::Again(_) => self.state = State::Ready(operation),
+            After::Retry(_) => self.state = State::Ready(operation),
         }
         Ok(())
     }
@@ -352,9 +352,9 @@ impl Actor {
         };
         let lock = lock.to_owned();
         if belief == Belief::Nothing {
-            self.concerned.remove(&lock);
+            self.believed_locks.remove(&lock);
         } else {
-            self.concerned.insert(lock.clone());
+            self.believed_locks.insert(lock.clone());
         }
         output.events.push(EventKind::Believes { actor, lock, belief });
     }
@@ -389,7 +389,7 @@ impl Actor {
                 self.unanswered.clear();
                 let actor = self.id;
                 // The process has exited, so it holds none of these locks any more.
-                for lock in std::mem::take(&mut self.concerned) {
+                for lock in std::mem::take(&mut self.believed_locks) {
                     output.events.push(EventKind::Believes { actor, lock, belief: Belief::Nothing });
                 }
                 output.events.push(EventKind::Finished { actor });
@@ -437,7 +437,7 @@ impl Actor {
             let operation = Arc::clone(operation);
             let label = operation.label.clone();
             output.events.push(EventKind::Waited { actor: self.id, label, in_vain: true });
-            return self.taken(operation, &Reply::Value(serde_json::Value::Null), output);
+            return self.finish_take(operation, &Reply::Value(serde_json::Value::Null), output);
         }
         let State::Waiting { label, again, .. } = &self.state else { return Ok(()) };
         output.events.push(EventKind::Waited { actor: self.id, label: label.clone(), in_vain: false });
@@ -445,7 +445,7 @@ impl Actor {
             self.state = State::Ready(Arc::clone(operation));
             return Ok(());
         }
-        self.interpreter.waited();
+        self.interpreter.finish_wait();
         self.advance(output)
     }
 
@@ -486,7 +486,7 @@ impl Actor {
             self.state = State::Outside { rests: false, waits: false };
             return Ok(());
         }
-        self.interpreter.tell_time(output.now);
+        self.interpreter.set_time(output.now);
         let next = self.interpreter.advance(self.id, &mut output.events);
         match next.map_err(|why| self.failure(Cause::Statement, None, why))? {
             Next::End => {

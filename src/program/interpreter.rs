@@ -71,9 +71,9 @@ pub(crate) enum Next {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum After {
     /// The operation is complete.
-    Onward,
+    Done,
     /// The operation is retried after this many milliseconds.
-    Again(i64),
+    Retry(i64),
 }
 
 impl Interpreter {
@@ -116,7 +116,7 @@ impl Interpreter {
 
     /// Sets the name `now` to the client's time, which may be wrong, until the next call. The length of a wait does not
     /// depend on this clock, just as timers of a real machine do not depend on its wall clock.
-    pub(crate) fn tell_time(&mut self, now: LessonTime) {
+    pub(crate) fn set_time(&mut self, now: LessonTime) {
         self.scope.set_outermost("now", now.as_millis().saturating_add(self.ahead_ms).into());
     }
 
@@ -129,7 +129,7 @@ impl Interpreter {
     fn advance_within(&mut self, actor: ActorId, events: &mut Vec<EventKind>) -> Result<Next, Text> {
         let program = Arc::clone(&self.program);
         for _ in 0..MOST_STATEMENTS {
-            if let Some(operation) = self.comes_to() {
+            if let Some(operation) = self.upcoming_operation() {
                 if matches!(operation.verb, PlannedVerb::Wait(_)) {
                     self.begin()?;
                 }
@@ -199,7 +199,7 @@ impl Interpreter {
 
     /// The next operation, if only assignments and jumps come before it: nothing that others could observe, and no
     /// condition.
-    fn comes_to(&self) -> Option<Arc<PlannedOperation>> {
+    fn upcoming_operation(&self) -> Option<Arc<PlannedOperation>> {
         let mut at = self.at;
         loop {
             match self.program.instructions.get(at)? {
@@ -257,7 +257,7 @@ impl Interpreter {
     }
 
     /// Applies the reply to the current operation.
-    pub(crate) fn replied(&mut self, operation: &PlannedOperation, reply: &Reply) -> Result<After, Text> {
+    pub(crate) fn apply_reply(&mut self, operation: &PlannedOperation, reply: &Reply) -> Result<After, Text> {
         let label = &operation.label;
         let allows = |code: &str| operation.allow.iter().any(|allowed| allowed == code);
         let (value, error) = match reply {
@@ -310,14 +310,14 @@ impl Interpreter {
                 Some(every) => self.millis(every)?,
                 None => 0,
             };
-            return Ok(After::Again(wait));
+            return Ok(After::Retry(wait));
         }
         self.at += 1;
-        Ok(After::Onward)
+        Ok(After::Done)
     }
 
     /// Moves past a wait that is over.
-    pub(crate) fn waited(&mut self) {
+    pub(crate) fn finish_wait(&mut self) {
         self.at += 1;
     }
 

@@ -62,7 +62,7 @@ fn before(
     let next = live[at + 1].iter().cloned();
     Some(match instruction {
         Instruction::Operate(operation) => {
-            let mut names = asked_before(operation)?;
+            let mut names = read_before_reply(operation)?;
             let until = operation.until.as_ref().map(Expr::names);
             let after = until.into_iter().chain(operation.every.as_ref().map(Template::names));
             let waits = matches!(operation.verb, PlannedVerb::Wait(_));
@@ -94,7 +94,7 @@ fn before(
 }
 
 /// The names that an operation reads before its reply, or `None` where they cannot be determined.
-fn asked_before(operation: &PlannedOperation) -> Option<BTreeSet<String>> {
+fn read_before_reply(operation: &PlannedOperation) -> Option<BTreeSet<String>> {
     let verb = match &operation.verb {
         PlannedVerb::Redis(words) => words.iter().collect::<Vec<_>>(),
         PlannedVerb::Script { keys, args, .. } => keys.iter().chain(args).collect(),

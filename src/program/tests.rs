@@ -91,7 +91,7 @@ fn replies_and_time_carry_an_actor_through_its_program() {
 }
 
 #[test]
-fn a_copy_goes_its_own_way() {
+fn clones_of_actors_are_independent() {
     let mut actors = actors(RETRY);
     let a = actor_id(0);
     actors.start(&mut at(0)).expect("started");
@@ -101,7 +101,7 @@ fn a_copy_goes_its_own_way() {
 }
 
 #[test]
-fn what_a_program_does_not_handle_is_told_apart_from_what_it_says_wrongly() {
+fn unhandled_errors_differ_from_failed_statements() {
     let mut actors = actors(
         "
     - ask: { redis: GET lock }
@@ -140,7 +140,7 @@ fn notification(about: &str) -> Notification {
 }
 
 #[test]
-fn a_notification_is_waited_for_no_longer_than_it_says() {
+fn a_take_waits_no_longer_than_within() {
     let waiting = |left: i64| {
         let (mut actors, a) = (actors(TAKE), actor_id(0));
         actors.start(&mut at(0)).expect("started");

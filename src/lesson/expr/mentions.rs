@@ -180,7 +180,7 @@ mod tests {
     use super::{Mentions, beginning, joined, split_comparison};
 
     #[test]
-    fn a_value_that_begins_with_a_quoted_text_is_known_by_it() {
+    fn the_leading_quoted_text_of_a_value_is_found() {
         assert_eq!(beginning("'/locks/' ~ names|first").as_deref(), Some("/locks/"));
         assert_eq!(beginning("\"lock\"").as_deref(), Some("lock"));
         for other in ["names|first", "'a' in names", "names ~ '/locks/'", "'unfinished"] {
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_joined_is_split_outside_brackets_and_quotes() {
+    fn operands_of_and_and_or_are_split_outside_brackets_and_quotes() {
         assert_eq!(joined("a == 1 and (b or c) or d == ' or '"), ["a == 1", "(b or c)", "d == ' or '"]);
         assert_eq!(joined("sold == 10"), ["sold == 10"]);
         assert_eq!(joined("a if b and c else d"), ["a if b and c else d"]);

@@ -22,7 +22,7 @@ fn a_template_keeps_text_and_fills_in_values() {
 }
 
 #[test]
-fn the_page_of_the_language_names_every_filter_and_test() {
+fn the_docs_name_every_filter_and_test() {
     let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/lessons.md"));
     let named = |after: &str| -> BTreeSet<&str> {
         let (_, rest) = page.split_once(after).expect(after);
@@ -152,7 +152,7 @@ fn on_a_small_stack(test: impl FnOnce() + Send + 'static) {
 }
 
 #[test]
-fn what_is_long_or_deep_is_refused_and_what_is_just_allowed_needs_little_stack() {
+fn long_or_deep_expressions_are_refused_and_allowed_ones_need_little_stack() {
     on_a_small_stack(|| {
         for text in long(50_000).iter().chain(&long(1_100)) {
             let error = parse(text).expect_err("too long");
@@ -170,7 +170,7 @@ fn what_is_long_or_deep_is_refused_and_what_is_just_allowed_needs_little_stack()
 }
 
 #[test]
-fn values_are_bounded_whatever_makes_them() {
+fn every_way_to_make_a_large_value_is_bounded() {
     let names = scope(&[("text", "x".repeat(100_000).into())]);
     for text in [
         "'x' * 100000000",
@@ -216,7 +216,7 @@ fn values_are_bounded_whatever_makes_them() {
 }
 
 #[test]
-fn values_that_are_kept_do_not_pile_up() {
+fn stored_values_do_not_build_on_one_another() {
     on_a_small_stack(|| {
         for (start, step) in [
             ("[1]", "[x]"),
@@ -323,7 +323,7 @@ proptest! {
 
     /// Bounds change no small expression: its value or the kind of its error is that of `minijinja`.
     #[test]
-    fn bounds_change_nothing_that_is_small(text in small()) {
+    fn bounds_do_not_change_small_expressions(text in small()) {
         let names = scope(&[
             ("n", 7.into()),
             ("s", "abc".into()),
@@ -373,7 +373,7 @@ proptest! {
 
     /// No sequence of tokens causes a panic, and evaluation ends soon.
     #[test]
-    fn no_tokens_do_harm(tokens in proptest::collection::vec(select(vec![
+    fn arbitrary_tokens_neither_panic_nor_hang(tokens in proptest::collection::vec(select(vec![
         "1", "99999999999", "0x", "1e", "1.5e9", "'x'", "\"", "x", "range", "(", ")", "[", "]", "{", "}", ",", ":", "|", ".", "=", "==",
         "+", "-", "*", "/", "//", "%", "**", "~", "not", "and", "or", "in", "is", "if", "else", "none", "upper", "list", "join",
         "batch", "slice", "indent", "format", "replace", "map", "number", "-9223372036854775808", "9223372036854775807",

@@ -200,7 +200,7 @@ impl AnswerChecker<'_> {
 
     /// Refuses a word that is sent literally but is spelled like a name that the hole reads: `token`, `{token}`,
     /// `$token`.
-    fn no_name(&self, word: &str, path: &Path) -> Result<(), Mistake> {
+    fn check_no_bare_name(&self, word: &str, path: &Path) -> Result<(), Mistake> {
         let name =
             if word.contains("${") { word } else { word.trim_matches(|sign| "${}()<>".contains(sign)) };
         if !self.hole.reads.iter().any(|known| known == name) || self.is_key(word) {
@@ -219,7 +219,7 @@ impl AnswerChecker<'_> {
         let words = |text: &str, path: &Path| {
             let words = split_words(text).map_err(|error| Mistake::new(path, error))?;
             words.iter().try_for_each(|word| self.template(word, path).map(drop))?;
-            words.iter().skip(1).try_for_each(|word| self.no_name(word, path))?;
+            words.iter().skip(1).try_for_each(|word| self.check_no_bare_name(word, path))?;
             Ok::<_, Mistake>(words)
         };
         match &operation.verb {
@@ -248,7 +248,7 @@ impl AnswerChecker<'_> {
                     return Err(Mistake::unknown(&path, both!("script", "脚本"), name, known));
                 }
                 args.iter().chain(keys).try_for_each(|word| self.template(word, &path).map(drop))?;
-                args.iter().try_for_each(|word| self.no_name(word, &path))?;
+                args.iter().try_for_each(|word| self.check_no_bare_name(word, &path))?;
                 keys.iter().try_for_each(|key| self.may_name(key, &path))
             }
             Verb::Call(product, text) => {

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_an_answer_is_said_at_its_place_in_the_learners_file() {
+    fn mistakes_in_answers_are_located_in_the_learners_file() {
         let answer = |acquire: &str| {
             format!("programs:\n  acquire:\n{acquire}\n  release:\n    - release: {{ redis: DEL lock }}\n")
         };
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn every_exercise_is_whole_and_its_known_answers_can_be_read() {
+    fn every_exercise_is_complete_and_its_known_answers_parse() {
         let exercises = library::exercises().expect("they can be read");
         assert!(!exercises.is_empty());
         for loaded in exercises {

@@ -194,7 +194,7 @@ mod tests {
     use super::{Text, check};
 
     #[test]
-    fn aliases_that_multiply_and_names_that_repeat_are_refused_where_they_are() {
+    fn multiplying_aliases_and_duplicate_keys_are_refused_at_their_place() {
         let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
         for n in 1..9 {
             let alias = format!("*a{}", n - 1);

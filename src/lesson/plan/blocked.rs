@@ -20,49 +20,49 @@ use crate::{
 };
 
 /// The effect of an operation on a resource that only one client can hold.
-enum Does {
+enum Effect {
     /// Takes the resource. The flag says whether it waits until the resource is free.
-    Takes(String, bool),
-    Gives(String),
-    Begins,
+    Acquires(String, bool),
+    Releases(String),
+    BeginsTransaction,
     /// Ends a transaction, and releases all its rows.
-    Ends,
+    EndsTransaction,
     /// Takes an item out of lists, and waits until one is there.
     Pops(Vec<String>),
     /// Sends these words.
     Sends(Vec<String>),
 }
 
-fn does(verb: &PlannedVerb, plan: Option<&ActorPlan>) -> Does {
+fn effect(verb: &PlannedVerb, plan: Option<&ActorPlan>) -> Effect {
     let words = |words: &[Template]| words.iter().map(Template::pattern).collect::<Vec<_>>();
     let filled = |template: &Template| plan.map_or_else(|| template.pattern(), |plan| plan.filled(template));
     match verb {
-        PlannedVerb::Flock { call: Flock::Unlock, path } => Does::Gives(filled(path)),
-        PlannedVerb::Flock { call, path } => Does::Takes(filled(path), *call == Flock::Lock),
-        PlannedVerb::Script { keys, .. } => Does::Sends(words(keys)),
+        PlannedVerb::Flock { call: Flock::Unlock, path } => Effect::Releases(filled(path)),
+        PlannedVerb::Flock { call, path } => Effect::Acquires(filled(path), *call == Flock::Lock),
+        PlannedVerb::Script { keys, .. } => Effect::Sends(words(keys)),
         PlannedVerb::Redis(sent) => match &words(sent)[..] {
             [name, keys @ .., end] if has_word("BLPOP BRPOP", &name.to_ascii_uppercase()) && end == "0" => {
-                Does::Pops(keys.to_vec())
+                Effect::Pops(keys.to_vec())
             }
-            sent => Does::Sends(sent.to_vec()),
+            sent => Effect::Sends(sent.to_vec()),
         },
         PlannedVerb::Call(call) if call.product() == Product::Mariadb => {
             let text: String = call.operands("TEXT").map(filled).collect();
             if let Some((row, waits)) = sql::locked_row(&text) {
-                return Does::Takes(format!(" FROM {row}"), waits);
+                return Effect::Acquires(format!(" FROM {row}"), waits);
             }
             let upper = text.to_ascii_uppercase();
             match tables::words(&upper).next() {
-                Some("BEGIN" | "START") => Does::Begins,
-                Some("COMMIT" | "ROLLBACK") => Does::Ends,
+                Some("BEGIN" | "START") => Effect::BeginsTransaction,
+                Some("COMMIT" | "ROLLBACK") => Effect::EndsTransaction,
                 Some("SELECT") if upper.trim_end().ends_with("FOR UPDATE") => {
                     let from = upper.find(" FROM ").unwrap_or_default();
-                    Does::Takes(upper[from..].to_owned(), true)
+                    Effect::Acquires(upper[from..].to_owned(), true)
                 }
-                _ => Does::Sends(Vec::new()),
+                _ => Effect::Sends(Vec::new()),
             }
         }
-        _ => Does::Sends(Vec::new()),
+        _ => Effect::Sends(Vec::new()),
     }
 }
 
@@ -93,7 +93,7 @@ struct State {
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     let mut state = State::default();
     for line in &scenario.setup {
-        if let Does::Sends(words) = does(&line.verb, None) {
+        if let Effect::Sends(words) = effect(&line.verb, None) {
             state.sent.extend(words);
         }
     }
@@ -144,8 +144,8 @@ impl State {
             }
             None => operation.allow.is_empty(),
         };
-        match does(&operation.verb, scenario.actors.get(actor as usize)) {
-            Does::Takes(what, waits) if !what.contains(ANY) => match self.held.get(&what) {
+        match effect(&operation.verb, scenario.actors.get(actor as usize)) {
+            Effect::Acquires(what, waits) if !what.contains(ANY) => match self.held.get(&what) {
                 Some(other) if *other != actor && waits && waits_on(&what) => {
                     return Some(Waits::For(*other));
                 }
@@ -154,20 +154,20 @@ impl State {
                 None if what.starts_with(" FROM ") && !self.begun.contains(&actor) => {}
                 None => drop(self.held.insert(what, actor)),
             },
-            Does::Takes(..) => {}
-            Does::Gives(what) => drop(self.held.remove(&what)),
-            Does::Begins => self.begun.push(actor),
-            Does::Ends => {
+            Effect::Acquires(..) => {}
+            Effect::Releases(what) => drop(self.held.remove(&what)),
+            Effect::BeginsTransaction => self.begun.push(actor),
+            Effect::EndsTransaction => {
                 self.begun.retain(|other| *other != actor);
                 self.held.retain(|_, other| *other != actor);
             }
-            Does::Pops(keys) => {
+            Effect::Pops(keys) => {
                 let is_put = |key: &String| self.sent.iter().any(|word| stands_for(word, key));
                 if !keys.iter().any(is_put) {
                     return Some(Waits::ForAnybody);
                 }
             }
-            Does::Sends(words) => self.sent.extend(words),
+            Effect::Sends(words) => self.sent.extend(words),
         }
         None
     }

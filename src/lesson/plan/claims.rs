@@ -79,11 +79,11 @@ pub(crate) struct Vocabulary<'a> {
     roster: &'a Roster<'a>,
     lesson: &'a Lesson,
     /// Titles and limits of the lesson's locks.
-    pub(crate) locks_told: &'a [LockInfo],
+    pub(crate) lock_infos: &'a [LockInfo],
 }
 
 impl<'a> Vocabulary<'a> {
-    pub(crate) fn new(roster: &'a Roster<'a>, lesson: &'a Lesson, locks_told: &'a [LockInfo]) -> Self {
+    pub(crate) fn new(roster: &'a Roster<'a>, lesson: &'a Lesson, lock_infos: &'a [LockInfo]) -> Self {
         let mut known: BTreeSet<String> = FUNCTIONS.into_iter().map(str::to_owned).collect();
         known.extend(roster.counters());
         known.extend(roster.params.keys().cloned());
@@ -91,7 +91,7 @@ impl<'a> Vocabulary<'a> {
         // The name of a process is the prefix of its threads' names: `A.worker`.
         let process = roster.actors.iter().filter_map(|plan| plan.actor.name.split_once('.'));
         known.extend(process.map(|(name, _)| name.to_owned()));
-        Self { known, locks: roster.locks(), roster, lesson, locks_told }
+        Self { known, locks: roster.locks(), roster, lesson, lock_infos }
     }
 
     pub(crate) fn expr(&self, source: &str, path: &Path) -> Result<Expr, Mistake> {
@@ -420,7 +420,7 @@ pub(crate) fn plan(
                 Condition::Exclusive(lock_name(exclusive, &path.key("exclusive"), vocabulary)?)
             }
         };
-        let sentences = |lock: &str| LockSentences::of(lock, vocabulary.locks_told);
+        let sentences = |lock: &str| LockSentences::of(lock, vocabulary.lock_infos);
         let by_default = match &condition {
             Condition::That { .. } => None,
             Condition::Overlap(lock) => Some(sentences(lock).overlapped),

@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn what_reaches_only_keys_is_let_through() {
+    fn harmless_commands_are_allowed() {
         for command in [
             "SET ? ? NX PX ?",
             "hello 3 setname ?",
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_refused_with_a_reason() {
+    fn other_commands_are_refused_with_a_reason() {
         for (command, why) in [
             ("bgsave", "starts a process"),
             ("script debug yes", "starts a process"),

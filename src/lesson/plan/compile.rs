@@ -203,7 +203,7 @@ impl Draft<'_> {
     fn expr(&mut self, source: &str, path: &Path) -> Result<Expr, Mistake> {
         let expr = Expr::parse(source).map_err(|error| Mistake::new(path, error))?;
         Mistake::unless_known(path, both!("name", "名字"), &expr.names(), self.known.iter())?;
-        self.asks_for_fields(source, path);
+        self.doubt_fields(source, path);
         if ["|before(", "|by_suffix", "|suffix"].iter().any(|filter| source.contains(filter))
             && !self.in_recipe
         {
@@ -220,7 +220,7 @@ impl Draft<'_> {
     }
 
     /// Reports a reply's field or column that does not exist, and arithmetic on a text.
-    fn asks_for_fields(&mut self, source: &str, path: &Path) {
+    fn doubt_fields(&mut self, source: &str, path: &Path) {
         if source.contains("].") && !self.in_recipe {
             self.program.asked_rows.push((source.to_owned(), path.clone()));
         }
@@ -241,7 +241,7 @@ impl Draft<'_> {
 
     /// Reports a comparison of an answer with a value it never has. `own`: the operation whose reply the expression is
     /// about.
-    fn compares(&mut self, source: &str, own: Option<&PlannedVerb>, path: &Path) {
+    fn doubt_comparison(&mut self, source: &str, own: Option<&PlannedVerb>, path: &Path) {
         let doubt = doubts::doubt(source, |name| match (name, own) {
             ("reply", Some(verb)) => Answer::of(verb),
             ("reply", None) => match self.program.instructions.last() {
@@ -269,7 +269,7 @@ impl Draft<'_> {
         foreign(source, path, &self.known.iter(), is_whole)?;
         let template = template(source, path, both!("name", "名字"), self.known.iter())?;
         for source in template.sources() {
-            self.asks_for_fields(&source, path);
+            self.doubt_fields(&source, path);
         }
         Ok(template)
     }
@@ -328,7 +328,7 @@ impl Draft<'_> {
         }
         match step {
             Step::Operation { label, operation } => {
-                self.label_is_new(label, path)?;
+                self.check_label_is_new(label, path)?;
                 self.operation(label, operation, path)
             }
             Step::Believe { lock, belief } => {
@@ -369,7 +369,7 @@ impl Draft<'_> {
                 Ok(())
             }
             Step::If { condition, then, otherwise } => {
-                self.compares(condition, None, &path.key("if"));
+                self.doubt_comparison(condition, None, &path.key("if"));
                 let condition = self.expr(condition, &path.key("if"))?;
                 if condition.names().is_empty() && !self.in_recipe {
                     self.doubt(
@@ -536,7 +536,7 @@ impl Draft<'_> {
 
     /// Refuses a second operation with the same label, because stories and claims could not tell them apart. `work` and
     /// `wait` are not labels that an author chose.
-    fn label_is_new(&mut self, label: &str, path: &Path) -> Result<(), Mistake> {
+    fn check_label_is_new(&mut self, label: &str, path: &Path) -> Result<(), Mistake> {
         if matches!(label, "work" | "wait") || self.labelled.insert(label.to_owned()) {
             return Ok(());
         }
@@ -591,8 +591,8 @@ impl Draft<'_> {
         check_codes(&operation.allow, &verb, &path.key("allow"))?;
         let until = operation.until.as_ref().map(|s| self.expr(s, &path.key("until"))).transpose()?;
         if let Some(source) = &operation.until {
-            self.compares(source, Some(&verb), &path.key("until"));
-            self.may_come_true(label, until.as_ref(), &path.key("until"));
+            self.doubt_comparison(source, Some(&verb), &path.key("until"));
+            self.doubt_until(label, until.as_ref(), &path.key("until"));
             let fails = matches!(&verb, PlannedVerb::Flock { call: Flock::Try, .. });
             if fails && !allow.iter().any(|code| code == "EWOULDBLOCK") {
                 self.doubt(

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parameter_that_stays_is_written_out() {
+    fn unchanged_parameters_are_replaced_by_their_values() {
         let mut constants = constants();
         let mut words = templates("${command} ${lock}");
         constants.command(&mut words, &Path::root()).expect("GET is harmless");
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_recipe_is_given_is_known_in_it() {
+    fn arguments_of_recipes_are_constants() {
         let mut constants = constants();
         let with = [("it".to_owned(), Template::parse("BG${'SAVE'}").expect("a template"))];
         let outside = constants.enter(&with, true);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_every_program_has_is_never_known() {
+    fn builtins_are_never_constants() {
         assert!(constants().command(&mut templates("${token} k"), &Path::root()).is_err());
     }
 }

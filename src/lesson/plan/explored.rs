@@ -69,8 +69,8 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
     let Some(explore) = scenario.variant().explore.as_ref().filter(|_| scenario.needs_processes()) else {
         return Ok(());
     };
-    let is_hosted = |fault: &Failing| !matches!(fault, Failing::Crash | Failing::Freeze);
-    let Some(n) = explore.faults.iter().position(|fault| is_hosted(&fault.how)) else { return Ok(()) };
+    let needs_in_process = |fault: &Failing| !matches!(fault, Failing::Crash | Failing::Freeze);
+    let Some(n) = explore.faults.iter().position(|fault| needs_in_process(&fault.how)) else { return Ok(()) };
     let at = Path::root().key("variants").key(&scenario.variant).key("explore").key("faults").index(n);
     let message = both!(
         "no order may have this fault here: only `crash` and `freeze`",

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_run_follows_changes_it_and_nothing_else_does() {
+    fn only_what_determines_a_log_changes_the_fingerprint() {
         let now = fingerprint(LESSON, "blind-del");
         assert_ne!(now, fingerprint(LESSON, "owner-check"), "each variant has its own");
         let (first, rest) = LESSON.split_once("story:").expect("a story");
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn other_figures_make_another_run() {
+    fn other_parameters_change_the_fingerprint() {
         let loaded = from_text("lesson.yaml", LESSON).expect("it is good");
         let plan = |params: &Params| {
             let scenario = Scenario::plan(&loaded, "blind-del", params).expect("it is good");

@@ -134,7 +134,7 @@ pub(crate) fn plan(
             })
         }
         (None, None) => {
-            Ok(roster.locks().into_iter().map(|lock| of_lock(lock, vocabulary.locks_told)).collect())
+            Ok(roster.locks().into_iter().map(|lock| of_lock(lock, vocabulary.lock_infos)).collect())
         }
     }
 }
@@ -161,7 +161,7 @@ fn each(
             Never::That(source) => so(vocabulary.expr(source, &path.key("never"))?),
             Never::Overlap { overlap } => {
                 let lock = claims::lock_name(overlap, &path.key("never").key("overlap"), vocabulary)?;
-                of_lock(lock, vocabulary.locks_told)
+                of_lock(lock, vocabulary.lock_infos)
             }
         };
         let own = [(&invariant.says, "says", &mut plan.says), (&invariant.goal, "goal", &mut plan.goal)];

@@ -58,7 +58,7 @@ struct Walk {
     places: usize,
     seen: BTreeSet<(usize, usize, String)>,
     /// Whether the search met a branch whose condition is not known.
-    parted: bool,
+    branched: bool,
     found: Vec<(usize, Known)>,
 }
 
@@ -142,7 +142,7 @@ impl Listing {
         if walk.found.is_empty() && traces.is_some_and(|traces| !traces.contains(&Trace::Ends)) {
             return self.after(after, None, known);
         }
-        if walk.parted {
+        if walk.branched {
             // The path that was taken is not known, and so neither are the values set on it.
             for (_, known) in &mut walk.found {
                 self.program.instructions.iter().filter_map(set).for_each(|name| known.forget(name));
@@ -158,7 +158,7 @@ impl Listing {
             // Paths that split may meet again.
             let mut is_new =
                 |known: &Known| walk.seen.insert((at, traces.map_or(0, <[_]>::len), known.described()));
-            if walk.places > MOST_PLACES || (walk.parted && !is_new(&known)) {
+            if walk.places > MOST_PLACES || (walk.branched && !is_new(&known)) {
                 return;
             }
             // Whether an instruction matches the next event seen; without events, every path is possible.
@@ -179,7 +179,7 @@ impl Listing {
                     otherwise.count_round(false);
                 }
                 if is_so.is_none() {
-                    walk.parted = true;
+                    walk.branched = true;
                     self.walk(at + 1, traces, known.clone(), walk);
                 }
                 (at, known) = if is_so == Some(true) { (at + 1, known) } else { (other, otherwise) };
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_written_as_its_author_wrote_it_with_recipes_folded_open() {
+    fn a_listing_shows_a_program_with_its_recipes_expanded() {
         let all = listing("unlock-someone-elses-lock", "get-compare-del");
         assert_eq!(all.len(), 1, "three clients, one program");
         assert_eq!(
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_next_follows_from_what_was_seen() {
+    fn next_operations_follow_from_the_events_seen() {
         let all = listing("unlock-someone-elses-lock", "get-compare-del");
         let program = &all[0];
         let at = |label: &str| program.find(None, label).expect("an operation");
@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_reply_decides_is_decided() {
+    fn known_replies_decide_branches() {
         let all = listing("zk-herd", "herd");
         let program = &all[0];
         let at = |label: &str| program.find(None, label).expect("an operation");
@@ -493,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn every_carried_program_names_each_of_its_operations_once() {
+    fn every_operation_of_a_carried_program_is_listed_once() {
         for loaded in &Library::carried().lessons {
             for variant in loaded.lesson.variants.keys() {
                 let scenario = Scenario::plan(loaded, variant, &Params::new()).expect("it is good");

@@ -28,15 +28,15 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             Act::Each(moves) | Act::Together(moves) => moves.as_slice(),
             Act::Send(one) => std::slice::from_ref(one),
             Act::Finish(actors) => {
-                moved_on(scenario, actors, &mut places);
+                advance_freely(scenario, actors, &mut places);
                 continue;
             }
             Act::Pass(pass) => {
-                moved_on(scenario, &pass.moving, &mut places);
+                advance_freely(scenario, &pass.moving, &mut places);
                 continue;
             }
             Act::Await(until) => {
-                moved_on(scenario, &until.moving, &mut places);
+                advance_freely(scenario, &until.moving, &mut places);
                 continue;
             }
             Act::Say(_) | Act::Ask(_) | Act::Faults(_) => continue,
@@ -231,7 +231,7 @@ fn check_question(
 }
 
 /// Adds every operation that actors may reach when they move by themselves.
-fn moved_on(scenario: &Scenario, actors: &[ActorId], places: &mut [Places]) {
+fn advance_freely(scenario: &Scenario, actors: &[ActorId], places: &mut [Places]) {
     for actor in actors {
         let program = &scenario.actors[actor.0 as usize].program;
         let here = &mut places[actor.0 as usize];

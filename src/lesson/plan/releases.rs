@@ -135,7 +135,7 @@ story: [ move: A.move ]
     }
 
     #[test]
-    fn what_gives_a_permit_back_releases_a_lock_that_several_may_hold() {
+    fn returning_a_permit_releases_a_lock_with_several_holders() {
         let steps = "    - move: { redis: INCR permits }\n    - drops: lock";
         assert!(released(steps).is_empty());
         let declared = format!("{steps}\nlocks: {{ lock: {{ holders: 2 }} }}");
@@ -143,7 +143,7 @@ story: [ move: A.move ]
     }
 
     #[test]
-    fn what_is_no_command_may_stand_between_and_a_choice_may_not() {
+    fn statements_may_come_before_the_drop_but_branches_may_not() {
         let del = "    - move: { redis: DEL lock }\n";
         let counted = format!("{del}    - count: done\n    - let: {{ ok: reply == 1 }}\n    - drops: lock");
         assert_eq!(released(&counted), ["lock"]);

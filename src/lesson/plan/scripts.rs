@@ -119,7 +119,7 @@ fn check_arguments(
 }
 
 /// For each call that passes the argument alone as a word, the words before it: `SET`, `KEYS[1]`, `PX`.
-fn handed(source: &str, n: usize) -> impl Iterator<Item = Vec<String>> {
+fn words_before_argument(source: &str, n: usize) -> impl Iterator<Item = Vec<String>> {
     let read = format!("ARGV[{n}]");
     let places: Vec<usize> = source.match_indices(&read).map(|(at, _)| at).collect();
     places.into_iter().filter_map(|at| {
@@ -132,7 +132,7 @@ fn handed(source: &str, n: usize) -> impl Iterator<Item = Vec<String>> {
 
 /// Whether a script passes an argument to a command as seconds.
 pub(crate) fn reads_seconds(source: &str, n: usize) -> bool {
-    handed(source, n).any(|words| match &words[..] {
+    words_before_argument(source, n).any(|words| match &words[..] {
         [name, _] => ["EXPIRE", "SETEX"].contains(&name.as_str()),
         [.., option] => option == "EX",
         _ => false,
@@ -141,7 +141,7 @@ pub(crate) fn reads_seconds(source: &str, n: usize) -> bool {
 
 /// The command to which a script passes an argument as a number.
 pub(crate) fn reads_number(source: &str, n: usize) -> Option<String> {
-    handed(source, n).find_map(|words| match &words[..] {
+    words_before_argument(source, n).find_map(|words| match &words[..] {
         [name, _] => ["EXPIRE", "PEXPIRE", "SETEX", "PSETEX", "INCRBY", "DECRBY"]
             .contains(&name.as_str())
             .then(|| name.clone()),

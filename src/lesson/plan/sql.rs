@@ -44,7 +44,7 @@ pub(super) const FILLED: &str = "70200701";
 const FILLINGS: [&str; 5] = [FILLED, "x70200701", "", "=", "(70200701)"];
 
 /// Grammar of MariaDB that `sqlparser` does not support. A statement with one of these words is not checked.
-const BEYOND: &str = "
+const UNSUPPORTED: &str = "
     PERSISTENT VERSIONING SYSTEM_TIME PERIOD PARTITION EXAMINED QUICK DELAYED NEXT PREVIOUS MOD JSON_TABLE MATCH SOUNDS
     PROCEDURE FULLTEXT SPATIAL SEQUENCE VECTOR OVERLAPS EXCEPT INTERSECT
 ";
@@ -405,7 +405,7 @@ fn columns(statements: &[(String, Path)]) -> HashMap<String, Option<Vec<String>>
 fn of_columns(statement: &Statement, known: &HashMap<String, Option<Vec<String>>>) -> Option<(Text, Text)> {
     let mut named = Named::default();
     let _ = statement.visit(&mut named);
-    if named.beyond || matches!(statement, Statement::CreateTable(_)) {
+    if named.unknown_columns || matches!(statement, Statement::CreateTable(_)) {
         return None;
     }
     let mut there: BTreeSet<&str> = named.aliases.iter().map(String::as_str).collect();
@@ -716,12 +716,13 @@ pub(super) fn read(text: &str) -> Result<Option<Statement>, Option<String>> {
     let creates = begins("CREATE") && words.iter().take(4).any(|word| word == "TABLE");
     // A `!` before a value is a negation that `sqlparser` does not support.
     let negates = bare(text).match_indices('!').any(|(at, _)| !bare(text)[at + 1..].starts_with('='));
-    let is_beyond = words.iter().any(|word| has_word(BEYOND, word)) || bare(text).contains(":=") || negates;
+    let is_unsupported =
+        words.iter().any(|word| has_word(UNSUPPORTED, word)) || bare(text).contains(":=") || negates;
     let updates_several = begins("UPDATE")
         && bare(text).split_once(',').is_some_and(|(before, _)| {
             !before.contains('=') && !tables::words(before).any(|word| word.eq_ignore_ascii_case("SET"))
         });
-    if is_beyond || updates_several || !(creates || begins("SELECT WITH INSERT REPLACE UPDATE DELETE")) {
+    if is_unsupported || updates_several || !(creates || begins("SELECT WITH INSERT REPLACE UPDATE DELETE")) {
         return Ok(None);
     }
     let text = without_end(text);
@@ -828,7 +829,7 @@ struct Named {
     /// Aliases that the statement defines.
     aliases: BTreeSet<String>,
     /// Whether it uses tables whose columns are not known, such as those of a `WITH`.
-    beyond: bool,
+    unknown_columns: bool,
     compares_null: bool,
     /// `?` or `:name`, which a driver would fill in.
     placeholder: Option<String>,
@@ -846,7 +847,7 @@ impl Visitor for Named {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
-        self.beyond |= query.with.is_some();
+        self.unknown_columns |= query.with.is_some();
         self.shares |= query.locks.iter().any(|lock| lock.lock_type == LockType::Share);
         if query.locks.iter().any(|lock| lock.of.is_some()) {
             self.foreign = Some(("FOR UPDATE OF", "FOR UPDATE"));
@@ -871,13 +872,13 @@ impl Visitor for Named {
     }
 
     fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<()> {
-        self.beyond |= relation.0.len() != 1;
+        self.unknown_columns |= relation.0.len() != 1;
         self.tables.insert(last_of(relation));
         ControlFlow::Continue(())
     }
 
     fn pre_visit_table_factor(&mut self, table: &TableFactor) -> ControlFlow<()> {
-        self.beyond |=
+        self.unknown_columns |=
             !matches!(table, TableFactor::Table { args: None, .. } | TableFactor::NestedJoin { .. });
         ControlFlow::Continue(())
     }
@@ -915,7 +916,7 @@ impl Visitor for Named {
                 self.foreign = self.foreign.or(FOREIGN_FUNCTIONS.iter().find(is_it).copied());
                 self.calls.push(function.clone());
                 // Sequences appear where the parser expects columns.
-                self.beyond |=
+                self.unknown_columns |=
                     has_word("NEXTVAL LASTVAL SETVAL", &function.name.to_string().to_ascii_uppercase());
             }
             _ => {}

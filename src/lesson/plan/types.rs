@@ -112,7 +112,7 @@ fn uses(scenario: &Scenario) -> Option<BTreeMap<String, Vec<Use>>> {
             if !names.is_empty() && names.iter().all(is_number) && key.to_string().starts_with("${") {
                 return;
             }
-            let (key, given_at) = given(key, &frames);
+            let (key, given_at) = resolve_key(key, &frames);
             found.entry(key).or_default().push(Use { of_type, path, given_at, command, copes, scripted });
         };
         match verb {
@@ -152,7 +152,7 @@ fn uses(scenario: &Scenario) -> Option<BTreeMap<String, Vec<Use>>> {
 type Frame<'s> = (&'s [(String, Template)], Option<&'s Path>);
 
 /// Resolves a key that is a parameter to the value that the program or recipe gets, with the path of that value.
-fn given(key: &Template, frames: &[Frame<'_>]) -> (String, Option<Path>) {
+fn resolve_key(key: &Template, frames: &[Frame<'_>]) -> (String, Option<Path>) {
     let names = key.names();
     let alone = names.iter().next().filter(|name| key.to_string() == format!("${{{name}}}"));
     let (Some(((with, path), outer)), Some(name)) = (frames.split_last(), alone) else {
@@ -160,10 +160,10 @@ fn given(key: &Template, frames: &[Frame<'_>]) -> (String, Option<Path>) {
     };
     match with.iter().find(|(known, _)| known == name) {
         Some((_, value)) => {
-            let (key, at) = given(value, outer);
+            let (key, at) = resolve_key(value, outer);
             (key, at.or_else(|| path.map(|path| path.key("with").key(name))))
         }
-        None => given(key, outer),
+        None => resolve_key(key, outer),
     }
 }
 

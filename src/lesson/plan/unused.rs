@@ -96,7 +96,7 @@ pub(crate) fn check(loaded: &Loaded) -> Result<(), Mistake> {
             }
         }
     }
-    let params = || lesson.params.keys().cloned().chain(given(loaded));
+    let params = || lesson.params.keys().cloned().chain(given_names(loaded));
     let root = Path::root();
     let own = lesson
         .variants
@@ -166,7 +166,7 @@ fn uses(steps: &[Step]) -> Vec<&str> {
 }
 
 /// The names of parameters that any `with` gives a program.
-fn given(loaded: &Loaded) -> Vec<String> {
+fn given_names(loaded: &Loaded) -> Vec<String> {
     fn within(steps: &[Step], names: &mut Vec<String>) {
         for step in steps {
             match step {

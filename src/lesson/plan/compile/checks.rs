@@ -274,7 +274,7 @@ impl Draft<'_> {
     }
 
     /// Reports an `until` whose names no try can change.
-    pub(super) fn may_come_true(&mut self, label: &str, until: Option<&Expr>, path: &Path) {
+    pub(super) fn doubt_until(&mut self, label: &str, until: Option<&Expr>, path: &Path) {
         let names = until.map(Expr::names).unwrap_or_default();
         let changes =
             |name: &String| name == label || ["reply", "error", "now", "token"].contains(&name.as_str());
@@ -289,7 +289,7 @@ impl Draft<'_> {
     }
 
     /// Reports a duration parameter, which counts in milliseconds, where the command wants seconds.
-    pub(super) fn is_no_duration(&mut self, seconds: &Template, path: &Path) {
+    pub(super) fn doubt_milliseconds(&mut self, seconds: &Template, path: &Path) {
         let source = seconds.to_string();
         let name =
             source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default().trim();

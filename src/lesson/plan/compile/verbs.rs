@@ -38,7 +38,7 @@ impl Draft<'_> {
                 self.doubt_grant(&call, &path);
                 self.doubt_operands(&call, &path);
                 for seconds in call.operands("SECONDS") {
-                    self.is_no_duration(seconds, &path);
+                    self.doubt_milliseconds(seconds, &path);
                 }
                 Ok(PlannedVerb::Call(call))
             }
@@ -132,7 +132,7 @@ impl Draft<'_> {
             }
             if scripts::reads_seconds(source, n + 1) {
                 let seconds = self.template(arg, &path.key("args").index(n))?;
-                self.is_no_duration(&seconds, &path.key("args").index(n));
+                self.doubt_milliseconds(&seconds, &path.key("args").index(n));
             }
         }
         if let Some(doubt) = scripts::asks_for_nil(source, &Path::root().key("scripts").key(name))
@@ -201,7 +201,7 @@ impl Draft<'_> {
             }
         }
         for at in commands::seconds(&words) {
-            self.is_no_duration(&words[at], path);
+            self.doubt_milliseconds(&words[at], path);
         }
         if name == "WAIT" && words.len() > 1 {
             self.doubt_wait(&words[1], path);

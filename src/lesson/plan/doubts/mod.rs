@@ -67,7 +67,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             _ => false,
         };
         if let Some(before) = variant.claims[..n].iter().position(same) {
-            return Err(twice(&at, before + 1));
+            return Err(duplicate(&at, before + 1));
         }
         match claim {
             Claim::Bare(source) => check_expression(scenario, source, &at)?,
@@ -88,7 +88,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Mistake> {
             _ => false,
         };
         if let Some(before) = invariants[..n].iter().position(same) {
-            return Err(twice(&at, before + 1));
+            return Err(duplicate(&at, before + 1));
         }
         if let Never::That(source) = &invariant.never {
             check_expression(scenario, source, &at)?;
@@ -120,7 +120,7 @@ fn check_beginning(scenario: &Scenario, source: &str, at: &Path) -> Result<(), M
 }
 
 /// The mistake of a duplicate in a list.
-fn twice(at: &Path, before: usize) -> Mistake {
+fn duplicate(at: &Path, before: usize) -> Mistake {
     let message = both!("number {before} of this list says the same", "和列表里的第 {before} 条相同");
     Mistake::new(at, message).help(both!("leave one of both out", "两者去掉一个"))
 }
