@@ -1,4 +1,4 @@
-//! The functions that wait on a condition variable. They must not know what it stands for, nor who signals it.
+//! The functions that wait on a condition variable.
 
 use crate::{
     libc::*,
@@ -22,8 +22,8 @@ pub unsafe extern "C" fn pthread_cond_timedwait(
     let Some(when) = (unsafe { Timespec::given(deadline) }) else {
         return wait(deadline);
     };
-    // Which clock the condition variable is on was said when it was made, and cannot be asked. But the machine
-    // has not been up for 31 years, nor are we in 1970 to 2001.
+    // The clock of a condition variable is set when the variable is made and cannot be queried. The deadline tells the
+    // two clocks apart: no machine has been up for 31 years, and no calendar shows 1970 to 2001.
     let family = if when.seconds < 1_000_000_000 { Family::Monotonic } else { Family::Calendar };
     wait_on_condition(family, deadline, when, wait)
 }
@@ -47,9 +47,9 @@ pub unsafe extern "C" fn pthread_cond_clockwait(
     }
 }
 
-/// One nap of a wait. If it ends without a signal, the wait ends as a *spurious wake-up*, which POSIX allows
-/// and every caller must expect, and not with another nap: between two naps nobody waits, and a signal given
-/// just then (the JVM gives its own after unlocking) would be lost for ever. So the caller must look again.
+/// Waits for one nap. If the nap ends without a signal, the wait ends as a *spurious wake-up*, which POSIX allows and
+/// every caller must expect, and not with another nap: between two naps nobody waits, and a signal given just then (the
+/// JVM signals after unlocking) would be lost for ever. So the caller must check its condition again.
 fn wait_on_condition(
     family: Family,
     original: *const Timespec,
@@ -60,7 +60,7 @@ fn wait_on_condition(
         return wait(original);
     };
     let moment = page.moment();
-    // A deadline that has passed still gives the mutex up for a moment, as libc would.
+    // Even after its deadline a wait unlocks the mutex for a moment, as libc's would.
     let left = when.as_nanos().saturating_sub(moment.of(family));
     let _told = Waits::until(moment.monotonic.saturating_add(left));
     let nap = moment.nap(left);

@@ -1,4 +1,4 @@
-//! The functions that wait for files, with a timeout. They must not know what the files are.
+//! The functions that wait for file descriptors, with a timeout.
 
 use crate::{
     libc::*,
@@ -10,7 +10,7 @@ use core::{
     ptr,
 };
 
-/// How many files one of libc's sets can have, in words of 64.
+/// The number of 64-bit words in libc's `fd_set`, which has room for 1024 descriptors.
 const SET_WORDS: usize = 1024 / 64;
 
 #[unsafe(no_mangle)]
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn poll(files: *mut c_void, count: u64, timeout: c_int) ->
     wait_milliseconds(count > 0, timeout, |timeout| unsafe { wait(files, count, timeout) })
 }
 
-/// What `poll` is in programs that were built with checks of their buffers' sizes.
+/// The name of `poll` in programs that were built with checks of buffer sizes (`_FORTIFY_SOURCE`).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __poll_chk(files: *mut c_void, count: u64, timeout: c_int, _: usize) -> c_int {
     // SAFETY: the caller's arguments, passed on.
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn ppoll(
     }
 }
 
-/// Unlike the others, it says how much time was left, whatever its result.
+/// Unlike the other functions, `select` reports how much time was left, whatever its result.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn select(
     count: c_int,
@@ -95,7 +95,7 @@ pub unsafe extern "C" fn select(
     let Some((result, left)) = (unsafe { wait_for_sets(count, [read, write, except], time, nap) }) else {
         return wait(timeout);
     };
-    // SAFETY: there is a time, or nothing would have been waited for.
+    // SAFETY: `timeout` is not null: without a timeout `wait_for_sets` returns `None`.
     unsafe { *timeout = Timeval::from_nanos(left) };
     result
 }
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn pselect(
 }
 
 fn wait_milliseconds(files: bool, timeout: c_int, wait: impl Fn(c_int) -> c_int) -> c_int {
-    // Rounded up: a last nap of nothing would spin through the last millisecond.
+    // Rounded up: a last nap of 0 ms would spin through the last millisecond.
     let nap = |nap| wait(((nap + MILLISECOND - 1) / MILLISECOND) as c_int);
     match wait_for_files(files, i64::from(timeout) * MILLISECOND, nap) {
         Some((result, _)) => result,
@@ -131,8 +131,8 @@ fn wait_milliseconds(files: bool, timeout: c_int, wait: impl Fn(c_int) -> c_int)
     }
 }
 
-/// As [`wait_for_files`], for the files in the sets of `select`. Sets with more files than libc's own can have are
-/// waited for in real time, since there is no place to keep them.
+/// As [`wait_for_files`], for the files in the sets of `select`. Returns `None`, so that the wait takes real time, for
+/// sets with more files than libc's own `fd_set` can have: there is no room to keep a copy of them.
 ///
 /// SAFETY: each set is null or has a bit for each of `count` files, in whole words.
 unsafe fn wait_for_sets(
@@ -151,7 +151,7 @@ unsafe fn wait_for_sets(
         unsafe { ptr::copy_nonoverlapping(set, kept.as_mut_ptr(), words) }
     }
     wait_for_files(sets.iter().any(|set| !set.is_null()), timeout, |nap| {
-        // A nap that ends without a file has emptied them.
+        // A nap that ended without a ready file has cleared the sets.
         for (kept, set) in kept.iter().zip(sets).filter(|(_, set)| !set.is_null()) {
             // SAFETY: as above.
             unsafe { ptr::copy_nonoverlapping(kept.as_ptr(), set, words) }
@@ -160,9 +160,9 @@ unsafe fn wait_for_sets(
     })
 }
 
-/// Waits `timeout` of lesson time, or until `wait` has anything to say: files or an error. Returns its result and
-/// how much time was left, or `None` if it is not for us: "look only" and "wait for ever" have no time in them, and
-/// a wait without any files is a sleep, of which short ones stay real.
+/// Waits `timeout` of lesson time, or until `wait` returns files or an error. Returns the result of `wait` and how much
+/// time was left, or `None` if the wait needs no lesson time: polling and waiting for ever have no time in them, and a
+/// wait without any files is a sleep, of which short ones stay real.
 fn wait_for_files(files: bool, timeout: i64, wait: impl Fn(i64) -> c_int) -> Option<(c_int, i64)> {
     let page = Page::get().filter(|_| timeout > 0)?;
     if !files && timeout < shortest_lesson_sleep() {
@@ -175,10 +175,10 @@ fn wait_for_files(files: bool, timeout: i64, wait: impl Fn(i64) -> c_int) -> Opt
     Some((result.unwrap_or(0), left))
 }
 
-/// A relative timer is set to what its time means in real time, and rings early if that is more than one nap:
-/// its owner looks at the clock, finds it too early and sets it again, and so notices changes of the lesson's
-/// speed. The one owner of such timers among our processes (async-io) is written that way. Absolute and
-/// repeated timers are left alone.
+/// A relative timer is set to the real time that its lesson time amounts to now, and expires early if that is more than
+/// one nap: its owner reads the clock, finds that it is too early and sets the timer again, and so notices changes of
+/// the lesson's rate. The only owner of such timers among Lockstep's processes (async-io) is written that way. Absolute
+/// and periodic timers are left alone.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn timerfd_settime(
     fd: c_int,
@@ -197,7 +197,7 @@ pub unsafe extern "C" fn timerfd_settime(
     {
         let nap = page.moment().nap(given.value.as_nanos());
         let scaled = Itimerspec { value: Timespec::from_nanos(nap), ..*given };
-        // SAFETY: the caller's arguments, but for a timer of our own.
+        // SAFETY: the caller's arguments, except for a timer of ours.
         return unsafe { settime(fd, flags, &raw const scaled, old) };
     }
     // SAFETY: the caller's arguments, passed on.

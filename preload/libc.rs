@@ -1,5 +1,5 @@
-//! libc as the lesson clock needs it: numbers and types of its headers, and its own functions behind ours. Knows
-//! nothing of lesson time.
+//! The parts of libc that the lesson clock needs: numbers and types of its headers, and libc's own functions behind
+//! those of this library. Knows nothing of lesson time.
 
 use crate::vdso;
 use core::{
@@ -12,7 +12,7 @@ use core::{
 pub(crate) const SECOND: i64 = 1_000_000_000;
 pub(crate) const MILLISECOND: i64 = 1_000_000;
 
-// What we need of the system's headers; the numbers hold for Linux on both processors.
+// From the system's headers; the numbers hold for Linux on both processors.
 pub(crate) const CLOCK_REALTIME: c_int = 0;
 pub(crate) const CLOCK_MONOTONIC: c_int = 1;
 pub(crate) const CLOCK_MONOTONIC_RAW: c_int = 4;
@@ -30,7 +30,7 @@ pub(crate) const PROT_WRITE: c_int = 2;
 pub(crate) const PROT_EXEC: c_int = 4;
 pub(crate) const MAP_SHARED: c_int = 1;
 pub(crate) const RTLD_NEXT: *mut c_void = ptr::without_provenance_mut(usize::MAX);
-/// glibc keeps older, incompatible condition variables under the same names, so ours must ask for today's.
+/// glibc keeps older, incompatible condition variables under the same names, so the current version must be requested.
 #[cfg(target_arch = "x86_64")]
 pub(crate) const CONDVAR_VERSION: &CStr = c"GLIBC_2.3.2";
 #[cfg(target_arch = "aarch64")]
@@ -83,8 +83,8 @@ unsafe extern "C" {
     pub(crate) fn __errno_location() -> *mut c_int;
 }
 
-/// libc's function behind one of ours, looked up when it is first needed: constructors of other libraries may
-/// ask for the time before ours has run.
+/// libc's function behind one of this library's, looked up on first use: constructors of other libraries may read the
+/// time before this library's has run.
 pub(crate) struct Next<F> {
     name: &'static CStr,
     version: Option<&'static CStr>,
@@ -97,7 +97,7 @@ impl<F: Copy> Next<F> {
         Self { name, version, found: AtomicPtr::new(ptr::null_mut()), signature: PhantomData }
     }
 
-    /// `None` only if this libc has no such function.
+    /// Returns `None` only if this libc has no such function.
     pub(crate) fn get(&self) -> Option<F> {
         let mut found = self.found.load(Ordering::Acquire);
         if found.is_null() {
@@ -168,7 +168,7 @@ pub(crate) fn errno() -> c_int {
     unsafe { *__errno_location() }
 }
 
-/// The answer of a function that this libc does not have.
+/// Returns -1 with `ENOSYS`: the result of a function that this libc does not have.
 pub(crate) fn missing() -> c_int {
     set_errno(ENOSYS);
     -1
@@ -192,12 +192,12 @@ impl Timespec {
         Self { seconds: nanos.div_euclid(SECOND), nanos: nanos.rem_euclid(SECOND) }
     }
 
-    /// Far times saturate: a JVM waits "for ever" by naming a year far away.
+    /// Saturates on far times: a JVM waits "for ever" by naming a year far away.
     pub(crate) const fn as_nanos(self) -> i64 {
         self.seconds.saturating_mul(SECOND).saturating_add(self.nanos)
     }
 
-    /// Whether the kernel would take it; if not, the kernel shall say so itself.
+    /// Whether the kernel would accept this time; an invalid time is passed on, so that the kernel reports the error.
     pub(crate) const fn is_valid(self) -> bool {
         self.seconds >= 0 && 0 <= self.nanos && self.nanos < SECOND
     }
@@ -210,13 +210,13 @@ impl Timespec {
 }
 
 impl Timeval {
-    /// Rounded down.
+    /// Rounds down.
     pub(crate) const fn from_nanos(nanos: i64) -> Self {
         let time = Timespec::from_nanos(nanos);
         Self { seconds: time.seconds, micros: time.nanos / 1000 }
     }
 
-    /// `None` if the kernel would not take it. A million microseconds and more it does.
+    /// Returns `None` if the kernel would not accept it. The kernel does accept a million microseconds and more.
     pub(crate) fn as_nanos(self) -> Option<i64> {
         (self.seconds >= 0 && self.micros >= 0)
             .then(|| self.seconds.saturating_mul(SECOND).saturating_add(self.micros.saturating_mul(1000)))

@@ -1,4 +1,4 @@
-//! The page as a process sees it: maps it, and reads from it what time it is. Must not know who asks, or why.
+//! The page as a process sees it: maps it and reads the current lesson time from it.
 
 use crate::{
     libc::*,
@@ -12,14 +12,14 @@ use core::{
     sync::atomic::{AtomicI64, AtomicPtr, AtomicUsize, Ordering, fence},
 };
 
-/// How often a reader makes way for the writer before it sleeps between its looks: a change takes some microseconds,
-/// but the writer may be stopped in the middle of one.
+/// How many times a reader yields to the writer before it sleeps between its attempts: a change takes some
+/// microseconds, but the writer may be stopped in the middle of one.
 const YIELDS: u32 = 100;
-/// How long it then sleeps.
+/// How long it then sleeps between two attempts.
 static LOOK_AGAIN: Timespec = Timespec { seconds: 0, nanos: MILLISECOND };
 
 pub(crate) static PAGE: AtomicPtr<u8> = AtomicPtr::new(ptr::null_mut());
-/// Where this process's skew lies in the page; 0 (which is the sequence counter) means that it has none.
+/// The offset of this process's skew in the page; 0 (the offset of the sequence counter) means that it has none.
 pub(crate) static SKEW_AT: AtomicUsize = AtomicUsize::new(0);
 
 /// The dynamic linker runs this before `main`, while the process has one thread.
@@ -44,7 +44,8 @@ extern "C" fn map_page() {
                     }
                     PAGE.store(mapped.cast(), Ordering::Release);
                     status::map();
-                    // A process without the page is seen to be on the real clock.
+                    // If the vDSO cannot be changed, the process runs without the page, so that Lockstep sees it on the
+                    // real clock.
                     if !getenv(VDSO_NAME.as_ptr()).is_null() && !vdso::change() {
                         PAGE.store(ptr::null_mut(), Ordering::Release);
                         munmap(mapped, page::PAGE_BYTES);
@@ -59,7 +60,7 @@ extern "C" fn map_page() {
 pub(crate) const PAGE_NAME: &CStr = c"LESSON_CLOCK";
 pub(crate) const SLOT_NAME: &CStr = c"LESSON_CLOCK_SLOT";
 pub(crate) const VDSO_NAME: &CStr = c"LESSON_CLOCK_VDSO";
-// The page's own names have no terminating zero, which `getenv` wants.
+// The page's own constants have no terminating zero, which `getenv` needs.
 const _: () = assert!(same(PAGE_NAME.to_bytes(), page::PAGE_VARIABLE.as_bytes()));
 const _: () = assert!(same(VDSO_NAME.to_bytes(), page::VDSO_VARIABLE.as_bytes()));
 const _: () = assert!(same(SLOT_NAME.to_bytes(), page::SLOT_VARIABLE.as_bytes()));
@@ -90,7 +91,7 @@ pub(crate) unsafe fn number(text: *const c_char) -> Option<usize> {
 pub(crate) struct Page(*const u8);
 
 impl Page {
-    /// `None` if this process is on the real clock.
+    /// Returns `None` if this process is on the real clock.
     pub(crate) fn get() -> Option<Self> {
         let page = PAGE.load(Ordering::Acquire);
         (!page.is_null()).then_some(Self(page))
@@ -102,7 +103,7 @@ impl Page {
         unsafe { &*self.0.add(at).cast::<AtomicI64>() }
     }
 
-    /// Everything about this moment, from one consistent state of the page.
+    /// Reads this moment from one consistent state of the page.
     pub(crate) fn moment(self) -> Moment {
         let mut yields = 0;
         loop {
@@ -111,7 +112,7 @@ impl Page {
             }
             match CLOCK_NANOSLEEP.get() {
                 // Unlike `nanosleep`, it leaves errno alone.
-                // SAFETY: the time is ours, and nobody asks for its rest.
+                // SAFETY: the time is ours, and the remainder is not requested.
                 Some(sleep) if yields == YIELDS => unsafe {
                     sleep(CLOCK_MONOTONIC, 0, &raw const LOOK_AGAIN, ptr::null_mut());
                 },
@@ -124,13 +125,13 @@ impl Page {
         }
     }
 
-    /// `None` if the writer was changing the page.
+    /// Reads the page once. Returns `None` if the writer was changing it.
     ///
-    /// The real clock is read *between* the two looks at the sequence counter. The writer makes the counter odd
-    /// before it reads its own clock, so whoever still reads the old line does it for a moment before the new
-    /// anchor: lesson time never goes back, not even between processes.
+    /// The real clock is read *between* the two reads of the sequence counter. The writer makes the counter odd before
+    /// it reads its own clock, so a reader that still gets the old line gets it for a moment before the new anchor:
+    /// lesson time never goes back, not even between processes.
     ///
-    /// The loads are relaxed, with fences: no others are promised to work on memory that may only be read.
+    /// The loads are relaxed, with fences: no other loads are guaranteed to work on read-only memory.
     pub(crate) fn look(self) -> Option<Moment> {
         let sequence = self.field(page::SEQUENCE);
         let before = sequence.load(Ordering::Relaxed);
@@ -160,7 +161,7 @@ impl Page {
     }
 }
 
-/// One moment of lesson time, as this process is to see it.
+/// One moment of lesson time, as this process sees it.
 pub(crate) struct Moment {
     pub(crate) line: Line,
     pub(crate) stands_still: bool,
@@ -178,13 +179,13 @@ impl Moment {
     }
 }
 
-/// The clocks that tell time. The coarse, raw and boot-time variants answer as their plain sibling: computed
-/// apart they would creep against it, and go backwards while the lesson is paused.
+/// The clocks that show the time of day or the time since boot. The coarse, raw and boot-time variants answer as their
+/// plain sibling: computed separately they would drift against it, and go backwards while the lesson is paused.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Family {
     /// Since 1970; servers can be skewed.
     Calendar,
-    /// Since some fixed moment. A skew does not touch it, as a wrong wall clock does not on a real machine.
+    /// Since some fixed moment. A skew does not affect it, just as a wrong wall clock does not on a real machine.
     Monotonic,
 }
 
@@ -199,7 +200,7 @@ impl Family {
         }
     }
 
-    /// The clock that the kernel waits on.
+    /// The kernel's clock for waits.
     pub(crate) const fn real(self) -> c_int {
         match self {
             Self::Calendar => CLOCK_REALTIME,

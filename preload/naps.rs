@@ -1,8 +1,8 @@
-//! How a wait for lesson time becomes waits of the kernel, which knows real time only: short ones, after each of
-//! which the page is read again. It must not know what is waited for.
+//! Cuts a wait for lesson time into short waits of the kernel, which knows only real time. After each nap the page is
+//! read again.
 //!
-//! A signal that comes between two naps is handled, but interrupts nothing. To the caller that is no news: it could
-//! as well have come a moment before the wait.
+//! A signal that arrives between two naps is handled but interrupts nothing. The caller must expect that anyway: the
+//! signal could as well have arrived a moment before the wait.
 
 use crate::{
     libc::*,
@@ -11,19 +11,18 @@ use crate::{
 };
 use core::ffi::c_int;
 
-/// The longest nap while lesson time runs: how late a waiter can notice a jump or a change of speed.
+/// The longest nap while lesson time runs, and so the longest delay before a waiter notices a jump or a change of rate.
 const NAP: i64 = 10 * MILLISECOND;
-/// The longest nap while lesson time stands still. Nothing that is waited for can come then, except the
-/// learner's next move; a JVM has some ten timed waiters, and waking each 100 times a second would be work that
-/// a pause should not cost.
+/// The longest nap while lesson time stands still. No deadline can pass then, until the learner's next move; a JVM has
+/// some ten timed waiters, and waking each 100 times a second would be work that a pause should not cost.
 const PAUSED_NAP: i64 = 50 * MILLISECOND;
 
 impl Moment {
-    /// How long a waiter with `left` of lesson time to go should really wait before it looks again. Zero only
-    /// if nothing is left.
+    /// How long, in real time, a waiter with `left` of lesson time to go should nap before it reads the page again.
+    /// Zero only if nothing is left.
     pub(crate) fn nap(&self, left: i64) -> i64 {
         match self.line.real_for(left) {
-            // It will soon go on.
+            // The line has run its `longest` time; Lockstep will soon set the next one.
             Some(real) if self.stands_still => if real == 0 { 0 } else { NAP },
             Some(real) => real.min(NAP),
             None => PAUSED_NAP,
@@ -32,9 +31,9 @@ impl Moment {
 }
 
 impl Page {
-    /// Naps until lesson time comes to `deadline`, or `nap` (given a length) has an answer; returns that answer and
-    /// how much lesson time was left. At least one nap is tried. Only for what is still there at the next nap if it
-    /// comes between two of them: a file that is ready, a semaphore's count, a futex's value.
+    /// Naps until lesson time reaches `deadline`, or until `nap` (called with a length) returns an answer. Returns that
+    /// answer and how much lesson time was left. At least one nap is tried. Only for events that persist until the next
+    /// nap if they happen between two naps: a file that is ready, a semaphore's count, a futex's value.
     pub(crate) fn nap_until<T>(
         self,
         family: Family,
@@ -54,8 +53,8 @@ impl Page {
         }
     }
 
-    /// As [`Page::nap_until`], with a function of libc's that takes a deadline, and that answers -1 with
-    /// `ETIMEDOUT` when it has passed.
+    /// As [`Page::nap_until`], for a function of libc that takes a deadline and returns -1 with `ETIMEDOUT` when it has
+    /// passed.
     pub(crate) fn wait_until(
         self,
         family: Family,

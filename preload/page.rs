@@ -1,6 +1,6 @@
-//! The page through which Lockstep tells its processes the lesson time: where each number lies, and how they
-//! make a time. Compiled twice, into the program (which writes) and into the preloaded library (which reads),
-//! so it must know nothing of files, of `std` or of either side.
+//! The page through which Lockstep publishes the lesson time to its processes: the offset of each number, and the
+//! arithmetic that makes a time of them. Compiled twice, into the program (which writes) and into the preloaded library
+//! (which reads), so it must use neither files nor `std` nor anything of either side.
 //!
 //! **Architecture Invariant:** the layout and the arithmetic exist once, here. Both sides would otherwise
 //! drift apart silently, since nothing checks a page's type at run time.
@@ -28,21 +28,22 @@ pub const LONGEST: usize = 40;
 /// Where the skews begin: [`SLOTS`] numbers, each added to one server's calendar clock.
 const SKEWS: usize = 64;
 
-/// The variable that names the page's file to a process.
+/// The environment variable that names the page's file to a process.
 pub const PAGE_VARIABLE: &str = "LESSON_CLOCK";
-/// The variable that gives a process its slot; without it the process has no skew.
+/// The environment variable that gives a process its slot; without it the process has no skew.
 pub const SLOT_VARIABLE: &str = "LESSON_CLOCK_SLOT";
-/// The variable that tells a process to have its vDSO read the page, too: for programs that ask for the time past libc.
+/// The environment variable that makes a process's vDSO read the page, too: for programs that bypass libc to read the
+/// clock.
 pub const VDSO_VARIABLE: &str = "LESSON_CLOCK_VDSO";
 
-/// The variable that names the file in which the threads of a program tell what they wait for.
+/// The environment variable that names the file in which a program's threads publish what they wait for.
 pub const STATUS_VARIABLE: &str = "LESSON_CLOCK_STATUS";
-/// How many entries that file has: pairs of a thread's number (0: free) and the lesson-monotonic time until which it
-/// waits. The first number of all counts the waits that found no free entry.
+/// The number of entries in that file: pairs of a thread's id (0: free) and the lesson-monotonic time until which it
+/// waits. In the first entry the first number counts the waits that found no free entry.
 pub const STATUS_ENTRIES: usize = 1024;
 /// Size of that file, in bytes.
 pub const STATUS_BYTES: usize = STATUS_ENTRIES * 2 * size_of::<i64>();
-/// In place of a time: it waits in real time.
+/// Stands for a deadline: the thread waits in real time.
 pub const REAL: i64 = -1;
 
 /// One thousandth of real speed, the unit of [`Line::rate`].
@@ -50,38 +51,37 @@ pub const PER_MILLE: i64 = 1000;
 
 const _: () = assert!(skew_at(SLOTS) <= PAGE_BYTES, "the slots must fit into the page");
 
-/// Where the skew of `slot` lies.
+/// The offset of the skew of `slot`.
 #[must_use]
 pub const fn skew_at(slot: usize) -> usize {
     SKEWS + slot * size_of::<i64>()
 }
 
-/// Lesson time as a straight line over real time, from the last change on.
+/// Lesson time as a linear function of real time, since the last change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line {
     /// Real monotonic time of the last change.
     pub anchor: i64,
     /// Lesson-monotonic time minus real monotonic time at the anchor.
     pub offset: i64,
-    /// Lesson time that passes in 1000 units of real time; 0 stands still, never negative.
+    /// Lesson time that passes in 1000 units of real time; 0 stands still; never negative.
     pub rate: i64,
-    /// For how long after the anchor, in real time, it passes; then it stands still until the next change. On a fast clock
-    /// time would otherwise run away from a machine that stood still itself.
+    /// For how much real time after the anchor lesson time passes; then it stands still until the next change. Without
+    /// this limit lesson time on a fast clock would run away whenever the machine itself stalled.
     pub longest: i64,
 }
 
 impl Line {
     /// The lesson-monotonic time when the real monotonic clock shows `real`.
     ///
-    /// Before the anchor it is the anchor's: a thread may be held up between reading the clock and reading the
-    /// page, and running the *new* rate backwards from the anchor could then show a time before one already
-    /// seen.
+    /// Before the anchor it is the anchor's time: a thread may be delayed between reading the clock and reading the
+    /// page, and running the *new* rate backwards from the anchor could then show a time before one already seen.
     #[must_use]
     pub const fn at(self, real: i64) -> i64 {
         let passed = real.saturating_sub(self.anchor);
         let passed = if passed > self.longest { self.longest } else { passed };
         let passed = if passed < 0 { 0 } else { passed };
-        // Whole and broken thousands apart, or 25 hours at 100x would overflow.
+        // Whole thousands and the remainder are scaled separately, since otherwise 25 hours at 100x would overflow.
         let scaled = (passed / PER_MILLE)
             .saturating_mul(self.rate)
             .saturating_add(passed % PER_MILLE * self.rate / PER_MILLE);
@@ -94,14 +94,14 @@ impl Line {
         self.rate <= 0 || real.saturating_sub(self.anchor) >= self.longest
     }
 
-    /// The line that goes on from this one, without a step, at another rate and without end.
+    /// The line that continues this one from `real` without a step, at another rate and without a limit.
     #[must_use]
     pub const fn turned(self, real: i64, rate: i64) -> Self {
         Self { anchor: real, offset: self.at(real).saturating_sub(real), rate, longest: i64::MAX }
     }
 
-    /// How long, in real time, until `left` of lesson time has passed, rounded up so that one who waits for it
-    /// does not wake too early and spin. `None` while lesson time stands still.
+    /// How much real time passes until `left` of lesson time has passed, rounded up so that a waiter does not wake too
+    /// early and spin. `None` while lesson time stands still.
     #[must_use]
     pub const fn real_for(self, left: i64) -> Option<i64> {
         if left <= 0 {

@@ -1,4 +1,4 @@
-//! The functions that read a clock. They must not wait.
+//! The functions that read a clock. They must not block.
 
 use crate::{
     libc::*,
@@ -11,7 +11,7 @@ pub unsafe extern "C" fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_i
     let Some(real) = CLOCK_GETTIME.get() else {
         return missing();
     };
-    // libc answers first, so that its errors stay its own.
+    // libc is called first, so that it reports its own errors.
     // SAFETY: the caller's arguments, passed on.
     let result = unsafe { real(clock, time) };
     if result == 0
@@ -27,7 +27,7 @@ pub unsafe extern "C" fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_i
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gettimeofday(time: *mut Timeval, zone: *mut [c_int; 2]) -> c_int {
     let now = calendar_now();
-    // SAFETY: the caller passes null or a valid place. Time zones died long ago: libc answers zeros, too.
+    // SAFETY: the caller passes null or a valid place. Time zones are obsolete: libc answers zeros, too.
     unsafe {
         if let Some(time) = time.as_mut() {
             *time = Timeval { seconds: now.seconds, micros: now.nanos / 1000 };

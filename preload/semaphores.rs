@@ -1,4 +1,4 @@
-//! The functions that wait on a semaphore. They must not know who posts it.
+//! The functions that wait on a semaphore.
 
 use crate::{
     libc::*,

@@ -1,4 +1,4 @@
-//! The functions that sleep, or wait on a futex. They must not know who sleeps, or why.
+//! The functions that sleep, or wait on a futex.
 
 use crate::{
     libc::*,
@@ -21,7 +21,7 @@ const SYS_FUTEX: c_long = 98;
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanosleep(duration: *const Timespec, rest: *mut Timespec) -> c_int {
-    // SAFETY: the caller's arguments, passed on. (The same function, but for how it reports errors.)
+    // SAFETY: the caller's arguments, passed on. (The two functions differ only in how they report errors.)
     match unsafe { clock_nanosleep(CLOCK_REALTIME, 0, duration, rest) } {
         0 => 0,
         error => {
@@ -31,12 +31,12 @@ pub unsafe extern "C" fn nanosleep(duration: *const Timespec, rest: *mut Timespe
     }
 }
 
-/// Answers the seconds that are left, which are none unless a signal ended it.
+/// Returns the seconds that are left: 0 unless a signal interrupted the sleep.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sleep(seconds: c_uint) -> c_uint {
     let mut rest = Timespec { seconds: i64::from(seconds), nanos: 0 };
     let time = &raw mut rest;
-    // SAFETY: the time is ours, and may be overwritten with its rest.
+    // SAFETY: the time is ours, and may be overwritten with the remainder.
     match unsafe { nanosleep(time, time) } {
         0 => 0,
         _ => rest.seconds as c_uint,
@@ -46,7 +46,7 @@ pub unsafe extern "C" fn sleep(seconds: c_uint) -> c_uint {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn usleep(micros: c_uint) -> c_int {
     let time = Timespec::from_nanos(i64::from(micros) * 1000);
-    // SAFETY: the time is ours, and nobody asks for its rest.
+    // SAFETY: the time is ours, and the remainder is not requested.
     unsafe { nanosleep(&raw const time, ptr::null_mut()) }
 }
 
@@ -76,13 +76,13 @@ pub unsafe extern "C" fn clock_nanosleep(
         // SAFETY: the caller's arguments, passed on.
         return unsafe { sleep(clock, flags, request, rest) };
     }
-    // A relative sleep is measured on the clock that no skew can move.
+    // A relative sleep is measured on the clock that has no skew.
     let family = if absolute { family } else { Family::Monotonic };
     let deadline =
         if absolute { given.as_nanos() } else { page.moment().monotonic.saturating_add(given.as_nanos()) };
     let (error, left) = page.nap_until(family, deadline, |nap| {
         let nap = Timespec::from_nanos(nap);
-        // SAFETY: `nap` is ours, and nobody asks for its rest.
+        // SAFETY: `nap` is ours, and the remainder is not requested.
         let result = unsafe { sleep(CLOCK_MONOTONIC, 0, &raw const nap, ptr::null_mut()) };
         (result != 0).then_some(result)
     });
@@ -93,8 +93,8 @@ pub unsafe extern "C" fn clock_nanosleep(
     error.unwrap_or(0)
 }
 
-/// Only one system call is of interest: waiting on a futex until a deadline. libc declares this function with
-/// a variable number of arguments; on both our processors those travel as these seven do.
+/// Handles only one system call: waiting on a futex until a deadline. libc declares this function with a variable
+/// number of arguments; on both processors they are passed as these seven are.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syscall(
     number: c_long,
@@ -119,7 +119,7 @@ pub unsafe extern "C" fn syscall(
         return call(deadline);
     };
     let family = if operation & FUTEX_CLOCK_REALTIME == 0 { Family::Monotonic } else { Family::Calendar };
-    // The kernel compares the futex's value first, so a wake-up between two naps is seen.
+    // The kernel compares the futex's value first, so a wake-up between two naps is noticed.
     let wait = |until: *const Timespec| call(until.expose_provenance() as c_long) as c_int;
     page.wait_until(family, given, wait).into()
 }

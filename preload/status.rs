@@ -1,4 +1,4 @@
-//! Tells Lockstep which threads of a program wait for lesson time, and until when. It must not know what they wait for.
+//! Publishes which threads of a program wait for lesson time, and until when, so that Lockstep can read it.
 //!
 //! Only for programs that are started with [`page::STATUS_VARIABLE`], which names a file that all their processes map.
 
@@ -20,7 +20,7 @@ static STATUS: AtomicPtr<AtomicI64> = AtomicPtr::new(ptr::null_mut());
 pub(crate) const STATUS_NAME: &CStr = c"LESSON_CLOCK_STATUS";
 const _: () = assert!(crate::moment::same(STATUS_NAME.to_bytes(), page::STATUS_VARIABLE.as_bytes()));
 
-/// Maps the file, where there is one. SAFETY: the environment is not being changed.
+/// Maps the file if the environment names one. SAFETY: the environment is not being changed.
 pub(crate) unsafe fn map() {
     // SAFETY: promised by the caller; `path` is a C string, and the mapping is checked and never unmapped.
     unsafe {
@@ -41,21 +41,21 @@ pub(crate) unsafe fn map() {
     }
 }
 
-/// Whether this process tells what it waits for.
+/// Whether this process publishes what it waits for.
 pub(crate) fn tells() -> bool {
     !STATUS.load(Ordering::Acquire).is_null()
 }
 
-/// What the calling thread waits for, told as long as this lives.
+/// The published wait of the calling thread, withdrawn on drop.
 pub(crate) struct Waits(Option<&'static AtomicI64>);
 
 impl Waits {
-    /// It waits until a moment of the lesson-monotonic clock.
+    /// A wait until a moment of the lesson-monotonic clock, in nanoseconds.
     pub(crate) fn until(deadline: i64) -> Self {
         Self::register(deadline.max(0))
     }
 
-    /// It waits in real time, and goes on by itself.
+    /// A wait in real time, which ends by itself.
     pub(crate) fn real() -> Self {
         Self::register(page::REAL)
     }
@@ -65,13 +65,13 @@ impl Waits {
         if status.is_null() {
             return Self(None);
         }
-        // SAFETY: all numbers, and the mapping has room for each entry and lives as long as the process.
+        // SAFETY: every word is an integer, the mapping has room for each entry, and it lives as long as the process.
         let word = |n: usize| unsafe { &*status.add(n) };
         let thread = SYSCALL.get().map_or(0, |call| {
-            // SAFETY: this system call takes nothing.
+            // SAFETY: this system call takes no arguments.
             unsafe { call(SYS_GETTID, 0, 0, 0, 0, 0, 0) }
         });
-        // The first entry counts those for whom there was no other.
+        // The first entry counts the threads that found no free entry.
         for n in 0..page::STATUS_ENTRIES - 1 {
             let entry = 1 + (thread as usize + n) % (page::STATUS_ENTRIES - 1);
             let owner = word(2 * entry);
@@ -93,14 +93,14 @@ impl Drop for Waits {
     }
 }
 
-/// Sleeps shorter than this stay real: they are how runtimes back off (the JVM, before each of its safepoints),
-/// and a pause must not stop a server from working, only its time from passing. Programs of users poll more often than
-/// servers do, and their polls are part of what is looked at.
+/// Sleeps shorter than this stay real: runtimes back off with them (the JVM, before each of its safepoints), and a
+/// pause must stop a server's time but not its work. Programs of users poll more often than servers do, and the learner
+/// is to see their polls.
 pub(crate) fn shortest_lesson_sleep() -> i64 {
     if tells() { 10 * MILLISECOND } else { 100 * MILLISECOND }
 }
 
-/// A wait of real time, in a process that tells what it waits for.
+/// Publishes a wait of real time, in a process that publishes its waits.
 pub(crate) fn real_wait() -> Option<Waits> {
     tells().then(Waits::real)
 }

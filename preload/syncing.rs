@@ -1,8 +1,9 @@
-//! `fsync` and `fdatasync`, which do not wait for the disk: on the lesson clock, a disk that is busy for half a second is a
-//! Sentinel's or a leader's silence of some seconds, and nothing of a lab has to survive the machine. What would be on the
-//! disk of a Redis server's append-only file is noted instead: a machine that loses its power loses the rest.
+//! `fsync` and `fdatasync` that do not wait for the disk: on a fast lesson clock a disk that is busy for half a second
+//! makes a Sentinel or a leader silent for some seconds, and nothing of a lab has to survive the machine. How much of a
+//! Redis server's append-only file would be on the disk is recorded beside the file instead: a simulated loss of power
+//! discards the rest.
 //!
-//! Programs that users bring do wait: their files are their own.
+//! Programs that users bring do wait for the disk: their files are their own.
 
 use crate::{libc::*, moment::Page, status};
 use core::ffi::{c_char, c_int, c_void};
@@ -10,7 +11,8 @@ use core::ffi::{c_char, c_int, c_void};
 const SEEK_CUR: c_int = 1;
 const O_WRONLY_CREAT_TRUNC_CLOEXEC: c_int = 0o2_001_101;
 
-/// What the names of files end with that are looked after, and what the name of the note beside such a file has in addition.
+/// The suffix of the files whose synced length is recorded, and the suffix that is added for the note beside such a
+/// file.
 const WATCHED: &[u8] = b".aof";
 const NOTE: &[u8] = b".synced\0";
 
@@ -38,7 +40,7 @@ pub unsafe extern "C" fn fdatasync(fd: c_int) -> c_int {
         return FDATASYNC.get().map_or_else(missing, |fdatasync| unsafe { fdatasync(fd) });
     }
     let errno = errno();
-    // Where the next byte goes: what was written before counts as being on the disk.
+    // The file's offset: everything written before it counts as being on the disk.
     // SAFETY: numbers only.
     let length = unsafe { lseek(fd, 0, SEEK_CUR) };
     if length >= 0 {
@@ -48,8 +50,8 @@ pub unsafe extern "C" fn fdatasync(fd: c_int) -> c_int {
     0
 }
 
-/// Writes beside a file how much of it would be on the disk. What cannot be noted counts as lost. Nothing here can panic: there
-/// is nobody to unwind.
+/// Writes beside a file how much of it would be on the disk. Without a note the file counts as lost. Nothing here can
+/// panic: nothing could unwind.
 fn note(fd: c_int, length: i64) {
     let mut link = *b"/proc/self/fd/\0\0\0\0\0\0\0\0\0\0\0";
     let mut rest = fd.unsigned_abs();
@@ -69,7 +71,7 @@ fn note(fd: c_int, length: i64) {
     for (to, byte) in path.iter_mut().skip(end).zip(NOTE) {
         *to = *byte;
     }
-    // SAFETY: a path that ends with a zero, and eight bytes of ours.
+    // SAFETY: the path ends with a zero, and the eight bytes are ours.
     unsafe {
         let note = open(path.as_ptr().cast::<c_char>(), O_WRONLY_CREAT_TRUNC_CLOEXEC, 0o600 as c_int);
         if note >= 0 {

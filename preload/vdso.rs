@@ -1,7 +1,8 @@
-//! The vDSO of a program that reads the clock there itself, past libc, as Go's do: its private copy in this process is
-//! changed so that `__vdso_clock_gettime` goes to the reader below. Asked for by `LESSON_CLOCK_VDSO`.
+//! The vDSO of programs that read the clock there and bypass libc, as Go's do: the process's private copy is changed so
+//! that `__vdso_clock_gettime` jumps to the reader below. Enabled by `LESSON_CLOCK_VDSO`.
 //!
-//! The reader may run on a small stack, and on a thread that libc knows nothing of: no call of libc, nothing of the thread's.
+//! The reader may run on a small stack, and on a thread that libc does not know: it must call nothing of libc and use
+//! no thread-local data.
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64 {
@@ -71,7 +72,7 @@ mod x86_64 {
 
     fn system_call(number: i64, one: usize, two: usize) -> i64 {
         let result;
-        // SAFETY: the two calls that are made write no memory but the place that the caller gives.
+        // SAFETY: the two system calls that are made write no memory except where the caller says.
         unsafe {
             asm!("syscall", inlateout("rax") number => result, in("rdi") one, in("rsi") two,
                  lateout("rcx") _, lateout("r11") _, options(nostack));
@@ -79,7 +80,7 @@ mod x86_64 {
         result
     }
 
-    /// The real time, without a call of libc and without the vDSO.
+    /// Reads a real clock without libc and without the vDSO, in nanoseconds.
     pub(crate) fn real(clock: c_int) -> i64 {
         let mut time = Timespec { seconds: 0, nanos: 0 };
         system_call(SYS_CLOCK_GETTIME, clock as usize, (&raw mut time).addr());
@@ -92,7 +93,7 @@ mod x86_64 {
         };
         loop {
             if let Some(moment) = page.look() {
-                // SAFETY: the caller gives a place for the answer.
+                // SAFETY: the caller passes a place for the answer.
                 unsafe { *time = Timespec::from_nanos(moment.of(family)) };
                 return 0;
             }
@@ -100,10 +101,10 @@ mod x86_64 {
         }
     }
 
-    /// Whether the vDSO answers in lesson time from now on.
+    /// Makes the vDSO answer in lesson time. Returns whether that succeeded.
     pub(crate) fn change() -> bool {
         // SAFETY: the kernel maps a whole ELF image there, which is read within its own bounds; the process has one
-        // thread, so nobody runs the function that is changed.
+        // thread, so nobody runs the function while it is changed.
         unsafe {
             let base = getauxval(AT_SYSINFO_EHDR) as usize;
             if base == 0 {
@@ -166,7 +167,7 @@ mod x86_64 {
         }
     }
 
-    /// How many symbols a GNU hash table knows. SAFETY: it is one.
+    /// The number of symbols in a GNU hash table. SAFETY: `table` points to one.
     unsafe fn symbols_of(table: *const u32) -> u32 {
         // SAFETY: the table is in the image, and its last chain ends with an odd number.
         unsafe {
@@ -190,7 +191,7 @@ pub(crate) use x86_64::{change, real};
 
 use core::sync::atomic::AtomicBool;
 
-/// Whether libc, which asks the vDSO, no longer tells the real time.
+/// Whether the vDSO is changed, so that libc, which asks it, no longer returns real time.
 pub(crate) static CHANGED: AtomicBool = AtomicBool::new(false);
 
 #[cfg(not(target_arch = "x86_64"))]

@@ -1,16 +1,15 @@
-//! The lesson clock: one time for all servers, clients and the screen, which can be stopped, slowed, sped up and
-//! moved on. It must not know what runs on it: it starts nothing and talks to no server.
+//! The lesson clock: one time for all servers, clients and the screen, which can be stopped, slowed, sped up and moved
+//! forward. It starts no process and talks to no server.
 //!
-//! There are two kinds. On a **controlled** clock, processes are started with the library of
-//! `preload/lesson_clock.rs`, and everything they know about time comes from here. On the **wall** clock lesson
-//! time is real time.
+//! There are two kinds. On a **controlled** clock, processes are started with the library of `preload/lesson_clock.rs`
+//! and read all time from it. On the **wall** clock lesson time is real time.
 //!
 //! | file | idea |
 //! |---|---|
 //! | `preload/page.rs` | the page: layout and arithmetic, shared with the library |
 //! | `writer.rs` | changing the page while others read it |
 //! | `preload.rs` | the library, and how a process gets it |
-//! | `status.rs` | what the threads of a user's program wait for |
+//! | `status.rs` | the waits of the threads of a user's program |
 //! | `time.rs`, `rate.rs` | the values |
 
 #[path = "../../preload/page.rs"]
@@ -56,7 +55,7 @@ pub enum ClockKind {
     /// Real time. A pause holds the clients, but not the servers.
     #[default]
     Wall,
-    /// None any more: the run was recorded, on either of the two.
+    /// No clock runs any more: the run was recorded, on either of the other two.
     Recorded,
 }
 
@@ -72,16 +71,16 @@ impl Display for ClockKind {
 
 #[derive(Debug, Error)]
 pub enum ClockError {
-    /// Only [`ClockKind::Controlled`] can.
+    /// Only a [`ClockKind::Controlled`] clock can jump.
     #[error("the wall clock cannot jump: real time passes by itself only; wait, or use the lesson clock")]
     CannotJump,
-    /// Only [`ClockKind::Controlled`] can, and only for its own slots.
+    /// Only a [`ClockKind::Controlled`] clock has skews, and only for its own slots.
     #[error("this server's clock cannot be set: it does not run on this lesson clock")]
     CannotSkew,
     /// This binary was built for another platform.
     #[error("the lesson clock needs Linux with glibc on x86_64 or aarch64; use the wall clock here")]
     Unsupported,
-    /// The dynamic linker has no quoting.
+    /// The dynamic linker splits `LD_PRELOAD` and knows no quoting.
     #[error(
         "{} cannot be preloaded: the dynamic linker takes only absolute paths without spaces, colons and dollar \
          signs; set TMPDIR to a directory with a plain name",
@@ -93,15 +92,14 @@ pub enum ClockError {
     File { path: PathBuf, source: io::Error },
 }
 
-/// The clock of one lab. Clones are the same clock, and any thread may use any of them.
+/// The clock of one lab. Clones share one clock, and any thread may use any of them.
 ///
-/// Processes get it through [`LessonClock::env`]. What they see is the machine's monotonic and calendar time
-/// until the first change; from then on the clock's own. A process of a controlled clock keeps the page mapped,
-/// so the directory given to [`LessonClock::controlled`] may be removed at any time, but its files must never be
-/// truncated.
+/// Processes join it through [`LessonClock::env`]. Until the first change they see the machine's monotonic and calendar
+/// time, from then on the clock's own. A process on a controlled clock keeps the page mapped, so the directory given to
+/// [`LessonClock::controlled`] may be removed at any time, but its files must never be truncated.
 ///
-/// **Architecture Invariant:** lesson time never goes back, neither here nor in any process, whatever is called
-/// in whatever order. Only a skew can move one server's calendar clock back, which is what it is for.
+/// **Architecture Invariant:** lesson time never goes back, neither here nor in any process, whatever is called in
+/// whatever order. Only a skew, by design, can set one server's calendar clock back.
 #[derive(Clone, Debug)]
 pub struct LessonClock(Arc<Shared>);
 
@@ -109,7 +107,7 @@ pub struct LessonClock(Arc<Shared>);
 struct Shared {
     /// Monotonic time at [`LessonTime::ZERO`]: lesson-monotonic on a controlled clock.
     zero: AtomicI64,
-    /// What to add to monotonic time to get calendar time, when the clock was made.
+    /// Calendar time minus monotonic time, when the clock was made.
     epoch: i64,
     control: Option<PathBuf>,
     state: Mutex<State>,
@@ -118,15 +116,15 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     line: Line,
-    /// The page; none on the wall clock.
+    /// The page; `None` on the wall clock.
     page: Option<PageFile>,
     taken: [bool; SLOTS],
-    /// What each slot's skew was last set to, in nanoseconds.
+    /// The last skew of each slot, in nanoseconds.
     skews: [i64; SLOTS],
 }
 
-/// A place in the page for one server's skew. Dropping it sets the skew back to zero and gives the place to
-/// others, so keep it for as long as the server runs.
+/// A place in the page for one server's skew. Dropping it resets the skew to zero and frees the place, so keep it for
+/// as long as the server runs.
 #[derive(Debug)]
 pub struct Slot {
     index: usize,
@@ -134,19 +132,19 @@ pub struct Slot {
 }
 
 impl LessonClock {
-    /// Whether this binary carries a library for its platform, so that there can be a controlled clock.
+    /// Whether this binary carries the library for its platform, which a controlled clock needs.
     pub fn supported() -> bool {
         !preload::LIBRARY.is_empty()
     }
 
-    /// A controlled clock, running at [`Rate::NORMAL`]. Its library and its page are made in `dir`, which should
-    /// be private to this user: whoever can write there can run code in the servers.
+    /// Makes a controlled clock, running at [`Rate::NORMAL`]. Its library and its page are written to `dir`, which
+    /// should be private to this user: anyone who can write there can run code in the servers.
     pub fn controlled(dir: &Path) -> Result<Self, ClockError> {
         Self::with_library_in(dir, dir)
     }
 
     /// As [`LessonClock::controlled`], with the library in a directory of its own: `dir` may then have any name, and be
-    /// on a file system from which nothing can be executed.
+    /// on a file system mounted without permission to execute.
     pub fn with_library_in(dir: &Path, library: &Path) -> Result<Self, ClockError> {
         if !Self::supported() {
             return Err(ClockError::Unsupported);
@@ -159,7 +157,8 @@ impl LessonClock {
         let now = real_now();
         let line = Line { anchor: now, offset: 0, rate: Rate::NORMAL.per_mille(), longest: i64::MAX };
         let epoch = real_epoch();
-        // The page comes first: it fails where another clock already is, before that one's library is touched.
+        // The page is created first: that fails if another clock already uses the directory, before its library is
+        // overwritten.
         let file = PageFile::create(page.clone(), line, epoch)
             .map_err(|source| ClockError::File { path: page, source })?;
         fs::write(&library, preload::LIBRARY)
@@ -167,12 +166,12 @@ impl LessonClock {
         Ok(Self::new(now, line, epoch, Some((library, file))))
     }
 
-    /// Whether the dynamic linker can be told to load a library from a directory with this name.
+    /// Whether the dynamic linker can preload a library from a directory with this name.
     pub fn can_load_from(dir: &Path) -> bool {
         preload::can_be_preloaded(&dir.join(LIBRARY_FILE))
     }
 
-    /// The page's file; none on the wall clock.
+    /// The page's file; `None` on the wall clock.
     pub fn page(&self) -> Option<PathBuf> {
         self.state().page.as_ref().map(|page| page.path().to_path_buf())
     }
@@ -204,7 +203,7 @@ impl LessonClock {
         self.state().line.at(real_now())
     }
 
-    /// A moment that a process names by its monotonic clock.
+    /// Converts a reading of a process's monotonic clock, in nanoseconds.
     pub(crate) fn lesson_time(&self, monotonic: i64) -> LessonTime {
         self.lesson(monotonic)
     }
@@ -216,31 +215,31 @@ impl LessonClock {
         self.0.zero.store(now, Ordering::Release);
     }
 
-    /// Changes how fast lesson time passes, without a step, and returns when that was.
+    /// Changes how fast lesson time passes, without a step, and returns the time of the change.
     ///
-    /// On the wall clock time goes on as it does. On a controlled clock a waiting process notices within some 50 ms of
-    /// real time (10 ms if it was running); one that reads the clock, at once.
+    /// The wall clock keeps its rate. On a controlled clock a waiting process notices within some 50 ms of real time
+    /// (10 ms if lesson time was running); a process that reads the clock notices at once.
     pub fn set_rate(&self, rate: Rate) -> Result<LessonTime, ClockError> {
         self.change(&mut self.state(), |line, real| line.turned(real, rate.per_mille()))
     }
 
-    /// As [`LessonClock::set_rate`], but lesson time stands still again after so much real time, unless it is changed before.
+    /// As [`LessonClock::set_rate`], but lesson time stops after `longest` of real time, unless it is changed before.
     pub fn set_rate_for(&self, rate: Rate, longest: Duration) -> Result<LessonTime, ClockError> {
         let longest = time::nanos(longest);
         self.change(&mut self.state(), |line, real| Line { longest, ..line.turned(real, rate.per_mille()) })
     }
 
-    /// Lesson time goes on at the rate that it has, but no faster than real time, until it is changed.
+    /// Lets lesson time run without a limit at its present rate, but no faster than real time.
     pub fn run_on(&self) -> Result<LessonTime, ClockError> {
         self.change(&mut self.state(), |line, real| {
             line.turned(real, line.rate.min(Rate::NORMAL.per_mille()))
         })
     }
 
-    /// Moves lesson time on by `by`, whether it runs or is paused, and returns the new time.
+    /// Moves lesson time forward by `by`, whether it runs or is paused, and returns the new time.
     ///
-    /// Mind the servers: a Sentinel goes into TILT when its time moves by more than 2 s at once, and `ZooKeeper`
-    /// expires sessions whose clients had no time to ping.
+    /// A Sentinel goes into TILT when its time moves by more than 2 s at once, and `ZooKeeper` expires sessions whose
+    /// clients had no time to ping.
     pub fn jump(&self, by: Duration) -> Result<LessonTime, ClockError> {
         let mut state = self.state();
         if state.page.is_none() {
@@ -253,14 +252,14 @@ impl LessonClock {
         })
     }
 
-    /// Moves lesson time on to the next whole second of the servers' calendar.
+    /// Moves lesson time forward to the next whole second of the servers' calendar.
     pub fn jump_to_second(&self) -> Result<LessonTime, ClockError> {
         const SECOND: i64 = 1_000_000_000;
         let calendar = self.state().line.at(real_now()).saturating_add(self.0.epoch);
         self.jump(Duration::from_nanos((-calendar).rem_euclid(SECOND).unsigned_abs()))
     }
 
-    /// A place for one server's skew; `None` on the wall clock, or when all 64 places are taken.
+    /// Allocates a place for one server's skew; `None` on the wall clock, or when all 64 places are taken.
     pub fn allocate_slot(&self) -> Option<Slot> {
         let mut state = self.state();
         state.page.as_ref()?;
@@ -269,9 +268,9 @@ impl LessonClock {
         Some(Slot { index, clock: self.clone() })
     }
 
-    /// Sets how far one server's *calendar* clock is ahead (or, if negative, behind) of everyone else's, in
-    /// nanoseconds, and returns when. Zero puts it right again. Its monotonic clock is not touched: neither does
-    /// a wrong date on a real machine. So Redis' TTLs follow a skew, `ZooKeeper`'s sessions do not.
+    /// Sets how far one server's *calendar* clock is ahead of (or, if negative, behind) everyone else's, in
+    /// nanoseconds, and returns the time of the change. Zero corrects the clock. The monotonic clock is not touched, as
+    /// on a real machine with a wrong date. So Redis' TTLs follow a skew, `ZooKeeper`'s sessions do not.
     pub fn skew(&self, slot: &Slot, nanos: i64) -> Result<LessonTime, ClockError> {
         if !Arc::ptr_eq(&self.0, &slot.clock.0) {
             return Err(ClockError::CannotSkew);
@@ -285,8 +284,8 @@ impl LessonClock {
         Ok(self.lesson(now))
     }
 
-    /// The environment variables with which to start a process on this clock; none on the wall clock. They keep
-    /// what this process's own `LD_PRELOAD` names.
+    /// The environment variables with which to start a process on this clock; none on the wall clock. They keep the
+    /// libraries that this process's own `LD_PRELOAD` names.
     ///
     /// A process without a slot sees lesson time without any skew.
     pub fn env(&self, slot: Option<&Slot>) -> Vec<(OsString, OsString)> {
@@ -296,20 +295,20 @@ impl LessonClock {
         preload::variables(library, page.path(), slot.map(|slot| slot.index), preloaded.as_deref())
     }
 
-    /// A moment that a server names by its calendar clock, in milliseconds since 1970 (as Redis' `PEXPIRETIME`
-    /// does), as lesson time. A server whose clock is ahead comes to it sooner than it says: its slot tells by
-    /// how much.
+    /// Converts a time of a server's calendar clock, in milliseconds since 1970 (as Redis' `PEXPIRETIME` returns it),
+    /// to lesson time. A server whose clock is ahead reaches that time earlier than the others: `slot` gives the skew
+    /// to subtract.
     pub fn from_unix_millis(&self, millis: i64, slot: Option<&Slot>) -> LessonTime {
-        // On a controlled clock the servers' calendar is a fixed distance from their monotonic clock. A wall
-        // clock's servers follow the machine's, which may have been set since.
+        // On a controlled clock the servers' calendar is a fixed distance from their monotonic clock. On the wall clock
+        // the servers follow the machine's calendar, which may have been set since.
         let epoch = if self.0.control.is_some() { self.0.epoch } else { real_epoch() };
         let skew = slot.map_or(0, |slot| self.state().skews[slot.index]);
         let monotonic = millis.saturating_mul(1_000_000).saturating_sub(epoch);
         self.lesson(monotonic.saturating_sub(skew))
     }
 
-    /// Changes the line of a controlled clock, and nothing of the wall clock; returns when. The old line stays if that
-    /// fails.
+    /// Changes the line of a controlled clock, leaves the wall clock alone, and returns the time of the change. The old
+    /// line stays if writing fails.
     fn change(
         &self,
         state: &mut State,
@@ -328,8 +327,7 @@ impl LessonClock {
         LessonTime::from_nanos(monotonic.saturating_sub(self.0.zero.load(Ordering::Acquire)))
     }
 
-    /// A thread that panicked with the lock held leaves nothing half-done that another could trip over: fields
-    /// are set only after the page is written.
+    /// A poisoned lock is harmless: fields are set only after the page is written.
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -337,23 +335,23 @@ impl LessonClock {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        // If the page cannot be written, the place stays taken, rather than skew its next owner.
+        // If the page cannot be written, the place stays taken: its next owner would inherit the skew.
         if self.clock.skew(self, 0).is_ok() {
             self.clock.state().taken[self.index] = false;
         }
     }
 }
 
-/// Real monotonic time. Through `rustix`, because [`std::time::Instant`] does not give its number away.
+/// Real monotonic time. Through `rustix`, because [`std::time::Instant`] does not expose its number.
 fn real_now() -> i64 {
     nanos(clock_gettime(ClockId::Monotonic))
 }
 
-/// What to add to real monotonic time to get real calendar time.
+/// Real calendar time minus real monotonic time.
 fn real_epoch() -> i64 {
     let before = real_now();
     let calendar = nanos(clock_gettime(ClockId::Realtime));
-    // The middle of two looks: if this thread was held up in between, half of that is the most to be wrong.
+    // The middle of two readings: if this thread was delayed in between, the error is at most half the delay.
     let middle = before + (real_now() - before) / 2;
     calendar - middle
 }

@@ -7,19 +7,19 @@ use std::{
     path::Path,
 };
 
-/// The library; empty where there is none. Made by `build.rs` from `preload/lesson_clock.rs`.
+/// The library; empty on platforms without one. Made by `build.rs` from `preload/lesson_clock.rs`.
 pub(crate) static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lesson_clock.so"));
 
 pub(crate) const PRELOAD_VARIABLE: &str = "LD_PRELOAD";
 
-/// Whether the dynamic linker can be given this path: it splits its list at colons and white space, knows no
-/// quoting, and replaces words that begin with a dollar sign.
+/// Whether the dynamic linker accepts this path: it splits its list at colons and white space, knows no quoting, and
+/// expands words that begin with a dollar sign.
 pub(crate) fn can_be_preloaded(library: &Path) -> bool {
     let path = library.as_os_str().as_bytes();
     library.is_absolute() && !path.iter().any(|byte| byte.is_ascii_whitespace() || b":$".contains(byte))
 }
 
-/// The variables for a process. Those that are preloaded anyway stay, and stay first.
+/// The variables for a process. Libraries that are preloaded already stay, and stay first.
 pub(crate) fn variables(
     library: &Path,
     page: &Path,

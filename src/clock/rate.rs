@@ -14,11 +14,12 @@ impl Rate {
     /// 100x. A server's own work takes real time, so beyond this its timers would mean nothing.
     pub const FASTEST: Self = Self(100_000);
 
-    /// From a factor of real time: 0 is paused, 1 is normal, 100 is the fastest. `None` where no clock can run at it.
+    /// Converts a factor of real time: 0 is paused, 1 is normal, 100 is the fastest. `None` outside that range, or for
+    /// a factor that rounds to a pause.
     pub fn from_factor(factor: f64) -> Option<Self> {
         let per_mille = (factor * f64::from(Self::NORMAL.0)).round();
         let in_range = per_mille >= 0.0 && per_mille <= f64::from(Self::FASTEST.0) && factor >= 0.0;
-        // Less than a thousandth would silently become a pause.
+        // A factor below a thousandth would silently become a pause.
         if !in_range || (per_mille < 1.0 && factor > 0.0) {
             return None;
         }
@@ -34,7 +35,7 @@ impl Rate {
         self.0 == 0
     }
 
-    /// In the page's unit.
+    /// The rate in the page's unit, thousandths.
     pub(crate) fn per_mille(self) -> i64 {
         i64::from(self.0)
     }

@@ -1,5 +1,5 @@
-//! The file in which the threads of a program that a user brought tell what they wait for: made here, written by the
-//! preloaded library.
+//! The file in which the threads of a user's program publish what they wait for: created here, written by the preloaded
+//! library.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -10,7 +10,7 @@ use std::{
 
 use super::page::{REAL, STATUS_BYTES};
 
-/// What the threads of one program tell.
+/// The published waits of one program's threads.
 #[derive(Debug)]
 pub(crate) struct StatusFile {
     file: File,
@@ -20,14 +20,14 @@ pub(crate) struct StatusFile {
 /// What a thread waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Wait {
-    /// For real time to pass: it goes on by itself.
+    /// For real time to pass: the thread continues by itself.
     Real,
     /// For this moment of the lesson-monotonic clock, in nanoseconds.
     Until(i64),
 }
 
 impl StatusFile {
-    /// Makes the file, in place of one that a program before had. It has its full size before anybody maps it.
+    /// Creates the file, replacing that of an earlier program. It has its full size before any process maps it.
     pub(crate) fn create(path: PathBuf) -> io::Result<Self> {
         if let Err(error) = fs::remove_file(&path)
             && error.kind() != io::ErrorKind::NotFound
@@ -43,7 +43,7 @@ impl StatusFile {
         &self.path
     }
 
-    /// What each waiting thread waits for. An error where there were more than there is room for.
+    /// Each waiting thread and its wait. An error if there were more waits than entries.
     pub(crate) fn read(&self) -> io::Result<Vec<(u32, Wait)>> {
         let mut bytes = [0; STATUS_BYTES];
         self.file.read_exact_at(&mut bytes, 0)?;

@@ -1,5 +1,5 @@
-//! Tests of the clock without any server: the arithmetic of the page, and the promises of [`LessonClock`]. What
-//! real servers make of it is tested in `tests/lessons/clock.rs`.
+//! Tests of the clock without any server: the arithmetic of the page, and the guarantees of [`LessonClock`]. How real
+//! servers behave on it is tested in `tests/lessons/clock.rs`.
 
 use super::{
     page::{self, PER_MILLE},

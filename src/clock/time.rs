@@ -9,8 +9,8 @@ use std::{
 
 /// A point of lesson time: nanoseconds since the lesson's clock was made. Serialized as that number.
 ///
-/// It can lie before the clock was made, when it comes from a server's deadline. All arithmetic saturates: the
-/// range is 292 years to either side, which no lesson needs and a server's odd reply may name.
+/// It is negative if it comes from a server's deadline before the clock was made. All arithmetic saturates: the range
+/// is 292 years either way, which no lesson needs but a server's odd reply may exceed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct LessonTime(i64);
@@ -33,12 +33,12 @@ impl LessonTime {
         self.0
     }
 
-    /// In whole milliseconds, rounded down.
+    /// Whole milliseconds, rounded down.
     pub const fn as_millis(self) -> i64 {
         self.0.div_euclid(NANOS_PER_MILLI)
     }
 
-    /// With as much detail as it needs: `0.42ms`, `420ms`, `3.204s`, `1m05.2s`.
+    /// Formats with a precision that fits its size: `0.42ms`, `420ms`, `3.204s`, `1m05.2s`.
     pub fn brief(self) -> String {
         let nanos = self.0.max(0);
         let micros = nanos / 1000;
@@ -54,13 +54,13 @@ impl LessonTime {
         }
     }
 
-    /// How long after `earlier` this is; zero if it is before.
+    /// The time since `earlier`; zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 }
 
-/// A duration as a number to add to a time, saturated.
+/// A duration in nanoseconds, saturated.
 pub(crate) fn nanos(duration: Duration) -> i64 {
     i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)
 }

@@ -11,8 +11,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The page's file, open for writing. Processes have it mapped, so what is written here they see at once; that
-/// is why the writer needs neither a mapping nor `unsafe`.
+/// The page's file, open for writing. Processes have it mapped and see every write at once, so the writer needs neither
+/// a mapping nor `unsafe`.
 #[derive(Debug)]
 pub(crate) struct PageFile {
     file: File,
@@ -21,11 +21,11 @@ pub(crate) struct PageFile {
 }
 
 impl PageFile {
-    /// Makes the page. Fails if there is one already, as another clock's processes may have it mapped.
+    /// Creates the page. Fails if it exists, as another clock's processes may have it mapped.
     pub(crate) fn create(path: PathBuf, line: Line, epoch: i64) -> io::Result<Self> {
         let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
-        // All of it is written, not only its size set: its blocks exist from now on, so that no later change
-        // can fail on a full disk half-way.
+        // All bytes are written, not only the size set: the file's blocks exist from now on, so that no later change
+        // can fail half-way on a full disk.
         file.write_all_at(&[0; PAGE_BYTES], 0)?;
         let page = Self { file, path, sequence: 0 };
         page.put(EPOCH, epoch)?;
@@ -37,9 +37,9 @@ impl PageFile {
         &self.path
     }
 
-    /// Moves every process to another line at once. `next` is called when no process can read the old line any
-    /// more and is the place to read the real clock: a moment before, some process could still read a lesson
-    /// time later than the one at which the new line begins, and would then see time go back.
+    /// Switches every process to another line at once. `next` is called when no process can read the old line any more,
+    /// and must read the real clock itself: a moment before, some process could still read a lesson time later than the
+    /// one at which the new line begins, and would then see time go back.
     pub(crate) fn change_line(&mut self, next: impl FnOnce() -> Line) -> io::Result<Line> {
         self.guarded(|page| {
             let line = next();
@@ -53,12 +53,12 @@ impl PageFile {
         self.guarded(|page| page.put(skew_at(slot), nanos))
     }
 
-    /// Keeps readers away while `change` writes: they wait while the sequence counter is odd, and read again if
-    /// it is not what it was.
+    /// Keeps readers away while `change` writes: they wait while the sequence counter is odd, and read again if it has
+    /// changed.
     fn guarded<T>(&mut self, change: impl FnOnce(&Self) -> io::Result<T>) -> io::Result<T> {
         self.put(SEQUENCE, self.sequence + 1)?;
         let changed = change(self);
-        // Also after an error: with the counter left odd, every process would wait for ever.
+        // Also after an error: with an odd counter every process would wait for ever.
         self.sequence += 2;
         self.put(SEQUENCE, self.sequence)?;
         changed
@@ -72,7 +72,7 @@ impl PageFile {
     }
 
     /// Writes one field. Each write is a system call of its own under the file's lock, which also keeps other
-    /// processors from seeing them in another order.
+    /// processors from seeing the writes in another order.
     fn put(&self, at: usize, value: i64) -> io::Result<()> {
         self.file.write_all_at(&value.to_ne_bytes(), at as u64)
     }
