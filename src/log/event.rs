@@ -1,4 +1,4 @@
-//! The events. Each says what happened, to whom, and at which lesson time.
+//! The events. Each records what happened, to which actor, server or link, and at which lesson time.
 
 use std::sync::Arc;
 
@@ -17,15 +17,14 @@ use crate::{
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    /// When, in lesson time (nanoseconds since the clock was made). Never smaller than that of the event
-    /// before it.
+    /// When it happened, in lesson time (nanoseconds since the clock was made). Never earlier than the event before it.
     pub at: LessonTime,
     #[serde(flatten)]
     pub kind: EventKind,
 }
 
 impl Event {
-    /// Which Sentinel says what.
+    /// The Sentinel and its message, for an event of that kind.
     pub(crate) fn of_sentinel(&self) -> Option<(&str, &SentinelNotice)> {
         match &self.kind {
             EventKind::Sentinel { sentinel, notice } => Some((sentinel, notice)),
@@ -34,7 +33,7 @@ impl Event {
     }
 }
 
-/// An actor's place in the list that [`EventKind::LabReady`] spells out.
+/// An actor's index in the list of [`EventKind::LabReady`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ActorId(pub u32);
 
@@ -43,9 +42,9 @@ pub struct ActorId(pub u32);
 pub struct Actor {
     /// Its unique name: `A`, `P1.3` (thread 3 of client P1), `W17` (member 17 of crowd W).
     pub name: String,
-    /// The client, that is the process, that it lives in: `A`, `P1`, `W`.
+    /// The client (the process) that it runs in: `A`, `P1`, `W`.
     pub client: String,
-    /// Whether it is one of a crowd, so that views may fold it.
+    /// Whether it is a member of a crowd, so that views may fold it.
     pub crowd: bool,
 }
 
@@ -57,20 +56,21 @@ pub struct OpId(pub u64);
 pub struct ServerInfo {
     /// Its name in the lab: `redis`, `zookeeper`.
     pub name: String,
-    /// The product that it is: `Redis`, `ZooKeeper`.
+    /// Its product: `Redis`, `ZooKeeper`.
     pub product: String,
     pub version: String,
-    /// Where anybody can reach it from outside: a Unix socket's path or `127.0.0.1:PORT`.
+    /// Where programs outside Lockstep can connect: a Unix socket's path or `127.0.0.1:PORT`.
     pub address: String,
-    /// What has to be said there, where not everybody who can reach it may ask. It is never written down.
+    /// The password for `address`, if it needs one. Never written to files.
     #[serde(skip)]
     pub password: Option<String>,
 }
 
-/// What the servers of a lab with Sentinels were called before their names said nothing of roles that change.
+/// Former names of the servers of a lab with Sentinels, from before names stopped stating roles, which change.
 const FORMER_NAMES: [(&str, &str); 3] = [("master", "node1"), ("replica1", "node2"), ("replica2", "node3")];
 
-/// Whether a server is the one that a lesson names. Lessons and recordings may be older than the other.
+/// Whether `server` is the server that a lesson calls `name`. Either may still use a former name: lessons and
+/// recordings may be older than the other.
 pub fn is_server_called(server: &str, name: &str) -> bool {
     let pairs = [(name, server), (server, name)];
     server == name || pairs.iter().any(|pair| FORMER_NAMES.contains(pair))
@@ -80,19 +80,19 @@ pub fn is_server_called(server: &str, name: &str) -> bool {
 #[serde(rename_all = "snake_case")]
 pub enum Belief {
     Holding,
-    /// "I hold it together with others", as a reader does.
+    /// It holds the lock together with others, as a reader does.
     Sharing,
-    /// "It is somebody else's and I wait for it."
+    /// The lock is held by another actor, and this one waits for it.
     Waiting,
-    /// "I cannot be sure": a reply was lost, or the session is suspended.
+    /// It cannot be sure: a reply was lost, or the session is suspended.
     Unsure,
-    /// "I do not have it and do not ask for it."
+    /// It does not hold the lock and does not ask for it.
     Nothing,
 }
 
 impl Belief {
-    /// What a line that a program prints says that it believes, and of which lock: its last two words are `HOLDS lock`,
-    /// `SHARES lock`, `WAITS lock` or `DROPS lock`. What stands before them is a logger's.
+    /// Parses the belief, and the lock, that a program reports in a line of its output: the last two words are `HOLDS
+    /// lock`, `SHARES lock`, `WAITS lock` or `DROPS lock`. Words before them, such as a logger's prefix, are ignored.
     pub fn printed(line: &str) -> Option<(Self, &str)> {
         let mut words = line.split_whitespace().rev();
         let lock = words.next()?;
@@ -111,7 +111,7 @@ impl Belief {
     }
 }
 
-/// Why the log may be stopped at here: the ends of the steps that a learner takes.
+/// Why playback may stop here: the kinds of ends of a learner's steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
@@ -126,17 +126,16 @@ pub enum Stop {
     End,
 }
 
-/// What may be chosen where no story says what happens next. A log's choices, carried out again on a fresh lab, make
-/// the same run again.
+/// What may be chosen in free play. The choices of a log, made again on a fresh lab, repeat the run.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "choice", rename_all = "snake_case")]
 pub enum Choice {
     Move {
         actor: ActorId,
     },
-    /// Time passes until the first wait of anybody is over.
+    /// Time passes until the first wait of any actor is over.
     Timer,
-    /// So much time passes, and waits that end meanwhile end.
+    /// A fixed amount of time passes; waits that end meanwhile end.
     Pass {
         /// In milliseconds of lesson time.
         millis: u64,
@@ -149,7 +148,7 @@ pub enum Choice {
 pub struct AskedChoice {
     /// The answer, with its values filled in.
     pub says: Text,
-    /// Why it is wrong, where it may be.
+    /// Why it is wrong, if it can be wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<Text>,
 }
@@ -157,26 +156,26 @@ pub struct AskedChoice {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum EventKind {
-    /// The servers answer and the clients stand by. Always the first event.
+    /// The servers answer and the clients are ready. Always the first event.
     LabReady {
         lesson: String,
         variant: String,
-        /// Whether time can be stopped.
+        /// The clock of the run, which decides whether time can be stopped.
         clock: ClockKind,
         servers: Vec<ServerInfo>,
-        /// Everybody who may move, in the lesson's order: actor `n` is `ActorId(n)`.
+        /// All actors, in the lesson's order: actor `n` is `ActorId(n)`.
         actors: Vec<Actor>,
-        /// What the lesson says of its locks. Of any other, one may hold it.
+        /// What the lesson declares about its locks. A lock not listed here allows one holder.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         locks: Vec<LockInfo>,
     },
     Session {
         actor: ActorId,
         server: String,
-        /// The session id, as the server names it to others (`ephemeralOwner`).
+        /// The session id, as the server shows it to other clients (`ephemeralOwner`).
         session: i64,
     },
-    /// The narrator speaks: item `item` of the story, whose text the lesson has in both languages.
+    /// A narration: item `item` of the story, whose text the lesson has in both languages.
     Say {
         /// Index of the step in the variant's story.
         item: usize,
@@ -185,26 +184,25 @@ pub enum EventKind {
         /// The text in Chinese, with its values filled in.
         zh: String,
     },
-    /// The learner is asked what will happen. The answer is not written down: a log holds what happened, and the
-    /// answer is what somebody who watches thinks.
+    /// The learner is asked what will happen. The answer is not in the log: it is the viewer's, not an event of the
+    /// run.
     Asked {
         /// Index of the step in the variant's story.
         item: usize,
         q: Text,
         choices: Vec<AskedChoice>,
     },
-    /// What was asked at `item` has happened, and this is what was right.
+    /// The question at `item` is resolved: these choices were right.
     Decided {
         /// The question's step in the variant's story.
         item: usize,
-        /// The right choices: indices into the question's.
+        /// The right choices, as indices into the question's.
         right: Vec<usize>,
-        /// Why it came so, whatever was chosen.
+        /// Why it turned out so, whatever was chosen.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<Text>,
     },
-    /// Somebody who is not the story chose what happens next: the learner, or whoever tries all orders. What it led to
-    /// follows, up to the next stop.
+    /// A choice not made by a story: by the learner, or by exploring. Its consequences follow, up to the next stop.
     Chose(Choice),
     /// An operation left a client.
     Sent {
@@ -215,26 +213,27 @@ pub enum EventKind {
         server: String,
         #[serde(flatten, with = "with_text")]
         command: Command,
-        /// The locks whose release it asks for: its sender holds them no longer.
+        /// The locks whose release it requests: its sender no longer holds them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         releases: Vec<String>,
     },
-    /// Its server has it and does not answer yet: it waits there for what another does, or for time to pass.
+    /// The server received an operation and does not answer yet: the operation waits there for another client, or for
+    /// time to pass.
     Blocked {
         op: OpId,
         actor: ActorId,
         label: String,
     },
-    /// Its reply arrived, or will never arrive.
+    /// The reply of an operation arrived, or is known never to arrive.
     Replied {
         op: OpId,
         actor: ActorId,
-        /// The operation's label, repeated so that a claim needs no look back.
+        /// The operation's label, repeated so that claims need not look it up.
         label: String,
-        /// Shared: a list of 900 names is kept by the log, by the world and by what judges claims.
+        /// Shared: a list of 900 names is kept by the log, by the world and by the verdict.
         reply: Arc<Reply>,
     },
-    /// An actor began to wait for time to pass: work, or a pause before it tries again.
+    /// An actor began to wait for time to pass: work, or a pause before a retry.
     Waits {
         actor: ActorId,
         label: String,
@@ -243,17 +242,17 @@ pub enum EventKind {
     Waited {
         actor: ActorId,
         label: String,
-        /// Whether it waited for a notification, and none came.
+        /// Whether it waited for a notification that did not come.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         in_vain: bool,
     },
-    /// A notification arrived at a client and waits in its queue: a fired watch, a published message.
+    /// A notification arrived at a client and is queued there: a fired watch, a published message.
     Notified {
         actor: ActorId,
         server: String,
-        /// What about: a path or a channel.
+        /// Its subject: a path or a channel.
         about: String,
-        /// What happened there, in the server's words: `NodeDeleted`.
+        /// Its content, in the server's words: `NodeDeleted`.
         what: String,
     },
     /// An actor took a notification from its queue and acts on it.
@@ -263,20 +262,20 @@ pub enum EventKind {
         about: String,
         what: String,
     },
-    /// An actor changed its mind about a lock.
+    /// An actor's belief about a lock changed.
     Believes {
         actor: ActorId,
         lock: String,
         belief: Belief,
     },
-    /// A program that a user brought printed a line, or Lockstep has a remark on that program.
+    /// A user's program printed a line, or Lockstep remarks on that program.
     Said {
         actor: ActorId,
         text: String,
         /// Whether the line went to standard error.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         stderr: bool,
-        /// The same in Chinese, where it is a remark of Lockstep's.
+        /// The text in Chinese, if it is a remark of Lockstep's.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         zh: Option<String>,
     },
@@ -285,71 +284,73 @@ pub enum EventKind {
         counter: String,
         by: i64,
     },
-    /// A server's state was seen to have changed.
+    /// An observation found a server's state changed.
     State(ServerState),
-    /// A server's own counter, read from the server: `zk_sum_node_deleted_watch_count`.
+    /// A metric that the server itself reports: `zk_sum_node_deleted_watch_count`.
     Metric {
         server: String,
-        /// The counter's name in the server's words.
+        /// The metric's name in the server's words.
         name: String,
         value: i64,
     },
-    /// A Sentinel told those who listen to it what it noticed, voted or did.
+    /// A Sentinel published what it noticed, voted or did.
     Sentinel {
         sentinel: String,
         #[serde(flatten)]
         notice: SentinelNotice,
     },
     Fault(Fault),
-    /// A server ended by itself.
+    /// A server process ended by itself.
     ServerDied {
         server: String,
-        /// How, and the last lines of its own log.
+        /// How it ended, and the last lines of its own log.
         why: String,
     },
-    /// Where no story is followed: an actor met what its program cannot cope with, and ended there, as with an
-    /// exception that nobody catches. Whatever it holds on a server stays.
+    /// Outside stories: an actor met a result that its program does not handle, and ended, as with an uncaught
+    /// exception. What it holds on a server stays.
     GaveUp {
         actor: ActorId,
-        /// What it could not cope with.
+        /// The result that it did not handle.
         why: Text,
     },
-    /// What must never be so is so.
+    /// An invariant was broken.
     Breached {
-        /// Which of the variant's invariants, from 0.
+        /// Index of the invariant among the variant's, from 0.
         invariant: usize,
-        /// What has happened, in a sentence.
+        /// A sentence that describes the breach.
         says: Text,
-        /// Which move, fault or passing of time came between which two, where the log says so.
+        /// Which move, fault or passing of time came between which two, if the log shows it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<Text>,
-        /// The events that prove it: indices into the log.
+        /// The events that prove it, as indices into the log.
         evidence: Vec<usize>,
-        /// The event with which it was so first, where that is known: it is found at the end of its step, and a step may be long.
+        /// The event that broke it, if that is known: invariants are judged at the end of a step, and a step may be
+        /// long.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         since: Option<usize>,
     },
-    /// What was broken is so no more. What was only done, such as deleting another's lock, is over in the step in which it was.
+    /// A broken invariant holds again. A breach by an act, such as deleting another's lock, ends in the step in which
+    /// it began.
     BreachEnded {
         invariant: usize,
-        /// The event with which it was so no more, where that is known.
+        /// The event that restored it, if that is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         since: Option<usize>,
     },
     Finished {
         actor: ActorId,
     },
-    /// The learner may stop here: everything before belongs to one step.
+    /// The learner may stop here: everything since the previous stop belongs to one step.
     Stop {
-        /// Index of the step in the variant's story; of the one that would have come next, where the learner has left
-        /// the story.
+        /// Index of the step in the variant's story; after the learner has left the story, of the step that would have
+        /// come next.
         item: usize,
         stop: Stop,
     },
 }
 
 impl EventKind {
-    /// Of the end of an operation: whose it is, and its label.
+    /// The actor and the label of an operation that ends with this event.
     pub fn answers(&self) -> Option<(ActorId, &str)> {
         match self {
             Self::Replied { actor, label, .. }
@@ -359,7 +360,7 @@ impl EventKind {
         }
     }
 
-    /// What programs and claims see as the answer to an operation of that kind.
+    /// The answer to that operation, as programs and claims see it.
     pub fn answer(&self) -> Option<Arc<Reply>> {
         match self {
             Self::Replied { reply, .. } => Some(Arc::clone(reply)),
@@ -371,7 +372,7 @@ impl EventKind {
         }
     }
 
-    /// Whose doing or experience it is; nobody's where the narrator, a server or a fault is at work.
+    /// The actor that this event is about; `None` for events of the narrator, a server or a fault.
     pub fn actor(&self) -> Option<ActorId> {
         match self {
             Self::Session { actor, .. }

@@ -1,4 +1,4 @@
-//! The faults that a log can tell of: what was done to clients, servers and links. Plain data.
+//! The faults that a log can record: what was done to clients, servers and links. Plain data.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::LinkId;
 
-/// A fault that was really caused.
+/// A fault that was injected.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "fault", rename_all = "snake_case")]
 pub enum Fault {
     /// SIGKILL to a client.
     Crash { client: String },
-    /// SIGSTOP to a client, as a long GC pause.
+    /// SIGSTOP to a client, like a long GC pause.
     Freeze { client: String },
     /// SIGCONT to a client.
     Thaw { client: String },
@@ -21,38 +21,38 @@ pub enum Fault {
     /// A link keeps what is sent and passes nothing on.
     Hold {
         link: LinkId,
-        /// Which way; what travels the other way still passes.
+        /// The direction that is held; the other one still passes.
         #[serde(default, skip_serializing_if = "Direction::is_both")]
         way: Direction,
     },
-    /// Everything that is sent on a link arrives later by so much.
+    /// Everything sent on a link arrives later by `by_ms`.
     Delay {
         link: LinkId,
         #[serde(default, skip_serializing_if = "Direction::is_both")]
         way: Direction,
         by_ms: u64,
     },
-    /// A link works again; what was held is passed on.
+    /// A link passes data again; what was held is passed on.
     Release { link: LinkId },
-    /// What a link held was thrown away, and the link was cut.
+    /// What a link held was discarded, and the link was cut.
     Drop { link: LinkId },
     /// SIGKILL to a server.
     KillServer { server: String },
-    /// The machine of a server lost its power: SIGKILL, and of its files only what was on the disk is left.
+    /// A server's machine lost its power: SIGKILL, and its files lose what was not on the disk yet.
     LosePower { server: String },
     /// SIGSTOP to a server.
     FreezeServer { server: String },
     /// SIGCONT to a server.
     ThawServer { server: String },
-    /// A killed server was started again with what it had on its disk.
+    /// A killed server was started again with the data on its disk.
     RestartServer { server: String },
-    /// A server's calendar clock was set apart from everybody else's, or right again.
+    /// A server's calendar clock was set ahead or behind, or corrected.
     Skew {
         server: String,
-        /// How far it is ahead from now on, in milliseconds; behind, where negative; right, where 0.
+        /// How far it is ahead from now on, in milliseconds; behind if negative; correct if 0.
         ahead_ms: i64,
     },
-    /// The same of a client's calendar clock.
+    /// The same for a client's calendar clock.
     SkewClient { client: String, ahead_ms: i64 },
 }
 
@@ -63,18 +63,18 @@ pub enum Target<'a> {
     Link(&'a LinkId),
 }
 
-/// How a fault leaves what it hits.
+/// The state in which a fault leaves its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
     Dead,
     Frozen,
-    /// It goes on where it was frozen.
+    /// It continues where it was frozen.
     Running,
-    /// It runs again, with what it had on its disk.
+    /// It runs again, with the data on its disk.
     Restarted,
     Cut,
     Held(Direction),
-    /// What travels this way arrives so many milliseconds later.
+    /// Data in this direction arrives so many milliseconds later.
     Delayed(Direction, u64),
     Open,
     /// Its clock is so many milliseconds ahead.
@@ -157,7 +157,7 @@ impl Fault {
     }
 }
 
-/// As the item of a story that causes it: `freeze A`.
+/// As the item of a story that injects it: `freeze A`.
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verb = match self {
@@ -177,7 +177,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// A way along a link.
+/// A direction of a link.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -185,17 +185,17 @@ pub enum Direction {
     Both,
     /// Along the link's arrow: what a client sends to a server.
     Requests,
-    /// Against it: what the server sends, its replies and notifications.
+    /// Against the arrow: what the server sends, its replies and notifications.
     Replies,
 }
 
 impl Direction {
-    /// Whether it is no single one.
+    /// Whether it is both directions.
     pub fn is_both(&self) -> bool {
         *self == Self::Both
     }
 
-    /// Whether it has this single one.
+    /// Whether it includes the single direction `way`.
     pub fn covers(self, way: Self) -> bool {
         self.is_both() || self == way
     }

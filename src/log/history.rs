@@ -1,18 +1,18 @@
-//! What was done in a run, step by step, so that it can be done again on a fresh lab.
+//! The actions of a run, step by step, so that they can be repeated on a fresh lab.
 
 use super::{Choice, EventKind, Log, Steps};
 
-/// One step of a run, as something to do.
+/// One action of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum HistoryEntry {
-    /// The story's next line.
+    /// Carrying out the story's next line.
     Line,
     Choice(Choice),
 }
 
 impl Log {
-    /// The entries up to a position. After the first choice the story is not resumed: later steps without a choice are
-    /// consequences, such as replies in a race.
+    /// The actions in the first `position` events. After the first choice the story is not resumed: later steps without
+    /// a choice are consequences, such as replies in a race.
     pub fn history(&self, position: usize) -> Vec<HistoryEntry> {
         let mut history = Vec::new();
         let (mut from, mut left_story) = (0, false);

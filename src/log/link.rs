@@ -1,4 +1,4 @@
-//! Links, by their two ends.
+//! Links, identified by their two ends.
 
 use std::{fmt, str::FromStr};
 

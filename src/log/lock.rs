@@ -1,18 +1,18 @@
-//! What a lesson says of its locks: what they are called, how many may hold one.
+//! What a lesson declares about its locks: their names, and how many actors may hold one.
 
 use serde::{Deserialize, Serialize};
 
 use crate::text::Text;
 
-/// Stands for any text in a name of several locks: `segment …`.
+/// Matches any text in a name of several locks: `segment …`.
 pub const ANY: char = '…';
 
-/// Whether a name stands for every lock there is.
+/// Whether a name matches every lock.
 pub fn is_any(name: &str) -> bool {
     name.strip_prefix(ANY) == Some("")
 }
 
-/// What goes for a lock, or for all whose name begins and ends alike.
+/// The declaration of one lock, or of all locks that match a name with `…`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockInfo {
     pub name: String,
@@ -21,13 +21,13 @@ pub struct LockInfo {
     pub limit: Limit,
 }
 
-/// How many may hold a lock at one time.
+/// How many actors may hold a lock at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// So many: one of a mutex, more of a semaphore.
+    /// At most this many: 1 for a mutex, more for a semaphore.
     Holders(usize),
-    /// Of a read-write lock: one alone, or any number of those who share it.
+    /// For a read-write lock: one exclusive holder, or any number of sharing ones.
     ReadWrite,
 }
 
@@ -37,17 +37,17 @@ impl Default for Limit {
     }
 }
 
-/// More holders at one time than a lock may have.
+/// More holders at a time than a lock allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Excess {
     pub limit: Limit,
-    /// How many hold it, those who share it included.
+    /// The number of holders, sharing ones included.
     pub holders: usize,
-    /// How many of them share it.
+    /// The number of those that share it.
     pub shared: usize,
 }
 
-/// Whether a lock is one of those that a name stands for.
+/// Whether `lock` is one of the locks that `name` matches.
 pub fn stands_for(name: &str, lock: &str) -> bool {
     let Some((first, rest)) = name.split_once(ANY) else { return name == lock };
     let Some(mut left) = lock.strip_prefix(first) else { return false };

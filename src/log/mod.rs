@@ -1,8 +1,8 @@
-//! What happened, and nothing else: the append-only list of events that everything downstream reads.
+//! What happened: the append-only list of events that everything downstream reads.
 //!
-//! **Architecture Invariant:** the log is append-only and is the only thing that views, verdicts,
-//! recordings and exports read. It must not know who writes it (runs) or who reads it (the world,
-//! the views): it names no client process, no server process and no screen.
+//! **Architecture Invariant:** the log is append-only and is the only thing that views, verdicts, recordings and
+//! exports read. It must not know who writes it (runs) or who reads it (the world, the views): it names no client
+//! process, no server process and no screen.
 
 pub(crate) mod event;
 pub(crate) mod fault;
@@ -35,7 +35,7 @@ pub use product::{
 pub use reply::Reply;
 pub use steps::{Step, Steps};
 
-/// So many events are looked at for what is like another.
+/// The number of neighbouring events that are searched for the same message of another Sentinel.
 const NEAR: usize = 200;
 
 /// An append-only list of events. Event `n` never changes once event `n + 1` is known.
@@ -49,18 +49,19 @@ impl Log {
         Self::default()
     }
 
-    /// Adds what happened last. There is no way to change or to remove an event.
+    /// Appends an event. There is no way to change or to remove one.
     pub fn append(&mut self, event: Event) {
         self.events.push(event);
     }
 
-    /// Everything that happened, oldest first.
+    /// All events, oldest first.
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
-    /// Of something that Sentinels say: who says the same, among the first `to` events. Nobody where another has said it
-    /// before, and it has not been otherwise since.
+    /// The Sentinels that publish the same message as `event`, among the first `to` events, the sender of `event`
+    /// first. Empty if `event` is no message of a Sentinel, or repeats one that was published before and not withdrawn
+    /// since.
     pub fn say_alike(&self, event: usize, to: usize) -> Vec<&str> {
         let Some((sentinel, notice)) = self.events.get(event).and_then(Event::of_sentinel) else {
             return Vec::new();
@@ -84,7 +85,7 @@ impl Log {
         all
     }
 
-    /// Whether an event is the beginning of a pause before its actor tries the same operation again.
+    /// Whether `event` begins a pause before its actor retries the same operation.
     pub fn tries_again(&self, event: usize) -> bool {
         let Some(EventKind::Waits { actor, label, .. }) = self.events.get(event).map(|event| &event.kind)
         else {
@@ -106,7 +107,7 @@ impl Log {
         self.events.len()
     }
 
-    /// Everybody who may move, as the first event says: actor `n` is `ActorId(n)`.
+    /// All actors, from the first event: actor `n` is `ActorId(n)`.
     pub fn actors(&self) -> &[Actor] {
         match self.events.first().map(|first| &first.kind) {
             Some(EventKind::LabReady { actors, .. }) => actors,
@@ -122,18 +123,18 @@ impl Log {
         self.actor(id).map_or("?", |actor| &actor.name)
     }
 
-    /// The actors that live in a client's process.
+    /// The actors that run in a client's process.
     pub fn actors_of(&self, client: &str) -> impl Iterator<Item = ActorId> {
         let all = (0..).map(ActorId).zip(self.actors());
         all.filter(move |(_, actor)| actor.client == client).map(|(id, _)| id)
     }
 
-    /// What people call a lock: its title, or else its name.
+    /// The title of a lock for people, or its name if it has none.
     pub fn lock_title<'a>(&'a self, lock: &'a str, lang: Lang) -> &'a str {
         self.title_of(lock).map_or(lock, |title| title.get(lang))
     }
 
-    /// A lock within a sentence. One that is called nothing but `lock` has no name of its own.
+    /// A lock as part of a sentence. A lock named just `lock` is called "the lock".
     pub fn lock_in_words(&self, lock: &str, lang: Lang) -> String {
         match (self.title_of(lock), lang) {
             (Some(title), _) => title.get(lang).to_owned(),
@@ -151,7 +152,7 @@ impl Log {
             }
             _ => None,
         };
-        // The title of several does not say which one it is.
+        // The title of a group of locks does not tell which of them it is.
         known.filter(|known| !known.name.contains(ANY))?.title.as_ref()
     }
 
@@ -160,7 +161,7 @@ impl Log {
     }
 }
 
-/// A log in which all of this happened at the beginning of time, for tests.
+/// A log whose events all happen at time zero, for tests.
 #[cfg(test)]
 impl FromIterator<EventKind> for Log {
     fn from_iter<I: IntoIterator<Item = EventKind>>(kinds: I) -> Self {

@@ -1,5 +1,5 @@
-//! What may happen next where no story says it: what each actor would do, when the next wait is over, which faults can
-//! be caused. Plain data, told by a run in free play.
+//! What may happen next in free play: each actor's next operation, the end of the next wait, the faults that can be
+//! injected. Plain data, made by the run.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,9 +10,9 @@ use crate::{
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outlook {
-    /// What each actor would do: that of actor `n` at `n`.
+    /// The outlook of each actor: that of actor `n` at index `n`.
     pub actors: Vec<ActorOutlook>,
-    /// When the first wait of anybody is over.
+    /// The first wait that will end, if any actor waits.
     pub timer: Option<Timer>,
     pub faults: Vec<Fault>,
 }
@@ -26,9 +26,9 @@ pub struct Timer {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ActorOutlook {
-    /// What stands at this place of its program; nothing where the program is over.
+    /// The next operation of its program; `None` if the program is over.
     pub next: Option<Next>,
-    /// Why it cannot move now; `None` where it can.
+    /// Why it cannot move now; `None` if it can.
     pub blocked: Option<Blocked>,
 }
 
@@ -36,9 +36,9 @@ pub struct ActorOutlook {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct Next {
     pub label: String,
-    /// The server that it would go to; empty where it goes to none.
+    /// The server that it would go to; empty if it goes to none.
     pub server: String,
-    /// What it would send, or what it waits for. An expression that fails now is told in its place.
+    /// The command that it would send, or what it waits for. If an expression fails now, the error instead.
     pub wire: String,
 }
 
@@ -47,10 +47,10 @@ pub enum Blocked {
     Waits {
         until: LessonTime,
     },
-    /// Its last command has not been answered.
+    /// Its last command is unanswered.
     Unanswered,
     Unnotified,
-    /// Its program, one from outside, waits for something of its own, or computes.
+    /// Its program, a user's own, waits for something else or computes.
     Busy,
     Frozen,
     /// Its process was killed, or its program ended with an error.
@@ -59,7 +59,7 @@ pub enum Blocked {
 }
 
 impl Outlook {
-    /// Whether nobody can ever move again.
+    /// Whether no actor can ever move again.
     pub fn is_over(&self) -> bool {
         let over =
             |prospect: &ActorOutlook| matches!(prospect.blocked, Some(Blocked::Dead | Blocked::Finished));

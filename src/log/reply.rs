@@ -1,4 +1,4 @@
-//! What a server answered, and how it is written.
+//! Servers' replies, and how they are written.
 
 use std::fmt;
 
@@ -42,8 +42,8 @@ impl fmt::Display for Reply {
     }
 }
 
-/// A znode's stat as `zkCli.sh` names its fields, those first by which a lock is understood. What has not changed since its
-/// creation is left out.
+/// A znode's stat with the field names of `zkCli.sh`, the fields that matter for locks first. Fields that have not
+/// changed since its creation are left out.
 fn stat(fields: &serde_json::Map<String, serde_json::Value>) -> String {
     const FIELDS: [(&str, &str, bool); 11] = [
         ("owner", "ephemeralOwner", true),
@@ -75,7 +75,7 @@ fn shown(value: &serde_json::Value) -> String {
     use serde_json::Value;
     match value {
         Value::Null => "(nil)".to_owned(),
-        // Status replies are short words in capitals; a stored value is quoted so that "1" is not 1.
+        // Status replies are short words in capitals; a stored value is quoted so that "1" differs from 1.
         Value::String(text) if matches!(text.as_str(), "OK" | "QUEUED" | "PONG") => text.clone(),
         Value::String(text) => format!("\"{text}\""),
         Value::Array(items) => format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(", ")),

@@ -1,17 +1,17 @@
-//! The steps of a run: the places in its log at which whoever watches may stop.
+//! The steps of a run: the positions in its log at which a viewer may stop.
 //!
-//! **Architecture Invariant:** this is the only definition of a step. The playhead, replayed recordings and exports
-//! all stop at the same places.
+//! **Architecture Invariant:** this is the only definition of a step. The playhead, replayed recordings and exports all
+//! stop at the same positions.
 
 use super::{Event, EventKind, Log, Stop};
 use crate::clock::LessonTime;
 
-/// A step: everything up to one stop.
+/// A step: all events up to one stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
-    /// Its number in the story, from 1 on, as the screen's header names it.
+    /// Its number in the story, from 1, as in the screen's header.
     pub number: usize,
-    /// How many events are over at its end.
+    /// The number of events up to its end.
     pub position: usize,
     pub at: LessonTime,
     pub stop: Stop,
@@ -30,13 +30,13 @@ impl Steps {
         steps
     }
 
-    /// Takes in what the log has more than the last time.
+    /// Reads the events that were added to the log since the last call.
     pub fn advance(&mut self, log: &Log) {
         for (n, event) in log.events().iter().enumerate().skip(self.seen) {
             let EventKind::Stop { item, stop } = event.kind else { continue };
             let position = n + 1;
-            // The end of the last step and the story's end are one place. Other steps are places of their own, even
-            // where nothing but time has passed.
+            // The end of the last step and the story's end are one step. Other steps count on their own, even if only
+            // time has passed.
             if stop == Stop::End
                 && let Some(last) = self.steps.last_mut().filter(|last| last.position == n)
             {
@@ -52,7 +52,7 @@ impl Steps {
         &self.steps
     }
 
-    /// The first step that ends behind a position.
+    /// The steps that end after a position.
     pub fn after(&self, position: usize) -> &[Step] {
         &self.steps[self.steps.partition_point(|step| step.position <= position)..]
     }
@@ -63,7 +63,7 @@ impl Steps {
 }
 
 impl Log {
-    /// The position before the first step: the lab stands, and nobody has done anything.
+    /// The position before the first step: the lab is ready, and no actor has acted.
     pub fn opening(&self) -> usize {
         let first = self.events().iter().position(Event::begins_a_step);
         first.unwrap_or(self.len())
@@ -77,7 +77,7 @@ impl Log {
 }
 
 impl Event {
-    /// Whether it cannot be part of a run's opening, in which clients get ready and nobody acts.
+    /// Whether it ends a run's opening, in which clients connect and no actor acts.
     fn begins_a_step(&self) -> bool {
         matches!(
             self.kind,
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn only_the_storys_end_falls_together_with_the_step_before_it() {
-        // The second pass moves nobody: it is a step all the same.
+        // The second pass moves no actor but is a step.
         let log =
             Log::from_iter([waited(0), stop(0, Stop::Passed), stop(1, Stop::Passed), stop(1, Stop::End)]);
         let steps = Steps::of(&log);

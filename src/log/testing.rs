@@ -45,7 +45,7 @@ pub fn any_belief() -> impl Strategy<Value = Belief> {
     sample::select(vec![Belief::Holding, Belief::Sharing, Belief::Waiting, Belief::Unsure, Belief::Nothing])
 }
 
-/// A command is sent. An operation called `release` asks for the release of the lock `lock`.
+/// A command is sent. An operation labelled `release` requests the release of the lock `lock`.
 pub fn sent(op: u64, actor: u32, server: &str, label: &str, wire: &str) -> EventKind {
     let command = match server {
         "local" => Command::local_from_text(wire),
@@ -91,7 +91,7 @@ pub fn crash(client: &str) -> EventKind {
     EventKind::Fault(Fault::Crash { client: client.to_owned() })
 }
 
-/// A Redis server is seen to hold the key `lock`, or nothing.
+/// An observation of a Redis server: it holds the key `lock`, or nothing.
 pub fn holds(server: &str, lock: Option<(&str, Option<LessonTime>)>) -> EventKind {
     let key = lock.map(|(value, expires_at)| {
         ("lock".to_owned(), KeyState { value: KeyValue::String(value.to_owned()), expires_at })
@@ -100,7 +100,7 @@ pub fn holds(server: &str, lock: Option<(&str, Option<LessonTime>)>) -> EventKin
     EventKind::State(ServerState { server: server.to_owned(), observed })
 }
 
-/// A log that grows. Methods that add to it give the index of what they added.
+/// A growing log. Methods that append an event return its index.
 #[derive(Debug, Clone)]
 pub struct LogBuilder {
     log: Log,
@@ -109,19 +109,19 @@ pub struct LogBuilder {
 }
 
 impl LogBuilder {
-    /// Nothing but the first event, at time zero. A millisecond passes after each event.
+    /// Only the first event, at time zero. A millisecond passes after each event.
     pub fn new(ready: EventKind) -> Self {
         let builder = Self { log: Log::from_iter([ready]), next: LessonTime::ZERO, tick: Duration::ZERO };
         builder.ticking(Duration::from_millis(1))
     }
 
-    /// From now on so much time passes after each event.
+    /// From now on `tick` passes after each event.
     pub fn ticking(mut self, tick: Duration) -> Self {
         (self.next, self.tick) = (self.time_at(self.len()) + tick, tick);
         self
     }
 
-    /// The next event happens at this time, and so do those after it: no time passes by itself any more.
+    /// Sets the time of the next event and those after it: no time passes by itself any more.
     pub fn at(&mut self, millis: i64) -> &mut Self {
         (self.next, self.tick) = (LessonTime::from_millis(millis), Duration::ZERO);
         self
@@ -142,8 +142,8 @@ impl LogBuilder {
         self.log.len() - 1
     }
 
-    /// A Redis command is sent, or a call to ZooKeeper (`create`) or a lock within the process (`lock`): they begin with
-    /// a small letter.
+    /// Sends a Redis command, or, if the first word is in small letters, a call to ZooKeeper (`create`) or to a lock
+    /// within the process (`lock`).
     pub fn sends(&mut self, actor: u32, label: &str, wire: &str) -> usize {
         let server = match wire.split(' ').next() {
             Some("lock" | "unlock") => "local",
@@ -157,12 +157,12 @@ impl LogBuilder {
         self.add(sent(self.log.len() as u64, actor, server, label, wire))
     }
 
-    /// What was sent in an event is answered.
+    /// Answers the command that was sent in the event `to`.
     pub fn replies(&mut self, to: usize, reply: impl Into<Value>) -> usize {
         self.answers(to, Reply::Value(reply.into()))
     }
 
-    /// As [`Self::replies`], with an error or nothing at all.
+    /// As [`Self::replies`], with any reply, such as an error or a lost one.
     pub fn answers(&mut self, to: usize, reply: Reply) -> usize {
         let EventKind::Sent { op, actor, label, .. } = self.events()[to].kind.clone() else {
             panic!("{to} was not sent");
@@ -170,7 +170,7 @@ impl LogBuilder {
         self.add(EventKind::Replied { op, actor, label, reply: reply.into() })
     }
 
-    /// A command and its reply. The index is that of the command.
+    /// Sends a command and its reply. Returns the index of the command.
     pub fn moves(&mut self, actor: u32, label: &str, wire: &str, reply: impl Into<Value>) -> usize {
         let sent = self.sends(actor, label, wire);
         self.replies(sent, reply);

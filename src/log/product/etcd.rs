@@ -1,4 +1,4 @@
-//! etcd: its calls, its keys and the leases that they are on.
+//! etcd: its calls, its keys and the leases that they are attached to.
 
 use std::{collections::BTreeMap, fmt, slice};
 
@@ -29,10 +29,10 @@ pub(crate) const TRAITS: Traits = Traits {
     refuses_at_once: true,
 };
 
-/// The shortest lease that lasts as long as it was asked for; etcd looks for ended leases every half second.
+/// The shortest lease, in seconds, that etcd grants as requested: it checks for expired leases every half second.
 const SHORTEST_LEASE: i64 = 2;
 
-/// Says why a lease is not granted as it is asked for.
+/// Returns an error for a lease that etcd would not grant as requested.
 fn check_lease(call: &str) -> Result<(), Text> {
     let mut words = call.split_whitespace();
     let seconds = words.next().filter(|name| *name == "grant").and(words.next());
@@ -45,11 +45,11 @@ fn check_lease(call: &str) -> Result<(), Text> {
     }
 }
 
-/// A request. Where a lease is named, by its number.
+/// A request. Leases are named by their number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EtcdCall {
-    /// A new lease of so many seconds; the server numbers it, unless it is given its number.
+    /// Grants a lease of so many seconds; the server chooses its number unless one is given.
     Grant {
         seconds: i64,
         lease: Option<i64>,
@@ -57,7 +57,7 @@ pub enum EtcdCall {
     Keepalive {
         lease: i64,
     },
-    /// The lease ends now, and its keys with it.
+    /// Ends a lease, and deletes its keys.
     Revoke {
         lease: i64,
     },
@@ -66,13 +66,13 @@ pub enum EtcdCall {
         value: String,
         lease: Option<i64>,
     },
-    /// A transaction: puts the key where there is none.
+    /// A transaction: puts the key if it does not exist.
     Create {
         key: String,
         value: String,
         lease: Option<i64>,
     },
-    /// A transaction: puts `other` where `key` is still the one that was created with this revision.
+    /// A transaction: puts `other` if `key` still has this create revision.
     PutIf {
         key: String,
         revision: i64,
@@ -82,11 +82,11 @@ pub enum EtcdCall {
     Get {
         key: String,
     },
-    /// All keys that begin so, in the order in which they were created.
+    /// Lists all keys with the prefix, in the order of their creation.
     Ls {
         prefix: String,
     },
-    /// Of these, the last that was created before this revision.
+    /// Of the keys with the prefix, the last one created before this revision.
     Before {
         prefix: String,
         revision: i64,
@@ -138,7 +138,7 @@ impl EtcdCall {
         Some((key, access, false))
     }
 
-    /// A lease, which whoever was granted it is known by.
+    /// A lease, which identifies the client to which it was granted.
     pub(super) fn leaves(&self) -> Option<(&'static str, bool)> {
         match self {
             Self::Grant { .. } => Some(("lease", true)),
@@ -147,7 +147,7 @@ impl EtcdCall {
         }
     }
 
-    /// The key and its value, where it has them.
+    /// The key and its value, if it has them.
     pub(super) fn words(&self) -> (&[String], &[String]) {
         match self {
             Self::Grant { .. } | Self::Keepalive { .. } | Self::Revoke { .. } => (&[], &[]),
@@ -163,7 +163,7 @@ impl EtcdCall {
         }
     }
 
-    /// Its name and the key.
+    /// The call's name and key.
     pub(super) fn brief(&self) -> String {
         self.to_string().split(' ').take(2).collect::<Vec<_>>().join(" ")
     }
@@ -198,39 +198,40 @@ impl fmt::Display for EtcdCall {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct EtcdKeys {
     pub keys: BTreeMap<String, EtcdKey>,
-    /// What the server says that it is in its cluster; `None` where it is alone.
+    /// What the server reports of itself in its cluster; `None` without a cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub member: Option<EtcdMember>,
 }
 
-/// A server in its cluster.
+/// A cluster member's state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EtcdMember {
     pub role: Role,
-    /// The store's revision that it knows.
+    /// The latest revision of the store that it knows.
     pub revision: i64,
-    /// The number of the election that its leader won.
+    /// The term of its leader: the number of the election.
     pub term: i64,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EtcdKey {
     pub value: String,
-    /// The store's revision with which it was created. It grows with every change of anything.
+    /// The store's revision that created it. The revision grows with every change in the store.
     pub create_revision: i64,
-    /// The same of its last change.
+    /// The store's revision of its last change.
     pub mod_revision: i64,
-    /// The lease that it goes with.
+    /// The lease that it is attached to.
     pub lease: Option<i64>,
 }
 
 impl EtcdKeys {
-    /// Who was there first, of the keys beside each other that are on leases: `lock/a` and `lock/b` queue for `lock`.
+    /// The lease of the oldest of the sibling keys that are attached to leases, by their parent: `lock/a` and `lock/b`
+    /// queue for `lock`.
     pub(super) fn owned(&self) -> BTreeMap<String, i64> {
         self.first(|state| state.lease)
     }
 
-    /// The same of keys that are on no lease: what the first one holds.
+    /// The value of the oldest of the sibling keys without a lease, by their parent.
     pub(super) fn unowned(&self) -> BTreeMap<String, &str> {
         self.first(|state| state.lease.is_none().then_some(state.value.as_str()))
     }

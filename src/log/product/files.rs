@@ -1,4 +1,5 @@
-//! Files that clients lock with `flock(2)`. No server holds these locks, but the kernel of the machine that the files are on.
+//! Files that clients lock with `flock(2)`. These locks are held by the kernel of the machine that has the files, not
+//! by a server.
 
 use std::collections::BTreeMap;
 
@@ -6,23 +7,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::{Text, both};
 
-/// What stands for the kernel where other operations have a server.
+/// Stands for the kernel where other operations name a server.
 pub const FILES: &str = "files";
 
-/// What a client asks of the kernel, as the options of `flock(1)` have it.
+/// What a client asks of the kernel, by the options of `flock(1)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Flock {
-    /// Waits until nobody else has locked the file.
+    /// Waits until no other process has locked the file.
     Lock,
-    /// `-n`: fails where somebody has.
+    /// `-n`: fails if another process has locked it.
     Try,
     /// `-u`
     Unlock,
 }
 
 impl Flock {
-    /// The option before the path, with the space behind it.
+    /// The option before the path, with a trailing space.
     pub const fn option(self) -> &'static str {
         match self {
             Self::Lock => "",
@@ -32,11 +33,11 @@ impl Flock {
     }
 }
 
-/// The longest name of a file or a machine.
+/// The longest name of a file or a machine, in bytes.
 const LONGEST: usize = 32;
 
-/// **Architecture Invariant:** a lesson names files of its lab's directory only: a plain name, or one in the directory of
-/// a machine.
+/// **Architecture Invariant:** a lesson names only files of its lab's directory: a plain name, or one in the directory
+/// of a machine.
 pub(crate) fn check(path: &str) -> Result<(), Text> {
     let is_plain = |name: &str| {
         name.len() <= LONGEST
@@ -53,13 +54,13 @@ pub(crate) fn check(path: &str) -> Result<(), Text> {
     ))
 }
 
-/// The files that somebody has locked or opened to do so, by their paths.
+/// The files that a process has locked or opened to lock, by path.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LockedFiles {
     pub files: BTreeMap<String, LockedFile>,
 }
 
-/// Who has locked a file and who waits to, by the numbers of their processes.
+/// The process that has locked a file and those that wait for it, by process id.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockedFile {
     pub holder: Option<i64>,

@@ -14,7 +14,7 @@ pub(crate) const TRAITS: Traits = Traits {
     calls: &[],
     command: |_, _, operands| {
         let statement = operands.concat();
-        // Once more: what is filled in may be anything.
+        // Checked again: the values filled in may be anything.
         check(&statement)?;
         Ok(Command::Sql(statement))
     },
@@ -27,7 +27,7 @@ pub(crate) const TRAITS: Traits = Traits {
     refuses_at_once: true,
 };
 
-/// How a statement may begin: what reads and changes rows, locks them, and makes tables.
+/// How a statement may begin: statements that read and change rows, lock them, or create tables.
 const BEGINNINGS: [&str; 21] = [
     "SELECT",
     "INSERT",
@@ -52,12 +52,12 @@ const BEGINNINGS: [&str; 21] = [
     "TRUNCATE",
 ];
 
-/// Words that reach beyond the session and the tables of the lab, wherever they stand outside quotes.
+/// Words that reach beyond the session and the lab's tables; refused anywhere outside quotes.
 const REFUSED: [&str; 8] =
     ["GLOBAL", "OUTFILE", "DUMPFILE", "LOAD_FILE", "DIRECTORY", "PASSWORD", "STATEMENT", "TABLESPACE"];
 
-/// The words of a `SET`: how transactions see each other, and how long their session waits. No other variable, since
-/// some (`sql_mode`, `character_set_client`) decide where the server sees a quote end, and with it a statement.
+/// The words allowed in a `SET`: isolation levels, and how long the session waits. No other variable is allowed, since
+/// some (`sql_mode`, `character_set_client`) decide where the server sees a quote, and with it a statement, end.
 const SETTINGS: [&str; 19] = [
     "SET",
     "SESSION",
@@ -80,7 +80,7 @@ const SETTINGS: [&str; 19] = [
     "DEFAULT",
 ];
 
-/// **Architecture Invariant:** what a lesson sends is known to be harmless: one statement, which reaches rows and
+/// **Architecture Invariant:** what a lesson sends is known to be harmless: one statement, which reaches only rows and
 /// locks of the lab's own server. The server has no accounts that could refuse the rest.
 fn check(statement: &str) -> Result<(), Text> {
     if !is_one(statement) {
@@ -127,14 +127,14 @@ fn check(statement: &str) -> Result<(), Text> {
     Ok(())
 }
 
-/// A template with a number in place of each `${…}`: what is filled in is looked at when it is known.
+/// A template with `0` in place of each `${…}`: the values are checked once they are known.
 fn without_values(template: &str) -> String {
     let mut parts = template.split("${");
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |text, part| text + "0" + part.split_once('}').map_or("", |(_, rest)| rest))
 }
 
-/// What a statement leaves in its session, or takes away again.
+/// The state of its session that a statement sets (`true`) or ends (`false`).
 pub(super) fn leaves(statement: &str) -> Option<(&'static str, bool)> {
     let words = words(statement);
     let has = |wanted: &str| words.iter().any(|word| word == wanted);
@@ -159,7 +159,7 @@ pub(super) fn waits(statement: &str) -> Duration {
     Duration::from_secs(asked.and_then(|(_, seconds)| seconds.parse().ok()).unwrap_or(0))
 }
 
-/// `SET innodb_lock_wait_timeout = 3`
+/// The limit that a statement sets for later waits for rows: `SET innodb_lock_wait_timeout = 3`.
 pub(super) fn limits_waits(statement: &str) -> Option<Duration> {
     let words = words(statement);
     let limit = words.iter().position(|word| word == "INNODB_LOCK_WAIT_TIMEOUT")?;
@@ -167,10 +167,10 @@ pub(super) fn limits_waits(statement: &str) -> Option<Duration> {
     seconds.filter(|_| words[0] == "SET").map(Duration::from_secs)
 }
 
-/// How long a statement waits for a row where nobody has said otherwise.
+/// MariaDB's default of `innodb_lock_wait_timeout`.
 pub(crate) const WAITS_FOR_ROWS: Duration = Duration::from_secs(50);
 
-/// Whether a text is one statement and nothing else.
+/// Whether a text is exactly one statement.
 fn is_one(statement: &str) -> bool {
     let bare = outside_quotes(statement);
     let ends = |bare: &str| bare.trim_end().trim_end_matches(';').contains(';');
@@ -184,7 +184,7 @@ fn words(statement: &str) -> Vec<String> {
     words.map(str::to_uppercase).collect()
 }
 
-/// A statement with a space in place of each quoted text; `None` where a quote is not closed.
+/// A statement with a space in place of each quoted text; `None` if a quote is not closed.
 fn outside_quotes(statement: &str) -> Option<String> {
     let (mut bare, mut chars) = (String::new(), statement.chars());
     while let Some(c) = chars.next() {
@@ -192,7 +192,7 @@ fn outside_quotes(statement: &str) -> Option<String> {
             bare.push(c);
             continue;
         }
-        // A doubled quote ends one text and begins the next.
+        // A doubled quote is read as the end of one text and the beginning of the next.
         loop {
             match chars.next()? {
                 '\\' if c != '`' => drop(chars.next()),
@@ -210,13 +210,13 @@ fn outside_quotes(statement: &str) -> Option<String> {
 pub struct Tables {
     /// By table and primary key: `good/1`.
     pub rows: BTreeMap<String, Row>,
-    /// Those under way.
+    /// The open transactions.
     pub transactions: Vec<Transaction>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transaction {
-    /// The connection that it is of.
+    /// Its connection.
     pub session: i64,
     /// The connections whose locks it waits for.
     pub waits_for: Vec<i64>,
@@ -232,7 +232,7 @@ pub struct Row {
     pub waiting: Vec<i64>,
 }
 
-/// A column and what it holds: `stock=1`
+/// A column and its value: `stock=1`
 fn column((name, value): (&String, &Json)) -> String {
     match value {
         Json::String(text) => format!("{name}={text}"),
@@ -240,18 +240,18 @@ fn column((name, value): (&String, &Json)) -> String {
     }
 }
 
-/// Whether a row, as [`Row::text`] has it, holds all that was read of it.
+/// Whether a row's text, as [`Row::text`] writes it, has all the columns in `read`, with the same values.
 pub(crate) fn tells(row: &str, read: &str) -> bool {
     read.split(' ').all(|read| row.split(' ').any(|column| column == read))
 }
 
-/// Whether a statement is about the table of a row.
+/// Whether a statement mentions the table of a row.
 pub(super) fn names(statement: &str, row: &str) -> bool {
     let table = row.split('/').next().map(str::to_uppercase);
     table.is_some_and(|table| words(statement).contains(&table))
 }
 
-/// What a statement does to the rows that it finds.
+/// How a statement accesses the rows that it finds.
 pub(crate) fn access(statement: &str) -> Option<Access> {
     match words(statement).first()?.as_str() {
         "SELECT" => Some(Access::Read),
@@ -261,7 +261,7 @@ pub(crate) fn access(statement: &str) -> Option<Access> {
     }
 }
 
-/// The row that a statement names by its key; none where that could be several.
+/// The row that a statement names by its key; `None` if several rows match.
 pub(crate) fn named_by_key<'r>(statement: &str, known: impl Iterator<Item = &'r str>) -> Option<&'r str> {
     let words = words(statement);
     let condition: Vec<&String> = words.iter().skip_while(|word| *word != "WHERE").collect();
@@ -273,17 +273,17 @@ pub(crate) fn named_by_key<'r>(statement: &str, known: impl Iterator<Item = &'r 
     named.next().filter(|_| named.next().is_none())
 }
 
-/// Whether a statement ends a transaction so that what it has written stays.
+/// Whether a statement commits a transaction.
 pub(crate) fn commits(statement: &str) -> bool {
     words(statement).first().is_some_and(|word| word == "COMMIT")
 }
 
-/// Whether a statement has one condition alone, `WHERE id = 1`.
+/// Whether a statement has a single condition, as in `WHERE id = 1`.
 pub(crate) fn asks_for_the_key_alone(statement: &str) -> bool {
     words(statement).iter().skip_while(|word| *word != "WHERE").count() == 3
 }
 
-/// A statement in few words: what it does, and to which table.
+/// A statement in brief: its verb and its table.
 pub(super) fn brief(statement: &str) -> String {
     let words: Vec<&str> = statement.split_whitespace().collect();
     let from = words.iter().position(|word| word.eq_ignore_ascii_case("FROM"));
@@ -295,7 +295,7 @@ pub(super) fn brief(statement: &str) -> String {
     }
 }
 
-/// The row that a query has read, where it was one of those that are known by name and text, and what it read of it.
+/// The row that a query has read, and the columns that it read, if the row is among those known by name and text.
 pub(crate) fn read<'a>(
     statement: &str,
     reply: &Json,
@@ -325,14 +325,14 @@ impl Row {
         self.columns.iter().map(|(name, value)| column((name, value))).collect::<Vec<_>>().join(" ")
     }
 
-    /// Its columns by name.
+    /// Its columns as a JSON object.
     pub(crate) fn value(&self) -> Json {
         Json::Object(self.columns.iter().cloned().collect())
     }
 }
 
 impl Tables {
-    /// The rows that are locked, and whose they are.
+    /// The locked rows and the connections that locked them.
     pub(super) fn owned(&self) -> BTreeMap<String, i64> {
         self.rows.iter().filter_map(|(name, row)| Some((name.clone(), row.owner?))).collect()
     }

@@ -1,5 +1,5 @@
-//! The products of servers that labs are made of: what is sent to them and what they hold, as data. A file for each;
-//! what everybody may ask of any of them stands here.
+//! The products of servers in labs: their commands and their contents, as data. Each product has a file; what is common
+//! to all of them is here.
 
 pub(crate) mod etcd;
 pub(crate) mod files;
@@ -24,7 +24,7 @@ use self::{
     zookeeper::{Call, Znode, ZnodeTree},
 };
 
-/// A product of servers, and so a protocol.
+/// A server product, and with it its protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Product {
@@ -34,24 +34,24 @@ pub enum Product {
     Etcd,
 }
 
-/// Makes a command of a call's name, flags and operands.
+/// Builds a command from a call's name, flags and operands.
 type MakeCommand = fn(&str, &[String], Vec<String>) -> Result<Command, String>;
 
-/// What tells one product from another.
+/// What differs between products.
 pub struct Traits {
-    /// As [`ServerInfo::product`](super::ServerInfo::product) has it.
+    /// Its name, as in [`ServerInfo::product`](super::ServerInfo::product).
     pub name: &'static str,
     pub key: &'static str,
-    /// The calls that lessons may make, as a manual writes them: `create [-e] PATH [DATA]`. None where a call is a text
-    /// in a language of its own: then that is the only operand.
+    /// The calls that lessons may make, as a manual writes them: `create [-e] PATH [DATA]`. Empty if a call is a text
+    /// in a language of its own: then that text is the only operand.
     pub calls: &'static [&'static str],
-    /// For a name, flags and operands that fit one of `calls`.
+    /// Builds the command of a name, flags and operands that match one of `calls`.
     pub command: MakeCommand,
-    /// Says why a lesson may not make a call, by its text before values are filled in.
+    /// Returns an error if a lesson may not make a call, by its text before values are filled in.
     pub check: fn(&str) -> Result<(), Text>,
-    /// Whether a call may be how a lock is released, by the same text.
+    /// Whether a call, by the same text, may release a lock.
     pub releases: fn(&str) -> bool,
-    /// Whether a command over a cut link fails at once. Otherwise the client goes on trying.
+    /// Whether a command over a cut link fails at once. Otherwise the client keeps retrying.
     pub refuses_at_once: bool,
 }
 
@@ -77,37 +77,37 @@ pub enum Command {
         args: Vec<String>,
     },
     Zookeeper(Call),
-    /// One statement.
+    /// One SQL statement.
     Sql(String),
     Etcd(EtcdCall),
-    /// A mutex of the client's process is locked or unlocked.
+    /// Locks or unlocks a mutex inside the client's process.
     Local {
         lock: bool,
         name: String,
     },
-    /// A file is locked or unlocked with `flock(2)`.
+    /// Locks or unlocks a file with `flock(2)`.
     Flock {
         call: Flock,
         path: String,
     },
 }
 
-/// What a command does to a key or a znode.
+/// How a command accesses a key or a znode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Access {
-    /// It was looked at and not changed.
+    /// It was read and not changed.
     Read,
-    /// It was written regardless of its value, or created: `SET`, `SETNX` that answered 1, `create`.
+    /// It was created, or written regardless of its value: `SET`, `SETNX` that answered 1, `create`.
     Set,
-    /// What it held was changed: `DECR`, `APPEND`, znode `set`.
+    /// Its value was modified: `DECR`, `APPEND`, znode `set`.
     Changed,
-    /// Its expiry was set or taken away: `PEXPIRE` that answered 1.
+    /// Its expiry was set or removed: `PEXPIRE` that answered 1.
     Expiry,
     Deleted,
 }
 
 impl Command {
-    /// The product whose servers it is for; `None` for a mutex of the process and a lock of a file.
+    /// The product of the server that it is sent to; `None` for a mutex of the process and a lock of a file.
     pub fn product(&self) -> Option<Product> {
         match self {
             Self::Redis(_) | Self::Script { .. } => Some(Product::Redis),
@@ -118,7 +118,7 @@ impl Command {
         }
     }
 
-    /// The words of a Redis command; none of any other.
+    /// The words of a Redis command; empty for other commands.
     pub fn redis_words(&self) -> &[String] {
         match self {
             Self::Redis(words) => words,
@@ -130,8 +130,8 @@ impl Command {
         self.redis_words().first().is_some_and(|word| word.eq_ignore_ascii_case(name))
     }
 
-    /// How long it asks the server to wait before it answers, in the time of the server's clock; zero for those that do
-    /// not wait, and for those that would wait for ever.
+    /// How long it asks the server to wait before it answers, by the server's clock; zero for commands that do not wait
+    /// or would wait for ever.
     pub fn waits(&self) -> Duration {
         match self {
             Self::Sql(statement) => mariadb::waits(statement),
@@ -139,7 +139,7 @@ impl Command {
         }
     }
 
-    /// How long its connection waits for a row from now on, where it says so.
+    /// The limit that it sets for later waits for rows on its connection.
     pub fn limits_waits(&self) -> Option<Duration> {
         match self {
             Self::Sql(statement) => mariadb::limits_waits(statement),
@@ -155,12 +155,12 @@ impl Command {
         }
     }
 
-    /// Whether it changes what its connection listens to.
+    /// Whether it changes the subscriptions of its connection.
     pub fn listens(&self) -> bool {
         self.redis_words().first().is_some_and(|name| name.to_ascii_uppercase().ends_with("SUBSCRIBE"))
     }
 
-    /// The path on which it leaves a watch.
+    /// The path on which it sets a watch.
     pub fn watched(&self) -> Option<&str> {
         match self {
             Self::Zookeeper(call) if call.watches() => Some(call.path()),
@@ -168,7 +168,7 @@ impl Command {
         }
     }
 
-    /// The key by which a client of a cluster finds the node that it goes to.
+    /// The key by which a cluster client finds the node to send it to.
     pub fn first_key(&self) -> Option<&str> {
         match self {
             Self::Redis(words) => redis::first_key(words),
@@ -179,8 +179,9 @@ impl Command {
         }
     }
 
-    /// What it does to what it names, and whether the server says in its reply what that is really called. `None` where
-    /// that depends on more than itself (Redis' commands, scripts) or it goes to no server.
+    /// The name that it accesses, how, and whether the reply has the name that the server really gave (a sequential
+    /// node). `None` for commands without a server, and where the access depends on more than the command (Redis'
+    /// commands, scripts).
     pub fn access(&self) -> Option<(&str, Access, bool)> {
         match self {
             Self::Zookeeper(call) => call.access(),
@@ -191,8 +192,8 @@ impl Command {
         }
     }
 
-    /// What it leaves in its connection or process for what comes after it, by a name, and whether it does or undoes that:
-    /// an open transaction, a mutex.
+    /// The state that it sets (`true`) or ends (`false`) in its connection or process for later commands, by a name: an
+    /// open transaction, a locked mutex.
     pub fn leaves(&self) -> Option<(&str, bool)> {
         match self {
             Self::Redis(_) if self.is_redis("MULTI") || self.is_redis("WATCH") => Some(("MULTI", true)),
@@ -205,7 +206,7 @@ impl Command {
         }
     }
 
-    /// What it says beside its name: keys, values, options; a path and its data.
+    /// Its arguments after the name: keys, values, options; a path and its data.
     pub fn arguments(&self) -> impl Iterator<Item = &str> {
         let (first, second): (&[String], &[String]) = match self {
             Self::Redis(words) => (words.get(1..).unwrap_or_default(), &[]),
@@ -218,7 +219,7 @@ impl Command {
         first.iter().chain(second).map(String::as_str)
     }
 
-    /// Whether it is about a key, or about the table of a row.
+    /// Whether it mentions a key, or the table of a row.
     pub fn names(&self, name: &str) -> bool {
         match self {
             Self::Sql(statement) => mariadb::names(statement, name),
@@ -226,7 +227,7 @@ impl Command {
         }
     }
 
-    /// In few words, `DECR stock`: what it is, and what it is about.
+    /// The command in brief, `DECR stock`: its name and its subject.
     pub fn brief(&self) -> String {
         match self {
             Self::Redis(words) => words.iter().take(2).map(String::as_str).collect::<Vec<_>>().join(" "),
@@ -239,7 +240,7 @@ impl Command {
     }
 }
 
-/// As it would be typed into the product's own client; a script by its name.
+/// As typed into the product's own client; a script by its name.
 impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let quoted = |f: &mut fmt::Formatter<'_>, mut words: slice::Iter<'_, String>| {
@@ -268,7 +269,7 @@ impl fmt::Display for Command {
     }
 }
 
-/// In JSON a command stands twice: `command` is the data, `wire` its text for people.
+/// In JSON a command appears twice: `command` is the data, `wire` its text for people.
 pub(crate) mod with_text {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -294,7 +295,7 @@ pub(crate) mod with_text {
     }
 }
 
-/// The state of one server at one moment: the truth that clients' beliefs are compared with.
+/// The state of one server at one moment, with which clients' beliefs are compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ServerState {
     /// The server's name in the lab, `redis` or `zookeeper`.
@@ -302,7 +303,7 @@ pub struct ServerState {
     pub observed: Observed,
 }
 
-/// What a server was seen to hold, by its product.
+/// The contents of a server, as observed, by its product.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Observed {
@@ -313,7 +314,7 @@ pub enum Observed {
     Files(LockedFiles),
 }
 
-/// One thing that a server holds under a name.
+/// One named item that a server holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Entry<'a> {
     Key(&'a KeyState),
@@ -324,7 +325,7 @@ pub enum Entry<'a> {
 }
 
 impl Observed {
-    /// Everything that it holds, by name.
+    /// All entries, by name.
     pub fn entries(&self) -> BTreeMap<&str, Entry<'_>> {
         fn named<'a, T>(
             all: &'a BTreeMap<String, T>,
@@ -351,7 +352,7 @@ impl Observed {
         }
     }
 
-    /// What the server says that it is to others.
+    /// The server's role among its replicas or ensemble, if it reports one.
     pub fn role(&self) -> Option<&Role> {
         match self {
             Self::Redis(space) => space.role.as_ref(),
@@ -361,7 +362,7 @@ impl Observed {
         }
     }
 
-    /// The locks that sessions have, by name, with the session. Whose a key of Redis is, the server does not know.
+    /// The locks that sessions hold, by name, with the session. Redis does not know the owner of a key.
     pub fn owned(&self) -> BTreeMap<String, i64> {
         match self {
             Self::Redis(_) => BTreeMap::new(),
@@ -372,8 +373,8 @@ impl Observed {
         }
     }
 
-    /// What nodes and keys hold that are first among their like and go with no session, by the lock that they would be. A
-    /// node or a key of another product has no such order.
+    /// The values of nodes and keys that are first among their siblings and belong to no session, by the name of the
+    /// lock that they would stand for. Other products have no such order.
     pub fn unowned(&self) -> BTreeMap<String, &str> {
         match self {
             Self::Zookeeper(tree) => tree.unowned(),
@@ -382,7 +383,7 @@ impl Observed {
         }
     }
 
-    /// What is not there and is watched all the same, with the sessions that watch it.
+    /// The paths that do not exist but are watched, with the sessions that watch them.
     pub fn watched_absent(&self) -> impl Iterator<Item = (&str, &[i64])> {
         let watched = match self {
             Self::Redis(_) | Self::Mariadb(_) | Self::Etcd(_) | Self::Files(_) => None,
@@ -393,7 +394,7 @@ impl Observed {
 }
 
 impl<'a> Entry<'a> {
-    /// What it holds, as text; nothing where that is more than a text.
+    /// Its value as text; empty if it has more than one.
     pub fn text(self) -> Cow<'a, str> {
         match self {
             Self::Key(_) | Self::File(_) => "".into(),
@@ -403,7 +404,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The session that it belongs to, and goes with.
+    /// The session that owns it, with whose end it disappears.
     pub fn owner(self) -> Option<i64> {
         match self {
             Self::Key(_) => None,

@@ -35,11 +35,11 @@ pub(super) fn waits(words: &[String]) -> Duration {
     seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).unwrap_or_default()
 }
 
-/// How many slots the keys of a cluster are spread over.
+/// The number of slots that the keys of a cluster are spread over.
 pub const SLOTS: u16 = 16384;
 
-/// The slot of a key: of its hash tag, what stands between the first `{` and the first `}` after it, where there is
-/// something ("Redis cluster specification", hash tags).
+/// The slot of a key, computed from its hash tag if it has one: the text between the first `{` and the first `}` after
+/// it, if not empty ("Redis cluster specification", hash tags).
 pub fn slot(key: &str) -> u16 {
     let tag = key.split_once('{').and_then(|(_, rest)| rest.split_once('}')).map(|(tag, _)| tag);
     let hashed = tag.filter(|tag| !tag.is_empty()).unwrap_or(key);
@@ -52,12 +52,12 @@ pub fn slot(key: &str) -> u16 {
     hashed.as_bytes().iter().fold(0, step) % SLOTS
 }
 
-/// Commands whose first word is no key.
+/// Commands that name no key.
 const KEYLESS: &str = "ASKING CLIENT CLUSTER COMMAND CONFIG ECHO FLUSHALL FLUSHDB FUNCTION HELLO INFO KEYS LATENCY LOLWUT \
     PING PSUBSCRIBE PUBLISH PUBSUB SCAN SCRIPT SELECT SLOWLOG SUBSCRIBE SWAPDB WAIT WAITAOF";
 
-/// The first key of a command, as far as a client of a cluster must know it to find the node: a wrong guess is
-/// redirected by that node.
+/// The first key of a command, as far as a cluster client must know it to find the node: after a wrong guess the node
+/// redirects the client.
 pub(super) fn first_key(words: &[String]) -> Option<&str> {
     let name = words.first()?.to_ascii_uppercase();
     let place = match name.as_str() {
@@ -70,27 +70,27 @@ pub(super) fn first_key(words: &[String]) -> Option<&str> {
     words.get(place).map(String::as_str)
 }
 
-/// What a node of a cluster says of itself.
+/// What a cluster node reports of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterNode {
     /// The slots that it serves: first and last of each range.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slots: Vec<(u16, u16)>,
-    /// The epoch of its slots; of a replica, that of its master's.
+    /// The epoch of its slots; for a replica, that of its master's slots.
     pub config_epoch: u64,
-    /// The greatest epoch that it has heard of.
+    /// The greatest epoch that it knows of.
     pub current_epoch: u64,
-    /// Whether it takes writes: not while it hears of too few masters.
+    /// Whether it accepts writes: not while it can reach too few masters.
     pub ok: bool,
 }
 
 impl ClusterNode {
-    /// Reads `CLUSTER NODES` and `CLUSTER INFO`.
+    /// Parses the replies of `CLUSTER NODES` and `CLUSTER INFO`.
     pub(crate) fn read(nodes: &str, info: &str) -> Option<Self> {
         let field = |name: &str| info.lines().find_map(|line| line.trim().strip_prefix(name));
         let mut words = nodes.lines().find(|line| line.contains("myself"))?.split_ascii_whitespace();
         let config_epoch = words.nth(6)?.parse().ok()?;
-        // A slot on its way to or from another node stands in brackets.
+        // A slot that is being migrated stands in brackets and is left out.
         let slots = words.skip(1).filter_map(|range| {
             let (first, last) = range.split_once('-').unwrap_or((range, range));
             Some((first.parse().ok()?, last.parse().ok()?))
@@ -108,10 +108,10 @@ impl ClusterNode {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Keyspace {
     pub keys: BTreeMap<String, KeyState>,
-    /// Whether it is a master or a replica, where the lab has several servers.
+    /// Whether it is a master or a replica, if the lab has several servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
-    /// What it says of the cluster that it is in.
+    /// What it reports of its cluster, if it is in one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<ClusterNode>,
 }
@@ -123,15 +123,15 @@ pub enum Role {
     Replica {
         of: String,
     },
-    /// Of an ensemble: it orders what is written.
+    /// Leader of an ensemble: it orders the writes.
     Leader,
     Follower,
-    /// Of an ensemble without a leader: it serves nobody.
+    /// Without a leader: it serves no client.
     Looking,
 }
 
 impl Role {
-    /// Whether what is written goes through it.
+    /// Whether writes go through it.
     pub fn leads(&self) -> bool {
         matches!(self, Self::Master | Self::Leader)
     }
@@ -150,8 +150,8 @@ impl Role {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KeyState {
     pub value: KeyValue,
-    /// The lesson time at which its TTL ends (`PEXPIRETIME`, moved to lesson time), or `None` where it has
-    /// none: such a key lives for ever.
+    /// The lesson time at which its TTL ends (`PEXPIRETIME`, converted to lesson time), or `None` if the key does not
+    /// expire.
     pub expires_at: Option<LessonTime>,
 }
 
@@ -177,13 +177,13 @@ pub enum KeyValue {
     SortedSet(Vec<(String, String)>),
     /// `stream`, oldest entry first: its id and its fields.
     Stream(Vec<(String, BTreeMap<String, String>)>),
-    /// A type that Lockstep does not show, by the name that `TYPE` gives.
+    /// A type that Lockstep does not show, by the name that `TYPE` returns.
     Other(String),
 }
 
 impl KeyValue {
-    /// Whose it is, where it is a lock, and how often, where it is counted: the value of a string; the fields of a hash and
-    /// their values, as Redisson's locks have it, of which readers share one.
+    /// The holders, if the key is a lock, and the reentrancy count of each, if it has one: the value of a string; the
+    /// fields of a hash and their values, as in Redisson's locks, where readers share a hash.
     pub fn holders(&self) -> Vec<(&str, Option<&str>)> {
         match self {
             Self::String(value) => vec![(value, None)],

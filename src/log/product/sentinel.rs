@@ -1,5 +1,5 @@
-//! What Redis Sentinels tell those who listen to them: whom they miss, whether they agree, for whom they vote, whom the
-//! one that was elected makes the master.
+//! What Redis Sentinels publish: which servers they miss, whether they agree, for whom they vote, which server the
+//! elected Sentinel makes the master.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,48 +7,49 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "notice")]
 pub enum SentinelNotice {
-    /// The server does not answer it. That is its own opinion, and nothing follows from it alone.
+    /// The server does not answer this Sentinel. That is one Sentinel's opinion, and nothing follows from it alone.
     #[serde(rename = "+sdown")]
     Misses { server: String },
     #[serde(rename = "-sdown")]
     Hears { server: String },
-    /// So many Sentinels miss the master, and so many have to.
+    /// `votes` Sentinels miss the master, and `quorum` are required.
     #[serde(rename = "+odown")]
     Agrees { server: String, votes: u32, quorum: u32 },
-    /// It has voted for who is to carry out the failover. It has one vote in an epoch.
+    /// It voted for the Sentinel that is to carry out the failover. It has one vote per epoch.
     #[serde(rename = "+vote-for-leader")]
     Votes { leader: String, epoch: u64 },
     /// It was elected, and carries out the failover.
     #[serde(rename = "+elected-leader")]
     Elected,
-    /// The failover came to nothing; in Sentinel's word why.
+    /// The failover was aborted; `why` is Sentinel's word for the reason.
     #[serde(rename = "-failover-abort")]
     Aborts { why: String },
     #[serde(rename = "+selected-slave")]
     Selects { server: String },
-    /// The replica that it had told to be a master says that it is one.
+    /// The replica that it ordered to become a master reports that it is one.
     #[serde(rename = "+promoted-slave")]
     Promotes { server: String },
-    /// From here on it names this server to clients that ask for the master.
+    /// From now on it names this server to clients that ask for the master.
     #[serde(rename = "+switch-master")]
     Switches { server: String },
-    /// It has told the server to follow the new master.
+    /// It ordered the server to follow the new master.
     #[serde(rename = "+slave-reconf-sent")]
     Reconfigures { server: String },
-    /// The old master, or whoever else takes itself for one, is told that it is a replica.
+    /// The old master, or another server that believes to be one, is ordered to become a replica.
     #[serde(rename = "+convert-to-slave")]
     Demotes { server: String },
 }
 
-/// How the words begin that say why a failover came to nothing.
+/// The prefix of the channels that say why a failover was aborted.
 const ABORT: &str = "-failover-abort-";
 
 impl SentinelNotice {
-    /// Reads a message by its channel. `name` tells whom a port belongs to. Of what is not listed here nothing.
+    /// Parses a message by its channel. `name` maps a port to a server's name. Returns `None` for messages that are not
+    /// listed here.
     pub(crate) fn read(channel: &str, message: &str, name: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let words: Vec<&str> = message.split(' ').collect();
         let word = |at: usize| words.get(at).copied();
-        // "slave 127.0.0.1:6380 127.0.0.1 6380 @ …": what it is, its name, its host, its port.
+        // "slave 127.0.0.1:6380 127.0.0.1 6380 @ …": its kind, its name, its host, its port.
         let server = || name(word(3)?);
         Some(match channel {
             "+sdown" => Self::Misses { server: server()? },
@@ -63,27 +64,27 @@ impl SentinelNotice {
             "+promoted-slave" => Self::Promotes { server: server()? },
             "+slave-reconf-sent" => Self::Reconfigures { server: server()? },
             "+convert-to-slave" => Self::Demotes { server: server()? },
-            // "GROUP 127.0.0.1 6379 127.0.0.1 6380": from where to where.
+            // "GROUP 127.0.0.1 6379 127.0.0.1 6380": the old address and the new one.
             "+switch-master" => Self::Switches { server: name(word(4)?)? },
             other => Self::Aborts { why: other.strip_prefix(ABORT)?.to_owned() },
         })
     }
 
-    /// Whether a Sentinel that says the other one says the same.
+    /// Whether two Sentinels publish the same fact with these messages.
     pub fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
-            // How many there are depends on who was asked first.
+            // The number of votes depends on which Sentinel was asked first.
             (Self::Agrees { server, .. }, Self::Agrees { server: same, .. }) => server == same,
             _ => self == other,
         }
     }
 
-    /// Whether it decides over a server, and is no opinion, vote or order.
+    /// Whether it is a decision about a server, not an opinion, a vote or an order.
     pub fn decides(&self) -> bool {
         matches!(self, Self::Agrees { .. } | Self::Selects { .. })
     }
 
-    /// What Sentinel calls it.
+    /// Sentinel's name for it.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Misses { .. } => "+sdown",
@@ -100,7 +101,7 @@ impl SentinelNotice {
         }
     }
 
-    /// The server that it is about; none where it is about Sentinels.
+    /// The server that it is about; `None` if it is about Sentinels.
     pub fn server(&self) -> Option<&str> {
         match self {
             Self::Misses { server }
@@ -143,7 +144,7 @@ mod tests {
         assert_eq!(read("+switch-master", switched), Some(SentinelNotice::Switches { server: node2 }));
         let aborted = SentinelNotice::Aborts { why: "not-elected".to_owned() };
         assert_eq!(read("-failover-abort-not-elected", "master mymaster 127.0.0.1 6379"), Some(aborted));
-        // Neither what nobody needs, nor who is unknown, nor what is cut off.
+        // Neither a message that is not needed, nor an unknown server, nor a truncated message.
         assert_eq!(read("+failover-end", "master mymaster 127.0.0.1 6379"), None);
         assert_eq!(read("+sdown", "master mymaster 127.0.0.1 7000"), None);
         assert_eq!(read("+odown", "master mymaster"), None);

@@ -1,11 +1,12 @@
-//! Commands as text. Logs have them as data since format 2; only recordings of format 1, and tests, have text alone.
+//! Commands as text. Logs have them as data since format 2; only recordings of format 1, and tests, have the text
+//! alone.
 
 use std::fmt;
 
 use super::{Command, Product};
 
 impl Command {
-    /// What a server's command, as `Display` writes it, stands for.
+    /// Parses the text of a server's command, as `Display` writes it.
     pub fn from_text(text: &str, product: Product) -> Self {
         let words = words(text);
         let parsed = match product {
@@ -15,14 +16,14 @@ impl Command {
         parsed.unwrap_or(Self::Redis(words))
     }
 
-    /// What `lock NAME` and `unlock NAME` stand for.
+    /// Parses `lock NAME` and `unlock NAME`.
     pub fn local_from_text(text: &str) -> Self {
         let (verb, name) = text.split_once(' ').unwrap_or((text, ""));
         Self::Local { lock: verb == "lock", name: name.to_owned() }
     }
 }
 
-/// `EVAL NAME COUNT KEY… ARG…`. A script's text is no name.
+/// Parses `EVAL NAME COUNT KEY… ARG…`. The source of a script is no name.
 fn script(words: &[String]) -> Option<Command> {
     let [verb, name, count, rest @ ..] = words else { return None };
     let is_name = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
@@ -42,7 +43,7 @@ fn call(words: &[String], product: Product) -> Option<Command> {
     (product.traits().command)(name, flags, operands.to_vec()).ok()
 }
 
-/// A word, quoted where it would otherwise be read as several or none.
+/// A word, quoted where it would otherwise be read as several words or none.
 pub(super) struct Quoted<'a>(pub &'a str);
 
 impl fmt::Display for Quoted<'_> {
@@ -69,7 +70,7 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// A word up to its closing quote, and what comes behind it.
+/// Splits a text at its closing quote: the unescaped word, and the rest.
 fn unquote(quoted: &str) -> Option<(String, &str)> {
     let (mut word, mut chars) = (String::new(), quoted.chars());
     loop {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Access, Command, Traits, redis::Role, text::Quoted};
 use crate::text::{Text, both};
 
-/// What a client hears of its session when its connection is lost, and when it has one again.
+/// What a client reports when its session loses its connection, and when it has one again.
 pub(crate) const SUSPENDED: &str = "Suspended";
 pub(crate) const RECONNECTED: &str = "Reconnected";
 
@@ -35,14 +35,14 @@ pub(crate) const TRAITS: Traits = Traits {
 #[serde(rename_all = "snake_case")]
 pub enum Call {
     Create {
-        /// It goes with the session.
+        /// Deleted with the session.
         ephemeral: bool,
-        /// The server appends a number.
+        /// The server appends a sequence number to the name.
         sequential: bool,
-        /// It goes some time after its last child.
+        /// Deleted some time after its last child.
         #[serde(default, skip_serializing_if = "Not::not")]
         container: bool,
-        /// It goes so many milliseconds after it was changed last, where it has no children.
+        /// Deleted this many milliseconds after its last change, if it has no children.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ttl: Option<u64>,
         path: String,
@@ -50,28 +50,28 @@ pub enum Call {
     },
     Delete {
         path: String,
-        /// Only where the node has this version.
+        /// The version that the node must have.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         version: Option<i32>,
     },
-    /// Open a new session in place of the one that there is, or was.
+    /// Opens a new session in place of the present or former one.
     Connect,
-    /// End the session, and with it all that goes with it. Programs from outside do that.
+    /// Ends the session, and deletes its ephemeral nodes. Only users' programs do that.
     Close,
-    /// All of them or none: only calls that change something, and `check`.
+    /// Does all calls or none: only calls that change something, and `check`.
     Multi {
         calls: Vec<Call>,
     },
-    /// In a `multi`: nothing of it is done unless the node has this version.
+    /// In a `multi`: fails all of it unless the node has this version.
     Check {
         path: String,
         version: Option<i32>,
     },
-    /// Have the server that is asked catch up with its leader.
+    /// Has the server that receives it catch up with its leader.
     Sync {
         path: String,
     },
-    /// Ask for a node's stat.
+    /// Asks for a node's stat.
     Exists {
         watch: bool,
         path: String,
@@ -80,7 +80,7 @@ pub enum Call {
         watch: bool,
         path: String,
     },
-    /// Read the names of a node's children.
+    /// Reads the names of a node's children.
     Ls {
         watch: bool,
         path: String,
@@ -88,13 +88,13 @@ pub enum Call {
     Set {
         path: String,
         data: String,
-        /// Only where the node has this version: ZooKeeper's own compare-and-set.
+        /// The version that the node must have: ZooKeeper's own compare-and-set.
         version: Option<i32>,
     },
 }
 
 impl Call {
-    /// A call as `zkCli` would be told it.
+    /// Builds a call from the words that `zkCli` would be given.
     pub(crate) fn new(name: &str, flags: &[String], operands: Vec<String>) -> Result<Self, String> {
         let flag = |name: &str| flags.iter().any(|flag| flag == name);
         let watch = flag("-w");
@@ -160,7 +160,7 @@ impl Call {
         }
     }
 
-    /// The texts that it has from whoever makes it.
+    /// The texts that its author wrote.
     pub(crate) fn texts_mut(&mut self) -> Vec<&mut String> {
         match self {
             Self::Connect | Self::Close => Vec::new(),
@@ -182,7 +182,7 @@ impl Call {
         }
     }
 
-    /// As `zkCli` calls it.
+    /// Its name in `zkCli`.
     fn name(&self) -> &'static str {
         match self {
             Self::Create { .. } => "create",
@@ -211,7 +211,8 @@ impl Call {
         format!("{}{watch} {}", self.name(), self.path()).trim_end().to_owned()
     }
 
-    /// `None` of a `multi`, which does several things.
+    /// The path that it accesses, how, and whether the reply has the real path; `None` for a `multi`, which does
+    /// several things.
     pub(super) fn access(&self) -> Option<(&str, Access, bool)> {
         let (access, named_by_reply) = match self {
             Self::Connect | Self::Close | Self::Multi { .. } => return None,
@@ -256,10 +257,10 @@ impl fmt::Display for Call {
     }
 }
 
-/// The calls of a `multi`.
+/// The calls that a `multi` may contain.
 const IN_MULTI: [&str; 4] = ["check", "create", "delete", "set"];
 
-/// Says what is wrong with a call, or with the calls of a `multi`, before values are filled in.
+/// Returns an error for a call, or for a call of a `multi`, that ZooKeeper cannot make, before values are filled in.
 fn check_call(text: &str) -> Result<(), Text> {
     let Some(calls) = text.trim_start().strip_prefix("multi ") else { return check_kind(text) };
     for call in calls.split(" ; ") {
@@ -287,7 +288,7 @@ fn check_call(text: &str) -> Result<(), Text> {
     Ok(())
 }
 
-/// Says which kinds a node cannot be of at once: ZooKeeper's `CreateMode` has no such kind.
+/// Returns an error for a combination of kinds that ZooKeeper's `CreateMode` does not have.
 fn check_kind(call: &str) -> Result<(), Text> {
     let words: Vec<&str> = call.split_whitespace().collect();
     let first = |of: &[&'static str]| of.iter().copied().find(|flag| words.contains(flag));
@@ -308,14 +309,14 @@ fn check_kind(call: &str) -> Result<(), Text> {
 pub struct ZnodeTree {
     /// Path to node, parents before children. The server's own `/zookeeper` is left out.
     pub nodes: BTreeMap<String, Znode>,
-    /// Paths that do not exist and are watched all the same, with the sessions that watch them.
+    /// Paths that do not exist but are watched, with the sessions that watch them.
     pub watched_absent: BTreeMap<String, Vec<i64>>,
-    /// What the server says that it is in its ensemble; `None` where it is alone.
+    /// What the server reports of itself in its ensemble; `None` without an ensemble.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub member: Option<Member>,
 }
 
-/// A server in its ensemble.
+/// An ensemble member's state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Member {
     pub role: Role,
@@ -330,23 +331,23 @@ pub struct Znode {
     pub data: String,
     /// `ephemeralOwner`: the session that owns it, `None` for a persistent node.
     pub owner: Option<i64>,
-    /// `czxid`: the transaction that created it. It only grows, so it can serve as a fencing token.
-    /// Zero where it was not read (ephemeral nodes of a crowd).
+    /// `czxid`: the transaction that created it. It only grows, so it can serve as a fencing token. Zero if it was not
+    /// read (ephemeral nodes of a crowd).
     pub czxid: i64,
     /// `dataVersion`.
     pub version: i32,
-    /// The sessions that watch this path, as the server's `wchp` lists them.
+    /// The sessions that watch this path, as listed by the server's `wchp`.
     pub watchers: Vec<i64>,
 }
 
 impl ZnodeTree {
-    /// Who has the locks: of ephemeral sequential siblings the lowest, and every other ephemeral node.
+    /// The owners of locks: of each group of ephemeral sequential siblings the lowest, and every other ephemeral node.
     pub(super) fn owned(&self) -> BTreeMap<String, i64> {
         let owned = self.nodes.iter().filter_map(|(path, node)| Some((path.as_str(), node.owner?)));
         first(owned).map(|(lock, (_, owner))| (lock.to_owned(), owner)).collect()
     }
 
-    /// The same of persistent nodes that hold something and have no children: what they hold.
+    /// The data of persistent nodes without children that stand for locks in the same way.
     pub(super) fn unowned(&self) -> BTreeMap<String, &str> {
         let nodes = self.nodes.iter().filter(|(path, node)| {
             let child = || {
@@ -360,7 +361,7 @@ impl ZnodeTree {
     }
 }
 
-/// Of nodes that are numbered siblings the lowest, by their parent, and every other node by its own path.
+/// The lowest of numbered siblings, by their parent, and every other node by its own path.
 fn first<'a, T>(nodes: impl Iterator<Item = (&'a str, T)>) -> impl Iterator<Item = (&'a str, (&'a str, T))> {
     let mut lowest: BTreeMap<&str, (&str, T)> = BTreeMap::new();
     for (path, of) in nodes {
@@ -375,7 +376,7 @@ fn first<'a, T>(nodes: impl Iterator<Item = (&'a str, T)>) -> impl Iterator<Item
     lowest.into_iter()
 }
 
-/// The ten digits that a sequential node's name ends in.
+/// The ten digits at the end of a sequential node's name.
 fn sequence(path: &str) -> Option<u64> {
     let digits = path.get(path.len().checked_sub(10)?..)?;
     digits.parse().ok()
