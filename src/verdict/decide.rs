@@ -1,4 +1,4 @@
-//! Decides questions: which of their choices what happened has proved right.
+//! Decides questions: which choices the events have proved right.
 
 use std::sync::Arc;
 
@@ -14,15 +14,15 @@ use crate::{
 /// Why a question cannot be decided: a mistake of the lesson's author.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undecided {
-    /// The choice whose expression failed; `None` where it is the question as a whole.
+    /// The choice whose expression failed; `None` for the question as a whole.
     pub choice: Option<usize>,
     pub message: String,
 }
 
-/// The right choices of a question, given everything that has happened by the time it is decided.
+/// Returns the right choices of a question, given the log up to its decision.
 ///
-/// **Architecture Invariant:** as with the verdict, what is right is computed from the log, by the evaluation
-/// that claims have, and never scripted.
+/// **Architecture Invariant:** as with the verdict, the right choices are computed from the log, by the evaluation of
+/// claims, and never scripted.
 ///
 /// # Errors
 /// An expression cannot be evaluated, or no choice is right: then the lesson asks a question without an answer.
@@ -66,7 +66,7 @@ story:
         - { says: { en: less, zh: 更少 }, right: SECOND, why: { en: no, zh: 不 } }
 ";
 
-    /// What is decided where A's release was answered with 1.
+    /// The decision after A's release was answered with 1.
     fn decided(first: &str, second: &str) -> Result<Vec<usize>, Undecided> {
         let ask = ASK.replace("FIRST", first).replace("SECOND", second);
         let lesson = testing::NEW_LESSON.replace("story:\n", &ask);

@@ -1,4 +1,4 @@
-//! A claim's evidence in words: which events, at what lesson time.
+//! A claim's evidence in words: events with their lesson times.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -9,26 +9,26 @@ use crate::{
     text::{Lang, Text},
 };
 
-/// A reply that took as long as this is told with a time of its own.
+/// A reply that took at least this long is described with its own time.
 const LATE: Duration = Duration::from_millis(100);
-/// The longest command that is spelt out; of a longer one its beginning, in characters.
+/// The longest command that is quoted in full, in characters; a longer one is truncated.
 const COMMAND: usize = 40;
 
-/// The events that a claim's result rests on, in words, at most so many lines: where there are more, the first
-/// and the last, and how many lie in between.
+/// Describes the events that a claim's result rests on, in at most `most` lines: of more events, the first ones and the
+/// last, and the number of those in between.
 pub fn evidence(log: &Log, claim: &str, events: &[usize], most: usize) -> Vec<Text> {
     let claim = &Mentions::of(claim);
     let describe_all = |events: &[usize]| -> Vec<Text> {
         let lines = events.iter().filter_map(|event| describe(log, *event, claim));
         let mut lines: Vec<Text> = lines.collect();
-        // A command and its reply are told in one sentence.
+        // A command and its reply have the same sentence.
         lines.dedup();
         lines
     };
     if events.len() <= most {
         return describe_all(events);
     }
-    // A crowd leaves thousands: only those that are shown are put into words.
+    // A crowd causes thousands of events: only those that are shown are put into words.
     let shown = most.saturating_sub(2);
     let between = events.len() - shown - 1;
     let mut lines = describe_all(&events[..shown]);
@@ -37,7 +37,7 @@ pub fn evidence(log: &Log, claim: &str, events: &[usize], most: usize) -> Vec<Te
     lines
 }
 
-/// One event, as somebody would tell it; `None` for one that says nothing by itself.
+/// One event in words; `None` if it says nothing by itself.
 fn describe(log: &Log, index: usize, claim: &Mentions) -> Option<Text> {
     let event = log.events().get(index)?;
     let mut at = event.at;
@@ -45,7 +45,7 @@ fn describe(log: &Log, index: usize, claim: &Mentions) -> Option<Text> {
     let (en, zh) = match &event.kind {
         EventKind::Replied { op, .. } | EventKind::Sent { op, .. } => {
             let (sent, words) = exchange(log, index, *op)?;
-            // The time at which the log of the wire has it.
+            // The time under which the wire's log shows it.
             at = sent;
             words
         }
@@ -100,8 +100,8 @@ fn belief_words(log: &Log, name: &str, lock: &str, belief: Belief) -> (String, S
     }
 }
 
-/// The command that the event at `index` belongs to and its reply, in words; and when it was sent, or where that is not
-/// known, answered.
+/// The command of the event at `index` and its reply, in words, and when it was sent or, if that is not known,
+/// answered.
 fn exchange(log: &Log, index: usize, wanted: OpId) -> Option<(LessonTime, (String, String))> {
     let is_command = |event: &Event| matches!(event.kind, EventKind::Sent { op, .. } if op == wanted);
     let sent = log.events()[..=index].iter().rposition(is_command);
@@ -115,7 +115,7 @@ fn exchange(log: &Log, index: usize, wanted: OpId) -> Option<(LessonTime, (Strin
         (Some(Event { at, kind: EventKind::Sent { actor, command, .. } }), _) => {
             (*at, *actor, short(&command.to_string()))
         }
-        // Its label, where the command is not known.
+        // The label stands for a command that is not known.
         (_, Some((at, actor, label, _))) => (*at, *actor, (*label).clone()),
         _ => return None,
     };
@@ -144,7 +144,7 @@ fn short(wire: &str) -> String {
     format!("{}…", begin.trim_end())
 }
 
-/// What a counter stood at after an event.
+/// The value of a counter after an event.
 fn count(log: &Log, index: usize, wanted: &str) -> i64 {
     let counted = log.events()[..=index].iter().filter_map(|event| match &event.kind {
         EventKind::Counted { counter, by, .. } if counter == wanted => Some(*by),
@@ -153,7 +153,7 @@ fn count(log: &Log, index: usize, wanted: &str) -> i64 {
     counted.sum()
 }
 
-/// What a server was seen to hold that it did not hold before, as far as the claim names it.
+/// How a server's observed contents changed, as far as the claim mentions them.
 fn changes(
     log: &Log,
     (before, now): (Option<&Observed>, &Observed),
@@ -181,7 +181,7 @@ fn redis_changes((before, now): (&Keyspace, &Keyspace), event: &Event, claim: &M
             Some(Role::Replica { of }) => {
                 changes.push(Text::new(format!("it is a replica of {of}"), format!("成为 {of} 的从节点")));
             }
-            // Others than these are no servers of Redis.
+            // Redis servers have no other roles.
             _ => {}
         }
     }
@@ -214,7 +214,7 @@ fn key_words(key: &str, state: &KeyState, event: &Event) -> Text {
 }
 
 fn entry_changes(log: &Log, before: &Entries<'_>, now: &Entries<'_>) -> Vec<Text> {
-    /// More than one line holds.
+    /// The most entries that fit into one line.
     const MOST: usize = 2;
     let created: Vec<_> = now
         .iter()

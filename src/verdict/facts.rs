@@ -1,4 +1,4 @@
-//! What claims can ask about, answered from the log alone.
+//! The facts that claims can ask for, answered from the log alone.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -13,17 +13,17 @@ use crate::{
     world::{Life, World},
 };
 
-/// What has happened so far, ready to be asked.
+/// What has happened so far, prepared for claims.
 #[derive(Debug)]
 pub(crate) struct Facts {
     pub(crate) log: Log,
     pub(crate) world: World,
     pub(crate) key_history: KeyHistory,
-    /// The actors that each name stands for: of an actor, a process, or a group.
+    /// The actors for each name: of an actor, a process, or a group.
     pub(crate) groups: HashMap<String, Vec<ActorId>>,
-    /// Whether it is noted which events were looked at. That takes longer than most answers.
+    /// Whether the events that were looked at are recorded as evidence. That takes longer than most answers.
     pub(crate) tracing: bool,
-    /// Whether waits that are over count no more: asked while something that was broken lasts.
+    /// Whether finished waits are ignored: set while asking whether a breach still lasts.
     pub(crate) only_lasting_waits: bool,
     trace: Mutex<BTreeSet<usize>>,
 }
@@ -67,14 +67,14 @@ impl Facts {
         self.world.seek(&self.log, self.log.len());
     }
 
-    /// Notes events as evidence for what is being evaluated.
+    /// Records events as evidence for the expression that is being evaluated.
     pub(crate) fn note<I: IntoIterator<Item = usize>>(&self, events: impl FnOnce() -> I) {
         if self.tracing {
             self.trace.lock().unwrap_or_else(PoisonError::into_inner).extend(events());
         }
     }
 
-    /// Forgets what was noted so far, and gives it.
+    /// Returns the recorded evidence and clears it.
     pub(crate) fn take_trace(&self) -> BTreeSet<usize> {
         std::mem::take(&mut *self.trace.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -87,7 +87,7 @@ impl Facts {
         all.filter(move |(_, event)| wanted(&event.kind)).map(|(n, _)| n)
     }
 
-    /// Whether an actor's operation is one that a reference such as `A.acquire` or `acquire` means.
+    /// Whether an actor's operation matches a reference such as `A.acquire` or `acquire`.
     pub(crate) fn refers(&self, reference: &str) -> impl Fn(ActorId, &str) -> bool {
         let in_group =
             reference.rsplit_once('.').and_then(|(who, label)| Some((self.groups.get(who)?, label)));
@@ -95,7 +95,7 @@ impl Facts {
         move |actor, known| known == label && members.is_none_or(|members| members.contains(&actor))
     }
 
-    /// Where the operations that a reference means were sent, or waited for a notification.
+    /// The events in which operations that match a reference were sent, or ended a wait for a notification.
     pub(crate) fn moves(&self, reference: &str) -> Vec<usize> {
         let is_meant = self.refers(reference);
         let made = |kind: &EventKind| match kind {
@@ -112,7 +112,7 @@ impl Facts {
         self.events(answers).collect()
     }
 
-    /// The events of the step in which a move was made: from after the stop before it to its own stop.
+    /// The events of the step in which a move was made: from after the previous stop up to its own.
     pub(crate) fn step_of(&self, moved: usize) -> Range<usize> {
         let events = self.log.events();
         let is_stop = |event: &Event| matches!(event.kind, EventKind::Stop { .. });
@@ -121,8 +121,8 @@ impl Facts {
         start..end
     }
 
-    /// A key of one server, or of the first that has it. The dead hold nothing, and Redis ends a key in the millisecond
-    /// after its last.
+    /// The state of a key on one server, or on the first server that has it. Dead servers hold nothing, and a key
+    /// expires in the millisecond after its last.
     pub(crate) fn key(&self, name: &str, server: Option<&str>) -> Option<&KeyState> {
         let servers = self.world.servers.iter();
         let mut alive = servers.filter(|known| {
@@ -135,13 +135,13 @@ impl Facts {
         key.filter(|key| !key.is_expired(self.world.now))
     }
 
-    /// What a server that lives said last that it is.
+    /// The role that a live server last reported.
     pub(crate) fn role(&self, server: &str) -> Option<&'static str> {
         let known = self.world.server(server).filter(|known| known.died.is_none())?;
         Some(known.observed.as_ref()?.role()?.name())
     }
 
-    /// What a server holds under a name, where that has no end of its own as a key has.
+    /// What a server holds under a name, for entries that do not expire by themselves as keys of Redis do.
     pub(crate) fn entry(&self, name: &str) -> Option<Entry<'_>> {
         self.stores().find_map(|observed| observed.entry(name))
     }
@@ -161,8 +161,8 @@ impl Facts {
         observed.filter(|observed| !matches!(observed, Observed::Redis(_)))
     }
 
-    /// Whether a key is there that nobody will delete any more: the process that set it is dead, or all its threads are at
-    /// the end of their programs.
+    /// Whether a key exists that no client will delete any more: the process that set it is dead, or all its threads
+    /// have finished their programs.
     pub(crate) fn orphaned(&self, key: &str) -> bool {
         let author = match (self.key(key, None), self.entry(key)) {
             (Some(held), _) => text(held).and_then(|value| self.key_history.author(key, value)),
@@ -174,7 +174,7 @@ impl Facts {
         threads.all(|actor| matches!(actor.life, Life::Crashed | Life::Finished))
     }
 
-    /// Who set a key that some server was last seen to have, and the end of whoever did.
+    /// The event in which a key, as last seen on any server, was set, and the event that ended its setter.
     pub(crate) fn orphaned_since(&self, key: &str) -> Vec<usize> {
         let value = self.world.servers.iter().find_map(|server| match &server.observed {
             Some(Observed::Redis(keyspace)) => keyspace.keys.get(key).and_then(text),
@@ -195,7 +195,7 @@ impl Facts {
         std::iter::once(sent).chain(end).collect()
     }
 
-    /// When something that servers hold, or one of them does, was last seen to change.
+    /// The last event in which `about` of an observed state changed, on `server` or, with `None`, on any server.
     pub(crate) fn last_change(
         &self,
         server: Option<&str>,

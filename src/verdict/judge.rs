@@ -17,13 +17,13 @@ use crate::{
     world::{Overlap, World},
 };
 
-/// Whether an expression is true of what has happened so far; it is not where it asks for what has not happened yet.
+/// Whether an expression is true of the log so far; false if it depends on what has not happened yet.
 pub fn is_so(scenario: &Scenario, log: &Log, that: &Expr) -> Result<bool, String> {
     let facts = Arc::new(Facts::new(scenario, log));
     that.is_so(facts.names(scenario))
 }
 
-/// The same, of a log that does not say what was done to keys before.
+/// As [`is_so`], for a log that lacks the earlier commands on keys: `history` has those.
 pub(crate) fn is_so_after(
     scenario: &Scenario,
     log: &Log,
@@ -37,20 +37,20 @@ pub(crate) fn is_so_after(
     that.is_so(Arc::new(facts).names(scenario))
 }
 
-/// What an expression gives.
+/// The value of an expression.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
     /// As an author would write it.
     pub text: Text,
     pub json: serde_json::Value,
-    /// The events that it looked at: indices into the log.
+    /// The events that it is based on, as indices into the log.
     pub evidence: Vec<usize>,
 }
 
-/// The value of an expression over what happened.
+/// Evaluates an expression over the log.
 ///
 /// # Errors
-/// It cannot be evaluated, such as where it asks for something that never happened.
+/// The expression cannot be evaluated, for instance because it needs an event that never happened.
 pub fn value(scenario: &Scenario, log: &Log, expr: &Expr) -> Result<Found, String> {
     within_allowance(|| {
         let facts = Arc::new(Facts::new(scenario, log));
@@ -69,9 +69,9 @@ fn never_replied() -> Text {
 
 /// Judges a finished run.
 ///
-/// **Architecture Invariant:** the verdict is computed from the log and never scripted. A claim that does
-/// not hold, or cannot even be evaluated, makes the outcome [`Outcome::NotShown`]. So does, where the failure is to be
-/// prevented, an invariant that was broken: each is listed as a claim that does not hold.
+/// **Architecture Invariant:** the verdict is computed from the log and never scripted. A claim that does not hold, or
+/// cannot even be evaluated, makes the outcome [`Outcome::NotShown`]. In a variant that prevents the failure a broken
+/// invariant does so, too: each is listed as a claim that does not hold.
 pub fn judge(scenario: &Scenario, log: &Log) -> Verdict {
     within_allowance(|| judged(scenario, log))
 }
@@ -128,7 +128,7 @@ fn broken(scenario: &Scenario, log: &Log) -> Vec<ClaimResult> {
     broken.collect()
 }
 
-/// A claim's sentence with its values filled in, or why that cannot be done.
+/// A claim's sentence with its values filled in, or the error.
 fn sentence(says: &TextPlan, names: &Value) -> Text {
     let fill = |template: &Template| template.render(names).unwrap_or_else(|error| error);
     Text::new(fill(&says.en), fill(&says.zh))
@@ -167,7 +167,7 @@ fn expression(
 }
 
 fn overlap(scenario: &Scenario, facts: &Facts, lock: &str, wanted: bool) -> ClaimResult {
-    /// More stretches than anybody reads.
+    /// The most stretches that are listed.
     const MOST: usize = 3;
     let holding = &facts.world.holding;
     let overlaps: Vec<&Overlap> = holding.overlaps_of(lock).collect();
@@ -209,7 +209,7 @@ fn overlap(scenario: &Scenario, facts: &Facts, lock: &str, wanted: bool) -> Clai
         observed,
         holds: if wanted { !overlaps.is_empty() } else { overlaps.is_empty() && held },
         evidence: if overlaps.is_empty() {
-            // Who began and ceased to hold a lock that never had too many holders.
+            // If the lock never had too many holders: the events in which actors began and ceased to hold it.
             let held = |kind: &EventKind| matches!(kind, EventKind::Believes { lock: known, belief, .. } if stands_for(lock, known) && (belief.holds() || *belief == Belief::Nothing));
             facts.events(held).collect()
         } else {
@@ -229,7 +229,7 @@ fn describe(world: &World, overlap: &Overlap) -> Text {
     )
 }
 
-/// The events that made the counters what they are which a claim's text names.
+/// The events that changed the counters mentioned in a claim.
 pub(crate) fn counted(scenario: &Scenario, log: &Log, source: &str) -> Vec<usize> {
     let mentions = Mentions::of(source);
     let known = |counter: &String| {

@@ -1,5 +1,5 @@
-//! Who did what to whose key, and how many one change woke: what claims can ask about and the world does not keep.
-//! Folded event by event.
+//! Which client did what to whose key, and how many clients one change woke: facts for claims that the world does not
+//! keep. Folded event by event.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,27 +17,28 @@ use crate::{
 struct Setting {
     effect: Effect,
     value: Option<String>,
-    /// When its lease is over.
+    /// When its lease ends.
     end: Option<LessonTime>,
 }
 
-/// Somebody deleted a key while another's setting of it was answered: its own, or the other's?
+/// A deletion of a key whose reply came after another client's setting of it was answered: it may have deleted either's
+/// key.
 #[derive(Debug, Clone)]
 struct PendingDeletion {
     deletion: Effect,
     other: Setting,
 }
 
-/// Who was told of one change of a path.
+/// The clients that were notified of one change of a path.
 #[derive(Debug, Clone, Default)]
 struct Herd {
     what: String,
-    /// The notifications, each with whose it is.
+    /// The notifications: event and actor.
     told: Vec<(usize, ActorId)>,
 }
 
 impl Herd {
-    /// Forgets whom an earlier change woke. Whom a change itself woke may have been told before the change was answered.
+    /// Removes the notifications of an earlier change. Those of `change` itself may have arrived before its reply.
     fn forget_earlier_than(&mut self, change: &Effect) {
         let heard_of_creation = self.what == "NodeCreated";
         match change.access {
@@ -51,12 +52,12 @@ impl Herd {
 #[derive(Debug, Clone)]
 pub(crate) struct KeyHistory {
     effects: Effects,
-    /// By actor: the client that it lives in.
+    /// The client of each actor.
     clients: Arc<[String]>,
     settings: BTreeMap<String, Vec<Setting>>,
-    /// By key and access: the replies that prove that somebody did it to a key that another client had set.
+    /// By key and access: the replies that prove such an access to a key that another client had set.
     foreign: BTreeMap<(String, Access), Vec<usize>>,
-    /// Deletions of which only the server's next state will say whose key it was.
+    /// Deletions for which only the server's next state tells whose key was deleted.
     pending: Vec<PendingDeletion>,
     herds: BTreeMap<String, Herd>,
     largest: Vec<usize>,
@@ -84,8 +85,8 @@ impl KeyHistory {
         }
         if let EventKind::Notified { actor, about, what, .. } = &event.kind {
             let herd = self.herds.entry(about.clone()).or_default();
-            // A watch fires once: who is told again is told of another change. So is who is told of something else: a
-            // watch on what was not there outlives its reason, and tells that it is there now.
+            // A watch fires once: a second notification of a client comes from another change. So does a notification
+            // of another kind: a watch on a node that did not exist can stay set and fire when the node is created.
             if herd.told.iter().any(|(_, member)| member == actor) || herd.what != *what {
                 *herd = Herd::default();
             }
@@ -126,9 +127,10 @@ impl KeyHistory {
         client(one) == client(other)
     }
 
-    /// A deletion that was in flight for long may have deleted another client's key.
+    /// Remembers a deletion that was in flight while another client's setting was answered: it may have deleted that
+    /// client's key.
     fn suspect(&mut self, deletion: Effect) {
-        // A client that deletes its own key is not suspected.
+        // A client that deletes its own key ends the suspicion.
         let mut pending = std::mem::take(&mut self.pending);
         pending.retain(|known| {
             known.deletion.key != deletion.key || !self.same_client(&known.other.effect, &deletion)
@@ -146,7 +148,8 @@ impl KeyHistory {
         }
     }
 
-    /// The server still has the other's key, or has it no more although its lease is not over.
+    /// Decides pending deletions by the server's state: if the other client's key is gone before its lease ended, it
+    /// was deleted.
     fn settle(&mut self, state: &ServerState, at: LessonTime) {
         let Observed::Redis(keyspace) = &state.observed else { return };
         let here = |known: &mut PendingDeletion| known.deletion.server == state.server;
@@ -160,21 +163,21 @@ impl KeyHistory {
         }
     }
 
-    /// Who had set the key when this command was sent. A setting whose reply came later may be a later one: of two
-    /// replies that overtook each other nothing bad is assumed, until the server's state shows it. What a server was
-    /// never sent it may have from another, as a replica has.
+    /// The setting in effect when a command was sent. Only settings answered before that count: of commands in flight
+    /// at once the order is unknown, and nothing bad is assumed until the server's state shows it. A key that was never
+    /// set on this server may have come from another, as on a replica.
     fn setter(&self, effect: &Effect) -> Option<&Setting> {
         let known = self.settings.get(&effect.key)?;
         let before = || known.iter().rev().filter(|setting| setting.effect.replied < effect.sent);
         before().find(|setting| setting.effect.server == effect.server).or_else(|| before().next())
     }
 
-    /// The replies that prove that somebody did this to a key that another client had set.
+    /// The replies that prove that a client accessed, in this way, a key that another client had set.
     pub(crate) fn foreign(&self, key: &str, access: Access) -> &[usize] {
         self.foreign.get(&(key.to_owned(), access)).map_or(&[], Vec::as_slice)
     }
 
-    /// Who asked for a key to be set to what it holds, and the event in which it was asked.
+    /// The actor that requested the value that a key holds, and the event of its command.
     pub(crate) fn author(&self, key: &str, value: &str) -> Option<(ActorId, usize)> {
         let mut asked = self.effects.attempts().iter().rev();
         asked
@@ -182,16 +185,16 @@ impl KeyHistory {
             .map(|known| (known.actor, known.sent))
     }
 
-    /// Who set last what is no key of Redis, and the event in which it was asked.
+    /// The actor that last set an entry of a product other than Redis, and the event of its command.
     pub(crate) fn setter_of(&self, name: &str) -> Option<(ActorId, usize)> {
         let effect = &self.settings.get(name)?.last()?.effect;
         Some((effect.actor, effect.sent))
     }
 
-    /// All that the answers about a key will ever depend on, as a text, where each command is answered before the next is
-    /// sent: who set it last on each server, who asked for its values, how often another's was meddled with. `told`: a key
-    /// comes into being by commands alone that say its value and are answered at once. Then who had set it before it was
-    /// gone does not matter, nor who asked for a value that no server holds.
+    /// Everything that later answers about a key can depend on, as a text, provided that each command is answered
+    /// before the next is sent: who set it last on each server, who requested its values, how often it was accessed by
+    /// clients that had not set it. With `told`, keys are created only by commands that name the value and are answered
+    /// at once. Then it does not matter who had set a key that is gone, nor who requested a value that no server holds.
     pub(crate) fn described<'k>(
         &self,
         key: &str,
@@ -217,7 +220,7 @@ impl KeyHistory {
         format!("{key} {last:?} {newest:?} {authors:?} {foreign:?} {queued}")
     }
 
-    /// Who asked for which value of a key, the last first, each once, and whether a transaction may still refuse it.
+    /// The requests for values of a key, newest first, each once, and whether a transaction may still refuse it.
     fn authors(&self, key: &str) -> Vec<(&str, ActorId, bool)> {
         let mut authors = Vec::new();
         for asked in self.effects.attempts().iter().rev().filter(|asked| asked.key == key && !asked.refused) {
@@ -229,7 +232,7 @@ impl KeyHistory {
         authors
     }
 
-    /// All that decides how many a later change will turn out to have woken, and how many were woken at most.
+    /// Everything that determines how many clients a later change will be found to have woken, and the maximum so far.
     pub(crate) fn herds_described(&self) -> String {
         let members = |herd: &Herd| herd.told.iter().map(|(_, actor)| *actor).collect::<BTreeSet<_>>();
         let herds = self.herds.iter().filter(|(_, herd)| !herd.told.is_empty());
@@ -237,7 +240,7 @@ impl KeyHistory {
         format!("{} {:?}", self.largest.len(), herds.collect::<Vec<_>>())
     }
 
-    /// The notifications that one change sent to the most clients.
+    /// The notifications of the change that woke the most clients.
     pub(crate) fn herd(&self) -> &[usize] {
         &self.largest
     }

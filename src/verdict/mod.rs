@@ -1,4 +1,4 @@
-//! What was claimed against what was observed. Computed from the log, never scripted; it must not know how
+//! Compares what a lesson claims with what was observed. Computed from the log, never scripted; it must not know how
 //! the run was driven or how the verdict looks.
 
 use serde::{Deserialize, Serialize};
@@ -8,24 +8,24 @@ use crate::text::Text;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// The failure that the variant promises did happen: every claim holds.
+    /// The failure that the variant promises happened: every claim holds.
     Shown,
-    /// The failure was tried and did not happen: every claim holds.
+    /// The failure was provoked and did not happen: every claim holds.
     Prevented,
-    /// A claim does not hold. The lesson is wrong, or the world is.
+    /// A claim does not hold: the lesson is wrong, or the servers behaved differently.
     NotShown,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClaimResult {
     pub claim: String,
-    /// What it means, in a sentence, where the author wrote one.
+    /// The claim in a sentence, if the author wrote one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub says: Option<Text>,
     pub expected: Text,
     pub observed: Text,
     pub holds: bool,
-    /// The events that prove it: indices into the log.
+    /// The events that prove it, as indices into the log.
     pub evidence: Vec<usize>,
 }
 

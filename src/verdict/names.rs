@@ -1,4 +1,4 @@
-//! The names and functions that expressions over what happened can use, each answered by the facts.
+//! The names and functions of expressions over the log, answered from the facts.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -20,7 +20,7 @@ use crate::{
 };
 
 impl Facts {
-    /// The names and functions as the value that claims are evaluated against.
+    /// The value that provides the names and functions to claims.
     pub(crate) fn names(self: &Arc<Self>, scenario: &Scenario) -> Value {
         let mut names: HashMap<String, Value> = HashMap::new();
         for plan in &scenario.actors {
@@ -30,7 +30,7 @@ impl Facts {
             }
         }
         let actors = scenario.actors.iter().map(|plan| &plan.actor.name);
-        // `A.worker.release`: A is a process, and `worker` a thread of it.
+        // `A.worker.release`: A is a process, and `worker` is one of its threads.
         let threads = |client: &&ClientPlan| {
             let first = scenario.actors[client.actors.clone()].first();
             first.is_some_and(|plan| plan.actor.name.contains('.'))
@@ -59,8 +59,8 @@ pub(crate) fn reply_value(reply: &Reply) -> Value {
     }
 }
 
-/// What a name stands for in a claim: an actor, of which `A.release` is the last reply to its operation `release`; or a
-/// process of several threads, of which `A.worker` is one.
+/// The value of a name in a claim: an actor, where `A.release` is the last reply to its operation `release`; or a
+/// process with several threads, where `A.worker` is one of them.
 #[derive(Debug)]
 struct NamedFacts {
     facts: Arc<Facts>,
@@ -93,7 +93,7 @@ impl Object for NamedFacts {
 }
 
 impl Facts {
-    /// The value of a function of claims. The events that it comes from are noted.
+    /// Evaluates a function of claims, and records the events that its value is based on.
     fn call(&self, function: &str, args: &[Value]) -> Result<Value, Error> {
         match function {
             "notified" => {
@@ -108,7 +108,7 @@ impl Facts {
                 let (metric, reference): (&str, &str) = from_args(args)?;
                 return self.metric_by(metric, reference);
             }
-            // Whether the last of the first moves was done before the last of the others was.
+            // Whether the last of the first moves was done before the last of the second moves.
             "before" => {
                 let (first, second): (&str, &str) = from_args(args)?;
                 return Ok((self.done(first)? < self.done(second)?).into());
@@ -121,7 +121,7 @@ impl Facts {
                 let (key, server): (&str, Option<&str>) = from_args(args)?;
                 return self.about_key(function, key, server);
             }
-            // The notifications that one change sent to the most clients.
+            // The number of notifications of the change that woke the most clients.
             "herd" => {
                 let (): () = from_args(args)?;
                 return Ok(self.counted(self.key_history.herd().to_vec()));
@@ -130,7 +130,7 @@ impl Facts {
         }
         let (about,): (&str,) = from_args(args)?;
         Ok(match function {
-            // What a server says that it is; `none` while it is dead.
+            // The role that a server reports; `none` while it is dead.
             "role" => {
                 self.note(|| {
                     self.last_change(Some(about), |observed| Some(format!("{:?}", observed.role()?)))
@@ -173,13 +173,13 @@ impl Facts {
                 let notified = |n: &usize| matches!(self.log.events()[*n].kind, EventKind::Notified { .. });
                 self.counted(self.step_of(moved).filter(notified).collect())
             }
-            // The greatest number of actors that held a lock at one time.
+            // The greatest number of actors that held a lock at a time.
             "holders" => self.counted(self.world.holding.most(about).to_vec()),
             "orphaned" => {
                 self.note(|| self.orphaned_since(about));
                 self.orphaned(about).into()
             }
-            // How often somebody did that to a key which another client had set.
+            // How often a client did that to a key which another client had set.
             "deleted_by_another" => self.counted(self.key_history.foreign(about, Access::Deleted).to_vec()),
             "renewed_by_another" => self.counted(self.key_history.foreign(about, Access::Expiry).to_vec()),
             "finished" => {
@@ -203,7 +203,7 @@ impl Facts {
         server.map(|server| self.check_server(server)).transpose()?;
         let state = self.key(key, server);
         Ok(match function {
-            // The value of a key: a text for a string, `none` where there is no such key.
+            // The value of a key: a text for a string, `none` if there is no such key.
             "value" => match (state, self.entry(key)) {
                 (Some(key), _) => key_value(&key.value),
                 (None, Some(Entry::Row(row))) => json_value(&row.value()),
@@ -221,7 +221,7 @@ impl Facts {
         })
     }
 
-    /// How many events there are, all of which are noted.
+    /// The number of events, all of which are recorded as evidence.
     fn counted(&self, events: Vec<usize>) -> Value {
         let count = events.len();
         self.note(|| events);
@@ -237,20 +237,20 @@ impl Facts {
         self.world.server(name).map(|_| ()).ok_or_else(|| wrong(format!("no server is called `{name}`")))
     }
 
-    /// The event with which the last of the moves that a reference means was over, which is noted: its reply, or the end
-    /// of the wait that it is.
+    /// The event that ended the last of the moves that match a reference: its reply, or the end of its wait. Recorded
+    /// as evidence.
     fn done(&self, reference: &str) -> Result<usize, Error> {
         let is_meant = self.refers(reference);
         let waited = |kind: &EventKind| matches!(kind, EventKind::Waited { actor, label, .. } if is_meant(*actor, label));
         let done = self.replies(reference).pop().or_else(|| self.events(waited).next_back());
         self.note(|| done);
-        // As with a reply that nobody has had yet, nothing is true of it.
+        // As with a reply that has not come yet, every comparison with it is false.
         let never = || Error::new(ErrorKind::UndefinedError, format!("`{reference}` was never done"));
         done.ok_or_else(never)
     }
 
-    /// The longest that one of them waited for a lock at a stretch, in milliseconds: from `waits` on until it believed
-    /// something else, or was killed.
+    /// The longest uninterrupted wait of one of these actors for a lock, in milliseconds: from `waits` until it
+    /// believed something else, or was killed.
     fn waited(&self, who: &str, lock: Option<&str>) -> Result<Value, Error> {
         let members = self.members(who)?;
         let end = self.log.len().saturating_sub(1);
@@ -288,14 +288,14 @@ impl Facts {
         Ok(longest.map_or(0, |(_, begun, ended)| at(ended) - at(begun)).into())
     }
 
-    /// The last move that a reference means, which is noted.
+    /// The last move that matches a reference. Recorded as evidence.
     fn last_move(&self, reference: &str) -> Result<usize, Error> {
         let moved = self.moves(reference).pop();
         self.note(|| moved);
         moved.ok_or_else(|| wrong(format!("`{reference}` never moved")))
     }
 
-    /// By how much a server's own counter grew in the step of a move.
+    /// How much a metric of a server grew in the step of a move.
     fn metric_by(&self, metric: &str, reference: &str) -> Result<Value, Error> {
         let step = self.step_of(self.last_move(reference)?);
         let read = |kind: &EventKind| matches!(kind, EventKind::Metric { name, .. } if name == metric);
@@ -315,7 +315,7 @@ fn wrong(text: String) -> Error {
     Error::new(ErrorKind::InvalidOperation, text)
 }
 
-/// What a server holds under a name: to tell when it changes.
+/// What a server holds under a name, as a text that differs when it changes.
 fn held(observed: &Observed, name: &str) -> Option<String> {
     match observed {
         Observed::Redis(keyspace) => keyspace.keys.get(name).map(|key| format!("{key:?}")),

@@ -1,4 +1,4 @@
-//! Verdicts on made-up logs: what claims see, without any server.
+//! Verdicts on made-up logs, without any server.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const FIRST_CLAIMS: &str = "      - overlap: lock
         says: { en: A's DEL deleted B's lock., zh: A 的 DEL 删掉了 B 的锁。 }
 ";
 
-/// The lesson to start from, with the claims of its first variant replaced, and a log in which each event takes a
+/// The lesson of `lockstep new` with the claims of its first variant replaced, and a log in which each event takes a
 /// second.
 fn run(claims: &str) -> (Scenario, LogBuilder) {
     let lesson = testing::NEW_LESSON.replacen(FIRST_CLAIMS, claims, 1);
@@ -135,7 +135,7 @@ fn time_and_order_are_those_of_the_last_of_the_moves() {
     let verdict = judge(&scenario, &log);
     assert_eq!(verdict.outcome, Outcome::Shown, "{verdict:#?}");
     assert_eq!(verdict.claims[2].evidence, [2, 6]);
-    // Nothing is before or after what never was.
+    // A move that was never made is neither before nor after another.
     for claim in ["before('A.release', 'B.release')", "at('B.release') < 99999"] {
         let (scenario, mut log) = run(&format!("      - {claim}\n"));
         log.moves(0, "release", "DEL lock", 1);

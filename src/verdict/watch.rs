@@ -1,13 +1,14 @@
-//! Watches what must never be so while a run goes on, or in a log that is over. Pure.
+//! Watches invariants while a run goes on, or in a finished log. Pure.
 //!
-//! - An `overlap` is a breach at the event with which one holder too many came to hold the lock.
-//! - An expression is asked at every stop, because between two stops a step is half done: the reply is in, and what
-//!   the server holds was not read yet. Where it has become true, the breach is dated to the first event of that step
-//!   after which it is. So it is before the first choice, where somebody chooses. A log without stops, such as that of a race, is asked at its end.
+//! - An `overlap` is a breach at the event that gave the lock one holder too many.
+//! - An expression is evaluated at every stop, because between two stops a step is incomplete: the reply is in, but the
+//!   server's state has not been read yet. If it has become true, the breach is dated to the first event of that step
+//!   after which it is true. In free play it is also evaluated before the first choice. A log without stops, such as
+//!   that of a race, is evaluated at its end.
 //!
-//! Each invariant is reported once, at its first breach, and once more when that has ended. An expression that asks how
-//! things are, or how much of something was done, lasts until a stop at which it is not so; one that asks what was done is
-//! over with its step.
+//! Each invariant is reported once, at its first breach, and once more when that has ended. An expression about a
+//! state, or about how much of something was done, lasts until a stop at which it is false; one about what was done
+//! ends with its step.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -28,41 +29,41 @@ use crate::{
     world::Holding,
 };
 
-/// Something that must never be so is so.
+/// A broken invariant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Breach {
-    /// Which of [`Scenario::invariants`].
+    /// Index into [`Scenario::invariants`].
     pub invariant: usize,
-    /// The index of the event with which it first was so.
+    /// The index of the event that broke it.
     pub at: usize,
-    /// The events that prove it: indices into the log, in order.
+    /// The events that prove it, as indices into the log, in order.
     pub evidence: Vec<usize>,
 }
 
 #[derive(Debug)]
 pub struct Watch {
-    /// How many events it has taken in.
+    /// The number of events read so far.
     position: usize,
     holding: Holding,
-    /// What expressions are asked about: everything up to the last stop. `None` where there are no expressions.
+    /// The facts for expressions: everything up to the last stop. `None` if there are no expressions.
     facts: Option<Arc<Facts>>,
-    /// By invariant: whether its first breach was found, or it cannot be evaluated.
+    /// For each invariant, whether its first breach was found, or it cannot be evaluated.
     settled: Vec<bool>,
-    /// Found, and not reported yet because something else went wrong.
+    /// Breaches found but not reported yet because of an error in another invariant.
     found: Vec<Breach>,
-    /// The expressions that are so since their breach.
+    /// The expressions that are still true since their breach.
     lasting: Vec<usize>,
-    /// Those that are so no more.
+    /// The expressions that are no longer true.
     ended: Vec<Ended>,
 }
 
-/// What was broken is so no more.
+/// The end of a breach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ended {
     pub(crate) invariant: usize,
-    /// The last event before that was known.
+    /// The last event before the end was found.
     pub(crate) known: usize,
-    /// The event with which it ended, where it was not over with its step.
+    /// The event that ended it; `None` if it ended with its step.
     pub(crate) since: Option<usize>,
 }
 
@@ -81,17 +82,17 @@ impl Watch {
         }
     }
 
-    /// What has ended since this was asked last.
+    /// Returns the breaches that have ended since the last call.
     pub(crate) fn take_ended(&mut self) -> Vec<Ended> {
         std::mem::take(&mut self.ended)
     }
 
-    /// Takes in what is new in the log, which is to be the same each time and only longer, and gives what was
-    /// broken for the first time, in the order in which it was. The time that this takes is that of the new events.
+    /// Reads the new events of the log, which may only have grown since the last call, and returns the first breaches
+    /// among them, in the order in which they happened. Takes time in proportion to the new events.
     ///
     /// # Errors
-    /// An expression cannot be evaluated. It is asked no more, and the rest goes on: what was found besides is reported
-    /// the next time.
+    /// An expression cannot be evaluated. It is not evaluated again, and the others continue: breaches found meanwhile
+    /// are reported by the next call.
     pub fn advance(&mut self, scenario: &Scenario, log: &Log) -> Result<Vec<Breach>, String> {
         let mut result = Ok(());
         for n in self.position..log.len() {
@@ -108,7 +109,7 @@ impl Watch {
         result.map(|()| self.take_found())
     }
 
-    /// Takes in what is new, and looks at once, as if a stop came next.
+    /// Reads the new events, and evaluates expressions at once, as if a stop came next.
     pub fn look(&mut self, scenario: &Scenario, log: &Log) -> Result<Vec<Breach>, String> {
         let mut found = self.advance(scenario, log)?;
         self.ask(scenario, log, log.len())?;
@@ -135,7 +136,8 @@ impl Watch {
         }
     }
 
-    /// Whether nothing was asked yet, and the servers have been looked at: then one can ask what is so from the beginning.
+    /// Whether no expression was evaluated yet although the servers have been observed: then the initial state can be
+    /// judged.
     fn is_before_all(&self, log: &Log, end: usize) -> bool {
         let unasked = self.facts.as_ref().is_some_and(|facts| facts.log.is_empty());
         let seen = |event: &Event| matches!(event.kind, EventKind::State(_));
@@ -183,8 +185,8 @@ impl Watch {
         result
     }
 
-    /// Sees which of what was broken is so no more. What cannot be evaluated any more counts as lasting. All but so many
-    /// came to be so in this very step.
+    /// Finds the breaches that have ended. An expression that cannot be evaluated any more counts as lasting. The first
+    /// `lasted` of them began before this step.
     fn end(&mut self, scenario: &Scenario, log: &Log, (before, end): (usize, usize), lasted: usize) {
         let Some(facts) = self.facts.as_mut().filter(|_| !self.lasting.is_empty()) else { return };
         own(facts, scenario, log, end).only_lasting_waits = true;
@@ -198,7 +200,7 @@ impl Watch {
         let ended_since = |n: usize, is_new: bool| match lasting(n) {
             None => Some(None),
             Some(expr) if !is_over(expr, facts) => None,
-            // It has all of its step.
+            // A breach that began in this step lasts to the end of the step.
             Some(_) if is_new => Some(None),
             Some(expr) => Some(Some(
                 first((before, end), |end| {
@@ -223,8 +225,8 @@ fn asks_how_things_are(expr: &Expr) -> bool {
     expr.mentions().calls.iter().any(|call| STATE_FUNCTIONS.contains(&&*call.function))
 }
 
-/// Whether an expression asks of a counter more than whether it counted anything, `refused > 0`: a bill that was paid twice
-/// is still so later.
+/// Whether an expression compares a counter with more than zero, unlike `refused > 0`: that a bill was paid twice stays
+/// true later.
 fn asks_how_much(scenario: &Scenario, expr: &Expr) -> bool {
     let is_counter = |name: &str| scenario.actors.iter().any(|plan| plan.program.counters.contains(name));
     let amounts = joined(expr.source()).into_iter().filter(|part| {
@@ -233,7 +235,7 @@ fn asks_how_much(scenario: &Scenario, expr: &Expr) -> bool {
     amounts.flat_map(|part| Mentions::of(part).paths).any(|path| is_counter(&path[0]))
 }
 
-/// Facts that can be changed: new ones of so many events, where values that were made of the old ones are still there.
+/// Facts that can be changed; if values made of the old facts still exist, new facts of the first `end` events.
 fn own<'f>(facts: &'f mut Arc<Facts>, scenario: &Scenario, log: &Log, end: usize) -> &'f mut Facts {
     if Arc::get_mut(facts).is_none() {
         *facts = Arc::new(untraced(scenario, log, end));
@@ -243,12 +245,12 @@ fn own<'f>(facts: &'f mut Arc<Facts>, scenario: &Scenario, log: &Log, end: usize
     facts
 }
 
-/// Every invariant that a log breaks, with its first breach, in the order in which they were broken.
+/// The first breach of every invariant that a log breaks, in the order in which they were broken.
 pub fn breaches(scenario: &Scenario, log: &Log) -> Result<Vec<Breach>, String> {
     Watch::new(scenario).look(scenario, log)
 }
 
-/// A breach as it is recorded.
+/// A breach as an event of the log.
 pub(crate) fn recorded(scenario: &Scenario, log: &Log, breach: Breach) -> EventKind {
     EventKind::Breached {
         invariant: breach.invariant,
@@ -259,8 +261,8 @@ pub(crate) fn recorded(scenario: &Scenario, log: &Log, breach: Breach) -> EventK
     }
 }
 
-/// The events of a story that was recorded before stories recorded what they break, or when that ends, with that in them:
-/// each breach and each end before the stop at which it is found. `None` where there is nothing to add.
+/// Adds breaches and their ends to the events of a story that was recorded before stories recorded these: each before
+/// the stop at which it is found. `None` if there is nothing to add.
 pub(crate) fn with_breaches(scenario: &Scenario, log: &Log) -> Option<Vec<Event>> {
     let events = || log.events().iter().map(|event| &event.kind);
     if events().any(|kind| matches!(kind, EventKind::BreachEnded { .. })) {
@@ -278,7 +280,7 @@ pub(crate) fn with_breaches(scenario: &Scenario, log: &Log) -> Option<Vec<Event>
         return None;
     }
     let mut events: Vec<Event> = Vec::with_capacity(log.len() + found.len() + ended.len());
-    // Where each event has come to be: breaches stand before some.
+    // The new index of each event: breaches are inserted before some.
     let mut places = Vec::with_capacity(log.len());
     let moved = |to: &[usize], mut kind: EventKind| {
         let place = |event: usize| to.get(event).copied().unwrap_or(event);
@@ -321,8 +323,8 @@ fn untraced(scenario: &Scenario, log: &Log, end: usize) -> Facts {
     facts
 }
 
-/// The shortest prefix, longer than one of which something is not so and no longer than one of which it is, with which it
-/// comes to be so. By halves: a step may have thousands of events.
+/// The length of the shortest prefix for which `is_so`, given that it is false for `not` events and true for `so`. By
+/// bisection: a step may have thousands of events.
 fn first((mut not, mut so): (usize, usize), is_so: impl Fn(usize) -> bool) -> usize {
     while so - not > 1 {
         let middle = usize::midpoint(not, so);
@@ -339,7 +341,7 @@ fn evidence(scenario: &Scenario, log: &Log, expr: &Expr, end: usize) -> Vec<usiz
     let log = log.prefix(end);
     let facts = Arc::new(Facts::new(scenario, &log));
     let names = facts.names(scenario);
-    // It is true: what it looked at is what matters.
+    // The expression is known to be true; this evaluation only records its evidence.
     let _ = expr.is_so(names);
     let mut events = facts.take_trace();
     events.extend(counted(scenario, &log, expr.source()));

@@ -1,4 +1,4 @@
-//! One actor's part of the world: what it does, what it believes, what waits in its queue.
+//! One actor's part of the world: what it does, what it believes, what is in its queue.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,17 +19,17 @@ pub enum Life {
 pub struct ActorWorld {
     pub who: Actor,
     pub life: Life,
-    /// Commands of its that are on their way, or their replies are: indices into [`super::World::exchanges`]. Only a program
-    /// from outside has several.
+    /// Its commands in flight, including those whose replies are: indices into [`super::World::exchanges`]. Only a
+    /// user's program can have several.
     pub in_flight: Vec<usize>,
     /// What it believes now, by lock; never [`Belief::Nothing`].
     pub beliefs: BTreeMap<String, Belief>,
     pub ever_believed: bool,
-    /// Its last replies by label.
+    /// Its last reply for each label.
     pub replies: BTreeMap<String, Arc<Reply>>,
-    /// What the notifications are about that it has not taken yet.
+    /// The subjects of the notifications that it has not taken yet.
     pub queue: Vec<String>,
-    /// How many notifications it ever got.
+    /// The number of notifications that it has received.
     pub notified: usize,
 }
 
@@ -47,7 +47,7 @@ impl ActorWorld {
         }
     }
 
-    /// What it did or what reached it. `exchange` is the one that the event begins or ends, where it is a command or a reply.
+    /// Applies an event of this actor. `exchange` is the exchange that a sent command begins or a reply ends.
     pub(crate) fn apply(&mut self, event: &EventKind, exchange: Option<usize>) {
         if let (Some((_, label)), Some(answer)) = (event.answers(), event.answer()) {
             self.replies.insert(label.to_owned(), answer);
@@ -92,7 +92,7 @@ impl ActorWorld {
         }
     }
 
-    /// The process is gone, and with it everything that it believed.
+    /// The process is gone, and with it all beliefs.
     fn crash(&mut self) {
         self.life = Life::Crashed;
         self.in_flight.clear();

@@ -2,10 +2,12 @@
 //!
 //! - A client holds a lock from when its program says so (`holds:`) until it sends the request for the release
 //!   ([`EventKind::Sent`] says of which locks), until its program says otherwise, or until it dies.
-//! - The reply to that request does not matter: the next holder may be told before it arrives, and nobody may act on a
-//!   lock after asking for its release. A client may so believe for a while that it has what it holds no longer.
-//! - Whoever was refused never held.
-//! - How many may hold a lock at one time, and who may share it, says the lesson ([`Limit`]); one, where it says nothing.
+//! - The reply to that request does not matter: the next holder may be granted the lock before it arrives, and no
+//!   client may rely on a lock after asking for its release. So a client may believe for a while that it has a lock
+//!   that it no longer holds.
+//! - A client that was refused never held the lock.
+//! - The lesson says how many clients may hold a lock at a time, and which may share it ([`Limit`]); without a
+//!   declaration, one client.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,7 +19,7 @@ use crate::{
     log::{ActorId, Belief, Event, EventKind, Excess, Limit, LockInfo, stands_for},
 };
 
-/// Who holds a lock, since which event, and whether it shares it.
+/// A holder of a lock, since which event, and whether it shares the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Holder {
     actor: ActorId,
@@ -25,28 +27,28 @@ struct Holder {
     shares: bool,
 }
 
-/// A stretch with more holders of one lock than it may have: the failure that most lessons are about.
+/// A stretch with more holders of one lock than it allows: the failure that most lessons are about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overlap {
     pub lock: String,
     pub from: LessonTime,
-    /// Until when; `None` while it lasts.
+    /// The end; `None` while it lasts.
     pub to: Option<LessonTime>,
-    /// Those who held it when the stretch began.
+    /// The holders when the stretch began.
     pub holders: Vec<ActorId>,
-    /// Until when all of these held it; `None` while they do.
+    /// Until when all of these held the lock; `None` while they do.
     pub apart: Option<LessonTime>,
-    /// When they were most.
+    /// The excess when there were the most holders.
     pub excess: Excess,
     /// The index of the event that began it.
     pub event: usize,
     /// The index of the event that ended it.
     pub end: Option<usize>,
-    /// The events with which those came to hold the lock who may not hold it together: the evidence.
+    /// The events in which the holders that exclude each other came to hold the lock: the evidence.
     pub evidence: Vec<usize>,
 }
 
-/// Somebody has begun or ceased to hold a lock.
+/// An actor has begun or ceased to hold a lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HoldingChange {
     pub actor: ActorId,
@@ -55,13 +57,13 @@ pub struct HoldingChange {
     pub holds: bool,
 }
 
-/// What is known of one lock that somebody has held.
+/// The state of one lock that was ever held.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Lock {
     limit: Limit,
     /// The holders, in the order in which they came to hold it.
     now: Vec<Holder>,
-    /// As many as ever held it at one time: since which events.
+    /// The largest set of holders at a time, as the events in which they came to hold it.
     most: Vec<usize>,
 }
 
@@ -79,7 +81,8 @@ impl Lock {
         too_many.then_some(Excess { limit: self.limit, holders, shared })
     }
 
-    /// Since when those hold it who may not hold it together with the newest holder, that one last. Nobody where all may.
+    /// The events in which the holders that exclude the newest holder came to hold the lock, the newest last. Empty if
+    /// all may hold it together.
     fn against_newest(&self) -> Vec<usize> {
         let Some((newest, others)) = self.now.split_last() else { return Vec::new() };
         let too_many = match self.limit {
@@ -92,11 +95,11 @@ impl Lock {
     }
 }
 
-/// The holders of all locks, event by event.
+/// The holders of all locks, folded event by event.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Holding {
     clients: Arc<[String]>,
-    /// What the lesson says of locks.
+    /// The lesson's declarations of locks.
     known: Arc<[LockInfo]>,
     locks: BTreeMap<String, Lock>,
     dead: BTreeSet<ActorId>,
@@ -104,7 +107,7 @@ pub struct Holding {
 }
 
 impl Holding {
-    /// As it is before anybody holds anything.
+    /// The initial state, without holders.
     pub fn of(known: &[LockInfo]) -> Self {
         Self { known: known.into(), ..Self::default() }
     }
@@ -113,7 +116,7 @@ impl Holding {
         self.locks.get(lock).into_iter().flat_map(|lock| lock.now.iter().map(|holder| holder.actor))
     }
 
-    /// Of all locks that have too many holders now, the most.
+    /// The largest excess among all locks that have too many holders now.
     pub fn worst(&self) -> Option<Excess> {
         self.locks.values().filter_map(Lock::excess).max_by_key(|excess| excess.holders)
     }
@@ -127,20 +130,21 @@ impl Holding {
         self.locks.get(lock).is_some_and(|lock| lock.since(actor).is_some())
     }
 
-    /// The events with which as many came to hold a lock, or one of those that the name stands for, as ever did at one
-    /// time. None where nobody ever held it.
+    /// The largest set of holders that a lock, or one of the locks that match the name, ever had, as the events in
+    /// which they came to hold it. Empty if it was never held.
     pub fn most(&self, name: &str) -> &[usize] {
         let locks = self.locks.iter().filter(|(lock, _)| stands_for(name, lock));
         locks.map(|(_, lock)| &lock.most[..]).max_by_key(|most| most.len()).unwrap_or_default()
     }
 
-    /// Who came to hold a lock that its newest holder may not hold as well: since which events, the newest last.
+    /// The lock's limit, and the events in which the holders that exclude its newest holder came to hold it, the newest
+    /// last.
     pub fn against_newest(&self, lock: &str) -> (Limit, Vec<usize>) {
         let lock = self.locks.get(lock);
         lock.map(|lock| (lock.limit, lock.against_newest())).unwrap_or_default()
     }
 
-    /// Who holds which lock now, and whether it is shared.
+    /// The current holders of all locks, and whether each shares its lock.
     pub(crate) fn holders_of_all(&self) -> impl Iterator<Item = (ActorId, &str, bool)> {
         let locks = self.locks.iter();
         locks.flat_map(|(name, lock)| {
@@ -148,12 +152,12 @@ impl Holding {
         })
     }
 
-    /// The locks that anybody ever held.
+    /// The locks that were ever held.
     pub(crate) fn ever_held(&self) -> impl Iterator<Item = &str> {
         self.locks.iter().filter(|(_, lock)| !lock.most.is_empty()).map(|(name, _)| name.as_str())
     }
 
-    /// Puts others in the holders' place, as if it had always been they, and says who is dead.
+    /// Replaces the holders, as if they had held their locks from the beginning, and sets which actors are dead.
     pub(crate) fn replace_holders<'a>(
         &mut self,
         holders: impl Iterator<Item = (ActorId, &'a str, bool)>,
@@ -168,7 +172,7 @@ impl Holding {
         self.dead = dead.collect();
     }
 
-    /// Whether anybody ever held any lock.
+    /// Whether any lock was ever held.
     pub fn ever(&self) -> bool {
         !self.locks.is_empty()
     }
@@ -178,7 +182,7 @@ impl Holding {
         &self.overlaps
     }
 
-    /// One stretch of each group that held a lock together: the one that lasts, or else the first.
+    /// One stretch for each group of actors that held a lock together: the one that lasts, or else the first.
     pub fn overlaps_by_group(&self) -> Vec<&Overlap> {
         let mut told: Vec<&Overlap> = Vec::new();
         for overlap in &self.overlaps {
@@ -192,12 +196,12 @@ impl Holding {
         told
     }
 
-    /// Those of a lock, or of all that the name stands for.
+    /// The stretches of a lock, or of all locks that match the name.
     pub fn overlaps_of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Overlap> {
         self.overlaps.iter().filter(move |overlap| stands_for(name, &overlap.lock))
     }
 
-    /// Takes in the event at an index: who has begun or ceased to hold what.
+    /// Reads the event at an index, and returns who has begun or ceased to hold what.
     pub fn take(&mut self, index: usize, event: &Event) -> Vec<HoldingChange> {
         let here = (index, event.at);
         match &event.kind {
@@ -223,8 +227,8 @@ impl Holding {
         }
     }
 
-    /// What somebody believes of a lock, where that changes whether and how it holds it: who shares it from now on ceases
-    /// to hold it alone.
+    /// Applies an actor's belief about a lock, if it changes whether or how the actor holds it: one that begins to
+    /// share the lock ceases to hold it alone.
     fn turn(
         &mut self,
         actor: ActorId,
@@ -239,7 +243,7 @@ impl Holding {
         }
         let limit = self.limit(lock);
         let known = self.locks.entry(lock.to_owned()).or_insert_with(|| Lock { limit, ..Lock::default() });
-        // A lock that somebody shares is a read-write lock, whether anybody has said so before or not.
+        // A lock that is shared is a read-write lock, whether declared so or not.
         if shares && known.limit == Limit::default() {
             known.limit = Limit::ReadWrite;
         }
@@ -264,7 +268,7 @@ impl Holding {
         known.map(|known| known.limit).unwrap_or_default()
     }
 
-    /// Whoever is dead holds nothing, whatever it is said to believe.
+    /// A dead actor holds nothing, whatever it is said to believe.
     fn die(&mut self, dead: Vec<ActorId>, here: (usize, LessonTime)) -> Vec<HoldingChange> {
         let mut turns = Vec::new();
         for lock in self.locks.keys().cloned().collect::<Vec<_>>() {
@@ -327,7 +331,7 @@ mod tests {
         text::Text,
     };
 
-    /// What became of A, B and C, one second after another.
+    /// The state after these events with the actors A, B and C, one second apart.
     fn after(kinds: impl IntoIterator<Item = EventKind>) -> (Holding, Vec<HoldingChange>) {
         let log = LogBuilder::new(ready(&[], ["A", "B", "C"].map(actor)));
         let mut log = log.ticking(Duration::from_secs(1));
@@ -358,7 +362,7 @@ mod tests {
         assert_eq!(last.len(), 1);
         let (holding, _) = after([holds(0), asks_for_release(0), holds(1)]);
         assert_eq!((now(&holding), holding.overlaps().len()), (vec![1], 0));
-        // What is sent under the lock, or for another lock, releases nothing.
+        // A command sent under the lock, or for another lock, releases nothing.
         for other in [None, Some("other".to_owned())] {
             let mut sent = asks_for_release(0);
             if let EventKind::Sent { releases, .. } = &mut sent {
@@ -405,7 +409,8 @@ mod tests {
         assert_eq!(holding.most("lock"), [2, 4, 5], "three at one time");
         assert_eq!(holding.worst().map(|excess| excess.holders), Some(2), "two now");
     }
-    /// What became of A, B and C, and whether too many held the lock after each event, given how many may.
+    /// The state after these events with the actors A, B and C, and for each event whether too many held the lock,
+    /// given its limit.
     fn exceeded(limit: Limit, kinds: impl IntoIterator<Item = EventKind>) -> (Holding, Vec<bool>) {
         let mut ready = ready(&[], ["A", "B", "C"].map(actor));
         if let EventKind::LabReady { locks, .. } = &mut ready {
@@ -442,7 +447,7 @@ mod tests {
         assert_eq!(seen, [false, false, true, false, false]);
         let [overlap] = holding.overlaps() else { panic!("{:?}", holding.overlaps()) };
         assert_eq!((overlap.excess.holders, overlap.excess.shared), (3, 2));
-        // A writer that reads on lets readers in; a reader that writes must be alone.
+        // A writer that continues as a reader lets readers in; a reader that becomes a writer must be alone.
         let (_, seen) = exceeded(Limit::ReadWrite, [holds(0), shares(0), shares(1), holds(1)]);
         assert_eq!(seen, [false, false, false, true]);
         let (holding, _) = exceeded(Limit::ReadWrite, [holds(0), shares(1), shares(2)]);

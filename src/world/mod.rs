@@ -1,4 +1,4 @@
-//! What the lesson looked like after the first `n` events.
+//! The state of the lesson after the first `n` events.
 //!
 //! **Architecture Invariant:** a [`World`] is a pure function of a prefix of the log. Stepping back folds a
 //! shorter prefix; it touches no server. This module must not know runs, the lab or the screen.
@@ -27,7 +27,7 @@ use crate::{
     text::Text,
 };
 
-/// A command and, once it came, its reply: indices into the log.
+/// A command and, once it arrived, its reply: indices into the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exchange {
     pub actor: ActorId,
@@ -42,49 +42,49 @@ pub struct Question {
     pub item: usize,
     pub q: Text,
     pub choices: Vec<AskedChoice>,
-    /// The right ones, by index, once that is known.
+    /// The right choices, by index, once they are known.
     pub right: Option<Vec<usize>>,
-    /// Why these are right, as far as the lesson says so.
+    /// Why these are right, if the lesson explains it.
     pub why: Option<Text>,
 }
 
-/// What must never be so, and was found to be so.
+/// A broken invariant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Breached {
-    /// Which of the variant's invariants, from 0.
+    /// Index among the variant's invariants, from 0.
     pub invariant: usize,
     /// What has happened, in a sentence.
     pub says: Text,
     pub event: usize,
 }
 
-/// Everything that can be known after a prefix of the log.
+/// Everything that is known after a prefix of the log.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct World {
-    /// How many events were folded in.
+    /// The number of events folded in.
     pub position: usize,
     /// The lesson time of the last of them.
     pub now: LessonTime,
     pub clock: ClockKind,
-    /// Who takes part, by [`ActorId`].
+    /// The actors, by [`ActorId`].
     pub actors: Vec<ActorWorld>,
     pub servers: Vec<ServerWorld>,
     pub sentinels: Sentinels,
-    /// Links that keep what is sent, be it for a while, and which way.
+    /// Links that hold or delay what is sent, and in which direction.
     pub holding_links: BTreeMap<LinkId, Direction>,
     pub counters: IndexMap<String, i64>,
-    /// Every command so far, in the order in which they were sent.
+    /// Every command so far, in the order of sending.
     pub exchanges: Vec<Exchange>,
-    /// What the narrator said last.
+    /// The last narration.
     pub narration: Option<Text>,
-    /// What the learner was asked, oldest first.
+    /// The questions to the learner, oldest first.
     pub questions: Vec<Question>,
     /// The question that was asked or decided last, by index, unless the narrator has spoken since.
     pub question: Option<usize>,
     pub holding: Holding,
-    /// What must never be so and was found to be so, oldest first.
+    /// The broken invariants, oldest first.
     pub breaches: Vec<Breached>,
-    /// Whether somebody has chosen what came next, and no story did.
+    /// Whether a choice has decided what came next, so that the story was left.
     pub chosen: bool,
     sessions: HashMap<i64, ActorId>,
     in_flight: HashMap<OpId, usize>,
@@ -99,8 +99,8 @@ impl World {
         world
     }
 
-    /// Moves to after the first `position` events: forward by folding in what is new, backward by folding
-    /// anew.
+    /// Moves to after the first `position` events: forward by folding in the new events, backward by folding from the
+    /// start.
     pub fn seek(&mut self, log: &Log, position: usize) {
         if position < self.position {
             *self = Self::default();
@@ -138,7 +138,7 @@ impl World {
         self.now = self.now.max(event.at);
         let stops = matches!(event.kind, EventKind::Stop { .. });
         if std::mem::replace(&mut self.rests, stops) && !stops {
-            // What the last step changed is news until the next one begins.
+            // The changes of the last step are shown as new until the next one begins.
             for server in &mut self.servers {
                 server.changes.clear();
             }
@@ -215,9 +215,9 @@ impl World {
                     server.died = Some(why.clone());
                 }
             }
-            // What a choice leads to follows it.
+            // The consequences of a choice are events after it.
             EventKind::Chose(_) => self.chosen = true,
-            // The rest happens to one actor.
+            // The other events concern a single actor.
             EventKind::Stop { .. }
             | EventKind::BreachEnded { .. }
             | EventKind::Believes { .. }

@@ -1,30 +1,30 @@
-//! How far Sentinels have come with a failover: who misses which server, who has voted for whom, who was elected and
-//! whom it makes the master.
+//! How far Sentinels have come with a failover: which servers they miss, for whom they voted, who was elected and which
+//! server it makes the master.
 
 use crate::log::SentinelNotice;
 
-/// So many servers and votes are kept: a stranger's recording may name any number.
+/// The most servers and votes that are kept: a foreign recording may name any number.
 const MOST: usize = 16;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sentinels {
-    /// By server, the Sentinels that it does not answer.
+    /// For each server, the Sentinels that it does not answer.
     pub missed: Vec<(String, Vec<String>)>,
-    /// How many have to miss the master, once that was said.
+    /// How many Sentinels must miss the master, once a message has said it.
     pub quorum: Option<u32>,
     pub epoch: u64,
-    /// Who has voted in this epoch, and for whom.
+    /// The votes in this epoch: voter and candidate.
     pub votes: Vec<(String, String)>,
-    /// Who was elected in it.
+    /// The Sentinel elected in this epoch.
     pub leader: Option<String>,
-    /// Whom that one makes the master.
+    /// The server that the elected Sentinel makes the master.
     pub chosen: Option<String>,
     /// Whether the last step changed any of this.
     pub is_news: bool,
 }
 
 impl Sentinels {
-    /// Whether none has said anything.
+    /// Whether no Sentinel misses a server or has voted.
     pub fn is_silent(&self) -> bool {
         self.missed.is_empty() && self.votes.is_empty()
     }
@@ -67,9 +67,9 @@ impl Sentinels {
             SentinelNotice::Elected => self.leader = Some(sentinel.to_owned()),
             SentinelNotice::Aborts { .. } => (self.leader, self.chosen) = (None, None),
             SentinelNotice::Selects { server } => self.chosen = Some(server.clone()),
-            // Whoever is told something answers again.
+            // A server that can be reconfigured answers again.
             SentinelNotice::Demotes { server } => self.missed.retain(|(known, _)| known != server),
-            // A vote of an epoch that is over, and what is only carried out.
+            // A vote of a past epoch, and messages about carrying out the decision.
             SentinelNotice::Votes { .. }
             | SentinelNotice::Promotes { .. }
             | SentinelNotice::Switches { .. }
@@ -77,7 +77,7 @@ impl Sentinels {
         }
     }
 
-    /// Who got votes in this epoch, and how many, the first that got one first.
+    /// The candidates with their votes in this epoch, in the order of their first vote.
     pub fn tally(&self) -> Vec<(&str, usize)> {
         let mut tally: Vec<(&str, usize)> = Vec::new();
         for (_, leader) in &self.votes {
@@ -113,7 +113,7 @@ mod tests {
         hear(&mut sentinels, 1, &agreed);
         assert!(!sentinels.is_news, "another says what is known");
         let vote = |leader: &str, epoch| SentinelNotice::Votes { leader: leader.into(), epoch };
-        // Nobody gets two votes, and the next epoch begins anew.
+        // No Sentinel votes twice, and votes start anew with the next epoch.
         hear(&mut sentinels, 1, &vote("sentinel1", 1));
         hear(&mut sentinels, 2, &vote("sentinel2", 1));
         assert_eq!(sentinels.tally(), [("sentinel1", 1), ("sentinel2", 1)]);

@@ -1,10 +1,10 @@
-//! One server's part of the world: what it was seen to hold, and what changed when it was last seen.
+//! One server's part of the world: its observed contents, and how the last observation changed them.
 
 use std::collections::BTreeMap;
 
 use crate::log::{Condition, Fault, Observed, ServerInfo};
 
-/// How a key or a znode differs from the state seen before.
+/// How a key or a znode differs from the previous observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
     Added,
@@ -17,16 +17,16 @@ pub enum Change {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerWorld {
     pub info: ServerInfo,
-    /// Why it ended, where it did.
+    /// Why it ended, if it did.
     pub died: Option<String>,
     pub frozen: bool,
-    /// How far its clock is ahead of everybody else's, in milliseconds; behind, where negative.
+    /// How far its clock is ahead of the others', in milliseconds; behind if negative.
     pub ahead_ms: i64,
-    /// What it was last seen to hold.
+    /// Its last observed contents.
     pub observed: Option<Observed>,
-    /// How that differs from what was seen before, by key or path.
+    /// How they differ from the observation before, by key or path.
     pub changes: BTreeMap<String, Change>,
-    /// The server's own counters, by the server's name for them.
+    /// The server's own metrics, by its names for them.
     pub metrics: BTreeMap<String, i64>,
 }
 

@@ -1,5 +1,5 @@
-//! The fold, without any server: a prefix is a prefix however one gets there, and overlaps are what they are
-//! said to be.
+//! The fold, without any server: the world after a prefix does not depend on the way there, and overlaps are what they
+//! are documented to be.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::log::{
 
 const ACTORS: u32 = 4;
 
-/// Anything that may happen to an actor.
+/// Any event of an actor.
 fn happening() -> impl Strategy<Value = EventKind> {
     let label = || prop_oneof![Just("acquire"), Just("release")];
     prop_oneof![

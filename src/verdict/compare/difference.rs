@@ -1,44 +1,44 @@
-//! Where two runs part first.
+//! The first difference between two runs.
 
 use std::collections::HashMap;
 
 use super::moves::{Move, moves};
 use crate::log::Log;
 
-/// The first place at which two runs are not the same.
+/// The first difference between two runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
-    /// The move of each run there. `None` where a run makes no such move.
+    /// The differing move of each run; `None` if a run makes no such move.
     pub moves: [Option<Move>; 2],
-    /// What the actor of each of these moves does next.
+    /// The next move of the actor of each of these moves.
     pub next: [Option<Move>; 2],
     pub what: What,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
-    /// The same move sends another command, or the actor makes another move in its place.
+    /// The same move sends another command, or the actor makes another move instead.
     Command,
     Reply,
-    /// Command and reply are the same, and the actor believes or counts something else.
+    /// Command and reply are the same, but the actor believes or counts something else.
     Outcome,
     /// Only one of the runs makes the move.
     Extra,
 }
 
-/// The first difference between two runs, or none.
+/// Returns the first difference between two runs, or `None`.
 ///
-/// **The same move** is the one by the same actor under the same label that was made equally often before:
-/// `B.acquire`, the second time. When it was made does not matter, and neither does what others did meanwhile;
-/// faults and waits belong to the story and not to the programs that are compared.
+/// **The same move** is the one by the same actor under the same label that was made equally often before: `B.acquire`,
+/// the second time. Its time does not matter, nor what other actors did meanwhile; faults and waits belong to the story
+/// and not to the programs that are compared.
 ///
 /// **Different** is a move whose command, reply or outcome is not that of the same move in the other run
-/// ([`Move::same_command`], [`Move::same_reply`], [`Move::outcome`]), or for which there is no same move.
+/// ([`Move::same_command`], [`Move::same_reply`], [`Move::outcome`]), or that has no same move there.
 ///
-/// **First** is the difference with the fewest moves before it in its own run, all of which are the same in the
-/// other. Counting moves, and not lesson time, makes the answer the same for every pair of runs of two programs.
-/// If both runs have come equally far with different moves of one actor, these stand for each other: `A` sends
-/// `EVAL` in place of `GET`.
+/// **First** is the difference with the fewest moves before it in its own run, all of which are the same in the other.
+/// Counting moves, and not lesson time, makes the answer the same for every pair of runs of two programs. If both runs
+/// differ after equally many moves, in different moves of one actor, these two are paired: `A` sends `EVAL` instead of
+/// `GET`.
 pub fn first_difference(logs: [&Log; 2]) -> Option<Difference> {
     let [before, after] = logs.map(moves);
     let [mine, its] = [by_key(&before), by_key(&after)];
@@ -73,7 +73,7 @@ fn differs(made: &Move, others: &HashMap<(&str, &str, usize), &Move>) -> bool {
     others.get(&made.key()).is_none_or(|other| what(made, other).is_some())
 }
 
-/// In what two moves that stand for each other differ.
+/// How two paired moves differ, or `None`.
 fn what(one: &Move, other: &Move) -> Option<What> {
     if one.label != other.label || !one.same_command(other) {
         Some(What::Command)

@@ -1,20 +1,20 @@
-//! What programs draw at random: it is another each time, and means the same. Tokens are told from names by how they are
-//! written: hexadecimal digits, or letters and digits in no order, as Base64 has them.
+//! Random values that programs generate: they differ in each run, and mean the same. Tokens are distinguished from
+//! names by their form: hexadecimal digits, or letters and digits in mixed order, as in Base64.
 
 use std::{fmt::Write, mem};
 
 use serde_json::Value;
 
-/// So many hexadecimal digits in a row, dashes apart, were drawn at random: an owner's token, a UUID. So was a word of Base64
-/// that is as long.
+/// The fewest hexadecimal digits in a row, not counting dashes, that make a random value (an owner's token, a UUID),
+/// and the shortest such word of Base64.
 const DIGITS: usize = 16;
 
-/// What was drawn at random in one run so far.
+/// The random values that have occurred in one run, in the order of their first occurrence.
 #[derive(Debug, Default)]
 pub(crate) struct Drawn(Vec<String>);
 
 impl Drawn {
-    /// A text in which what was drawn at random is told by when it was first seen.
+    /// A text with each random value replaced by the number of its first occurrence.
     pub(crate) fn without_chance(&mut self, text: &str) -> String {
         let (mut told, mut word) = (String::new(), String::new());
         for c in text.chars().map(Some).chain([None]) {
@@ -45,7 +45,7 @@ impl Drawn {
         }
     }
 
-    /// The children of a znode in the same way. ZooKeeper tells them in no order.
+    /// The same for the children of a znode, sorted: ZooKeeper lists them in no fixed order.
     pub(crate) fn children(&mut self, children: &[Value]) -> String {
         let told = children.iter().map(|child| self.without_chance(&child.to_string()));
         let mut told: Vec<String> = told.collect();
@@ -54,7 +54,7 @@ impl Drawn {
     }
 
     fn tell(&mut self, run: String, told: &mut String) {
-        // A number without letters may be a time or a sum, and counts.
+        // A number without letters may be a time or a sum, and must be compared.
         if run.chars().filter(char::is_ascii_hexdigit).count() < DIGITS
             || !run.chars().any(|c| c.is_ascii_alphabetic())
         {
@@ -72,8 +72,8 @@ impl Drawn {
     }
 }
 
-/// Whether a word was drawn, and written as Base64: it changes between small and capital letters, digits and signs at every
-/// other place, and names do that seldom.
+/// Whether a word is random and written in Base64: small and capital letters, digits and signs alternate at every other
+/// character, which is rare in names.
 fn is_base64(word: &str) -> bool {
     let kind = |byte: u8| match byte {
         b'a'..=b'z' => 0,

@@ -1,6 +1,5 @@
-//! Two runs of one story beside each other: which moves are the same, where they part first, and what happened at
-//! the same lesson time. It reads two logs and nothing else: it must not know the lesson, who ran it, or the
-//! screen.
+//! Compares two runs of one story: which moves are the same, where the runs differ first, and what happened at the same
+//! lesson time. It reads two logs and nothing else: it must not know the lesson, who ran it, or the screen.
 
 pub(crate) mod difference;
 pub(crate) mod drawn;

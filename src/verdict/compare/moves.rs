@@ -1,4 +1,4 @@
-//! The moves of a run, and when two of them are the same.
+//! The moves of a run, and when two moves are the same.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,33 +11,32 @@ use crate::{
     log::{ActorId, Belief, Command, EventKind, Log, OpId, Reply},
 };
 
-/// Two runs on one clock still differ by what a machine needs for a command. Times and TTLs (in milliseconds)
-/// that are no further apart than this are the same.
+/// Even on one clock two runs differ by how long the machine takes for a command. Times and TTLs that differ by no more
+/// than this many milliseconds count as equal.
 pub(crate) const NEAR_MILLIS: i64 = 100;
 
-/// What a server notes for itself of a znode: it differs from one server to the next and means nothing to the
-/// lesson.
+/// A znode's bookkeeping by the server, which differs between servers and means nothing to the lesson.
 const BOOKKEEPING: [&str; 6] = ["czxid", "mzxid", "pzxid", "ctime", "mtime", "owner"];
 
-/// A move: one command with its reply, or one notification that was taken from the queue.
+/// A move: one command with its reply, or one notification taken from the queue.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Move {
     pub who: String,
     pub label: String,
-    /// Which of this actor's moves under this label it is, from 0.
+    /// Index among this actor's moves with this label, from 0.
     pub nth: usize,
     pub at: LessonTime,
     /// The index of the event: `Sent` or `Took`.
     pub event: usize,
-    /// The command; for a notification, what it is about and what happened there.
+    /// The command; for a notification, its event and its subject.
     pub wire: String,
-    /// From how much on a number in its reply is a TTL, which is another a moment later.
+    /// A number in the reply that is at least this large is a TTL, which shrinks as time passes.
     drains: i64,
     pub reply: Option<Arc<Reply>>,
-    /// Command and reply as texts, without what programs draw at random.
+    /// Command and reply as texts, without random values.
     without_chance: [String; 2],
-    /// What the actor believed and counted because of it: before it waited for time to pass and before its next
-    /// move. What it does after a wait comes of the wait.
+    /// What the actor believed and counted because of the move: before a wait for time to pass and before its next
+    /// move. What it does after a wait follows from the wait.
     pub outcome: Vec<Consequence>,
 }
 
@@ -48,39 +47,39 @@ pub enum Consequence {
 }
 
 impl Move {
-    /// What makes two moves of two runs the same one: the actor, the label, and how often before.
+    /// Identifies the same move in two runs: the actor, the label, and the index among its moves with that label.
     pub fn key(&self) -> (&str, &str, usize) {
         (&self.who, &self.label, self.nth)
     }
 
-    /// Whether both send the same command. Owner tokens count as the same: they follow from the seed of a run, or are drawn
-    /// by programs.
+    /// Whether both send the same command. Owner tokens count as equal: they follow from the seed of a run, or are
+    /// random values of the program.
     pub fn same_command(&self, other: &Self) -> bool {
         without_tokens(&self.wire) == without_tokens(&other.wire)
             || self.without_chance[0] == other.without_chance[0]
     }
 
-    /// Whether both were answered the same, but for owner tokens, a znode's bookkeeping, and the milliseconds of a
-    /// TTL that is draining.
+    /// Whether both replies are the same, except for owner tokens, a znode's bookkeeping, and the elapsed milliseconds
+    /// of a TTL.
     pub fn same_reply(&self, other: &Self) -> bool {
         match (self.reply.as_deref(), other.reply.as_deref()) {
             (Some(Reply::Value(mine)), Some(Reply::Value(its))) => match (mine.as_i64(), its.as_i64()) {
                 (Some(mine), Some(its)) if mine.min(its) >= self.drains => {
-                    // One that is asked for later has drained for longer.
+                    // A TTL that is read later has shrunk further.
                     let later = self.at.as_millis().abs_diff(other.at.as_millis());
                     mine.abs_diff(its) <= NEAR_MILLIS.unsigned_abs() + later
                 }
                 _ => plain(mine) == plain(its) || self.without_chance[1] == other.without_chance[1],
             },
             (Some(Reply::Error { code: mine, .. }), Some(Reply::Error { code: its, .. })) => mine == its,
-            // However it was lost, nobody knows what came of it.
+            // However a reply was lost, its outcome is unknown.
             (Some(Reply::Lost(_)), Some(Reply::Lost(_))) | (None, None) => true,
             _ => false,
         }
     }
 }
 
-/// Every move of a run, in the order in which they were made.
+/// All moves of a run, in the order in which they were made.
 pub fn moves(log: &Log) -> Vec<Move> {
     let mut moves: Vec<Move> = Vec::new();
     let mut times: HashMap<(ActorId, &str), usize> = HashMap::new();
@@ -97,7 +96,8 @@ pub fn moves(log: &Log) -> Vec<Move> {
                     wire = command.to_string();
                     drains = match command {
                         _ if command.is_redis("PTTL") => 1,
-                        // What a script counts stays below a second's milliseconds.
+                        // A count that a script returns is assumed to be below 1000, a larger number to be a TTL in
+                        // milliseconds.
                         Command::Script { .. } => 1000,
                         _ => i64::MAX,
                     };
@@ -151,7 +151,7 @@ pub fn moves(log: &Log) -> Vec<Move> {
     moves
 }
 
-/// The text with the four digits of each owner token left out: `A-7f3c` is `A-`.
+/// The text without the four digits of each owner token: `A-7f3c` becomes `A-`.
 fn without_tokens(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     for (n, part) in text.split('-').enumerate() {

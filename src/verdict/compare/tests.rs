@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// A move as a test writes it: who, label, command, reply, and the milliseconds before it.
+/// A move as written in a test: actor, label, command, reply, and the milliseconds before it.
 type Made<'a> = (u32, &'a str, &'a str, Value, i64);
 
 fn built(made: &[Made<'_>]) -> LogBuilder {
@@ -42,7 +42,7 @@ fn story() -> Vec<Made<'static>> {
     ]
 }
 
-/// Who, label and number of the two moves of a difference.
+/// Actor, label and index of the two moves of a difference.
 fn at(difference: Option<&super::Difference>) -> (What, [Option<String>; 2]) {
     let difference = difference.expect("a difference");
     let name = |made: &super::Move| format!("{}.{} {}", made.who, made.label, made.nth);
@@ -104,7 +104,7 @@ fn a_changed_reply_is_a_difference_and_a_draining_ttl_is_none() {
     assert_eq!(first_difference([&asks(2999), &asks(2970)]), None);
     assert!(first_difference([&asks(2999), &asks(60_000)]).is_some());
     assert!(first_difference([&asks(50), &asks(-2)]).is_some());
-    // A script that answers with what is left of somebody's lease.
+    // A script that returns the rest of another client's lease.
     let tries = |left: i64| log(&[(0, "take", "EVAL take 1 lock A", json!(left), 0)]);
     assert_eq!(first_difference([&tries(29_999), &tries(29_970)]), None);
     assert!(first_difference([&tries(1), &tries(2)]).is_some());
@@ -134,7 +134,7 @@ fn an_extra_move_is_a_difference_whichever_run_makes_it() {
     assert_eq!(at(found.as_ref()), (What::Extra, [None, Some("A.check 0".to_owned())]));
     let found = first_difference([&more, &one]);
     assert_eq!(at(found.as_ref()), (What::Extra, [Some("A.check 0".to_owned()), None]));
-    // The same move once more is an extra one, too.
+    // Making the same move once more is extra, too.
     let again = log(&story()[..2]);
     let found = first_difference([&again, &one]);
     assert_eq!(at(found.as_ref()), (What::Extra, [None, Some("B.acquire 1".to_owned())]));
@@ -164,7 +164,7 @@ fn the_same_move_at_the_same_time_stands_in_one_place_and_at_another_time_does_n
         assert_eq!(place(0, n), place(1, n), "move {n}");
     }
     assert!(place(1, 3) < place(0, 3), "the earlier one stands to the left");
-    // Before the first move, after each of the four places of moves, of which the last is the end.
+    // Before the first move, and after each of the four slots with moves, the last of which is the end.
     assert_eq!(timeline.stops.len(), 6);
     assert_eq!(timeline.positions(timeline.stops[1]), [4, 4]);
 }
@@ -208,8 +208,8 @@ proptest! {
         if let (Some(there), Some(back)) = (there, back) {
             let [mine, its] = there.moves.clone();
             let time = |made: &Option<super::Move>| made.as_ref().map(|made| made.at);
-            // Where both have come equally far with moves of two actors, the earlier one is first; and where those are
-            // made at the same time, that of the first run.
+            // If both runs made equally many moves and the next ones are by two actors, the earlier one comes first; at
+            // the same time, that of the first run.
             let tie = mine.is_some() && time(&mine) == time(&back.moves[0]);
             prop_assert!(tie || back.moves == [its, mine]);
         }

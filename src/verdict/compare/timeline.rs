@@ -1,4 +1,4 @@
-//! Two logs as one sequence: what happened at the same lesson time stands in the same place.
+//! Merges two logs into one sequence: events at the same lesson time share a slot.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -8,15 +8,15 @@ use crate::{
     log::{Event, EventKind, Log, Stop},
 };
 
-/// Two events that are the same thing in both runs stand in one place if they are this close.
+/// The same event of both runs shares a slot if its times are at most this far apart.
 const NEAR: Duration = Duration::from_millis(NEAR_MILLIS.unsigned_abs());
 
-/// One place: an event of either run, or the same thing in both.
+/// A slot: an event of either run, or the same event of both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {
     /// The event of each run, as an index into its log.
     pub events: [Option<usize>; 2],
-    /// When it happened: never less than at the place before.
+    /// Its lesson time: never earlier than that of the slot before.
     pub at: LessonTime,
 }
 
@@ -24,14 +24,14 @@ pub struct Slot {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Timeline {
     pub slots: Vec<Slot>,
-    /// Where a learner may stop: so many places are over. The first is before the first move, the last is the end.
+    /// Where a learner may stop, as numbers of slots passed. The first is before the first move, the last is the end.
     pub stops: Vec<usize>,
 }
 
 impl Timeline {
-    /// Merges two logs. Of the moves, faults, waits and notifications that are in both runs at the same lesson
-    /// time, the longest run that is in the same order in both is put together; everything else stands alone,
-    /// ordered by time.
+    /// Merges two logs. Of the moves, faults, waits and notifications that are in both runs at the same lesson time,
+    /// the longest sequence in the order of both logs is paired; every other event has a slot of its own, ordered by
+    /// time.
     pub fn new(logs: [&Log; 2]) -> Self {
         let mut timeline = Self::default();
         let mut next = [0, 0];
@@ -58,7 +58,7 @@ impl Timeline {
         self.slots.push(Slot { events, at: at.max(before) });
     }
 
-    /// A step ends where the next move begins, or where time passes, once either story has come to a stop.
+    /// A step ends before the next move, or before time passes, once either story has reached a stop.
     fn find_stops(&self, logs: [&Log; 2]) -> Vec<usize> {
         let mut stops = Vec::new();
         let mut pending = true;
@@ -79,7 +79,7 @@ impl Timeline {
         stops
     }
 
-    /// How many events of each run are over after the first `slots` places.
+    /// The number of events of each run in the first `slots` slots.
     pub fn positions(&self, slots: usize) -> [usize; 2] {
         let over = &self.slots[..slots.min(self.slots.len())];
         [0, 1].map(|side| {
@@ -88,7 +88,7 @@ impl Timeline {
         })
     }
 
-    /// The lesson time after the first `slots` places.
+    /// The lesson time after the first `slots` slots.
     pub fn at(&self, slots: usize) -> LessonTime {
         let last = slots.min(self.slots.len()).checked_sub(1);
         last.map_or(LessonTime::ZERO, |last| self.slots[last].at)
@@ -99,7 +99,7 @@ fn both(logs: [&Log; 2], events: [Option<usize>; 2]) -> impl Iterator<Item = &Ev
     logs.into_iter().zip(events).filter_map(|(log, event)| log.events().get(event?))
 }
 
-/// Which run goes on: the one whose next event is the earlier one.
+/// The side whose next event is the earlier one.
 fn earlier(logs: [&Log; 2], next: [usize; 2], end: [usize; 2]) -> usize {
     if next[0] >= end[0] {
         return 1;
@@ -112,12 +112,12 @@ fn acts(event: &Event) -> bool {
     matches!(event.kind, EventKind::Sent { .. } | EventKind::Took { .. } | EventKind::Fault(_))
 }
 
-/// Whether a step is over in which something happened: nobody moves while the narrator speaks.
+/// Whether the event ends a step with a move, a wait or a fault: no actor moves while the narrator speaks.
 fn ends_a_step(event: &Event) -> bool {
     matches!(event.kind, EventKind::Stop { stop: Stop::Move | Stop::Passed | Stop::Fault | Stop::End, .. })
 }
 
-/// What makes an event of one run the same as one of the other: what, who, and how often before.
+/// Identifies the same event in two runs: its kind and actor, and the index among equal ones.
 type Name = (String, usize);
 
 fn names(log: &Log) -> Vec<(usize, Name)> {
@@ -143,7 +143,7 @@ fn names(log: &Log) -> Vec<(usize, Name)> {
     names
 }
 
-/// The longest sequence of pairs that are the same thing at the same time, in the order of both logs.
+/// The longest sequence of pairs of the same event at the same time, in the order of both logs.
 fn anchors(logs: [&Log; 2]) -> Vec<[usize; 2]> {
     let [mine, its] = logs.map(names);
     let its: HashMap<Name, usize> = its.into_iter().map(|(n, name)| (name, n)).collect();
@@ -159,7 +159,7 @@ fn anchors(logs: [&Log; 2]) -> Vec<[usize; 2]> {
     longest_rising(&pairs)
 }
 
-/// Of pairs that rise on the left, the longest sequence that rises on the right as well (patience sorting).
+/// The longest subsequence that also rises on the right, of pairs that rise on the left (patience sorting).
 fn longest_rising(pairs: &[[usize; 2]]) -> Vec<[usize; 2]> {
     let mut tails: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = vec![None; pairs.len()];

@@ -1,4 +1,4 @@
-//! Invariants watched in made-up logs, without any server.
+//! Invariants in made-up logs, without any server.
 
 use serde_json::Value;
 
@@ -11,8 +11,7 @@ use crate::{
     },
 };
 
-/// The lesson to start from, with these expressions that must never be true, after its own two invariants; and the
-/// beginning of a log.
+/// The lesson of `lockstep new` with these expressions as invariants, after its own two; and the beginning of a log.
 fn run(expressions: &[&str]) -> (Scenario, LogBuilder) {
     run_of(testing::NEW_LESSON, expressions)
 }
@@ -31,14 +30,14 @@ fn run_of(lesson: &str, expressions: &[&str]) -> (Scenario, LogBuilder) {
 
 const OVERLAP: usize = 0;
 const DELETED: usize = 1;
-/// The first of a test's own.
+/// The index of a test's first own invariant.
 const OWN: usize = 2;
 
 fn breach(invariant: usize, at: usize, evidence: &[usize]) -> Breach {
     Breach { invariant, at, evidence: evidence.to_vec() }
 }
 
-/// Somebody asks for the lock under its label; the index is that of the reply.
+/// An actor requests the lock under its label; returns the index of the reply.
 fn acquires(log: &mut LogBuilder, actor: u32, wire: &str, reply: impl Into<Value>) -> usize {
     log.moves(actor, "acquire", wire, reply) + 1
 }
@@ -119,7 +118,7 @@ fn an_orphan_is_the_lock_of_somebody_who_is_gone() {
     let (scenario, mut log) = run(&["orphaned('lock') and pttl('lock') == -1"]);
     let mut other = log.clone();
     let asked = log.sends(0, "acquire", "SETNX lock A-1");
-    // The reply never reaches A, and the server has its key.
+    // The reply never reaches A, but the server has its key.
     let seen = log.add(holds("redis", Some(("A-1", None))));
     log.stop();
     assert_eq!(breaches(&scenario, &log), Ok(vec![]), "A may still come to know");
@@ -153,9 +152,10 @@ fn a_herd_is_those_whom_one_change_wakes() {
     let deleted = |log: &mut LogBuilder, actor, path: &str| log.add(notified(actor, path, "NodeDeleted"));
     deleted(&mut queue, 0, "/locks/n-1");
     deleted(&mut queue, 1, "/locks/n-2");
-    // Woken again: by another change.
+    // Woken again, by another change.
     deleted(&mut queue, 1, "/locks/n-2");
-    // Whoever had looked for it before it was there is woken when it comes, and the next one when it goes.
+    // The client that looked for the node before it existed is woken when it is created, and the next one when it is
+    // deleted.
     queue.add(notified(0, "/locks/n-3", "NodeCreated"));
     deleted(&mut queue, 1, "/locks/n-3");
     queue.stop();
@@ -182,7 +182,7 @@ fn whom_two_changes_wake_is_no_herd() {
     let (scenario, mut created) = run(&["herd() > 1"]);
     let mut deleted = created.clone();
     for woken in [0, 1] {
-        // Told before it is answered.
+        // Notified before the reply.
         let sent = created.sends(2, "acquire", "create -e /lock C");
         created.add(notified(woken, "/lock", "NodeCreated"));
         created.replies(sent, "/lock");
@@ -190,7 +190,7 @@ fn whom_two_changes_wake_is_no_herd() {
     }
     created.stop();
     assert_eq!(breaches(&scenario, &created), Ok(vec![]));
-    // Of the first deletion one hears only when the next lock has been asked for.
+    // The notification of the first deletion arrives only after the next lock was requested.
     let sent = deleted.sends(2, "acquire", "create -e /lock C");
     deleted.add(notified(0, "/lock", "NodeDeleted"));
     deleted.replies(sent, "/lock");

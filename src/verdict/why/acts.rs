@@ -1,4 +1,4 @@
-//! A command that changed what must not be so, and what came before it that its sender did not know.
+//! Breaches by one command, and the earlier command that its sender did not know of.
 
 use super::{
     Kind, Why,
@@ -19,9 +19,11 @@ pub(crate) fn explain(case: &Case<'_>, never: &str, breach: &Breach) -> Option<W
     certain.or_else(|| acts.iter().find_map(|act| both_looked(case, act)))
 }
 
-/// The commands that may have made the breach, the likeliest first: those whose reply it is; or the last ones of
-/// whoever counted, because of two replies that overtook each other the later need not be the later command's, and after
-/// them what these had done before, because the last may have been to give a lock back; or else the last that wrote to a key which the expression names, or to any.
+/// The commands that may have caused the breach, the likeliest first. For a counter: the last command of each actor
+/// that counted, since of two replies that overtook each other the later one may belong to the earlier command; after
+/// them the earlier commands of these actors, since the last one may only have released a lock. Otherwise one command:
+/// the one answered by the breach's event, or else the last that wrote to a key which the expression mentions, or to
+/// any key.
 fn acts<'c>(case: &'c Case<'_>, never: &str, breach: &Breach) -> Vec<&'c Effect> {
     let done = |end: usize| {
         let known = case.effects.iter().rev();
@@ -51,15 +53,16 @@ fn acts<'c>(case: &'c Case<'_>, never: &str, breach: &Breach) -> Vec<&'c Effect>
     one.into_iter().collect()
 }
 
-/// Between what its sender last did to the same key and this, somebody else wrote there.
+/// Another actor wrote to a key between `act` and the last access of its sender to that key.
 fn unknown_to(case: &Case<'_>, act: &Effect, breach: &Breach) -> Option<Why> {
     let owned = matches!(act.access, Access::Deleted | Access::Expiry);
-    // A lock belongs to a process, whichever of its threads took it. What a thread has read, it alone has read.
+    // A lock belongs to a process, whichever of its threads took it. A value is known only to the thread that has read
+    // it.
     let mine = |effect: &&Effect| {
         effect.actor == act.actor || owned && writes(effect) && case.same_client(effect.actor, act.actor)
     };
     let earlier = || case.touched(&act.key).rev().filter(mine).filter(|effect| case.before(effect, act));
-    // Where another server took over, what is its own was set on the old one.
+    // After a failover the sender's setting was made on the old server.
     let first = earlier().find(|effect| effect.server == act.server).or_else(|| earlier().next())?;
     if let Some(why) = looked_elsewhere(case, first, act) {
         return Some(why);
@@ -71,7 +74,8 @@ fn unknown_to(case: &Case<'_>, act: &Effect, breach: &Breach) -> Option<Why> {
     };
     let mut between = case.touched(&act.key).rev().filter(others);
     let (between, (place, second)) = between.find_map(|effect| {
-        // That the key was another's may have been seen of the server, although the command was long on its way.
+        // The server's state may have proved that the key was another client's, although the command was in flight
+        // meanwhile.
         let seen = owned && breach.evidence.contains(&act.replied) && effect.replied < act.replied;
         let certain = case.before(first, effect) && (seen || case.before(effect, act));
         Some((effect, in_order(first, effect, act).filter(|_| certain)?))
@@ -85,7 +89,7 @@ fn unknown_to(case: &Case<'_>, act: &Effect, breach: &Breach) -> Option<Why> {
     Some(Why::new(kind, [first.sent, place, second], text))
 }
 
-/// Its sender went by what it had read of another key since, and somebody else has written there meanwhile.
+/// The sender relied on a later read of another key, to which another actor has written meanwhile.
 fn looked_elsewhere(case: &Case<'_>, first: &Effect, act: &Effect) -> Option<Why> {
     let mut looks = case.effects.iter().rev().filter(|effect| {
         effect.actor == act.actor
@@ -106,8 +110,8 @@ fn looked_elsewhere(case: &Case<'_>, first: &Effect, act: &Effect) -> Option<Why
     Some(Why::new(Kind::CheckThenAct, [look.sent, place, second], text))
 }
 
-/// The places of the second and the third of three commands that were carried out one after another. Of commands that
-/// were on their way at once the reply is what stands in order; none, where not even that does.
+/// The events that stand for the second and the third of three commands carried out one after another: of commands in
+/// flight at once, the reply is used to keep the order. `None` if that does not help either.
 fn in_order(first: &Effect, second: &Effect, third: &Effect) -> Option<(usize, usize)> {
     let after = |effect: &Effect, place: usize| {
         let mut places = [effect.sent, effect.replied].into_iter();
@@ -117,8 +121,8 @@ fn in_order(first: &Effect, second: &Effect, third: &Effect) -> Option<(usize, u
     Some((place, after(third, place)?))
 }
 
-/// Two wrote at once, and both had looked before either did: which wrote first is not known, and that one of them did
-/// not know of the other is.
+/// Two actors wrote at once, and both had read before either did: which wrote first is not known, but one of them did
+/// not know of the other.
 fn both_looked(case: &Case<'_>, act: &Effect) -> Option<Why> {
     let mine = look(case, act)?;
     let mut others =
@@ -127,7 +131,7 @@ fn both_looked(case: &Case<'_>, act: &Effect) -> Option<Why> {
         let theirs = look(case, write)?;
         (case.before(theirs, act) && case.before(mine, write)).then_some((theirs, write))
     })?;
-    // Told of whoever looked first.
+    // The explanation begins with the actor that read first.
     let (first, between, wrote) =
         if mine.sent < theirs.sent { (mine, theirs, act) } else { (theirs, mine, other) };
     let (place, second) = in_order(first, between, wrote)?;
@@ -135,14 +139,14 @@ fn both_looked(case: &Case<'_>, act: &Effect) -> Option<Why> {
     Some(Why::new(Kind::BothLooked, [first.sent, place, second], text))
 }
 
-/// What somebody had last done to a key before it wrote there, where that was to look.
+/// The last access of an actor to a key before it wrote there, if that was a read.
 fn look<'c>(case: &'c Case<'_>, write: &'c Effect) -> Option<&'c Effect> {
     let mut earlier = case.touched(&write.key).rev();
     let last = earlier.find(|effect| effect.actor == write.actor && effect.replied < write.sent)?;
     (last.access == Access::Read).then_some(last)
 }
 
-/// Somebody changed a key that another had set, without ever having had it.
+/// An actor changed a key that another had set and that was never its own.
 fn interfered(case: &Case<'_>, act: &Effect, breach: &Breach) -> Option<Why> {
     if !matches!(act.access, Access::Deleted | Access::Expiry) {
         return None;

@@ -1,4 +1,4 @@
-//! A log with what its commands did, and names for what is in it.
+//! A log with the effects of its commands, and lookups by name.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -13,15 +13,15 @@ pub(crate) struct Case<'a> {
     pub scenario: &'a Scenario,
     log: &'a Log,
     pub events: &'a [Event],
-    /// What was done, in the order of the replies.
+    /// The effects, in the order of the replies.
     pub effects: Vec<Effect>,
 }
 
 impl<'a> Case<'a> {
     pub(crate) fn new(scenario: &'a Scenario, log: &'a Log) -> Self {
         let mut effects = effects(scenario, log.events());
-        // A script answers what its author likes: that a key is gone after it tells that it has deleted it, and that it is there,
-        // that it has not.
+        // The reply of a script is its author's choice. The server's state decides: a key that is gone after the script
+        // was deleted, and one that is still there was not.
         effects.retain(|effect| !seen_to_stay(log.events(), effect));
         for deleted in seen_deleted(log.events()) {
             let known = effects.iter().any(|effect| {
@@ -56,7 +56,7 @@ impl<'a> Case<'a> {
         self.sender(sent).map_or("?", |actor| self.name(actor))
     }
 
-    /// The process that somebody lives in.
+    /// The process of an actor.
     pub(crate) fn client(&self, actor: ActorId) -> &'a str {
         self.log.actor(actor).map_or("?", |actor| &actor.client)
     }
@@ -72,12 +72,12 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// A command in few words, `DECR stock`, by its `Sent` event.
+    /// The command of a `Sent` event in brief: `DECR stock`.
     pub(crate) fn command(&self, sent: usize) -> String {
         self.sent(sent).map_or_else(String::new, Command::brief)
     }
 
-    /// What a Redis server was last seen to hold before an event.
+    /// The contents of a Redis server as last seen before an event.
     pub(crate) fn keyspace_at(&self, name: &str, event: usize) -> Option<&'a Keyspace> {
         self.events[..event].iter().rev().find_map(|event| match &event.kind {
             EventKind::State(ServerState { server, observed: Observed::Redis(keyspace) }) => {
@@ -87,7 +87,7 @@ impl<'a> Case<'a> {
         })
     }
 
-    /// Whether somebody else has sent a value for a key, too.
+    /// Whether another actor has sent the same value for a key.
     pub(crate) fn sent_by_others(&self, actor: ActorId, key: &str, value: &str) -> bool {
         let names = |words: &[String], wanted: &str| words.iter().any(|word| word == wanted);
         self.events.iter().any(|event| match &event.kind {
@@ -100,12 +100,12 @@ impl<'a> Case<'a> {
         })
     }
 
-    /// The words of a Redis command by its `Sent` event; none of any other.
+    /// The words of a Redis command by its `Sent` event; empty for other commands.
     pub(crate) fn words(&self, sent: usize) -> &'a [String] {
         self.sent(sent).map_or(&[], Command::redis_words)
     }
 
-    /// What was done to a key, oldest first.
+    /// The effects on a key, oldest first.
     pub(crate) fn touched<'b>(
         &'b self,
         key: &'b str,
@@ -113,8 +113,8 @@ impl<'a> Case<'a> {
         self.effects.iter().filter(move |effect| effect.key == key)
     }
 
-    /// Whether one command was certainly carried out before another: its reply was there before the other was sent,
-    /// or it read what nobody has written, or the numbers of a counter that only ever went one way say so.
+    /// Whether one command was certainly carried out before another: it was answered before the other was sent, or it
+    /// read a value from before all writes, or the values of a counter that only ever went one way prove it.
     pub(crate) fn before(&self, one: &Effect, other: &Effect) -> bool {
         one.replied < other.sent
             || one.key == other.key
@@ -122,7 +122,7 @@ impl<'a> Case<'a> {
                 && (self.read_before(one, other) || self.counted_before(one, other))
     }
 
-    /// A number that none of the writes has left behind was there before all of them.
+    /// Whether `one` read a number that none of the writes has left behind: then it read before all of them.
     fn read_before(&self, one: &Effect, other: &Effect) -> bool {
         let Some(read) = one.number.filter(|_| !writes(one) && writes(other)) else { return false };
         let mut written = self.touched(&one.key).filter(|effect| writes(effect));
@@ -150,7 +150,7 @@ impl<'a> Case<'a> {
             return false;
         }
         let grew = (second - first) * way;
-        // What a write left behind can be read by others; what was read is changed by the next write.
+        // A number left by a write can be read afterwards; a number that was read can only be changed by a later write.
         match (writes(one), writes(other)) {
             (_, true) => grew > 0,
             (true, false) => grew >= 0,
@@ -158,7 +158,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The fault at or after which somebody's process stood still at an event.
+    /// The fault since which a process was frozen at an event.
     pub(crate) fn frozen_at(&self, client: &str, event: usize) -> Option<usize> {
         let wanted = |fault: &Fault| fault.client() == Some(client) && fault.ahead_ms().is_none();
         let last = self.last_fault(0..event + 1, wanted)?;
@@ -167,7 +167,7 @@ impl<'a> Case<'a> {
         self.kind(last).is_some_and(frozen).then_some(last)
     }
 
-    /// The last of the events in which such a fault was caused.
+    /// The last fault among these events that `wanted` accepts.
     pub(crate) fn last_fault(
         &self,
         mut events: Range<usize>,
@@ -177,8 +177,8 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Keys that a server was seen to hold before a script or a deletion of several keys was carried out, and no more after it,
-/// although their time was not over.
+/// Deletions by scripts, and by deletions of several keys, that servers' states prove: the key was seen before the
+/// command but not after it, although it had not expired.
 fn seen_deleted(events: &[Event]) -> Vec<Effect> {
     let mut held: BTreeMap<&str, &Keyspace> = BTreeMap::new();
     let mut sent: BTreeMap<OpId, Done<'_>> = BTreeMap::new();
@@ -196,7 +196,8 @@ fn seen_deleted(events: &[Event]) -> Vec<Effect> {
             }
             EventKind::State(ServerState { server, observed: Observed::Redis(now) }) => {
                 let before = held.insert(server, now);
-                // Of two that were answered before the server was looked at again, which of them it was is not known.
+                // If two commands were answered before the server was observed again, it is not known which of them
+                // deleted the key.
                 if let ([done], Some(before)) = (&done[..], before)
                     && done.server == server.as_str()
                 {
@@ -215,7 +216,8 @@ fn seen_deleted(events: &[Event]) -> Vec<Effect> {
     deleted
 }
 
-/// Whether what a script seems to have deleted was there after it, and nothing else was on its way that could have made it anew.
+/// Whether a key that a script seems to have deleted existed after it, while no other command in flight could have
+/// created it again.
 fn seen_to_stay(events: &[Event], effect: &Effect) -> bool {
     let is_script =
         |event: &Event| matches!(&event.kind, EventKind::Sent { command: Command::Script { .. }, .. });
@@ -228,7 +230,7 @@ fn seen_to_stay(events: &[Event], effect: &Effect) -> bool {
         events[..end].iter().filter(|event| wanted(event)).count()
     };
     let after = effect.replied + 1;
-    // Until somebody does something, or time passes.
+    // Up to the next action or passing of time.
     let next = |event: &Event| {
         sent(event) || replied(event) || matches!(&event.kind, EventKind::Waited { .. } | EventKind::Chose(_))
     };
@@ -267,7 +269,7 @@ impl Done<'_> {
     }
 }
 
-/// The keys of a command of whose reply it cannot be told which of them it has deleted.
+/// The keys of a command whose reply does not tell which of them it deleted.
 fn may_delete(command: &Command) -> &[String] {
     match command {
         Command::Script { keys, .. } => keys,

@@ -1,4 +1,4 @@
-//! Locks whose owner is dead, and releases that woke a herd.
+//! Locks of dead owners, and releases that woke a herd.
 
 use super::{Kind, Why, case::Case, words};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     world::effect::{Access, command},
 };
 
-/// A key is there, and the client that set it was killed.
+/// A key exists whose setter was killed.
 pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
     let crash = breach.evidence.iter().copied().find_map(|n| match case.kind(n)? {
         EventKind::Fault(fault) => Some((n, fault.killed_client()?)),
@@ -17,7 +17,7 @@ pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
     let (crash, client) = crash?;
     let mut asked = breach.evidence.iter().copied();
     let worded = asked.rfind(|n| case.sender(*n).is_some_and(|actor| case.client(actor) == client))?;
-    // Of a transaction, `EXEC` is what set it.
+    // In a transaction, `EXEC` is the command that set it.
     let set = case.effects.iter().find(|effect| effect.worded == worded && effect.access == Access::Set);
     let (first, key) = match set {
         Some(set) => (set.sent, set.key.clone()),
@@ -42,8 +42,8 @@ pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
     Some(Why::new(Kind::Crashed, [first, crash, breach.at.max(crash)], text))
 }
 
-/// The command that somebody would have sent next, but for those that only look: its first word, or its script's name. `None`
-/// where it would have sent the same once more.
+/// The first word, or the script's name, of the next command that an actor would have sent, except reads. `None` if it
+/// would have repeated the same operation.
 pub(crate) fn next_command(case: &Case<'_>, actor: ActorId, at: usize) -> Option<String> {
     let program = &case.scenario.actors.get(actor.0 as usize)?.program;
     let made = case.events[..at].iter().rev().find_map(|event| match &event.kind {
@@ -68,7 +68,7 @@ fn first_word(operation: &PlannedOperation) -> Option<String> {
     }
 }
 
-/// One deletion woke several: two watched the same path, and then it was deleted.
+/// One deletion woke several clients: two watched the same path, and then it was deleted.
 pub(crate) fn herd(case: &Case<'_>, breach: &Breach) -> Option<Why> {
     let notified = |n: usize| match case.kind(n)? {
         EventKind::Notified { actor, about, .. } => Some((n, *actor, about.as_str())),

@@ -1,4 +1,4 @@
-//! What somebody's command put into a collection, a hash or a sorted set, and what became of that.
+//! The entries that a command added to a hash, a set or another collection, and what happened to them.
 
 use std::collections::BTreeSet;
 
@@ -8,15 +8,15 @@ use crate::{
     world::effect::{Access, Effect},
 };
 
-/// The command that took out what another had put into a collection, by its `Sent` event: the last before the server was seen
-/// without it, up to an event and the look that follows.
+/// The `Sent` event of the command that removed what `set` had added to a collection: the last command before the
+/// server was seen without it, up to the first observation after `until`.
 pub(crate) fn taken_out(case: &Case<'_>, set: &Effect, until: usize) -> Option<usize> {
     let (seen, own) = put(case, set)?;
     let (gone, _) = looks(case, &set.server, seen).find(|(_, keyspace)| {
         let now = entries(keyspace, &set.key);
         !own.iter().all(|entry| now.contains(entry))
     })?;
-    // A key whose time is over has taken all with it.
+    // The expiry of the key removes all its entries.
     let end = case.keyspace_at(&set.server, gone)?.keys.get(&set.key)?.expires_at;
     let is_over = end.is_some_and(|end| end <= case.events[gone].at);
     if is_over || looks(case, &set.server, until).next()?.0 < gone {
@@ -27,7 +27,7 @@ pub(crate) fn taken_out(case: &Case<'_>, set: &Effect, until: usize) -> Option<u
     Some(last.sent)
 }
 
-/// Whether what a command has set for itself was there when another asked: its entry in a collection, or its own value.
+/// Whether what `set` wrote still existed when `other` was sent: its entry in a collection, or its own value.
 pub(crate) fn is_kept(case: &Case<'_>, set: &Effect, other: &Effect) -> bool {
     let Some(keyspace) = case.keyspace_at(&set.server, other.sent) else { return false };
     if let Some(KeyValue::String(value)) = keyspace.keys.get(&set.key).map(|key| &key.value) {
@@ -37,7 +37,7 @@ pub(crate) fn is_kept(case: &Case<'_>, set: &Effect, other: &Effect) -> bool {
     put(case, set).is_some_and(|(_, own)| own.iter().all(|entry| now.contains(entry)))
 }
 
-/// What a command has put into a collection that was not there before it, and the event in which that was seen.
+/// The entries that a command added to a collection, and the event in which they were first seen.
 fn put<'a>(case: &Case<'a>, set: &Effect) -> Option<(usize, BTreeSet<&'a str>)> {
     let before = case.keyspace_at(&set.server, set.sent).map(|before| entries(before, &set.key));
     let before = before.unwrap_or_default();
@@ -46,7 +46,7 @@ fn put<'a>(case: &Case<'a>, set: &Effect) -> Option<(usize, BTreeSet<&'a str>)> 
     (!own.is_empty()).then_some((seen, own))
 }
 
-/// What a Redis server was seen to hold from an event on.
+/// The observed contents of a Redis server, from an event on.
 fn looks<'a, 'n>(
     case: &Case<'a>,
     name: &'n str,
@@ -61,7 +61,7 @@ fn looks<'a, 'n>(
     })
 }
 
-/// By what each entry of a collection is known: a field, a member.
+/// The entries of a collection by their identity: a field, a member.
 fn entries<'k>(keyspace: &'k Keyspace, key: &str) -> BTreeSet<&'k str> {
     let Some(key) = keyspace.keys.get(key) else { return BTreeSet::new() };
     match &key.value {

@@ -1,4 +1,4 @@
-//! How two came to hold one lock: what became of the first holder's before the second got it.
+//! Why two actors held one lock: how the first holder lost its claim on the server before the second got the lock.
 
 use super::{Kind, Why, case::Case, entries, words};
 use crate::{
@@ -16,9 +16,9 @@ pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
         EventKind::Believes { actor, lock, .. } => Some((event, *actor, lock)),
         _ => None,
     };
-    // Of several locks that the invariant is about, this one.
+    // The invariant may be about several locks; this is the broken one.
     let (_, second, lock) = holder(breach.at)?;
-    // Closest to the breach first.
+    // The holder nearest to the breach comes first.
     let others = breach.evidence.iter().rev().filter_map(|event| {
         let (believed, first, _) = holder(*event)?;
         (first != second).then_some(Pair {
@@ -36,7 +36,7 @@ pub(crate) fn explain(case: &Case<'_>, breach: &Breach) -> Option<Why> {
         .or_else(|| not_refused(&pairs))
 }
 
-/// What all the others had set for the lock was there when the last one got it.
+/// Everything that the other holders had set for the lock existed when the last one got it.
 fn not_refused(pairs: &[Pair<'_, '_>]) -> Option<Why> {
     let mut kept: Vec<(&Effect, &Effect)> = pairs.iter().map(Pair::kept).collect::<Option<_>>()?;
     kept.sort_unstable_by_key(|(set, _)| set.sent);
@@ -46,7 +46,7 @@ fn not_refused(pairs: &[Pair<'_, '_>]) -> Option<Why> {
     Some(Why::new(Kind::NotRefused, [first.sent, granted.sent, second.1], text))
 }
 
-/// Two holders: who, and the events in which they came to believe.
+/// Two holders, each with the event in which it came to believe that it holds the lock.
 struct Pair<'c, 'a> {
     case: &'c Case<'a>,
     lock: &'c str,
@@ -59,19 +59,20 @@ impl Pair<'_, '_> {
         let swapped = Pair { first: self.second, second: self.first, ..*self };
         self.mutex()
             .or_else(|| self.lost(false))
-            // Of a majority each server was asked at another time: who had one first may have come to believe last.
+            // With a majority of servers each server is asked at another time: the one that got a key first may have
+            // come to believe last.
             .or_else(|| swapped.lost(true))
             .or_else(|| self.looked_too_early())
     }
 
-    /// The first one had lost it before the second one got it; with `only_same`, only on a server on which both have set the same
-    /// key.
+    /// The first holder had lost the lock before the second got it; with `only_same`, only on a server on which both
+    /// have set the same key.
     fn lost(&self, only_same: bool) -> Option<Why> {
         let mine = self.settings(self.first);
         let theirs = self.settings(self.second);
         let same =
             |mine: &&&Effect| theirs.iter().any(|other| other.key == mine.key && other.server == mine.server);
-        // Where both have set the same key of the same server, that is where the first one lost it.
+        // If both have set the same key of the same server, that is where the first holder lost it.
         let others = mine.iter().filter(|mine| !only_same && !same(mine));
         let in_order = mine.iter().filter(|mine| same(mine)).chain(others);
         for set in in_order {
@@ -79,12 +80,13 @@ impl Pair<'_, '_> {
             let there = others.find(|other| other.key == set.key && other.server == set.server);
             let granted =
                 there.or_else(|| theirs.iter().rev().find(|other| other.key == set.key)).or(theirs.last())?;
-            // In a queue each has a key of its own, and the second got the lock when it saw that the first one's was gone.
+            // In a queue each holder has a key of its own, and the second got the lock when it saw that the first one's
+            // was gone.
             let turn = (granted.key != set.key).then(|| self.turn(granted));
             let granted = turn.as_ref().unwrap_or(granted);
             if granted.key == set.key && granted.sent < set.sent && set.replied < granted.replied {
-                // The second to believe had asked first, and its reply was long on its way, or its server stood still
-                // and was replaced meanwhile.
+                // The second to believe had asked first, but its reply was delayed, or its server was frozen and
+                // replaced meanwhile.
                 let places = [granted.sent, set.sent, granted.replied];
                 let text = words::granted(self.case, Kind::LateReply, set.sent, (set, granted));
                 return Some(Why::new(Kind::LateReply, places, text));
@@ -102,7 +104,7 @@ impl Pair<'_, '_> {
         None
     }
 
-    /// What the first one had set, and by which command the second one got the same key.
+    /// The settings of the first holder, each with the command by which the second got the same key.
     fn granted_on_the_same_keys(&self) -> Vec<(&Effect, &Effect)> {
         let theirs = self.settings(self.second);
         let pairs = self.settings(self.first).into_iter().filter_map(|set| {
@@ -113,7 +115,7 @@ impl Pair<'_, '_> {
         pairs.collect()
     }
 
-    /// The first one's entry in a collection was taken out by the time the second one had got the lock.
+    /// The first holder's entry in a collection was removed before the second got the lock.
     fn taken_out(&self) -> Option<Why> {
         self.granted_on_the_same_keys().into_iter().find_map(|pair| self.taken_out_of(pair))
     }
@@ -126,7 +128,7 @@ impl Pair<'_, '_> {
             let text = words::taken_over(self.case, set, granted);
             return Some(Why::new(kind, [set.sent, taken, self.second.1], text));
         }
-        // Before it came to believe, that was none of its lock.
+        // Before the first holder believed in its lock, a removal of its own entry is no loss.
         let late = kind == Kind::Deleted || taken > self.first.1;
         late.then(|| {
             let text = words::taken_out(self.case, taken, (set, granted));
@@ -134,13 +136,14 @@ impl Pair<'_, '_> {
         })
     }
 
-    /// What the first one had set, where it was there when the second one asked, and the command by which that got the lock.
+    /// A setting of the first holder that still existed when the second asked, and the command by which the second got
+    /// the lock.
     fn kept(&self) -> Option<(&Effect, &Effect)> {
         let mut pairs = self.granted_on_the_same_keys().into_iter();
         pairs.find(|(set, granted)| entries::is_kept(self.case, set, granted))
     }
 
-    /// One of the two went in because of what it had seen, and the other had gone in since.
+    /// One of the two relied on an earlier read, and the other took the lock after that.
     fn looked_too_early(&self) -> Option<Why> {
         let sides = [(self.second, self.first), (self.first, self.second)];
         sides.into_iter().find_map(|((actor, believed), (other, _))| {
@@ -167,7 +170,7 @@ impl Pair<'_, '_> {
         })
     }
 
-    /// Whether a command looks at a key itself, in the step in which it writes: as a script may, and `NX` does.
+    /// Whether a command checks a key again in the same step in which it writes, as a script may and `NX` does.
     fn looks_again(&self, act: &Effect, key: &str) -> bool {
         match self.case.sent(act.worded) {
             Some(Command::Redis(words)) => {
@@ -179,7 +182,7 @@ impl Pair<'_, '_> {
         }
     }
 
-    /// The last that the second one asked before it came to believe, in place of how it had queued.
+    /// The last request of the second holder before it came to believe, instead of the one by which it queued.
     fn turn(&self, queued: &Effect) -> Effect {
         let (actor, believed) = self.second;
         let is_its = |n: &usize| self.case.sender(*n) == Some(actor);
@@ -187,7 +190,8 @@ impl Pair<'_, '_> {
         Effect { sent, worded: sent, replied: believed, ..queued.clone() }
     }
 
-    /// What somebody had set for the lock when it came to believe: everything since it last did not.
+    /// What an actor had set for the lock when it came to believe: everything since it last believed that it does not
+    /// hold it.
     fn settings(&self, (actor, believed): (ActorId, usize)) -> Vec<&Effect> {
         let none = |kind: &EventKind| {
             matches!(kind, EventKind::Believes { actor: known, lock, belief: Belief::Nothing }
@@ -205,7 +209,7 @@ impl Pair<'_, '_> {
             })
         };
         let mut settings: Vec<&Effect> = done(Access::Set).collect();
-        // An entry in a hash or in a set, or a count: of each key the last that was written.
+        // Changes of a hash, a set or a counter: the last one of each key.
         for changed in done(Access::Changed).rev() {
             if !settings.iter().any(|known| known.key == changed.key && known.server == changed.server) {
                 settings.push(changed);
@@ -227,7 +231,7 @@ impl Pair<'_, '_> {
         };
         let (mut one, mut other) =
             ((self.first.0, locked(self.first)?), (self.second.0, locked(self.second)?));
-        // Of two calls that were on their way at once, the later may have returned first.
+        // Of two calls in flight at once, the later may have returned first.
         if one.1.0 > other.1.0 {
             std::mem::swap(&mut one, &mut other);
         }
@@ -245,20 +249,20 @@ impl Pair<'_, '_> {
     }
 }
 
-/// What a holder had set, and what the next one was granted.
+/// What the first holder had set, and the command that granted the lock to the next one.
 struct Loss<'c, 'a> {
     case: &'c Case<'a>,
     set: &'c Effect,
     granted: &'c Effect,
-    /// When its holder came to believe that it held the lock.
+    /// The event in which the first holder came to believe that it held the lock.
     believed: usize,
 }
 
 impl Loss<'_, '_> {
-    /// How it was lost, and the event with which it was.
+    /// How the lock was lost, and the event of the loss.
     fn reason(&self) -> Option<(Kind, usize)> {
         let deleted = self.deletion().map(|deletion| (Kind::Deleted, deletion.sent));
-        // What it deleted before was its place in a queue.
+        // A deletion before it believed was that of its place in a queue.
         let let_go = || {
             let deletion = self.own_deletion().filter(|deletion| deletion.sent > self.believed)?;
             Some((Kind::LetGo, deletion.sent))
@@ -282,7 +286,7 @@ impl Loss<'_, '_> {
         })
     }
 
-    /// The holder has deleted it itself.
+    /// The holder's own deletion of the lock.
     fn own_deletion(&self) -> Option<&Effect> {
         let mut done = self.case.touched(&self.set.key).rev();
         done.find(|effect| {
@@ -298,15 +302,15 @@ impl Loss<'_, '_> {
         self.own_deletion().is_some()
     }
 
-    /// Its time was over: the lease of a key, or the session that had it.
+    /// The end of its time: the lease of a key, or the session that owned it.
     fn time(&self) -> Option<(Kind, usize)> {
         let (seen, crashed) = self.seen();
         let granted = self.case.events[self.granted.sent].at;
         let end = match seen {
-            // The server's own word for it.
+            // The expiry as reported by the server.
             Some(Seen::Key(end)) => end?,
             Some(Seen::Entry { ephemeral }) => {
-                // Nobody may have looked before the next one made it anew: then it was gone by that.
+                // If no observation saw the node gone, the creation by the next holder proves it.
                 let anew =
                     || (self.granted.key == self.set.key && !self.let_go()).then_some(self.granted.sent);
                 let gone = crashed.or_else(anew).filter(|_| ephemeral && !self.let_go())?;
@@ -317,7 +321,7 @@ impl Loss<'_, '_> {
             }
             None => self.lease_by_words()?,
         };
-        // Redis counts in milliseconds, from when it carries the command out.
+        // Redis counts in whole milliseconds, from when it carries the command out.
         let end = LessonTime::from_millis(end.as_millis());
         if granted < end {
             return None;
@@ -328,7 +332,7 @@ impl Loss<'_, '_> {
         Some(self.lease_ended(event))
     }
 
-    /// How a lease came to end by an event: its holder stood still, or not.
+    /// How a lease ended by an event: whether its holder was frozen meanwhile.
     fn lease_ended(&self, event: usize) -> (Kind, usize) {
         match self.case.frozen_at(self.case.client(self.set.actor), event) {
             Some(frozen) if frozen > self.set.replied => (Kind::Frozen, frozen),
@@ -336,7 +340,7 @@ impl Loss<'_, '_> {
         }
     }
 
-    /// Its server's clock was set ahead, and by what was asked for the lease would have lasted.
+    /// The event that set its server's clock ahead, if the lease would have lasted by the time that was requested.
     fn clock_set(&self) -> Option<usize> {
         let set = self.last_fault(|fault| fault.server().is_some() && fault.ahead_ms() > Some(0))?;
         let end = self.lease_by_words()?;
@@ -344,7 +348,7 @@ impl Loss<'_, '_> {
             .then_some(set)
     }
 
-    /// What the server was last seen to hold of what was set, and the event in which it was seen to be gone.
+    /// The last observation of what was set, and the event in which it was seen to be gone.
     fn seen(&self) -> (Option<Seen>, Option<usize>) {
         let mut seen = None;
         for n in self.set.sent + 1..self.granted.sent {
@@ -367,7 +371,7 @@ impl Loss<'_, '_> {
         (seen, None)
     }
 
-    /// When the lease ends, by what was asked for. Not known where a script set an expiry.
+    /// When the lease ends by the time that was requested. `None` if a script set the expiry.
     fn lease_by_words(&self) -> Option<LessonTime> {
         let after = |sent: usize, millis: i64| {
             let at = self.case.events[sent].at.as_millis();
@@ -394,8 +398,8 @@ impl Loss<'_, '_> {
         end
     }
 
-    /// The next holder got it from a server that had never been seen to hold it: that server took over, or the old
-    /// one was killed.
+    /// The next holder got the lock from a server that had never been seen to hold it, after a failover or after the
+    /// old server was killed.
     fn elsewhere(&self) -> Option<usize> {
         let (old, new) = (&self.set.server, &self.granted.server);
         if old == new {
@@ -425,19 +429,19 @@ impl Loss<'_, '_> {
         promoted.and(killed.or(promoted))
     }
 
-    /// Its server was killed and came back without it.
+    /// The restart of its server, which came back without the lock.
     fn restart(&self) -> Option<usize> {
         self.last_fault(|fault| fault.leaves() == Condition::Restarted)
     }
 
-    /// The last such fault of its server, between the two acquisitions.
+    /// The last fault of its server between the two acquisitions that `wanted` accepts.
     fn last_fault(&self, wanted: impl Fn(&Fault) -> bool) -> Option<usize> {
         let wanted = |fault: &Fault| fault.server() == Some(&self.set.server) && wanted(fault);
         self.case.last_fault(self.set.replied + 1..self.granted.sent, wanted)
     }
 
-    /// The key in what a server was seen to hold, where it has the value that was asked for. What a script has set, and what
-    /// is more than a text, is not compared.
+    /// The key in a server's observed contents, if it has the value that was requested. Values set by a script, and
+    /// values other than strings, are not compared.
     fn own<'k>(&self, keyspace: &'k Keyspace) -> Option<&'k KeyState> {
         let words = self.case.words(self.set.worded);
         let key = keyspace.keys.get(&self.set.key)?;
@@ -451,12 +455,12 @@ impl Loss<'_, '_> {
     }
 }
 
-/// What a server held of what a holder had set.
+/// What a server was seen to hold of a holder's setting.
 enum Seen {
-    /// A key, and when it ends.
+    /// A key, and when it expires.
     Key(Option<LessonTime>),
     Entry {
-        /// Whether it goes with its session.
+        /// Whether it is deleted with its session.
         ephemeral: bool,
     },
 }

@@ -1,5 +1,5 @@
-//! Why somebody asks or waits in vain: somebody else has stopped, or is dead, and what it had set is still there; or what it
-//! waits to be told of has been before.
+//! Why an actor asks or waits in vain: another one has stopped or is dead, and what it had set still exists; or the
+//! event that the actor waits for has already happened.
 
 use super::{
     case::{Case, writes},
@@ -13,7 +13,7 @@ use crate::{
     world::effect::{Access, Effect, lease},
 };
 
-/// `None` where nobody has stopped or died, or where that is not what keeps the others out.
+/// `None` if no actor has stopped or died, or if that is not what keeps the others out.
 pub fn in_vain(scenario: &Scenario, log: &Log) -> Option<Text> {
     let case = Case::new(scenario, log);
     stopped(&case)
@@ -22,9 +22,10 @@ pub fn in_vain(scenario: &Scenario, log: &Log) -> Option<Text> {
         .or_else(|| never_told(&case))
 }
 
-/// Whoever gave up asking, or still asks, had got it, and did not know: the key still holds what its own command has set.
+/// An actor that gave up, or still asks, had got the lock without knowing: the key still holds what its own command has
+/// set.
 fn waits_for_itself(case: &Case<'_>) -> Option<Text> {
-    // One of several servers alone grants nothing.
+    // With several servers, one of them alone grants nothing.
     if case.scenario.lab().servers().len() > 1 {
         return None;
     }
@@ -44,7 +45,7 @@ fn waits_for_itself(case: &Case<'_>) -> Option<Text> {
     counted.into_iter().chain(waiting).find_map(|(end, actor)| asks_for_its_own(case, end, actor))
 }
 
-/// What somebody has asked a key to hold, and it held it at an event.
+/// Explains an actor's wait if the key holds, before the event `end`, a value that only its own command has set.
 fn asks_for_its_own(case: &Case<'_>, end: usize, actor: ActorId) -> Option<Text> {
     let (set, op) = case.events[..end].iter().enumerate().find_map(|(n, event)| match &event.kind {
         EventKind::Sent { op, actor: known, server, command, .. } if *known == actor => {
@@ -59,7 +60,7 @@ fn asks_for_its_own(case: &Case<'_>, end: usize, actor: ActorId) -> Option<Text>
     Some(words::waits_for_itself(case, set, lost))
 }
 
-/// The key and the value of a command, where a server holds just that.
+/// The key and the value of a command, if the server holds exactly that.
 fn asked_to_hold<'c>(command: &'c Command, keyspace: &Keyspace) -> Option<(&'c str, &'c str)> {
     let holds = |key: &str, value: &str| {
         let known = keyspace.keys.get(key).map(|key| &key.value);
@@ -84,12 +85,13 @@ fn asked_to_hold<'c>(command: &'c Command, keyspace: &Keyspace) -> Option<(&'c s
     }
 }
 
-/// A key that was written, as its server was last seen to hold it before an event; `None` where it did not hold it.
+/// The state of a written key as its server was last seen before an event; `None` if the server did not hold it.
 fn held<'a>(case: &Case<'a>, written: &Effect, event: usize) -> Option<&'a KeyState> {
     case.keyspace_at(&written.server, event)?.keys.get(&written.key)
 }
 
-/// A dead client's key has a lease, and is there all the same when others have given up: of that lease, or of a later one.
+/// A dead client's key has a lease but still exists when others have given up: because of that lease, or of a later
+/// one.
 fn outlives(case: &Case<'_>, last: &Effect, (crash, end): (usize, LessonTime)) -> Option<Text> {
     let given = held(case, last, crash)?.expires_at?;
     let over = case.events.last()?.at;
@@ -104,7 +106,7 @@ fn outlives(case: &Case<'_>, last: &Effect, (crash, end): (usize, LessonTime)) -
     Some(words::renewed_for_the_dead(case, last.sent, renewal))
 }
 
-/// Somebody waits for a notification of a znode.
+/// An actor waits for a notification of a znode.
 fn never_told(case: &Case<'_>) -> Option<Text> {
     let chosen = case.events.iter().rev().filter_map(|event| match &event.kind {
         EventKind::Chose(Choice::Move { actor }) => Some(*actor),
@@ -123,8 +125,8 @@ fn never_told(case: &Case<'_>) -> Option<Text> {
     Some(words::never_told(case, asked, path, gone.map(|effect| effect.sent)))
 }
 
-/// Whether an unfinished program stands at an operation that takes a notification, as far as the log tells: after what it
-/// sent last, it was given a move that sent nothing.
+/// Whether an unfinished program waits for a notification, as far as the log shows it: after its last command it was
+/// chosen for a move and sent nothing.
 fn waits_to_be_told(case: &Case<'_>, actor: ActorId) -> bool {
     let last =
         |wanted: &dyn Fn(&EventKind) -> bool| case.events.iter().rposition(|event| wanted(&event.kind));
@@ -140,7 +142,7 @@ fn waits_to_be_told(case: &Case<'_>, actor: ActorId) -> bool {
     over.is_none() && chosen > acted
 }
 
-/// Somebody's program ended at a reply that it does not handle.
+/// A program ended at a reply that it does not handle.
 fn stopped(case: &Case<'_>) -> Option<Text> {
     let (event, actor, why) = case.events.iter().enumerate().find_map(|(n, event)| match &event.kind {
         EventKind::GaveUp { actor, why } => Some((n, *actor, why)),
@@ -153,7 +155,7 @@ fn stopped(case: &Case<'_>) -> Option<Text> {
     Some(words::stopped(case.name(actor), label, is_lost(case, event, actor), why))
 }
 
-/// Whether the last reply that somebody had before an event was lost.
+/// Whether the last reply of an actor before an event was lost.
 fn is_lost(case: &Case<'_>, event: usize, actor: ActorId) -> bool {
     let replies = case.events[..event].iter().rev();
     let last = replies.filter_map(|event| match &event.kind {
@@ -163,9 +165,9 @@ fn is_lost(case: &Case<'_>, event: usize, actor: ActorId) -> bool {
     last.take(1).any(|reply| matches!(**reply, Reply::Lost(_)))
 }
 
-/// Somebody was killed who had written to a key that is there to the end: because it does not end by itself, because others give
-/// it a new lease again and again, or because its lease is longer than anybody waits. Where no server was seen, nobody else may
-/// have written there.
+/// A client was killed whose key exists to the end: because it does not expire, because others renew its lease again
+/// and again, or because its lease is longer than the others waited. If no server was observed, no other client may
+/// have written to the key.
 fn left_behind(case: &Case<'_>) -> Option<Text> {
     let crash = case.last_fault(0..case.events.len(), |fault| fault.killed_client().is_some())?;
     let client = match case.kind(crash)? {

@@ -1,16 +1,16 @@
-//! Why an order of moves broke an invariant: which move, fault or passing of time came between which two. Pure; it
-//! reads a log and a scenario and must not know how the order was found or how the answer is shown.
+//! Explains why an order of moves broke an invariant: which move, fault or passing of time came between which two.
+//! Pure; it reads a log and a scenario and must not know how the order was found or how the explanation is shown.
 //!
-//! Everything is told from what is in the log: commands and replies, what servers were seen to hold, beliefs, faults.
-//! Nothing is told of which the log has no evidence; then there is no explanation.
+//! Every explanation follows from the log: commands and replies, observed states of servers, beliefs, faults. Without
+//! evidence in the log there is no explanation.
 //!
-//! **Which explanation.** Several pairs of moves may have something between them. The one that is told
-//! 1. ends in the move that made the breach: the command that changed what must not be, or the one by which the second
-//!    holder got the lock (of those that counted, the last that did not know something);
-//! 2. has between the two what came last, closest to that move;
-//! 3. begins with the last move before that in which the other side could see or get what it then relied on.
+//! **Which explanation.** Several pairs of moves may have something between them. The chosen one
+//! 1. ends in the move that caused the breach: the command that changed what the invariant is about, or the one by
+//!    which the second holder got the lock (among actors that counted, the last one that did not know something);
+//! 2. has between the two the last event that matters, the one nearest to that move;
+//! 3. begins with the last earlier move in which the sender could see or get what it then relied on.
 //!
-//! So it is the shortest: nobody looked again in between.
+//! So it is the shortest: no actor looked again in between.
 
 pub(crate) mod acts;
 pub(crate) mod case;
@@ -32,67 +32,68 @@ use crate::{
 use case::Case;
 pub use in_vain::in_vain;
 
-/// What kind of thing came between.
+/// What came between two moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Somebody else's write, between a look and what was done because of it.
+    /// Another actor's write, between a read and the write that relied on it.
     CheckThenAct,
-    /// Somebody else's look, between a look and what was done because of it. Both then wrote, in no order that is known.
+    /// Another actor's read, between a read and the write that relied on it. Both then wrote, in an unknown order.
     BothLooked,
-    /// Somebody else's acquisition, between one's own and the deletion or renewal of what was not one's own any more.
+    /// Another actor's acquisition, between an acquisition and the deletion or renewal of a lock that was no longer the
+    /// sender's.
     NotItsOwn,
-    /// Somebody else's write, between two of one's own.
+    /// Another actor's write, between two writes of one actor.
     Interleaved,
-    /// Somebody who does not have the lock changed it, between acquisition and release.
+    /// A change of the lock by an actor that did not hold it, between acquisition and release.
     Interfered,
     /// The end of the lease, while its holder still relied on it.
     LeaseEnded,
     /// A pause of the holder, in which the lease ended.
     Frozen,
-    /// A server's clock that was set ahead, which ended the lease early.
+    /// A change that set a server's clock ahead and so ended the lease early.
     ClockSet,
-    /// Somebody else's acquisition, between one's own and the reply to it.
+    /// Another actor's acquisition, between an acquisition and its reply.
     LateReply,
-    /// A deletion by somebody whose lock it was not.
+    /// A deletion by an actor that did not hold the lock.
     Deleted,
-    /// Its holder's own deletion, while it still relied on it.
+    /// The holder's own deletion, while it still relied on the lock.
     LetGo,
     /// A failover to a server that the lock had never reached.
     Failover,
-    /// The end of the session that the lock was tied to.
+    /// The end of the session that owned the lock.
     SessionEnded,
     /// A restart of a server, which came back without the lock.
     Restarted,
-    /// An acquisition in another process: a mutex in memory is another one there.
+    /// An acquisition in another process, which has a mutex of its own in its memory.
     OtherProcess,
-    /// An acquisition that was granted, although what the holder had set for its own was there.
+    /// An acquisition that was granted although the holder's setting still existed.
     NotRefused,
-    /// The death of a client, before what it still had to do.
+    /// The death of a client, before its remaining operations.
     Crashed,
     /// A renewal of a lock whose holder then died.
     KeptAlive,
-    /// A second watch on what was then deleted.
+    /// A second watch on a node that was then deleted.
     Herd,
 }
 
-/// Which came between which two: indices into the log, in order.
+/// What came between which two moves, as indices into the log, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Why {
     pub kind: Kind,
     /// The first of the two: the `Sent` event of a move.
     pub first: usize,
-    /// What came between: a `Sent` event of somebody else, a fault, or the event in which it was seen that time had
-    /// passed or that another server had taken over. Where commands were on their way at once, a `Replied` event.
+    /// What came between: a `Sent` event of another actor, a fault, or the event in which time was seen to have passed
+    /// or another server to have taken over. For commands in flight at once, a `Replied` event.
     pub between: usize,
-    /// The second of the two: a `Sent` event, or a `Replied` event as above, or where it has not come yet, the breach
+    /// The second of the two: a `Sent` event, or a `Replied` event as above, or, if it has not come yet, the breach
     /// itself.
     pub second: usize,
     pub text: Text,
 }
 
 impl Why {
-    /// The places are the first, what came between, and the second.
+    /// The three indices are `first`, `between` and `second`.
     fn new(kind: Kind, [first, between, second]: [usize; 3], text: Text) -> Self {
         Self { kind, first, between, second, text }
     }
@@ -104,7 +105,7 @@ pub fn first(scenario: &Scenario, log: &Log) -> Option<Why> {
     explain(scenario, log, breaches.first()?)
 }
 
-/// Why a breach came about, in words: of an invariant that asks how long somebody has waited, why they wait in vain.
+/// Explains a breach in words: for an invariant about `waited`, why the actors wait in vain.
 pub fn explanation(scenario: &Scenario, log: &Log, breach: &Breach) -> Option<Text> {
     let waits = match &scenario.invariants.get(breach.invariant)?.never {
         NeverPlan::That(never) => never.mentions().names("waited"),
@@ -114,8 +115,8 @@ pub fn explanation(scenario: &Scenario, log: &Log, breach: &Breach) -> Option<Te
     in_vain.or_else(|| explain(scenario, log, breach).map(|why| why.text))
 }
 
-/// `None` where the log does not say why: where nothing came between two moves, or where it is not certain that it
-/// did, because commands were on their way at the same time.
+/// Returns `None` if the log does not show why: if nothing came between two moves, or if the order is not certain
+/// because commands were in flight at once.
 pub fn explain(scenario: &Scenario, log: &Log, breach: &Breach) -> Option<Why> {
     let case = Case::new(scenario, log);
     let never = match &scenario.invariants.get(breach.invariant)?.never {

@@ -1,5 +1,5 @@
-//! What statements did to rows, as far as these are seen and a statement names one by its key. What a transaction has written
-//! counts from its `COMMIT`.
+//! The effects of statements on rows, as far as the rows are observed and a statement names one by its key. A
+//! transaction's writes take effect at its `COMMIT`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -8,7 +8,7 @@ use crate::{
     world::effect::{Access, Effect},
 };
 
-/// The effects of statements on rows that any server was seen to hold, in the order of the replies.
+/// The effects of statements on rows that were seen on any server, in the order of the replies.
 pub(crate) fn effects(events: &[Event]) -> Vec<Effect> {
     let mut rows: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for event in events {
@@ -67,7 +67,7 @@ fn touched<'r>(
 ) -> Option<(&'r str, Access)> {
     let Command::Sql(statement) = command else { return None };
     let access = mariadb::access(statement)?;
-    // An `UPDATE` answers how many rows are another than before: none, where it writes what is there already.
+    // An `UPDATE` answers the number of rows that changed: 0 if it writes the value that a row already has.
     let found = reply.as_i64() != Some(0) || mariadb::asks_for_the_key_alone(statement);
     let row = mariadb::named_by_key(statement, known?.iter().copied())?;
     found.then_some((row, access))

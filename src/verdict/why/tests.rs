@@ -1,4 +1,5 @@
-//! Explanations of made-up logs: what no carried story shows, what cannot be told, and every order of a small model.
+//! Explanations of made-up logs: what no carried story shows, what cannot be explained, and every order of a small
+//! model.
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -19,7 +20,7 @@ const TAKE: &str =
     "if redis.call('SET', KEYS[1], ARGV[1], 'NX') then return redis.call('INCR', KEYS[2]) end return 0";
 const GIVE: &str = "return redis.call('DEL', KEYS[1])";
 
-/// The lesson to start from with three clients and two scripts, and the lock or this expression that must never be.
+/// The lesson of `lockstep new` with three clients and two scripts, and `never` as its invariant.
 fn scenario(never: &str) -> Scenario {
     let text = "{ en: It is so., zh: 是。 }";
     let (begin, rest) = testing::NEW_LESSON.split_once("invariants:\n").expect("it has some");
@@ -64,7 +65,7 @@ impl Run {
         self.why().map(|why| (why.kind, why.first, why.between, why.second))
     }
 
-    /// The index of its `Sent`.
+    /// Returns the index of its `Sent` event.
     fn moves(&mut self, actor: u32, wire: &str, reply: impl Into<Value>) -> usize {
         self.log.moves(actor, "move", wire, reply)
     }
@@ -105,7 +106,8 @@ fn who_goes_in_by_an_earlier_look_has_not_seen_the_other() {
     let between = run.takes(0, "PSETEX lock 3000 A-1");
     let act = run.takes(1, "PSETEX lock 3000 B-2");
     assert_eq!(run.places(), Some((Kind::CheckThenAct, look, between, act)));
-    // The key that was looked at may be another than the one that was set; and whoever believes first may have looked too early.
+    // The key that was read may be another than the one that was set; and the actor that believes first may have read
+    // too early.
     let mut run = Run::new(OVERLAP);
     let look = run.moves(0, "ZCARD readers", 0);
     let between = run.moves(1, "ZADD readers 1 B-2", 1);
@@ -163,17 +165,17 @@ fn what_looks_again_as_it_writes_does_not_rely_on_an_earlier_look() {
 
 #[test]
 fn what_no_evidence_accounts_for_is_not_explained() {
-    // B got the lock although A's lease had not ended and nobody had deleted it.
+    // B got the lock although A's lease had not ended and no client had deleted it.
     let mut run = Run::new(OVERLAP);
     run.takes(0, "SET lock A-1 NX PX 3000");
     run.takes(1, "SET lock B-2 NX PX 3000");
     assert_eq!(run.why(), None);
-    // Nobody asked any server at all.
+    // No actor asked any server.
     let mut run = Run::new(OVERLAP);
     run.log.believes(0, Belief::Holding);
     run.log.believes(1, Belief::Holding);
     assert_eq!(run.why(), None);
-    // A script set an expiry: for how long, only the server could say.
+    // A script set an expiry: how long, only the server could tell.
     let mut run = Run::new(OVERLAP);
     run.takes(0, "SET lock A-1 NX");
     run.log.at(60_000);
@@ -181,7 +183,7 @@ fn what_no_evidence_accounts_for_is_not_explained() {
     assert_eq!(run.why(), None);
 }
 
-/// A and B have both seen one item, and then write at the same time.
+/// A and B have both read that one item is left, and then write at the same time.
 fn at_once(write: &str, answers: [(u32, Value); 2]) -> Run {
     let mut run = Run::new("sold > 1");
     run.moves(0, "GET stock", "1");
@@ -198,7 +200,7 @@ fn at_once(write: &str, answers: [(u32, Value); 2]) -> Run {
 fn of_two_that_were_on_their_way_at_once_only_a_counter_says_which_was_first() {
     let decr = at_once("DECR stock", [(0, 0.into()), (1, (-1).into())]);
     assert_eq!(decr.places(), Some((Kind::CheckThenAct, 3, 5, 6)));
-    // Here A's was sent first, answered first, and carried out last: its reply shows that.
+    // Here A's command was sent first, answered first, and carried out last: its reply shows that.
     let overtaken = at_once("DECR stock", [(0, (-1).into()), (1, 0.into())]);
     assert_eq!(overtaken.places(), Some((Kind::CheckThenAct, 1, 6, 7)));
     let set = at_once("SET stock 0", [(0, "OK".into()), (1, "OK".into())]);
@@ -308,7 +310,7 @@ fn a_session_that_ended_took_its_node_along() {
 
 #[test]
 fn the_holder_nearest_to_the_breach_is_told_of() {
-    // The first breach is that of A and B; B's own acquisition is its newest.
+    // The first breach is that of A and B; A's newest acquisition is part of it.
     let mut run = Run::new(OVERLAP);
     run.takes(0, "SET lock A-1 NX PX 3000");
     run.moves(0, "DEL lock", 1);
@@ -370,7 +372,7 @@ fn others_ask_in_vain_for_what_a_dead_or_stopped_client_had_set() {
     run.fault(crash());
     run.moves(1, "SETNX lock B", 0);
     assert!(vain(&run).is_some_and(|text| text.starts_with("A was killed")), "{:?}", vain(&run));
-    // What somebody else has given a new lease, or what ends by itself, is there for another reason.
+    // What another client has given a new lease, or what expires by itself, exists for another reason.
     run.moves(1, "PEXPIRE lock 3000", 1);
     assert_eq!(vain(&run), None);
     let mut run = Run::new(OVERLAP);
@@ -378,7 +380,7 @@ fn others_ask_in_vain_for_what_a_dead_or_stopped_client_had_set() {
     run.fault(crash());
     assert_eq!(vain(&run), None);
 
-    // Those who wait give it a new lease.
+    // The waiting clients renew the dead client's lease.
     let mut run = Run::new(OVERLAP);
     run.moves(0, "SET lock A PX 3000", "OK");
     run.holds(Some(("A", 3000)));
@@ -390,7 +392,7 @@ fn others_ask_in_vain_for_what_a_dead_or_stopped_client_had_set() {
         "{:?}",
         vain(&run)
     );
-    // Or it lasts too long of itself.
+    // Or the lease itself is too long.
     let mut run = Run::new(OVERLAP);
     run.moves(0, "SET lock A EX 5000", "OK");
     run.holds(Some(("A", 5_000_000)));
@@ -398,7 +400,7 @@ fn others_ask_in_vain_for_what_a_dead_or_stopped_client_had_set() {
     run.moves(1, "SET lock B NX EX 5000", Value::Null);
     assert!(vain(&run).is_some_and(|text| text.contains("ends only 5000 s later")), "{:?}", vain(&run));
 
-    // Whoever gave up holds the key itself.
+    // The actor that gave up holds the key itself.
     let mut run = Run::new(OVERLAP);
     run.moves(0, "SETNX lock A", 1);
     run.holds(Some(("A", 9000)));
@@ -440,8 +442,8 @@ fn whoever_looked_again_acted_on_what_it_saw_last() {
     assert_eq!(run.why(), None, "it knew");
 }
 
-/// One item, and everybody looks and then buys, in this order: every two mentions of somebody are its look and its
-/// purchase.
+/// One item, and every actor reads the stock and then buys, in this order: the two mentions of an actor are its read
+/// and its purchase.
 fn sale(order: &[u32]) -> (Run, Vec<(u32, bool, usize)>) {
     let mut run = Run::new("sold > 1");
     let (mut stock, mut looked) = (1, std::collections::BTreeMap::new());
@@ -488,7 +490,7 @@ fn in_every_order_of_a_sale_the_explanation_is_what_a_reader_would_say() {
             assert_eq!(breaches(&run.scenario, &run.log), Ok(vec![]));
             continue;
         }
-        // The second purchase sold what was not there; the first one is what its buyer did not know of.
+        // The second purchase sold what was not there; its buyer did not know of the first purchase.
         let (buyer, _, second) = *purchases[1];
         let look = made.iter().find(|(actor, bought, _)| *actor == buyer && !bought);
         let wanted = (Kind::CheckThenAct, look.expect("it looked").2, purchases[0].2, second);

@@ -9,7 +9,7 @@ use crate::{
     world::effect::{Access, Effect},
 };
 
-/// Somebody else's write came between two commands on one key.
+/// Another actor's write came between two commands on one key.
 pub(crate) fn unknown_to(
     case: &Case<'_>,
     kind: Kind,
@@ -73,7 +73,7 @@ pub(crate) fn both_looked(case: &Case<'_>, (first, between): (&Effect, &Effect),
     )
 }
 
-/// Somebody set the lease of a key, or deleted it, that was never its own.
+/// An actor set the lease of a key, or deleted a key, that was never its own.
 pub(crate) fn interfered(case: &Case<'_>, setting: &Effect, act: &Effect) -> Text {
     let (holder, other) = (case.name(setting.actor), case.name(act.actor));
     let (got, did) = (case.command(setting.sent), case.command(act.sent));
@@ -87,7 +87,7 @@ pub(crate) fn interfered(case: &Case<'_>, setting: &Effect, act: &Effect) -> Tex
     )
 }
 
-/// The holder is dead, and before that somebody had made its key live longer.
+/// The holder is dead, and before its death another actor had extended its key's lease.
 pub(crate) fn kept_alive(case: &Case<'_>, first: usize, renewal: &Effect) -> Text {
     let holder = case.sender_name(first);
     let other = case.name(renewal.actor);
@@ -103,7 +103,7 @@ pub(crate) fn kept_alive(case: &Case<'_>, first: usize, renewal: &Effect) -> Tex
     )
 }
 
-/// The holder was killed before what it still had to do.
+/// The holder was killed before its remaining operations.
 pub(crate) fn crashed(case: &Case<'_>, first: usize, next: Option<&str>) -> Text {
     let holder = case.sender_name(first);
     let got = case.command(first);
@@ -121,7 +121,7 @@ pub(crate) fn crashed(case: &Case<'_>, first: usize, next: Option<&str>) -> Text
     }
 }
 
-/// Somebody's program ended at the reply to this operation: because it was lost, or for another reason.
+/// A program ended at the reply to this operation: because the reply was lost, or for another reason.
 pub(crate) fn stopped(who: &str, label: &str, lost: bool, why: &Text) -> Text {
     if lost {
         return Text::new(
@@ -129,12 +129,12 @@ pub(crate) fn stopped(who: &str, label: &str, lost: bool, why: &Text) -> Text {
             format!("{who} 停了：`{label}` 的回复丢失，而 `{label}` 没有写 `allow: [Lost]`。"),
         );
     }
-    // Redis names the script by its hash, which says nothing to whoever wrote it.
+    // Redis names the script by its hash, which means nothing to its author.
     let first = |text: &str| text.split(" script: ").next().unwrap_or_default().to_owned();
     Text::new(format!("{who} stopped: {}.", first(&why.en)), format!("{who} 停了：{}。", first(&why.zh)))
 }
 
-/// A dead client's key ends only so much later.
+/// A dead client's key expires only after `left`.
 pub(crate) fn too_long(case: &Case<'_>, set: usize, left: Duration) -> Text {
     let (holder, got) = (case.sender_name(set), case.command(set));
     let seconds = left.as_secs();
@@ -146,7 +146,7 @@ pub(crate) fn too_long(case: &Case<'_>, set: usize, left: Duration) -> Text {
     )
 }
 
-/// A dead client's key is given a new lease by those who wait for it.
+/// A dead client's key is given a new lease by the clients that wait for it.
 pub(crate) fn renewed_for_the_dead(case: &Case<'_>, set: usize, renewal: usize) -> Text {
     let (holder, got) = (case.sender_name(set), case.command(set));
     let (other, renewed) = (case.sender_name(renewal), case.command(renewal));
@@ -161,7 +161,7 @@ pub(crate) fn renewed_for_the_dead(case: &Case<'_>, set: usize, renewal: usize) 
     )
 }
 
-/// Somebody asks again and again for what it has got already.
+/// An actor keeps asking for what it already has.
 pub(crate) fn waits_for_itself(case: &Case<'_>, set: usize, lost: bool) -> Text {
     let (who, command) = (case.sender_name(set), case.command(set));
     let (because, because_zh) = if lost {
@@ -175,8 +175,8 @@ pub(crate) fn waits_for_itself(case: &Case<'_>, set: usize, lost: bool) -> Text 
     )
 }
 
-/// Somebody waits to be told of a path, and asked for a watch there too late, or not at all, or nobody is left to change it.
-/// `gone`: by whom it was deleted before.
+/// An actor waits for a notification of a path, but set its watch too late or not at all, or no client is left that
+/// could change the path. `gone`: the command that deleted the node before.
 pub(crate) fn never_told(case: &Case<'_>, asked: usize, path: &str, gone: Option<usize>) -> Text {
     let (who, look) = (case.sender_name(asked), case.command(asked));
     match gone {
@@ -203,7 +203,7 @@ pub(crate) fn never_told(case: &Case<'_>, asked: usize, path: &str, gone: Option
     }
 }
 
-/// Two watched one path, and one deletion woke both.
+/// Two clients watched one path, and one deletion woke both.
 pub(crate) fn herd(
     case: &Case<'_>,
     (first, between): (usize, usize),
@@ -255,7 +255,7 @@ pub(crate) fn other_process(case: &Case<'_>, (first, between): (usize, usize), f
     )
 }
 
-/// All that the holders had set was there, and one more was granted the lock.
+/// Everything that the holders had set existed, and one more actor was granted the lock.
 pub(crate) fn not_refused(case: &Case<'_>, holders: &[&Effect], granted: &Effect) -> Text {
     let next = case.name(granted.actor);
     let got = case.command(granted.sent);
@@ -271,7 +271,7 @@ pub(crate) fn not_refused(case: &Case<'_>, holders: &[&Effect], granted: &Effect
     )
 }
 
-/// The next one has taken the holder's entry out of a collection, and put in its own.
+/// The next holder removed the first one's entry from a collection, and added its own.
 pub(crate) fn taken_over(case: &Case<'_>, set: &Effect, granted: &Effect) -> Text {
     let (holder, next) = (case.name(set.actor), case.name(granted.actor));
     let (put, got, key) = (case.command(set.sent), case.command(granted.sent), &granted.key);
@@ -286,7 +286,7 @@ pub(crate) fn taken_over(case: &Case<'_>, set: &Effect, granted: &Effect) -> Tex
     )
 }
 
-/// The holder's entry was taken out of a collection before the next one was granted the lock.
+/// The holder's entry was removed from a collection before the next one was granted the lock.
 pub(crate) fn taken_out(case: &Case<'_>, taken: usize, (set, granted): (&Effect, &Effect)) -> Text {
     let (holder, next, who) = (case.name(set.actor), case.name(granted.actor), case.sender_name(taken));
     let (put, got, did) = (case.command(set.sent), case.command(granted.sent), case.command(taken));

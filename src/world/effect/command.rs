@@ -1,4 +1,4 @@
-//! One command: which keys it names and what it may do to them.
+//! The keys that a single command names and what it may do to them.
 
 use std::collections::BTreeMap;
 
@@ -7,38 +7,38 @@ use crate::{
     log::{Access, Command, Reply},
 };
 
-/// How a command's reply is to be read.
+/// How a command's reply is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verb {
     Plain,
-    /// As that of a script: it may have done part of what it can do.
+    /// A script: it may have done only part of what it can do.
     Script,
-    /// As that of a script that counts down: 0 may well be what is left.
+    /// A script that counts down: 0 may be the remaining count.
     Countdown,
-    /// As that of a script that asks how long a key has left: that is what it answers to whom it refuses, and nil to whom it
-    /// does not, as Redisson's locks do.
+    /// A script that asks for a key's TTL: it returns the TTL to a client that it refuses, and nil to one that it does
+    /// not, as Redisson's locks do.
     Lock,
     Multi,
     Exec,
     Discard,
 }
 
-/// Something that a command may do.
+/// An effect that a command may have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Act {
     pub key: String,
     pub access: Access,
-    /// What a key is set to.
+    /// The value that the key is set to.
     pub value: Option<String>,
-    /// For how long, in milliseconds.
+    /// The lease, in milliseconds.
     pub lease_ms: Option<i64>,
-    /// Whether the reply gives the name: `create -s`.
+    /// Whether the reply has the key's real name: `create -s`.
     pub named_by_reply: bool,
-    /// Where what was there before is answered, and not whether it was done: what must have been there.
+    /// For commands that return the old value and not whether they succeeded: what must have existed before.
     pub before: Option<Before>,
 }
 
-/// What must be there for a command to do something.
+/// What must exist for a command to take effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Before {
     Anything,
@@ -51,10 +51,10 @@ impl Act {
         Self { key: key.to_owned(), access, value: None, lease_ms: None, named_by_reply: false, before: None }
     }
 
-    /// Whether the reply says that it was done.
+    /// Whether the reply shows that it was done.
     ///
-    /// Scripts answer what their authors like. The habit is 0, nil or a negative number for "nothing done", and
-    /// it is read so, except where a script counts down: 0 may well be what is left after a `DECR`.
+    /// The reply of a script is its author's choice. By convention 0, nil and negative numbers mean "nothing done", and
+    /// are read so, except where a script counts down: 0 may be what is left after a `DECR`.
     pub(crate) fn done(&self, verb: Verb, reply: &Reply) -> bool {
         let Reply::Value(value) = reply else { return false };
         match self.before {
@@ -80,7 +80,7 @@ impl Act {
     }
 }
 
-/// What a command may do. Those that are not known do nothing that is known.
+/// What a command may do. An unknown command has no known effects.
 pub(crate) fn parse(
     command: &Command,
     scripts: &BTreeMap<String, Vec<(String, ScriptKey)>>,
@@ -92,7 +92,7 @@ pub(crate) fn parse(
                 "MULTI" => (Verb::Multi, Vec::new()),
                 "EXEC" => (Verb::Exec, Vec::new()),
                 "DISCARD" => (Verb::Discard, Vec::new()),
-                // What it does, its text alone would tell.
+                // Its effects depend on the script's source, which is not known here.
                 "EVAL" | "EVALSHA" | "FCALL" => (Verb::Script, Vec::new()),
                 upper => (Verb::Plain, redis(upper, args)),
             },
@@ -122,9 +122,9 @@ fn redis(name: &str, args: &[String]) -> Vec<Act> {
     let number = || args.get(1).and_then(|word| word.parse::<i64>().ok());
     let access = match access_of(name) {
         None => return Vec::new(),
-        // Without an option it only looks.
+        // Without an option `GETEX` only reads.
         Some(_) if name == "GETEX" && args.len() == 1 => Access::Read,
-        // An expiry that is over deletes at once.
+        // An expiry in the past deletes the key at once.
         Some(Access::Expiry) if name != "GETEX" && number().is_some_and(|number| number <= 0) => {
             Access::Deleted
         }
@@ -144,14 +144,14 @@ fn redis(name: &str, args: &[String]) -> Vec<Act> {
         }
         _ => {}
     }
-    // One number answers for several keys: whose it is cannot be told.
+    // One number answers for several keys and does not tell which were deleted.
     if access_of(name) == Some(Access::Deleted) && args.len() > 1 {
         return Vec::new();
     }
     vec![act]
 }
 
-/// What must be there for a `SET` that answers the old value, by its options.
+/// What must exist for a `SET` that returns the old value, by its options.
 fn before(args: &[String]) -> Option<Before> {
     let has = |option: &str| args.iter().skip(2).any(|word| word.eq_ignore_ascii_case(option));
     has("GET").then(|| match () {
@@ -166,7 +166,7 @@ pub(crate) fn only_reads(name: &str) -> bool {
     access_of(&name.to_ascii_uppercase()) == Some(Access::Read)
 }
 
-/// Whether a command brings no key into being.
+/// Whether a command creates no key.
 pub(crate) fn creates_nothing(name: &str) -> bool {
     const WITHOUT_KEYS: [&str; 5] = ["PUBLISH", "SUBSCRIBE", "UNSUBSCRIBE", "UNWATCH", "WATCH"];
     match access_of(name) {
@@ -175,8 +175,8 @@ pub(crate) fn creates_nothing(name: &str) -> bool {
     }
 }
 
-/// Whether a command brings no key into being, or says what it sets it to and is answered whether it did. With `GET`, as
-/// in `GETSET`, it is answered what was there before.
+/// Whether a command creates no key, or names the value of the key and its reply says whether it was set. With `GET`,
+/// and for `GETSET`, the reply is the old value instead.
 pub(crate) fn sets_or_creates_nothing(words: &[String]) -> bool {
     let Some(name) = words.first().map(|name| name.to_ascii_uppercase()) else { return true };
     match name.as_str() {
@@ -196,8 +196,8 @@ pub(crate) fn sets_or_creates_nothing(words: &[String]) -> bool {
     }
 }
 
-/// Whether a script's reply tells what it has deleted or extended as a command's does, so that it does not seem to have done
-/// so where there was nothing: it answers what the server did to its one such key, and otherwise 0.
+/// Whether a script's reply tells what it has deleted or extended as a command's reply does, so that no such effect is
+/// assumed where there was none: it returns what the server did to its only such key, and otherwise 0.
 pub(crate) fn answers_what_it_did(source: &str) -> bool {
     let changes = |name: &str| matches!(access_of(name), Some(Access::Deleted | Access::Expiry));
     let calls = script_calls(source);
@@ -213,11 +213,11 @@ pub(crate) fn answers_what_it_did(source: &str) -> bool {
         untold -= usize::from(is_change);
         is_change || answer == "0"
     });
-    // Of a script that asks how long a key has left, nil is read as success.
+    // In a script that asks for a key's TTL, nil is read as success.
     one_key && answers && untold == 0 && !calls.iter().any(|(name, _)| name == "PTTL")
 }
 
-/// `PX 3000` and `EX 3` among a command's words, in milliseconds.
+/// The lease of a command, from `PX 3000` or `EX 3` among its words, in milliseconds.
 pub fn lease(args: &[String]) -> Option<i64> {
     args.windows(2).find_map(|pair| {
         let number: i64 = pair[1].parse().ok()?;
@@ -244,7 +244,7 @@ fn access_of(name: &str) -> Option<Access> {
     })
 }
 
-/// What a script's own calls may do to its keys, each once.
+/// What a script's calls may do to its keys, each once.
 fn script(calls: &[(String, ScriptKey)], keys: &[String]) -> Vec<Act> {
     let mut acts: Vec<Act> = Vec::new();
     for (name, key) in calls {

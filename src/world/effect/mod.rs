@@ -1,7 +1,7 @@
-//! What commands did to which keys and znodes, as far as their words and their replies tell. Pure; it must not know
-//! what anybody believes, nor what a verdict makes of it.
+//! What commands did to which keys and znodes, as far as their words and replies show. Pure; it must not know beliefs
+//! or verdicts.
 //!
-//! A command that was never answered has no effect here: nobody knows whether it had one.
+//! A command that was never answered has no effect here: it is unknown whether it had one.
 
 pub(crate) mod command;
 
@@ -23,25 +23,25 @@ use crate::{
     log::{ActorId, Event, EventKind, OpId, Reply},
 };
 
-/// One thing that one command did.
+/// One effect of one command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Effect {
     pub actor: ActorId,
-    /// The index of its `Sent` event; of a transaction, that of `EXEC`.
+    /// The index of its `Sent` event; in a transaction, that of `EXEC`.
     pub sent: usize,
     /// The index of the `Replied` event that proves it.
     pub replied: usize,
-    /// The index of the `Sent` event that has its words: of a transaction, that of the command that was queued.
+    /// The index of the `Sent` event that has its words: in a transaction, that of the queued command.
     pub worded: usize,
     pub server: String,
     /// The key, or the znode's path.
     pub key: String,
     pub access: Access,
-    /// The number that was answered: what a counter stood at afterwards, or what was read.
+    /// The number in the reply: the new value of a counter, or a number that was read.
     pub number: Option<i64>,
 }
 
-/// Somebody asked for a key to be set to a value, whether or not it was.
+/// A request to set a key to a value, whether or not it succeeded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
     pub actor: ActorId,
@@ -49,9 +49,9 @@ pub struct Attempt {
     pub sent: usize,
     pub key: String,
     pub value: String,
-    /// For how long, in milliseconds, as `PX` and `EX` say it; for ever, where neither does.
+    /// The lease in milliseconds, from `PX` or `EX`; `None` if the request has neither.
     pub lease_ms: Option<i64>,
-    /// Whether the reply refused it; not while there is no reply.
+    /// Whether the reply refused it; false while there is no reply.
     pub refused: bool,
 }
 
@@ -63,13 +63,13 @@ struct PendingCommand {
     verb: Verb,
 }
 
-/// Reads the effects off a log, event by event.
+/// Derives the effects from a log, event by event.
 #[derive(Debug, Clone, Default)]
 pub struct Effects {
-    /// What each script may do: command and its key.
+    /// For each script, the commands that it may call and their keys.
     scripts: Arc<BTreeMap<String, Vec<(String, ScriptKey)>>>,
     flights: HashMap<OpId, PendingCommand>,
-    /// Commands that `MULTI` has queued: by whom, on which server.
+    /// Commands that `MULTI` has queued, by actor and server.
     queued: HashMap<(ActorId, String), Vec<PendingCommand>>,
     attempts: Vec<Attempt>,
 }
@@ -104,7 +104,7 @@ impl Effects {
         self.queued.values().flatten().any(|queued| queued.sent == attempt.sent)
     }
 
-    /// What the transactions will do that were not carried out yet, as a text.
+    /// What the transactions that were not carried out yet will do, as a text.
     pub(crate) fn queued_described(&self) -> String {
         let acts = |queued: &Vec<PendingCommand>| -> Vec<_> {
             queued.iter().map(|command| format!("{:?} {:?}", command.verb, command.acts)).collect()
@@ -113,7 +113,7 @@ impl Effects {
         format!("{each:?}")
     }
 
-    /// What event `index` proves to have been done.
+    /// Returns the effects that the event `index` proves.
     pub fn take(&mut self, index: usize, event: &Event) -> Vec<Effect> {
         match &event.kind {
             EventKind::Sent { op, actor, server, command, .. } => {
@@ -160,7 +160,7 @@ impl Effects {
             (Verb::Exec, Reply::Value(each)) => {
                 let queued = self.queued.remove(&transaction).unwrap_or_default();
                 let effects = queued.iter().enumerate().flat_map(|(n, queued)| {
-                    // Of a transaction that was not carried out there are no replies.
+                    // A transaction that was not carried out has no replies.
                     let reply = Reply::Value(each.get(n).cloned().unwrap_or_default());
                     self.answered(actor, queued, (flight.sent, replied), &reply)
                 });
@@ -217,9 +217,9 @@ impl Effects {
     }
 }
 
-/// Whether no program brings a key into being but by a command that says what it sets it to, and whose reply says at once
-/// whether it has, and none is taken to have deleted or extended a key that was not there: then nobody has set a key that
-/// is not there, and who had set it before will not be asked for again.
+/// Whether every program creates keys only by commands that name the value and whose reply says whether it was set, and
+/// never seems to delete or extend a missing key. Then nobody has set a key that does not exist, and its former setters
+/// do not matter any more.
 pub(crate) fn all_keys_are_set(scenario: &Scenario) -> bool {
     let mut instructions = scenario.actors.iter().flat_map(|plan| &plan.program.instructions);
     instructions.all(|instruction| {
@@ -241,7 +241,7 @@ pub(crate) fn all_keys_are_set(scenario: &Scenario) -> bool {
     })
 }
 
-/// `GET` answers a number as a text.
+/// The number in a reply; `GET` returns numbers as texts.
 fn number(reply: &Reply) -> Option<i64> {
     match reply {
         Reply::Value(value) => value.as_i64().or_else(|| value.as_str()?.parse().ok()),
@@ -249,7 +249,7 @@ fn number(reply: &Reply) -> Option<i64> {
     }
 }
 
-/// Every effect in a log, in the order in which the replies came.
+/// All effects in a log, in the order of the replies.
 pub fn effects(scenario: &Scenario, events: &[Event]) -> Vec<Effect> {
     let mut effects = Effects::new(scenario);
     let each = events.iter().enumerate();

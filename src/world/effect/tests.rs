@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// `owner-check` runs the script `release_if_owner`.
+/// In this variant `owner-check` runs the script `release_if_owner`.
 fn scenario() -> Scenario {
     testing::scenario(testing::NEW_LESSON, "owner-check")
 }
@@ -209,7 +209,7 @@ fn a_key_comes_into_being_by_a_command_that_sets_it_or_in_another_way() {
     ] {
         assert!(sets(wire), "{wire}");
     }
-    // What they answer does not say at once that they have set anything, or it is another command that makes the key.
+    // Their replies do not tell whether they set anything, or another command creates the key.
     for wire in [
         "SET lock A NX GET",
         "SET lock A NX ${how}",
