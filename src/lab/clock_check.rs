@@ -1,4 +1,4 @@
-//! Whether the lesson clock really holds a server: tried on a real one, which is started for this alone.
+//! Checks on a real server, started for this purpose only, whether it obeys the lesson clock.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -10,10 +10,10 @@ use super::{Endpoint, Lab, LabOptions};
 use crate::clock::Rate;
 use crate::lesson::LabKind;
 
-/// The TTL that the clock's proof uses, in milliseconds of lesson time.
+/// The TTL that the proof uses, in milliseconds of lesson time.
 const TTL_MS: u64 = 5_000;
 
-/// How long the proof leaves the paused server alone, in real time.
+/// How long the paused server is left alone, in real time.
 const PAUSE: Duration = Duration::from_millis(200);
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -21,23 +21,23 @@ const PAUSE: Duration = Duration::from_millis(200);
 pub enum ClockProof {
     /// A real `redis-server` stood still while paused and was past its TTL after a jump.
     Controlled {
-        /// What was left of the TTL when the clock stopped, in milliseconds.
+        /// The rest of the TTL when the clock stopped, in milliseconds.
         paused_at_ms: i64,
-        /// From nothing to an answering server, in milliseconds of real time.
+        /// From the start to the first answer of the server, in milliseconds of real time.
         boot_ms: u64,
     },
     /// Lessons run on the machine's own clock here.
     Wall {
         why: String,
-        /// The same in Chinese.
+        /// The reason in Chinese.
         #[serde(skip)]
         zh: String,
     },
-    /// The clock should hold servers and does not.
+    /// The server does not obey the lesson clock although it should.
     Failed { why: String },
 }
 
-/// Starts a real server on the lesson clock and sees whether it obeys.
+/// Starts a real server on the lesson clock and checks whether it obeys.
 pub(crate) async fn proof(options: &LabOptions) -> ClockProof {
     try_clock(options).await.unwrap_or_else(|why| ClockProof::Failed { why })
 }
@@ -69,7 +69,7 @@ async fn ask_the_server(lab: &Lab, boot_ms: u64) -> Result<ClockProof, String> {
     set.exec_async(&mut connection).await.map_err(said)?;
     lab.clock().set_rate(Rate::PAUSED).map_err(|error| error.to_string())?;
     let before: i64 = pttl.query_async(&mut connection).await.map_err(said)?;
-    // The one place where real time has to pass: the proof is that it makes no difference.
+    // Real time has to pass here: the proof is that it makes no difference.
     tokio::time::sleep(PAUSE).await;
     let after: i64 = pttl.query_async(&mut connection).await.map_err(said)?;
     if before != after {
@@ -77,7 +77,7 @@ async fn ask_the_server(lab: &Lab, boot_ms: u64) -> Result<ClockProof, String> {
             why: format!("redis-server went on while paused: PTTL was {before} ms, then {after} ms"),
         });
     }
-    // Past the end and not onto it: in its last millisecond a key still lives.
+    // Past the end and not onto it: in its last millisecond a key still exists.
     lab.clock().jump(Duration::from_millis(2 * TTL_MS)).map_err(|error| error.to_string())?;
     let value: Option<String> =
         redis::cmd("GET").arg("proof").query_async(&mut connection).await.map_err(said)?;

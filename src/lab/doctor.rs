@@ -1,4 +1,4 @@
-//! What a machine can do for Lockstep: programs, the clock, room for the servers. It must not mend anything
+//! Checks what a machine offers to Lockstep: programs, the clock, room for the servers. It must not repair anything
 //! (`install` does) and must not know the terminal.
 
 use std::fmt;
@@ -28,16 +28,16 @@ pub enum ProgramStatus {
         path: PathBuf,
         version: Version,
     },
-    /// It is there and older than the lessons can use.
+    /// Installed, but older than the lessons need.
     TooOld {
         path: PathBuf,
         version: Version,
         needed: Version,
     },
-    /// It is there and does not tell its version: it may or may not work.
+    /// Installed, but its version is unknown: it may or may not work.
     Unclear {
         path: PathBuf,
-        /// What it said instead.
+        /// What it printed instead of a version.
         why: String,
     },
     Missing {
@@ -51,7 +51,7 @@ pub struct RoomReport {
     /// The directory in which private directories are made.
     pub directory: PathBuf,
     pub free_mib: Option<u64>,
-    /// Why it cannot be used, `None` where it can.
+    /// Why it cannot be used, or `None` if it can.
     pub problem: Option<String>,
 }
 
@@ -62,19 +62,19 @@ pub struct DoctorReport {
     pub room: RoomReport,
 }
 
-/// The version of the Redis server that labs would start; the oldest that will do, where there is none.
+/// The version of the Redis server that labs would start; without one, the oldest supported version.
 pub fn redis_version() -> (u32, u32) {
     let server = &crate::server::redis::programs::SERVER;
     let found = (server.find)(&Search::from_environment()).ok().and_then(|path| (server.version)(&path).ok());
     found.unwrap_or(server.needed).major_and_minor()
 }
 
-/// Looks at everything. Takes the time of a few program starts.
+/// Checks everything. Takes as long as a few program starts.
 pub async fn report(options: &LabOptions) -> DoctorReport {
     DoctorReport { programs: programs(&options.search), proof: proof(options).await, room: room() }
 }
 
-/// Looks for every program, asks it for its version, and compares that with what the lessons need.
+/// Searches every program, reads its version, and compares that with what the lessons need.
 pub fn programs(search: &Search) -> Vec<ProgramReport> {
     let report = |(_, program): &(_, &'static Program)| {
         let status = match (program.find)(search) {
@@ -106,7 +106,7 @@ impl ProgramReport {
 }
 
 impl DoctorReport {
-    /// Whether every lesson can be played. On the wall clock it can, with less to see.
+    /// Whether every lesson can be played. On the wall clock they can, with less to see.
     pub fn healthy(&self) -> bool {
         self.programs.iter().all(ProgramReport::usable)
             && !matches!(self.proof, ClockProof::Failed { .. })

@@ -1,5 +1,5 @@
-//! Installing what is missing: first a plan, which can be shown and asked about, then its execution. It
-//! must not decide whether to install, nor look for programs itself.
+//! Installs missing programs: first a plan, which can be shown and confirmed, then its execution. It must not decide
+//! whether to install, nor search for programs itself.
 
 use std::fmt;
 use std::fs;
@@ -15,14 +15,14 @@ use crate::process::programs::Search;
 use crate::server::program::Program;
 use crate::text::{Lang, Words};
 
-/// Where apt keeps what it knows of packages; without it nothing can be installed.
+/// Where apt keeps its package lists; without them it can install nothing.
 const APT_LISTS: &str = "/var/lib/apt/lists";
 
-/// What is to be done, in order.
+/// The commands of an installation, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstallPlan {
     pub steps: Vec<Step>,
-    /// What whoever agrees to the plan should know.
+    /// Notes for the user who confirms the plan.
     pub notes: Vec<Words>,
 }
 
@@ -37,7 +37,7 @@ impl Step {
         Self { program: program.to_owned(), args: args.iter().map(ToString::to_string).collect() }
     }
 
-    /// With these arguments behind its others.
+    /// Appends arguments.
     pub(super) fn with(mut self, args: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.args.extend(args.into_iter().map(Into::into));
         self
@@ -45,7 +45,7 @@ impl Step {
 }
 
 impl fmt::Display for Step {
-    /// As it would be typed.
+    /// As typed into a shell.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.program)?;
         self.args.iter().try_for_each(|arg| {
@@ -61,12 +61,12 @@ impl fmt::Display for InstallPlan {
     }
 }
 
-/// What a plan depends on, besides what is missing.
+/// What a plan depends on besides the missing programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Machine {
     manager: Option<Manager>,
     root: bool,
-    /// Whether apt knows any packages.
+    /// Whether apt has package lists.
     lists: bool,
 }
 
@@ -89,35 +89,35 @@ impl Machine {
 }
 
 impl InstallPlan {
-    /// The plan for what these reports miss on this machine. `None` where nothing is missing.
+    /// The plan for the missing programs of these reports on this machine; `None` if nothing is missing.
     pub fn new(programs: &[ProgramReport], search: &Search) -> Result<Option<Self>, LabError> {
         let missing: Vec<_> =
             programs.iter().filter(|report| !report.usable()).map(|report| report.program).collect();
         plan(&missing, Machine::look(search))
     }
 
-    /// The plan for these packages of the system; without any step where there are none.
+    /// The plan for these system packages; without steps if there are none.
     pub(super) fn of_packages(packages: &Packages, search: &Search) -> Result<Self, LabError> {
         let none = Self { steps: Vec::new(), notes: Vec::new() };
         packages.plan(Machine::look(search)).map(|plan| plan.unwrap_or(none))
     }
 
-    /// This one, and then the other.
+    /// This plan followed by the other.
     pub fn and(mut self, other: Self) -> Self {
         self.steps.extend(other.steps);
         self.notes.extend(other.notes);
         self
     }
 
-    /// Runs the commands, one after another, with this process' own terminal: package managers ask for
-    /// passwords and show their progress themselves.
+    /// Runs the commands, one after another, on this process's own terminal: package managers ask for passwords and
+    /// show their progress themselves.
     ///
     /// # Errors
-    /// Where a command cannot be run or fails; the ones after it are not run.
+    /// A command cannot be run or fails; the ones after it are not run.
     pub fn run(&self) -> Result<(), LabError> {
         for step in &self.steps {
-            // The user's own errand in the user's own terminal: it is meant to be reached by Ctrl-C and to
-            // finish by itself, so it is no child of the lab and has no guard.
+            // This command belongs to the user's terminal: Ctrl-C must reach it and it ends by itself, so it is no
+            // child of the lab and has no guard.
             let status = Command::new(&step.program).args(&step.args).status();
             let how = match status {
                 Ok(status) if status.success() => continue,
@@ -130,8 +130,8 @@ impl InstallPlan {
     }
 }
 
-/// Makes what labs otherwise make beside the first of them, so that the first lesson starts as quickly as all others.
-/// A lab that cannot start says so when a lesson wants it.
+/// Builds in advance what labs otherwise build in the background of the first one, so that the first lesson starts as
+/// quickly as all others. Errors of the lab's start are not reported here but when a lesson needs it.
 pub(crate) async fn prepare(options: &LabOptions) {
     if options.search.serves(LabKind::Zookeeper)
         && let Ok(mut lab) = Lab::start(LabKind::Zookeeper, options).await
@@ -151,16 +151,16 @@ fn plan(missing: &[&Program], machine: Machine) -> Result<Option<InstallPlan>, L
     packages.plan(machine)
 }
 
-/// Packages of the system that are missing.
+/// Missing system packages.
 #[derive(Debug, Default)]
 pub(super) struct Packages {
-    /// What they bring, in words for whoever installs it by hand.
+    /// What the packages provide, in words for users who install by hand.
     titles: Vec<String>,
     apt: Vec<&'static str>,
     brew: Vec<&'static str>,
-    /// What to know about apt's.
+    /// Notes about apt's packages.
     notes: Vec<Words>,
-    /// Whether apt has to know packages, even where it installs none.
+    /// Whether apt needs its package lists even if it installs none of these packages.
     pub(super) lists: bool,
 }
 
@@ -186,8 +186,8 @@ impl Packages {
 
     fn apt(&self, machine: Machine) -> InstallPlan {
         // `sudo` clears the environment, so `env` sets it on the inner side. DEBIAN_FRONTEND: no questions.
-        // SYSTEMD_OFFLINE and RUNLEVEL: Debian starts a freshly installed service at once; these two, for this
-        // one command only, make the start a no-op where systemd runs and where it does not.
+        // SYSTEMD_OFFLINE and RUNLEVEL: Debian starts a freshly installed service at once; these two, for this one
+        // command only, make the start a no-op with and without systemd.
         let settings = ["DEBIAN_FRONTEND=noninteractive", "SYSTEMD_OFFLINE=1", "RUNLEVEL=1"];
         let step = |words: &[&str]| {
             let mut all: Vec<String> = if machine.root { vec![] } else { vec!["sudo".into()] };

@@ -1,4 +1,5 @@
-//! Jars of lock libraries for the JVM: each library in a directory of its own, with all that it needs, named by its version.
+//! Jars of lock libraries for the JVM: each library in a directory of its own, with all its dependencies, named by its
+//! version.
 
 use std::{
     env,
@@ -12,14 +13,14 @@ use indexmap::IndexMap;
 use super::{install::Step, libraries::LibraryVersion};
 use crate::process::{LabError, programs::Search};
 
-/// How Debian's packages bring a library.
+/// How Debian's packages provide a library.
 struct Debian {
     library: &'static str,
-    /// Packages of the library's own version.
+    /// Packages with the library's own version.
     packages: &'static [&'static str],
-    /// Packages that it needs, each in the version that there is.
+    /// Packages that it depends on, in whatever version is available.
     needs: &'static [&'static str],
-    /// Jars of those; the library's own is the last, so that it is there when all are.
+    /// Jars of those; the library's own is copied last, so that its presence means that all are present.
     jars: &'static [&'static str],
 }
 
@@ -30,12 +31,12 @@ const DEBIAN: [Debian; 1] = [Debian {
     jars: &["guava", "slf4j-api", "zookeeper", "zookeeper-jute", "curator-client", "curator-framework"],
 }];
 
-/// Options of a JVM that starts quickly, and whose own threads do not wake up again and again: what time passes for is the
-/// program. Other JVMs may not know all of them.
+/// Options for a JVM that starts quickly and whose internal threads do not wake periodically, so that only the program
+/// waits for lesson time. Other JVMs may not know all of these options.
 pub(super) const JVM: &str = "-XX:+IgnoreUnrecognizedVMOptions -XX:+UnlockDiagnosticVMOptions -XX:+UseSerialGC \
     -XX:TieredStopAtLevel=1 -XX:-UsePerfData -XX:GuaranteedSafepointInterval=0 -XX:AsyncDeflationInterval=60000";
 
-/// Whether a JDK is there: a runtime alone does not run source files.
+/// Whether a JDK is installed: a runtime alone does not run source files.
 pub(super) fn runs_source(search: &Search) -> bool {
     search.has("java") && search.has("javac")
 }
@@ -53,13 +54,13 @@ pub(super) fn has(directory: &Path, library: &LibraryVersion) -> bool {
     fs::exists(home(directory, name, version).join(file(name, version))).unwrap_or(false)
 }
 
-/// What `CLASSPATH` is for these: every jar in their directories.
+/// The `CLASSPATH` for these libraries: every jar in their directories.
 pub(super) fn class_path(directory: &Path, libraries: &IndexMap<String, String>) -> OsString {
     let all = libraries.iter().map(|(name, version)| home(directory, name, version).join("*"));
     env::join_paths(all).unwrap_or_default()
 }
 
-/// What installs one.
+/// The commands that install one library.
 pub(super) fn steps(
     directory: &Path,
     library: &LibraryVersion,
@@ -72,7 +73,7 @@ pub(super) fn steps(
         return Err(LabError::NoJars { jar: file(name, version), directory: home });
     };
     let at = home.display().to_string();
-    // The archive's own revision of this version.
+    // Debian's revision of this version.
     let packages = known.packages.iter().map(|package| format!("{package}={version}-*"));
     let packages = packages.chain(known.needs.iter().map(ToString::to_string));
     let unpacked = format!("{at}/usr/share/java");
@@ -82,7 +83,7 @@ pub(super) fn steps(
         Step::new("mkdir", &["-p", &at]),
         Step::new("env", &["-C", &at, "apt-get", "download"]).with(packages),
         Step::new("find", &[&at, "-name", "*.deb", "-exec", "dpkg-deb", "-x", "{}", &at, ";", "-delete"]),
-        // Most of them are links.
+        // Most of them are symbolic links.
         Step::new("cp", &["-L", "-t", &at]).with(jars),
         Step::new("rm", &["-r", &format!("{at}/usr")]),
     ])

@@ -1,5 +1,5 @@
-//! Lock libraries that lessons run: which are installed, where programs find them, how they are installed. They are in a
-//! directory of Lockstep's own, never in the system's.
+//! Lock libraries that lessons run: which are installed, where programs find them, how they are installed. They are in
+//! a directory of Lockstep's own, never in the system's.
 
 use std::{
     env, fs,
@@ -19,14 +19,14 @@ use crate::{
     process::{LabError, programs::Search},
 };
 
-/// Where libraries of lessons are.
+/// The directory of the lessons' libraries.
 #[derive(Debug, Clone, Default)]
 pub struct Installed {
-    /// `None` where the user has no home.
+    /// `None` if the user has no home directory.
     directory: Option<PathBuf>,
 }
 
-/// A library in the version that a lesson runs.
+/// A library in the version that a lesson requires.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LibraryVersion {
     pub language: Language,
@@ -68,7 +68,7 @@ impl MissingLibraries {
 }
 
 impl Installed {
-    /// Those in the user's data directory (`XDG_DATA_HOME`).
+    /// The libraries in the user's data directory (`XDG_DATA_HOME`).
     pub fn of_user() -> Self {
         let dirs = etcetera::choose_base_strategy().ok();
         Self { directory: dirs.map(|dirs| dirs.data_dir().join("lockstep").join("libraries")) }
@@ -78,7 +78,7 @@ impl Installed {
         Some(self.directory.as_ref()?.join(language.id()))
     }
 
-    /// Which of these are not there in this very version.
+    /// The libraries that are not installed in exactly this version.
     pub fn missing(&self, libraries: &Libraries, search: &Search) -> MissingLibraries {
         let all = libraries.iter().flat_map(|(language, all)| {
             all.iter().map(|(name, version)| LibraryVersion {
@@ -101,7 +101,7 @@ impl Installed {
         }
     }
 
-    /// Lets a program find these, and none of the user's own in their place.
+    /// Lets a program find these libraries instead of the user's own ones.
     pub(super) fn offer(&self, libraries: &Libraries, program: &mut Command) {
         for (language, all) in libraries {
             let Some(directory) = self.directory(*language) else { continue };
@@ -125,7 +125,7 @@ impl Installed {
         }
     }
 
-    /// What installs these, as commands. `None` where nothing is missing.
+    /// The plan that installs the missing ones of these libraries; `None` if nothing is missing.
     pub fn plan(&self, libraries: &Libraries, search: &Search) -> Result<Option<InstallPlan>, LabError> {
         let missing = self.missing(libraries, search);
         if missing.is_empty() {
@@ -138,7 +138,7 @@ impl Installed {
         for language in languages {
             let Some(directory) = self.directory(language) else { return Err(LabError::NoHome) };
             let at = directory.display().to_string();
-            // All of the language, so that its package manager sees what has to fit together.
+            // All libraries of the language, so that its package manager resolves their dependencies together.
             let of_language = libraries.get(&language).into_iter().flatten();
             match language {
                 Language::Python => {
@@ -179,16 +179,16 @@ impl Installed {
     }
 }
 
-/// Whether `python3` is there and can make an environment of its own: Debian has that in a package by itself.
+/// Whether `python3` is installed and can make virtual environments, which Debian has in a separate package.
 fn makes_environments(search: &Search) -> bool {
     // It ends by itself within milliseconds, so it has no guard.
     let asks = || Command::new("python3").args(["-c", "import ensurepip, venv"]).output();
     search.has("python3") && asks().is_ok_and(|answer| answer.status.success())
 }
 
-/// Whether an environment has a package: its installer leaves a directory `NAME-VERSION.dist-info`.
+/// Whether an environment has a package: pip leaves a directory `NAME-VERSION.dist-info`.
 fn has_python(lib: &Path, library: &LibraryVersion) -> bool {
-    // As PEP 503 compares names.
+    // Normalizes names as PEP 503 does.
     let plain = |name: &str| name.to_ascii_lowercase().replace(['_', '.'], "-");
     let names = |directory: &Path| {
         let entries = fs::read_dir(directory).into_iter().flatten().flatten();
@@ -209,7 +209,7 @@ fn has_node(directory: &Path, library: &LibraryVersion) -> bool {
     let package =
         fs::read(file).ok().and_then(|text| serde_json::from_slice::<serde_json::Value>(&text).ok());
     let version = package.as_ref().and_then(|package| package["version"].as_str());
-    // As `npm` reads it.
+    // A leading `v` is ignored, as `npm` does.
     version.is_some_and(|version| version.trim_start_matches('v') == library.version)
 }
 

@@ -1,11 +1,11 @@
-//! The lab: real servers on a clock that can be stopped, links to them that can be cut, and processes that
-//! can be frozen and killed. It must not know lessons' programs, the log or the screen: it is told what to
-//! do, and answers what is so.
+//! The lab: real servers on a clock that can be stopped, links to them that can be cut, and processes that can be
+//! frozen and killed. It must not know lessons' programs, the log or the screen: it carries out orders and reports
+//! states.
 //!
-//! **Architecture Invariants** that are kept here:
+//! **Architecture Invariants** of this module:
 //! - Lockstep's servers live in a private temporary directory and listen on loopback or a Unix socket only.
-//! - No shared server is ever flushed: the lab starts its servers itself and knows no others. A fresh lab is
-//!   a new one.
+//! No shared server is ever flushed: the lab starts its servers itself and knows no others. A fresh lab has new
+//! servers.
 
 pub(crate) mod clock_check;
 pub mod doctor;
@@ -79,32 +79,33 @@ use crate::server::{
 /// The hidden subcommand that makes this program a client.
 pub const CLIENT: &str = "__client";
 
-/// How long after the end of its connections the end of a process is noticed at the latest. Real time.
+/// How long after the end of its connections the end of a process is noticed at the latest, in real time.
 const NOTICED_WITHIN: Duration = Duration::from_millis(200);
 
-/// The timeout that Lockstep's own sessions ask for.
+/// The session timeout that Lockstep's own sessions request.
 const OWN_SESSION: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Clone)]
 pub struct LabOptions {
-    /// Run on the machine's clock even where time could be stopped.
+    /// Run on the machine's clock even if the lesson clock is available.
     pub wall_clock: bool,
-    /// Do not run on the machine's clock where time cannot be stopped, but say why it cannot.
+    /// Fail, with the reason, instead of falling back to the machine's clock.
     pub controlled_only: bool,
     /// This program, to be executed again as guard and client; see [`own_binary`].
     pub binary: PathBuf,
-    /// Where the servers' programs are looked for.
+    /// Where the servers' programs are searched.
     pub search: Search,
-    /// The lessons that may start programs of their own: the digests of what is allowed, by their files.
+    /// The lessons that may start programs of their own: the digests of the allowed files, by lesson file.
     pub trusted: BTreeMap<String, String>,
-    /// The parameters that the user has set.
+    /// The parameters set by the user.
     pub set: Params,
     /// The libraries that such programs find.
     pub installed: Installed,
 }
 
 impl LabOptions {
-    /// The lesson clock where the system allows it, this program, and the environment's programs.
+    /// The default options: the lesson clock if the system allows it, this program as binary, and the programs of the
+    /// environment.
     pub fn new() -> io::Result<Self> {
         Ok(Self::with_binary(own_binary()?))
     }
@@ -118,46 +119,46 @@ impl LabOptions {
 }
 
 impl LabOptions {
-    /// Whether what a variant runs on is here: its servers' programs, and the libraries of its clients' programs.
+    /// Whether a variant's requirements are installed: its servers' programs, and the libraries of its clients'
+    /// programs.
     pub fn serves(&self, scenario: &Scenario) -> bool {
         self.search.serves(scenario.lab())
             && self.installed.missing(scenario.libraries(), &self.search).is_empty()
     }
 }
 
-/// A program that a user or a lesson brought, as it was started.
+/// A running program of a user or a lesson.
 pub(crate) struct StartedProgram {
     pub(crate) process: Process,
     /// Its standard output.
     pub(crate) output: OwnedFd,
-    /// What its threads tell.
+    /// The published waits of its threads.
     pub(crate) threads: Threads,
-    /// By which its calendar clock can be set apart; none on the wall clock.
+    /// The slot for a skew of its calendar clock; `None` on the wall clock.
     pub(crate) slot: Option<Slot>,
 }
 
-/// Running servers, the clock that they run on, and the links to them. Dropping it ends them and removes
-/// their directory.
+/// Running servers, their clock, and the links to them. Dropping it ends them and removes their directory.
 #[derive(Debug)]
 pub struct Lab {
-    // In the order in which they are to go: fields are dropped from the first to the last.
+    // Fields are dropped in this order: first the links, last the directory.
     links: BTreeMap<LinkId, Link>,
-    /// At which server of an ensemble each client is at home.
+    /// The ensemble member that each client connects to.
     member_choices: BTreeMap<String, MemberChoice>,
     kind: LabKind,
     settings: Settings,
     servers: Vec<Server>,
-    /// Sentinels: they run and have links, and hold nothing that a lesson looks at.
+    /// Sentinels: they run and have links, but hold no data that a lesson looks at.
     helpers: Vec<Server>,
-    /// The files that clients lock, where they lock any.
+    /// The files that clients lock, if they lock any.
     files: Option<FileLocks>,
-    /// What makes the next lab's start faster.
+    /// Work that speeds up the next lab's start.
     background: Option<Box<dyn BackgroundWork>>,
     health: ProcessHealth,
     search: Search,
     installed: Installed,
     clock: LessonClock,
-    /// What the clock stands on.
+    /// The clock and why it was chosen.
     time: Timekeeping,
     binary: PathBuf,
     secret: Secret,
@@ -165,13 +166,13 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Starts the servers of a lab and comes back when they answer. The clock runs at its normal rate; where servers
-    /// do not take the lesson clock, it is the machine's ([`Lab::wall_clock`] tells why).
+    /// Starts the servers of a lab and returns when they answer. The clock runs at its normal rate; if servers do not
+    /// obey the lesson clock, the lab uses the machine's ([`Lab::wall_clock`] says why).
     pub async fn start(kind: LabKind, options: &LabOptions) -> Result<Self, LabError> {
         Self::start_with(kind, &Settings::default(), options).await
     }
 
-    /// As [`Lab::start`], with servers that are configured so.
+    /// As [`Lab::start`], with this configuration of the servers.
     pub async fn start_with(
         kind: LabKind,
         settings: &Settings,
@@ -189,7 +190,7 @@ impl Lab {
                 started => started,
             }
         };
-        // Boxed: it is large, and everybody's future would be.
+        // Boxed: the future is large, and so would be that of every caller.
         started.boxed().await.map_err(limits::named)
     }
 
@@ -215,8 +216,8 @@ impl Lab {
             health: &health,
         };
         let starting = server::start(&boot, kind);
-        // One server may wait for another one, which dies or is stopped meanwhile. Boxed: it is large, and everybody's
-        // future would be.
+        // A server may wait for another one that dies or is stopped meanwhile, so the health of all is watched. Boxed:
+        // the future is large, and so would be that of every caller.
         let Started { servers, helpers, links, background } = tokio::select! {
             biased;
             started = starting.boxed() => started?,
@@ -249,7 +250,7 @@ impl Lab {
         Ok(lab)
     }
 
-    /// Why the lab runs on the machine's clock, where it does.
+    /// Why the lab runs on the machine's clock, or `None` if it does not.
     pub fn wall_clock(&self) -> Option<&WallClock> {
         self.time.wall.as_ref()
     }
@@ -258,12 +259,12 @@ impl Lab {
         &self.clock
     }
 
-    /// How the servers and clients are, for whoever waits for them.
+    /// The state of the servers and clients, for tasks that wait for them.
     pub fn health(&self) -> ProcessHealth {
         self.health.clone()
     }
 
-    /// This lab takes the place of another one: whoever watched that one watches this one from now on.
+    /// Makes this lab the successor of another: tasks that watch the other's health watch this one from now on.
     pub fn succeed(&mut self, other: &Self) {
         other.health.move_on(&self.health);
         self.health = other.health();
@@ -276,12 +277,12 @@ impl Lab {
         Ok(dir)
     }
 
-    /// How a log names the files that clients lock, beside the servers.
+    /// The entry of the log's server list for the files that clients lock.
     pub(crate) fn files_info(&self) -> Option<ServerInfo> {
         self.files.as_ref().map(FileLocks::info)
     }
 
-    /// These processes are the ones that lock files.
+    /// Sets the processes whose file locks are reported.
     pub(crate) fn know_clients(&mut self, processes: Vec<i64>) {
         if let Some(files) = &mut self.files {
             files.clients = processes;
@@ -293,25 +294,25 @@ impl Lab {
         waiting.map_err(|error| unreadable_files(&error))
     }
 
-    /// As people may reach them from outside.
+    /// The servers with the addresses for programs outside Lockstep.
     pub fn servers(&self) -> Vec<ServerInfo> {
         self.servers.iter().map(|server| server.info.clone()).collect()
     }
 
-    /// What the processes of all servers cost.
+    /// The resources used by the processes of all servers.
     pub fn meters(&self) -> Meters {
         Meters(self.everybody().map(|server| server.process.state.pid()).collect())
     }
 
-    /// Where a server is reached without any link.
+    /// The address of a server, past its links.
     pub fn endpoint(&self, server: &str) -> Option<&Endpoint> {
         self.servers.iter().find(|known| known.info.name == server).map(|server| &server.endpoint)
     }
 
-    /// Connects to a server as nobody's client: no link is between.
+    /// Connects to a server directly, without a link.
     ///
     /// # Errors
-    /// Where there is no such server, or it cannot be reached.
+    /// There is no such server, or it cannot be reached.
     pub(crate) async fn connect(&self, server: &str) -> Result<Box<dyn Connection>, String> {
         let info = &self.server(server).map_err(|error| error.to_string())?.info;
         let server = ServerAddress {
@@ -322,28 +323,27 @@ impl Lab {
             hangs_up: self.kind.part_of(&info.name).has_sentinels(),
             password: info.password.clone(),
         };
-        // Nobody watches anything on it.
+        // No watch is set on this connection, so no notification can arrive.
         server::connect(&server, true, OWN_SESSION, Arc::new(|_, _| {})).await
     }
 
-    /// What its Redis servers have to be told before anything is asked of them. `None` where nobody else can reach them.
+    /// The password of its Redis servers; `None` if no other user can reach them.
     pub fn password(&self) -> Option<&str> {
         self.secret.password()
     }
 
-    /// The slot of the clock by which one server's clock can be set apart from the others'. `None` on the
-    /// wall clock.
+    /// The clock slot that sets one server's clock apart from the others'; `None` on the wall clock.
     pub fn slot(&self, server: &str) -> Result<Option<&Slot>, LabError> {
         Ok(self.server(server)?.slot.as_ref())
     }
 
-    /// Lays the link `CLIENT->SERVER`, unless it is there already, and tells the client's end of it.
+    /// Creates the link `CLIENT->SERVER` unless it exists, and returns the client's end of it.
     pub async fn link(&mut self, client: &str, server: &str) -> Result<LinkAddress, LabError> {
         let id = LinkId::new(client, server);
         if let Some(link) = self.links.get(&id) {
             return Ok(link.address().clone());
         }
-        // A number and not the name: a socket's path has no room for what a lesson calls its clients.
+        // A number instead of the client's name: a socket's path is limited in length.
         let socket = self.workspace.join(&format!("link-{}.sock", self.links.len()));
         let endpoint = &self.server(server)?.endpoint;
         let link = Link::lay(id.clone(), endpoint, &socket, &self.clock)
@@ -362,8 +362,8 @@ impl Lab {
         link.ok_or_else(|| LabError::Link { link: id.to_string(), source: io::ErrorKind::NotFound.into() })
     }
 
-    /// Lays a client's links to every server of an ensemble, and tells the client's one end of them. The client is at home
-    /// at the `first` server.
+    /// Creates a client's links to every server of an ensemble, and returns the client's single end of them. The client
+    /// connects to the `first` server first.
     pub(crate) async fn link_to_any(
         &mut self,
         client: &str,
@@ -376,7 +376,7 @@ impl Lab {
         };
         let all = self.servers.iter().filter(|server| members.contains(&server.info.name.as_str()));
         let servers = all.filter_map(tcp).collect();
-        // A session has one connection. etcd's clients have several, and end one with each watch.
+        // A ZooKeeper session has one connection. etcd's clients have several, and end one with each watch.
         let stays = self.kind.part_of(members[first]).product() == Product::Etcd;
         let (links, home) = Link::lay_to_any(servers, first, stays, &self.clock)
             .await
@@ -393,7 +393,7 @@ impl Lab {
         self.homes(client).next()
     }
 
-    /// The servers of an ensemble in the order in which a client turns to them.
+    /// The servers of an ensemble in the order in which a client tries them.
     pub(crate) fn homes(&self, client: &str) -> impl Iterator<Item = &str> {
         let ensemble = self.kind.parts().iter().find(|part| part.is_ensemble());
         let at = self.member_choices.get(client).map(MemberChoice::at);
@@ -411,12 +411,12 @@ impl Lab {
         self.links.iter().map(|(id, link)| (id, link.state()))
     }
 
-    /// When the next of what delayed links have arrives.
+    /// When the next data on delayed links arrives.
     pub fn next_arrival(&self) -> Option<LessonTime> {
         self.links.values().filter_map(Link::next_arrival).min()
     }
 
-    /// Lets what is due by now arrive. Says whether there was anything.
+    /// Lets data that is due by now arrive. Returns whether there was any.
     pub async fn let_through(&self, now: LessonTime) -> bool {
         let mut any = false;
         for link in self.links.values() {
@@ -447,8 +447,8 @@ impl Lab {
         Ok((process, stdin, ChildStdout::from_std(stdout).map_err(failed)?))
     }
 
-    /// Starts a program that a user brought as a client, on the lesson clock: its environment names the client, and the
-    /// addresses at which it finds its servers.
+    /// Starts a user's program as a client, on the lesson clock: its environment names the client and the addresses of
+    /// its servers.
     pub(crate) fn spawn_program(
         &mut self,
         name: &str,
@@ -479,16 +479,16 @@ impl Lab {
         match &exec.origin {
             Origin::User => {}
             Origin::Lesson(directory) => {
-                // Files that Python writes beside the lesson would be none of those that were allowed.
+                // Python must not write files beside the lesson: they would not be among the allowed ones.
                 command.current_dir(directory).env("PYTHONDONTWRITEBYTECODE", "1");
             }
             Origin::Carried => drop(command.current_dir(self.unpack_programs().map_err(failed)?)),
         }
         self.installed.offer(&exec.libraries, &mut command);
-        // What it prints is to be read when it prints it.
+        // Unbuffered, so that lines are read when they are printed.
         command.env("PYTHONUNBUFFERED", "1");
         let (process, pipes) = Process::start(&format!("client {name}"), command, &self.workspace, true)?;
-        // Its standard input ends here.
+        // Its standard input is closed here.
         let (_, output) = pipes.ok_or_else(|| failed(io::Error::other("its pipes are missing")))?;
         let threads = Threads::new(process.pid(), status);
         let threads = threads.ok_or_else(|| failed(io::Error::other("its process number makes no sense")))?;
@@ -508,13 +508,12 @@ impl Lab {
         Ok(directory)
     }
 
-    /// The truth: what every server holds at this moment. A server that has ended holds nothing any more
-    /// and is left out.
+    /// The current state of every server. A server that has ended holds nothing any more and is left out.
     pub async fn observe(&self) -> Result<Vec<ServerState>, LabError> {
         self.observe_but(&HashSet::new()).await
     }
 
-    /// As [`Lab::observe`], without the servers that are known to be frozen: nobody can see into those.
+    /// As [`Lab::observe`], without the servers that are known to be frozen: those cannot answer.
     pub async fn observe_but(&self, frozen: &HashSet<String>) -> Result<Vec<ServerState>, LabError> {
         let looks = self.servers.iter().map(async |server| {
             if server.process.ended().is_some() || frozen.contains(&server.info.name) {
@@ -523,7 +522,7 @@ impl Lab {
             let look = || server.observer.observe(&self.clock, server.slot.as_ref());
             match patiently(server, look).await {
                 Ok(observed) => Ok(Some(ServerState { server: server.info.name.clone(), observed })),
-                // It may have ended while it was being asked; its end is noticed a moment after its connections'.
+                // It may have ended meanwhile; the end of a process is noticed a moment after that of its connections.
                 Err(error) => match timeout(NOTICED_WITHIN, server.process.exited()).await {
                     Ok(_) => Ok(None),
                     Err(_) => Err(unreadable(server, &error)),
@@ -535,7 +534,7 @@ impl Lab {
         join_all(looks).await.into_iter().filter_map(Result::transpose).chain(files).collect()
     }
 
-    /// What Sentinels have told since this was called last: when, who, and what, oldest first.
+    /// The messages of Sentinels since the last call, with time and sender, oldest first.
     pub(crate) fn notices(&self) -> Vec<(LessonTime, String, SentinelNotice)> {
         let told = self.helpers.iter().flat_map(|helper| {
             let name = &helper.info.name;
@@ -546,8 +545,7 @@ impl Lab {
         told
     }
 
-    /// A counter of a server's, by the name that the server gives it: a field of Redis' `INFO`, a line of
-    /// ZooKeeper's `mntr`.
+    /// A metric of a server, by the server's own name for it: a field of Redis' `INFO`, a line of ZooKeeper's `mntr`.
     pub async fn metric(&self, server: &str, name: &str) -> Result<i64, LabError> {
         let server = self.server(server)?;
         let value = patiently(server, || server.observer.metric(name))
@@ -560,7 +558,7 @@ impl Lab {
         })
     }
 
-    /// Who waits inside a server for an answer.
+    /// The clients whose commands wait inside a server.
     pub(crate) async fn waiting(&self, server: &str) -> Result<Waiting, LabError> {
         if server == FILES {
             return self.file_waiters().map(Waiting::Sessions);
@@ -580,7 +578,7 @@ impl Lab {
 
     /// Whether a server has noticed the end of all these sessions.
     pub(crate) async fn have_ended(&self, server: &str, sessions: &[i64]) -> Result<bool, LabError> {
-        // The kernel has let go of a process's locks when the process is gone.
+        // The kernel releases a process's locks when the process ends.
         if server == FILES {
             return Ok(true);
         }
@@ -589,7 +587,7 @@ impl Lab {
         ended.map_err(|error| unreadable(server, &error))
     }
 
-    /// Resolves when a server ends without having been told to.
+    /// Resolves when a server ends unexpectedly.
     pub async fn died(&self) -> ProcessProblem {
         select_all(self.everybody().map(|server| server.died().boxed())).await.0
     }
@@ -599,7 +597,7 @@ impl Lab {
         Ok(&self.server(server)?.process)
     }
 
-    /// Starts a server again that has ended: same directory, same address.
+    /// Restarts a server that has ended: same directory, same address.
     pub async fn restart_server(&mut self, name: &str) -> Result<(), LabError> {
         self.process(name)?;
         let boot = Boot {
@@ -617,19 +615,19 @@ impl Lab {
         }
     }
 
-    /// Whether its servers write what they hold to files.
+    /// Whether its servers persist their data.
     pub fn is_persistent(&self) -> bool {
         self.settings.appendonly.is_some_and(|appendonly| appendonly != Appendonly::No)
     }
 
-    /// Waits until a server has brought onto the disk what is due by now.
+    /// Waits until a server has synced to disk what is due by now.
     pub async fn await_sync(&self, name: &str) -> Result<(), LabError> {
         if !self.is_persistent() {
             return Ok(());
         }
         let server = self.server(name)?;
         let look = || server.observer.field("aof_pending_bio_fsync");
-        // A look makes it begin what is due by now, but not while it is at another: so there are two.
+        // An observation makes the server begin a sync that is due, but not while another one runs: so there are two.
         for _ in 0..2 {
             patiently(server, look).await.map_err(|error| unreadable(server, &error))?;
             let done = || async { look().await.ok()?.is_none_or(|pending| pending == "0").then_some(()) };
@@ -638,7 +636,7 @@ impl Lab {
         Ok(())
     }
 
-    /// Takes away what a server that has ended had written and not brought onto the disk.
+    /// Discards the data that a dead server had written but not synced to disk.
     pub fn lose_unsynced(&self, name: &str) -> Result<(), LabError> {
         let dir = self.workspace.join(&format!("{name}-data"));
         lose_unsynced(&dir).map_err(|source| LabError::Workspace {
@@ -648,7 +646,7 @@ impl Lab {
         })
     }
 
-    /// Whether a server lives and says that it is a master, or leads an ensemble.
+    /// Whether a server is alive and reports that it is a master or leads an ensemble.
     pub async fn is_master(&self, server: &str) -> Result<bool, LabError> {
         let server = self.server(server)?;
         let role = match server.process.ended() {
@@ -658,15 +656,15 @@ impl Lab {
         Ok(matches!(role.as_deref(), Some("master" | "leader")))
     }
 
-    /// The server that others know by this address, as a redirection names it.
+    /// The server that announces this address to others, as a redirection names it.
     pub fn announced(&self, address: &str) -> Option<&str> {
         let port = address.rsplit_once(':')?.1.parse().ok()?;
         let server = self.servers.iter().find(|server| server.announced_port == Some(port))?;
         Some(&server.info.name)
     }
 
-    /// The server that a Sentinel at this address (of a client's own link to it) names as master. `None`
-    /// where the Sentinel does not answer.
+    /// The server that the Sentinel at this address (of a client's own link to it) names as master; `None` if the
+    /// Sentinel does not answer.
     pub async fn primary(&self, sentinel: &LinkAddress) -> Option<&str> {
         let Endpoint::Tcp(address) = sentinel else { return None };
         let named = sentinel::primary(*address, self.secret.secret()).await?;
@@ -674,29 +672,29 @@ impl Lab {
         Some(&server.info.name)
     }
 
-    /// Private, with the servers' logs.
+    /// The private directory, with the servers' logs.
     pub fn directory(&self) -> &std::path::Path {
         self.workspace.path()
     }
 
-    /// Waits until what later labs will use, and is made beside this one, is there.
+    /// Waits for the background work of this lab that later labs will use.
     pub(crate) async fn background_work(&mut self) {
         if let Some(work) = &mut self.background {
             work.finished().await;
         }
     }
 
-    /// Ends the lab, as dropping it does, without keeping other tasks waiting meanwhile.
+    /// Ends the lab, as dropping it does, without blocking other tasks meanwhile.
     pub async fn shutdown(self) {
         let runtime = Handle::current();
         let (tell, ended) = oneshot::channel();
         let thread = thread::Builder::new().name("lab-end".into()).spawn(move || {
             let _entered = runtime.enter();
             drop(self);
-            // Nobody listens only if nobody waits.
+            // An error means only that nothing waits for the result.
             let _ = tell.send(());
         });
-        // Where no thread can be started, the lab has been dropped with the thread's work.
+        // If the thread could not be started, the lab was dropped with its closure.
         if thread.is_ok() {
             let _ = ended.await;
         }
@@ -716,14 +714,15 @@ impl Lab {
 
 impl Drop for Lab {
     fn drop(&mut self) {
-        // All at once; each one's own drop then waits for it. What cannot be signalled is gone already.
+        // All at once; the drop of each server then waits for its end. A server that cannot be signalled has ended.
         for server in self.everybody() {
             let _ = server.process.kill();
         }
     }
 }
 
-/// What tells a program where it finds its servers. Of several of Redis' the variables of the first are those of a single one.
+/// The environment variables with a program's server addresses. With several Redis servers the unnumbered variables
+/// name the first.
 fn addresses(product: Product, servers: &[SocketAddr]) -> Vec<(String, String)> {
     if product == Product::Zookeeper {
         let hosts: Vec<String> = servers.iter().map(ToString::to_string).collect();
@@ -743,8 +742,8 @@ fn addresses(product: Product, servers: &[SocketAddr]) -> Vec<(String, String)> 
     variables
 }
 
-/// Looks into a server, and again as long as it does not answer because somebody outside has stopped it: whoever waits
-/// is told of that by [`ProcessHealth`], and may go on when the server does.
+/// Observes a server, and retries as long as it is silent because something outside Lockstep has stopped it:
+/// [`ProcessHealth`] reports that to the waiting tasks, which may continue when the server does.
 async fn patiently<T, F>(server: &Server, look: impl Fn() -> F) -> Result<T, ObserveError>
 where
     F: Future<Output = Result<T, ObserveError>>,

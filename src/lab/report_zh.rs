@@ -1,5 +1,5 @@
-//! What `doctor` finds and what would be installed, in Chinese. The English messages stand where the things themselves
-//! are defined. It must not decide which language is shown.
+//! The findings of `doctor` and installation plans, in Chinese. The English messages are defined with the things
+//! themselves. It must not decide which language is shown.
 
 use super::{
     clock_check::ClockProof,
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::text::Lang;
 
-/// What `doctor` found, one line for each finding.
+/// The findings of `doctor`, one line for each.
 pub fn report(report: &DoctorReport) -> String {
     let programs = report.programs.iter().map(program);
     let lines = programs.chain([clock(&report.proof), room(&report.room)]);
@@ -48,7 +48,7 @@ fn room(room: &RoomReport) -> String {
     }
 }
 
-/// What would be installed, and what to know about it.
+/// The steps of an installation, and the notes about it.
 pub fn plan(plan: &InstallPlan) -> String {
     let steps = plan.steps.iter().map(|step| format!("{step}\n"));
     let notes = plan.notes.iter().map(|note| format!("注意：{}\n", note.get(Lang::Zh)));

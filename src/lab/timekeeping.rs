@@ -1,9 +1,8 @@
-//! Which clock a lab runs on: the lesson clock where servers can be made to take it, the machine's elsewhere, with the
-//! reason.
+//! Chooses the clock of a lab: the lesson clock if the servers obey it, else the machine's, with the reason.
 //!
-//! **Architecture Invariant:** a lab says that its clock is controlled only after every one of its servers has been seen
-//! to have the clock's page, each time it is started, and after its own time, where it can be asked for, was the lesson's.
-//! The dynamic linker ignores a library that it cannot load, and says so in the server's log alone.
+//! **Architecture Invariant:** a lab says that its clock is controlled only after every one of its servers has been
+//! seen to have mapped the clock's page, at each of its starts, and after its own time, if it can be asked for, was the
+//! lesson's. The dynamic linker ignores a library that it cannot load, and reports that only in the server's log.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,30 +14,30 @@ use crate::clock::{ClockKind, LessonClock};
 use crate::process::{error::LabError, sweep::sweep, wall_clock::WallClock, workspace::Workspace};
 
 /// How far the lesson's calendar is ahead of the machine's when the first server starts, so that a server's own time
-/// tells which of the two it is on.
+/// shows which of the two clocks it uses.
 const AHEAD: Duration = Duration::from_secs(1);
 
-/// The longest that a server may take to tell its time for the answer to prove anything.
+/// The longest that a server's answer may take to prove anything.
 const ANSWERS_WITHIN: Duration = Duration::from_millis(300);
 
-/// How often a server is asked for its time until it answers fast enough.
+/// How many times a server is asked for its time until it answers fast enough.
 const TRIES: usize = 20;
 
-/// How far a server's time, told in whole milliseconds, may be off.
+/// The tolerance for a server's time, which is in whole milliseconds.
 const ROUNDING: Duration = Duration::from_millis(2);
 
-/// A lab's clock, and what it stands on.
+/// A lab's clock and the reason for it.
 #[derive(Debug)]
 pub(crate) struct Timekeeping {
     pub clock: LessonClock,
-    /// Why it is the machine's, where it is.
+    /// Why it is the machine's clock; `None` on the lesson clock.
     pub wall: Option<WallClock>,
-    /// A private directory for the library alone, where the lab's own cannot be executed from.
+    /// A private directory for the library alone, if nothing can be executed from the lab's own.
     _elsewhere: Option<Workspace>,
 }
 
 impl Timekeeping {
-    /// The best clock that there can be.
+    /// Chooses the best available clock.
     pub fn choose(workspace: &Workspace, options: &LabOptions) -> Result<Self, LabError> {
         if options.wall_clock {
             return Ok(Self::wall(WallClock::Asked));
@@ -74,13 +73,14 @@ impl Timekeeping {
     }
 }
 
-/// Whether a library can be loaded from a directory. Where this is not the whole truth, the started server tells.
+/// Whether a library can be loaded from a directory. A limit that is not detected here shows once the server has
+/// started.
 fn loads_from(directory: &Path) -> bool {
     LessonClock::can_load_from(directory)
         && statvfs(directory).is_ok_and(|mount| !mount.f_flag.contains(StatVfsMountFlags::NOEXEC))
 }
 
-/// Where private directories can be made, beside the usual place.
+/// Candidates for private directories besides the usual one.
 fn other_places() -> Vec<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
@@ -89,7 +89,7 @@ fn other_places() -> Vec<PathBuf> {
 }
 
 impl Lab {
-    /// Asks every server that can tell for its own time: it must be the lesson's.
+    /// Checks the own time of every server that can report it against the lesson's.
     pub(crate) async fn prove_clock(&self) -> Result<(), LabError> {
         if self.clock.kind() != ClockKind::Controlled {
             return Ok(());
@@ -102,7 +102,8 @@ impl Lab {
         Ok(())
     }
 
-    /// Whether a server's own time lies between two looks at the lesson clock, where it can be asked for it.
+    /// Whether a server's own time lies between two readings of the lesson clock; true if the server cannot report its
+    /// time.
     async fn is_kept_by(&self, server: &crate::server::boot::Server) -> Result<bool, LabError> {
         for _ in 0..TRIES {
             let before = self.clock.now();
@@ -116,7 +117,7 @@ impl Lab {
                 return Ok(before <= time + ROUNDING && time <= after + ROUNDING);
             }
         }
-        // A machine that is so busy proves nothing; that the page is there has been seen.
+        // A machine this busy proves nothing either way; the servers have been seen to have mapped the page.
         Ok(true)
     }
 }

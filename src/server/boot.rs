@@ -1,7 +1,7 @@
-//! What every kind of server has in common: how it is started on the lesson clock, how it is known to be ready, and
-//! what is handed to the lab.
+//! What all products have in common: starting a server on the lesson clock, waiting until it is ready, and what is
+//! handed to the lab.
 //!
-//! A product is a function `start(&Boot)` that gives what it [`Started`].
+//! A product is a function `start(&Boot)` that returns what it has [`Started`].
 
 use std::ffi::OsString;
 use std::fmt;
@@ -28,27 +28,27 @@ use crate::server::link::Link;
 use crate::server::observe::Observer;
 use crate::server::secret::Secret;
 
-/// How long a server may take to answer after its start. Real time: many times what a slow machine needs.
+/// How long a server may take to answer after its start, in real time: many times what a slow machine needs.
 const READY_WITHIN: Duration = Duration::from_secs(20);
 
-/// How long one probe waits. A connection made before the server reads can stay unanswered for ever, so
-/// probes are short at first and grow only for the sake of busy machines.
+/// How long one probe waits. A connection made before the server accepts can stay unanswered for ever, so probes are
+/// short at first and grow only for busy machines.
 const FIRST_PROBE: Duration = Duration::from_millis(20);
 const LONGEST_PROBE: Duration = Duration::from_secs(2);
 
-/// The pause after a probe that was refused.
+/// The pause after a refused probe.
 const BETWEEN_PROBES: Duration = Duration::from_millis(2);
 
-/// How often ports are tried.
+/// How many sets of ports are tried.
 const TRIES: usize = 5;
 
 /// Work for later labs. Dropping it ends it.
 pub(crate) trait BackgroundWork: fmt::Debug + Send + Sync {
-    /// Waits until it is done, or has failed.
+    /// Waits until it is done or has failed.
     fn finished(&mut self) -> BoxFuture<'_, ()>;
 }
 
-/// Where something listens. Loopback and Unix sockets are all that there is.
+/// A listening address. Only loopback and Unix sockets exist.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Endpoint {
@@ -58,7 +58,7 @@ pub enum Endpoint {
 }
 
 impl fmt::Display for Endpoint {
-    /// What can be typed after `redis-cli -s` or `zkCli.sh -server`.
+    /// The text to type after `redis-cli -s` or `zkCli.sh -server`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unix(path) => path.display().fmt(f),
@@ -75,7 +75,7 @@ pub(crate) struct Boot<'a> {
     /// This program, to be executed again as the guard.
     pub binary: &'a Path,
     pub search: &'a Search,
-    /// Told of every server that is started.
+    /// Is told about every server that is started.
     pub health: &'a ProcessHealth,
 }
 
@@ -92,7 +92,7 @@ impl Boot<'_> {
         Ok((process, slot))
     }
 
-    /// As [`Boot::start`], in a slot that the server had before.
+    /// As [`Boot::start`], in the server's existing slot.
     pub fn start_again(
         &self,
         name: &str,
@@ -115,28 +115,27 @@ pub(crate) struct Server {
     pub slot: Option<Slot>,
     pub observer: Box<dyn Observer>,
     pub process: Process,
-    /// How to start it again; `None` where nobody needs to.
+    /// How to start it again; `None` if it is never restarted.
     pub launch: Option<Launch>,
-    /// The port that other servers know it by, where that is a front's.
+    /// The port by which other servers know it, if that is a front's.
     pub announced_port: Option<u16>,
 }
 
-/// What a server is started with, to start it again.
+/// The command line for restarting a server.
 #[derive(Debug, Clone)]
 pub(crate) struct Launch {
     pub program: PathBuf,
     pub arguments: Vec<OsString>,
 }
 
-/// What a product hands to the lab: its servers, the one that operations go to by default first, and the
-/// links that it laid between them.
+/// What a product hands to the lab: its servers, the default target of operations first, and the links between them.
 #[derive(Debug, Default)]
 pub(crate) struct Started {
     pub servers: Vec<Server>,
-    /// Servers that hold nothing to look at, such as Sentinels.
+    /// Servers without observable data, such as Sentinels.
     pub helpers: Vec<Server>,
     pub links: Vec<Link>,
-    /// What makes the next start faster.
+    /// Work that speeds up the next start.
     pub background: Option<Box<dyn BackgroundWork>>,
 }
 
@@ -165,14 +164,13 @@ impl Server {
         Self { info, endpoint, slot, observer, process, launch: None, announced_port: None }
     }
 
-    /// The server with the way to start it again.
+    /// Adds the command line for restarts.
     pub fn restartable(mut self, launch: Launch) -> Self {
         self.launch = Some(launch);
         self
     }
 
-    /// Starts it again after it has ended: same directory, same address. What it had not written down is
-    /// lost.
+    /// Restarts it after it has ended: same directory, same address. Data that it had not written to files is lost.
     pub async fn restart(&mut self, boot: &Boot<'_>) -> Result<(), LabError> {
         let name = &self.info.name;
         let refused = |why: String| LabError::Signal { process: name.clone(), signal: "a restart", why };
@@ -188,7 +186,7 @@ impl Server {
         Ok(())
     }
 
-    /// Resolves when it ends without having been told to; never if it was told to.
+    /// Resolves when it ends unexpectedly; never if it was ordered to end.
     pub async fn died(&self) -> ProcessProblem {
         let how = self.process.died().await;
         ProcessProblem::Died { process: self.info.name.clone(), how, log: log_tail(&self.process.state.log) }
@@ -200,8 +198,8 @@ pub(crate) fn free_port() -> io::Result<SocketAddr> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
 }
 
-/// Starts servers on free ports; on others where somebody else was quicker: between finding a port and the server's taking
-/// it may lie the start of a Java machine.
+/// Starts servers on free ports, and retries on others if another process took one first: between finding a port and
+/// binding it lies the start of a JVM.
 pub(crate) async fn on_free_ports<T, F>(start: impl Fn() -> F) -> Result<T, LabError>
 where
     F: Future<Output = Result<T, LabError>>,
@@ -219,9 +217,9 @@ where
     }
 }
 
-/// Asks a starting server again and again until it answers. `probe` says what the answer gave, or `None`
-/// where there was none yet. A server that ends meanwhile is noticed at once, and so is one that answers and does not
-/// take its time from the clock that it was started on.
+/// Probes a starting server until it answers. `probe` returns the answer, or `None` if there was none yet. The end of
+/// the server is noticed at once, and so is a server that answers but does not run on the clock that it was started
+/// with.
 pub(crate) async fn ready<T, F>(process: &Process, mut probe: impl FnMut() -> F) -> Result<T, LabError>
 where
     F: Future<Output = Option<T>>,

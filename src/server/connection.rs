@@ -1,4 +1,4 @@
-//! How servers are spoken to, whatever their product: one connection of one actor, or of Lockstep itself, to one server.
+//! How servers are accessed, whatever their product: one connection of one actor, or of Lockstep itself, to one server.
 
 use std::{future, sync::Arc};
 
@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use crate::log::{Command, Product, Reply};
 
-/// How a server is reached.
+/// The address of a server and how to use it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerAddress {
     /// Its name in the lab.
@@ -16,26 +16,26 @@ pub struct ServerAddress {
     pub product: Product,
     /// The path of a Unix socket, or `127.0.0.1:PORT`.
     pub address: String,
-    /// Whether it may close connections by itself: Sentinel has a server do so when its role changes.
+    /// Whether it may close connections by itself: Sentinel makes a server do so when its role changes.
     pub hangs_up: bool,
-    /// Whether the client listens there for messages that others publish.
+    /// Whether the client subscribes to messages there.
     #[serde(default)]
     pub listens: bool,
-    /// What has to be said there first.
+    /// The password to authenticate with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<String>,
 }
 
-/// How often the connections to a server have broken by now.
+/// How many times the connections to a server have broken.
 pub(crate) type Breaks = u64;
 
-/// Called with what a server tells without being asked: what about, and what happened there.
+/// Called with what a server sends unasked: its subject and its content.
 pub(crate) type Notify = Arc<dyn Fn(String, String) + Send + Sync>;
 
-/// A command under way. `None`: it is no command of this product.
+/// A command under way. Resolves to `None` if the product has no such command.
 pub(crate) type Asked<'a> = BoxFuture<'a, Option<Reply>>;
 
-/// The value of a reply that is neither an error nor lost.
+/// The value of a reply, or the reply itself if it is an error or lost.
 pub(crate) fn value(reply: Reply) -> Result<Json, Reply> {
     match reply {
         Reply::Value(value) => Ok(value),
@@ -44,25 +44,24 @@ pub(crate) fn value(reply: Reply) -> Result<Json, Reply> {
 }
 
 pub(crate) trait Connection: Send + Sync {
-    /// Sends a command (of a script also the text) and waits for its answer.
+    /// Sends a command (with the source of a script) and waits for its answer.
     fn send<'a>(&'a mut self, command: &'a Command, script: Option<&'a str>, breaks: Breaks) -> Asked<'a>;
 
-    /// The server's number for it, where it has one that it tells to others.
+    /// The connection's id as the server shows it to other clients, if it does.
     fn session(&self) -> Option<i64> {
         None
     }
 
-    /// Waits until everything that the server told so far without being asked has been reported.
+    /// Waits until everything that the server has sent unasked has been reported.
     fn settle(&mut self) -> BoxFuture<'_, ()> {
         future::ready(()).boxed()
     }
 
-    /// Connects anew, where that is needed, before the next command. A server that cannot be reached is the next
-    /// command's business.
+    /// Reconnects, if needed, before the next command. If the server cannot be reached, the next command reports it.
     fn reach(&mut self, _: Breaks) -> BoxFuture<'_, ()> {
         future::ready(()).boxed()
     }
 
-    /// Deletes everything that the server holds, and makes it forget that `watched` are watched.
+    /// Deletes everything that the server holds, and clears the watches on the paths `watched`.
     fn empty<'a>(&'a mut self, watched: &'a [String]) -> BoxFuture<'a, Result<(), Reply>>;
 }

@@ -1,4 +1,4 @@
-//! Who has locked which file of a lab, as the kernel tells in `/proc/locks`: locks of `flock(2)` belong to no server.
+//! Who has locked which file of a lab, from `/proc/locks`: locks of `flock(2)` belong to no server.
 
 use std::{
     collections::BTreeMap,
@@ -16,12 +16,12 @@ use crate::log::{
 #[derive(Debug)]
 pub(crate) struct FileLocks {
     pub dir: PathBuf,
-    /// The numbers of the clients' processes: `/proc/locks` has everybody's locks.
+    /// The ids of the clients' processes: `/proc/locks` has the locks of all processes.
     pub clients: Vec<i64>,
 }
 
 impl FileLocks {
-    /// As a log names it beside the servers.
+    /// The entry for the log's list of servers.
     pub fn info(&self) -> ServerInfo {
         let version = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         ServerInfo {
@@ -37,7 +37,7 @@ impl FileLocks {
         Ok(ServerState { server: FILES.to_owned(), observed: Observed::Files(self.look()?) })
     }
 
-    /// Who waits for a file.
+    /// The processes that wait for a file.
     pub fn waiting(&self) -> io::Result<Vec<i64>> {
         Ok(self.look()?.files.into_values().flat_map(|file| file.waiting).collect())
     }
@@ -49,7 +49,7 @@ impl FileLocks {
     }
 }
 
-/// The files of a directory and of those in it, by their inodes.
+/// The files of a directory and its subdirectories, by inode.
 fn collect(dir: &Path, prefix: &str, inodes: &mut BTreeMap<u64, String>) -> io::Result<()> {
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
@@ -64,8 +64,8 @@ fn collect(dir: &Path, prefix: &str, inodes: &mut BTreeMap<u64, String>) -> io::
     Ok(())
 }
 
-/// `1: FLOCK  ADVISORY  WRITE 4711 fe:00:1234 0 EOF`, and `1: -> FLOCK …` for who waits. The device is not looked at:
-/// overlays and Btrfs have another number there than a file's metadata.
+/// Parses `1: FLOCK  ADVISORY  WRITE 4711 fe:00:1234 0 EOF`, and `1: -> FLOCK …` for a waiting process. The device is
+/// ignored: on overlay file systems and Btrfs it differs from the one in a file's metadata.
 fn read(locks: &str, inodes: &BTreeMap<u64, String>, clients: &[i64]) -> LockedFiles {
     let mut files: BTreeMap<String, LockedFile> =
         inodes.values().map(|path| (path.clone(), LockedFile::default())).collect();

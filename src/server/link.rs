@@ -1,8 +1,8 @@
 //! A link: the wire between one client and one server, which can be held, cut and released.
 //!
-//! A link is a relay with a listening end of its own, which its client takes for the server. What is sent
-//! after [`Link::hold`] has returned does not pass until [`Link::release`]; what is held is kept in order,
-//! a first piece in the relay and the rest in the sockets' own buffers, as a slow network would.
+//! A link is a relay with a listening end of its own, which its client takes for the server. Data sent after
+//! [`Link::hold`] has returned does not pass until [`Link::release`]; held data is kept in order, a first piece in the
+//! relay and the rest in the sockets' own buffers, as in a slow network.
 
 use std::collections::VecDeque;
 use std::io;
@@ -23,48 +23,47 @@ use crate::clock::{LessonClock, LessonTime};
 use crate::log::{Direction, LinkId};
 use crate::server::{boot::Endpoint, passage::Passage};
 
-/// What one read takes at most, in bytes. Small, because a crowd has two buffers for each of its members.
+/// The most bytes of one read. Small, because a crowd has two buffers for each of its members.
 const PIECE: usize = 4096;
 
-/// How many pieces a delayed link takes in for each way of a connection; more wait where they are sent.
+/// How many pieces a delayed link takes in for each direction of a connection; more wait at the sender.
 const MOST_DELAYED: usize = 1024;
 
-/// How long, in real time, pieces that are due may take to arrive: a frozen server may have no room for them.
+/// How long pieces that are due may take to arrive, in real time: a frozen server may have no room for them.
 const ARRIVES_WITHIN: Duration = Duration::from_secs(1);
 
-/// The pause after a connection could not be accepted, which is when file descriptors run out.
+/// The pause after a connection could not be accepted, which happens when file descriptors run out.
 const AFTER_REFUSAL: Duration = Duration::from_millis(10);
 
-/// The pause after a server's queue of connections was found full.
+/// The pause after a server's connection queue was full.
 const QUEUE_FULL: Duration = Duration::from_millis(1);
 
-/// Where a client finds its end of a link.
+/// The address of a client's end of a link.
 pub type LinkAddress = Endpoint;
 
-/// What a link does with what is sent.
+/// What a link does with the data sent on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LinkState {
     Open,
-    /// Keeps it, this way; connections stay.
+    /// Keeps data in this direction; connections stay open.
     Held(Direction),
-    /// Passes what travels this way on after so much lesson time.
+    /// Passes data in this direction on after this much lesson time.
     Delayed(Direction, Duration),
     /// Has no connections and refuses new ones.
     Cut,
 }
 
-/// What the link's owner wants of its connections. One value, so that no connection ever sees one half of a
-/// change without the other.
+/// The orders of a link to its connections. One value, so that no connection ever sees half of a change.
 #[derive(Debug, Clone, Copy)]
 struct LinkControl {
     state: LinkState,
-    /// Connections of an earlier generation are to close without passing anything on.
+    /// Connections of an earlier generation close without passing anything on.
     generation: u64,
-    /// What was due until this moment may arrive.
+    /// Delayed data that was due by this time may arrive.
     arrived: LessonTime,
 }
 
-/// How many connections hold something, for each way.
+/// The number of connections that hold data, for each direction.
 #[derive(Debug, Clone, Copy, Default)]
 struct Holding {
     to_server: usize,
@@ -80,7 +79,7 @@ impl Holding {
     }
 }
 
-/// A wire that can be held, cut and released. Dropping it closes its connections and its listening end.
+/// A link. Dropping it closes its connections and its listening end.
 #[derive(Debug)]
 pub struct Link {
     id: LinkId,
@@ -89,7 +88,7 @@ pub struct Link {
     holding: watch::Sender<Holding>,
     unanswered: watch::Sender<usize>,
     due: watch::Sender<Vec<LessonTime>>,
-    /// The task that lets connections in, shared by the links behind one listening end: it ends with the last of them.
+    /// The task that accepts connections, shared by the links behind one listening end: it ends with the last of them.
     acceptor: Arc<JoinSet<()>>,
     wire: Wire,
 }
@@ -102,7 +101,7 @@ pub(crate) struct InnerEnd {
 }
 
 impl InnerEnd {
-    /// Connects to the server over the link. A link that is cut refuses.
+    /// Connects to the server over the link. A cut link refuses.
     pub(crate) async fn connect(&self) -> io::Result<Passage> {
         let connection =
             Connection::admit(&self.wire).ok_or_else(|| io::Error::from(io::ErrorKind::ConnectionRefused))?;
@@ -123,11 +122,11 @@ impl InnerEnd {
     }
 }
 
-/// One end of a front: the link, and the loopback address that its client connects from.
+/// A visitor of a front: its link, and the loopback address that it connects from.
 pub(crate) type Visitor = (LinkId, IpAddr);
 
-/// Connections that wait to be accepted. A crowd connects at once, and the kernel drops what finds no room: the client
-/// tries again after a second.
+/// The length of the accept queue. A crowd connects at once, and the kernel drops connections that find no room: their
+/// clients retry after a second.
 pub(crate) const BACKLOG: i32 = 1024;
 
 /// Listens on a free port of the loopback interface.
@@ -138,8 +137,8 @@ pub(crate) async fn listener() -> io::Result<TcpListener> {
 }
 
 impl Link {
-    /// Lays a link to a server. Its listening end is the Unix socket `socket` where the server has one,
-    /// else a free port of the loopback interface.
+    /// Creates a link to a server. Its listening end is the Unix socket `socket` if the server has a Unix socket, else
+    /// a free port of the loopback interface.
     pub(crate) async fn lay(
         id: LinkId,
         server: &Endpoint,
@@ -165,9 +164,9 @@ impl Link {
         Ok(link)
     }
 
-    /// Lays one link for each visitor behind one listening end: servers must agree on each other's
-    /// addresses, and yet each of them is to have a link of its own. Whoever connects is told apart by where
-    /// it connects from; on Linux the whole of 127.0.0.0/8 is loopback.
+    /// Creates one link for each visitor behind one listening end: servers must agree on each other's addresses, and
+    /// yet each pair needs a link of its own. Visitors are distinguished by the address that they connect from; on
+    /// Linux all of 127.0.0.0/8 is loopback.
     pub(crate) fn lay_front(
         listener: TcpListener,
         server: SocketAddr,
@@ -182,9 +181,9 @@ impl Link {
         Ok(Self::behind(links, acceptor))
     }
 
-    /// Lays a client's links to the servers of an ensemble behind one listening end: whoever connects reaches the server
-    /// at which the client is at home, `first` to begin with. When that one refuses or its connection ends, the client is at
-    /// home at the next; where it `stays`, only if it has not ended that connection itself.
+    /// Creates a client's links to the servers of an ensemble behind one listening end. Connections go to the client's
+    /// current server, `first` to begin with. When that server refuses, or a connection to it ends, the next server
+    /// becomes the current one; with `stays`, only if the client has not ended the connection itself.
     pub(crate) async fn lay_to_any(
         servers: Vec<(LinkId, SocketAddr)>,
         first: usize,
@@ -201,7 +200,7 @@ impl Link {
         Ok((Self::behind(links, acceptor), home))
     }
 
-    /// Links with one address, and the wire of each with what it is told apart by.
+    /// Links with a common address, and the wire of each with its key.
     fn several<K>(
         ends: impl IntoIterator<Item = (LinkId, K)>,
         address: &LinkAddress,
@@ -214,7 +213,7 @@ impl Link {
         ends.into_iter().map(link).unzip()
     }
 
-    /// Links that live as long as what lets their connections in.
+    /// Ties the links to the task that accepts their connections.
     fn behind(mut links: Vec<Self>, acceptor: JoinSet<()>) -> Vec<Self> {
         let acceptor = Arc::new(acceptor);
         for link in &mut links {
@@ -223,7 +222,7 @@ impl Link {
         links
     }
 
-    /// A link that nobody lets connections into yet, and its wire.
+    /// A link that accepts no connections yet, and its wire.
     fn new(id: LinkId, address: LinkAddress, clock: &LessonClock) -> (Self, Wire) {
         let (orders, wire) = Wire::new(clock);
         let (holding, due) = (wire.holding.clone(), wire.due.clone());
@@ -232,7 +231,7 @@ impl Link {
         (Self { id, address, orders, holding, unanswered, due, acceptor, wire: wire.clone() }, wire)
     }
 
-    /// Its end for a client inside this process; `server` is where it leads to.
+    /// The link's end for a client inside this process; `server` is the address at the other end.
     pub(crate) fn inner_end(&self, server: &Endpoint) -> InnerEnd {
         InnerEnd { wire: self.wire.clone(), server: server.clone() }
     }
@@ -241,33 +240,33 @@ impl Link {
         &self.id
     }
 
-    /// The client's end.
+    /// The address of the client's end.
     pub fn address(&self) -> &LinkAddress {
         &self.address
     }
 
-    /// What it does at this moment.
+    /// The current state.
     pub fn state(&self) -> LinkState {
         self.orders.borrow().state
     }
 
-    /// Keeps everything that is sent this way from now on; what travels the other way still passes. A link
-    /// that was cut comes back to life, held.
+    /// Keeps everything sent in this direction from now on; the other direction still passes. A cut link accepts
+    /// connections again, held.
     pub fn hold(&self, way: Direction) {
         self.orders.send_modify(|orders| orders.state = LinkState::Held(way));
     }
 
-    /// Passes everything that is sent this way from now on after so much lesson time, in order.
+    /// Delays everything sent in this direction from now on by this much lesson time, in order.
     pub fn delay(&self, way: Direction, by: Duration) {
         self.orders.send_modify(|orders| orders.state = LinkState::Delayed(way, by));
     }
 
-    /// When the next of what is delayed arrives.
+    /// When the next delayed data arrives.
     pub fn next_arrival(&self) -> Option<LessonTime> {
         self.due.borrow().iter().min().copied()
     }
 
-    /// Lets what is due by now arrive. Says whether there was anything, which then has left the link.
+    /// Lets data that is due by now arrive. Returns whether there was any; it has then left the link.
     pub async fn let_through(&self, now: LessonTime) -> bool {
         let due = |all: &Vec<LessonTime>| all.iter().any(|due| *due <= now);
         if !due(&self.due.borrow()) {
@@ -275,18 +274,18 @@ impl Link {
         }
         self.orders.send_modify(|orders| orders.arrived = now);
         let mut waiting = self.due.subscribe();
-        // A server without room for it gets it later; the connection keeps its order.
+        // A server without room for the data gets it later; the connection keeps the order.
         let _ = tokio::time::timeout(ARRIVES_WITHIN, waiting.wait_for(|all| !due(all))).await;
         true
     }
 
-    /// How many of its connections hold something, either way.
+    /// The number of its connections that hold data in either direction.
     pub fn in_transit(&self) -> usize {
         let holding = self.holding.borrow();
         holding.to_server + holding.to_client
     }
 
-    /// Resolves when so many do.
+    /// Resolves when at least this many connections hold data.
     pub fn carries(&self, connections: usize) -> impl Future<Output = ()> + use<> {
         let mut holding = self.holding.subscribe();
         async move {
@@ -297,13 +296,13 @@ impl Link {
         }
     }
 
-    /// Passes on what was held or delayed, in order, and everything after it. A link that was cut takes connections
-    /// again. What was held has left the link when this returns, so that an order that follows at once cannot stop it.
+    /// Passes on what was held or delayed, in order, and everything after it. A cut link accepts connections again.
+    /// What was held has left the link when this returns, so that a later order cannot stop it.
     pub async fn release(&self) {
         self.orders.send_modify(|orders| orders.state = LinkState::Open);
         let mut holding = self.holding.subscribe();
         let none = |now: &Holding| now.to_server + now.to_client == 0;
-        // A server without room for it gets it later; the connection keeps its order.
+        // A server without room for the data gets it later; the connection keeps the order.
         let _ = tokio::time::timeout(ARRIVES_WITHIN, holding.wait_for(none)).await;
     }
 
@@ -315,8 +314,8 @@ impl Link {
         });
     }
 
-    /// Drops what is held and closes the connections it was on: a held reply is lost for good, and its
-    /// client is told only that the connection broke. New connections pass.
+    /// Discards held data and closes its connections: a held reply is lost for good, and its client learns only that
+    /// the connection broke. New connections pass.
     pub fn discard(&self) {
         self.orders.send_modify(|orders| {
             orders.state = LinkState::Open;
@@ -324,8 +323,8 @@ impl Link {
         });
     }
 
-    /// Waits until a reply has passed to each request that was sent. False where one has not after [`ARRIVES_WITHIN`]: a server
-    /// may be busy, or the request may wait in it.
+    /// Waits until a reply to each request has passed. Returns false if one is missing after [`ARRIVES_WITHIN`]: the server
+    /// may be busy, or the request may block in it.
     pub fn answered(&self) -> impl Future<Output = bool> + use<> {
         let mut unanswered = self.unanswered.subscribe();
         async move {
@@ -334,13 +333,13 @@ impl Link {
         }
     }
 
-    /// Resolves when something is held that way. The server has then done what the held reply tells of:
-    /// with this, losing a reply needs no guess about how long the server takes.
+    /// Resolves when the link holds data in this direction. The server has then done what a held reply reports: losing
+    /// a reply needs no guess about how long the server takes.
     pub async fn holds(&self, way: Direction) {
         self.holds_on(1, way).await;
     }
 
-    /// As [`Link::holds`], when so many of its connections hold something.
+    /// As [`Link::holds`], for at least this many connections.
     pub fn holds_on(&self, connections: usize, way: Direction) -> impl Future<Output = ()> + use<> {
         let mut holding = self.holding.subscribe();
         let holds = move |now: &Holding| {
@@ -349,7 +348,7 @@ impl Link {
         };
         async move {
             if holding.wait_for(holds).await.is_err() {
-                // The link is no more, and holds nothing ever again.
+                // The link was dropped and will never hold anything.
                 std::future::pending::<()>().await;
             }
         }
@@ -358,9 +357,9 @@ impl Link {
 
 impl Drop for Link {
     fn drop(&mut self) {
-        // The connections notice that the orders have no giver any more.
+        // The connections notice that the sender of their orders is gone.
         if let LinkAddress::Unix(socket) = &self.address {
-            // It may be gone with its directory, which is as good.
+            // The socket may have been removed with its directory.
             let _ = std::fs::remove_file(socket);
         }
     }
@@ -374,12 +373,12 @@ struct Wire {
     /// How many connections have sent a request since the last reply that passed on them.
     unanswered: watch::Sender<usize>,
     clock: LessonClock,
-    /// When each of the pieces that are delayed arrives.
+    /// When each delayed piece arrives.
     due: watch::Sender<Vec<LessonTime>>,
 }
 
 impl Wire {
-    /// A wire, and the giver of its orders.
+    /// A wire, and the sender of its orders.
     fn new(clock: &LessonClock) -> (watch::Sender<LinkControl>, Self) {
         let arrived = LessonTime::ZERO;
         let orders = watch::Sender::new(LinkControl { state: LinkState::Open, generation: 0, arrived });
@@ -393,7 +392,7 @@ impl Wire {
         (orders, wire)
     }
 
-    /// When a piece arrives that is sent this way now, where that is later.
+    /// When a piece sent now in this direction arrives; `None` if the direction is not delayed.
     fn due(&self, way: Direction) -> Option<Due> {
         let LinkState::Delayed(delayed, by) = self.orders.borrow().state else { return None };
         delayed.covers(way).then(|| {
@@ -404,7 +403,7 @@ impl Wire {
     }
 }
 
-/// When a delayed piece arrives, noted in its link for as long as it has not.
+/// The arrival time of a delayed piece, registered in its link until dropped.
 struct Due {
     at: LessonTime,
     all: watch::Sender<Vec<LessonTime>>,
@@ -430,16 +429,16 @@ async fn accept_unix(listener: UnixListener, server: PathBuf, wire: Wire) {
         let server = server.clone();
         tokio::spawn(async move {
             let mut client = client;
-            // A server that is gone refuses; then the client's connection closes, as it would without us.
+            // A dead server refuses; the client's connection then closes, as it would without a link.
             let Ok(mut server) = connect_unix(&server).await else { return };
             connection.relay(client.split(), server.split()).await;
         });
     }
 }
 
-/// Connects to a Unix socket. Where TCP would send its packet again, a Unix socket whose queue is full
-/// refuses at once with EAGAIN, and nothing tells when there is room (unix(7), connect(2)): a crowd that comes
-/// while the server is busy, or frozen, must still get in, as it would over TCP.
+/// Connects to a Unix socket. Where TCP would resend its packet, a Unix socket with a full queue refuses at once with
+/// EAGAIN, and nothing signals when there is room (unix(7), connect(2)): a crowd that connects while the server is busy
+/// or frozen must still get in, as it would over TCP.
 async fn connect_unix(socket: &Path) -> io::Result<UnixStream> {
     loop {
         match UnixStream::connect(socket).await {
@@ -451,7 +450,7 @@ async fn connect_unix(socket: &Path) -> io::Result<UnixStream> {
     }
 }
 
-/// Lets in whoever connects from one of these addresses, each over the wire that belongs to it.
+/// Accepts connections from these addresses, each over its own wire.
 async fn accept_tcp(listener: TcpListener, server: SocketAddr, wires: Vec<(IpAddr, Wire)>) {
     loop {
         let Ok((client, from)) = listener.accept().await else {
@@ -463,20 +462,20 @@ async fn accept_tcp(listener: TcpListener, server: SocketAddr, wires: Vec<(IpAdd
         tokio::spawn(async move {
             let mut client = client;
             let Ok(mut server) = TcpStream::connect(server).await else { return };
-            // A request is one small packet, and nobody shall wait for a second one. Where the option is
-            // refused, things are only slower.
+            // A request is one small packet that must not wait for a second one. If the option cannot be set, the link
+            // is only slower.
             let _ = client.set_nodelay(true).and(server.set_nodelay(true));
             connection.relay(client.split(), server.split()).await;
         });
     }
 }
 
-/// At which server of an ensemble a client is at home: its next connection goes there.
+/// The current server of a client in an ensemble: its next connection goes there.
 #[derive(Debug, Clone)]
 pub(crate) struct MemberChoice {
     at: Arc<AtomicUsize>,
     of: usize,
-    /// Whether it stays there although it ends a connection itself: it may have several.
+    /// Whether it stays the current one when the client itself ends a connection: the client may have several.
     stays: bool,
 }
 
@@ -485,14 +484,15 @@ impl MemberChoice {
         self.at.load(Ordering::SeqCst)
     }
 
-    /// Its connection to a server has ended: it goes to the next one, unless it is elsewhere already.
+    /// Moves from `server`, whose connection has ended, to the next one, unless the client has moved already.
     fn leave(&self, server: usize) {
         let next = (server + 1) % self.of.max(1);
         let _ = self.at.compare_exchange(server, next, Ordering::SeqCst, Ordering::SeqCst);
     }
 }
 
-/// Lets in whoever connects, to the server at which the client is at home. One whose link is held would keep it for ever.
+/// Accepts connections to the client's current server. A server whose link is not open is skipped: behind a held link
+/// the client would wait for ever.
 async fn accept_for_any(listener: TcpListener, servers: Arc<[(SocketAddr, Wire)]>, home: MemberChoice) {
     loop {
         let Ok((client, _)) = listener.accept().await else {
@@ -526,9 +526,9 @@ async fn accept_for_any(listener: TcpListener, servers: Arc<[(SocketAddr, Wire)]
 struct Connection {
     wire: Wire,
     generation: u64,
-    /// Where its client is at home as long as it does not end, in an ensemble.
+    /// In an ensemble: the client's choice, and the server of this connection.
     home: Option<(MemberChoice, usize)>,
-    /// The way on which nothing came any more first: requests end where the client has ended it.
+    /// The direction that ended first: requests, if the client ended the connection.
     first_end: OnceLock<Direction>,
     /// Whether a request was sent since the last reply that passed.
     unanswered: AtomicBool,
@@ -540,11 +540,11 @@ impl Drop for Connection {
     }
 }
 
-/// The link was cut, its content discarded, or it is no more.
+/// The link was cut, its content discarded, or it was dropped.
 struct Severed;
 
 impl Connection {
-    /// Lets a client in, or not.
+    /// A connection over this wire, or `None` if the link is cut.
     fn admit(wire: &Wire) -> Option<Self> {
         let LinkControl { state, generation, .. } = *wire.orders.borrow();
         (state != LinkState::Cut).then(|| Self {
@@ -563,7 +563,7 @@ impl Connection {
         }
     }
 
-    /// Passes bytes both ways until both ends have finished, one breaks, or the link severs.
+    /// Relays bytes both ways until both ends have finished, one breaks, or the link severs.
     async fn relay(
         &self,
         (client_reads, client_writes): (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
@@ -575,7 +575,7 @@ impl Connection {
                 self.pump(server_reads, client_writes, Direction::Replies),
             )
         };
-        // Whichever way it ends, both connections close here.
+        // In each case both connections close here.
         tokio::select! {
             biased;
             () = self.severed() => {}
@@ -593,7 +593,7 @@ impl Connection {
         let mut taken: VecDeque<(Option<Due>, Vec<u8>)> = VecDeque::new();
         let mut speaks = true;
         loop {
-            // What is not delayed is passed on before more is read.
+            // Data that is not delayed is passed on before more is read.
             let first = taken.front().map(|(due, _)| due.as_ref().map(|due| due.at));
             let reads = match first {
                 None => true,
@@ -601,19 +601,19 @@ impl Connection {
             };
             tokio::select! {
                 biased;
-                // Looked at after the read: what was sent after an order was given is never passed on against
-                // it, however the tasks were scheduled.
+                // Checked after the read: data sent after an order was given is never passed on against that order,
+                // however the tasks are scheduled.
                 passes = self.allowed(way, first.flatten()), if first.is_some() => {
                     passes?;
                     let Some((_due, piece)) = taken.pop_front() else { continue };
                     if piece.is_empty() {
-                        // A client that goes does so for good, be its server frozen.
+                        // A client that leaves does so at once, even if its server is frozen.
                         if let (Direction::Requests, Some((home, at))) = (way, &self.home)
                             && !home.stays
                         {
                             home.leave(*at);
                         }
-                        // One end has finished speaking, and may still listen.
+                        // One end has finished sending, and may still receive.
                         return to.shutdown().await.map_err(|_| Severed);
                     }
                     to.write_all(&piece).await.map_err(|_| Severed)?;
@@ -636,7 +636,7 @@ impl Connection {
         }
     }
 
-    /// Resolves when what has been read may be passed on; counts as holding until then.
+    /// Resolves when the data may be passed on; counts as holding until then.
     async fn allowed(&self, way: Direction, due: Option<LessonTime>) -> Result<(), Severed> {
         let held = |orders: &LinkControl| match orders.state {
             LinkState::Held(held) => held.covers(way),
@@ -655,15 +655,15 @@ impl Connection {
         if now.generation == self.generation { Ok(()) } else { Err(Severed) }
     }
 
-    /// Resolves when this connection is to close.
+    /// Resolves when this connection must close.
     async fn severed(&self) {
         let mut orders = self.wire.orders.clone();
-        // An error means that the link is no more, which severs just as well.
+        // An error means that the link was dropped, which severs as well.
         let _ = orders.wait_for(|orders| orders.generation != self.generation).await;
     }
 }
 
-/// Counts one connection as holding something for as long as it lives.
+/// Counts one connection as holding data while it lives.
 struct Counted<'a> {
     holding: &'a watch::Sender<Holding>,
     way: Direction,

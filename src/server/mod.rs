@@ -1,8 +1,8 @@
-//! Servers, a folder for each product: how they are found, started on the lesson clock, and looked into. It must not know
-//! lessons' programs.
+//! Servers, a folder for each product: finding them, starting them on the lesson clock, and observing them. It must not
+//! know lessons' programs.
 //!
-//! Every product is registered here: its programs, its start and its connections. With each server that it starts comes an
-//! [`Observer`](observe::Observer).
+//! Every product is registered here: its programs, its start and its connections. Each server that it starts comes with
+//! an [`Observer`](observe::Observer).
 
 pub(crate) mod boot;
 pub(crate) mod connection;
@@ -39,10 +39,10 @@ pub(crate) const PROGRAMS: [(Product, &Program); 6] = [
     (Product::Etcd, &etcd::programs::SERVER),
 ];
 
-/// Starts the servers of a lab and comes back when they answer.
+/// Starts the servers of a lab and returns when they answer.
 pub(crate) async fn start(boot: &Boot<'_>, lab: LabKind) -> Result<Started, LabError> {
     let mut all = Started::default();
-    // Boxed: each is large.
+    // Boxed: each future is large.
     let parts = lab.parts().iter().map(|part| start_part(boot, *part).boxed());
     for Started { servers, helpers, links, background } in try_join_all(parts).await? {
         all.servers.extend(servers);
@@ -62,8 +62,8 @@ async fn start_part(boot: &Boot<'_>, lab: LabKind) -> Result<Started, LabError> 
     }
 }
 
-/// A way to a server, which is reached at once if `eager`, else when it is first needed, where the product allows it.
-/// A session, where there is one, lives `timeout` after it was last heard of.
+/// Creates a connection to a server, opened at once if `eager`, else on first use, if the product allows it. A session,
+/// if the product has one, lives `timeout` after its last sign of life.
 pub(crate) async fn connect(
     server: &ServerAddress,
     eager: bool,
@@ -80,8 +80,8 @@ pub(crate) async fn connect(
 }
 
 impl Search {
-    /// Whether everything that this kind of lab is made of is there. What is there may still be too old, which a
-    /// lab that starts says by itself: asking each program for its version takes longer than a first picture may.
+    /// Whether all programs for this kind of lab are installed. They may still be too old, which the start of a lab
+    /// reports: asking each program for its version takes longer than the first picture may.
     pub fn serves(&self, lab: LabKind) -> bool {
         let serves = |part: &LabKind| {
             let of_part = |(product, program): &&(Product, &Program)| {

@@ -1,5 +1,5 @@
-//! A client's way over a link from inside this process. No socket lies between the two, and it can be asked whether something is
-//! on its way.
+//! A client's connection over a link from inside this process. It has no socket, and can report whether data is in
+//! flight.
 
 use std::{
     io,
@@ -13,14 +13,14 @@ use std::{
 
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf, duplex};
 
-/// How many bytes it takes in, each way.
+/// The capacity of each direction, in bytes.
 const ROOM: usize = 64 << 10;
 
-/// One end of a passage. What is written at the one can be read at the other.
+/// One end of a passage. What is written at one end can be read at the other.
 #[derive(Debug)]
 pub(crate) struct Passage {
     stream: DuplexStream,
-    /// How many bytes it has written and the other end has not read, and the same the other way round.
+    /// The number of bytes written here and not yet read at the other end, and the same for the other direction.
     sent: Arc<AtomicUsize>,
     coming: Arc<AtomicUsize>,
 }
@@ -33,12 +33,12 @@ impl Passage {
         (Self { stream, sent, coming }, far)
     }
 
-    /// Whether there is something to be read.
+    /// Whether there is something to read.
     pub(crate) fn unread(&self) -> bool {
         self.coming.load(Ordering::SeqCst) > 0
     }
 
-    /// Whether it takes more.
+    /// Whether there is room to write.
     pub(crate) fn takes(&self) -> bool {
         self.sent.load(Ordering::SeqCst) < ROOM
     }
@@ -63,7 +63,7 @@ impl AsyncWrite for Passage {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        // Counted before it can be read.
+        // Counted before the other end can read it.
         self.sent.fetch_add(bytes.len(), Ordering::SeqCst);
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
         let taken = if let Poll::Ready(Ok(taken)) = &written { *taken } else { 0 };

@@ -1,4 +1,5 @@
-//! The programs that servers are made of, as data: what is needed, where it is found, how it is installed.
+//! The programs that servers consist of, as data: which version is needed, where they are found, how they are
+//! installed.
 
 use std::{
     path::{Path, PathBuf},
@@ -13,27 +14,27 @@ use crate::{
     text::Words,
 };
 
-/// A program that servers of a product need.
+/// A program that a product's servers need.
 #[derive(Debug)]
 pub struct Program {
     /// Its name in JSON.
     pub id: &'static str,
     pub name: &'static str,
-    /// In words for whoever installs it by hand.
+    /// Its name for users who install it by hand.
     pub title: &'static str,
-    /// The environment variable that names another one.
+    /// The environment variable that overrides its path.
     pub variable: &'static str,
-    /// The oldest that will do.
+    /// The oldest supported version.
     pub needed: Version,
     /// The labs of its product that need it.
     pub in_lab: fn(LabKind) -> bool,
     pub find: fn(&Search) -> Result<PathBuf, LabError>,
-    /// Its version; where it does not tell it, what it says instead.
+    /// Its version, or what it printed instead.
     pub version: fn(&Path) -> Result<Version, String>,
-    /// The packages that bring it.
+    /// The packages that provide it.
     pub apt: &'static str,
     pub brew: &'static str,
-    /// What to know about apt's package.
+    /// A note about apt's package.
     pub apt_note: Option<Words>,
 }
 
@@ -48,7 +49,7 @@ impl Program {
         LabError::MissingProgram { program: self.name, variable: self.variable }
     }
 
-    /// Refuses one that is older than will do.
+    /// Returns an error if the found version is too old.
     pub fn must_be_new(&self, path: &Path, found: &str) -> Result<(), LabError> {
         if Version::read(found).is_none_or(|version| version >= self.needed) {
             return Ok(());
@@ -58,8 +59,8 @@ impl Program {
     }
 }
 
-/// Runs a program for its version, which stands behind a marker. These end by themselves within milliseconds, so they
-/// have no guard.
+/// Runs a program for its version, which follows a marker. These programs end by themselves within milliseconds, so
+/// they have no guard.
 pub(super) fn version_of(path: &Path, args: &[&str], marker: &str) -> Result<Version, String> {
     let output = Command::new(path).args(args).output().map_err(|error| error.to_string())?;
     // Java prints its version to standard error.

@@ -1,4 +1,4 @@
-//! The secret of a lab: what has to be said to its servers.
+//! The secret of a lab: the password of its servers.
 
 use std::fmt;
 use std::fs::File;
@@ -9,10 +9,10 @@ use crate::log::Product;
 use crate::process::LabError;
 use crate::process::workspace::Workspace;
 
-/// The file of the workspace that the secret is in.
+/// The workspace file with the secret.
 const FILE: &str = "secret";
 
-/// A secret of one run, and whether everybody needs it.
+/// The secret of one run, and whether every client needs it.
 pub(crate) struct Secret {
     secret: String,
     /// Whether servers listen on ports, which all users of this machine can reach.
@@ -20,7 +20,7 @@ pub(crate) struct Secret {
 }
 
 impl Secret {
-    /// A new secret, written into the workspace of a lab with Redis servers.
+    /// Creates a new secret, and writes it into the workspace of a lab with Redis servers.
     pub fn create(workspace: &Workspace, lab: LabKind) -> Result<Self, LabError> {
         let secret = draw().map_err(|source| LabError::Workspace {
             action: "draw a secret from /dev/urandom for its servers",
@@ -30,7 +30,7 @@ impl Secret {
         if lab.has(Product::Redis) {
             workspace.write(FILE, &secret)?;
         }
-        // Servers that have to find each other cannot do so on Unix sockets.
+        // Servers that have to find each other need ports instead of Unix sockets.
         Ok(Self { secret, ports: lab.is_replicated() })
     }
 
@@ -38,8 +38,8 @@ impl Secret {
         &self.secret
     }
 
-    /// What has to be said by everybody. Without ports, whoever can reach the sockets needs to say nothing: they are in
-    /// a directory that nobody else may open.
+    /// The password that every client needs. Without ports no password is needed: the sockets are in a directory that
+    /// no other user may open.
     pub fn password(&self) -> Option<&str> {
         self.ports.then_some(self.secret.as_str())
     }
@@ -51,7 +51,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// 96 bits that nobody can guess, as 24 characters that can be typed.
+/// 96 random bits, as 24 characters that can be typed.
 fn draw() -> io::Result<String> {
     let mut bytes = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;

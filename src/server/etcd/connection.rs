@@ -1,4 +1,4 @@
-//! One actor's connection to one etcd server: calls as requests to its JSON gateway, and what it answers.
+//! One actor's connection to one etcd server: calls as requests to its JSON gateway, and its answers.
 
 use std::io;
 
@@ -12,13 +12,14 @@ use crate::{
     server::connection::{Asked, Breaks, Connection, ServerAddress, value},
 };
 
-/// Opened when it is first needed, and again after it was lost, as gRPC clients do. A request that is under way when it breaks is lost.
+/// Connected on first use, and again after a loss, as gRPC clients do. A request in flight when the connection breaks
+/// is lost.
 struct Client {
     address: String,
     http: Option<Http>,
-    /// How often connections had broken when this one was made.
+    /// How many connections had broken when this one was opened.
     breaks: Breaks,
-    /// The lease that was granted last: the server knows the holder of a key by it.
+    /// The lease that was granted last: the server identifies the holder of a key by it.
     lease: Option<i64>,
 }
 
@@ -61,7 +62,7 @@ impl Client {
 
     async fn carry_out(&mut self, call: &EtcdCall, breaks: Breaks) -> Reply {
         let (path, body) = request(call);
-        // The next grant tells of its lease even if it has the same number.
+        // Forgotten, so that the next grant is reported even if it has the same number.
         if matches!(call, EtcdCall::Revoke { .. }) {
             self.lease = None;
         }
@@ -93,7 +94,7 @@ impl Client {
     async fn delete_all(&mut self) -> Result<(), Reply> {
         let leases = value(self.ask("lease/leases", &json!({}), self.breaks).await)?;
         for lease in leases["leases"].as_array().into_iter().flatten() {
-            // One that has ended meanwhile is gone as well.
+            // A lease that has ended meanwhile is gone as well.
             self.ask("lease/revoke", &json!({ "ID": lease["ID"] }), self.breaks).await;
         }
         value(self.ask("kv/deleterange", &everything(), self.breaks).await).map(drop)
@@ -124,7 +125,7 @@ impl Connection for Client {
     }
 }
 
-/// All keys of the server, in a request.
+/// A request for all keys of the server.
 pub(super) fn everything() -> Json {
     json!({ "key": encoded("\0"), "range_end": encoded("\0") })
 }
@@ -133,10 +134,10 @@ fn encoded(text: &str) -> String {
     BASE64_STANDARD.encode(text)
 }
 
-/// The first key behind all that begin so.
+/// The end of the range of keys with a prefix (exclusive).
 fn behind(prefix: &str) -> String {
     let mut end = prefix.as_bytes().to_vec();
-    // UTF-8 has no byte 0xff.
+    // The last byte can be incremented: UTF-8 has no byte 0xff.
     match end.last_mut() {
         Some(last) => *last += 1,
         None => end.push(0),
@@ -144,7 +145,7 @@ fn behind(prefix: &str) -> String {
     BASE64_STANDARD.encode(end)
 }
 
-/// The method of the gateway, and what it is asked.
+/// The gateway's method for a call, and the body of the request.
 fn request(call: &EtcdCall) -> (&'static str, Json) {
     let put = |key: &str, value: &str, lease: Option<i64>| json!({ "key": encoded(key), "value": encoded(value), "lease": lease.unwrap_or(0) });
     let created = |key: &str, revision: i64| json!([{ "key": encoded(key), "target": "CREATE", "result": "EQUAL", "create_revision": revision }]);
@@ -184,14 +185,14 @@ fn request(call: &EtcdCall) -> (&'static str, Json) {
     }
 }
 
-/// The answer as programs know it.
+/// The answer as programs see it.
 fn understand(call: &EtcdCall, answer: &Json) -> Reply {
     let revision = || number(&answer["header"]["revision"]);
     let keys = || answer["kvs"].as_array().into_iter().flatten();
     let done = answer["succeeded"] == true;
     Reply::Value(match call {
         EtcdCall::Grant { .. } => number(&answer["ID"]).into(),
-        // Of a lease that is gone no time is told.
+        // The gateway omits the TTL of a lease that has ended.
         EtcdCall::Keepalive { .. } => match number(&answer["result"]["TTL"]) {
             0 => Json::Null,
             left => left.into(),
@@ -206,7 +207,7 @@ fn understand(call: &EtcdCall, answer: &Json) -> Reply {
         EtcdCall::Ls { .. } => keys().map(key).collect(),
         EtcdCall::Before { .. } => keys().next().map_or(Json::Null, |found| {
             let mut found = key(found);
-            // From here on a watch sees what becomes of it.
+            // The revision from which a watch sees later changes.
             found["revision"] = revision().into();
             found
         }),
@@ -219,7 +220,7 @@ fn understand(call: &EtcdCall, answer: &Json) -> Reply {
     })
 }
 
-/// A key as the server tells of it.
+/// A key as the server describes it.
 pub(super) fn key(value: &Json) -> Json {
     json!({
         "key": text(&value["key"]),
@@ -230,7 +231,7 @@ pub(super) fn key(value: &Json) -> Json {
     })
 }
 
-/// Large numbers are texts in the gateway's JSON, and zeros are left out.
+/// The gateway's JSON writes large numbers as strings and omits zeros.
 pub(super) fn number(value: &Json) -> i64 {
     value.as_i64().or_else(|| value.as_str()?.parse().ok()).unwrap_or(0)
 }
@@ -245,7 +246,7 @@ fn refused(answer: &Json) -> Reply {
     let code = match text.trim_start_matches("etcdserver: ") {
         "requested lease not found" => "LeaseNotFound",
         "lease already exists" => "LeaseExists",
-        // gRPC's number of this. There is no leader, or the request was not agreed on in time.
+        // The gRPC code `UNAVAILABLE`: there is no leader, or the request was not agreed on in time.
         _ if answer["code"] == 14 => "Unavailable",
         _ => "ERR",
     };

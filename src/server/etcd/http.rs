@@ -15,23 +15,23 @@ const LONGEST: usize = 16 << 20;
 #[derive(Debug)]
 pub(super) struct Http(BufReader<TcpStream>);
 
-/// An answer: its status, and how its body comes.
+/// The head of an answer: its status, and how its body is framed.
 #[derive(Debug)]
 struct Head {
     status: u16,
-    /// How long it is; `None` where it comes in chunks.
+    /// The length of the body; `None` if it is chunked.
     length: Option<usize>,
 }
 
 impl Http {
     pub async fn open(address: &str) -> io::Result<Self> {
         let stream = TcpStream::connect(address).await?;
-        // A request leaves at once.
+        // Requests are small and must leave at once.
         stream.set_nodelay(true)?;
         Ok(Self(BufReader::new(stream)))
     }
 
-    /// Asks, and reads the whole answer: the status and the body.
+    /// Sends a request and reads the whole answer: the status and the body.
     pub async fn ask(&mut self, path: &str, body: &Json) -> io::Result<(u16, Json)> {
         let head = self.send(path, body).await?;
         let mut text = Vec::new();
@@ -54,8 +54,8 @@ impl Http {
         Ok((head.status, body))
     }
 
-    /// Asks for a stream, and reads the messages of its answer until one is the last. The rest is not read, so the
-    /// connection is of no more use.
+    /// Requests a stream, and reads its messages until `last` accepts one. The rest is not read, so the connection
+    /// cannot be used again.
     pub async fn follow(
         mut self,
         path: &str,
@@ -101,7 +101,7 @@ impl Http {
         }
     }
 
-    /// The next piece of an answer that comes in chunks; `None` at its end, trailers included.
+    /// The next chunk of a chunked body; `None` at its end, after the trailers.
     async fn chunk(&mut self) -> io::Result<Option<Vec<u8>>> {
         let line = self.line().await?;
         let size = line.split(';').next().and_then(|size| usize::from_str_radix(size.trim(), 16).ok());

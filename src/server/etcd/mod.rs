@@ -24,15 +24,14 @@ use crate::{
     },
 };
 
-/// Starts a program with more variables.
+/// Starts a program with additional environment variables.
 const ENV: &str = "/usr/bin/env";
 
-/// How fast the lesson clock runs until a cluster has its leader: an election takes seconds.
+/// The rate of the lesson clock until a cluster has its leader: an election takes seconds.
 const BOOT_RATE: f64 = 4.0;
 
-/// How often a leader is heard of, and after how long a silence another one is elected, in milliseconds: as usual where
-/// there is one server, and where there are more so that a machine which is busy is not taken for dead although time runs
-/// fast.
+/// The heartbeat interval and the election timeout, in milliseconds: etcd's defaults for a single server, and longer
+/// for a cluster, so that a busy machine on a fast clock is not taken for dead.
 const ALONE_MS: [&str; 2] = ["100", "1000"];
 const SEVERAL_MS: [&str; 2] = ["300", "3000"];
 
@@ -64,7 +63,7 @@ async fn start_all(boot: &Boot<'_>, names: &[&str]) -> Result<Vec<Server>, LabEr
 /// A server that is about to be started.
 struct Member {
     name: String,
-    /// A name that no other lab's server has.
+    /// Its name in the cluster, unique across labs.
     id: String,
     data: PathBuf,
     address: SocketAddr,
@@ -77,7 +76,7 @@ impl Member {
         let port = || free_port().map_err(|source| LabError::Link { link: name.to_owned(), source });
         let (address, peers) = (port()?, port()?);
         let lab = boot.workspace.path().file_name().unwrap_or_default().to_string_lossy();
-        // Each try has ports of its own, and what a member has written names its ports.
+        // Each attempt has ports of its own, and a member's data names its ports.
         let data = boot.workspace.join(&format!("{name}-data-{}", peers.port()));
         Ok(Self { name: name.to_owned(), id: format!("{lab}-{name}"), data, address, peers, several })
     }
@@ -86,7 +85,8 @@ impl Member {
         let Self { name, id, data, address, peers, .. } = self;
         let (client, peer) = (format!("http://{address}"), format!("http://{peers}"));
         let [heartbeat, election] = if self.several { SEVERAL_MS } else { ALONE_MS };
-        // Go reads the clock past libc, in the vDSO, and only a server is to do so in lesson time: so `env` says it and not Lockstep.
+        // Go bypasses libc and reads the clock in the vDSO, and only the server itself is to do so in lesson time: so
+        // `env` sets the variable and not Lockstep.
         let mut arguments = vec![
             OsString::from(format!("{VDSO_VARIABLE}=1")),
             program.into(),
@@ -108,7 +108,7 @@ impl Member {
         arguments.extend(
             options.iter().flat_map(|(option, value)| [OsString::from(option), OsString::from(value)]),
         );
-        // What is committed survives its own end; a loss of power is no fault of this lab.
+        // Committed data survives the end of the process; a loss of power is no fault of this lab.
         arguments.push("--unsafe-no-fsync".into());
         let started = boot.start(name, Path::new(ENV), &arguments)?;
         let observer = self.observer();
@@ -125,7 +125,7 @@ impl Member {
     }
 }
 
-/// Has the last member lead, whoever was elected. Answers when all know it.
+/// Makes the last member the leader, whichever was elected. Returns `Some` once all members know it.
 async fn led_by_last(members: &[Member]) -> Option<()> {
     let observers: Vec<EtcdObserver> = members.iter().map(Member::observer).collect();
     let statuses = try_join_all(observers.iter().map(EtcdObserver::status)).await.ok()?;

@@ -19,23 +19,23 @@ use crate::{
     server::observe::{Look, ObserveError, Observer, within},
 };
 
-/// How long a member of a cluster has to agree with the others on what it holds, in real time.
+/// How long a cluster member may take to agree with the others on its contents, in real time.
 const AGREES_WITHIN: Duration = Duration::from_millis(700);
 
 #[derive(Debug)]
 pub(crate) struct EtcdObserver {
     pub address: SocketAddr,
-    /// Whether it is one of a cluster.
+    /// Whether it is a member of a cluster.
     pub member: bool,
 }
 
-/// What a server says of itself.
+/// A server's status report.
 #[derive(Debug)]
 pub(super) struct Status {
     version: Option<String>,
-    /// Numbers of members are as large as they can be, and written as texts.
+    /// Ids of members need all 64 bits, so they are written as texts.
     pub id: String,
-    /// `0` where there is none.
+    /// `0` if there is no leader.
     pub leader: String,
     term: i64,
 }
@@ -51,7 +51,7 @@ impl Status {
 }
 
 impl EtcdObserver {
-    /// Each look has a connection of its own: there may be minutes between two.
+    /// Each request has a connection of its own: there may be minutes between two observations.
     async fn ask(&self, path: &str, body: &Json) -> Result<Json, ObserveError> {
         let asked = async { Http::open(&self.address.to_string()).await?.ask(path, body).await };
         match asked.await {
@@ -72,7 +72,7 @@ impl EtcdObserver {
         })
     }
 
-    /// The leader lets another member lead.
+    /// Asks the leader to transfer the leadership to another member.
     pub(super) async fn hand_over_to(&self, member: &str) -> Result<(), ObserveError> {
         self.ask("maintenance/transfer-leadership", &json!({ "targetID": member })).await.map(drop)
     }
@@ -83,7 +83,7 @@ impl EtcdObserver {
             return Ok(EtcdKeys { keys, member: None });
         }
         let status = self.status().await?;
-        // What the majority agreed on. One that has just lost its leader, or its followers, may not know it yet.
+        // What the majority agreed on. A member that has just lost its leader, or its followers, may not know that yet.
         let agreed = async {
             match status.role() {
                 Role::Looking => None,
@@ -98,7 +98,7 @@ impl EtcdObserver {
         Ok(EtcdKeys { keys, member })
     }
 
-    /// All that it holds, by itself or as the majority agreed, and the store's revision.
+    /// All its keys, from its own store or as agreed by the majority, and the store's revision.
     async fn keys(&self, by_itself: bool) -> Result<(BTreeMap<String, EtcdKey>, i64), ObserveError> {
         let mut range = everything();
         range["serializable"] = by_itself.into();
@@ -116,7 +116,7 @@ impl EtcdObserver {
         Ok((keys.collect(), number(&answer["header"]["revision"])))
     }
 
-    /// The version, where the server is the one of this name and has a leader. The port may be another lab's.
+    /// The version, if the server has this name and a leader. The port may belong to another lab's server.
     pub async fn version(&self, name: &str) -> Result<Option<String>, ObserveError> {
         let members = within(self.ask("cluster/member/list", &json!({}))).await?;
         let status = within(self.status()).await?;

@@ -11,7 +11,7 @@ pub(crate) const SERVER: Program = Program {
     name: "etcd",
     title: "etcd",
     variable: "LOCKSTEP_ETCD",
-    // Older ones have not been tried.
+    // Older versions have not been tested.
     needed: Version::new(3, 4, 0),
     in_lab: |_| true,
     find: |search| search.program(SERVER.name, SERVER.variable),

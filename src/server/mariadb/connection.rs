@@ -13,8 +13,8 @@ use crate::{
 /// The most rows that are read of one answer.
 const ROWS: usize = 10_000;
 
-/// The way to one server. What was locked on a connection goes with it, so it is opened before the first move; where it
-/// broke, the operation after the one that finds out opens another.
+/// A client of one server. Locks belong to a connection, so it is opened before the first move; after a break the
+/// operation that notices it fails, and the next one opens another.
 struct Client {
     address: String,
     connection: Option<Conn>,
@@ -30,8 +30,9 @@ pub(crate) async fn connect(server: &ServerAddress) -> Result<Box<dyn Connection
     }))
 }
 
-/// Opens a connection to the lessons' database. What the crate would ask the server for by itself is said here: a
-/// link must carry nothing but the lesson's statements, and the crate would go on past the link to the server's own socket.
+/// Opens a connection to the lessons' database. The options set what the crate would otherwise ask the server: a link
+/// must carry only the lesson's statements, and the crate would bypass the link by connecting to the server's own
+/// socket.
 pub(super) async fn open(socket: &str) -> Result<Conn, Error> {
     let options = OptsBuilder::default()
         .socket(Some(socket))
@@ -44,8 +45,9 @@ pub(super) async fn open(socket: &str) -> Result<Conn, Error> {
 }
 
 impl Client {
-    /// A connection that has broken is found so by the next statement, whose reply is then lost: with it went its
-    /// transaction, and nobody must go on as if it were still there.
+    /// Returns the connection, opening one if there is none. A broken connection is noticed by the next statement,
+    /// whose reply is then lost: the transaction ended with the connection, and the program must not continue as if it
+    /// were open.
     async fn connected(&mut self) -> Result<&mut Conn, Error> {
         match &mut self.connection {
             Some(connection) => Ok(connection),
@@ -107,12 +109,12 @@ impl Connection for Client {
     }
 }
 
-/// Rows as a list of objects; of a statement that changes rows how many, `OK` of any other.
+/// Rows as a list of objects; the number of affected rows for a statement that changes rows; `OK` for any other.
 pub(super) async fn answer(connection: &mut Conn, statement: &str) -> Result<Json, Error> {
     answer_with_columns(connection, statement).await.map(|(answer, _)| answer)
 }
 
-/// The same, and what the server says of the rows' columns.
+/// The same, with the metadata of the rows' columns.
 pub(super) async fn answer_with_columns(
     connection: &mut Conn,
     statement: &str,
@@ -135,7 +137,7 @@ pub(super) async fn answer_with_columns(
     Ok((Json::Array(rows), columns.to_vec()))
 }
 
-/// A value of the text protocol: numbers come as text.
+/// A value of the text protocol, in which numbers are texts.
 fn json(column: &Column, value: Value) -> Json {
     match value {
         Value::NULL => Json::Null,

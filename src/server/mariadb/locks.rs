@@ -1,33 +1,34 @@
-//! Who has locked which row and who waits for it, as `SHOW ENGINE INNODB STATUS` tells with
-//! `innodb_status_output_locks`. The tables of `information_schema` for it are a copy that is not renewed before 0.1 s
-//! have passed, which they never do while the lesson's time stands still.
+//! Who has locked which row and who waits for it, from `SHOW ENGINE INNODB STATUS` with `innodb_status_output_locks`.
+//! The tables of `information_schema` for this are a cached copy that is renewed only after 0.1 s, which never pass
+//! while lesson time stands still.
 
 use crate::log::product::mariadb::Transaction;
 
-/// A lock on a row or the gap before it, or the wait for one.
+/// A lock on a row or the gap before it, or a wait for one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct RowLock {
     pub table: String,
-    /// The columns of the row's primary key, as InnoDB stores them; none of a gap, or of an entry in another index.
+    /// The columns of the row's primary key, as InnoDB stores them; empty for a gap, or an entry in another index.
     pub key: Vec<Vec<u8>>,
     /// The connection.
     pub session: i64,
     pub waits: bool,
-    /// The page, and the number in it.
+    /// The page, and the record number in it.
     place: (String, String),
 }
 
-/// What is so now. The sections before it tell of the latest deadlock, with locks that nobody has any more.
+/// The section on current transactions. The sections before it describe the latest deadlock, with locks that no longer
+/// exist.
 fn now(status: &str) -> &str {
     let from = status.split_once("\nTRANSACTIONS\n").map_or(status, |(_, rest)| rest);
     from.split_once("\nFILE I/O\n").map_or(from, |(transactions, _)| transactions)
 }
 
-/// Reads all locks on rows, each once.
+/// Parses all locks on rows, each once.
 pub(super) fn read(status: &str) -> Vec<RowLock> {
     let mut locks: Vec<RowLock> = Vec::new();
     let mut session = 0;
-    // What the locks that follow have in common, and whether they are on rows of a primary key.
+    // What the following locks have in common, and whether they are on rows of a primary key.
     let mut common: Option<(RowLock, bool)> = None;
     for line in now(status).lines() {
         if let Some(id) = self::session(line) {
@@ -53,7 +54,7 @@ pub(super) fn read(status: &str) -> Vec<RowLock> {
             lock.key.push(field);
         }
     }
-    // What somebody waits for is told twice.
+    // A lock that a transaction waits for is listed twice.
     let mut known: Vec<RowLock> = Vec::new();
     for lock in locks {
         if !known.contains(&lock) {
@@ -63,10 +64,10 @@ pub(super) fn read(status: &str) -> Vec<RowLock> {
     known
 }
 
-/// The place behind the last entry of a page: locked, it stands for the gap there.
+/// The record number of the supremum, the gap after the last record of a page.
 const SUPREMUM: &str = "1";
 
-/// The transactions under way, by their connections.
+/// The open transactions, by connection.
 pub(super) fn transactions(status: &str, locks: &[RowLock]) -> Vec<Transaction> {
     let active = now(status).split("---TRANSACTION ").skip(1).filter_map(|transaction| {
         let (state, lines) = transaction.split_once('\n')?;
@@ -96,13 +97,13 @@ pub(super) fn waiting(status: &str) -> impl Iterator<Item = i64> {
     })
 }
 
-/// `MariaDB thread id 4, OS thread handle …`
+/// Parses `MariaDB thread id 4, OS thread handle …`.
 fn session(line: &str) -> Option<i64> {
     line.strip_prefix("MariaDB thread id ")?.split(',').next()?.parse().ok()
 }
 
-/// The page, the table and the index: `RECORD LOCKS space id 1 page no 3 n bits 8 index PRIMARY of table `lesson`.`good`
-/// trx id 12 …`
+/// Parses the page, the table and the index from `RECORD LOCKS space id 1 page no 3 n bits 8 index PRIMARY of table
+/// `lesson`.`good` trx id 12 …`.
 fn index(line: &str) -> Option<(&str, &str, &str)> {
     let (page, rest) = line.strip_prefix("RECORD LOCKS ")?.split_once(" n bits ")?;
     let (index, table) = rest.split_once(" index ")?.1.split_once(" of table ")?;
@@ -111,7 +112,7 @@ fn index(line: &str) -> Option<(&str, &str, &str)> {
     Some((page, name.trim_end_matches('`'), index))
 }
 
-/// ` 0: len 4; hex 80000001; asc     ;;`
+/// Parses ` 0: len 4; hex 80000001; asc     ;;`.
 fn field(line: &str) -> Option<Vec<u8>> {
     let (_, hex) = line.split_once("; hex ")?;
     let hex = hex.split(';').next()?.as_bytes();
@@ -129,7 +130,7 @@ pub(super) enum Stored {
     Text,
 }
 
-/// A column of a key as a query would answer it.
+/// A column of a key as a query would return it.
 pub(super) fn text(bytes: &[u8], stored: Stored) -> String {
     let Stored::Integer { signed } = stored else { return String::from_utf8_lossy(bytes).into_owned() };
     if bytes.len() > 8 || bytes.is_empty() {

@@ -25,15 +25,15 @@ const DATABASE: &str = "lesson";
 
 /// Starts the lab's only server.
 ///
-/// A data directory with nothing in it is enough: without the tables of accounts (`--skip-grant-tables`) nothing has to
-/// be installed into it, and a directory in it is a database. Nobody else can reach the socket.
+/// An empty data directory is enough: without the tables of accounts (`--skip-grant-tables`) nothing has to be
+/// installed into it, and a subdirectory is a database. No other user can reach the socket.
 pub(crate) async fn start(boot: &Boot<'_>) -> Result<Started, LabError> {
     let program = (SERVER.find)(boot.search)?;
     let data = boot.workspace.make_dir(&format!("{NAME}-data"))?;
     for database in ["mysql", DATABASE] {
         boot.workspace.make_dir(&format!("{NAME}-data/{database}"))?;
     }
-    // The only directory that statements could read or write files in, or load code from.
+    // The only directory in which statements could read or write files, or load code from.
     let nothing = boot.workspace.make_dir(&format!("{NAME}-files"))?;
     let socket = boot.workspace.join(&format!("{NAME}.sock"));
     let mut arguments = arguments(&program, &data, &nothing, &socket);
@@ -56,20 +56,21 @@ pub(crate) async fn start(boot: &Boot<'_>) -> Result<Started, LabError> {
     Ok(vec![server.restartable(Launch { program, arguments })].into())
 }
 
-/// Small, and without what only matters to a server that must survive a power cut: what is committed survives its own end.
+/// Small, and without what only matters to a server that must survive a power cut: committed data survives the end of
+/// the process.
 fn arguments(program: &Path, data: &Path, files: &Path, socket: &Path) -> Vec<OsString> {
     let path = |option: &str, path: &Path| {
         let mut argument = OsString::from(format!("--{option}="));
         argument.push(path);
         argument
     };
-    // It must come first.
+    // This option must come first.
     let mut arguments = vec![OsString::from("--no-defaults")];
-    // It refuses to be root without being told to.
+    // The server refuses to run as root unless told to.
     if rustix::process::geteuid().is_root() {
         arguments.push("--user=root".into());
     }
-    // One that is not installed where it was built for finds its messages beside itself.
+    // A server outside the directory that it was built for has its messages next to it.
     let home = program.parent().and_then(Path::parent).filter(|home| home.join("share/mysql").is_dir());
     arguments.extend(home.map(|home| path("basedir", home)));
     arguments.extend([
@@ -103,7 +104,7 @@ const OPTIONS: [&str; 22] = [
     "--innodb-status-output-locks=1",
     "--innodb-log-buffer-size=2M",
     "--aria-log-file-size=8M",
-    // Caches of tables that are not InnoDB's, 128 MB each by default: half of what it would take.
+    // Caches for tables other than InnoDB's, 128 MB each by default: half of the server's memory.
     "--aria-pagecache-buffer-size=1M",
     "--key-buffer-size=1M",
     "--max-connections=5100",

@@ -1,4 +1,4 @@
-//! Reads what a MariaDB server holds: the rows that are committed, whose transaction has locked which, and who waits.
+//! Reads what a MariaDB server holds: the committed rows, which transaction has locked which row, and who waits.
 
 use std::{
     collections::BTreeMap,
@@ -30,12 +30,12 @@ use crate::{
 /// The most rows that are read of a table.
 const ROWS: usize = 200;
 
-/// A connection for looking, opened at the first look and again after it was lost.
+/// A connection for observing, opened on first use and again after a loss.
 #[derive(Debug)]
 pub(crate) struct MariadbObserver {
     socket: PathBuf,
     connection: Mutex<Option<Conn>>,
-    /// The tables as they were when they were last read.
+    /// The tables as last read.
     seen: Mutex<BTreeMap<String, Seen>>,
 }
 
@@ -44,11 +44,11 @@ pub(crate) struct MariadbObserver {
 struct Seen {
     /// The columns of its primary key, and how they are stored.
     key: Vec<(String, Stored)>,
-    /// Its rows by their names, `table/key`.
+    /// Its rows by name, `table/key`.
     rows: Vec<(String, Row)>,
 }
 
-/// The server's code for a table that somebody has locked.
+/// The server's error code for a locked table.
 const LOCKED: u16 = 1205;
 
 impl From<Error> for ObserveError {
@@ -62,7 +62,7 @@ impl MariadbObserver {
         Self { socket: socket.to_path_buf(), connection: Mutex::new(None), seen: Mutex::default() }
     }
 
-    /// A connection that waits for no table which a program has locked.
+    /// Opens a connection that does not wait for tables locked by a program.
     async fn open(&self) -> Result<Conn, Error> {
         let mut connection = open(&self.socket.display().to_string()).await?;
         connection.query_drop("SET SESSION lock_wait_timeout = 0").await?;
@@ -73,7 +73,7 @@ impl MariadbObserver {
         self.ask_with_columns(query).await.map(|(rows, _)| rows)
     }
 
-    /// The rows that a query answers, and their columns. A look can be repeated on a new connection.
+    /// The rows that a query returns, and their columns. Retried on a new connection if the old one broke.
     async fn ask_with_columns(&self, query: &str) -> Result<(Vec<Json>, Vec<Column>), Error> {
         let mut slot = self.connection.lock().await;
         let mut connection = match slot.take() {
@@ -94,7 +94,7 @@ impl MariadbObserver {
         Ok(within(self.ask(query)).await?.into_iter().next().map(|row| row["value"].clone()))
     }
 
-    /// As the server says it, `10.11.14-MariaDB-0+deb12u2`, without what follows the numbers.
+    /// The version as in `10.11.14-MariaDB-0+deb12u2`, only the numbers.
     pub async fn version(&self) -> Result<String, ObserveError> {
         let version = self.ask_one("SELECT VERSION() AS value").await?.map(|version| text(&version));
         let version = version.unwrap_or_default();
@@ -106,8 +106,7 @@ impl MariadbObserver {
         Ok(status.first().map(|row| text(&row["Status"])).unwrap_or_default())
     }
 
-    /// Reads a table. What a program does to a table that it has locked is seen when it unlocks it: until then the table
-    /// stays as it was.
+    /// Reads a table. A table that a program has locked keeps its last known contents until it is unlocked.
     async fn read(&self, table: &str) -> Result<Seen, Error> {
         let select = format!("SELECT * FROM `{}` LIMIT {ROWS}", table.replace('`', "``"));
         let (rows, columns) = match self.ask_with_columns(&select).await {
@@ -146,7 +145,7 @@ impl MariadbObserver {
         for lock in locks.iter().filter(|lock| !lock.key.is_empty()) {
             let key = keys.get(&lock.table).into_iter().flatten().zip(&lock.key);
             let named: Vec<String> = key.map(|((_, kind), bytes)| locks::text(bytes, *kind)).collect();
-            // What is inserted and not committed is not to be seen, and yet locked.
+            // An inserted row that is not committed is invisible but locked.
             let row = tables.rows.entry(format!("{}/{}", lock.table, named.join(","))).or_default();
             if lock.waits {
                 row.waiting.push(lock.session);
@@ -209,11 +208,11 @@ fn text(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Those who wait for anything but a row.
+/// The connections that wait for anything but a row.
 const WAITING: &str = "SELECT id FROM information_schema.processlist \
     WHERE state IN ('User lock', 'User sleep') OR state LIKE 'Waiting for %'";
 
-/// Without their columns, which would have each of them opened.
+/// The query leaves out the columns of the tables, for which the server would open each table.
 const TABLES: &str =
     "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() ORDER BY name";
 

@@ -10,7 +10,7 @@ pub(crate) const SERVER: Program = Program {
     name: "mariadbd",
     title: "MariaDB",
     variable: "LOCKSTEP_MARIADBD",
-    // Older ones have not been tried.
+    // Older versions have not been tested.
     needed: Version::new(10, 11, 0),
     in_lab: |_| true,
     find: |search| search.program(SERVER.name, SERVER.variable),

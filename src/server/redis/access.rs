@@ -1,18 +1,18 @@
-//! Who may do what on the lab's Redis servers, in the words of Redis' ACL.
+//! The permissions on the lab's Redis servers, as Redis ACLs.
 //!
 //! **Architecture Invariant:** a lesson's commands reach the keys of its lab's servers and nothing else. Which commands
-//! a lesson may send is decided when it is planned (`crate::lesson`); what stands here holds for its scripts, too.
+//! a lesson may send is decided when it is planned (`crate::lesson`); the rules here hold for its scripts, too.
 //!
-//! Everybody is the user `default`, who has no more rights than a lesson. So the commands that no ACL can refuse (`AUTH`,
-//! `HELLO`, `RESET`) gain nothing.
+//! Every client is the user `default`, who has no more rights than a lesson. So the commands that no ACL can refuse
+//! (`AUTH`, `HELLO`, `RESET`) gain nothing.
 
 use crate::server::secret::Secret;
 
-/// The user that replicas and Sentinels are, and people who know the secret may be: it may do everything.
+/// The user of replicas and Sentinels, and of people who know the secret: it may do everything.
 pub(crate) const KEEPER: &str = "lockstep";
 
-/// What a lesson may do. Commands that start processes, reach other servers, load code or change the server's own
-/// files are in Redis' category `@dangerous`, together with harmless ones, which are given back by name.
+/// The rights of a lesson. Commands that start processes, reach other servers, load code or change the server's own
+/// files are in Redis' category `@dangerous`, together with harmless ones, which are granted by name.
 const RIGHTS: &str = "~* -@all +@read +@write +@keyspace +@connection +@transaction +@scripting +@pubsub +@blocking \
     +time +lolwut -@admin -@dangerous -script|debug -client|reply \
     +info +keys +sort +sort_ro +restore +flushall +flushdb +swapdb +role +save +lastsave \
@@ -22,11 +22,11 @@ const RIGHTS: &str = "~* -@all +@read +@write +@keyspace +@connection +@transact
 
 const CHANNELS: &str = "&*";
 
-/// Every channel but those whose names begin with `__s`: Sentinels believe what `__sentinel__:hello` says, and would
-/// follow it to servers outside the lab.
+/// Every channel except those whose names begin with `__s`: Sentinels trust messages on `__sentinel__:hello`, and would
+/// follow them to servers outside the lab.
 const CHANNELS_BESIDE_SENTINEL: &str = "&[^_]* &_[^_]* &__[^s]*";
 
-/// The most that a server keeps to send to one client: it closes the connection rather than send a longer reply.
+/// The most that a server buffers for one client: it closes the connection rather than send a longer reply.
 const LONGEST_OUTPUT: &str = "256mb";
 
 /// The users, as lines of a server's configuration.
@@ -35,7 +35,7 @@ pub(crate) fn users(secret: &Secret) -> String {
         Some(password) => (format!(">{password}"), CHANNELS_BESIDE_SENTINEL),
         None => ("nopass".to_owned(), CHANNELS),
     };
-    // A stranger's RESTORE is looked through before it is unpacked.
+    // The payload of a user's RESTORE is checked before it is unpacked.
     format!(
         "user default on {password} sanitize-payload {RIGHTS} resetchannels {channels}\n\
          user {KEEPER} on >{} ~* &* +@all\n\

@@ -14,7 +14,7 @@ use crate::server::redis::observe::{Asked, RedisObserver};
 use crate::server::redis::persistence::persistence;
 use crate::server::redis::programs::SERVER;
 
-/// The configuration file of a server, which nobody but its owner may read: it has a secret in it.
+/// The configuration file of a server, which only its owner may read: it contains a secret.
 fn configuration(
     boot: &Boot<'_>,
     socket: &Path,
@@ -22,7 +22,8 @@ fn configuration(
     port: Option<SocketAddr>,
     extra: &str,
 ) -> String {
-    // An empty log file name means standard output, which is the lab's log and also gets what is said before logging.
+    // An empty log file name means standard output, which is the lab's log and also has the messages from before
+    // logging starts.
     format!(
         "bind 127.0.0.1\nport {}\nunixsocket \"{}\"\nunixsocketperm 700\ndir \"{}\"\n\
          save \"\"\n{}notify-keyspace-events \"\"\ndaemonize no\nlogfile \"\"\n{}{extra}",
@@ -34,8 +35,8 @@ fn configuration(
     )
 }
 
-/// Starts a server with a directory and a configuration file of its own, so that what is written
-/// into them (`CONFIG REWRITE`, an append-only file) outlives a restart.
+/// Starts a server with a directory and a configuration file of its own, so that data written there (`CONFIG REWRITE`,
+/// an append-only file) survives a restart.
 pub(crate) async fn start(
     boot: &Boot<'_>,
     name: &str,
@@ -64,7 +65,7 @@ pub(crate) async fn start(
     Ok(server.restartable(Launch { program, arguments }))
 }
 
-/// Whether the server says PONG. It says LOADING and other things while it is not ready.
+/// Whether the server answers PONG. While it is not ready it answers LOADING and other errors.
 async fn ping(socket: &Path, password: Option<&str>) -> std::io::Result<bool> {
     let (question, pong) = match password {
         Some(password) => (format!("AUTH {password}\r\nPING\r\n"), "+OK\r\n+PONG\r\n"),

@@ -1,4 +1,4 @@
-//! A client's way to one Redis server.
+//! A client's connection to one Redis server.
 
 use futures::{FutureExt, future::BoxFuture};
 use redis::{PushInfo, PushKind, RedisResult, aio::MultiplexedConnection};
@@ -9,20 +9,20 @@ use crate::{
     server::connection::{Asked, Breaks, Connection, Notify, ServerAddress, value},
 };
 
-/// The way to one Redis server: connected when it is first needed, and again after it was lost. An operation that is
-/// on its way when the connection breaks is lost. Whoever was idle sees the connection closed and connects again before
-/// the next operation, as redis-py, go-redis and Lettuce do.
+/// A client of one Redis server: connected on first use, and again after a loss. An operation in flight when the
+/// connection breaks is lost. An idle client sees the connection closed and reconnects before the next operation, as
+/// redis-py, go-redis and Lettuce do.
 struct Client {
     address: String,
     password: Option<String>,
     connection: Option<MultiplexedConnection>,
-    /// How often connections had broken when this one was made.
+    /// How many connections had broken when this one was opened.
     breaks: Breaks,
-    /// Whether a connection is tried with a PING before it is used again.
+    /// Whether a connection is tested with a PING before it is used again.
     tested: bool,
-    /// Whether it has just been tried, for the next operation.
+    /// Whether it has just been tested, for the next operation.
     sure: bool,
-    /// Who is told of published messages, where the client listens. A new connection has no subscriptions.
+    /// Receives published messages, if the client subscribes to any. A new connection has no subscriptions.
     notify: Option<Notify>,
 }
 
@@ -108,7 +108,7 @@ impl Connection for Client {
                     };
                     redis::cmd(name).arg(args).to_owned()
                 }
-                // As one `EVAL`, so that it is one command on the wire, always.
+                // As one `EVAL`, so that it is always a single command on the wire.
                 (Command::Script { keys, args, .. }, Some(script)) => {
                     redis::cmd("EVAL").arg(script).arg(keys.len()).arg(keys).arg(args).to_owned()
                 }
@@ -120,7 +120,7 @@ impl Connection for Client {
     }
 
     /// Messages and replies come over one connection, in the order in which the server sent them, and messages are
-    /// reported as they are read.
+    /// reported when they are read.
     fn settle(&mut self) -> BoxFuture<'_, ()> {
         async {
             if self.notify.is_some()
@@ -142,12 +142,12 @@ impl Connection for Client {
     }
 }
 
-/// A published message: its channel and what it says. Nothing of anything else that a server pushes.
+/// A published message: its channel and its content. `None` for other pushed data.
 fn message(PushInfo { kind, mut data }: PushInfo) -> Option<(String, String)> {
     if !matches!(kind, PushKind::Message | PushKind::PMessage | PushKind::SMessage) {
         return None;
     }
-    // Before the channel stands the pattern that it fits, where one was subscribed to.
+    // After a pattern subscription the matching pattern precedes the channel.
     let (message, channel) = (data.pop()?, data.pop()?);
     let text =
         |value| redis::from_redis_value::<Vec<u8>>(value).map(|bytes| String::from_utf8_lossy(&bytes).into());

@@ -13,20 +13,20 @@ use crate::server::observe::within;
 use crate::server::redis::access::KEEPER;
 use crate::server::redis::replicated::{Member, members, run};
 
-/// How fast the lesson clock runs until the nodes know each other: they greet every second, and a new cluster takes no
-/// commands for two seconds.
+/// The rate of the lesson clock until the nodes know each other: they exchange greetings every second, and a new
+/// cluster accepts no commands for two seconds.
 const BOOT_RATE: f64 = 20.0;
 
-/// How fast it runs on a machine that is so busy that they have not done so for a while, in real time: nodes that are kept
-/// from answering think each other down.
+/// The rate on a machine so busy that this takes a while in real time: nodes that cannot answer in time consider each
+/// other down.
 const BUSY_RATE: f64 = 3.0;
 const BUSY_AFTER: Duration = Duration::from_millis(1500);
 
-/// How long a node may be silent before others think it down, in milliseconds of lesson time: long enough that at the
-/// fastest rate a busy machine's pause does not look like a death.
+/// How long a node may be silent before others consider it down, in milliseconds of lesson time: long enough that at
+/// the fastest rate a busy machine's pause does not look like a death.
 const NODE_TIMEOUT_MS: u32 = 5000;
 
-/// Starts all nodes and comes back when the cluster takes commands and the replicas follow.
+/// Starts all nodes and returns when the cluster accepts commands and the replicas follow.
 pub(crate) async fn start(boot: &Boot<'_>, topology: &Topology) -> Result<Started, LabError> {
     on_free_ports(|| start_once(boot, topology)).await
 }
@@ -38,9 +38,8 @@ async fn start_once(boot: &Boot<'_>, topology: &Topology) -> Result<Started, Lab
     for Member { announced, config, .. } in &mut nodes {
         let bus =
             free_port().map_err(|source| LabError::Link { link: "the cluster's".to_owned(), source })?;
-        // A replica of any age may take over, a shard that is down leaves the others as they are, and a node that is
-        // cut off from most masters still shows its keys.
-        // Writing to a string cannot fail.
+        // A replica of any age may take over, a shard that is down does not affect the others, and a node that is cut
+        // off from most masters still shows its keys. Writing to a string cannot fail.
         let _ = write!(
             config,
             "cluster-enabled yes\ncluster-port {bus}\ncluster-announce-ip 127.0.0.1\n\
@@ -59,7 +58,7 @@ async fn start_once(boot: &Boot<'_>, topology: &Topology) -> Result<Started, Lab
     let joined = join(boot, topology, &started, &places);
     let slowed = async {
         tokio::time::sleep(BUSY_AFTER).await;
-        // Where the rate cannot be set the other half fails, too.
+        // An error here also occurs in the other branch.
         let _ = Rate::from_factor(BUSY_RATE).map(|rate| boot.clock.set_rate(rate));
         future::pending::<()>().await;
     };
@@ -118,7 +117,7 @@ async fn join(
         ids.push(ready(&server.process, || keeper.text(&["CLUSTER", "MYID"])).await?);
     }
     let each = nodes().map(async |(n, (server, keeper))| {
-        // It answers that it does not know the master as one until it has heard of its slots.
+        // The node refuses until it has learned that the master is one, by its slots.
         if let Some(master) = topology.master_of(n) {
             let id = ids[master].as_str();
             ready(&server.process, || async { keeper.text(&["CLUSTER", "REPLICATE", id]).await }).await?;
@@ -136,7 +135,7 @@ async fn join(
     Ok(keepers)
 }
 
-/// A connection that may join servers.
+/// A connection with the right to configure servers.
 struct AdminConnection(redis::aio::MultiplexedConnection);
 
 impl AdminConnection {
@@ -149,7 +148,7 @@ impl AdminConnection {
         client.get_multiplexed_async_connection_with_config(&config).await.ok().map(Self)
     }
 
-    /// What a command answers; `None` where that is an error.
+    /// The answer to a command; `None` if it is an error.
     async fn text(&self, words: &[&str]) -> Option<String> {
         self.ask(words).await.ok()
     }

@@ -10,23 +10,23 @@ use serde_json::Value as Json;
 use super::stream::{self, LONGEST_REPLY, TOO_LONG};
 use crate::log::Reply;
 
-/// The code of a reply that was not read to its end.
+/// The error code for a reply that was too long and not read to its end.
 pub(crate) const TOO_LONG_CODE: &str = "TOOLONG";
 
-/// Connects, over a Unix socket or TCP. `heard` is given what the server sends without being asked.
+/// Connects over a Unix socket or TCP. `heard` receives what the server sends unasked.
 pub(crate) async fn connect(
     address: &str,
     password: Option<&str>,
     heard: Option<impl AsyncPushSender>,
 ) -> RedisResult<MultiplexedConnection> {
-    // The crate gives up on a reply after 500 ms although the command may still run. A reply that a held link
-    // keeps back must arrive late, not be forgotten.
+    // The crate gives up on a reply after 500 ms although the command may still run. A reply on a held link must arrive
+    // late, not be dropped.
     let mut config = AsyncConnectionConfig::new().set_response_timeout(None).set_connection_timeout(None);
     let info = place(address, password)?;
     let stream = stream::open(info.addr()).await?;
     let mut settings = info.redis_settings().clone();
     if let Some(heard) = heard {
-        // Under RESP2 a connection that listens takes no other command.
+        // Under RESP2 a connection with subscriptions accepts no other commands.
         settings = settings.set_protocol(ProtocolVersion::RESP3);
         config = config.set_push_sender(heard);
     }
@@ -36,7 +36,7 @@ pub(crate) async fn connect(
     Ok(connection)
 }
 
-/// An address as the crate wants it, and what has to be said there first.
+/// An address in the crate's form, with the password.
 pub(crate) fn place(address: &str, password: Option<&str>) -> RedisResult<ConnectionInfo> {
     let url =
         if address.starts_with('/') { format!("unix://{address}") } else { format!("redis://{address}") };
@@ -47,17 +47,17 @@ pub(crate) fn place(address: &str, password: Option<&str>) -> RedisResult<Connec
     })
 }
 
-/// What the server said, as a log has it.
+/// A result of the crate as the log's reply.
 pub(crate) fn reply(result: RedisResult<Value>) -> Reply {
     match result {
-        // Where the connection did not see to it.
+        // For connections that do not limit the length themselves.
         Ok(value) if size(&value) > LONGEST_REPLY => too_long(),
         Ok(value) => Reply::Value(json(value)),
         Err(error) => failed(&error),
     }
 }
 
-/// A reply under RESP3 as it is under RESP2, so that a program's replies are the same whether it listens or not.
+/// Converts a RESP3 reply to its RESP2 form, so that a program's replies do not depend on whether it has subscriptions.
 pub(crate) fn in_resp2(value: Value) -> Value {
     let all = |items: Vec<Value>| Value::Array(items.into_iter().map(in_resp2).collect());
     match value {
@@ -77,7 +77,7 @@ fn too_long() -> Reply {
     Reply::Error { code: TOO_LONG_CODE.to_owned(), text: TOO_LONG.to_owned() }
 }
 
-/// About how many bytes a value takes on the wire.
+/// The approximate number of bytes of a value on the wire.
 fn size(value: &Value) -> usize {
     match value {
         Value::BulkString(bytes) => bytes.len(),
@@ -99,7 +99,7 @@ fn failed(error: &RedisError) -> Reply {
     Reply::Error { code, text: error.detail().map_or_else(|| error.to_string(), str::to_owned) }
 }
 
-/// A Redis value as JSON. Bytes that are not UTF-8 are shown with replacement characters.
+/// A Redis value as JSON. Bytes that are not UTF-8 become replacement characters.
 fn json(value: Value) -> Json {
     match value {
         Value::Nil => Json::Null,

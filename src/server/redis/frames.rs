@@ -1,5 +1,5 @@
-//! Requests and replies of Redis' protocol (RESP2 and RESP3) as pieces of a stream of bytes: where each ends, and what it
-//! says. Everything has a bound: who speaks here may be any program.
+//! Requests and replies of Redis' protocol (RESP2 and RESP3) in a stream of bytes: where each ends, and its contents.
+//! Everything is bounded: the peer may be any program.
 
 use redis::{Value, parse_redis_value};
 
@@ -14,21 +14,21 @@ pub(crate) const LONGEST_REQUEST: usize = 1 << 20;
 /// The most bytes of a reply that is passed on.
 pub(crate) const LONGEST_ANSWER: usize = 16 << 20;
 
-/// The most values in one request or reply, those of lists within lists counted.
+/// The most values in one request or reply, including those of nested lists.
 const MOST_VALUES: u64 = 1 << 20;
 /// The most bytes of a line: a number, a status, an error, an inline command (`PROTO_INLINE_MAX_SIZE`).
 const LONGEST_LINE: usize = 64 << 10;
 
-/// Why a stream cannot be read on.
+/// Why a stream cannot be read any further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unreadable {
     /// A TLS handshake.
     Tls,
-    /// Not what Redis' protocol allows here.
+    /// Bytes that Redis' protocol does not allow here.
     NotRedis,
-    /// It asks for no replies.
+    /// A request to send no replies.
     NoReplies,
-    /// It asks the server to answer nobody for a time.
+    /// A request to pause the answers to all clients.
     Pause,
     TooLong(usize),
 }
@@ -68,7 +68,7 @@ impl From<Unreadable> for Text {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scan {
     at: usize,
-    /// How many values are still to come.
+    /// The number of values still to come.
     open: u64,
     most: usize,
 }
@@ -78,8 +78,8 @@ impl Scan {
         Self { at: 0, open: 1, most }
     }
 
-    /// The length of the message that `bytes` begins with, once it is there. The same bytes and more must be given the
-    /// next time.
+    /// The length of the message at the start of `bytes`, or `None` if it is incomplete. The next call must get the
+    /// same bytes and more.
     pub(crate) fn end(&mut self, bytes: &[u8]) -> Result<Option<usize>, Unreadable> {
         while self.open > 0 {
             let rest = &bytes[self.at.min(bytes.len())..];
@@ -108,7 +108,7 @@ impl Scan {
                 }
                 b'*' | b'~' | b'>' => within = u64::try_from(number()?).unwrap_or(0),
                 b'%' => within = u64::try_from(number()?).unwrap_or(0).saturating_mul(2),
-                // An attribute stands before its value.
+                // An attribute precedes its value.
                 b'|' => within = u64::try_from(number()?).unwrap_or(0).saturating_mul(2).saturating_add(1),
                 _ => return Err(Unreadable::NotRedis),
             }
@@ -125,7 +125,7 @@ impl Scan {
     }
 }
 
-/// The length of the request that `bytes` begins with, and its words, once it is there.
+/// The length and the words of the request at the start of `bytes`, or `None` if it is incomplete.
 pub(crate) fn request(scan: &mut Scan, bytes: &[u8]) -> Result<Option<(usize, Vec<String>)>, Unreadable> {
     match bytes.first() {
         None => Ok(None),
@@ -142,7 +142,7 @@ pub(crate) fn request(scan: &mut Scan, bytes: &[u8]) -> Result<Option<(usize, Ve
             });
             Ok(Some((end, words.collect::<Result<_, _>>()?)))
         }
-        // An inline command, as it is typed into a telnet session.
+        // An inline command, as typed into a telnet session.
         Some(first) if first.is_ascii_alphabetic() || first.is_ascii_whitespace() => {
             let Some(line) = bytes.iter().position(|byte| *byte == b'\n') else {
                 return if bytes.len() > LONGEST_LINE { Err(Unreadable::NotRedis) } else { Ok(None) };
@@ -154,18 +154,18 @@ pub(crate) fn request(scan: &mut Scan, bytes: &[u8]) -> Result<Option<(usize, Ve
     }
 }
 
-/// What a server sent.
+/// A message from a server.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Sent {
     Reply(Reply),
-    /// It says so unasked: a published message, as its parts.
+    /// Pushed unasked: a published message, as its parts.
     Message(Vec<String>),
-    /// One channel was subscribed to, or is no longer.
+    /// The confirmation of one subscription or its end.
     Confirmation(Reply),
 }
 
-/// Reads one whole message of a server's. `listens`: the connection has subscribed to something, so that in RESP2 some
-/// lists are no replies.
+/// Parses one whole message of a server. `listens`: the connection has subscriptions, so that in RESP2 some lists are
+/// no replies.
 pub(crate) fn sent(bytes: &[u8], listens: bool) -> Sent {
     let value = parse_redis_value(bytes).and_then(Value::extract_error);
     let pushed = bytes.first() == Some(&b'>');

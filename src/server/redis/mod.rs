@@ -31,7 +31,7 @@ pub(crate) async fn start(boot: &Boot<'_>, topology: &Topology) -> Result<Starte
     if topology.is_cluster() {
         return cluster::start(boot, topology).await;
     }
-    // The only server of a lab is not asked for its role.
+    // A single server is not asked for its role.
     let asked = (topology.servers.len() > 1).then(|| Asked { known: Arc::default(), cluster: false });
     let starts = topology.servers.iter().map(|name| boot::start(boot, name, None, "", asked.clone()));
     Ok(try_join_all(starts).await?.into())

@@ -1,9 +1,9 @@
 //! Reads what a Redis server holds.
 //!
-//! Looking hardly disturbs: the look is one read-only script, so it is a single moment of the server's, and
-//! it writes nothing. Two traces remain. A key past its TTL that nobody has touched yet is deleted when the
-//! look comes upon it, as it would be for any client (lazy expiry); it reads as absent either way. And the
-//! server's counters of commands count the look too.
+//! Observing hardly disturbs: it is one read-only script, so it sees a single moment of the server, and it writes
+//! nothing. Two traces remain. A key past its TTL that no client has touched yet is deleted when the script reads it,
+//! as for any client (lazy expiry); it reads as absent either way. And the server's counters of commands include the
+//! script.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -22,19 +22,19 @@ use crate::server::observe::{Look, ObserveError, Observer, Waiting, within};
 
 const LOOK: &str = include_str!("observe.lua");
 
-/// The most keys that are read; in the order of their names.
+/// The most keys that are read, in the order of their names.
 const KEYS: usize = 200;
 /// The most elements that are read of a list, set, sorted set or hash.
 const ELEMENTS: usize = 100;
-/// How often a look is tried whose connection breaks.
+/// How many times an observation is tried if its connection breaks.
 const TRIES: usize = 5;
-/// The most bytes that are read of a name, a string or an element; the script bounds all of them together.
+/// The most bytes that are read of a name, a string or an element; the script also limits their total.
 const BYTES: usize = 1024;
 
-/// Ports that servers are known by to each other, and the servers' names.
+/// The ports that servers announce to each other, with the servers' names.
 pub(crate) type Known = Arc<HashMap<u16, String>>;
 
-/// What is asked of a server beside its keys, where the lab has several.
+/// What a server is asked besides its keys, if the lab has several servers.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub known: Known,
@@ -49,7 +49,7 @@ impl From<RedisError> for ObserveError {
     }
 }
 
-/// A connection for looking, opened at the first look and again after it was lost.
+/// A connection for observing, opened on first use and again after a loss.
 #[derive(Debug)]
 pub(crate) struct RedisObserver {
     socket: PathBuf,
@@ -68,7 +68,7 @@ impl RedisObserver {
         }
     }
 
-    /// What `ROLE` answers. Scripts may not ask it, so it is a second look.
+    /// The reply of `ROLE`, which scripts may not call, so it is a second request.
     async fn role(&self) -> Result<Option<Role>, ObserveError> {
         let Some(Asked { known, .. }) = &self.asked else { return Ok(None) };
         let answer: Vec<Value> = self.ask(&redis::cmd("ROLE")).await?;
@@ -104,8 +104,8 @@ impl RedisObserver {
     async fn ask<T: redis::FromRedisValue>(&self, command: &redis::Cmd) -> Result<T, ObserveError> {
         for _ in 1..TRIES {
             match self.ask_once(command).await {
-                // Sentinel closes all connections to a server whose role it changes, and may do so several times.
-                // A look can be repeated.
+                // Sentinel closes all connections to a server when it changes the server's role, and may do so several
+                // times. An observation can be repeated.
                 Err(ObserveError::Broken(_)) => {}
                 answer => return answer,
             }
@@ -117,7 +117,7 @@ impl RedisObserver {
         let mut connection = within(self.connect()).await?;
         let answer = within(command.query_async(&mut connection)).await;
         if let Err(ObserveError::Broken(_)) = &answer {
-            // The next look opens a new one.
+            // The next request opens a new connection.
             *self.connection.lock().await = None;
         }
         answer
@@ -133,13 +133,13 @@ impl RedisObserver {
             address = address.set_redis_settings(RedisConnectionInfo::default().set_password(password));
         }
         let client = Client::open(address)?;
-        // Without a limit of its own: `within` has one, and says what a timeout means.
+        // Without a timeout of its own: `within` has one, and reports it properly.
         let config = AsyncConnectionConfig::new().set_response_timeout(None);
         let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
-        // For people who look at `CLIENT LIST`.
+        // For people who read `CLIENT LIST`.
         redis::cmd("CLIENT").arg("SETNAME").arg("lockstep-observer").exec_async(&mut connection).await?;
         if self.in_cluster() {
-            // A replica shows its keys to those only that ask for what may be old.
+            // A replica of a cluster serves reads only to clients that accept stale data.
             redis::cmd("READONLY").exec_async(&mut connection).await?;
         }
         Ok(slot.insert(connection).clone())
@@ -151,10 +151,10 @@ impl Observer for RedisObserver {
         async move {
             let mut look = redis::cmd("EVAL_RO");
             look.arg(LOOK).arg(0).arg(KEYS).arg(ELEMENTS).arg(BYTES);
-            // Names are bytes: Java's serialised ones are no UTF-8.
+            // Names are bytes: Java's serialized ones are not UTF-8.
             let seen: Vec<(Value, String, i64, Value)> = self.ask(&look).await?;
             let keys = seen.into_iter().map(|(name, kind, expires, value)| {
-                // -1 is "never"; -2, "no such key", cannot be inside one script.
+                // -1 means no expiry; -2, "no such key", cannot occur inside one script.
                 let expires_at = (expires >= 0).then(|| clock.from_unix_millis(expires, slot));
                 (text(&name), KeyState { value: key_value(kind, &value), expires_at })
             });
@@ -195,7 +195,7 @@ impl Observer for RedisObserver {
     }
 }
 
-/// A field of `INFO`: `total_commands_processed:12`.
+/// The value of a field of `INFO`, such as `total_commands_processed:12`.
 fn read_info<'a>(text: &'a str, field: &str) -> Option<&'a str> {
     let mut fields = text.lines().filter_map(|line| line.split_once(':'));
     fields.find(|(key, _)| *key == field).map(|(_, value)| value.trim())
@@ -217,7 +217,7 @@ fn key_value(kind: String, value: &Value) -> KeyValue {
     }
 }
 
-/// Of each entry of a stream its id and its fields.
+/// The entries of a stream: id and fields.
 fn entries(value: &Value) -> Vec<(String, BTreeMap<String, String>)> {
     let Value::Array(entries) = value else { return Vec::new() };
     let entries = entries.iter().filter_map(|entry| match entry {
@@ -239,7 +239,7 @@ fn texts(value: &Value) -> Vec<String> {
     }
 }
 
-/// What is not text is shown as well as it can be: nobody's lesson stops at a byte.
+/// Bytes that are not text become replacement characters.
 fn text(value: &Value) -> String {
     match value {
         Value::BulkString(bytes) => String::from_utf8_lossy(bytes).into_owned(),

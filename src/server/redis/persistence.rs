@@ -1,11 +1,11 @@
-//! What a Redis server writes to files, and what of that outlives a loss of power.
+//! What a Redis server writes to files, and how much of that survives a loss of power.
 
 use std::{fs, io, path::Path};
 
 use crate::lesson::{Appendonly, Settings};
 
-/// The lines of a server's configuration: without rewrites of the append-only file, which the server would start a
-/// process for.
+/// The lines of a server's configuration. Rewrites of the append-only file are off: the server would fork a process for
+/// them.
 pub(crate) fn persistence(settings: &Settings) -> &'static str {
     match settings.appendonly.unwrap_or(Appendonly::No) {
         Appendonly::Always => "appendonly yes\nappendfsync always\nauto-aof-rewrite-percentage 0\n",
@@ -14,8 +14,8 @@ pub(crate) fn persistence(settings: &Settings) -> &'static str {
     }
 }
 
-/// Cuts the append-only files in a server's directory to what was on the disk: the preloaded library has noted that beside
-/// each of them (`preload/syncing.rs`).
+/// Truncates the append-only files in a server's directory to their synced length, which the preloaded library has
+/// recorded beside each of them (`preload/syncing.rs`).
 pub(crate) fn lose_unsynced(data: &Path) -> io::Result<()> {
     let files = match fs::read_dir(data.join("appendonlydir")) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -12,7 +12,7 @@ pub(crate) const SERVER: Program = Program {
     name: "redis-server",
     title: "Redis",
     variable: "LOCKSTEP_REDIS_SERVER",
-    // It has every command that the lessons use (`EVAL_RO`, `PEXPIRETIME`).
+    // The first version with every command that the lessons use (`EVAL_RO`, `PEXPIRETIME`).
     needed: Version::new(7, 0, 0),
     in_lab: |_| true,
     find: |search| search.program(SERVER.name, SERVER.variable),

@@ -1,10 +1,10 @@
-//! A Redis master, its replicas and their Sentinels, and a link for each way that one of them takes to another's
-//! port.
+//! A Redis master, its replicas and their Sentinels, with a link for each connection that one of them makes to
+//! another's port.
 //!
-//! Servers must agree on each other's addresses: Sentinels ask each other about a master by its address, and
-//! a replica that follows another address than Sentinel's is set right by it. So each Redis server is known
-//! by one address, that of a front, and behind it every visitor has a link of its own. Visitors are told
-//! apart by the loopback address that they connect from.
+//! Servers must agree on each other's addresses: Sentinels ask each other about a master by its address, and Sentinel
+//! corrects a replica that follows another address. So each Redis server is known by one address, that of a front, and
+//! behind it every visitor has a link of its own. Visitors are distinguished by the loopback address that they connect
+//! from.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -25,13 +25,13 @@ use crate::server::redis::boot::start as start_member;
 use crate::server::redis::observe::{Asked, Known};
 use crate::server::redis::sentinel::{self, Group};
 
-/// How fast the lesson clock runs until the Sentinels have found each other: they greet every 2 s.
+/// The rate of the lesson clock until the Sentinels have found each other: they exchange greetings every 2 s.
 const BOOT_RATE: f64 = 20.0;
 
-/// How fast it runs then, until none of them has to recover from the rush.
+/// The rate after that, until no Sentinel has to recover from the fast start.
 const CALM_RATE: f64 = 8.0;
 
-/// Starts them all and comes back when the replicas follow and every Sentinel knows everybody.
+/// Starts all servers and returns when the replicas follow and every Sentinel knows all others.
 pub(crate) async fn start(boot: &Boot<'_>, topology: &Topology) -> Result<Started, LabError> {
     on_free_ports(|| start_once(boot, topology)).await
 }
@@ -41,7 +41,7 @@ pub(super) struct Member {
     name: &'static str,
     own: SocketAddr,
     pub(super) announced: SocketAddr,
-    /// What its configuration has beside what every server's has.
+    /// Its configuration beyond what every server has.
     pub(super) config: String,
     known: Known,
 }
@@ -50,7 +50,7 @@ fn unlinked(source: io::Error) -> LabError {
     LabError::Link { link: "the servers'".to_owned(), source }
 }
 
-/// The servers of a topology, with their fronts laid and nothing started yet.
+/// The servers of a topology, with their fronts created and nothing started yet.
 pub(super) async fn members(
     boot: &Boot<'_>,
     topology: &Topology,
@@ -81,7 +81,7 @@ pub(super) async fn members(
     Ok(members)
 }
 
-/// Starts them all.
+/// Starts all members.
 pub(super) async fn run(
     boot: &Boot<'_>,
     members: &[Member],
@@ -108,7 +108,7 @@ async fn start_once(boot: &Boot<'_>, topology: &Topology) -> Result<Started, Lab
         // Writing to a string cannot fail.
         let _ = write!(config, "replica-announce-ip 127.0.0.1\nreplica-announce-port {port}\n");
         if n == 1 {
-            // Sentinel prefers the smaller number, so that lessons know beforehand whom it will choose.
+            // Sentinel prefers the smaller number, so that lessons know in advance which replica it will choose.
             config.push_str("replica-priority 50\n");
         }
         if n > 0 {
@@ -132,14 +132,14 @@ async fn start_once(boot: &Boot<'_>, topology: &Topology) -> Result<Started, Lab
     });
     started.helpers = try_join_all(starts).await?;
     know_each_other(boot, &started).await?;
-    // How they found each other is no part of any lesson.
+    // How the Sentinels found each other is no part of any lesson.
     for helper in &started.helpers {
         helper.observer.notices();
     }
     Ok(started)
 }
 
-/// Waits until the replicas follow, every Sentinel knows everybody, and none of them is still in the rush of the start.
+/// Waits until the replicas follow, every Sentinel knows all others, and none is still recovering from the fast start.
 async fn know_each_other(boot: &Boot<'_>, started: &Started) -> Result<(), LabError> {
     let secret = boot.secret.secret();
     for replica in &started.servers[1..] {
@@ -172,7 +172,7 @@ async fn know_each_other(boot: &Boot<'_>, started: &Started) -> Result<(), LabEr
     Ok(())
 }
 
-/// Everybody who may come to a server's front, and from where.
+/// All visitors of a server's front, with their addresses.
 fn visitors(topology: &Topology, server: &str) -> Vec<Visitor> {
     let others = topology.servers.iter().chain(topology.sentinels);
     others
@@ -185,6 +185,6 @@ fn visitors(topology: &Topology, server: &str) -> Vec<Visitor> {
 fn source(topology: &Topology, name: &str) -> IpAddr {
     let all = topology.servers.iter().chain(topology.sentinels);
     let place = all.take_while(|known| **known != name).count();
-    // 127.0.0.1 is everybody else's.
+    // 127.0.0.1 is used by all other programs.
     Ipv4Addr::new(127, 0, 1, u8::try_from(place + 1).unwrap_or(u8::MAX)).into()
 }

@@ -1,5 +1,5 @@
-//! A blocking connection to one Redis server, for programs that Lockstep hosts in its own process because nobody needs
-//! to kill or stop them: nothing is faster.
+//! A blocking connection to one Redis server, for programs that Lockstep runs in its own process because they never
+//! need to be killed or stopped: this is the fastest way.
 
 use std::time::Duration;
 
@@ -8,23 +8,23 @@ use redis::{Client, Cmd, Connection, RedisError, RedisResult, Value};
 use super::connection::{place, reply};
 use crate::log::Reply;
 
-/// How long a server may leave an answer out, in real time. None of the commands that are sent here waits.
+/// How long a server may take to answer, in real time. None of the commands sent here blocks.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 
 /// A connection on which several commands may be sent at once.
 pub struct RespConnection {
     connection: Connection,
-    /// What is to be sent, and how many commands that is.
+    /// The bytes to be sent, and the number of commands in them.
     out: Vec<u8>,
     count: usize,
 }
 
-/// What came back for one command.
+/// The answer to one command.
 #[derive(Debug)]
 pub struct Answer(RedisResult<Value>);
 
 impl RespConnection {
-    /// Connects to a Unix socket's path or `host:port`, and says the password where there is one.
+    /// Connects to a Unix socket's path or `host:port`, and authenticates if there is a password.
     pub fn open(address: &str, password: Option<&str>) -> Result<Self, String> {
         let client = place(address, password).and_then(Client::open);
         let connection = client.and_then(|client| {
@@ -36,7 +36,7 @@ impl RespConnection {
         Ok(Self { connection: connection.map_err(|error| error.to_string())?, out: Vec::new(), count: 0 })
     }
 
-    /// Adds a command to what is to be sent.
+    /// Queues a command.
     pub fn push<W: AsRef<[u8]>>(&mut self, words: impl IntoIterator<Item = W>) {
         let mut command = Cmd::new();
         for word in words {
@@ -46,7 +46,7 @@ impl RespConnection {
         self.count += 1;
     }
 
-    /// Sends what was added, in one piece, and waits for all answers.
+    /// Sends the queued commands in one piece, and waits for all answers.
     pub fn ask(&mut self) -> Result<Vec<Answer>, String> {
         let count = std::mem::take(&mut self.count);
         let sent = self.connection.send_packed_command(&self.out);
@@ -73,7 +73,7 @@ impl RespConnection {
     }
 }
 
-/// Why nothing more can be asked.
+/// The error after which the connection cannot be used.
 fn broken(error: &RedisError) -> String {
     if error.is_timeout() { silence() } else { error.to_string() }
 }
@@ -93,7 +93,7 @@ impl Answer {
         reply(self.0)
     }
 
-    /// The parts of an answer that is a list: texts and numbers as bytes, lists within as they are.
+    /// The parts of a list answer: texts as bytes, numbers, and nested lists as they are.
     pub fn into_parts(self) -> Result<Vec<Part>, String> {
         match self.0.map_err(|error| error.to_string())? {
             Value::Array(items) | Value::Set(items) => Ok(items.into_iter().map(Part::of).collect()),
@@ -101,7 +101,7 @@ impl Answer {
         }
     }
 
-    /// Whether the server did what was asked; if not, why.
+    /// Whether the server carried out the command; if not, why.
     pub fn done(self) -> Result<(), String> {
         self.0.map(drop).map_err(|error| error.to_string())
     }

@@ -1,4 +1,4 @@
-//! One Redis Sentinel: how it is started, and what it is asked.
+//! One Redis Sentinel: its start, and the commands that it is asked.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, PoisonError};
@@ -14,33 +14,34 @@ use crate::server::boot::{Boot, Endpoint, Server, ready};
 use crate::server::observe::{Look, Observer, within};
 use crate::server::redis::{access::KEEPER, observe::Known, programs::SERVER};
 
-/// The name that the Sentinels know the master by.
+/// The name by which the Sentinels know the master.
 const GROUP: &str = "lockstep";
 
-/// How long a Sentinel waits for a master before it thinks it down, and how long a failover may take, in
-/// milliseconds of lesson time. Sentinels vote at the second of three. The first is long enough that at the
-/// fastest rate a busy machine's pause does not look like a death, and in the rush of the start much longer. An
-/// election in which no Sentinel got two votes is held again after twice the second (`sentinel.c`).
+/// How long a master may be silent before a Sentinel considers it down, and how long a failover may take, in
+/// milliseconds of lesson time. Sentinels vote at the second of three. The first is long enough that at the fastest
+/// rate a busy machine's pause does not look like a death, and much longer during the start. An election in which no
+/// Sentinel got two votes is repeated after twice the failover timeout (`sentinel.c`).
 const DOWN_AFTER_MS: u32 = 5000;
 const DOWN_AFTER_AT_BOOT_MS: u32 = 60_000;
 const FAILOVER_TIMEOUT_MS: u32 = 3000;
 
-/// How late its timer may be, in milliseconds, before a Sentinel takes its clock for broken, and how long it then does
-/// nothing: never in place of 2 s, and no longer than one tick where it did so before it was told, in place of 30 s.
+/// How late its timer may be, in milliseconds, before a Sentinel considers its clock broken (TILT), and how long it
+/// then does nothing: practically never instead of 2 s, and, if it went into TILT before this setting, one tick instead
+/// of 30 s.
 const NO_TILT: [&str; 6] = ["SENTINEL", "DEBUG", "tilt-trigger", "1000000000", "tilt-period", "100"];
 
-/// So many messages of a Sentinel are kept until somebody asks for them.
+/// The most messages of a Sentinel that are kept until they are read.
 const KEPT: usize = 1000;
 
-/// What every Sentinel of a lab is told: the master that it watches, and how many have to miss it.
+/// What every Sentinel of a lab is told: the master that it watches, and how many must miss it.
 pub(crate) struct Group {
     pub master: SocketAddr,
     pub quorum: usize,
-    /// By port, the servers and the Sentinels.
+    /// The servers and the Sentinels, by port.
     pub known: Known,
 }
 
-/// Starts a Sentinel, and listens to it.
+/// Starts a Sentinel, and subscribes to its messages.
 pub(crate) async fn start(
     boot: &Boot<'_>,
     name: &str,
@@ -66,22 +67,23 @@ pub(crate) async fn start(
     let config = boot.workspace.write(&format!("{name}.conf"), &config)?;
     let program = (SERVER.find)(boot.search)?;
     let started = boot.start(name, &program, &[config.into(), "--sentinel".into()])?;
-    // The port may be another lab's, which was quicker; ours then ends and is noticed. Its own process is
-    // known by what it watches.
+    // The port may have been taken by another lab's Sentinel; this lab's then ends, which is noticed. Its own process
+    // is recognized by the master that it watches.
     ready(&started.0, || async { (primary(address, secret).await?.port() == port).then_some(()) }).await?;
-    // On the lesson clock a short real pause of a busy machine looks like a clock that jumped. Known since Redis 7.0.
+    // On the lesson clock a short real pause of a busy machine looks like a clock that jumped. Available since Redis
+    // 7.0.
     let _ = ask(address, secret, &NO_TILT).await;
     let heard = Mutex::new(ready(&started.0, || listen(address, boot, known)).await?);
     let (endpoint, observer) = (Endpoint::Tcp(address), Box::new(SentinelObserver { heard }));
     Ok(Server::new(boot, "Redis Sentinel", String::new(), endpoint, started, observer))
 }
 
-/// What the Sentinel at a port calls itself in votes: its port, so that it is known by it.
+/// The id of the Sentinel at a port, which it uses in votes: derived from the port, so that votes can be assigned.
 fn id(port: u16) -> String {
     format!("{port:0>40}")
 }
 
-/// Listens to what a Sentinel publishes.
+/// Subscribes to what a Sentinel publishes.
 async fn listen(
     address: SocketAddr,
     boot: &Boot<'_>,
@@ -99,7 +101,7 @@ async fn listen(
         while let Some(message) = messages.next().await {
             let text = message.get_payload::<String>().unwrap_or_default();
             if let Some(notice) = SentinelNotice::read(message.get_channel_name(), &text, name) {
-                // Where nobody looks on, what there is no room for is not missed.
+                // Messages without room are dropped: nobody reads them.
                 let _ = tell.try_send((clock.now(), notice));
             }
         }
@@ -107,18 +109,18 @@ async fn listen(
     Some(heard)
 }
 
-/// How many replicas of the master and how many other Sentinels a Sentinel knows to be well.
+/// The number of healthy replicas of the master and of other healthy Sentinels that a Sentinel knows.
 pub(crate) async fn seen(address: SocketAddr, secret: &str) -> Option<(usize, usize)> {
     let replicas = well(ask(address, secret, &["SENTINEL", "REPLICAS", GROUP]).await?);
     let sentinels = well(ask(address, secret, &["SENTINEL", "SENTINELS", GROUP]).await?);
     Some((replicas, sentinels))
 }
 
-/// Whether a Sentinel acts. One that was kept from its timer for 2 s of its time (in the rush of the start, by a
-/// slow disk for a tenth of that in real time) takes its clock for broken and does nothing for 30 s: TILT. Redis before 7.0
-/// cannot be told otherwise.
+/// Whether a Sentinel acts. A Sentinel whose timer was late by 2 s of its time (during the start, by a slow disk for a
+/// tenth of that in real time) considers its clock broken and does nothing for 30 s: TILT. Redis before 7.0 cannot be
+/// configured otherwise.
 pub(crate) async fn acts(address: SocketAddr, secret: &str) -> Option<()> {
-    // Asked twice: a pause that has just ended is noticed only after the first answer, by the timer.
+    // Asked twice: a pause that has just ended is noticed by the timer, only after the first answer.
     ask(address, secret, &["INFO", "sentinel"]).await?;
     let info = ask(address, secret, &["INFO", "sentinel"]).await?;
     let info: String = redis::from_redis_value(info).ok()?;
@@ -142,7 +144,7 @@ fn well(answer: redis::Value) -> usize {
     use std::collections::HashMap;
     let peers: Vec<HashMap<String, String>> = redis::from_redis_value(answer).unwrap_or_default();
     let flags = peers.iter().filter_map(|peer| peer.get("flags"));
-    // Its address and its run id are known once it has answered; until then it is down or disconnected.
+    // The address and the run id of a peer are known once it has answered; until then it is down or disconnected.
     flags.filter(|flags| !flags.contains("down") && !flags.contains("disconnected")).count()
 }
 
@@ -154,7 +156,7 @@ async fn ask(address: SocketAddr, secret: &str, words: &[&str]) -> Option<redis:
     within(redis::cmd(name).arg(arguments).query_async::<redis::Value>(&mut connection)).await.ok()
 }
 
-/// A Sentinel holds no keys: what it tells is all that there is to see.
+/// A Sentinel holds no keys: its messages are all that can be observed.
 #[derive(Debug)]
 struct SentinelObserver {
     heard: Mutex<Receiver<(LessonTime, SentinelNotice)>>,

@@ -1,5 +1,5 @@
-//! The way to a Redis server, on which a reply may only be so long: a reply is read into memory as a whole, and a
-//! lesson can ask for any.
+//! A connection to a Redis server that limits the length of replies: a reply is read into memory as a whole, and a
+//! lesson can request any.
 
 use std::{
     io,
@@ -13,13 +13,13 @@ use tokio::{
     net::{TcpStream, UnixStream},
 };
 
-/// The most bytes that are read for what was sent.
+/// The most bytes that are read in answer to what was sent.
 pub(crate) const LONGEST_REPLY: usize = 1 << 20;
 
-/// What the connection breaks with when a reply is longer.
+/// The error with which the connection breaks when a reply is longer.
 pub(crate) const TOO_LONG: &str = "the reply is longer than 1 MiB, the most that Lockstep reads";
 
-/// A connection to the path of a Unix socket, or to a host and port.
+/// Connects to the path of a Unix socket, or to a host and port.
 pub(crate) async fn open(address: &ConnectionAddr) -> io::Result<Bounded> {
     let inner: Box<dyn Stream> = match address {
         ConnectionAddr::Unix(path) => Box::new(UnixStream::connect(path).await?),
@@ -40,7 +40,7 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 /// A stream that breaks when too much comes back for what was sent.
 pub(crate) struct Bounded {
     inner: Box<dyn Stream>,
-    /// What has come since something was sent.
+    /// The number of bytes received since the last write.
     read: usize,
 }
 

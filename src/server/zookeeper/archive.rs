@@ -1,7 +1,8 @@
-//! An archive of the classes that ZooKeeper's Java loads at its start (`AppCDS`), with which it is ready in little more than
-//! half the time. It is made once, in the background and with the lowest priority, by a server that nobody uses.
+//! An archive of the classes that ZooKeeper's Java loads at its start (`AppCDS`), with which the start takes little
+//! more than half the time. It is made once, in the background and with the lowest priority, by a server that is not
+//! part of any lab.
 //!
-//! **Architecture Invariant:** the archive is there whole or not at all, and a lab that cannot use it or make it starts
+//! **Architecture Invariant:** the archive exists complete or not at all, and a lab that cannot use or make it starts
 //! without.
 
 use std::{
@@ -29,10 +30,10 @@ use crate::{
     },
 };
 
-/// How Java ends after SIGTERM, when it has written the archive.
+/// Java's exit status after SIGTERM, once it has written the archive.
 const ENDED: Exit = Exit::Code(128 + 15);
 
-/// It has 7 MB.
+/// The most bytes of an archive; it has about 7 MB.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// The name of the server that is started only to make the archive.
@@ -41,13 +42,13 @@ const NAME: &str = "archive";
 #[derive(Debug, Clone)]
 pub(super) struct Archive {
     path: PathBuf,
-    /// What the names of all archives of this Java and these jars begin with, also of those that were made before one of
-    /// them was replaced.
+    /// The common prefix of the names of all archives for this Java and these jars, including archives made before one
+    /// of them was replaced.
     family: String,
 }
 
 impl Archive {
-    /// Where the archive of this Java and these jars is, or would be. `None` where there is no place for it.
+    /// The archive for this Java and these jars, whether or not it exists. `None` if there is no directory for it.
     pub fn of(search: &Search, java: &Path, jars: &[PathBuf]) -> Option<Self> {
         let real = java.canonicalize().ok()?;
         let home = real.parent()?.parent()?;
@@ -63,7 +64,7 @@ impl Archive {
         Some(Self { path, family })
     }
 
-    /// What Java is told to use it, where it is there. Java itself passes over one that does not fit.
+    /// The option that makes Java use the archive, if it exists. Java ignores an archive that does not fit.
     pub fn option(&self) -> Option<OsString> {
         self.path.is_file().then(|| option("-XX:SharedArchiveFile=", &self.path))
     }
@@ -73,8 +74,8 @@ impl Archive {
         let _ = fs::remove_file(&self.path);
     }
 
-    /// Makes it, where it is not there and nobody else makes it at this moment. Whatever keeps it from being made is no
-    /// concern of the lab's.
+    /// Starts making the archive, unless it exists or another process is making it. Errors are ignored: the lab works
+    /// without it.
     pub fn make(&self, boot: &Boot<'_>, java: &Java) -> Option<Training> {
         if self.path.is_file() {
             return None;
@@ -86,7 +87,7 @@ impl Archive {
         Training::start(boot, java, self.clone(), lock).ok()
     }
 
-    /// Takes over what Java has written, and removes what it replaces.
+    /// Installs the archive that Java has written, and removes the ones that it replaces.
     fn take(&self, written: &Path) -> Option<()> {
         let bytes = files::read(written, MOST_BYTES).ok()?;
         files::Output::new(&self.path).ok()?.write(|out| out.write_all(&bytes)).ok()?;
@@ -99,7 +100,7 @@ impl Archive {
     }
 }
 
-/// A server from whose classes the archive is made. Dropping it ends it.
+/// A server that makes an archive of its classes. Dropping it ends it.
 #[derive(Debug)]
 pub(crate) struct Training {
     work: JoinSet<()>,
@@ -113,8 +114,8 @@ impl BackgroundWork for Training {
 }
 
 impl Training {
-    /// It runs on the machine's clock, for a lesson may be paused meanwhile, and as an ensemble of one, which loads what a
-    /// single server loads and most of what a member of an ensemble does.
+    /// Starts it on the machine's clock, since a lesson may be paused meanwhile, and as an ensemble of one, which loads
+    /// what a single server loads and most of what a member of an ensemble does.
     fn start(boot: &Boot<'_>, java: &Java, archive: Archive, lock: File) -> Result<Self, LabError> {
         let port = || free_port().map_err(|source| LabError::Link { link: NAME.to_owned(), source });
         let (address, quorum, election) = (port()?, port()?, port()?);
@@ -145,7 +146,7 @@ impl Training {
                     && process.terminate().is_ok()
                     && process.exited().await == ENDED
                 {
-                    // Where it cannot be kept, the next lab makes it again.
+                    // If it cannot be stored, the next lab makes it again.
                     let _ = archive.take(&written);
                 }
             }
@@ -160,7 +161,7 @@ impl Drop for Training {
     }
 }
 
-/// Has a server do what lessons have servers do, so that it loads what they load.
+/// Makes a server do what lessons make servers do, so that it loads the same classes.
 async fn use_it(process: &Process, address: SocketAddr) -> Option<()> {
     let observer = ZookeeperObserver::new(address, true);
     ready(process, || async { observer.connect().await.ok() }).await.ok()?;
@@ -178,12 +179,12 @@ async fn use_it(process: &Process, address: SocketAddr) -> Option<()> {
     observer.look().await.ok().map(drop)
 }
 
-/// Where archives are kept.
+/// The directory for archives.
 fn directory(search: &Search) -> Option<PathBuf> {
     let variable = |name| search.variable(name).map(PathBuf::from);
     let cache = || variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
     let directory = variable("LOCKSTEP_CACHE").or_else(|| Some(cache()?.join("lockstep")))?;
-    // A relative one would be relative to a server's directory.
+    // A relative path would be relative to the directory of a server.
     std::path::absolute(directory).ok()
 }
 

@@ -1,5 +1,5 @@
-//! ZooKeeper's four-letter commands: asking them, and reading what they answer. They are the server's own truth about
-//! sessions, ephemeral nodes and watches.
+//! ZooKeeper's four-letter commands and parsers for their answers. They are the server's own view of sessions,
+//! ephemeral nodes and watches.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,8 +10,7 @@ use tokio::net::TcpStream;
 
 use crate::log::Role;
 
-/// Asks one command over a connection of its own; the server answers and closes. The caller sets the
-/// timeout.
+/// Sends one command over a connection of its own; the server answers and closes. The caller sets the timeout.
 pub(crate) async fn ask(server: SocketAddr, command: &str) -> io::Result<String> {
     let mut stream = TcpStream::connect(server).await?;
     stream.write_all(command.as_bytes()).await?;
@@ -20,8 +19,7 @@ pub(crate) async fn ask(server: SocketAddr, command: &str) -> io::Result<String>
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
-/// Reads `wchp`: each watched path, and the sessions that watch it, sorted. Paths that do not exist are
-/// there too.
+/// Parses `wchp`: each watched path, and the sessions that watch it, sorted. Paths that do not exist are listed, too.
 pub(crate) fn read_wchp(answer: &str) -> BTreeMap<String, Vec<i64>> {
     let mut watched = BTreeMap::new();
     for (path, sessions) in blocks(answer, |line| line.starts_with('/').then(|| line.to_owned())) {
@@ -32,7 +30,7 @@ pub(crate) fn read_wchp(answer: &str) -> BTreeMap<String, Vec<i64>> {
     watched
 }
 
-/// Reads the second half of `dump`: each ephemeral node and the session that owns it.
+/// Parses the second half of `dump`: each ephemeral node and the session that owns it.
 pub(crate) fn read_dump(answer: &str) -> BTreeMap<String, i64> {
     let mut owners = BTreeMap::new();
     for (session, paths) in blocks(answer, read_session) {
@@ -43,7 +41,7 @@ pub(crate) fn read_dump(answer: &str) -> BTreeMap<String, i64> {
     owners
 }
 
-/// Reads one counter of `mntr`: `zk_packets_sent<tab>1234`. Some have a fraction, which is cut off.
+/// Parses one metric of `mntr`: `zk_packets_sent<tab>1234`. Fractions are cut off.
 pub(crate) fn read_mntr(answer: &str, name: &str) -> Option<i64> {
     let (_, value) = answer.lines().filter_map(|line| line.split_once('\t')).find(|(key, _)| *key == name)?;
     let value = value.trim();
@@ -51,8 +49,7 @@ pub(crate) fn read_mntr(answer: &str, name: &str) -> Option<i64> {
     if fraction.bytes().all(|digit| digit.is_ascii_digit()) { whole.parse().ok() } else { None }
 }
 
-/// Reads what `srvr` says of a member of an ensemble: its role, and the last transaction that it knows. `None` while it
-/// serves nobody.
+/// Parses the role and the last transaction of an ensemble member from `srvr`. `None` while it serves no client.
 pub(crate) fn read_srvr(answer: &str) -> Option<(Role, i64)> {
     let field = |name: &str| answer.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
     let role = match field("Mode:")? {
@@ -63,7 +60,7 @@ pub(crate) fn read_srvr(answer: &str) -> Option<(Role, i64)> {
     Some((role, read_session(field("Zxid:")?)?))
 }
 
-/// Reads `cons`: the sessions that are connected, sorted. Whoever asks has none.
+/// Parses `cons`: the connected sessions, sorted. The connection that asks has no session.
 pub(crate) fn read_cons(answer: &str) -> Vec<i64> {
     let id = |line: &str| read_session(line.split_once("sid=")?.1.split([',', ')']).next()?);
     let mut sessions: Vec<_> = answer.lines().filter_map(id).filter(|session| *session != 0).collect();
@@ -76,7 +73,7 @@ fn blocks<T>(answer: &str, heading: impl Fn(&str) -> Option<T>) -> Vec<(T, Vec<&
     let mut blocks: Vec<(T, Vec<&str>)> = Vec::new();
     let mut inside = false;
     for line in answer.lines() {
-        // A path may hold anything but a line's end, so nothing but the indentation tells what a line is.
+        // A path may contain anything but a newline, so only the indentation tells headings from items.
         match (line.strip_prefix('\t'), heading(line)) {
             (Some(item), _) => {
                 if let (true, Some((_, items))) = (inside, blocks.last_mut()) {
@@ -93,8 +90,8 @@ fn blocks<T>(answer: &str, heading: impl Fn(&str) -> Option<T>) -> Vec<(T, Vec<&
     blocks
 }
 
-/// A session as the server writes it: `0x10000dfb1230000`, perhaps with a colon. Its highest bit may be
-/// set, which makes it a negative number in ZooKeeper's own `long`.
+/// Parses a session as the server writes it: `0x10000dfb1230000`, possibly with a colon. Its highest bit may be set,
+/// which makes it a negative number in ZooKeeper's own `long`.
 fn read_session(text: &str) -> Option<i64> {
     let digits = text.trim().trim_end_matches(':').strip_prefix("0x")?;
     u64::from_str_radix(digits, 16).ok().map(u64::cast_signed)

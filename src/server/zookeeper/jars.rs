@@ -1,4 +1,4 @@
-//! ZooKeeper's class path: which jars of a directory belong to it, and which version they are.
+//! ZooKeeper's class path: which jars of a directory belong to it, and their version.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -18,8 +18,8 @@ pub(crate) const HOMES: [&str; 7] = [
     "/usr/share/zookeeper",
 ];
 
-/// What the server needs besides `zookeeper` itself. Every entry begins the names of some jars. A
-/// distribution logs through logback; Debian's jars leave the choice, and `slf4j-simple` is the plainest.
+/// What the server needs besides `zookeeper` itself. Every entry is a prefix of jar names. A distribution logs through
+/// logback; Debian's jars leave the choice, and `slf4j-simple` is the plainest.
 const COMPANIONS: [&str; 11] = [
     "zookeeper-jute",
     "slf4j-api",
@@ -37,20 +37,20 @@ const COMPANIONS: [&str; 11] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Jars {
     pub server: PathBuf,
-    /// All of them, in the order in which Java shall look.
+    /// All jars, in Java's search order.
     pub class_path: Vec<PathBuf>,
-    /// The version that the server jar's name tells, where it tells one.
+    /// The version in the server jar's name, if it has one.
     pub version: Option<Version>,
 }
 
 impl Jars {
-    /// As Java's `-cp` wants them.
+    /// The value for Java's `-cp`.
     pub fn joined(&self) -> OsString {
         let parts: Vec<&OsStr> = self.class_path.iter().map(|jar| jar.as_os_str()).collect();
         parts.join(OsStr::new(":"))
     }
 
-    /// Whether they bring logback, which wants to be told how much to log.
+    /// Whether they include logback, which needs a configured log level.
     pub fn has_logback(&self) -> bool {
         self.class_path.iter().any(|jar| name(jar).starts_with("logback-"))
     }
@@ -67,7 +67,7 @@ pub(crate) fn in_home(home: &Path) -> Option<Jars> {
     })
 }
 
-/// The jars that a user named: files, and every jar of directories.
+/// The jars named by a user: files, and every jar of directories.
 pub(crate) fn named(places: &[PathBuf]) -> Option<Jars> {
     let all: Vec<_> = places
         .iter()
@@ -79,7 +79,7 @@ pub(crate) fn named(places: &[PathBuf]) -> Option<Jars> {
 
 fn jars(server: PathBuf, companions: Vec<PathBuf>) -> Jars {
     let version = version(&server);
-    // Debian has each jar twice, with and without its version in the name; Java shall open it once.
+    // Debian has each jar twice, with and without its version in the name; Java must open it once.
     let mut seen = BTreeSet::new();
     let mut class_path = vec![server.clone()];
     class_path.extend(companions);
@@ -98,7 +98,7 @@ fn list(dir: &Path) -> Vec<PathBuf> {
     jars
 }
 
-/// `zookeeper.jar` or `zookeeper-3.8.0.jar`, and none of `zookeeper-jute.jar`, `zookeeper-recipes-….jar`.
+/// `zookeeper.jar` or `zookeeper-3.8.0.jar`, but not `zookeeper-jute.jar` or `zookeeper-recipes-….jar`.
 fn server_jar(all: &[PathBuf]) -> Option<&PathBuf> {
     all.iter().find(|jar| name(jar) == "zookeeper.jar" || version_in_name(jar).is_some())
 }
@@ -114,7 +114,7 @@ fn belongs(jar: &Path, prefix: &str) -> bool {
         || rest.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// The version in the jar's own name, or in the name of a link to it beside it, or that it links to.
+/// The version in the jar's own name, in that of a link to it in the same directory, or in that of its target.
 pub(super) fn version(server: &Path) -> Option<Version> {
     let real = fs::canonicalize(server).ok()?;
     let same = |jar: &PathBuf| fs::canonicalize(jar).is_ok_and(|other| other == real);

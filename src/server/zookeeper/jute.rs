@@ -1,5 +1,5 @@
-//! Requests and replies of ZooKeeper's protocol (jute) as pieces of a stream of bytes: where each ends, and what it says.
-//! Everything has a bound: who speaks here may be any program.
+//! Requests and replies of ZooKeeper's protocol (jute) in a stream of bytes: where each ends, and its contents.
+//! Everything is bounded: the peer may be any program.
 
 use serde_json::{Value, json};
 
@@ -8,12 +8,12 @@ use crate::{
     text::{Text, both},
 };
 
-/// The most bytes of a request: the server's own bound, where nobody has set another.
+/// The most bytes of a request: the server's own default limit.
 pub(crate) const LONGEST_REQUEST: usize = 1 << 20;
 /// The most bytes of a reply that is passed on.
 pub(crate) const LONGEST_ANSWER: usize = 16 << 20;
 
-/// The number of a request that makes something or looks at it, by the names of ZooKeeper's `ZooDefs.OpCode`.
+/// The numbers of requests that change or read something, by the names of ZooKeeper's `ZooDefs.OpCode`.
 mod op {
     pub const CREATE: i32 = 1;
     pub const DELETE: i32 = 2;
@@ -29,9 +29,9 @@ mod op {
     pub const CREATE_CONTAINER: i32 = 19;
     pub const CREATE_TTL: i32 = 21;
     pub const CLOSE: i32 = -11;
-    /// Inside the reply to a `multi`: why it failed.
+    /// In the reply to a `multi`: an error result.
     pub const ERROR: i32 = -1;
-    /// Those that are shown as calls, beside a `multi`.
+    /// The requests that are shown as calls, besides a `multi`.
     pub const CALLS: [i32; 13] = [
         CREATE,
         DELETE,
@@ -49,10 +49,10 @@ mod op {
     ];
 }
 
-/// The numbers that replies have which answer no request.
+/// The number of replies that answer no request.
 const NOTIFICATION: i32 = -1;
 
-/// Why a stream cannot be read on.
+/// Why a stream cannot be read any further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unreadable {
     /// A TLS handshake.
@@ -83,7 +83,7 @@ impl From<Unreadable> for Text {
     }
 }
 
-/// The length of the message that `bytes` begins with, its own length in front of it included, once it is there.
+/// The length of the message at the start of `bytes`, including its length prefix, or `None` if it is incomplete.
 pub(crate) fn end(bytes: &[u8], most: usize) -> Result<Option<usize>, Unreadable> {
     let Some(length) = bytes.first_chunk::<4>() else { return Ok(None) };
     // The content type "handshake" of TLS, and its major version.
@@ -92,27 +92,28 @@ pub(crate) fn end(bytes: &[u8], most: usize) -> Result<Option<usize>, Unreadable
     }
     let length = usize::try_from(i32::from_be_bytes(*length)).map_err(|_| Unreadable::NotZookeeper)?;
     if length > most {
-        // Words of four letters and other text are large numbers, too.
+        // Four-letter words and other text read as large numbers, too.
         let is_text = bytes[..4].iter().all(u8::is_ascii_graphic);
         return Err(if is_text { Unreadable::NotZookeeper } else { Unreadable::TooLong(most) });
     }
     Ok((bytes.len() >= 4 + length).then_some(4 + length))
 }
 
-/// A request, without the length in front of it.
+/// A request, without its length prefix.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Asked {
-    /// Its number, which comes again with the reply.
+    /// Its number, which the reply repeats.
     pub(crate) xid: i32,
     opcode: i32,
-    /// `None` of what keeps a session: pings, passwords, watches that are set again, looks at rights.
+    /// `None` for requests that only maintain a session: pings, authentication, watches that are set again, reads of
+    /// ACLs.
     pub(crate) call: Option<Call>,
 }
 
-/// What a server sent.
+/// A message from a server.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Sent {
-    /// A watch has fired: which path, what has happened.
+    /// A watch has fired: the path, and the event.
     Fired(String, &'static str),
     /// The reply to the request with this number.
     Reply(i32, Reply),
@@ -132,14 +133,14 @@ pub(crate) fn request(message: &[u8]) -> Result<Asked, Unreadable> {
     read(&mut rest).ok_or(Unreadable::NotZookeeper)
 }
 
-/// The session that the server gives to a client that connects; 0 where the one that it had is over.
+/// The session that the server grants to a connecting client; 0 if the client's former session has ended.
 pub(crate) fn session(message: &[u8]) -> Option<i64> {
     let mut rest = Reader(message);
     let (_protocol, _timeout) = (rest.int()?, rest.int()?);
     rest.long()
 }
 
-/// Reads what the server sent. `asked` gives the request with that number.
+/// Parses a message from the server. `asked` returns the request with a number.
 pub(crate) fn sent<'a>(message: &[u8], asked: impl FnOnce(i32) -> Option<&'a Asked>) -> Option<Sent> {
     let mut rest = Reader(message);
     let (xid, _zxid, error) = (rest.int()?, rest.long()?, rest.int()?);
@@ -151,7 +152,7 @@ pub(crate) fn sent<'a>(message: &[u8], asked: impl FnOnce(i32) -> Option<&'a Ask
     let reply = match (asked.map_or(0, |asked| asked.opcode), error) {
         (opcode, 0) => Reply::Value(rest.answer(opcode)?),
         (op::EXISTS, NO_NODE) => Reply::Value(Value::Null),
-        // Why is in its parts, where there are any.
+        // The cause is in the results of the parts, if there are any.
         (op::MULTI, error) => rest.multi_error().unwrap_or_else(|| failed(error)),
         (_, error) => failed(error),
     };
@@ -192,7 +193,7 @@ fn event(kind: i32) -> &'static str {
     }
 }
 
-/// What is left of a message. Each reads the next value, and gives nothing where that is not there.
+/// The rest of a message. Each method reads the next value, or returns `None` if the message is too short.
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {
@@ -214,7 +215,7 @@ impl Reader<'_> {
         self.chunk::<1>().map(|[byte]| byte != 0)
     }
 
-    /// Bytes with their length in front of them; a length of -1 is nothing at all.
+    /// Bytes with a length prefix; a length of -1 means none.
     fn text(&mut self) -> Option<String> {
         let length = usize::try_from(self.int()?.max(0)).ok()?;
         let (text, rest) = self.0.split_at_checked(length)?;
@@ -222,7 +223,7 @@ impl Reader<'_> {
         Some(String::from_utf8_lossy(text).into_owned())
     }
 
-    /// As many as the number in front of them says, each of which takes some bytes.
+    /// A list with a count prefix. Every item takes some bytes, so that a false count cannot run on.
     fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let count = self.int()?.max(0);
         (0..count).map(|_| item(self)).collect()
@@ -291,7 +292,7 @@ impl Reader<'_> {
                         return Some(answers.into());
                     }
                     let answer = self.answer(opcode)?;
-                    // Here a stat follows where the parts of a `multi` are not to be confused.
+                    // A stat follows only inside a `multi`, in the results of these calls.
                     if matches!(opcode, op::CREATE_2 | op::CREATE_CONTAINER | op::CREATE_TTL) {
                         self.stat()?;
                     }
@@ -304,7 +305,7 @@ impl Reader<'_> {
 
     /// The first error of a `multi` that is a cause of its own.
     fn multi_error(&mut self) -> Option<Reply> {
-        // Those after the one that failed.
+        // The error code of the calls after the one that failed.
         const NOT_TRIED: i32 = -2;
         loop {
             let (opcode, done, _error) = (self.int()?, self.flag()?, self.int()?);
@@ -393,7 +394,7 @@ mod tests {
         assert_eq!(end(&ints(&[-5]), LONGEST_REQUEST), Err(Unreadable::NotZookeeper));
         assert_eq!(end(&ints(&[100 << 20]), LONGEST_REQUEST), Err(Unreadable::TooLong(LONGEST_REQUEST)));
         assert_eq!(end(&ints(&[8, 1]), LONGEST_REQUEST), Ok(None), "half of it");
-        // Each length inside a message is one that the message has.
+        // A truncated message is refused at every length.
         let whole = [ints(&[7, op::CREATE]), create()].concat();
         for cut in 0..whole.len() {
             assert_eq!(request(&whole[..cut]), Err(Unreadable::NotZookeeper), "{cut}");

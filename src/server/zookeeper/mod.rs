@@ -31,26 +31,26 @@ use crate::server::zookeeper::jars::Jars;
 use crate::server::zookeeper::observe::ZookeeperObserver;
 use crate::server::zookeeper::programs::{JAVA, ZOOKEEPER, zookeeper};
 
-/// ZooKeeper's unit of time, in milliseconds. Sessions expire at the end of a tick, so that a small one
-/// makes them expire close to their timeout.
+/// ZooKeeper's unit of time, in milliseconds. Sessions expire at the end of a tick, so that with a short one they
+/// expire close to their timeout.
 const TICK_MS: u32 = 500;
 
-/// How many ticks a follower may take to join its leader, and be silent: time runs fast while they start, and sometimes in
-/// a lesson.
+/// How many ticks a follower may take to join its leader, and may be silent: time runs fast while they start, and
+/// sometimes in a lesson.
 const INIT_LIMIT: u32 = 60;
 const SYNC_LIMIT: u32 = 20;
 
-/// The pause between two looks whether a server listens.
+/// The pause between two checks whether a server listens.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
 
-/// The four-letter commands that Lockstep and curious people ask; by default there is only `srvr`.
+/// The four-letter commands that Lockstep and curious users need; by default only `srvr` is allowed.
 const FOUR_LETTERS: &str = "ruok,srvr,conf,mntr,cons,dump,wchs,wchp,wchc";
 
-/// What Java runs: a server alone, and a member of an ensemble.
+/// The main classes of a single server and of an ensemble member.
 const ALONE: &str = "org.apache.zookeeper.server.ZooKeeperServerMain";
 const MEMBER: &str = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
 
-/// How fast the lesson clock runs until an ensemble has its leader: an election waits 0.2 s for better candidates.
+/// The rate of the lesson clock until an ensemble has its leader: an election waits 0.2 s for better candidates.
 const BOOT_RATE: f64 = 5.0;
 
 /// Starts the lab's servers: one alone, or an ensemble.
@@ -63,7 +63,7 @@ pub(crate) async fn start(boot: &Boot<'_>, topology: &Topology) -> Result<Starte
     let mut java = Java { program, jars, archive: archive.as_ref().and_then(Archive::option) };
     let servers = match on_free_ports(|| start_all(boot, &java, topology)).await {
         Err(LabError::Boot { .. }) if java.archive.take().is_some() => {
-            // It may be the archive that keeps it from starting.
+            // The archive may be the reason why the server does not start.
             archive.iter().for_each(Archive::discard);
             on_free_ports(|| start_all(boot, &java, topology)).await?
         }
@@ -81,9 +81,9 @@ async fn start_all(boot: &Boot<'_>, java: &Java, topology: &Topology) -> Result<
     }
 }
 
-/// Starts an ensemble of which the last server leads: of equal servers the one with the highest number does, where it is
-/// there in time. So the first is started when the last can be reached by others: without it the rest is no majority but
-/// together.
+/// Starts an ensemble that is led by its last server: among equal servers the one with the highest number is elected,
+/// if it is there in time. So the first server is started only when the last one can be reached: without the first, the
+/// others are a majority only together.
 async fn start_ensemble(boot: &Boot<'_>, java: &Java, names: &[&str]) -> Result<Vec<Server>, LabError> {
     let unlinked = |source| LabError::Link { link: names[0].to_owned(), source };
     let mut settings = format!("initLimit={INIT_LIMIT}\nsyncLimit={SYNC_LIMIT}\n");
@@ -103,7 +103,8 @@ async fn start_ensemble(boot: &Boot<'_>, java: &Java, names: &[&str]) -> Result<
     boot.clock.set_rate(Rate::from_factor(BOOT_RATE).unwrap_or(Rate::NORMAL))?;
     let last = elections[elections.len() - 1];
     let first = async |member: Member| {
-        // The connection is closed at once: the last server reads from one at a time, for as long as `syncLimit` allows.
+        // The connection is closed at once: the last server reads from one connection at a time, for as long as
+        // `syncLimit` allows.
         while TcpStream::connect(last).await.map(drop).is_err() {
             tokio::time::sleep(BETWEEN_LOOKS).await;
         }
@@ -140,16 +141,16 @@ impl Member {
         let arguments = java.arguments(boot.workspace, class, config)?;
         let started = boot.start(&name, &java.program, &arguments)?;
         let process = &started.0;
-        // The port may belong to another lab's server, which was quicker; ours will then end. So it must also
-        // name our own directory. A member answers this only when it serves.
+        // The port may have been taken by another lab's server, and this one will then end. So the answer must also
+        // name this lab's directory. A member answers this only when it serves clients.
         let own_directory = data.display().to_string();
         ready(process, || async { ask(address, "conf").await.ok()?.contains(&own_directory).then_some(()) })
             .await?;
         let version = ready(process, || async { version_in_srvr(&ask(address, "srvr").await.ok()?) }).await?;
         ZOOKEEPER.must_be_new(&java.jars.server, &version)?;
         let observer = ZookeeperObserver::new(address, class == MEMBER);
-        // The observer's session is opened here and not at the first look, because it takes a transaction
-        // number: the lesson's own numbers then do not depend on when somebody looks.
+        // The observer's session is opened here and not at the first observation, because it takes a transaction
+        // number: the lesson's own numbers then do not depend on when the server is observed.
         ready(process, || async { observer.connect().await.ok() }).await?;
         let product = Product::Zookeeper.traits().name;
         let launch = Launch { program: java.program.clone(), arguments };
@@ -163,12 +164,12 @@ impl Member {
 struct Java {
     program: PathBuf,
     jars: Jars,
-    /// What tells it to use an archive of classes, where there is one.
+    /// The option that makes it use an archive of classes, if there is one.
     archive: Option<OsString>,
 }
 
 impl Java {
-    /// What it is started with to run this class with that configuration.
+    /// The command-line arguments for this class with this configuration.
     fn arguments(
         &self,
         workspace: &Workspace,
@@ -187,8 +188,9 @@ impl Java {
     }
 }
 
-/// The server's configuration file. `maxClientCnxns=0` lifts the limit of 60 connections for an address,
-/// which a herd would meet at once, and so it does the 50 connections that may wait to be accepted. Sessions from 1 s to 60 s are granted as they are asked for.
+/// The server's configuration file. `maxClientCnxns=0` lifts the limit of 60 connections for an address, which a herd
+/// would exceed at once, and the backlog lifts that of 50 connections that may wait to be accepted. Sessions from 1 s
+/// to 60 s are granted as requested.
 fn settings(data: &Path, address: SocketAddr) -> String {
     format!(
         "tickTime={TICK_MS}\n\
@@ -207,16 +209,16 @@ fn settings(data: &Path, address: SocketAddr) -> String {
     )
 }
 
-/// `Zookeeper version: 3.8.0-5a02a05…, built on …`, without what follows the numbers. `None` while the
-/// server says that it does not serve yet.
+/// Parses `Zookeeper version: 3.8.0-5a02a05…, built on …`, only the numbers. `None` while the server reports that it
+/// does not serve yet.
 fn version_in_srvr(answer: &str) -> Option<String> {
     let line = answer.lines().find_map(|line| line.strip_prefix("Zookeeper version: "))?;
     let end = line.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(line.len());
     Some(line[..end].to_owned())
 }
 
-/// A small machine that starts quickly, and a server that need not survive a power cut: nothing is forced
-/// to the disk, and the transaction log, 64 MiB of zeros by default, starts with 1 MiB.
+/// A small JVM that starts quickly, and a server that need not survive a power cut: nothing is forced to the disk, and
+/// the transaction log, 64 MiB of zeros by default, starts with 1 MiB.
 const JAVA_OPTIONS: [&str; 14] = [
     "-Xmx256m",
     "-XX:+UseSerialGC",
@@ -224,7 +226,7 @@ const JAVA_OPTIONS: [&str; 14] = [
     "-Xshare:auto",
     "-XX:-UsePerfData",
     "-Djava.awt.headless=true",
-    // Nodes with a TTL, and a look every second whether one of them, or an empty container, is to go.
+    // Enables nodes with a TTL, and checks every second whether one of them, or an empty container, must be deleted.
     "-Dzookeeper.extendedTypesEnabled=true",
     "-Dznode.container.checkIntervalMs=1000",
     "-Dzookeeper.forceSync=no",

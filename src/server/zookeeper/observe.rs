@@ -1,8 +1,8 @@
-//! Reads what a ZooKeeper server holds: its nodes, who owns them and who watches them.
+//! Reads what a ZooKeeper server holds: its nodes, their owners and watchers.
 //!
-//! The four-letter commands tell owners and watchers; nodes and their data need a session, which the
-//! observer keeps. The session holds no node and sets no watch, so it shows nowhere in what is read. If the
-//! lesson's clock jumps further than its timeout, it expires like any other and is opened anew.
+//! The four-letter commands list owners and watchers; nodes and their data need a session, which the observer keeps.
+//! The session owns no node and sets no watch, so it does not appear in what is read. If the lesson's clock jumps
+//! further than its timeout, it expires like any other and is opened again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -22,13 +22,13 @@ use crate::server::zookeeper::four_letters::{ask, read_cons, read_dump, read_mnt
 /// The longest session that the lab's server grants, in lesson time.
 pub(super) const SESSION: Duration = Duration::from_mins(1);
 
-/// How long a member of an ensemble has to tell what it holds, in real time.
+/// How long an ensemble member may take to report its contents, in real time.
 const ANSWERS_WITHIN: Duration = Duration::from_millis(700);
 
-/// Of so many ephemeral siblings the data is read; of the rest only what `dump` tells, the owner.
+/// The number of ephemeral siblings whose data is read; for the others only `dump` is used, which lists the owner.
 const WITH_DATA: usize = 50;
 
-/// No lesson has more nodes; somebody's script may.
+/// The most nodes that are read. No lesson has more, but a user's script may.
 const NODES: usize = 2_000;
 
 const RESERVED: &str = "/zookeeper";
@@ -45,18 +45,18 @@ impl From<io::Error> for ObserveError {
     }
 }
 
-/// A session for looking, and the address for asking.
+/// A session for reading nodes, and the address for four-letter commands.
 #[derive(Debug)]
 pub(crate) struct ZookeeperObserver {
     server: SocketAddr,
     /// Whether it is a member of an ensemble.
     member: bool,
     client: Mutex<Option<Session>>,
-    /// What it was seen to hold last: while it serves nobody it cannot be asked, and holds it still.
+    /// The nodes as last read: a member that serves no client cannot be asked, but still holds them.
     seen: Mutex<BTreeMap<String, Znode>>,
 }
 
-/// Only for `Debug`, which the client lacks.
+/// A wrapper for `Debug`, which the client lacks.
 struct Session(Client);
 
 impl std::fmt::Debug for Session {
@@ -70,7 +70,7 @@ impl ZookeeperObserver {
         Self { server, member, client: Mutex::new(None), seen: Mutex::default() }
     }
 
-    /// The session, opened where there is none.
+    /// The session, opened if there is none.
     pub async fn connect(&self) -> Result<Client, Error> {
         let mut slot = self.client.lock().await;
         if let Some(Session(client)) = &*slot
@@ -101,7 +101,7 @@ impl ZookeeperObserver {
         let Some((role, zxid)) = read_srvr(&ask(self.server, "srvr").await?) else {
             return Ok(self.as_seen(Role::Looking, 0).await);
         };
-        // One that has just lost its leader, or its followers, may not know it yet.
+        // A member that has just lost its leader, or its followers, may not know that yet.
         let Ok(Ok(mut tree)) = timeout(ANSWERS_WITHIN, self.look_into()).await else {
             return Ok(self.as_seen(role, zxid).await);
         };
@@ -118,7 +118,7 @@ impl ZookeeperObserver {
     }
 
     async fn look_into(&self) -> Result<ZnodeTree, ObserveError> {
-        // Owners first: a node that comes after `dump` is asked for its owner; one that went is not listed.
+        // Owners first: a node created after `dump` is asked for its owner; one deleted since is not listed.
         let owners = read_dump(&ask(self.server, "dump").await?);
         let nodes = async { self.nodes(&owners).await.map_err(ObserveError::from) };
         let watched = async { Ok(read_wchp(&ask(self.server, "wchp").await?)) };
@@ -159,8 +159,8 @@ impl Observer for ZookeeperObserver {
     }
 }
 
-/// Reads the tree level by level: all requests of a level are under way at once over the one session, so
-/// that nine hundred nodes cost a few round trips.
+/// Reads the tree level by level: all requests of a level are in flight at once over the one session, so that nine
+/// hundred nodes take a few round trips.
 async fn read_nodes(
     client: &Client,
     owners: &BTreeMap<String, i64>,
@@ -200,7 +200,7 @@ async fn read_nodes(
     Ok(nodes)
 }
 
-/// The paths of a node's children, in order; none if it has gone.
+/// The paths of a node's children, in order; empty if the node was deleted.
 async fn children(client: &Client, parent: &str) -> Result<BTreeSet<String>, Error> {
     let names = match client.list_children(parent).await {
         Err(Error::NoNode) => return Ok(BTreeSet::new()),
@@ -210,7 +210,7 @@ async fn children(client: &Client, parent: &str) -> Result<BTreeSet<String>, Err
     Ok(names.into_iter().map(|name| format!("{base}/{name}")).filter(|path| !is_reserved(path)).collect())
 }
 
-/// A node's data and owner; nothing if it has gone.
+/// A node's data and owner; `None` if it was deleted.
 async fn node(client: &Client, path: String) -> Result<Option<(String, Znode)>, Error> {
     let (data, stat) = match client.get_data(&path).await {
         Err(Error::NoNode) => return Ok(None),

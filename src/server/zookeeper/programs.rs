@@ -20,7 +20,7 @@ pub(crate) const JAVA: Program = Program {
     name: "java",
     title: "Java",
     variable: "LOCKSTEP_JAVA",
-    // ZooKeeper is started on it with the options that Lockstep gives.
+    // This version accepts the options with which Lockstep starts ZooKeeper.
     needed: Version::new(11, 0, 0),
     in_lab: |_| true,
     find: java,
@@ -36,12 +36,12 @@ pub(crate) const ZOOKEEPER: Program = Program {
     name: "ZooKeeper",
     title: "ZooKeeper",
     variable: "LOCKSTEP_ZOOKEEPER_JARS",
-    // It has the counters that the lessons read.
+    // The first version with the metrics that the lessons read.
     needed: Version::new(3, 6, 0),
     in_lab: |_| true,
     find: |search| zookeeper(search).map(|jars| jars.server),
     version: |jar| jars::version(jar).ok_or_else(|| "the jar's name has no version".to_owned()),
-    // Only the jars: the package `zookeeper` brings a desktop's Java along.
+    // Only the jars: the package `zookeeper` would install a desktop Java, too.
     apt: "libzookeeper-java",
     brew: "zookeeper",
     apt_note: None,
@@ -63,7 +63,7 @@ fn java(search: &Search) -> Result<PathBuf, LabError> {
         }
     }
     search.program(JAVA.name, JAVA.variable).or_else(|missing| {
-        // Apple's stub in /usr/bin only says that there is no Java, so brew's comes to its aid.
+        // Apple's stub in /usr/bin only reports that there is no Java, so brew's is tried.
         BREW_JAVA.iter().map(PathBuf::from).find(|java| is_executable(java)).ok_or(missing)
     })
 }

@@ -1,4 +1,4 @@
-//! One actor's session with one ZooKeeper server, and the watches that it left.
+//! One actor's session with one ZooKeeper server, and its watches.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,10 +21,10 @@ struct Session {
     client: Client,
     address: String,
     timeout: Duration,
-    /// Whether the client wants to hear what becomes of its session.
+    /// Whether the client receives the state changes of its session.
     listens: bool,
     notify: Notify,
-    /// How to ask each watch that has not fired yet whether it has by now.
+    /// A channel to each watch that has not fired, to ask whether it has by now.
     watches: Vec<mpsc::UnboundedSender<oneshot::Sender<()>>>,
 }
 
@@ -59,26 +59,26 @@ impl Connection for Session {
         Some(self.client.session_id().0)
     }
 
-    /// ZooKeeper sends the notifications and the replies of a session in order, so a read whose reply has
-    /// come has all earlier notifications before it. (ZooKeeper Programmer's Guide, "What ZooKeeper
-    /// Guarantees about Watches".) The read also tells the server that the session lives.
+    /// ZooKeeper sends the notifications and the replies of a session in order, so a read whose reply has arrived is
+    /// preceded by all earlier notifications. (ZooKeeper Programmer's Guide, "What ZooKeeper Guarantees about
+    /// Watches".) The read also keeps the session alive.
     fn settle(&mut self) -> BoxFuture<'_, ()> {
         async {
             self.watches.retain(|watch| !watch.is_closed());
-            // While it has no server, nothing more comes.
+            // While it is disconnected, nothing more arrives.
             if self.client.state() != SessionState::SyncConnected {
                 return;
             }
             let mut states = self.client.state_watcher();
             tokio::select! {
-                // Its outcome does not matter: an error means that no more will come on this session either.
+                // The outcome does not matter: an error means that no more will arrive on this session either.
                 _ = self.client.check_stat("/") => {}
                 _ = states.changed() => return,
             }
             for watch in &self.watches {
                 let (answer, answered) = oneshot::channel();
                 if watch.send(answer).is_ok() {
-                    // A watch that fires meanwhile drops the question: that, too, is an answer.
+                    // A watch that fires meanwhile drops the question, which also counts as an answer.
                     let _ = answered.await;
                 }
             }
@@ -88,12 +88,12 @@ impl Connection for Session {
 
     fn empty<'a>(&'a mut self, watched: &'a [String]) -> BoxFuture<'a, Result<(), Reply>> {
         async move {
-            // A watch on a node that does not exist stays until that is made.
+            // A watch on a node that does not exist stays until the node is created.
             for path in watched {
                 let parents = path.match_indices('/').map(|(at, _)| &path[..at]);
                 for path in parents.chain([path.as_str()]).filter(|path| !path.is_empty()) {
                     let path = path.to_owned();
-                    // Whether it was there before does not matter.
+                    // Whether the node existed before does not matter.
                     let _ = self
                         .client
                         .create(&path, &[], &CreateMode::Persistent.with_acls(Acls::anyone_all()))
@@ -116,7 +116,7 @@ impl Session {
         })
     }
 
-    /// Reports what becomes of the session, until it has ended.
+    /// Reports the state changes of the session until it ends.
     fn follow(&self) {
         if !self.listens {
             return;
@@ -129,7 +129,7 @@ impl Session {
                 match states.changed().await {
                     SessionState::Disconnected => tell(SUSPENDED),
                     SessionState::SyncConnected => {
-                        // It was lost and found again between two looks.
+                        // The connection was lost and restored between two changes seen here.
                         if connected {
                             tell(SUSPENDED);
                         }
@@ -159,7 +159,7 @@ impl Session {
                 self.follow();
                 "OK".into()
             }
-            // No lesson's own program makes this call.
+            // Programs of lessons cannot make this call.
             Call::Close => return Err(Error::ClientClosed),
             Call::Multi { calls } => {
                 let mut multi = self.client.new_multi_writer();
@@ -172,7 +172,7 @@ impl Session {
                         Call::Set { path, data, version } => {
                             multi.add_set_data(path, data.as_bytes(), *version)?;
                         }
-                        // The others are refused before.
+                        // The other calls were refused when the call was parsed.
                         other => multi.add_check_version(other.path(), checked(other))?,
                     }
                 }
@@ -187,7 +187,7 @@ impl Session {
                 self.client.sync(path).await?;
                 "OK".into()
             }
-            // A check alone is a look at the stat.
+            // A check outside a `multi` only reads the stat.
             Call::Check { path, .. } | Call::Exists { watch: false, path } => {
                 stat_json(self.client.check_stat(path).await?)
             }
@@ -216,8 +216,8 @@ impl Session {
         Ok(Reply::Value(value))
     }
 
-    /// Reports when a watch fires. It can be asked at any time whether it has: that is how
-    /// [`Connection::settle`] knows without waiting.
+    /// Reports when a watch fires. It can be asked at any time whether it has, so that [`Connection::settle`] need not
+    /// wait for it.
     fn watch(&mut self, watcher: OneshotWatcher) {
         let (ask, mut asked) = mpsc::unbounded_channel::<oneshot::Sender<()>>();
         self.watches.retain(|watch| !watch.is_closed());
@@ -262,7 +262,7 @@ impl Session {
     }
 }
 
-/// How a `create` is to be made.
+/// The options of a `create`.
 fn options(create: &Call) -> CreateOptions<'static> {
     let Call::Create { ephemeral, sequential, container, ttl, .. } = create else {
         return CreateMode::Persistent.with_acls(Acls::anyone_all());
@@ -281,7 +281,7 @@ fn options(create: &Call) -> CreateOptions<'static> {
     }
 }
 
-/// The version that a `check` asks for; -1 is any.
+/// The version that a `check` requires; -1 matches any.
 fn checked(check: &Call) -> i32 {
     match check {
         Call::Check { version, .. } => version.unwrap_or(-1),
@@ -311,8 +311,7 @@ fn stat_json(stat: Option<Stat>) -> serde_json::Value {
     })
 }
 
-/// The server's own error codes keep their names; anything after which the outcome is unknown is a lost
-/// reply.
+/// The server's own error codes keep their names; an error after which the outcome is unknown is a lost reply.
 fn failed(error: &Error) -> Reply {
     match error {
         Error::ConnectionLoss => Reply::Lost("the connection to the server was lost".to_owned()),
