@@ -1,5 +1,5 @@
-//! How long a learner waits: for the first picture, for a lesson's first possible move, and for a lease that
-//! a step jumps over. On real servers, in real time.
+//! How long a learner waits: for the first picture, for a lesson's first possible move, and for a step that jumps over
+//! a lease. On real servers, in real time.
 
 use std::{
     io::Read,
@@ -36,7 +36,7 @@ async fn until(session: &mut Session, wanted: impl Fn(&Update) -> bool) {
     }
 }
 
-/// Ten buyers who look again and again: enough moves for a branch far into a run.
+/// Ten buyers who read the stock repeatedly: enough moves for a branch far into a run.
 const LOOKS: &str = "
 format: 1
 id: looks
@@ -63,7 +63,8 @@ variants:
 story: [ move: A.look ]
 ";
 
-/// From asking for a branch at the fiftieth move to its first possible move: a fresh lab, and fifty moves done again.
+/// From the request for a branch at the fiftieth move to its first possible move: a fresh lab, and fifty moves
+/// repeated.
 fn branches(criterion: &mut Criterion) {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let loaded = from_text("looks.yaml", LOOKS).expect("it is good");
@@ -112,7 +113,7 @@ fn branches(criterion: &mut Criterion) {
     });
 }
 
-/// From choosing a lesson to its first possible move.
+/// From the choice of a lesson to its first possible move.
 fn boots(criterion: &mut Criterion) {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     for (name, lesson, variant) in [
@@ -183,7 +184,7 @@ fn jump(criterion: &mut Criterion) {
     });
 }
 
-/// From starting the program to its answer.
+/// From the start of the program to the end of `--help`.
 fn starts(criterion: &mut Criterion) {
     criterion.bench_function("lockstep --help", |bencher| {
         bencher.iter(|| {
@@ -196,7 +197,7 @@ fn starts(criterion: &mut Criterion) {
     });
 }
 
-/// Variables with which no server is found.
+/// Environment variables with which no server program is found.
 const NO_SERVERS: [(&str, &str); 5] = [
     ("PATH", "/nowhere"),
     ("LOCKSTEP_REDIS_SERVER", "/nowhere"),
@@ -205,7 +206,7 @@ const NO_SERVERS: [(&str, &str); 5] = [
     ("LOCKSTEP_ZOOKEEPER_JARS", "/nowhere"),
 ];
 
-/// From starting the program to the first frame of each carried recording, where no server can be found.
+/// From the start of the program to the first frame of each carried recording, with no server programs installed.
 fn recorded(criterion: &mut Criterion) {
     for lesson in Library::carried().ids() {
         criterion.bench_function(&format!("recorded {lesson}, to its first frame"), |bencher| {
@@ -217,7 +218,7 @@ fn recorded(criterion: &mut Criterion) {
     }
 }
 
-/// From starting the program until a picture with these words has been drawn.
+/// From the start of the program until a picture with these words has been drawn.
 fn first_frame(args: &[&str], variables: &[(&str, &str)], words: &str) -> Duration {
     let size = PtySize { rows: 40, cols: 120, pixel_width: 0, pixel_height: 0 };
     let pty = native_pty_system().openpty(size).expect("a pseudo-terminal");
@@ -232,7 +233,7 @@ fn first_frame(args: &[&str], variables: &[(&str, &str)], words: &str) -> Durati
     let began = Instant::now();
     let mut child = pty.slave.spawn_command(command).expect("it starts");
     let (mut seen, mut buffer) = (Vec::new(), vec![0; 65_536]);
-    // Each picture ends with the cursor hidden once more.
+    // Each picture ends by hiding the cursor.
     let drawn = |seen: &[u8]| {
         let text = String::from_utf8_lossy(seen);
         text.ends_with("\x1b[?25l") && text.contains(words)

@@ -1,9 +1,9 @@
-//! How fast orders are explored: two clients of six Redis moves each, no order left out, against one connection
-//! that sends the very same commands, with the same resets, one after another. On real servers, in the same run, without
-//! the time that starting them takes; with the estimate of how many orders there are, some fiftieth of the whole.
+//! How fast orders are explored: two clients of six Redis moves each, no order left out, compared with one connection
+//! that sends the same commands, with the same resets, one after another. On real servers, in the same run, without the
+//! time for starting them; including the estimate of the number of orders, about a fiftieth of the whole.
 //!
-//! What is measured is mostly how fast the system hands over between two processes, and that varies with what else runs.
-//! `taskset -c 0` keeps everything on one core, and the ratios of one worker still.
+//! The result depends mostly on how fast the system switches between two processes, which varies with the load.
+//! `taskset -c 0` keeps everything on one core, and makes the ratios of one worker stable.
 
 #![allow(clippy::print_stdout, reason = "figures for whoever runs it")]
 
@@ -58,7 +58,7 @@ story:
 
 /// Rounds of all orders in one measurement.
 const ROUNDS: u32 = 2;
-/// In so many ways two clients can make six moves each.
+/// The number of orders of two clients with six moves each.
 const ORDERS: u32 = 924;
 
 fn options() -> LabOptions {
@@ -70,7 +70,7 @@ fn scenario() -> Scenario {
     Scenario::plan(&loaded, "only", &Params::new()).expect("it is good")
 }
 
-/// All orders of so many moves of each of two clients.
+/// All orders of the given numbers of moves of two clients.
 fn orders(left: [usize; 2], so_far: &[usize], found: &mut Vec<Vec<usize>>) {
     if left == [0, 0] {
         found.push(so_far.to_vec());
@@ -84,7 +84,7 @@ fn orders(left: [usize; 2], so_far: &[usize], found: &mut Vec<Vec<usize>>) {
     }
 }
 
-/// One connection: a reset, then twelve commands, each sent when the one before is answered.
+/// One connection: a reset, then twelve commands, each sent once the one before is answered.
 fn one_connection(runtime: &Runtime, rounds: u32) -> Duration {
     let lab = runtime.block_on(Lab::start(LabKind::Redis, &options())).expect("a lab");
     let Some(Endpoint::Unix(socket)) = lab.endpoint("redis") else { panic!("no socket") };
@@ -153,7 +153,7 @@ fn explores(criterion: &mut Criterion) {
         });
     }
     group.finish();
-    // In turns, so that what else the machine does befalls all of them.
+    // Alternating, so that other load on the machine affects all of them alike.
     let mut rates = [const { Vec::new() }; 4];
     for _ in 0..7 {
         rates[0].push(rate(one_connection(&runtime, ROUNDS)));

@@ -1,5 +1,5 @@
-//! What a frame costs, and what folding a long log costs. The budgets are 1 ms for three lanes and 4 ms for a
-//! crowd of 900 with 10,000 events, both at 160x48, also while messages are on their way.
+//! The cost of a frame, and of folding a long log. The budgets are 1 ms for three lanes and 4 ms for a crowd of 900
+//! with 10,000 events, both at 160x48, also while messages are in flight.
 
 #![allow(clippy::print_stdout, reason = "figures for whoever runs it")]
 
@@ -26,7 +26,7 @@ fn frame(criterion: &mut Criterion, name: &str, script: Script) {
     measure(criterion, name, script, "");
 }
 
-/// The same after some keys: `w` shows the sequence, a tab and `k` choose an event.
+/// The same after pressing some keys: `w` shows the sequence, a tab and `k` choose an event.
 fn measure(criterion: &mut Criterion, name: &str, script: Script, keys: &str) {
     println!("{name}: {} events", script.events.len());
     let mut stand = Stand::lesson(script, Lang::En, (160, 48));
@@ -47,12 +47,12 @@ fn measure(criterion: &mut Criterion, name: &str, script: Script, keys: &str) {
     });
 }
 
-/// A profile is of one of criterion's benches alone.
+/// Whether the benchmark is being profiled: a profile must contain only criterion's own iterations.
 fn is_profiled() -> bool {
     std::env::args().any(|arg| arg == "--profile-time")
 }
 
-/// Criterion tells means; a frame's budget is for its 99th percentile.
+/// Criterion reports means; a frame's budget is for its 99th percentile.
 fn percentile(stand: &Stand, buffer: &mut Buffer) {
     const FRAMES: usize = 5000;
     if is_profiled() {
@@ -71,7 +71,7 @@ fn percentile(stand: &Stand, buffer: &mut Buffer) {
     println!("99th percentile of {FRAMES} frames: {:?}", took[FRAMES * 99 / 100]);
 }
 
-/// Counts the bytes that a terminal would get, which is what a slow connection has to carry.
+/// Counts the bytes that a terminal would receive, which a slow connection has to transfer.
 #[derive(Clone, Default)]
 struct Written(Rc<Cell<usize>>);
 
@@ -86,8 +86,7 @@ impl io::Write for Written {
     }
 }
 
-/// Every frame of a step, forward and backward, as it would be drawn 30 times a second; the time taken includes
-/// letting the world come up to it.
+/// Every frame of a step, forward and backward, as drawn 30 times a second; the time includes advancing the world.
 fn flight(name: &str, script: &Script, unfolded: bool) {
     let stops = script.events.iter().enumerate().filter_map(|(n, event)| {
         matches!(event.kind, lockstep::log::EventKind::Stop { .. }).then_some(n + 1)
@@ -105,7 +104,7 @@ fn flight(name: &str, script: &Script, unfolded: bool) {
         let options = TerminalOptions { viewport: Viewport::Fixed(stand.area) };
         let mut terminal =
             Terminal::with_options(CrosstermBackend::new(written.clone()), options).expect("it is memory");
-        // What the first frame fills is no part of a step.
+        // The bytes of the first frame are not part of a step.
         let before = written.0.get();
         terminal.draw(|frame| stand.app.draw(frame.area(), frame.buffer_mut())).expect("it is memory");
         written.0.set(before);
@@ -153,7 +152,7 @@ fn flights(_: &mut Criterion) {
     }
     flight("3 lanes", &staged::long(30), false);
     flight("3 lanes after 10,000 events", &staged::long(1100), false);
-    // Up to a release that wakes everybody.
+    // Up to a release that wakes all waiters.
     let mut herd = staged::herd(900, 6);
     let stops = herd.events.iter().enumerate().filter_map(|(n, event)| {
         matches!(event.kind, lockstep::log::EventKind::Stop { .. }).then_some(n + 1)

@@ -14,10 +14,10 @@ pub const LOCKSTEP: &str = env!("CARGO_BIN_EXE_lockstep");
 /// The lesson that `lockstep new` writes.
 pub const NEW_LESSON: &str = include_str!("../../assets/new-lesson.yaml");
 
-/// Whoever is left after this was not killed.
+/// How long a killed process may take to disappear; one that is left after this was not killed.
 const TAKEN_DOWN_WITHIN: Duration = Duration::from_secs(10);
 
-/// A private place for one test: whatever Lockstep leaves behind is left here and seen.
+/// A private directory for one test: everything that Lockstep leaves behind is found here.
 pub struct Place {
     dir: TempDir,
 }
@@ -32,7 +32,7 @@ impl Place {
         self.dir.path()
     }
 
-    /// Writes a file here, or in a directory here.
+    /// Writes a file here, or in a subdirectory.
     pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path().join(name);
         std::fs::create_dir_all(path.parent().expect("it stands in a directory"))
@@ -41,14 +41,14 @@ impl Place {
         path
     }
 
-    /// `lockstep ARGS`, with this place as its home and its temporary directory.
+    /// The command `lockstep ARGS`, with this place as its home and its temporary directory.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(LOCKSTEP);
         self.settle(command.args(args));
         command
     }
 
-    /// Gives a command this place as its home and its temporary directory.
+    /// Makes this place the home and the temporary directory of a command.
     pub fn settle(&self, command: &mut Command) {
         command
             .current_dir(self.path())
@@ -67,7 +67,7 @@ impl Place {
         Answer::of(&self.command(args).output().expect("lockstep starts"))
     }
 
-    /// What of Lockstep is still here: directories of labs.
+    /// The directories of labs that are still here.
     pub fn left_behind(&self) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(self.path()).expect("the place is readable");
         entries
@@ -79,17 +79,17 @@ impl Place {
             .collect()
     }
 
-    /// Asserts that neither a process nor a directory of Lockstep's is left here.
+    /// Asserts that no process and no directory of Lockstep is left here.
     #[track_caller]
     pub fn assert_nothing_left(&self) {
         self.assert_nothing_left_after("the test");
     }
 
-    /// The same; what came before is named where it does not hold.
+    /// The same; `what` names the cause in the message of a failure.
     #[track_caller]
     pub fn assert_nothing_left_after(&self, what: &str) {
         assert_eq!(self.left_behind(), Vec::<PathBuf>::new(), "after {what}");
-        // A process that was killed is there until the kernel has taken it down, which a busy machine does later.
+        // A killed process exists until the kernel has removed it, which takes longer on a busy machine.
         let since = Instant::now();
         let mut processes = self.processes();
         while !processes.is_empty() && since.elapsed() < TAKEN_DOWN_WITHIN {
@@ -120,7 +120,7 @@ impl Place {
             let works_here =
                 std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(self.path()));
             if works_here || command.contains(&here) || environment.contains(&format!("TMPDIR={here}\0")) {
-                // After the state comes the parent's number.
+                // The parent's process id follows the state.
                 let state = state.split(' ').take(2).collect::<Vec<_>>().join(" ");
                 found.push(format!("{pid} {command}({state})"));
             }
@@ -145,7 +145,7 @@ impl Answer {
         }
     }
 
-    /// Standard output as one JSON object per line.
+    /// Parses standard output as one JSON object per line.
     pub fn json(&self) -> Vec<serde_json::Value> {
         let parse = |line| {
             serde_json::from_str(line).unwrap_or_else(|error| panic!("{error} in {line}\n{}", self.err))

@@ -13,9 +13,9 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::place::{LOCKSTEP, Place};
 
-/// Whatever is waited for and has not come by then never comes.
+/// A condition that does not hold by then is taken never to hold.
 const DEADLINE: Duration = Duration::from_mins(1);
-/// Between two looks at the outside world, where nothing tells of a change.
+/// The interval of polling where nothing signals a change.
 const LOOK: Duration = Duration::from_millis(5);
 
 pub const ENTER: &str = "\r";
@@ -30,25 +30,26 @@ pub const CTRL_C: &str = "\x03";
 struct Output {
     parser: vt100::Parser,
     raw: Vec<u8>,
-    /// The newest picture that was drawn to its end.
+    /// The newest completely drawn picture.
     picture: Screen,
-    /// The program's side of the terminal is closed, or nobody reads any more.
+    /// The program's side of the terminal is closed, or the reader has ended.
     over: bool,
-    /// The reader is to give its end of the terminal back.
+    /// The reader must release its end of the terminal.
     leave: bool,
 }
 
-/// What begins and ends each picture of the program: a synchronized update, with `h` or `l` behind this.
+/// The prefix of the marks around each picture of the program, a synchronized update: `h` begins it, `l` ends it.
 const UPDATE: &[u8] = b"\x1b[?2026";
 
 impl Output {
     fn new(cols: u16, rows: u16) -> Self {
-        // What a terminal really shows, whatever it says of its size.
+        // Limits the size to what a terminal can really show, whatever size it reports.
         let parser = vt100::Parser::new(rows.clamp(1, 500), cols.clamp(1, 1000), 0);
         Self { picture: Screen::of(parser.screen()), parser, raw: Vec::new(), over: false, leave: false }
     }
 
-    /// Whether a picture has begun and not ended. What comes after one, such as where the cursor is, is no part of it.
+    /// Whether a picture has begun and not ended. Output after a picture, such as the cursor's position, is not part of
+    /// it.
     fn is_in_picture(&self) -> bool {
         let mark = self.raw.windows(UPDATE.len()).rposition(|bytes| bytes == UPDATE);
         mark.is_some_and(|at| self.raw.get(at + UPDATE.len()) != Some(&b'l'))
@@ -57,7 +58,7 @@ impl Output {
     fn take(&mut self, bytes: &[u8]) {
         self.raw.extend_from_slice(bytes);
         self.parser.process(bytes);
-        // Half a picture is no picture.
+        // A half-drawn picture is not shown.
         if !self.parser.screen().alternate_screen() || !self.is_in_picture() {
             self.picture = Screen::of(self.parser.screen());
         }
@@ -103,7 +104,7 @@ impl Terminal {
         let fresh = settings(&*pair.master);
         let child = pair.slave.spawn_command(command(place, args, variables));
         let child = child.expect("lockstep starts");
-        // The program's side is the program's alone, so that its end is seen.
+        // Only the program keeps its side of the terminal open, so that its end is noticed.
         drop(pair.slave);
         let shared =
             Arc::new(Shared { output: Mutex::new(Output::new(cols, rows)), changed: Condvar::new() });
@@ -127,12 +128,12 @@ impl Terminal {
         self.shared.lock().picture.clone()
     }
 
-    /// Everything that was written.
+    /// All bytes that the program has written.
     pub fn raw(&self) -> Vec<u8> {
         self.shared.lock().raw.clone()
     }
 
-    /// How many bytes were written.
+    /// The number of bytes that the program has written.
     pub fn written(&self) -> usize {
         self.shared.lock().raw.len()
     }
@@ -143,7 +144,7 @@ impl Terminal {
         self.wait_until(&format!("{text:?} on the screen"), |screen| screen.has(text))
     }
 
-    /// Waits until the screen is as described, and returns it.
+    /// Waits until the screen meets a condition, and returns it. `what` describes the condition.
     #[track_caller]
     pub fn wait_until(&self, what: &str, condition: impl Fn(&Screen) -> bool) -> Screen {
         let deadline = Instant::now() + DEADLINE;
@@ -180,7 +181,7 @@ impl Terminal {
         master.resize(size(cols, rows)).expect("another size");
     }
 
-    /// Forgets what is on the screen, so that only what the program draws from now on is seen.
+    /// Clears the screen, so that only what the program draws from now on is seen.
     pub fn wipe(&self) {
         let mut output = self.shared.lock();
         output.parser.process(b"\x1b[m\x1b[2J");
@@ -217,7 +218,7 @@ impl Terminal {
         status.exit_code()
     }
 
-    /// Waits for the program's end.
+    /// Waits for the end of the program.
     #[track_caller]
     pub fn end(&mut self) -> ExitStatus {
         let what = "lockstep ends";
@@ -232,7 +233,7 @@ impl Terminal {
             },
             || shared.lock().picture.clone(),
         );
-        // What it wrote last is read, too.
+        // Its last output is read, too.
         if self.master.is_some() {
             let over = |output: &mut Output| !output.over;
             let output = self.shared.changed.wait_timeout_while(self.shared.lock(), DEADLINE, over);
@@ -242,12 +243,12 @@ impl Terminal {
         status.expect("an exit status")
     }
 
-    /// Whether the terminal's own settings are those that it had before the program started.
+    /// Whether the terminal's settings are those from before the program started.
     pub fn is_cooked(&self) -> bool {
         settings(self.master.as_deref().expect("the terminal is open")) == self.fresh
     }
 
-    /// Asserts that the terminal was given back as it was: main screen, visible cursor, line by line.
+    /// Asserts that the terminal was restored: main screen, visible cursor, canonical mode.
     #[track_caller]
     pub fn assert_restored(&self) {
         let output = self.shared.lock();
@@ -273,7 +274,7 @@ impl Drop for Terminal {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Screen {
     rows: Vec<String>,
-    /// The cells that stand for the second half of a wide character, as columns of each row.
+    /// The cells that are the second half of a wide character, as columns of each row.
     halves: Vec<Vec<u16>>,
 }
 
@@ -287,12 +288,12 @@ impl Screen {
         }
     }
 
-    /// Whether a text stands in one of the rows.
+    /// Whether one of the rows contains a text.
     pub fn has(&self, text: &str) -> bool {
         self.rows.iter().any(|row| row.contains(text))
     }
 
-    /// Whether a text stands on the screen, across the lines and frames that wrapping puts into it.
+    /// Whether the screen contains a text, ignoring line breaks and frames from wrapping.
     pub fn says(&self, text: &str) -> bool {
         let bare =
             |text: &str| -> String { text.chars().filter(|c| !c.is_whitespace() && *c != '│').collect() };
@@ -304,7 +305,7 @@ impl Screen {
         &self.rows
     }
 
-    /// Whether some character is a wide one.
+    /// Whether there is a wide character.
     pub fn has_wide(&self) -> bool {
         self.halves.iter().any(|row| !row.is_empty())
     }
@@ -322,7 +323,7 @@ impl Debug for Screen {
     }
 }
 
-/// Waits for a condition of the outside world.
+/// Waits for a condition that nothing signals, by polling.
 #[track_caller]
 pub fn eventually<S: std::fmt::Display>(
     what: &str,
@@ -380,7 +381,7 @@ fn size(cols: u16, rows: u16) -> PtySize {
     PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }
 }
 
-/// The terminal's settings: whether it echoes, collects lines, makes signals of keys. Not its baud rates, which
+/// The terminal's settings: whether it echoes, collects lines, turns keys into signals. Without its baud rates, which
 /// the C library fills in.
 fn settings(master: &dyn MasterPty) -> String {
     let settings = master.get_termios().expect("the terminal's settings");

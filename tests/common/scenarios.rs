@@ -1,4 +1,4 @@
-//! The lessons that the program carries, planned with their own figures.
+//! The carried lessons, planned with their default parameters.
 
 use std::sync::LazyLock;
 
@@ -16,7 +16,7 @@ pub fn all_carried() -> Vec<Scenario> {
     variants.collect()
 }
 
-/// One of them.
+/// One variant of a carried lesson.
 pub fn carried(lesson: &str, variant: &str) -> Scenario {
     let loaded = LIBRARY.find(lesson).expect("a carried lesson");
     Scenario::plan(loaded, variant, &Params::new()).expect("it is good")

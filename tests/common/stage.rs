@@ -9,7 +9,7 @@ use lockstep::{
     verdict,
 };
 
-/// A run at its end: two hold the lock, and a verdict says so.
+/// A run at its end: two clients hold the lock, and a verdict says so.
 pub fn run() -> StageRun {
     let library = Library::carried();
     let loaded = library.find("unlock-someone-elses-lock").expect("a carried lesson");
@@ -27,7 +27,7 @@ pub fn run() -> StageRun {
     }
 }
 
-/// The same run where its playhead stands elsewhere.
+/// The same run with its playhead at another position.
 pub fn at(run: &StageRun, position: usize) -> Arc<StageRun> {
     let display = run.log.time_at(position);
     Arc::new(StageRun { position, display, verdict: None, ..run.clone() })

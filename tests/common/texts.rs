@@ -2,7 +2,7 @@
 
 use lockstep::lesson::{Params, Scenario, library::from_text};
 
-/// What every lesson begins with, up to its servers.
+/// The beginning of every lesson, up to its servers.
 pub const HEAD: &str = "\
 format: 2
 id: tried
@@ -22,7 +22,7 @@ variants:
     lesson: { en: Tried, zh: 试 }
 ";
 
-/// A variant of a lesson that a test has written.
+/// Plans a variant of a lesson that a test has written.
 #[track_caller]
 pub fn planned(text: &str, variant: &str) -> Scenario {
     let loaded = from_text("lesson.yaml", text).unwrap_or_else(|error| panic!("{error}\n{text}"));

@@ -1,4 +1,4 @@
-//! A class before the screen: what it is shown, what its votes do, how it joins.
+//! A class in front of the screen: what is published to it, what its votes do, how it joins.
 
 use crossterm::event::KeyCode;
 use lockstep::{
@@ -22,7 +22,7 @@ use crate::{
     stand::{LANGS, Stand, text},
 };
 
-/// Writes pictures of the class's screens into the directory that `LOCKSTEP_PICTURES` names.
+/// Writes pictures of the class's screens into the directory named by `LOCKSTEP_PICTURES`.
 #[test]
 #[ignore = "writes pictures for people to look at; see docs/development.md"]
 fn pictures() {
@@ -97,7 +97,7 @@ fn a_class_answers_in_the_teachers_place_and_its_votes_stand_beside_the_why() {
             see(&stand, ["→ Redis runs one command at a time", "→ Redis 一次只执行一条命令"]);
             let decided = class(&server).poll.and_then(|poll| poll.decided).expect("decided");
             assert_eq!(decided.right, [1]);
-            // The pages may forget a poll in favour of another one's; the screen does not.
+            // The pages may drop a poll in favour of the next one; the screen keeps it.
             stand.tally(50, Some(poll.id), &[0, 0, 0, 0]);
             see(&stand, ["18 · 58 %", "18 · 58 %"]);
         }
@@ -211,7 +211,7 @@ fn how_to_join_fits_every_screen() {
     assert_eq!(alone.rows(), before, "without a class there is nothing to join");
 }
 
-/// A and B can move, B waits for time, and there are more faults than anybody reads in ten seconds.
+/// A and B can move, B waits for time, and there are more faults than can be read in ten seconds.
 fn outlook() -> Outlook {
     let able = |label: &str, wire: &str| ActorOutlook {
         next: Some(Next { label: label.into(), server: "redis".into(), wire: wire.into() }),
@@ -283,14 +283,14 @@ fn a_vote_ends_when_the_teacher_wants_and_nobodys_vote_moves_nothing() {
     assert_eq!(stand.commands(), []);
     assert!(stand.shows("没有人投票"), "{:#?}", stand.rows());
     assert!(class(&server).poll.expect("a poll").closed);
-    // What is done by hand is no matter of a vote any more.
+    // A choice made by hand ends the vote.
     stand.press('C');
     stand.press('1');
     assert_eq!(stand.commands(), [Command::Choose(moves(0))]);
     assert_eq!(class(&server).poll, None);
     stand.wait(20_000);
     assert_eq!(stand.commands(), []);
-    // Nobody is there.
+    // With nobody joined there is no vote.
     stand.update(Update::Stepped { ended: false });
     stand.tally(0, None, &[]);
     stand.press('C');
@@ -322,7 +322,7 @@ fn a_class_that_breaks_the_lock_is_told_in_how_many_moves() {
     }
 }
 
-/// A fault and a move, and time between them: then two hold the lock.
+/// A fault, a passing of time and a move, after which two hold the lock.
 fn break_it(stand: &mut Stand) {
     let stop = EventKind::Stop { item: 0, stop: Stop::Move };
     let breached = EventKind::Breached {

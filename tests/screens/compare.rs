@@ -1,4 +1,4 @@
-//! Two variants beside each other: how the learner gets there, what is seen, and the way back.
+//! Two variants side by side: how the learner gets there, what is shown, and the way back.
 
 use crossterm::event::KeyCode;
 use lockstep::{
@@ -34,7 +34,7 @@ fn verdict(outcome: Outcome) -> Verdict {
     }
 }
 
-/// The run under way tells all of a script, and what it amounts to.
+/// Sends all events of a script and its outcome to the current run.
 fn finish(stand: &mut Stand, script: Script, outcome: Outcome) {
     stand.events(script.events);
     stand.update(Update::Stepped { ended: false });
@@ -116,7 +116,7 @@ fn the_first_difference_is_marked_on_both_and_said_in_words() {
         stand.press('L');
         assert!(stand.shows("第一处不同：命令不同"), "{:#?}", stand.rows());
         assert!(says(&stand, "修复前", "A.release 发出 DEL lock → 1"), "{:#?}", stand.rows());
-        // Where nobody has come so far yet, there is nothing to mark.
+        // Before the difference is reached, nothing is marked.
         stand.key(KeyCode::Home);
         let [before, after] = halves(&stand);
         assert_eq!((ticks(&before), ticks(&after)), (0, 0), "{:#?}", stand.rows());
@@ -133,7 +133,7 @@ fn equal_times_stand_in_equal_columns() {
         let columns = halves(&stand).map(|rows| {
             let ticks = |row: &String| -> Vec<usize> {
                 let ticks = row.match_indices('■').map(|(at, _)| width(&row[..at]));
-                // The first one stands before the name.
+                // The first tick is the glyph before the name.
                 ticks.filter(|column| *column > 6).collect()
             };
             rows.iter().map(ticks).find(|ticks| ticks.len() >= 2).expect("B's lane")
@@ -168,7 +168,7 @@ fn the_overlap_is_loud_in_one_half_and_its_absence_is_said_in_the_other() {
 fn two_holders_have_as_much_room_as_in_the_lesson() {
     for size in SIZES {
         let mut stand = compared(Lang::En, size, ClockKind::Controlled);
-        // At the end, and at the step in which the second of them gets the lock.
+        // At the end, and at the step in which the second one gets the lock.
         for decisive in [false, true] {
             if decisive {
                 stand.key(KeyCode::Home);
@@ -238,7 +238,7 @@ fn one_playhead_moves_through_both() {
         assert_eq!(step(&stand), n);
     }
     assert_eq!(stand.rows(), end);
-    // Played from the end it begins anew, and a key stops it.
+    // Playing from the end starts again from the beginning, and a key stops it.
     stand.press(' ');
     assert_eq!(step(&stand), 0);
     stand.wait(1200);
@@ -334,7 +334,7 @@ fn runs_without_a_difference_say_so() {
 #[test]
 fn other_variants_can_stand_on_either_side_and_are_run_once() {
     let mut stand = compared(Lang::En, (100, 30), ClockKind::Controlled);
-    // There is one fix only.
+    // There is only one fixed variant.
     stand.press('v');
     assert_eq!(opened(&stand), ["blind-del", "script"]);
     stand.press('V');
@@ -355,7 +355,7 @@ fn a_lesson_is_left_for_the_comparison_and_found_again() {
     let lesson = stand.rows();
     assert!(stand.shows("FAILURE SHOWN"), "{lesson:#?}");
     stand.press('b');
-    // What has just been seen to its end is not run again.
+    // A run that was just played to its end is not run again.
     assert_eq!(opened(&stand), ["blind-del", "script"]);
     finish(&mut stand, staged::owner_check(ClockKind::Controlled), Outcome::Prevented);
     assert!(stand.shows("≠ First difference"), "{:#?}", stand.rows());

@@ -1,4 +1,4 @@
-//! The real loop on a screen in memory: keys go in, and every picture that it draws can be awaited.
+//! The real event loop on a screen in memory: keys go in, and every picture that it draws can be awaited.
 
 use std::{cell::RefCell, io, rc::Rc};
 
@@ -13,13 +13,13 @@ use tokio::sync::{mpsc, watch};
 
 use crate::stand::rows;
 
-/// A screen that tells when a picture is complete.
+/// A screen that signals every complete picture.
 pub struct Watched {
     inner: Rc<RefCell<TestBackend>>,
     drawn: watch::Sender<usize>,
 }
 
-/// The eyes on the screen.
+/// The test's view of the screen.
 pub struct Eyes {
     inner: Rc<RefCell<TestBackend>>,
     drawn: watch::Receiver<usize>,
@@ -33,7 +33,7 @@ pub fn screen(width: u16, height: u16) -> (Watched, Eyes) {
 }
 
 impl Eyes {
-    /// Waits for a picture that shows these words.
+    /// Waits for a picture that contains these words.
     pub async fn see(&mut self, words: &str) {
         let looked = async {
             while !self.shows(words) {
@@ -53,7 +53,7 @@ impl Eyes {
         rows(self.inner.borrow().buffer())
     }
 
-    /// How many pictures have been drawn.
+    /// The number of pictures drawn.
     pub fn pictures(&self) -> usize {
         *self.drawn.borrow()
     }
@@ -112,7 +112,7 @@ impl Backend for Watched {
     }
 }
 
-/// Keys that a test presses, as the stream that the loop reads.
+/// A test's key presses, as the stream that the loop reads.
 pub fn keyboard() -> (Keyboard, impl Stream<Item = io::Result<Event>> + Unpin) {
     let (sender, mut receiver) = mpsc::unbounded_channel();
     let stream = futures::stream::poll_fn(move |context| receiver.poll_recv(context));

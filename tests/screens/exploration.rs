@@ -1,5 +1,5 @@
-//! Every order of a variant's moves: how the learner gets there, the search while it goes on, what it found, the
-//! shortest order that goes wrong stepped through, and the ways back.
+//! Every order of a variant's moves: how the learner gets there, the search in progress, its findings, stepping through
+//! the shortest failing order, and the ways back.
 
 use std::{sync::Arc, time::Duration};
 
@@ -28,7 +28,7 @@ fn outcome(fate: LockFate) -> Arc<Outcome> {
     Arc::new(Outcome { locks: [("lock".to_owned(), fate)].into(), ..Outcome::default() })
 }
 
-/// A search that found 12 of 924 orders to go wrong, or none.
+/// A search that found 12 of 924 orders to fail, or none.
 fn found(broken: bool, complete: bool) -> BatchUpdate {
     let seen =
         |fate, orders, violates| OutcomeSeen { outcome: outcome(fate), orders, first: Vec::new(), violates };
@@ -77,7 +77,7 @@ fn found(broken: bool, complete: bool) -> BatchUpdate {
     }))
 }
 
-/// A search that is half over.
+/// A search that is half done.
 fn searching(lang: Lang, size: (u16, u16)) -> Stand {
     let mut stand = Stand::catalogue(lang, size);
     stand.press('X');
@@ -106,7 +106,7 @@ fn explored(lang: Lang, size: (u16, u16)) -> Stand {
     stand
 }
 
-/// A search that has much to say, as that of a watchdog has: long orders of five actors that do not end.
+/// A search with long findings, such as that of the watchdog: long orders of five actors that do not end.
 fn found_much() -> BatchUpdate {
     let BatchUpdate::Found(mut finding) = found(true, true) else { unreachable!("a finding") };
     let explored = &mut finding.explored;
@@ -134,7 +134,7 @@ fn why_it_goes_wrong_is_read_without_scrolling_on_the_smallest_screen() {
     }
 }
 
-/// The bounds of every search that was asked for.
+/// The bounds of every search that was requested.
 fn bounds(stand: &Stand) -> Vec<Bounds> {
     let explored = stand.runs.explored.borrow();
     explored.iter().map(|(_, searcher)| searcher.bounds.clone()).collect()
@@ -212,7 +212,7 @@ fn each_invariant_has_its_shortest_so_far() {
         assert!(stand.shows(first) && stand.shows("1/2") && !stand.shows(second), "{:#?}", stand.rows());
         stand.key(KeyCode::Right);
         assert!(stand.shows(second) && stand.shows("2/2") && !stand.shows(first), "{:#?}", stand.rows());
-        // What is found in the end begins with its shortest.
+        // The final finding begins with the shortest order of all.
         stand.batch_update(found(true, true));
         assert!(!stand.shows("2/2"), "{:#?}", stand.rows());
     }
@@ -243,7 +243,7 @@ fn states_are_seen_to_grow_while_they_are_found() {
         let grown = progress(vec![layer(1, 0), layer(400, 0), layer(9_000, 3_000)]);
         stand.batch_update(BatchUpdate::Progress(grown, Vec::new()));
         assert!(stand.shows(many), "{:#?}", stand.rows());
-        // How many orders came to what replaces it.
+        // The number of orders replaces it.
         stand.batch_update(found(true, true));
         assert!(!stand.shows(many), "{:#?}", stand.rows());
     }
@@ -336,7 +336,7 @@ fn the_search_says_how_far_it_is_and_what_it_found() {
 fn where_nothing_goes_wrong_it_says_so_within_its_bounds() {
     let mut stand = searching(Lang::En, (100, 30));
     stand.batch_update(found(false, true));
-    // Without a fault that proves nothing: no tick, and what to try.
+    // Without a fault this proves nothing: no tick, but a suggestion.
     for words in [
         "Without a fault none goes wrong. f adds one: a crash first, then others.",
         "No order that goes wrong was found.",
@@ -349,7 +349,7 @@ fn where_nothing_goes_wrong_it_says_so_within_its_bounds() {
     }
     stand.key(KeyCode::Enter);
     assert!(matches!(stand.app.mode(), Mode::Outcomes(_)));
-    // The variant fails in its story, though not by a crash.
+    // The variant fails in its story, but not by a crash.
     stand.press('f');
     stand.batch_update(found(false, true));
     assert!(stand.shows("With this fault none goes wrong"), "{:#?}", stand.rows());
@@ -385,8 +385,8 @@ fn the_whole_shortest_order_is_in_sight_once_and_folded() {
     }
 }
 
-/// An order in which somebody does not get to the end is stepped through as one is that goes wrong; where nothing else is found, it
-/// is what is looked at.
+/// An order in which an actor does not reach the end of its program can be stepped through like a failing one; if
+/// nothing else is found, it is the one that is opened.
 #[test]
 fn an_order_that_does_not_end_is_stepped_through() {
     for (lang, title, says) in [
@@ -490,7 +490,7 @@ fn what_is_searched_can_be_changed() {
     stand.press('p');
     assert!(!last(&stand).prune);
     assert!(stand.shows("each of them is tried"), "{:#?}", stand.rows());
-    // The bound has an end, at which nothing is begun anew.
+    // At the lowest bound no search is started again.
     for _ in 0..40 {
         stand.press('-');
     }
@@ -524,7 +524,8 @@ fn the_shortest_order_is_stepped_through() {
     }
 }
 
-/// Two buyers who look and then buy: the beginning, after A's look, and after both have bought.
+/// Two buyers who read the stock and then buy: the initial state, the one after A's read, and the one after both have
+/// bought.
 fn graph() -> StateGraph {
     let client = |name: &str, place, holds: &[&str]| ClientPlace {
         name: name.to_owned(),
@@ -609,7 +610,7 @@ fn the_states_of_a_small_search_are_walked_through_with_the_arrows() {
                 assert!(stand.shows(words), "{words} {size:?}: {:#?}", stand.rows());
             }
             stand.assert_whole();
-            // There is nothing to go on to, and one can go back.
+            // There is no next state, but a previous one.
             stand.key(KeyCode::Right);
             assert!(stand.shows(ends));
             stand.key(KeyCode::Left);
@@ -622,7 +623,7 @@ fn the_states_of_a_small_search_are_walked_through_with_the_arrows() {
     }
 }
 
-/// What was done on the way is done again on a fresh lab, and free play goes on there.
+/// The moves that led to the state are repeated on a fresh lab, and free play continues from there.
 #[test]
 fn from_any_state_one_goes_on_by_hand() {
     let mut stand = searching(Lang::En, (100, 30));

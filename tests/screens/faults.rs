@@ -15,7 +15,7 @@ use crate::{
 /// One server more than there are lanes on the smallest screen.
 const SERVERS: [&str; 5] = ["redis1", "redis2", "redis3", "redis4", "redis5"];
 
-/// A lab of five masters and one client, without anything that has happened.
+/// A lab of five masters and one client in which nothing has happened.
 fn five() -> Script {
     let mut script = Script::new("Redis", ClockKind::Controlled, &[("A".into(), "A".into(), false)]);
     if let EventKind::LabReady { servers, .. } = &mut script.events[0].kind {
@@ -38,7 +38,7 @@ fn cause(script: &mut Script, fault: Fault) {
     script.stop(Stop::Fault);
 }
 
-/// Everything that can happen to a server, one after another.
+/// Every fault of a server, one after another.
 fn faults() -> Script {
     let mut script = five();
     let server = |name: &str| name.to_owned();
@@ -58,7 +58,7 @@ fn faults() -> Script {
     script
 }
 
-/// The servers' lanes, which stand above every other pane that names servers.
+/// The servers' lanes, which are above every other pane that names servers.
 fn lanes(stand: &Stand) -> Vec<String> {
     let rows = stand.rows();
     let lane = |server: &str| {
@@ -143,7 +143,7 @@ fn what_a_witness_has_to_type_is_shown_beside_the_servers() {
     }
 }
 
-/// A key that is set as soon as its server is up again: its holder's name stands behind the server's start.
+/// A key that is set as soon as its server is up again: its holder's name appears after the mark of the server's start.
 #[test]
 fn what_happened_to_a_server_and_who_holds_its_key_stand_beside_each_other() {
     let mut script = five();

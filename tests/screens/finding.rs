@@ -1,5 +1,5 @@
-//! Finding things: the catalogue's search and variants, the palette, the help of what has the focus; at fixed
-//! sizes, in both languages and all themes.
+//! Finding things: the catalogue's search and variants, the palette, the help for the focused pane; at fixed sizes, in
+//! both languages and all themes.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use lockstep::{
@@ -30,7 +30,7 @@ fn in_lesson(lang: Lang, size: (u16, u16)) -> Stand {
     Stand::lesson(staged::misdelete(ClockKind::Controlled), lang, size)
 }
 
-/// The letters that are marked, in the order of the screen.
+/// The highlighted letters, in the order of the screen.
 fn marked(buffer: &Buffer) -> String {
     let lit = |cell: &&ratatui::buffer::Cell| cell.modifier.contains(Modifier::UNDERLINED | Modifier::BOLD);
     buffer.content.iter().filter(lit).map(ratatui::buffer::Cell::symbol).collect()
@@ -44,7 +44,7 @@ fn pictures() {
     }
 }
 
-/// Every new screen, in both languages at all sizes, with a name.
+/// Every screen of this feature, in both languages at all sizes, with a name.
 fn screens() -> Vec<(String, Stand)> {
     let mut screens = Vec::new();
     for lang in LANGS {
@@ -127,7 +127,7 @@ fn themes_change_colours_and_no_character() {
             });
             let plain = stands[0].rows();
             for (stand, theme) in stands.iter().zip(ThemeName::ALL).skip(1) {
-                // The palette marks the theme that is chosen.
+                // The palette marks the chosen theme.
                 let differ = stand.rows().iter().zip(&plain).filter(|(a, b)| a != b).count();
                 assert!(differ <= 2, "{theme:?}: {:#?}", stand.rows());
                 stand.assert_whole();
@@ -233,7 +233,7 @@ fn the_palette_lists_what_can_be_done_now_and_does_it() {
     assert!(marked(&stand.buffer()).starts_with("Themedark"));
     stand.key(KeyCode::Enter);
     assert!(stand.shows("Theme: dark. T goes on"), "{:#?}", stand.rows());
-    // In the other language, by a name in the configuration, with the other key.
+    // In the other language, by its name in the configuration, with the other key.
     chord(&mut stand, 'p');
     stand.keys("语言 中文");
     stand.key(KeyCode::Enter);
@@ -479,7 +479,7 @@ fn a_lesson_is_resumed_at_the_step_at_which_it_was_left() {
         stand.press('q');
         stand.key(KeyCode::Enter);
         assert!(stand.shows(resumed), "{:#?}", stand.rows());
-        // It takes the same steps again, one after another, up to the one at which it was left.
+        // The steps are taken again, one after another, up to the one at which the lesson was left.
         assert_eq!(asked_for(&mut stand), 1);
         for (n, stop) in stops[..3].iter().enumerate() {
             let from = n.checked_sub(1).map_or(0, |before| stops[before] + 1);
@@ -487,7 +487,7 @@ fn a_lesson_is_resumed_at_the_step_at_which_it_was_left() {
             stand.update(Update::Stepped { ended: false });
             assert_eq!(asked_for(&mut stand), usize::from(n < 2), "after step {}", n + 1);
         }
-        // A variant that is chosen by name begins at its beginning, and so does one that was played to its end.
+        // A variant that is chosen by name starts at its beginning, and so does one that was played to its end.
         stand.press('q');
         stand.press('l');
         stand.key(KeyCode::Enter);

@@ -1,4 +1,5 @@
-//! Free play on the screen: what stands there, what keys and clicks ask of the run, how branches begin and are walked.
+//! Free play on the screen: what is shown, what keys and clicks request from the run, how branches begin and are
+//! browsed.
 
 use std::sync::Arc;
 
@@ -70,7 +71,7 @@ fn moves(actor: u32) -> Choice {
     Choice::Move { actor: ActorId(actor) }
 }
 
-/// A choice, what came of it, and its stop.
+/// A choice, its consequences, and its stop.
 fn step(stand: &mut Stand, choice: Choice, more: Vec<EventKind>) {
     let at = LessonTime::from_nanos(9_000_000_000);
     let stop = EventKind::Stop { item: 0, stop: Stop::Move };
@@ -144,7 +145,7 @@ fn every_key_asks_for_what_it_says() {
     stand.press('.');
     assert_eq!(chosen(&mut stand), [Choice::Pass { millis: 1_000 }]);
     step(&mut stand, Choice::Pass { millis: 1_000 }, vec![]);
-    // Time of any length is typed.
+    // Any length of time can be typed.
     stand.press(':');
     for key in "2500ms".chars() {
         stand.press(key);
@@ -153,7 +154,7 @@ fn every_key_asks_for_what_it_says() {
     stand.key(KeyCode::Enter);
     assert_eq!(chosen(&mut stand), [Choice::Pass { millis: 2_500 }]);
     step(&mut stand, Choice::Pass { millis: 2_500 }, vec![]);
-    // So is a fault; nothing else is listed there.
+    // A fault, too; nothing else is listed there.
     stand.press('x');
     assert!(stand.shows("Cause a fault") && !stand.shows("open Overselling"));
     for key in "kill".chars() {
@@ -162,7 +163,7 @@ fn every_key_asks_for_what_it_says() {
     stand.key(KeyCode::Enter);
     let server = "redis".to_owned();
     assert_eq!(chosen(&mut stand), [Choice::Inject(Fault::KillServer { server })]);
-    // The story does not go on by itself.
+    // The story does not continue by itself.
     let server = "redis".to_owned();
     step(&mut stand, Choice::Inject(Fault::KillServer { server }), vec![]);
     stand.key(KeyCode::Right);
@@ -240,7 +241,7 @@ fn a_breach_is_celebrated_with_its_evidence_and_kept() {
     ] {
         assert!(told.contains(words), "{words}\n{told}");
     }
-    // A step later it is a challenge that was met.
+    // One step later it is listed as a challenge that was met.
     stand.press('1');
     step(&mut stand, moves(0), vec![]);
     assert!(!stand.shows("YOU BROKE IT"));
@@ -263,7 +264,7 @@ fn a_choice_further_back_begins_a_branch_and_the_tree_is_walked() {
     let history = past.history(past.len()).len();
     assert_eq!(stand.runs.opened.borrow().len(), 2, "on a lab of its own");
     assert!(stand.shows("doing it again on fresh servers"), "{:#?}", stand.rows());
-    // While that is being done, no key is taken for a choice.
+    // While the moves are being repeated, no key is taken for a choice.
     stand.press('1');
     assert_eq!(chosen(&mut stand), []);
     stand.events(past.events().to_vec());
@@ -275,7 +276,7 @@ fn a_choice_further_back_begins_a_branch_and_the_tree_is_walked() {
     stand.press('B');
     assert!(stand.shows(&format!("└─ ╋ 2  after step {history}: ")), "{:#?}", stand.rows());
     assert!(stand.shows("· 1  the first run: "));
-    // Back to the first: done again, too.
+    // Going back to the first run also repeats its moves.
     stand.key(KeyCode::Up);
     stand.key(KeyCode::Enter);
     let past = stand.runs.pasts.borrow().last().cloned().expect("a branch");
@@ -358,7 +359,7 @@ fn while_a_move_is_on_its_way_nothing_says_that_the_learner_looks_back() {
     let playback = &stand.app.run().expect("a run").playback;
     assert!(playback.is_gliding() && !playback.at_frontier());
     assert_eq!(rows(&stand), before, "nothing jumps");
-    // A key that is pressed meanwhile is the next choice, and no branch.
+    // A key pressed meanwhile is the next choice, and begins no branch.
     stand.commands();
     stand.press('1');
     assert_eq!(chosen(&mut stand), [moves(0)]);

@@ -1,6 +1,6 @@
 //! The picture of free play in the README is the one that the program draws now, of a run on real servers that was
-//! recorded once: by `lessons/free.rs`, which records it anew with `LOCKSTEP_RECORD=1`. `LOCKSTEP_DRAW=1` draws it
-//! anew.
+//! recorded once: by `lessons/free.rs`, which records it again with `LOCKSTEP_RECORD=1`. `LOCKSTEP_DRAW=1` draws it
+//! again.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ fn read(text: &str) -> (Vec<Event>, Outlook) {
     (events.iter().map(event).collect(), outlook)
 }
 
-/// The lesson as the catalogue has it.
+/// The lesson as it is in the catalogue.
 fn catalogue() -> Catalogue {
     let library = Library::carried();
     let mut entry = CatalogueEntry::from(&library.find(LESSON).expect("carried").lesson);
@@ -42,7 +42,7 @@ fn catalogue() -> Catalogue {
     Catalogue::new(vec![entry])
 }
 
-/// What the screen shows after that.
+/// The screen after these events.
 fn drawn(text: &str) -> String {
     let (events, outlook) = read(text);
     let everything = Environment { locale: Some("C.UTF-8"), many_colors: true, ..Environment::default() };

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Every folder from the ground up, and what it may import: only what stands above it in this table.
+/// Every folder, from the bottom up, and what it may import: only folders above it in this table.
 const FOLDERS: &[(&str, &str)] = &[
     ("clock", ""),
     ("files", ""),
@@ -64,7 +64,7 @@ const FOLDERS: &[(&str, &str)] = &[
     ),
 ];
 
-/// The folders whose own folders are looked at one by one.
+/// The folders whose subfolders are checked one by one.
 const SPLIT: [&str; 2] = ["run", "ui"];
 
 #[test]
@@ -101,7 +101,7 @@ fn imports_go_one_way() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Crates that one part of the program alone may know: where the rest would, it asks that part.
+/// Crates that only one part of the program may use: the rest must go through that part.
 const CRATES: &[(&str, &str)] = &[
     ("clap", "cli export text"),
     ("crossterm", "cli export ui"),
@@ -172,7 +172,7 @@ fn imports_are_read_as_the_compiler_reads_them() {
     assert_eq!(found, ["log", "run/race", "ui/state", "clock"]);
 }
 
-/// The files of `src`, and the module that each is.
+/// The files of `src` with their modules.
 fn modules() -> Vec<(PathBuf, Vec<String>)> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files = Vec::new();
@@ -192,7 +192,7 @@ fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The module that a file of `src` is: nothing for `lib.rs` and `main.rs`.
+/// The module of a file of `src`: empty for `lib.rs` and `main.rs`.
 fn module_of(file: &Path) -> Vec<String> {
     let path = file.with_extension("");
     let mut module: Vec<String> = path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
@@ -206,12 +206,12 @@ fn folder_of(module: &[String]) -> Option<String> {
         Some(second) if SPLIT.contains(&first.as_str()) => format!("{first}/{second}"),
         _ => first.clone(),
     };
-    // What lies beside the folders of a folder, or is named by it, is the folder's own.
+    // A file beside the subfolders of a folder, or named in it, belongs to the folder.
     let is_known = FOLDERS.iter().any(|(known, _)| *known == folder);
     Some(if is_known { folder } else { first.clone() })
 }
 
-/// Words and signs of a file, without comments, texts and its tests.
+/// Words and signs of a file, without comments, string literals and its tests.
 fn tokens(text: &str) -> Vec<String> {
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let mut tokens: Vec<String> = Vec::new();
@@ -226,7 +226,7 @@ fn tokens(text: &str) -> Vec<String> {
                     }
                 }
             }
-            // A character, not a lifetime: `'"'` would begin a text.
+            // A character literal, not a lifetime: `'"'` would otherwise begin a string.
             '\'' if rest.peek() == Some(&'"') => {
                 rest.next();
             }
@@ -248,7 +248,7 @@ fn tokens(text: &str) -> Vec<String> {
     tokens
 }
 
-/// The modules of the crate that are named, in full.
+/// The modules of the crate that are named, with full paths.
 fn imports(tokens: &[String], module: &[String]) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -267,7 +267,7 @@ fn imports(tokens: &[String], module: &[String]) -> Vec<Vec<String>> {
     found
 }
 
-/// Reads `::a::{b, c::d}` behind a path.
+/// Parses `::a::{b, c::d}` after a path.
 fn tree(tokens: &[String], at: &mut usize, base: &[String], found: &mut Vec<Vec<String>>) {
     let mut path = base.to_vec();
     let is = |at: usize, sign: &str| tokens.get(at).is_some_and(|token| token == sign);
@@ -276,7 +276,7 @@ fn tree(tokens: &[String], at: &mut usize, base: &[String], found: &mut Vec<Vec<
         match tokens.get(*at).map(String::as_str) {
             Some("{") => {
                 while !is(*at, "}") && *at < tokens.len() {
-                    // The sign before a name is skipped as if it were its `::`.
+                    // The brace or comma before a name is skipped as if it were its `::`.
                     let mut inner = vec!["::".to_owned()];
                     *at += 1;
                     let from = *at;

@@ -1,4 +1,5 @@
-//! The interview: what it asks, in which order, what it shows of a card, and the way to the step that proves it.
+//! The interview: which questions it asks, in which order, what it shows of a card, and the way to the step that proves
+//! the answer.
 
 use std::sync::Arc;
 
@@ -107,7 +108,7 @@ fn a_card_opens_the_step_that_proves_it_and_takes_back() {
     stand.press('o');
     let choice = stand.runs.opened.borrow().last().map(|(choice, _)| choice.clone()).expect("a run");
     assert_eq!((choice.id.as_str(), choice.variant.as_str()), ("setnx", "script"));
-    // It goes on by itself up to that step, and no further.
+    // It plays by itself up to that step, and no further.
     let script = staged::misdelete(ClockKind::Controlled);
     let steps = |commands: Vec<Command>| commands.into_iter().filter(|c| matches!(c, Command::Step)).count();
     assert_eq!(steps(stand.commands()), 1);
@@ -180,7 +181,7 @@ fn grades_with_their_intervals_are_whole_on_the_smallest_screen() {
     }
 }
 
-/// An order in which A takes B's lock away.
+/// An order in which A deletes B's lock.
 fn unsafe_order() -> ExamQuestion {
     let order = [
         "A.acquire  SET lock a NX PX 3000",
@@ -189,7 +190,7 @@ fn unsafe_order() -> ExamQuestion {
         "A.release  DEL lock",
     ];
     let mut scenario = scenarios::carried("unlock-someone-elses-lock", "blind-del");
-    // As it is called in the catalogue here.
+    // The lesson's name in this test's catalogue.
     "unlock".clone_into(&mut Arc::make_mut(&mut scenario.loaded).lesson.id);
     ExamQuestion {
         scenario,

@@ -7,7 +7,7 @@ use lockstep::{
 
 const PAGE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/keys.md"));
 
-/// Where an action is at home, as the page says it.
+/// The first scope of an action, in the words of the page.
 fn home(places: &[KeyScope]) -> &'static str {
     match places[0] {
         KeyScope::Lesson => "a lesson",

@@ -1,4 +1,4 @@
-//! The screens at fixed sizes in both languages, and the real loop with scripted input.
+//! The screens at fixed sizes in both languages, and the real event loop with scripted input.
 
 use std::time::Instant;
 
@@ -140,7 +140,7 @@ fn the_catalogue_lists_lessons_in_both_languages_and_says_what_is_broken() {
 #[test]
 fn two_holders_are_red_and_in_words() {
     let mut stand = Stand::lesson(staged::misdelete(ClockKind::Controlled), Lang::En, (120, 40));
-    // Back to where A and B both believe: the narration after B's acquire.
+    // Back to where A and B both believe that they hold the lock: the narration after B's acquire.
     for _ in 0..4 {
         stand.key(KeyCode::Left);
     }
@@ -153,7 +153,7 @@ fn two_holders_are_red_and_in_words() {
         let bars = cells.filter(|cell| cell.symbol() == glyphs::CLASHING && cell.bg == ground);
         bars.filter(|cell| clients.contains(&cell.style().fg)).count()
     };
-    // Two lanes, and bars of several rows where there is so much room.
+    // Two lanes, with bars of several rows as there is room for them.
     let rows = (0..40).filter(|y| red(*y) > 0).count();
     assert!(rows >= 4 && rows % 2 == 0, "{:#?}", stand.rows());
 }
@@ -180,7 +180,7 @@ fn focus_zoom_and_presenting_share_out_the_screen() {
                 |stand: &Stand, words: &str| stand.rows().iter().filter(|row| row.contains(words)).count();
             let wire = |stand: &Stand| lines(stand, "NX PX") + lines(stand, "DEL lock");
             let usual = wire(&stand);
-            // Story, lanes, servers, wire.
+            // The panes in order: story, lanes, servers, wire.
             for _ in 0..3 {
                 stand.key(KeyCode::Tab);
             }
@@ -209,7 +209,7 @@ fn the_scrubber_marks_what_matters_and_can_be_clicked() {
     stand.click(1, u16::try_from(y).unwrap());
     assert!(stand.shows("0.12ms") || !stand.shows("DEL lock"), "{:#?}", stand.rows());
     assert!(stand.shows("looking back"), "{:#?}", stand.rows());
-    // To the violation, then to the kill, then nowhere.
+    // To the violation, then to the kill, then no further.
     for _ in 0..12 {
         stand.press(']');
     }
@@ -264,7 +264,7 @@ fn every_theme_tells_of_the_failure_at_every_size_in_both_languages() {
                         && (loud.fg.is_some() || style.add_modifier.contains(Modifier::REVERSED))
                 });
                 assert!(red.count() > 10, "{theme:?} {lang} {size:?}");
-                // The bars themselves are seen: a solid block in reverse would be a blank.
+                // The bars are visible: a solid block in reverse would be a blank.
                 let (overlap_span, style) = theme.clashing(theme.client(0));
                 let overlap_span =
                     if theme.glyphs == Glyphs::Ascii { glyphs::ascii(overlap_span) } else { overlap_span };
@@ -428,7 +428,7 @@ fn the_alarm_names_first_who_came_last() {
     }
     let stand = Stand::lesson(script, Lang::En, (120, 40));
     assert!(stand.shows("● A has got the lock before ■ B let go of it"), "{:#?}", stand.rows());
-    // A writer comes in, of whom two readers know nothing, one before it in the lanes and one behind.
+    // A writer joins two readers, one in a lane above it and one below.
     if let EventKind::LabReady { locks, .. } = &mut shared.events[0].kind {
         locks.push(LockInfo { name: "lock".into(), title: None, limit: Limit::ReadWrite });
     }
@@ -481,7 +481,7 @@ pub fn up_to_question() -> staged::Script {
     script
 }
 
-/// What the script has after its question, up to the end of the next step.
+/// The events after the script's question, up to the end of the next step.
 pub fn after_question() -> Vec<lockstep::log::Event> {
     let all = staged::question().events;
     let begin = up_to_question().events.len();
@@ -559,7 +559,7 @@ fn skipped_and_passed_over_questions_let_the_lesson_go_on() {
     assert!(stand.shows("What happened: -9") && !stand.shows("You said"), "{:#?}", stand.rows());
     assert!(stand.shows("→ Redis runs one command at a time"), "why, for everybody: {:#?}", stand.rows());
 
-    // Turned off: the run passes over the question by itself, and so does the playhead.
+    // With questions off the run passes over the question by itself, and so does the playhead.
     let mut stand = Stand::fresh(Lang::En, (120, 40));
     stand.press('r');
     stand.press('N');
@@ -611,7 +611,7 @@ fn stepping_back_and_forth_asks_no_server() {
     assert!(stand.shows("sold 10"), "{:#?}", stand.rows());
     stand.commands();
     let newest = stand.buffer();
-    // Over the last narration and the last sale.
+    // Past the last narration and the last sale.
     for _ in 0..2 {
         stand.key(KeyCode::Left);
     }
@@ -677,7 +677,7 @@ fn the_verdict_says_what_was_expected_and_observed_and_not_shown_is_loud() {
     ] {
         assert!(stand.shows(words), "{words}: {:#?}", stand.rows());
     }
-    // The programs stand in the wire's place for as long as they are looked at.
+    // The programs replace the wire log while they are shown.
     for shown in [true, false] {
         stand.press('c');
         assert_eq!(stand.shows("╭ What the clients run"), shown, "{:#?}", stand.rows());
@@ -781,7 +781,7 @@ async fn the_loop_plays_a_lesson_from_the_catalogue_to_the_verdict() {
         eyes.see("→ verdict").await;
         keyboard.key(KeyCode::Right);
         eyes.see("FAILURE SHOWN").await;
-        // Nothing moves: not a single picture more, however long one waits.
+        // Nothing moves: not one more picture is drawn.
         let pictures = eyes.pictures();
         tokio::task::yield_now().await;
         assert_eq!(eyes.pictures(), pictures);

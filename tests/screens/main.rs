@@ -1,5 +1,5 @@
-//! What the screens show, drawn into memory at fixed sizes from logs that are written by hand, and what else needs no
-//! server: what the documentation says, which folders import which.
+//! What the screens show, drawn into memory at fixed sizes from logs written by hand, and other checks without a
+//! server: the documentation, and which folders import which.
 
 #[path = "../common/scenarios.rs"]
 mod scenarios;

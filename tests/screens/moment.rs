@@ -1,5 +1,5 @@
 //! The decisive moment: how much of the screen it covers, that the verdict keeps it in sight, that nothing new is cut,
-//! and that it is seen without colours, too.
+//! and that it is visible without colours, too.
 
 use crossterm::event::KeyCode;
 use lockstep::{
@@ -39,7 +39,8 @@ fn name(scenario: &Scenario) -> String {
     format!("{} · {}", scenario.loaded.lesson.id, scenario.variant)
 }
 
-/// The events up to the end of the step in which a lock first had too many holders, and whether it still has.
+/// The events up to the end of the step in which a lock first had too many holders, and whether it still has at that
+/// end.
 fn first_moment(log: &Log) -> Option<(Vec<Event>, bool)> {
     let world = World::fold(log, log.len());
     let overlap = world.holding.overlaps().first()?;
@@ -53,12 +54,12 @@ fn opened(events: Vec<Event>, lang: Lang, size: (u16, u16)) -> Stand {
     let mut stand = Stand::opened(lang, size);
     stand.events(events);
     stand.update(Update::Stepped { ended: false });
-    // Any key ends what moves.
+    // Any key ends an animation.
     stand.press('x');
     stand
 }
 
-/// A run that is over, at its verdict.
+/// A finished run, at its verdict.
 fn judged(log: &Log, size: (u16, u16)) -> Stand {
     let mut stand = opened(log.events().to_vec(), Lang::En, size);
     stand.ended();
@@ -66,7 +67,7 @@ fn judged(log: &Log, size: (u16, u16)) -> Stand {
     stand
 }
 
-/// Cells on a ground that is kept for what must not be.
+/// The number of cells with a background that is reserved for failures.
 fn red(buffer: &Buffer) -> usize {
     red_cells(&buffer.content)
 }
@@ -82,14 +83,14 @@ fn share(stand: &Stand) -> usize {
     100 * red(&buffer) / buffer.content.len()
 }
 
-/// How much of the pane with the chart is on a ground that is kept for what must not be, in hundredths.
+/// The share of the chart's pane with a background reserved for failures, in percent.
 fn share_of_chart(stand: &Stand) -> usize {
     let buffer = stand.buffer();
     let rows: Vec<&[Cell]> = buffer.content.chunks(buffer.area.width.into()).collect();
     let (mut best, mut top) = (0, 0);
     for (y, row) in rows.iter().enumerate() {
         match row[0].symbol() {
-            // The banner stands on the frame.
+            // The banner is on the frame.
             "╭" => top = y,
             " " if red_cells(&row[..1]) > 0 && y > 0 => top = y,
             "╰" => {
@@ -112,7 +113,7 @@ fn the_first_moment_of_two_holders_fills_the_screen() {
         let shown = |stand: &Stand| stand.shows("AT ONCE") || stand.shows("ALLOWED");
         assert!(shown(&stand), "{:#?}", stand.rows());
         assert!(share_of_chart(&stand) >= 33, "{}: {:#?}", name(&scenario), stand.rows());
-        // What was over within the step stands among what else happened in it.
+        // An overlap that ended within the step is shown among the step's other events.
         if !lasts {
             brief += 1;
             continue;
@@ -156,7 +157,7 @@ fn every_verdict_keeps_what_was_violated_in_sight() {
             stand.press('w');
             let share = share_of_chart(&stand);
             assert!(share >= 5, "{} {size:?} {share} % {:#?}", name(&scenario), stand.rows());
-            // The row that says so, between the frames of its pane.
+            // The row with the banner, between the frames of its pane.
             let banners = if overlap.is_some() {
                 ["AT ONCE", "ALLOWED"]
             } else {
@@ -218,7 +219,7 @@ fn overselling_alarms_as_much_as_two_holders_do() {
     }
     for (scenario, log) in recorded() {
         let fixed = scenario.loaded.lesson.variants[&scenario.variant].expect == Expect::Prevented;
-        // A fencing token prevents the harm, not that two believe to hold the lock.
+        // A fencing token prevents the harm, but two clients may still believe that they hold the lock.
         let calm = World::fold(&log, log.len()).holding.overlaps().is_empty();
         if fixed && calm {
             let stand = judged(&log, (120, 40));
@@ -301,7 +302,7 @@ fn between_its_read_and_its_write_a_client_shows_what_it_saw_until_that_is_outda
     assert_eq!(red(&stand.buffer()), 0, "{:#?}", stand.rows());
 }
 
-/// What an event has changed, in the words in which it must be found on the screen.
+/// What an event has changed, in the words that must appear on the screen.
 fn news(world: &World, event: &Event) -> Vec<String> {
     match &event.kind {
         EventKind::Replied { reply, .. } if reply.is_value() => vec![reply.to_string()],
@@ -309,7 +310,7 @@ fn news(world: &World, event: &Event) -> Vec<String> {
             let Some(server) = world.server(&state.server) else { return Vec::new() };
             let changed = server.changes.iter().filter(|(_, change)| **change != Change::Removed);
             let Observed::Redis(space) = &state.observed else {
-                // Of many that change at once no one is the news.
+                // Among many changes at once no single one has to be shown.
                 let changed = changed.filter(|_| server.changes.len() <= 3);
                 let entries = changed.filter_map(|(name, _)| Some((name, state.observed.entry(name)?)));
                 let leaf = |name: &str| name.rsplit('/').next().unwrap_or(name).to_owned();
@@ -332,7 +333,8 @@ fn news(world: &World, event: &Event) -> Vec<String> {
     }
 }
 
-/// Whose is what an event has added to a tree, where that is not a crowd at once: the last part of its name, and who has it.
+/// The owners of the entries that an event has added to a tree, except for a crowd's: the last part of the name, and
+/// the owner.
 fn owners(world: &World, event: &Event) -> Vec<(String, String)> {
     let EventKind::State(state) = &event.kind else { return Vec::new() };
     let Some(server) = world.server(&state.server).filter(|server| server.changes.len() <= 2) else {
@@ -363,7 +365,7 @@ fn what_the_newest_event_changed_is_never_cut() {
                 stand.events(log.events()[fed..=n].to_vec());
                 fed = n + 1;
                 world.seek(&log, fed);
-                // Of a crowd no member has a lane of its own: it is counted.
+                // A member of a crowd has no lane of its own: it is counted.
                 let crowd =
                     event.kind.actor().and_then(|actor| log.actor(actor)).is_some_and(|actor| actor.crowd);
                 if n < log.opening() || crowd {
@@ -383,7 +385,8 @@ fn what_the_newest_event_changed_is_never_cut() {
                         ));
                     }
                 }
-                // A list of forty names has more characters than the pane, and a node's whole stat than the smallest one.
+                // A list of forty names has more characters than the pane, and a node's whole stat more than the
+                // smallest pane.
                 let most = if size.0 < 100 { 100 } else { 400 };
                 for news in news(&world, event).into_iter().filter(|news| news.len() < most) {
                     let is_there =
@@ -410,7 +413,7 @@ fn what_the_newest_event_changed_is_never_cut() {
     );
 }
 
-/// Whether of a name that a program has made both ends are there: what tells it from its like stands at the second.
+/// Whether both ends of a generated name are shown: the second end distinguishes it from similar names.
 fn is_shown_in_its_middle_cut(rows: &[String], name: &str) -> bool {
     let ends = |row: &String| {
         row.split('…').zip(row.split('…').skip(1)).any(|(begin, end)| {
@@ -423,14 +426,14 @@ fn is_shown_in_its_middle_cut(rows: &[String], name: &str) -> bool {
     name.len() > 36 && rows.iter().any(ends)
 }
 
-/// Whether words stand on the screen: in one row, or wrapped within a pane.
+/// Whether words appear on the screen: in one row, or wrapped within a pane.
 fn is_shown(rows: &[String], words: &str) -> bool {
     let words = words.trim();
     if rows.iter().any(|row| row.contains(words)) {
         return true;
     }
     let bare = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
-    // Panes are beside each other: what is wrapped in one of them stands in pieces between their frames.
+    // Panes are side by side: text wrapped in one of them is split between their frames.
     let pane = |n: usize| rows.iter().filter_map(|row| row.split('│').nth(n)).map(bare).collect::<String>();
     (1..5).any(|n| pane(n).contains(&bare(words)))
 }
@@ -441,7 +444,7 @@ fn two_holders_differ_from_one_in_more_than_one_sign_without_colours() {
         let theme = Theme { ink: Ink::Mono, glyphs: glyphs_of, ..Theme::default() };
         let mut stand = Stand::themed(staged::misdelete(ClockKind::Controlled), Lang::En, (120, 40), theme);
         let ascii = |sign: &'static str| if glyphs_of == Glyphs::Ascii { glyphs::ascii(sign) } else { sign };
-        // Signs between the frame of the lanes and the axis, and the words.
+        // The signs between the frame of the lanes and the axis, and the words.
         let signs = |stand: &Stand| {
             let rows = stand.rows();
             let from = rows.iter().position(|row| row.contains("Story")).expect("a story") + 3;
@@ -462,7 +465,7 @@ fn two_holders_differ_from_one_in_more_than_one_sign_without_colours() {
     }
 }
 
-/// How many members of a crowd are bright, in braille or one by one.
+/// The number of highlighted members of a crowd, in braille or one by one.
 fn bright(buffer: &Buffer) -> usize {
     let warning = Theme::default().style(lockstep::ui::theme::Role::Warning).fg;
     let lit = buffer.content.iter().filter(|cell| cell.style().fg == warning);
@@ -508,7 +511,7 @@ fn a_herd_is_seen_one_by_one_and_one_stays_bright() {
     let told = |event: &&Event| matches!(event.kind, EventKind::Notified { .. });
     let woken: Vec<_> = log.events().iter().filter(told).filter_map(|event| event.kind.actor()).collect();
     assert_eq!(woken.len(), 1, "with the fix exactly one is woken: {woken:?}");
-    // And where that one is of the crowd, exactly one dot is lit.
+    // If that one client belongs to the crowd, exactly one dot is highlighted.
     let script = staged::herd(900, 1);
     let mut told = 0;
     let mut events = script.events;
@@ -608,7 +611,7 @@ fn at_the_verdict_all_of_a_herd_that_ever_was_woken_is_bright() {
     assert!(bright(&stand.buffer()) >= 900, "{:#?}", stand.rows());
 }
 
-/// A recorded run at the end of a step of its story, counted from 1 as the header counts.
+/// A recorded run at the end of a step of its story, counted from 1 as in the header.
 fn at_step(lesson: &str, variant: &str, number: usize, (lang, size): (Lang, (u16, u16))) -> Stand {
     let log = log(&scenarios::carried(lesson, variant));
     let is_it = |event: &Event| matches!(event.kind, EventKind::Stop { item, .. } if item + 1 == number);
@@ -644,14 +647,15 @@ fn what_brought_it_about_stays_in_sight_at_the_decisive_step() {
     }
 }
 
-/// The columns of the chart of a screen, and how many of them are left of what is wrong now: that reaches the right edge.
+/// The number of columns of a screen's chart, and how many of them are left of the present failure, which reaches the
+/// right edge.
 fn columns_to_red(stand: &Stand) -> (usize, usize) {
     let buffer = stand.buffer();
     let rows: Vec<&[Cell]> = buffer.content.chunks(buffer.area.width.into()).collect();
     let axis = rows.iter().position(|row| row.iter().any(|cell| cell.symbol() == "↑")).expect("an axis");
     let left = rows[axis].iter().position(|cell| matches!(cell.symbol(), "─" | "┴")).expect("its beginning");
     let right = rows[axis].len() - 1;
-    // Lanes stand above the axis, and their names are not red; a banner is from edge to edge.
+    // Lanes are above the axis, and their names are not red; a banner reaches from edge to edge.
     let lanes: Vec<_> = rows[..axis].iter().filter(|row| red_cells(&row[..left - 1]) == 0).collect();
     let is_red = |x: &usize| lanes.iter().any(|row| red_cells(&row[*x..=*x]) > 0);
     let red = (left..right).rev().take_while(is_red).count();
@@ -758,7 +762,7 @@ fn what_was_broken_is_red_in_its_step_and_not_for_ever() {
     let after = at_step("zk-herd", "herd", 15, EN);
     assert!(share_of_chart(&after) < 10, "{:#?}", after.rows());
     assert!(!after.shows("WOKEN"), "{:#?}", after.rows());
-    // Too much sold stays sold, on the scrubber, too.
+    // An oversold item stays oversold, on the scrubber, too.
     let sold = at_step("oversell", "lost-update", 11, EN);
     assert!(sold.shows("SOLD"), "{:#?}", sold.rows());
 }
@@ -781,13 +785,13 @@ fn red_lasts_as_long_as_it_is_wrong() {
         let stand = at_step(lesson, variant, after, EN);
         assert!(!stand.shows("INVARIANT BROKEN"), "{lesson} {after}: {:#?}", stand.rows());
     }
-    // At the end most of those 30 s in which B and C are locked out are seen, and how it came to that.
+    // At the end most of the 30 s in which B and C are locked out are visible, and so is the cause.
     let stand = judged(&log(&scenarios::carried("setnx-without-expire", "two-commands")), (120, 40));
     let (columns, left) = columns_to_red(&stand);
     assert!((columns / 10..columns / 3).contains(&left), "{left} of {columns}: {:#?}", stand.rows());
 }
 
-/// What else is broken after two hold the lock, and in which step.
+/// Invariants broken after two hold the lock, and the step.
 const SECOND: [(&str, &str, usize, &str); 4] = [
     ("unlock-someone-elses-lock", "blind-del", 13, "A client has deleted the lock of another"),
     ("watchdog", "blind-renewal", 12, "A watchdog has renewed the lock of another client"),
@@ -801,7 +805,7 @@ fn what_is_broken_second_is_announced_as_the_first_was() {
         let stand = at_step(lesson, variant, step, EN);
         let banner = format!("INVARIANT BROKEN · {says}");
         assert!(stand.shows(&banner), "{:#?}", stand.rows());
-        // And in the story, where that does not say how a prediction went.
+        // And in the story, unless that shows the result of a prediction.
         let told = stand.rows().iter().filter(|row| row.contains(says)).count();
         assert!(told == 2 || stand.shows("Your prediction"), "{:#?}", stand.rows());
         assert!(share_of_chart(&stand) >= 33, "{:#?}", stand.rows());
@@ -853,7 +857,7 @@ fn a_banner_in_large_letters_says_what_was_broken() {
     ] {
         let stand = at_step(lesson, variant, step, (lang, size));
         let rows = stand.rows();
-        // On the frame; below it a line of letters, or two.
+        // The banner is on the frame; below it are one or two lines of letters.
         let banner =
             rows.iter().position(|row| row.contains("INVARIANT BROKEN") || row.contains("违反不变式"));
         let lane = rows.iter().position(|row| row.starts_with(first)).expect("a lane");
@@ -888,7 +892,7 @@ fn what_was_counted_twice_is_in_sight_when_the_count_is_short() {
 fn holders_are_named_in_one_order_and_a_failure_once() {
     let mut stand = at_step("cluster-is-not-safer", "frozen-master", 10, EN);
     assert!(stand.shows("2 HOLDERS AT ONCE · ● A and ■ B"), "{:#?}", stand.rows());
-    // Its own request is in sight, long before B's.
+    // A's own request is visible, although it was long before B's.
     assert!(stand.shows("SET lock:1 A-eb24 NX PX 60000 → OK"), "{:#?}", stand.rows());
     stand.press('w');
     let told = stand.rows().iter().filter(|row| row.contains("● A and ■ B")).count();
@@ -934,7 +938,7 @@ fn a_scripts_own_word_before_a_name_hides_no_owner() {
     assert!(rows[lane..lane + 2].concat().contains("● W"), "{rows:#?}");
 }
 
-/// The lanes of servers on a screen: each row from the first server on.
+/// The rows of the servers' lanes, from the first server on.
 fn server_lanes(stand: &Stand, first: &str) -> Vec<String> {
     let rows = stand.rows();
     let from = rows.iter().position(|row| row.starts_with(&format!("│{first} "))).expect("a lane");
@@ -952,7 +956,7 @@ fn a_servers_row_names_its_key_once_and_apart_from_the_sign_of_a_role() {
     assert!(lanes.iter().any(|row| row.contains("node2 ♛ ")), "{lanes:#?}");
     assert!(lanes.iter().any(|row| row.contains("node3   lock ")), "{lanes:#?}");
     assert!(lanes.iter().any(|row| row.contains("node2 的从节点")), "{lanes:#?}");
-    // Where there is room it stands below the server's name, and the row says only what the key held.
+    // If there is room, the key is below the server's name, and the row shows only the key's value.
     let fenced = at_step("fencing-token", "no-token", 14, EN);
     let lanes = server_lanes(&fenced, "redis");
     for (key, value) in [("lock", "● A"), ("fence", "33 ─"), ("good/1", "stock=4")] {

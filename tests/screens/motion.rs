@@ -1,4 +1,4 @@
-//! What travels: screens in mid-flight, stopped, turned back and left out.
+//! Animated messages: in flight, stopped, reversed and skipped.
 
 use crossterm::event::KeyCode;
 use lockstep::{
@@ -23,7 +23,7 @@ fn stops(events: &[Event]) -> Vec<usize> {
     events.iter().enumerate().filter_map(stop).collect()
 }
 
-/// A stand behind the `n`-th stop, whose next step has just happened.
+/// A stand after the `n`-th stop whose next step has just happened.
 fn after(script: &Script, n: usize, lang: Lang, size: (u16, u16)) -> Stand {
     let stops = stops(&script.events);
     let mut stand = Stand::moving(&script.events[..stops[n]], lang, size);
@@ -49,16 +49,16 @@ fn lanes(stand: &Stand) -> Rect {
     Rect::new(0, row(top), stand.area.width, row(bottom))
 }
 
-/// The row in which a client's glyph travels: where it stands on the line below its tick.
+/// The position at which a client's glyph travels: below its tick.
 fn travels(stand: &Stand, glyph: &str) -> Option<(u16, u16)> {
     let (buffer, pane) = (stand.buffer(), lanes(stand));
     let found =
         (pane.left() + 2..pane.right()).flat_map(|x| (pane.top()..pane.bottom()).map(move |y| (x, y)));
     found
         .filter(|(x, y)| buffer[(*x, *y)].symbol() == glyph)
-        // Not a tick of the client's own lane, at which its name stands.
+        // Not a tick of the client's own lane, which has its name.
         .filter(|(_, y)| buffer[(pane.left() + 1, *y)].symbol() != glyph)
-        // A tick has words right of it, a name has them too.
+        // A tick and a name have words to the right of them.
         .find(|(x, y)| matches!(buffer[(*x + 2, *y)].symbol(), " " | "┊" | "╱" | "▄" | "█"))
 }
 
@@ -124,7 +124,7 @@ fn back_runs_the_same_way_backward() {
     // A move, a wait with a change at the server, and the release.
     for step in [0, 1, 2, 5] {
         let mut stand = after(&script, step, Lang::En, (120, 40));
-        // But for the scrubber: what was shown once stays marked.
+        // Without the scrubber: what was shown once stays marked there.
         let whole = |stand: &Stand| stand.rows()[1..38].to_vec();
         let mut forward = vec![whole(&stand)];
         while stand.app.wake(stand.now).is_some() {
@@ -133,7 +133,7 @@ fn back_runs_the_same_way_backward() {
         }
         assert!(forward.len() > 5, "step {step}");
         stand.key(KeyCode::Left);
-        // Before anything moves back the last thing to arrive has not left yet.
+        // Before anything moves back, the last arrival is still in place.
         let mut backward = vec![forward[forward.len() - 1].clone()];
         while stand.app.wake(stand.now).is_some() {
             stand.wait(50);
@@ -176,7 +176,7 @@ fn any_other_key_ends_it_and_no_step_is_lost() {
     assert!(stand.shows("→ OK"), "{:#?}", stand.rows());
     assert_eq!(stand.commands(), [Command::Step]);
 
-    // Also where the step has not even ended, and where it was stopped.
+    // Also if the step has not even ended, and if the animation was stopped.
     let script = misdelete();
     let stops = stops(&script.events);
     let mut stand = Stand::moving(&script.events[..stops[0]], Lang::En, (120, 40));
@@ -289,7 +289,7 @@ fn with_reduced_motion_nothing_travels() {
     assert!(!stand.shows("→ OK") && stand.app.wake(stand.now).is_none());
 }
 
-/// A link holds A's command, and later it is let go or lost.
+/// A link holds A's command, and later releases or loses it.
 fn held(end: Fault) -> Script {
     let actors = ["A", "B"].map(|name| (name.to_owned(), name.to_owned(), false));
     let mut script = Script::new("Redis", ClockKind::Controlled, &actors);
@@ -339,7 +339,7 @@ fn a_fault_flashes_its_mark() {
         let is = |at: &(u16, u16)| buffer[*at].modifier.contains(ratatui::style::Modifier::REVERSED);
         cells.filter(is).count()
     };
-    // Two holders are said in reversed words: the crash ends that.
+    // Two holders are shown in reversed words, which the crash ends.
     assert!(stand.shows("2 HOLDERS"));
     stand.events(script.events[stops[stops.len() - 2]..].to_vec());
     stand.wait(100);
@@ -419,7 +419,7 @@ fn the_herd_is_a_wave_through_the_crowd() {
             while stand.app.wake(stand.now).is_some() {
                 let rows = stand.rows();
                 let buffer = stand.buffer();
-                // One by one, where there is room for that, and else in braille.
+                // One by one if there is room for that, else in braille.
                 let is_dot = |sign: char| matches!(sign, '●' | '\u{2800}'..='\u{28ff}');
                 let is_dot = |cell: &&Cell| cell.symbol().starts_with(is_dot);
                 let lit = buffer.content.iter().filter(is_dot).filter(|cell| cell.style().fg == warning);
@@ -466,7 +466,7 @@ fn a_crowd_unfolds_into_its_members_and_folds_again() {
             };
             assert!(stand.shows("×900"), "{:#?}", stand.rows());
             assert!(members(&stand) > members_of(&folded), "{:#?}", stand.rows());
-            // The pane with the lanes, from its first member to its last.
+            // The lanes' pane, from its first member to its last.
             stand.key(KeyCode::Tab);
             (0..200).for_each(|_| stand.key(KeyCode::PageUp));
             assert!(stand.shows("W1 ") && stand.shows("×900"), "{:#?}", stand.rows());

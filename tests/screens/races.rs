@@ -1,5 +1,5 @@
-//! Many races of a variant: how the learner gets there, the histogram while it grows, one race stepped through, and
-//! the ways back.
+//! Many races of a variant: how the learner gets there, the growing histogram, stepping through one race, and the ways
+//! back.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ use crate::{
     stand::{LANGS, SIZES, Stand, odd_sizes, opens_from_everywhere},
 };
 
-/// Ten clients, and two things that must never be so.
+/// Ten clients and two invariants.
 fn info() -> RaceInfo {
     let never =
         |name: &str, en: &str, zh: &str| Invariant { name: name.into(), says: crate::stand::text(en, zh) };
@@ -39,7 +39,7 @@ fn info() -> RaceInfo {
     }
 }
 
-/// Two held the lock, and so many were sold.
+/// Two held the lock, and this many were sold.
 fn broken(sold: i64) -> Outcome {
     Outcome {
         locks: [("lock".to_owned(), LockFate::Violated)].into(),
@@ -54,7 +54,7 @@ fn fine() -> Outcome {
     Outcome { locks: [("lock".to_owned(), LockFate::Held)].into(), broken: [].into(), ..broken(1) }
 }
 
-/// What a race of misdelete leaves: two holders in the end.
+/// The log of a race like misdelete: two holders in the end.
 fn log() -> Log {
     staged::misdelete(ClockKind::Controlled).log()
 }
@@ -204,7 +204,7 @@ fn races_stop_and_go_on_and_more_may_be_wanted() {
     stand.press(' ');
     assert_eq!(control(&stand), Control { races: 100, stopped: true });
     assert!(stand.rows()[0].contains("paused"), "{:#?}", stand.rows());
-    // Time that nobody races in is not counted.
+    // Paused time is not counted.
     stand.now += Duration::from_mins(1);
     stand.press(' ');
     assert!(!control(&stand).stopped);
@@ -273,7 +273,7 @@ fn a_single_race_is_stepped_through_and_the_others_go_on() {
         for _ in 0..2 {
             stand.key(KeyCode::Left);
         }
-        // But for the scrubber: what was shown once stays marked.
+        // Without the scrubber: what was shown once stays marked there.
         assert_eq!(stand.rows()[..28], begun[..28]);
         stand.press(']');
         assert!(stand.shows("HOLDERS AT ONCE") || stand.shows("个持有者同时存在"), "{:#?}", stand.rows());
@@ -281,7 +281,7 @@ fn a_single_race_is_stepped_through_and_the_others_go_on() {
         let end = stand.rows();
         stand.key(KeyCode::Right);
         assert_eq!(stand.rows(), end, "there is no verdict behind the end");
-        // What belongs to a lesson does nothing here.
+        // The keys of a lesson do nothing here.
         for key in ['v', 'r', 'b', 'R'] {
             stand.press(key);
             assert_eq!(stand.rows(), end, "{key}");
@@ -375,7 +375,7 @@ fn races_that_cannot_go_on_say_why_and_keep_what_was_counted() {
     }
 }
 
-/// As with `--recorded`: there is nothing to try again.
+/// As with `--recorded`: there is nothing to retry.
 #[test]
 fn races_that_are_refused_say_plainly_that_there_are_none() {
     for (lang, title) in [(Lang::En, "✗ There can be no races here"), (Lang::Zh, "✗ 这里无法并发竞争")]

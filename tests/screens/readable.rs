@@ -1,5 +1,5 @@
-//! Every step of every carried lesson on a screen of 100 columns and 30 rows, in both languages: what is told can be
-//! read whole, and nothing leaves the screen.
+//! Every step of every carried lesson on a screen of 100 columns and 30 rows, in both languages: all text can be read
+//! whole, and nothing leaves the screen.
 
 use crossterm::event::KeyCode;
 use lockstep::{recording::carried, run::session::Update};
@@ -31,7 +31,7 @@ fn every_text_of_every_step_can_be_read_whole() {
                 steps += 1;
                 stand.assert_whole();
                 assert!(!rows.concat().contains('`'), "code has a style of its own: {rows:#?}");
-                // On the frame below the story: what servers hold may be more, and is scrolled.
+                // Only the frame below the story is checked: the servers' contents may be longer, and are scrolled.
                 let frame = rows.iter().find(|row| row.starts_with('╰')).map_or("", String::as_str);
                 if frame.contains("▼ more") || frame.contains("▼ 更多") {
                     cut.push(format!(

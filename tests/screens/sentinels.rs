@@ -1,5 +1,5 @@
-//! Who decides on a failover: what Sentinels told of it is on the screen, in the wire, in the servers' lanes, beside what
-//! the servers hold, and in the sequence of messages.
+//! Who decides on a failover: the Sentinels' messages are on the screen, in the wire log, in the servers' lanes, beside
+//! the servers' contents, and in the sequence.
 
 use lockstep::{
     log::{Event, EventKind, Log, Observed, Role, SentinelNotice},
@@ -72,7 +72,8 @@ fn who_decides_is_seen_where_it_is_decided() {
         (Lang::Zh, format!("当选：{leader}，提升 node2"), "，需 2 个"),
     ] {
         let mut stand = seen(promoted(&log), lang, (120, 40));
-        // In this order: the heading of the tally, who misses the master, votes, who was elected; then the wire.
+        // In this order: the heading of the tally, the Sentinels that miss the master, votes, the elected one; then the
+        // wire log.
         for words in [
             "⚑",
             needed,
@@ -93,7 +94,7 @@ fn who_decides_is_seen_where_it_is_decided() {
         stand.press('w');
         assert!(stand.shows("+elected-leader"), "{:#?}", stand.rows());
         stand.assert_whole();
-        // On a small screen the tally is what the step has changed, and so in sight.
+        // On a small screen the tally is what the step has changed, and so is visible.
         let small = seen(promoted(&log), lang, (80, 24));
         assert!(small.shows(&leader) && small.shows(&elected), "{:#?}", small.rows());
         small.assert_whole();

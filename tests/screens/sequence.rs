@@ -1,5 +1,5 @@
-//! The sequence and the chosen event, as the learner sees them: at fixed sizes, in both languages, on all kinds
-//! of terminals.
+//! The sequence and the chosen event, as the learner sees them: at fixed sizes, in both languages, on all kinds of
+//! terminals.
 
 use crossterm::event::KeyCode;
 use lockstep::{
@@ -42,7 +42,7 @@ fn terminals() -> Vec<(&'static str, Theme)> {
     terminals
 }
 
-/// A carried recording as a sequence, with all of it over.
+/// A finished carried recording as a sequence.
 fn carried_sequence(lesson: &str, variant: &str, size: (u16, u16)) -> Stand {
     let log = carried::open(&scenarios::carried(lesson, variant)).expect("a recording").log;
     let mut stand = Stand::opened(Lang::En, size);
@@ -68,7 +68,7 @@ fn what_broke_an_invariant_and_who_leads_now_have_rows() {
     }
 }
 
-/// Faults of every kind: a held message that goes on, a lost reply, a frozen client, a dead one, a dead server.
+/// Faults of every kind: a held message that continues, a lost reply, a frozen client, a dead one, a dead server.
 fn faults() -> Script {
     let names = ["A", "B", "客户端三"].map(|name| (name.to_owned(), name.to_owned(), false));
     let mut s = Script::new("Redis", ClockKind::Controlled, &names);
@@ -109,7 +109,7 @@ fn faults() -> Script {
     s
 }
 
-/// With `LOCKSTEP_RECORDINGS=DIR` also of the recorded runs that lie in that other directory.
+/// With `LOCKSTEP_RECORDINGS=DIR` also pictures of the recorded runs in that directory.
 #[test]
 #[ignore = "leaves pictures of the screens in LOCKSTEP_PICTURES"]
 fn pictures() {
@@ -152,7 +152,7 @@ fn pictures() {
     }
 }
 
-/// Chooses the `back`-th row from the newest on the lanes' pane.
+/// Chooses the `back`-th row from the newest in the lanes' pane.
 fn choose(stand: &mut Stand, back: usize) {
     stand.key(KeyCode::Tab);
     for _ in 0..back {
@@ -258,13 +258,13 @@ fn faults_break_arrows_and_lifelines_visibly() {
     ] {
         assert!(stand.shows(words), "{words}: {:#?}", stand.rows());
     }
-    // A held command ends at the link, half way; what goes on begins there.
+    // A held command ends at the link, half way; its continuation begins there.
     let rows = stand.rows();
     let held = rows.iter().find(|row| row.contains("SET lock") && row.contains('▮'));
     assert!(held.is_some_and(|row| !row.contains('▶')), "{rows:#?}");
     let lost = rows.iter().find(|row| row.contains("lost: connection"));
     assert!(lost.is_some_and(|row| row.contains('╌') && !row.contains('◀')), "{rows:#?}");
-    // Nobody has a lifeline who is dead.
+    // A dead client has no lifeline.
     stand.press('L');
     assert!(stand.shows("链路挂起") && stand.shows("回复已无人接收"), "{:#?}", stand.rows());
 }
@@ -298,7 +298,7 @@ fn too_many_columns_are_paged_and_moved_sideways() {
         stand.press('<');
     }
     assert!(stand.shows("P1 ") && stand.shows("◂0"), "{:#?}", stand.rows());
-    // Whoever is not in sight is named.
+    // Actors that are not visible are named.
     assert!(stand.shows("P40: DECR stock"), "{:#?}", stand.rows());
     stand.press('>');
     assert!(stand.shows("◂1"), "{:#?}", stand.rows());
@@ -308,7 +308,7 @@ fn theme_is_ascii(theme: Theme) -> bool {
     theme.glyphs == lockstep::ui::theme::Glyphs::Ascii
 }
 
-/// The ground or the attribute of what is chosen.
+/// Whether a cell has the background or the attribute of a chosen event.
 fn is_chosen(cell: &ratatui::buffer::Cell, theme: Theme) -> bool {
     let chosen = theme.style(Role::Selected);
     match chosen.bg {
@@ -334,7 +334,7 @@ fn a_chosen_event_is_marked_on_every_pane_and_told_in_full() {
         for (lang, round_trip) in [(Lang::En, "round trip 0.09ms"), (Lang::Zh, "往返 0.09ms")] {
             for size in SIZES {
                 let mut stand = Stand::themed(staged::misdelete(ClockKind::Controlled), lang, size, theme);
-                // The wire's pane, and there A's release.
+                // The wire's pane, and A's release in it.
                 for _ in 0..3 {
                     stand.key(KeyCode::Tab);
                 }
@@ -413,7 +413,7 @@ fn the_choice_draws_the_panes_along() {
     stand.press('w');
     let marks = chosen(&stand, Theme::default());
     assert!(marks.len() >= 2, "the timeline and the wire log: {marks:#?} {:#?}", stand.rows());
-    // Down again to the newest, and no further.
+    // Down to the newest event, and no further.
     for _ in 0..300 {
         stand.key(KeyCode::Down);
     }

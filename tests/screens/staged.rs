@@ -1,4 +1,4 @@
-//! Logs as real runs write them, made by hand: what the screens' tests and the benchmarks draw.
+//! Logs made by hand as real runs would write them, for tests of the screens and for benchmarks.
 
 use std::collections::BTreeMap;
 
@@ -158,7 +158,7 @@ fn alone(names: &[&str]) -> Vec<(String, String, bool)> {
     names.iter().map(|name| ((*name).to_owned(), (*name).to_owned(), false)).collect()
 }
 
-/// A's lease ends while it works, B locks, A deletes B's lock, C walks in: two holders.
+/// A's lease ends while it works, B locks, A deletes B's lock, C locks: two holders.
 pub fn misdelete(clock: ClockKind) -> Script {
     let mut s = Script::new("Redis", clock, &alone(&["A", "B", "C"]));
     s.key("stock", Some("1"), None);
@@ -206,7 +206,7 @@ pub fn misdelete(clock: ClockKind) -> Script {
     s
 }
 
-/// The same story as [`misdelete`], with a release that looks first: B's lock stays, and C is kept out.
+/// The same story as [`misdelete`], with a release that checks the owner: B's lock stays, and C is kept out.
 pub fn owner_check(clock: ClockKind) -> Script {
     let mut s = Script::new("Redis", clock, &alone(&["A", "B", "C"]));
     s.key("stock", Some("1"), None);
@@ -340,7 +340,7 @@ pub fn long(rounds: u32) -> Script {
     s
 }
 
-/// A question with long words before the one move of a lesson, and what was right: the second choice.
+/// A question with long texts before the only move of a lesson; the second choice is right.
 pub fn question() -> Script {
     let actors = [("A".into(), "A".into(), false)];
     let mut s = Script::new("Redis", ClockKind::Controlled, &actors);

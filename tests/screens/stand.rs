@@ -1,4 +1,4 @@
-//! A stand for the program: a catalogue, a live run that is played by hand, a screen to look at.
+//! A stand for the program: a catalogue, a live run that the test controls, and a screen to inspect.
 
 use std::{
     cell::RefCell,
@@ -48,7 +48,7 @@ pub const LANGS: [Lang; 2] = [Lang::En, Lang::Zh];
 /// Usual terminals, from the smallest that shows everything to a large one.
 pub const SIZES: [(u16, u16); 5] = [(80, 24), (100, 30), (120, 40), (160, 48), (200, 60)];
 
-/// Every terminal that is too small, what is just large enough, and what is very long in one direction.
+/// Every size that is too small, sizes that are just large enough, and sizes that are very long in one direction.
 pub fn odd_sizes() -> impl Iterator<Item = (u16, u16)> {
     let small = (0..=30).flat_map(|width| (0..=12).map(move |height| (width, height)));
     small.chain([(59, 15), (60, 16), (61, 17), (72, 20), (300, 16), (60, 100), (400, 120)])
@@ -145,31 +145,31 @@ pub fn catalogue() -> Catalogue {
     ])
 }
 
-/// The other end of a session: what the app asked, and where updates go in.
+/// The other end of a session: the app's commands, and the sender of updates.
 #[derive(Debug)]
 pub struct Engine {
     pub commands: UnboundedReceiver<Command>,
     pub updates: UnboundedSender<Update>,
 }
 
-/// The other end of many runs: what the app asked of them, and what keeps them from ending.
+/// The other end of a batch of runs: what the app requested, and the sender that keeps it from ending.
 #[derive(Debug)]
 pub struct Worker {
-    /// Of a search.
+    /// The bounds of a search.
     pub bounds: Bounds,
     pub control: watch::Receiver<Control>,
     _updates: mpsc::Sender<BatchUpdate>,
 }
 
-/// Opens runs that are played by hand.
+/// Opens runs that the test controls.
 #[derive(Debug, Clone, Default)]
 pub struct FakeRuns {
     pub opened: Rc<RefCell<Vec<(LessonChoice, Engine)>>>,
-    /// What branches began with.
+    /// The log that each branch began with.
     pub pasts: Rc<RefCell<Vec<Log>>>,
     pub raced: Rc<RefCell<Vec<(LessonChoice, Worker)>>>,
     pub explored: Rc<RefCell<Vec<(LessonChoice, Worker)>>>,
-    /// The lessons that an exam was asked for of, and what keeps it from ending.
+    /// The lessons of each requested exam, and the sender that keeps it from ending.
     pub examined: Rc<RefCell<Vec<Examined>>>,
 }
 
@@ -229,8 +229,9 @@ pub struct Stand {
     pub area: Rect,
 }
 
-/// Races, or the search, of a variant are opened by `key` from the catalogue, from a lesson's variants and from the lesson,
-/// which is found again as it was left. `opened` tells of which variants. Gives the rows of the screen after an update.
+/// Opens races or the search of a variant by `key` from the catalogue, from a lesson's variants and from the lesson,
+/// which is then found again as it was left. `opened` lists the variants opened so far. Returns the rows of the screen
+/// after `update`.
 pub fn opens_from_everywhere(
     key: char,
     opened: impl Fn(&Stand) -> Vec<String>,
@@ -262,7 +263,7 @@ pub fn opens_from_everywhere(
 }
 
 impl Stand {
-    /// Most looks are at what stands still in the end, so nothing travels unless a test is about that.
+    /// Most tests inspect the final state, so animations are off unless a test is about them.
     fn new(lang: Lang, size: (u16, u16), open: bool, theme: Theme) -> Self {
         Self::with(lang, size, open, (theme, true))
     }
@@ -270,7 +271,7 @@ impl Stand {
     fn with(lang: Lang, size: (u16, u16), open: bool, (theme, reduced_motion): (Theme, bool)) -> Self {
         let runs = FakeRuns::default();
         let open = open.then(|| LessonChoice { id: "unlock".into(), variant: "blind-del".into() });
-        // Nobody here is new to the keys.
+        // The learner has used the keys before, so no hints are shown.
         let mut progress = Store::default();
         let tried = ["step", "compare", "free"].map(str::to_owned);
         progress.change(|progress| progress.tried.extend(tried.clone())).expect("nothing is written");
@@ -303,12 +304,12 @@ impl Stand {
         stand
     }
 
-    /// A lesson whose lab is still coming up.
+    /// A lesson whose lab is still starting.
     pub fn opened(lang: Lang, size: (u16, u16)) -> Self {
         Self::new(lang, size, true, Theme::default())
     }
 
-    /// A lesson whose lab has just come up.
+    /// A lesson whose lab has just started.
     pub fn fresh(lang: Lang, size: (u16, u16)) -> Self {
         let mut stand = Self::new(lang, size, true, Theme::default());
         let script = staged::misdelete(ClockKind::Controlled);
@@ -316,12 +317,12 @@ impl Stand {
         stand
     }
 
-    /// A lesson that has gone through a whole script.
+    /// A lesson that has played a whole script.
     pub fn lesson(script: Script, lang: Lang, size: (u16, u16)) -> Self {
         Self::themed(script, lang, size, Theme::default())
     }
 
-    /// A lesson in which messages are seen to travel, with what happened so far: nothing travels any more.
+    /// A lesson with animations on, after these events: nothing moves any more.
     pub fn moving(events: &[Happened], lang: Lang, size: (u16, u16)) -> Self {
         let mut stand = Self::with(lang, size, true, (Theme::default(), false));
         stand.events(events.to_vec());
@@ -339,7 +340,7 @@ impl Stand {
         stand
     }
 
-    /// A class before the screen, and the other end: what it is shown, and where its votes come from.
+    /// Adds a class, and returns its other end: what is published to it, and where its votes come from.
     pub fn with_class(self) -> (Self, ClassroomServer) {
         let url = "http://192.168.1.23:5625/K7PM2X".to_owned();
         let joining = Joining { url, code: "K7PM2X".to_owned(), loopback: false };
@@ -348,7 +349,7 @@ impl Stand {
         (Self { app, ..self }, server)
     }
 
-    /// So many phones are there, and have voted so.
+    /// This many phones have joined, and voted like this.
     pub fn tally(&mut self, joined: usize, poll: Option<u64>, votes: &[usize]) {
         let tally = Tally { joined, stages: 0, poll, votes: votes.to_vec() };
         self.hear(ClassUpdate::Tally(tally));
@@ -358,7 +359,7 @@ impl Stand {
         self.app.handle(Message::Class(heard), self.now);
     }
 
-    /// What the newest run was asked since this was asked last.
+    /// The commands to the newest run since the last call.
     pub fn commands(&mut self) -> Vec<Command> {
         let mut opened = self.runs.opened.borrow_mut();
         let (_, engine) = opened.last_mut().expect("a run");
@@ -369,7 +370,7 @@ impl Stand {
         self.app.handle(Message::Run(Some(update)), self.now);
     }
 
-    /// A question of an exam; the end of them.
+    /// A question of an exam; `None` ends the exam.
     pub fn examine(&mut self, question: Option<ExamQuestion>) {
         self.app.handle(Message::Exam(question.map(Ok)), self.now);
     }
@@ -440,7 +441,7 @@ impl Stand {
         buffer
     }
 
-    /// Leaves a picture of the screen in the directory that `LOCKSTEP_PICTURES` names.
+    /// Writes a picture of the screen into the directory named by `LOCKSTEP_PICTURES`.
     pub fn save(&self, name: &str) {
         let dir = std::env::var_os("LOCKSTEP_PICTURES").expect("LOCKSTEP_PICTURES names a directory");
         let file = Path::new(&dir).join(format!("{name}.svg"));
@@ -455,15 +456,14 @@ impl Stand {
         self.rows().iter().any(|row| row.contains(words))
     }
 
-    /// Asserts that no row is longer or shorter than the screen, and that no wide character is cut by what stands
-    /// beside it.
+    /// Asserts that every row is as long as the screen is wide, and that no wide character is cut by its neighbour.
     #[track_caller]
     pub fn assert_whole(&self) {
         let buffer = self.buffer();
         for row in rows(&buffer) {
             assert_eq!(width(&row), usize::from(self.area.width), "{:?} {row}", self.area);
         }
-        // The second column of a wide character belongs to it: whatever else stands there is not seen.
+        // The second column of a wide character belongs to it: anything else there would be invisible.
         let mut cells = buffer.content.windows(2);
         let cut = cells.position(|pair| width(pair[0].symbol()) > 1 && pair[1].symbol() != " ");
         let place = cut.map(|n| (buffer.pos_of(n), &buffer.content[n..n + 2]));
